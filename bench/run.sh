@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# run.sh [ROUNDS] - builds the benchmarks and runs them all. What stands in one line, or under one
+# heading, was measured in turns within one run; compare nothing else.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+rounds=${1:-5}
+dir=${RBWP_BENCH_DIR:-build/bench}
+cmake -S . -B "$dir" -DRBWP_BUILD_BENCH=ON >/dev/null
+cmake --build "$dir" -j "$(nproc)" >/dev/null
+
+echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "compiler   $(cc --version | head -1)"
+echo "commit     $(git rev-parse --short HEAD 2>/dev/null || echo none)"
+echo
+echo "== recording"
+"$dir/bench/bench_record" "$rounds"
+echo
+echo "== work manager"
+"$dir/bench/bench_work" "$rounds"
+echo
+echo "== dump"
+"$dir/bench/bench_dump" "$dir/tools/rbwp"

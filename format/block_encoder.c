@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From records to finished blocks. Knows the encoding of a record and of a
+ * block header; leaves compression to deflate_records (level 1) or zlib
+ * (levels 2 to 9). A block whose payload does not shrink is stored as it is.
+ */
+#include "rbwp_writer.h"
+
+#include "bytes.h"
+#include "deflate_records.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define BLOCK_BYTES_DEFAULT 65536u
+#define LEVEL_DEFAULT 1
+/* Below this a zlib stream's own frame and code eat what it could save. */
+#define COMPRESS_BYTES_MIN 64u
+
+struct rbwp_block_encoder {
+    uint8_t *data; /* the payload being built; DEFLATE_RECORDS_SLACK bytes beyond capacity */
+    uint32_t size, capacity;
+    uint32_t records;
+    int64_t previous_ns; /* 0 at the start of a block: the first delta is taken to 0 */
+    int64_t base_ns, first_ns, last_ns;
+
+    uint32_t *unit; /* where each record's kind byte stands, for deflate_records */
+
+    uint8_t *sealed; /* header and stored payload of the last finished block */
+    int level;
+    struct deflate_records *fast;
+    z_stream zlib;
+};
+
+void rbwp_block_encoder_free(struct rbwp_block_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    deflate_records_free(encoder->fast);
+    if (encoder->level > 1)
+        deflateEnd(&encoder->zlib);
+    free(encoder->sealed);
+    free(encoder->unit);
+    free(encoder->data);
+    free(encoder);
+}
+
+static bool open_compressor(struct rbwp_block_encoder *encoder, int level)
+{
+    if (level == 1) {
+        encoder->fast = deflate_records_new();
+        if (!encoder->fast)
+            return false;
+    } else if (level > 1 && deflateInit(&encoder->zlib, level) != Z_OK) {
+        return false;
+    }
+    encoder->level = level;
+    return true;
+}
+
+enum rbwp_status rbwp_block_encoder_new(uint32_t block_bytes, int level,
+                                        struct rbwp_block_encoder **encoder_out)
+{
+    *encoder_out = NULL;
+    if (block_bytes == 0)
+        block_bytes = BLOCK_BYTES_DEFAULT;
+    if (level == -1)
+        level = LEVEL_DEFAULT;
+    if (block_bytes < 64 || block_bytes > RBWP_BLOCK_BYTES_MAX || level < 0 || level > 9)
+        return RBWP_E_INVALID;
+    struct rbwp_block_encoder *encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
+        return RBWP_E_MEMORY;
+    encoder->capacity = block_bytes;
+    encoder->data = calloc(1, (size_t)block_bytes + DEFLATE_RECORDS_SLACK);
+    encoder->unit = malloc((block_bytes / RBWP_RECORD_BYTES_MIN + 1) * sizeof *encoder->unit);
+    encoder->sealed = malloc((size_t)block_bytes + RBWP_BLOCK_HEADER_BYTES + DEFLATE_RECORDS_SLACK);
+    if (!encoder->data || !encoder->unit || !encoder->sealed || !open_compressor(encoder, level)) {
+        rbwp_block_encoder_free(encoder);
+        return RBWP_E_MEMORY;
+    }
+    *encoder_out = encoder;
+    return RBWP_OK;
+}
+
+/* SPEC.md, "Timestamp": the shortest form that holds the delta; absolute if it is negative. */
+static uint8_t *put_time(uint8_t *next, int64_t time_ns, int64_t previous_ns)
+{
+    uint64_t delta = (uint64_t)time_ns - (uint64_t)previous_ns; /* a negative one is huge */
+    if (delta < 1u << 15) {
+        store_be16(next, (uint16_t)delta);
+        return next + 2;
+    }
+    if (delta < 1u << 30) {
+        store_be32(next, (uint32_t)delta | 2u << 30);
+        return next + 4;
+    }
+    store_be64(next, (uint64_t)time_ns | 3ull << 62);
+    return next + 8;
+}
+
+/* Writes time and kind; the caller adds the payload at the returned place. NULL when full. */
+static uint8_t *put_head(struct rbwp_block_encoder *encoder, int64_t time_ns, unsigned kind,
+                         uint32_t payload_bytes)
+{
+    uint8_t *start = encoder->data + encoder->size;
+    if (encoder->capacity - encoder->size < 8 + 1 + payload_bytes)
+        return NULL;
+    time_ns &= (int64_t)((UINT64_C(1) << RBWP_TIME_BITS) - 1);
+    if (encoder->records == 0) {
+        encoder->previous_ns = 0;
+        encoder->base_ns = encoder->first_ns = encoder->last_ns = time_ns;
+    } else if (time_ns > encoder->last_ns) {
+        encoder->last_ns = time_ns;
+    } else if (time_ns < encoder->first_ns) {
+        encoder->first_ns = time_ns;
+    }
+    uint8_t *next = put_time(start, time_ns, encoder->previous_ns);
+    encoder->previous_ns = time_ns;
+    encoder->unit[encoder->records++] = (uint32_t)(next - encoder->data);
+    *next++ = (uint8_t)kind;
+    encoder->size += (uint32_t)(next - start) + payload_bytes;
+    return next;
+}
+
+enum rbwp_status rbwp_block_encoder_put(struct rbwp_block_encoder *encoder, int64_t time_ns,
+                                        unsigned kind, unsigned id)
+{
+    uint8_t *next;
+    switch (kind) {
+    case RBWP_COARSE_BEGIN:
+        next = put_head(encoder, time_ns, kind, 1);
+        if (next)
+            next[0] = (uint8_t)id;
+        break;
+    case RBWP_FINE_BEGIN:
+        next = put_head(encoder, time_ns, kind, 2);
+        if (next)
+            store_le16(next, (uint16_t)id);
+        break;
+    case RBWP_COARSE_END:
+    case RBWP_FINE_END:
+        next = put_head(encoder, time_ns, kind, 0);
+        break;
+    default:
+        return RBWP_E_INVALID;
+    }
+    return next ? RBWP_OK : RBWP_AGAIN;
+}
+
+enum rbwp_status rbwp_block_encoder_add(struct rbwp_block_encoder *encoder,
+                                        const struct rbwp_record *record)
+{
+    if (record->kind != RBWP_GPU_WORK)
+        return rbwp_block_encoder_put(encoder, record->time_ns, record->kind,
+                                      record->kind == RBWP_COARSE_BEGIN ? record->slot
+                                                                        : record->sub_item);
+    uint8_t *next = put_head(encoder, record->time_ns, record->kind, 25);
+    if (!next)
+        return RBWP_AGAIN;
+    store_le64(next, record->proc_id);
+    next[8] = record->slot;
+    store_le64(next + 9, (uint64_t)record->start_ns);
+    store_le64(next + 17, (uint64_t)record->stop_ns);
+    return RBWP_OK;
+}
+
+/* The size of the compressed payload at out, or 0 when it does not shrink. */
+static size_t compress_payload(struct rbwp_block_encoder *encoder, uint8_t *out)
+{
+    if (encoder->level == 0 || encoder->size < COMPRESS_BYTES_MIN)
+        return 0;
+    if (encoder->level == 1)
+        return deflate_records_run(encoder->fast, encoder->data, encoder->size, encoder->unit,
+                                   encoder->records, out);
+    z_stream *z = &encoder->zlib;
+    deflateReset(z);
+    z->next_in = encoder->data;
+    z->avail_in = encoder->size;
+    z->next_out = out;
+    z->avail_out = encoder->size - 1;
+    return deflate(z, Z_FINISH) == Z_STREAM_END ? z->total_out : 0;
+}
+
+enum rbwp_status rbwp_block_encoder_seal(struct rbwp_block_encoder *encoder, uint64_t thread_id,
+                                         uint32_t sequence, struct rbwp_sealed_block *block_out)
+{
+    if (encoder->records == 0)
+        return RBWP_END;
+    uint8_t *header = encoder->sealed, *payload = header + RBWP_BLOCK_HEADER_BYTES;
+    uint32_t compressed = (uint32_t)compress_payload(encoder, payload);
+    if (compressed == 0)
+        memcpy(payload, encoder->data, encoder->size);
+    store_le64(header, thread_id);
+    store_le32(header + 8, sequence);
+    store_le32(header + 12, encoder->records);
+    store_le64(header + 16, (uint64_t)encoder->base_ns);
+    store_le32(header + 24, encoder->size);
+    store_le32(header + 28, compressed);
+    *block_out = (struct rbwp_sealed_block){
+        .bytes = header,
+        .bytes_count = RBWP_BLOCK_HEADER_BYTES + (compressed ? compressed : encoder->size),
+        .records = encoder->records,
+        .thread_id = thread_id,
+        .first_ns = encoder->first_ns,
+        .last_ns = encoder->last_ns,
+    };
+    encoder->size = 0;
+    encoder->records = 0;
+    return RBWP_OK;
+}
+
+void rbwp_sealed_block_renumber(uint8_t *bytes, uint32_t sequence)
+{
+    store_le32(bytes + 8, sequence);
+}

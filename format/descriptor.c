@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * descriptor.c - see descriptor.h. A table with a break keeps its entries before the break, since
+ * some names are better than none.
+ */
+#include "descriptor.h"
+
+#include "bytes.h"
+#include "error.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define WORK_ITEM_BYTES 4 /* without the name */
+#define SUB_ITEM_BYTES 5
+
+static bool take_work_item(struct cursor *cursor, struct rbwp_work_item_name *item)
+{
+    const uint8_t *fixed = cursor_take(cursor, WORK_ITEM_BYTES);
+    if (!fixed)
+        return false;
+    item->slot = load_le16(fixed);
+    item->name_bytes = load_le16(fixed + 2);
+    item->name = (const char *)cursor_take(cursor, item->name_bytes);
+    return item->name;
+}
+
+static bool take_sub_item(struct cursor *cursor, struct rbwp_sub_item_name *item)
+{
+    const uint8_t *fixed = cursor_take(cursor, SUB_ITEM_BYTES);
+    if (!fixed)
+        return false;
+    item->id = load_le16(fixed);
+    item->type = fixed[2];
+    item->name_bytes = load_le16(fixed + 3);
+    item->name = (const char *)cursor_take(cursor, item->name_bytes);
+    return item->name;
+}
+
+/* Memory for the entries that the bytes can hold, whatever the count says. */
+static void *allocate_entries(uint32_t promised, size_t bytes, size_t entry_bytes, size_t size)
+{
+    size_t most = bytes / entry_bytes;
+    return calloc((promised < most ? promised : most) + 1, size);
+}
+
+static enum rbwp_status broken(const struct cursor *cursor, const uint8_t *bytes, uint64_t offset,
+                               const char *table, uint32_t entry, struct rbwp_error *error)
+{
+    uint64_t at = offset + (uint64_t)(cursor->next - bytes);
+    return error_set(error, RBWP_E_TRUNCATED, (struct place){"descriptors", at, RULE_TABLES_WHOLE},
+                     "entry %" PRIu32 " of the %s table runs over the end of the file", entry,
+                     table);
+}
+
+/* Takes entries while they are whole; R30. */
+static enum rbwp_status take_entries(struct cursor *cursor, uint64_t offset,
+                                     struct descriptor_counts counts,
+                                     struct descriptor_tables *tables, struct rbwp_error *error)
+{
+    const uint8_t *begin = cursor->next;
+    for (uint32_t *i = &tables->work_item_count; *i < counts.work_items; ++*i) {
+        struct cursor before = *cursor;
+        if (!take_work_item(cursor, &tables->work_items[*i])) {
+            *cursor = before;
+            return broken(cursor, begin, offset, "work-item", *i, error);
+        }
+    }
+    for (uint32_t *i = &tables->sub_item_count; *i < counts.sub_items; ++*i) {
+        struct cursor before = *cursor;
+        if (!take_sub_item(cursor, &tables->sub_items[*i])) {
+            *cursor = before;
+            return broken(cursor, begin, offset, "sub-item", *i, error);
+        }
+    }
+    return RBWP_OK;
+}
+
+enum rbwp_status descriptor_decode(const uint8_t *bytes, size_t count, uint64_t offset,
+                                   struct descriptor_counts counts,
+                                   struct descriptor_tables *tables_out, struct rbwp_error *error)
+{
+    *tables_out = (struct descriptor_tables){
+        .work_items = allocate_entries(counts.work_items, count, WORK_ITEM_BYTES,
+                                       sizeof *tables_out->work_items),
+        .sub_items = allocate_entries(counts.sub_items, count, SUB_ITEM_BYTES,
+                                      sizeof *tables_out->sub_items),
+    };
+    if (!tables_out->work_items || !tables_out->sub_items) {
+        descriptor_free(tables_out);
+        return error_set_memory(error, "descriptors");
+    }
+    struct cursor cursor = {bytes, count < TABLES_BYTES_MAX ? count : TABLES_BYTES_MAX};
+    struct descriptor_counts most = {
+        counts.work_items < TABLE_ENTRIES_MAX ? counts.work_items : TABLE_ENTRIES_MAX,
+        counts.sub_items < TABLE_ENTRIES_MAX ? counts.sub_items : TABLE_ENTRIES_MAX,
+    };
+    enum rbwp_status status = take_entries(&cursor, offset, most, tables_out, error);
+    tables_out->bytes = (size_t)(cursor.next - bytes);
+    if (counts.work_items > TABLE_ENTRIES_MAX || counts.sub_items > TABLE_ENTRIES_MAX)
+        status =
+            error_set(error, RBWP_E_LIMIT, (struct place){"descriptors", offset, RULE_TABLES_BYTES},
+                      "tables of %" PRIu32 " and %" PRIu32 " entries; the limit is 65536",
+                      counts.work_items, counts.sub_items);
+    return status;
+}
+
+void descriptor_free(struct descriptor_tables *tables)
+{
+    free(tables->work_items);
+    free(tables->sub_items);
+    *tables = (struct descriptor_tables){0};
+}
+
+/* Sets bit `number`; false if it was set. */
+static bool first_time(uint8_t *bits, unsigned number)
+{
+    bool first = !(bits[number / 8] >> number % 8 & 1);
+    bits[number / 8] = (uint8_t)(bits[number / 8] | 1u << number % 8);
+    return first;
+}
+
+enum rbwp_status descriptor_check(const struct rbwp_tables *tables, uint64_t offset,
+                                  struct rbwp_error *error)
+{
+    uint8_t seen[65536 / 8] = {0};
+    struct place place = {"descriptors", offset, RULE_SLOT_RANGE};
+    for (uint32_t i = 0; i < tables->work_item_count; i++) {
+        unsigned slot = tables->work_items[i].slot;
+        if (slot >= RBWP_SLOTS_MAX)
+            return error_set(error, RBWP_E_CORRUPT, place, "work-item table: slot %u above 255",
+                             slot);
+        place.rule = RULE_SLOT_ONCE;
+        if (!first_time(seen, slot))
+            return error_set(error, RBWP_E_CORRUPT, place, "work-item table: slot %u twice", slot);
+        place.rule = RULE_SLOT_RANGE;
+    }
+    memset(seen, 0, sizeof(seen));
+    place.rule = RULE_SUB_ITEM_ONCE;
+    for (uint32_t i = 0; i < tables->sub_item_count; i++)
+        if (!first_time(seen, tables->sub_items[i].id))
+            return error_set(error, RBWP_E_CORRUPT, place, "sub-item table: id %u twice",
+                             (unsigned)tables->sub_items[i].id);
+    return RBWP_OK;
+}
+
+enum rbwp_status descriptor_encode(const struct rbwp_tables *tables, struct buffer *buffer)
+{
+    size_t before = buffer->count;
+    if (tables->work_item_count > TABLE_ENTRIES_MAX || tables->sub_item_count > TABLE_ENTRIES_MAX)
+        return RBWP_E_LIMIT;
+    for (uint32_t i = 0; i < tables->work_item_count; i++) {
+        const struct rbwp_work_item_name *item = &tables->work_items[i];
+        uint8_t fixed[WORK_ITEM_BYTES];
+        store_le16(fixed, item->slot);
+        store_le16(fixed + 2, item->name_bytes);
+        buffer_append(buffer, fixed, sizeof(fixed));
+        buffer_append(buffer, item->name, item->name_bytes);
+    }
+    for (uint32_t i = 0; i < tables->sub_item_count; i++) {
+        const struct rbwp_sub_item_name *item = &tables->sub_items[i];
+        uint8_t fixed[SUB_ITEM_BYTES];
+        store_le16(fixed, item->id);
+        fixed[2] = item->type;
+        store_le16(fixed + 3, item->name_bytes);
+        buffer_append(buffer, fixed, sizeof(fixed));
+        buffer_append(buffer, item->name, item->name_bytes);
+    }
+    if (buffer->failed)
+        return RBWP_E_MEMORY;
+    return buffer->count - before > TABLES_BYTES_MAX ? RBWP_E_LIMIT : RBWP_OK;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_format.h - the words of the RBWP file format, version 1.
+ *
+ * Constants, record kinds, status codes and the decoded record. SPEC.md is the
+ * normative text; names here are the names used there. This header needs
+ * nothing but the C library and is safe to include from C++.
+ *
+ * All times are nanoseconds. Unless a field says otherwise they are absolute:
+ * nanoseconds since 1970-01-01 UTC, without leap seconds (SPEC.md, "Time").
+ */
+#ifndef RBWP_FORMAT_H
+#define RBWP_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define RBWP_VERSION_MAJOR 0
+#define RBWP_VERSION_MINOR 1
+#define RBWP_VERSION_PATCH 0
+#define RBWP_VERSION_STRING "0.1.0"
+
+#if defined(__GNUC__)
+#define RBWP_API __attribute__((visibility("default")))
+#define RBWP_MUST_USE __attribute__((warn_unused_result))
+#else
+#define RBWP_API
+#define RBWP_MUST_USE
+#endif
+
+/* The version of the library in use, "0.1.0". May differ from the header's. */
+RBWP_API const char *rbwp_version(void);
+
+/* ---- status codes ------------------------------------------------------ */
+
+/*
+ * What a call came to. 0 is done, positive values are ordinary answers that
+ * are not failures, negative values are failures.
+ */
+enum rbwp_status {
+    RBWP_OK = 0,
+    RBWP_END = 1,   /* no more: the end was reached in good order */
+    RBWP_AGAIN = 2, /* not now: try again later */
+
+    RBWP_E_INVALID = -1,     /* an argument is outside its documented range */
+    RBWP_E_MEMORY = -2,      /* an allocation failed */
+    RBWP_E_IO = -3,          /* the operating system refused a read, write, open ... */
+    RBWP_E_NOT_RBWP = -4,    /* the data does not begin with the RBWP magic */
+    RBWP_E_VERSION = -5,     /* a version or must-understand part this library does not know */
+    RBWP_E_CORRUPT = -6,     /* the data breaks a rule of SPEC.md */
+    RBWP_E_TRUNCATED = -7,   /* the data stops before it should */
+    RBWP_E_LIMIT = -8,       /* more than the format or a stated bound allows */
+    RBWP_E_BUSY = -9,        /* somebody else holds what was asked for */
+    RBWP_E_STATE = -10,      /* not possible in the present state (closed, not started ...) */
+    RBWP_E_USAGE = -11,      /* a command-line flag or its value is wrong */
+    RBWP_E_UNSUPPORTED = -12 /* not available on this machine or in this build */
+};
+
+/* A short English name for a status ("corrupt data"). Never NULL. */
+RBWP_API const char *rbwp_status_text(enum rbwp_status status);
+
+/*
+ * Where and why something failed. Filled by calls that take one; a caller
+ * that does not care passes NULL. The text is one line without a newline and
+ * says what happened, where, and where possible what to do.
+ */
+struct rbwp_error {
+    enum rbwp_status status;
+    uint64_t offset; /* in the file, bytes; UINT64_MAX when it has no place */
+    const char
+        *section;  /* "header", "block", "record", "descriptors", "trailer" ... or "" (static) */
+    unsigned rule; /* number of the broken rule in SPEC.md, 0 if none */
+    int os_errno;  /* errno of the failed system call, 0 if none */
+    char text[256];
+};
+
+/* ---- file layout (SPEC.md, "Layout") ----------------------------------- */
+
+#define RBWP_MAGIC "RBWP"
+#define RBWP_FILE_VERSION 1
+#define RBWP_FILE_HEADER_BYTES 36
+#define RBWP_BLOCK_HEADER_BYTES 32
+
+#define RBWP_FLAG_LEVEL2 0x0001u /* bit 0 of the header's flags: level-2 data may be present */
+
+#define RBWP_SLOTS_MAX 256        /* slots are 0-255 */
+#define RBWP_SUB_ITEMS_MAX 65536  /* sub-item ids are 0-65535 */
+#define RBWP_NAME_BYTES_MAX 65535 /* names are any bytes, no terminator */
+#define RBWP_TIME_BITS 62         /* an absolute record time keeps 62 bits */
+
+/* A reader allocates no more than this for one block, whatever the file says. */
+#define RBWP_BLOCK_BYTES_MAX (16u << 20)
+
+/* Largest encoded record: 8-byte time, kind, 25-byte payload. */
+#define RBWP_RECORD_BYTES_MAX 34
+/* Smallest encoded record: 2-byte time and kind. */
+#define RBWP_RECORD_BYTES_MIN 3
+
+/* Kinds of record, as stored. */
+enum rbwp_kind {
+    RBWP_COARSE_BEGIN = 0x01, /* a work item's do_work was entered; slot */
+    RBWP_COARSE_END = 0x02,
+    RBWP_FINE_BEGIN = 0x11, /* a sub-item began; sub_item */
+    RBWP_FINE_END = 0x12,
+    RBWP_GPU_WORK = 0x21 /* GPU work launched by a slot: proc_id, slot, start, stop */
+};
+
+/* Types of sub-item, as stored in the sub-item table. */
+enum rbwp_sub_item_type {
+    RBWP_AM_HANDLER = 0,
+    RBWP_XFER_CHANNEL = 1,
+    RBWP_DEPPART_OP = 2,
+    RBWP_GPU_REAP = 3
+};
+
+/* "COARSE_BEGIN", "GPU_WORK" ...; "UNKNOWN" for other values. Static text. */
+RBWP_API const char *rbwp_kind_name(unsigned kind);
+/* "AM_HANDLER", "XFER_CHANNEL" ...; "UNKNOWN" for other values. Static text. */
+RBWP_API const char *rbwp_sub_item_type_name(unsigned type);
+
+/* One record, decoded. Fields that a kind does not carry are 0. */
+struct rbwp_record {
+    int64_t time_ns;    /* absolute; see RBWP_TIME_BITS */
+    uint32_t offset;    /* inside the uncompressed block data, bytes */
+    uint8_t time_bytes; /* 2, 4 or 8, as encoded */
+    uint8_t kind;       /* enum rbwp_kind */
+    uint8_t slot;       /* COARSE_BEGIN, GPU_WORK */
+    uint16_t sub_item;  /* FINE_BEGIN */
+    uint64_t proc_id;   /* GPU_WORK: Realm processor id or the user's own */
+    int64_t start_ns;   /* GPU_WORK: as stored, may be negative or after stop */
+    int64_t stop_ns;    /* GPU_WORK */
+};
+
+/* The 36-byte file header, decoded. Counts and offset are 0 in a file that was never finalised. */
+struct rbwp_file_header {
+    uint16_t version;
+    uint16_t flags; /* RBWP_FLAG_* */
+    uint32_t node;
+    int64_t zero_time_ns;
+    uint32_t work_items;        /* entries in the work-item table */
+    uint32_t sub_items;         /* entries in the sub-item table */
+    uint64_t descriptor_offset; /* file offset of the tables; 0 = not finalised */
+};
+
+/* The 32-byte header of a block, decoded. */
+struct rbwp_block_header {
+    uint64_t thread_id;
+    uint32_t sequence;
+    uint32_t records;      /* 0 marks an opaque block (an extension) */
+    int64_t base_time_ns;  /* time of the first record */
+    uint32_t data_bytes;   /* uncompressed */
+    uint32_t stored_bytes; /* zlib stream; 0 = data_bytes bytes stored as they are */
+};
+
+/* An entry of the work-item table. The name is name_bytes of any bytes, not terminated. */
+struct rbwp_work_item_name {
+    uint16_t slot;
+    uint16_t name_bytes;
+    const char *name;
+};
+
+/* An entry of the sub-item table. */
+struct rbwp_sub_item_name {
+    uint16_t id;
+    uint8_t type; /* enum rbwp_sub_item_type, or a later one */
+    uint16_t name_bytes;
+    const char *name;
+};
+
+/* ---- the trailer, an extension (SPEC.md, "Trailer") --------------------- */
+
+/* A recording thread. */
+struct rbwp_thread_info {
+    uint64_t thread_id;               /* as in block headers */
+    uint64_t os_id;                   /* gettid(); 0 unknown */
+    int64_t attached_ns, detached_ns; /* detached_ns is 0 if attached at stop */
+    uint64_t records;                 /* written for this thread */
+    uint16_t name_bytes;
+    const char *name; /* any bytes, not terminated */
+};
+
+/* Why records are missing or calls were refused. Values are stored in files. */
+enum rbwp_loss_cause {
+    RBWP_LOSS_DROPPED = 1,       /* at the cap with policy "drop" */
+    RBWP_LOSS_STALLED = 2,       /* at the cap while the writer made no progress */
+    RBWP_LOSS_IO = 3,            /* the file could not be written */
+    RBWP_LOSS_MEMORY = 4,        /* no memory for a chunk */
+    RBWP_LOSS_NOT_ATTACHED = 5,  /* recorded on a thread that is not attached */
+    RBWP_LOSS_NESTED_BEGIN = 6,  /* begin inside an open item; the call was ignored */
+    RBWP_LOSS_STRAY_END = 7,     /* end, discard or fine_end without its begin */
+    RBWP_LOSS_UNCLOSED_FINE = 8, /* end with sub-items open; they were closed there */
+    RBWP_LOSS_SIGNAL = 9,        /* recorded from a signal handler inside a recording call */
+    RBWP_LOSS_RANGE = 10,        /* slot, sub-item id or time outside its range */
+    RBWP_LOSS_KEPT_EMPTY = 11    /* a discard that could not be honoured: its item was kept */
+};
+/* "dropped", "stalled" ...; "unknown" for other values. Static text. */
+RBWP_API const char *rbwp_loss_cause_name(unsigned cause);
+
+/* Losses of one cause on one thread. */
+struct rbwp_loss {
+    uint64_t thread_id;        /* 0 = not known, or several */
+    uint32_t cause;            /* enum rbwp_loss_cause */
+    uint64_t count;            /* records, or calls for the causes that are misuse */
+    int64_t first_ns, last_ns; /* range in which they happened; 0,0 = not known */
+};
+
+/* A point at which the recorder's clock was compared with the system's. */
+struct rbwp_clock_sample {
+    uint64_t ticks;
+    int64_t time_ns; /* on the time line of the records */
+    int64_t monotonic_ns;
+    int64_t realtime_ns;
+};
+
+enum rbwp_clock_kind { RBWP_CLOCK_TSC = 1, RBWP_CLOCK_MONOTONIC = 2, RBWP_CLOCK_USER = 3 };
+
+/* A name that a slot had for part of the run (slots can be released and reused). */
+struct rbwp_slot_use {
+    uint16_t slot;
+    int64_t from_ns, to_ns; /* to_ns is 0 if still in use at stop */
+    uint16_t name_bytes;
+    const char *name;
+};
+
+/* A run of whole blocks in the file. Ranges follow each other without gaps from offset 36. */
+struct rbwp_index_range {
+    uint64_t offset;
+    uint64_t bytes;
+    uint64_t records;
+    int64_t first_ns, last_ns; /* smallest and largest record time inside; 0,0 without records */
+    uint64_t thread_id;        /* of all blocks in it; 0 = several */
+    uint32_t blocks;
+    uint32_t crc32c; /* of the bytes of the range as stored */
+};
+
+/* All that the trailer holds. Arrays belong to whoever made the struct. */
+struct rbwp_trailer {
+    const char *host;    /* not terminated */
+    const char *command; /* command line, arguments separated by NUL; not terminated */
+    const char *writer;  /* "librbwp 0.1.0"; not terminated */
+    uint32_t host_bytes, command_bytes, writer_bytes;
+    uint64_t process_id;
+    uint32_t nodes;            /* nodes in the job, 0 unknown */
+    uint32_t level;            /* 1 or 2 */
+    int64_t start_ns, stop_ns; /* the session */
+
+    uint32_t clock_kind;     /* enum rbwp_clock_kind, 0 unknown */
+    uint64_t clock_hz;       /* ticks per second, rounded; 0 unknown */
+    uint64_t clock_error_ns; /* bound on |record time - true time| from sampling */
+    uint64_t cap_bytes;      /* -bgworkprofile_bufsize in bytes, 0 = unlimited */
+    uint64_t peak_bytes;     /* most recorded-but-unwritten data at any time */
+    uint64_t discarded;      /* items that did no work and left no trace */
+
+    const struct rbwp_thread_info *threads;
+    const struct rbwp_loss *losses;
+    const struct rbwp_clock_sample *samples;
+    const struct rbwp_slot_use *slot_uses;
+    const struct rbwp_index_range *index;
+    uint32_t thread_count, loss_count, sample_count, slot_use_count, index_count;
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_FORMAT_H */

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * reader.c - the walk over a file: header, blocks, what to do about damage,
+ * tables and trailer.
+ *
+ * The walk is the same for memory, files and streams; the only difference is
+ * that the tail of a stream is loaded when the blocks end, and otherwise at
+ * open. Decoding a block is block.c's, finding the next one after damage is
+ * resync.c's; here is decided what a failure means: damage to note, a cut at
+ * the end of an unfinished file, or the end of all reading.
+ */
+#include "reader.h"
+
+#include "block.h"
+#include "error.h"
+#include "header.h"
+#include "resync.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SKIP_BYTES (64u << 10)
+
+struct rbwp_reader {
+    struct source source;
+    struct block_decoder decoder;
+    struct resync resync;
+    struct rbwp_file_header header;  /* as stored */
+    struct rbwp_file_header located; /* with tables found through the trailer */
+    bool no_resync;
+
+    uint64_t next_offset, next_index; /* of the next block */
+    bool ended;                       /* the last block was passed */
+    enum rbwp_status failed;          /* RBWP_OK while reading can go on */
+    struct view stored;
+
+    bool tail_loaded;
+    struct tail tail;
+    struct rbwp_tables tables;
+    struct problems problems;
+};
+
+/* ---- open and close ------------------------------------------------------------ */
+
+/* Where the blocks end, as far as the file says; UINT64_MAX: at the end of the data. */
+static uint64_t blocks_end(const struct rbwp_reader *reader)
+{
+    uint64_t offset = reader->located.descriptor_offset;
+    return offset >= RBWP_FILE_HEADER_BYTES ? offset : UINT64_MAX;
+}
+
+static enum rbwp_status load_tail(struct rbwp_reader *reader, struct rbwp_error *error)
+{
+    enum rbwp_status status = tail_load(&reader->tail, &reader->source, &reader->located, error);
+    if (status != RBWP_OK)
+        return status;
+    const struct descriptor_tables *tables = &reader->tail.descriptors;
+    reader->tables = (struct rbwp_tables){
+        .work_items = tables->work_items,
+        .sub_items = tables->sub_items,
+        .work_item_count = tables->work_item_count,
+        .sub_item_count = tables->sub_item_count,
+    };
+    reader->tail_loaded = true;
+    return RBWP_OK;
+}
+
+static enum rbwp_status read_header(struct rbwp_reader *reader, struct rbwp_error *error)
+{
+    struct source *source = &reader->source;
+    struct view view;
+    uint64_t size = source->kind == SOURCE_STREAM ? UINT64_MAX : source->size;
+    enum rbwp_status status = source_view(source, 0, RBWP_FILE_HEADER_BYTES, &view, error);
+    if (status == RBWP_OK)
+        status = header_decode(view.bytes, view.count, size, &reader->header, error);
+    if (status != RBWP_OK)
+        return status;
+    reader->located = reader->header;
+    reader->next_offset = RBWP_FILE_HEADER_BYTES;
+    if (source->kind == SOURCE_STREAM)
+        return RBWP_OK;
+    if (reader->header.descriptor_offset == 0)
+        status = tail_find_tables(source, &reader->located, error);
+    if (status == RBWP_OK && blocks_end(reader) <= source->size) {
+        status = load_tail(reader, error);
+        source_rewind(source);
+    }
+    return status;
+}
+
+/* Takes over source, also on failure. */
+static enum rbwp_status open_source(struct source *source,
+                                    const struct rbwp_reader_options *options,
+                                    struct rbwp_reader **reader_out, struct rbwp_error *error)
+{
+    struct rbwp_reader_options chosen = {0};
+    if (options)
+        memcpy(&chosen, options, options->size < sizeof(chosen) ? options->size : sizeof(chosen));
+    struct rbwp_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        source_close(source);
+        return error_set_memory(error, "file");
+    }
+    reader->source = *source;
+    reader->no_resync = chosen.no_resync;
+    reader->decoder.block_bytes_max = chosen.block_bytes_max;
+    if (chosen.block_bytes_max == 0 || chosen.block_bytes_max > RBWP_BLOCK_BYTES_MAX)
+        reader->decoder.block_bytes_max = RBWP_BLOCK_BYTES_MAX;
+    struct rbwp_error reason;
+    enum rbwp_status status = read_header(reader, &reason);
+    if (status != RBWP_OK) {
+        if (error)
+            *error = reason;
+        rbwp_reader_close(reader);
+        return status;
+    }
+    *reader_out = reader;
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_reader_open(const char *path, const struct rbwp_reader_options *options,
+                                  struct rbwp_reader **reader_out, struct rbwp_error *error)
+{
+    struct source source;
+    *reader_out = NULL;
+    enum rbwp_status status = source_open_path(&source, path, error);
+    return status == RBWP_OK ? open_source(&source, options, reader_out, error) : status;
+}
+
+enum rbwp_status rbwp_reader_open_fd(int fd, const struct rbwp_reader_options *options,
+                                     struct rbwp_reader **reader_out, struct rbwp_error *error)
+{
+    struct source source;
+    *reader_out = NULL;
+    enum rbwp_status status = source_open_fd(&source, fd, error);
+    return status == RBWP_OK ? open_source(&source, options, reader_out, error) : status;
+}
+
+enum rbwp_status rbwp_reader_open_memory(const void *data, size_t size_bytes,
+                                         const struct rbwp_reader_options *options,
+                                         struct rbwp_reader **reader_out, struct rbwp_error *error)
+{
+    struct source source;
+    *reader_out = NULL;
+    source_open_memory(&source, data, size_bytes);
+    return open_source(&source, options, reader_out, error);
+}
+
+void rbwp_reader_close(struct rbwp_reader *reader)
+{
+    if (!reader)
+        return;
+    tail_free(&reader->tail);
+    problems_free(&reader->problems);
+    block_decoder_free(&reader->decoder);
+    source_close(&reader->source);
+    free(reader);
+}
+
+/* ---- blocks ----------------------------------------------------------------------- */
+
+static enum rbwp_status fail(struct rbwp_reader *reader, const struct rbwp_error *error)
+{
+    reader->failed = error->status;
+    problems_add_error(&reader->problems, error);
+    return error->status;
+}
+
+/*
+ * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
+ * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
+ */
+static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
+                                   struct rbwp_problem *problem)
+{
+    struct rbwp_error *error = &problem->error;
+    uint64_t room = blocks_end(reader) - block->offset;
+    size_t want = room < RBWP_BLOCK_HEADER_BYTES ? (size_t)room : RBWP_BLOCK_HEADER_BYTES;
+    struct view view;
+    enum rbwp_status status = source_view(&reader->source, block->offset, want, &view, error);
+    if (status != RBWP_OK)
+        return status;
+    if (view.count == 0)
+        return RBWP_END;
+    struct place place = {"block", block->offset, RULE_BLOCK_HEADER};
+    if (view.count < RBWP_BLOCK_HEADER_BYTES)
+        return error_set(error, view.count == room ? RBWP_E_CORRUPT : RBWP_E_TRUNCATED, place,
+                         "only %zu bytes are left for a block header of 32", view.count);
+    block_header_decode(view.bytes, &block->header);
+    problem->has_block = true;
+    problem->block = block->header;
+    status = block_header_check(&reader->decoder, &block->header, block->offset, error);
+    if (status != RBWP_OK)
+        return status;
+
+    uint32_t payload_bytes = block_payload_bytes(&block->header);
+    place.rule = RULE_BLOCK_PAYLOAD;
+    if (payload_bytes > room - RBWP_BLOCK_HEADER_BYTES)
+        return error_set(error, RBWP_E_CORRUPT, place,
+                         "a block's payload of %" PRIu32 " bytes runs over the descriptor offset",
+                         payload_bytes);
+    want = RBWP_BLOCK_HEADER_BYTES + (size_t)payload_bytes;
+    status = source_view(&reader->source, block->offset, want, &view, error);
+    if (status != RBWP_OK)
+        return status;
+    size_t there = view.count - RBWP_BLOCK_HEADER_BYTES;
+    const uint8_t *payload = view.bytes + RBWP_BLOCK_HEADER_BYTES;
+    if (view.count < want) {
+        bool contradicted = block->header.records &&
+                            !block_looks_valid(&reader->decoder, &block->header, payload, there);
+        return error_set(error, contradicted ? RBWP_E_CORRUPT : RBWP_E_TRUNCATED, place,
+                         "only %zu of the %" PRIu32 " payload bytes of a block are there", there,
+                         payload_bytes);
+    }
+    reader->stored = view;
+    return block_decode(&reader->decoder, payload, block, error);
+}
+
+/* Moves to the end of the blocks, or of the data. */
+static enum rbwp_status skip_rest(struct rbwp_reader *reader, struct rbwp_error *error)
+{
+    uint64_t end = blocks_end(reader), size = reader->source.size;
+    if (reader->source.kind != SOURCE_STREAM) {
+        reader->next_offset = end < size ? end : size;
+        return RBWP_OK;
+    }
+    while (reader->next_offset < end) {
+        struct view view;
+        uint64_t left = end - reader->next_offset;
+        size_t want = left < SKIP_BYTES ? (size_t)left : SKIP_BYTES;
+        enum rbwp_status status =
+            source_view(&reader->source, reader->next_offset, want, &view, error);
+        if (status != RBWP_OK)
+            return status;
+        reader->next_offset += view.count;
+        if (view.count < want)
+            break;
+    }
+    return RBWP_OK;
+}
+
+/* Goes on behind the damaged block at next_offset and notes the problem. */
+static enum rbwp_status pass_damage(struct rbwp_reader *reader, struct rbwp_problem *problem)
+{
+    uint64_t damaged = reader->next_offset;
+    struct rbwp_error error;
+    struct resync_range range = {.from = damaged + 1, .end = blocks_end(reader)};
+    if (problem->has_block)
+        range.block_end = damaged + RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&problem->block);
+    enum rbwp_status status = RBWP_E_LIMIT;
+    if (!reader->no_resync)
+        status = resync_find(&reader->resync, &reader->source, &reader->decoder, range,
+                             &reader->next_offset, &error);
+    /* A file that was not finalised may just stop; one that says it is whole may not. */
+    problem->cut_tail = status == RBWP_END && problem->error.status == RBWP_E_TRUNCATED &&
+                        reader->located.descriptor_offset == 0;
+    if (status == RBWP_E_LIMIT) {
+        status = skip_rest(reader, &error);
+        size_t used = strlen(problem->error.text);
+        snprintf(problem->error.text + used, sizeof(problem->error.text) - used,
+                 "; the search for the next block was given up");
+    }
+    problem->skipped_bytes = reader->next_offset - damaged;
+    problems_add(&reader->problems, problem);
+    return status == RBWP_OK || status == RBWP_END ? RBWP_OK : fail(reader, &error);
+}
+
+/* Once, behind the last block: the tail of a stream, and what is wrong with header and tail. */
+static enum rbwp_status finish(struct rbwp_reader *reader)
+{
+    struct rbwp_error error;
+    uint64_t offset = reader->header.descriptor_offset;
+    struct place place = {"header", 28, RULE_DESCRIPTOR_OFFSET};
+    if (offset != 0 && offset < RBWP_FILE_HEADER_BYTES) {
+        error_set(&error, RBWP_E_CORRUPT, place,
+                  "descriptor offset %" PRIu64 " lies inside the header and is ignored", offset);
+        problems_add_error(&reader->problems, &error);
+    } else if (reader->next_offset < blocks_end(reader) && offset != 0) {
+        place.offset = reader->next_offset;
+        error_set(&error, RBWP_E_TRUNCATED, place,
+                  "the end of the file is missing: it has no tables, which should be at %" PRIu64,
+                  offset);
+        problems_add_error(&reader->problems, &error);
+    } else if (!reader->tail_loaded && blocks_end(reader) != UINT64_MAX) {
+        if (load_tail(reader, &error) != RBWP_OK)
+            return fail(reader, &error);
+    }
+    for (size_t i = 0; i < reader->tail.problems.kept_count; i++)
+        problems_add(&reader->problems, &reader->tail.problems.kept[i]);
+    reader->ended = true;
+    return RBWP_END;
+}
+
+enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_block *block_out)
+{
+    if (reader->failed != RBWP_OK)
+        return reader->failed;
+    if (reader->ended)
+        return RBWP_END;
+    while (reader->next_offset < blocks_end(reader)) {
+        struct rbwp_block block = {.offset = reader->next_offset, .index = reader->next_index};
+        struct rbwp_problem problem = {0};
+        enum rbwp_status status = take_block(reader, &block, &problem);
+        if (status == RBWP_OK) {
+            reader->next_offset += RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block.header);
+            reader->next_index++;
+            *block_out = block;
+            return RBWP_OK;
+        }
+        if (status == RBWP_END)
+            break;
+        if (status != RBWP_E_CORRUPT && status != RBWP_E_TRUNCATED)
+            return fail(reader, &problem.error);
+        status = pass_damage(reader, &problem);
+        if (status != RBWP_OK)
+            return status;
+    }
+    return finish(reader);
+}
+
+enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader)
+{
+    if (reader->source.kind == SOURCE_STREAM)
+        return RBWP_E_STATE;
+    source_rewind(&reader->source);
+    problems_clear(&reader->problems);
+    reader->resync = (struct resync){0};
+    reader->next_offset = RBWP_FILE_HEADER_BYTES;
+    reader->next_index = 0;
+    reader->ended = false;
+    reader->failed = RBWP_OK;
+    return RBWP_OK;
+}
+
+/* ---- looking ------------------------------------------------------------------------- */
+
+const struct rbwp_file_header *rbwp_reader_header(const struct rbwp_reader *reader)
+{
+    return &reader->header;
+}
+
+uint64_t rbwp_reader_size(const struct rbwp_reader *reader)
+{
+    return reader->source.size;
+}
+
+bool rbwp_reader_is_stream(const struct rbwp_reader *reader)
+{
+    return reader->source.kind == SOURCE_STREAM;
+}
+
+const struct rbwp_tables *rbwp_reader_tables(const struct rbwp_reader *reader)
+{
+    return &reader->tables;
+}
+
+const struct rbwp_trailer *rbwp_reader_trailer(const struct rbwp_reader *reader)
+{
+    return reader->tail.has_trailer ? &reader->tail.trailer.values : NULL;
+}
+
+uint64_t rbwp_reader_problem_count(const struct rbwp_reader *reader)
+{
+    return reader->problems.count;
+}
+
+const struct rbwp_problem *rbwp_reader_problem(const struct rbwp_reader *reader, uint64_t index)
+{
+    return index < reader->problems.kept_count ? &reader->problems.kept[index] : NULL;
+}
+
+struct view reader_stored_block(const struct rbwp_reader *reader)
+{
+    return reader->stored;
+}
+
+const struct tail *reader_tail(const struct rbwp_reader *reader)
+{
+    return &reader->tail;
+}

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify.c - every rule of SPEC.md that can be checked, in one pass.
+ *
+ * What a reader cannot live with (R1 to R19, R30, R31, R35, R40 to R59) is
+ * noted by the reader and passed on. Here are the rules about blocks together,
+ * and about what the trailer says of them: a line is kept for each block, up to
+ * a bound, since a stream tells its index only at the end.
+ */
+#include "rbwp_verify.h"
+
+#include "error.h"
+#include "index.h"
+#include "reader.h"
+#include "rbwp_writer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define LOGGED_MAX (1u << 20)
+
+/* A block that was seen. */
+struct logged {
+    struct rbwp_index_range range;
+    uint64_t thread_id;
+    uint32_t sequence;
+};
+
+struct verify {
+    struct rbwp_reader *reader;
+    rbwp_verify_callback *callback;
+    void *context;
+    struct rbwp_verify_result result;
+    bool stopped;
+    uint64_t passed_on; /* problems of the reader */
+
+    struct logged *blocks;
+    size_t block_count, block_capacity;
+    bool memory_failed;
+
+    uint64_t turns_broken, turns_offset; /* blocks that break R21, and the first one */
+    uint64_t fine_broken, fine_offset;   /* R22 */
+};
+
+/* ---- reporting ---------------------------------------------------------------------- */
+
+static void report(struct verify *verify, const struct rbwp_problem *problem)
+{
+    if (problem->cut_tail)
+        verify->result.cut = true;
+    else
+        verify->result.breaks++;
+    if (!verify->stopped && verify->callback && !verify->callback(verify->context, problem))
+        verify->stopped = true;
+}
+
+static void report_error(struct verify *verify, const struct rbwp_error *error)
+{
+    struct rbwp_problem problem = {.error = *error};
+    report(verify, &problem);
+}
+
+#define REPORT(verify, section, offset, rule, ...)                                                 \
+    do {                                                                                           \
+        struct rbwp_error error_;                                                                  \
+        error_set(&error_, RBWP_E_CORRUPT, (struct place){section, offset, rule}, __VA_ARGS__);    \
+        report_error(verify, &error_);                                                             \
+    } while (0)
+
+static void pass_on_problems(struct verify *verify)
+{
+    uint64_t count = rbwp_reader_problem_count(verify->reader);
+    for (; verify->passed_on < count && !verify->stopped; verify->passed_on++) {
+        const struct rbwp_problem *problem = rbwp_reader_problem(verify->reader, verify->passed_on);
+        if (problem)
+            report(verify, problem);
+        else
+            verify->result.breaks++; /* beyond those the reader keeps */
+    }
+}
+
+/* ---- one block ------------------------------------------------------------------------ */
+
+static void log_block(struct verify *verify, const struct rbwp_block *block)
+{
+    if (verify->block_count == LOGGED_MAX || verify->memory_failed) {
+        verify->result.blocks_checked = false;
+        return;
+    }
+    if (verify->block_count == verify->block_capacity) {
+        size_t capacity = verify->block_capacity ? 2 * verify->block_capacity : 64;
+        struct logged *blocks = realloc(verify->blocks, capacity * sizeof *blocks);
+        if (!blocks) {
+            verify->memory_failed = true;
+            verify->result.blocks_checked = false;
+            return;
+        }
+        verify->blocks = blocks;
+        verify->block_capacity = capacity;
+    }
+    struct view stored = reader_stored_block(verify->reader);
+    verify->blocks[verify->block_count++] = (struct logged){
+        .range = {.offset = block->offset,
+                  .bytes = stored.count,
+                  .records = block->header.records,
+                  .first_ns = block->first_ns,
+                  .last_ns = block->last_ns,
+                  .thread_id = block->header.records ? block->header.thread_id : 0,
+                  .blocks = 1,
+                  .crc32c = rbwp_crc32c(0, stored.bytes, stored.count)},
+        .thread_id = block->header.thread_id,
+        .sequence = block->header.sequence,
+    };
+}
+
+/* R21 and R22. */
+static void check_records(struct verify *verify, const struct rbwp_block *block)
+{
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    unsigned before = 0;
+    bool turns = true, fine = false;
+    rbwp_record_first(block, &iterator);
+    while (rbwp_record_next(&iterator, &record)) {
+        if (record.kind == RBWP_COARSE_BEGIN || record.kind == RBWP_COARSE_END) {
+            turns = turns && record.kind != before;
+            before = record.kind;
+        }
+        fine = fine || record.kind == RBWP_FINE_BEGIN || record.kind == RBWP_FINE_END;
+    }
+    if (!turns && verify->turns_broken++ == 0)
+        verify->turns_offset = block->offset;
+    if (fine && !(rbwp_reader_header(verify->reader)->flags & RBWP_FLAG_LEVEL2) &&
+        verify->fine_broken++ == 0)
+        verify->fine_offset = block->offset;
+}
+
+static void check_block(struct verify *verify, const struct rbwp_block *block)
+{
+    log_block(verify, block);
+    if (block->header.records == 0) {
+        verify->result.opaque_blocks++;
+        return;
+    }
+    verify->result.blocks++;
+    verify->result.records += block->header.records;
+    check_records(verify, block);
+}
+
+/* ---- blocks together ------------------------------------------------------------------- */
+
+static int by_thread_and_sequence(const void *left, const void *right)
+{
+    const struct logged *a = left, *b = right;
+    if (a->thread_id != b->thread_id)
+        return a->thread_id < b->thread_id ? -1 : 1;
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    return a->range.offset < b->range.offset ? -1 : a->range.offset > b->range.offset;
+}
+
+/* R20; expects the log sorted. */
+static void check_sequences(struct verify *verify)
+{
+    const struct logged *before = NULL;
+    for (size_t i = 0; i < verify->block_count && !verify->stopped; i++) {
+        const struct logged *block = &verify->blocks[i];
+        if (block->range.records == 0)
+            continue;
+        if (before && before->thread_id == block->thread_id && before->sequence == block->sequence)
+            REPORT(verify, "block", block->range.offset, RULE_SEQUENCE_ONCE,
+                   "thread %" PRIu64 " has sequence %" PRIu32 " twice, first at %" PRIu64,
+                   block->thread_id, block->sequence, before->range.offset);
+        before = block;
+    }
+}
+
+static bool has_lost_records(const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 0; trailer && i < trailer->loss_count; i++)
+        if (trailer->losses[i].cause <= RBWP_LOSS_NOT_ATTACHED ||
+            trailer->losses[i].cause == RBWP_LOSS_SIGNAL)
+            return true;
+    return false;
+}
+
+static void check_gathered(struct verify *verify)
+{
+    if (verify->turns_broken && !has_lost_records(rbwp_reader_trailer(verify->reader)))
+        REPORT(verify, "record", verify->turns_offset, RULE_TURNS,
+               "%" PRIu64 " blocks have two COARSE_BEGIN or two COARSE_END in a row, the first",
+               verify->turns_broken);
+    if (verify->fine_broken)
+        REPORT(verify, "record", verify->fine_offset, RULE_FINE_LEVEL,
+               "%" PRIu64 " blocks of a level-1 file have fine records, the first",
+               verify->fine_broken);
+}
+
+/* ---- the trailer's word ------------------------------------------------------------------ */
+
+/* R61. */
+static void check_tables_twice(struct verify *verify)
+{
+    const struct tail *tail = reader_tail(verify->reader);
+    const struct rbwp_file_header *header = rbwp_reader_header(verify->reader);
+    const struct trailer_tables *tables = &tail->trailer.tables;
+    if (!tables->present)
+        return;
+    if (header->descriptor_offset &&
+        (tables->offset != header->descriptor_offset || tables->work_items != header->work_items ||
+         tables->sub_items != header->sub_items))
+        REPORT(verify, "trailer", tail->offset, RULE_TABLES_TWICE,
+               "header and trailer disagree about the descriptor tables");
+    else if (tables->bytes != tail->descriptors.bytes ||
+             tables->crc32c != rbwp_crc32c(0, tail->buffer.bytes, tail->descriptors.bytes))
+        REPORT(verify, "descriptors", tail->offset, RULE_TABLES_TWICE,
+               "the sum or size of the descriptor tables is not what the trailer says");
+}
+
+/* Joins the logged blocks that fill the range from its beginning; *next moves behind them. */
+static struct rbwp_index_range gather(const struct verify *verify,
+                                      const struct rbwp_index_range *range, size_t *next)
+{
+    struct rbwp_index_range found = {.offset = range->offset};
+    for (; *next < verify->block_count; ++*next) {
+        const struct rbwp_index_range *block = &verify->blocks[*next].range;
+        if (block->offset != found.offset + found.bytes ||
+            block->bytes > range->bytes - found.bytes)
+            break;
+        index_join(&found, block);
+    }
+    return found;
+}
+
+static void check_range(struct verify *verify, const struct rbwp_index_range *range,
+                        const struct rbwp_index_range *found)
+{
+    if (range->bytes == 0 || found->bytes != range->bytes)
+        REPORT(verify, "trailer", range->offset, RULE_INDEX_RANGES,
+               "an index range of %" PRIu64 " bytes has %" PRIu64 " bytes of whole, good blocks",
+               range->bytes, found->bytes);
+    else if (found->records != range->records || found->first_ns != range->first_ns ||
+             found->last_ns != range->last_ns || found->thread_id != range->thread_id ||
+             found->blocks != range->blocks)
+        REPORT(verify, "trailer", range->offset, RULE_INDEX_VALUES,
+               "an index range says %" PRIu64 " records in %" PRIu32
+               " blocks; its values are not those of its blocks",
+               range->records, range->blocks);
+    else if (found->crc32c != range->crc32c)
+        REPORT(verify, "trailer", range->offset, RULE_INDEX_SUM,
+               "the sum of an index range is %08" PRIx32 " and should be %08" PRIx32, found->crc32c,
+               range->crc32c);
+}
+
+/* R62 to R64; expects the log in file order. */
+static void check_index(struct verify *verify, const struct rbwp_trailer *trailer)
+{
+    uint64_t offset = RBWP_FILE_HEADER_BYTES;
+    size_t next = 0;
+    if (!trailer->index)
+        return;
+    for (uint32_t i = 0; i < trailer->index_count && !verify->stopped; i++) {
+        const struct rbwp_index_range *range = &trailer->index[i];
+        if (range->offset != offset || range->bytes > UINT64_MAX - offset) {
+            REPORT(verify, "trailer", range->offset, RULE_INDEX_RANGES,
+                   "index range %" PRIu32 " should begin at %" PRIu64, i, offset);
+            return;
+        }
+        while (next < verify->block_count && verify->blocks[next].range.offset < offset)
+            next++;
+        struct rbwp_index_range found = gather(verify, range, &next);
+        check_range(verify, range, &found);
+        offset += range->bytes;
+    }
+    uint64_t end = reader_tail(verify->reader)->offset;
+    if (offset != end)
+        REPORT(verify, "trailer", offset, RULE_INDEX_RANGES,
+               "the index ends here and the blocks at %" PRIu64, end);
+}
+
+struct thread_records {
+    uint64_t thread_id, records;
+};
+
+static int by_thread(const void *left, const void *right)
+{
+    const struct thread_records *a = left, *b = right;
+    return a->thread_id < b->thread_id ? -1 : a->thread_id > b->thread_id;
+}
+
+/* R60; expects the log sorted. */
+static void check_threads(struct verify *verify, const struct rbwp_trailer *trailer)
+{
+    uint32_t count = trailer->thread_count;
+    struct thread_records *threads = count ? malloc(count * sizeof *threads) : NULL;
+    if (!threads)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        threads[i] =
+            (struct thread_records){trailer->threads[i].thread_id, trailer->threads[i].records};
+    qsort(threads, count, sizeof *threads, by_thread);
+    const struct logged *block = verify->blocks, *end = verify->blocks + verify->block_count;
+    for (uint32_t i = 0; i < count && !verify->stopped;) {
+        uint64_t thread_id = threads[i].thread_id, said = 0, found = 0;
+        for (; i < count && threads[i].thread_id == thread_id; i++)
+            said += threads[i].records;
+        while (block < end && block->thread_id < thread_id)
+            block++;
+        for (; block < end && block->thread_id == thread_id; block++)
+            found += block->range.records;
+        if (said != found)
+            REPORT(verify, "trailer", NOWHERE, RULE_THREAD_RECORDS,
+                   "thread %" PRIu64 " has %" PRIu64 " records; the trailer says %" PRIu64,
+                   thread_id, found, said);
+    }
+    free(threads);
+}
+
+/* ---- the whole file ------------------------------------------------------------------------ */
+
+static void check_header_and_tables(struct verify *verify)
+{
+    const struct rbwp_file_header *header = rbwp_reader_header(verify->reader);
+    struct rbwp_error error;
+    if (header->descriptor_offset == 0 && (header->work_items || header->sub_items))
+        REPORT(verify, "header", 20, RULE_COUNTS_UNFINALISED,
+               "counts %" PRIu32 " and %" PRIu32 " without a descriptor offset", header->work_items,
+               header->sub_items);
+    if (descriptor_check(rbwp_reader_tables(verify->reader), header->descriptor_offset, &error) !=
+        RBWP_OK)
+        report_error(verify, &error);
+}
+
+static void check_end(struct verify *verify)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(verify->reader);
+    bool damaged = verify->result.breaks || verify->result.cut;
+    verify->result.has_trailer = trailer;
+    verify->result.finalised = rbwp_reader_header(verify->reader)->descriptor_offset != 0;
+    check_gathered(verify);
+    check_header_and_tables(verify);
+    if (trailer)
+        check_tables_twice(verify);
+    if (!verify->result.blocks_checked || verify->block_count == 0)
+        return;
+    if (trailer)
+        check_index(verify, trailer);
+    qsort(verify->blocks, verify->block_count, sizeof *verify->blocks, by_thread_and_sequence);
+    check_sequences(verify);
+    if (trailer && !damaged) /* otherwise the damaged blocks explain it */
+        check_threads(verify, trailer);
+}
+
+/* Verifies what an open call came to; closes the reader. */
+static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *verify,
+                                      struct rbwp_verify_result *result_out,
+                                      struct rbwp_error *error)
+{
+    struct rbwp_block block;
+    verify->result.blocks_checked = true;
+    if (status != RBWP_OK) {
+        if (status != RBWP_E_IO && status != RBWP_E_MEMORY)
+            report_error(verify, error);
+        *result_out = verify->result;
+        return status;
+    }
+    while (!verify->stopped &&
+           (status = rbwp_reader_next_block(verify->reader, &block)) == RBWP_OK) {
+        check_block(verify, &block);
+        pass_on_problems(verify);
+    }
+    pass_on_problems(verify);
+    if (status == RBWP_END && !verify->stopped)
+        check_end(verify);
+    verify->result.bytes = rbwp_reader_size(verify->reader);
+    *result_out = verify->result;
+    if (status < 0) {
+        uint64_t last = rbwp_reader_problem_count(verify->reader) - 1;
+        const struct rbwp_problem *problem = rbwp_reader_problem(verify->reader, last);
+        if (problem)
+            *error = problem->error;
+        else
+            error_set(error, status, (struct place){"file", NOWHERE, 0}, "%s",
+                      rbwp_status_text(status));
+    }
+    free(verify->blocks);
+    rbwp_reader_close(verify->reader);
+    return verify->stopped ? RBWP_END : status < 0 ? status : RBWP_OK;
+}
+
+enum rbwp_status rbwp_verify_fd(int fd, rbwp_verify_callback *callback, void *context,
+                                struct rbwp_verify_result *result_out, struct rbwp_error *error)
+{
+    struct verify verify = {.callback = callback, .context = context};
+    struct rbwp_error reason;
+    if (!error)
+        error = &reason;
+    enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &verify.reader, error);
+    return verify_opened(status, &verify, result_out, error);
+}
+
+enum rbwp_status rbwp_verify(const char *path, rbwp_verify_callback *callback, void *context,
+                             struct rbwp_verify_result *result_out, struct rbwp_error *error)
+{
+    struct verify verify = {.callback = callback, .context = context};
+    struct rbwp_error reason;
+    if (!error)
+        error = &reason;
+    enum rbwp_status status = rbwp_reader_open(path, NULL, &verify.reader, error);
+    return verify_opened(status, &verify, result_out, error);
+}
+
+enum rbwp_status rbwp_verify_memory(const void *data, size_t size_bytes,
+                                    rbwp_verify_callback *callback, void *context,
+                                    struct rbwp_verify_result *result_out, struct rbwp_error *error)
+{
+    struct verify verify = {.callback = callback, .context = context};
+    struct rbwp_error reason;
+    if (!error)
+        error = &reason;
+    enum rbwp_status status =
+        rbwp_reader_open_memory(data, size_bytes, NULL, &verify.reader, error);
+    return verify_opened(status, &verify, result_out, error);
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * writer.c - the order of a file: header, blocks, tables, trailer, and at last
+ * the patched header, which says that the file is whole.
+ *
+ * A failure of the sink is remembered and returned by every later call, so
+ * nothing is written behind a gap. What blocks hold is not looked at; the
+ * encoder answers for it.
+ */
+#include "rbwp_writer.h"
+
+#include "block.h"
+#include "buffer.h"
+#include "descriptor.h"
+#include "header.h"
+#include "index.h"
+#include "rules.h"
+#include "trailer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct rbwp_writer {
+    struct rbwp_sink sink;
+    struct rbwp_file_header header;
+    struct block_index index;
+    uint64_t bytes, blocks, records;
+    enum rbwp_status failed;
+    bool finished;
+};
+
+/* The state that forbids further writing, RBWP_OK if none. */
+static enum rbwp_status refusal(const struct rbwp_writer *writer)
+{
+    return writer->failed != RBWP_OK ? writer->failed : writer->finished ? RBWP_E_STATE : RBWP_OK;
+}
+
+static enum rbwp_status put(struct rbwp_writer *writer, const void *bytes, size_t count)
+{
+    if (count == 0)
+        return RBWP_OK;
+    writer->failed = writer->sink.write(writer->sink.context, bytes, count);
+    if (writer->failed == RBWP_OK)
+        writer->bytes += count;
+    return writer->failed;
+}
+
+enum rbwp_status rbwp_writer_new(const struct rbwp_sink *sink, uint32_t node, int64_t zero_time_ns,
+                                 bool level2, struct rbwp_writer **writer_out)
+{
+    *writer_out = NULL;
+    struct rbwp_writer *writer = calloc(1, sizeof *writer);
+    if (!writer || index_init(&writer->index) != RBWP_OK) {
+        free(writer);
+        return RBWP_E_MEMORY;
+    }
+    writer->sink = *sink;
+    writer->header = (struct rbwp_file_header){
+        .version = RBWP_FILE_VERSION,
+        .flags = level2 ? RBWP_FLAG_LEVEL2 : 0,
+        .node = node,
+        .zero_time_ns = zero_time_ns,
+    };
+    uint8_t bytes[RBWP_FILE_HEADER_BYTES];
+    header_encode(&writer->header, bytes);
+    enum rbwp_status status = put(writer, bytes, sizeof(bytes));
+    if (status != RBWP_OK) {
+        rbwp_writer_free(writer);
+        return status;
+    }
+    *writer_out = writer;
+    return RBWP_OK;
+}
+
+void rbwp_writer_free(struct rbwp_writer *writer)
+{
+    if (!writer)
+        return;
+    index_free(&writer->index);
+    free(writer);
+}
+
+enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
+                                       const struct rbwp_sealed_block *block)
+{
+    enum rbwp_status status = refusal(writer);
+    struct rbwp_index_range range = {
+        .offset = writer->bytes,
+        .bytes = block->bytes_count,
+        .records = block->records,
+        .first_ns = block->first_ns,
+        .last_ns = block->last_ns,
+        .thread_id = block->thread_id,
+        .blocks = 1,
+        .crc32c = rbwp_crc32c(0, block->bytes, block->bytes_count),
+    };
+    if (status == RBWP_OK)
+        status = put(writer, block->bytes, block->bytes_count);
+    if (status != RBWP_OK)
+        return status;
+    index_add(&writer->index, &range);
+    writer->blocks++;
+    writer->records += block->records;
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char tag[4],
+                                        const void *data, uint32_t size_bytes)
+{
+    uint8_t head[RBWP_BLOCK_HEADER_BYTES + 4];
+    if (!block_tag_valid((const uint8_t *)tag))
+        return RBWP_E_INVALID;
+    if (size_bytes > RBWP_BLOCK_BYTES_MAX - 4)
+        return RBWP_E_LIMIT;
+    struct rbwp_block_header header = {.data_bytes = size_bytes + 4};
+    block_header_encode(&header, head);
+    memcpy(head + RBWP_BLOCK_HEADER_BYTES, tag, 4);
+
+    enum rbwp_status status = refusal(writer);
+    struct rbwp_index_range range = {
+        .offset = writer->bytes,
+        .bytes = sizeof(head) + (uint64_t)size_bytes,
+        .blocks = 1,
+        .crc32c = rbwp_crc32c(rbwp_crc32c(0, head, sizeof(head)), data, size_bytes),
+    };
+    if (status == RBWP_OK)
+        status = put(writer, head, sizeof(head));
+    if (status == RBWP_OK)
+        status = put(writer, data, size_bytes);
+    if (status != RBWP_OK)
+        return status;
+    index_add(&writer->index, &range);
+    writer->blocks++;
+    return RBWP_OK;
+}
+
+/* Puts tables, trailer and footer into buffer. */
+static enum rbwp_status encode_tail(struct rbwp_writer *writer, const struct rbwp_tables *tables,
+                                    const struct rbwp_trailer *trailer, struct buffer *buffer)
+{
+    enum rbwp_status status = descriptor_encode(tables, buffer);
+    if (status != RBWP_OK || !trailer)
+        return status;
+    struct rbwp_trailer values = *trailer;
+    values.index = writer->index.ranges;
+    values.index_count = writer->index.count;
+    struct trailer_tables place = {
+        .offset = writer->bytes,
+        .bytes = buffer->count,
+        .work_items = tables->work_item_count,
+        .sub_items = tables->sub_item_count,
+        .crc32c = rbwp_crc32c(0, buffer->bytes, buffer->count),
+    };
+    return trailer_encode(&values, &place, writer->bytes + buffer->count, buffer);
+}
+
+enum rbwp_status rbwp_writer_finish(struct rbwp_writer *writer,
+                                    const struct rbwp_work_item_name *work_items,
+                                    uint32_t work_item_count,
+                                    const struct rbwp_sub_item_name *sub_items,
+                                    uint32_t sub_item_count, const struct rbwp_trailer *trailer)
+{
+    enum rbwp_status status = refusal(writer);
+    if (status != RBWP_OK)
+        return status;
+    struct rbwp_tables tables = {work_items, sub_items, work_item_count, sub_item_count};
+    struct buffer buffer = {0};
+    status = encode_tail(writer, &tables, trailer, &buffer);
+    if (status == RBWP_OK) {
+        writer->header.work_items = work_item_count;
+        writer->header.sub_items = sub_item_count;
+        writer->header.descriptor_offset = writer->bytes;
+        status = put(writer, buffer.bytes, buffer.count);
+    }
+    buffer_free(&buffer);
+    if (status != RBWP_OK)
+        return status;
+    writer->finished = true;
+    uint8_t patch[HEADER_PATCH_BYTES];
+    header_encode_patch(&writer->header, patch);
+    writer->failed =
+        writer->sink.patch(writer->sink.context, HEADER_PATCH_OFFSET, patch, sizeof(patch));
+    return writer->failed;
+}
+
+void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *bytes_out, uint64_t *blocks_out,
+                        uint64_t *records_out)
+{
+    if (bytes_out)
+        *bytes_out = writer->bytes;
+    if (blocks_out)
+        *blocks_out = writer->blocks;
+    if (records_out)
+        *records_out = writer->records;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Events keep raw ticks until here: converting on the hot path would cost a
+ * multiplication and a branch on the delta's size for each, and would fix the
+ * clock's rate before it is known. The line between two clock samples is one
+ * multiplication in double, exact to far below a nanosecond.
+ */
+#include "chunk_encoder.h"
+
+#include "chunk_pool.h"
+#include "rbwp_record.h"
+#include "thread_registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* An event of one word becomes at most 8 + 1 + 2 bytes, a GPU event of four words 34. */
+#define BYTES_PER_WORD_MAX 11u
+
+struct chunk_encoder {
+    struct rbwp_block_encoder *block_encoder;
+    uint8_t *bytes; /* the finished blocks, one after the other */
+    size_t size;
+    struct rbwp_sealed_block *block;
+    uint32_t blocks;
+};
+
+void chunk_encoder_free(struct chunk_encoder *encoder)
+{
+    if (!encoder)
+        return;
+    rbwp_block_encoder_free(encoder->block_encoder);
+    free(encoder->bytes);
+    free(encoder->block);
+    free(encoder);
+}
+
+enum rbwp_status chunk_encoder_new(uint32_t chunk_words, uint32_t block_bytes, int level,
+                                   struct chunk_encoder **encoder_out)
+{
+    *encoder_out = NULL;
+    struct chunk_encoder *encoder = calloc(1, sizeof *encoder);
+    if (!encoder)
+        return RBWP_E_MEMORY;
+    enum rbwp_status status = rbwp_block_encoder_new(block_bytes, level, &encoder->block_encoder);
+    if (status == RBWP_OK) {
+        size_t data = (size_t)chunk_words * BYTES_PER_WORD_MAX;
+        size_t blocks = data / (block_bytes - RBWP_RECORD_BYTES_MAX) + 2;
+        encoder->bytes = malloc(data + blocks * RBWP_BLOCK_HEADER_BYTES);
+        encoder->block = calloc(blocks, sizeof *encoder->block);
+        status = encoder->bytes && encoder->block ? RBWP_OK : RBWP_E_MEMORY;
+    }
+    if (status != RBWP_OK) {
+        chunk_encoder_free(encoder);
+        return status;
+    }
+    *encoder_out = encoder;
+    return RBWP_OK;
+}
+
+static void seal(struct chunk_encoder *encoder, uint64_t thread_id)
+{
+    struct rbwp_sealed_block *block = &encoder->block[encoder->blocks];
+    if (rbwp_block_encoder_seal(encoder->block_encoder, thread_id, 0, block) != RBWP_OK)
+        return;
+    uint8_t *copy = encoder->bytes + encoder->size;
+    memcpy(copy, block->bytes, block->bytes_count);
+    block->bytes = copy;
+    encoder->size += block->bytes_count;
+    encoder->blocks++;
+}
+
+static struct timeline_piece piece_at(struct shared_timeline *timeline, uint64_t ticks)
+{
+    pthread_mutex_lock(&timeline->lock);
+    if (ticks >= timeline->line.sample[timeline->line.samples - 1].ticks)
+        timeline_sample(&timeline->line); /* now, after all the chunk's events */
+    struct timeline_piece piece = timeline_find(&timeline->line, ticks);
+    pthread_mutex_unlock(&timeline->lock);
+    return piece;
+}
+
+int64_t shared_timeline_ns(struct shared_timeline *timeline, uint64_t ticks)
+{
+    struct timeline_piece piece = piece_at(timeline, ticks);
+    return timeline_piece_ns(&piece, ticks);
+}
+
+static const uint8_t kind_of_event[8] = {
+    [RBWP_EVENT_BEGIN_] = RBWP_COARSE_BEGIN,    [RBWP_EVENT_END_] = RBWP_COARSE_END,
+    [RBWP_EVENT_FINE_BEGIN_] = RBWP_FINE_BEGIN, [RBWP_EVENT_FINE_END_] = RBWP_FINE_END,
+    [RBWP_EVENT_GPU_] = RBWP_GPU_WORK,
+};
+
+static enum rbwp_status encode_event(struct rbwp_block_encoder *encoder, const uint64_t *word,
+                                     int64_t time_ns)
+{
+    unsigned event = *word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
+    unsigned id = *word >> RBWP_EVENT_KIND_BITS_ & 0xffff;
+    if (event != RBWP_EVENT_GPU_)
+        return rbwp_block_encoder_put(encoder, time_ns, kind_of_event[event], id);
+    struct rbwp_record record = {
+        .time_ns = time_ns,
+        .kind = RBWP_GPU_WORK,
+        .slot = (uint8_t)id,
+        .proc_id = word[1],
+        .start_ns = (int64_t)word[2],
+        .stop_ns = (int64_t)word[3],
+    };
+    return rbwp_block_encoder_add(encoder, &record);
+}
+
+void chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
+                       struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns)
+{
+    uint64_t thread_id = chunk->thread->thread_id;
+    encoder->size = 0;
+    encoder->blocks = 0;
+    struct timeline_piece piece = {0};
+    for (const uint64_t *word = chunk->words, *end = word + chunk->used; word < end;) {
+        uint64_t ticks = chunk->base_ticks + (*word >> RBWP_EVENT_TIME_SHIFT_);
+        if (ticks >= piece.end_ticks)
+            piece = piece_at(timeline, ticks);
+        int64_t time_ns = timeline_piece_ns(&piece, ticks);
+        time_ns = time_ns < ceiling_ns ? time_ns : ceiling_ns;
+        time_ns = time_ns > floor_ns ? time_ns : floor_ns;
+        floor_ns = time_ns;
+        if (encode_event(encoder->block_encoder, word, time_ns) == RBWP_AGAIN) {
+            seal(encoder, thread_id);
+            continue;
+        }
+        word += (*word & 7) == RBWP_EVENT_GPU_ ? 4 : 1;
+    }
+    seal(encoder, thread_id);
+}
+
+const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,
+                                                     uint32_t *sequence, uint32_t *count_out)
+{
+    for (uint32_t i = 0; i < encoder->blocks; i++)
+        rbwp_sealed_block_renumber((uint8_t *)(uintptr_t)encoder->block[i].bytes, (*sequence)++);
+    *count_out = encoder->blocks;
+    return encoder->block;
+}

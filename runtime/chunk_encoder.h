@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunk_encoder.h - from a chunk of events to finished RBWP blocks.
+ *
+ * Turns ticks into time and events into records, and keeps the blocks of one
+ * chunk together until they are written. One encoder is used by one thread at
+ * a time; several work in parallel on different chunks.
+ */
+#ifndef CHUNK_ENCODER_H
+#define CHUNK_ENCODER_H
+
+#include "clock.h"
+#include "rbwp_writer.h"
+
+#include <pthread.h>
+
+struct chunk;
+struct chunk_encoder;
+
+/* A time line that several threads use. */
+struct shared_timeline {
+    pthread_mutex_t lock; /* guards line; nothing is taken inside it */
+    struct timeline line;
+};
+
+/* For chunks of so many words. RBWP_E_MEMORY, RBWP_E_INVALID as rbwp_block_encoder_new. */
+enum rbwp_status chunk_encoder_new(uint32_t chunk_words, uint32_t block_bytes, int level,
+                                   struct chunk_encoder **encoder_out);
+void chunk_encoder_free(struct chunk_encoder *encoder);
+
+/* The time of ticks that some thread has read already. */
+int64_t shared_timeline_ns(struct shared_timeline *timeline, uint64_t ticks);
+
+/* Encodes a published chunk. Its times come out ascending, none before floor_ns or after
+ * ceiling_ns. The chunk may be put back then. */
+void chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
+                       struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns);
+
+/* The blocks of the last run, numbered from *sequence on, which moves. */
+const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,
+                                                     uint32_t *sequence, uint32_t *count_out);
+
+#endif /* CHUNK_ENCODER_H */

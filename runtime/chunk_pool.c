@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The free list is a stack of chunk indices; its head carries a count that
+ * changes with every push, so that a pop that was overtaken fails instead of
+ * linking a stale chunk (the ABA case).
+ */
+#include "chunk_pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define CHUNK_BYTES_MAX (128u << 10) /* fills one 64 KiB block at level 1 */
+#define CHUNK_BYTES_MIN (4u << 10)
+#define CHUNKS_PER_CAP 16u /* a small cap is still shared by a few threads */
+#define STOCK_CHUNKS 4u
+#define SEGMENT_BYTES (4u << 20)
+#define SEGMENTS_MAX (1u << 16) /* 256 GiB: "unlimited" */
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+struct chunk_pool {
+    size_t chunk_bytes;
+    uint32_t per_segment;
+    uint32_t cap_chunks;
+    _Atomic uint32_t in_use;
+    _Atomic uint32_t peak;
+    _Atomic uint32_t made;     /* chunks that have an index */
+    _Atomic uint64_t free_top; /* count << 32 | index + 1 */
+    _Atomic(uint8_t *) segment[SEGMENTS_MAX];
+};
+
+struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
+{
+    struct chunk_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pool->chunk_bytes = CHUNK_BYTES_MAX;
+    while (cap_bytes && pool->chunk_bytes > CHUNK_BYTES_MIN &&
+           pool->chunk_bytes * CHUNKS_PER_CAP > cap_bytes)
+        pool->chunk_bytes /= 2;
+    pool->per_segment = (uint32_t)(SEGMENT_BYTES / pool->chunk_bytes);
+    uint64_t all = (uint64_t)pool->per_segment * SEGMENTS_MAX;
+    uint64_t cap = cap_bytes ? cap_bytes / pool->chunk_bytes : all;
+    pool->cap_chunks = (uint32_t)(cap < 2 ? 2 : cap > all ? all : cap);
+    return pool;
+}
+
+void chunk_pool_free(struct chunk_pool *pool)
+{
+    if (!pool)
+        return;
+    for (size_t i = 0; i < SEGMENTS_MAX; i++) {
+        uint8_t *segment = atomic_load_explicit(&pool->segment[i], memory_order_relaxed);
+        if (segment)
+            munmap(segment, SEGMENT_BYTES);
+        else if (i * pool->per_segment >= atomic_load_explicit(&pool->made, memory_order_relaxed))
+            break;
+    }
+    free(pool);
+}
+
+uint32_t chunk_words(const struct chunk_pool *pool)
+{
+    return (uint32_t)((pool->chunk_bytes - sizeof(struct chunk)) / sizeof(uint64_t));
+}
+
+size_t chunk_bytes(const struct chunk_pool *pool)
+{
+    return pool->chunk_bytes;
+}
+
+uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool)
+{
+    return (uint64_t)atomic_load_explicit(&pool->peak, memory_order_relaxed) * pool->chunk_bytes;
+}
+
+static struct chunk *chunk_at(struct chunk_pool *pool, uint32_t index)
+{
+    /* acquire: pairs with the release that published the segment */
+    uint8_t *segment =
+        atomic_load_explicit(&pool->segment[index / pool->per_segment], memory_order_acquire);
+    return (struct chunk *)(void *)(segment + index % pool->per_segment * pool->chunk_bytes);
+}
+
+static struct chunk *pop_free(struct chunk_pool *pool)
+{
+    /* acquire: the words that whoever pushed the chunk cleared */
+    uint64_t top = atomic_load_explicit(&pool->free_top, memory_order_acquire);
+    while ((uint32_t)top != 0) {
+        struct chunk *chunk = chunk_at(pool, (uint32_t)top - 1);
+        uint64_t next = atomic_load_explicit(&chunk->next_free, memory_order_relaxed);
+        if (atomic_compare_exchange_weak_explicit(&pool->free_top, &top, (top >> 32) << 32 | next,
+                                                  memory_order_acquire, memory_order_acquire))
+            return chunk;
+    }
+    return NULL;
+}
+
+static bool make_segment(struct chunk_pool *pool, uint32_t number)
+{
+    if (number >= SEGMENTS_MAX)
+        return false;
+    if (atomic_load_explicit(&pool->segment[number], memory_order_acquire))
+        return true;
+    uint8_t *fresh = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (fresh == MAP_FAILED)
+        return false;
+    uint8_t *none = NULL;
+    if (!atomic_compare_exchange_strong_explicit(&pool->segment[number], &none, fresh,
+                                                 memory_order_release, memory_order_acquire))
+        munmap(fresh, SEGMENT_BYTES); /* another thread was first */
+    return true;
+}
+
+static struct chunk *make_chunk(struct chunk_pool *pool)
+{
+    uint32_t index = atomic_load_explicit(&pool->made, memory_order_relaxed);
+    do {
+        if (!make_segment(pool, index / pool->per_segment))
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&pool->made, &index, index + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    struct chunk *chunk = chunk_at(pool, index);
+    /* One call for all its pages instead of a fault for each; without it they fault one by one. */
+    (void)madvise(chunk, pool->chunk_bytes, MADV_POPULATE_WRITE);
+    chunk->index = index;
+    return chunk;
+}
+
+enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chunk **chunk_out)
+{
+    uint32_t before = atomic_fetch_add_explicit(&pool->in_use, 1, memory_order_relaxed);
+    struct chunk *chunk = NULL;
+    enum rbwp_status status = RBWP_AGAIN;
+    if (before < pool->cap_chunks || beyond_cap) {
+        chunk = pop_free(pool);
+        if (!chunk)
+            chunk = make_chunk(pool);
+        status = chunk ? RBWP_OK : RBWP_E_MEMORY;
+    }
+    *chunk_out = chunk;
+    if (!chunk) {
+        atomic_fetch_sub_explicit(&pool->in_use, 1, memory_order_relaxed);
+        return status;
+    }
+    uint32_t peak = atomic_load_explicit(&pool->peak, memory_order_relaxed);
+    while (peak < before + 1 &&
+           !atomic_compare_exchange_weak_explicit(&pool->peak, &peak, before + 1,
+                                                  memory_order_relaxed, memory_order_relaxed))
+        ;
+    return RBWP_OK;
+}
+
+static void push_free(struct chunk_pool *pool, struct chunk *chunk)
+{
+    uint64_t top = atomic_load_explicit(&pool->free_top, memory_order_relaxed);
+    uint64_t fresh;
+    do {
+        atomic_store_explicit(&chunk->next_free, (uint32_t)top, memory_order_relaxed);
+        fresh = ((top >> 32) + 1) << 32 | (chunk->index + 1);
+        /* release: pairs with pop_free's acquire */
+    } while (!atomic_compare_exchange_weak_explicit(&pool->free_top, &top, fresh,
+                                                    memory_order_release, memory_order_relaxed));
+}
+
+void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used)
+{
+    memset(chunk->words, 0, used * sizeof chunk->words[0]);
+    push_free(pool, chunk);
+    atomic_fetch_sub_explicit(&pool->in_use, 1, memory_order_relaxed);
+}
+
+void chunk_pool_stock(struct chunk_pool *pool)
+{
+    for (;;) {
+        uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
+        uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
+        if (made >= pool->cap_chunks || (int32_t)(made - in_use) >= (int32_t)STOCK_CHUNKS)
+            return;
+        struct chunk *chunk = make_chunk(pool);
+        if (!chunk)
+            return;
+        push_free(pool, chunk);
+    }
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chunk_pool.h - the memory that recording threads fill.
+ *
+ * A chunk is an array of event words (rbwp_record.h) that belongs to one
+ * thread from chunk_get until it is published, then to whoever drains it,
+ * who clears it and puts it back. The pool counts chunks in use against the
+ * cap. Getting and putting take no lock; memory comes in segments that stay
+ * until the session ends.
+ *
+ * The words of a free chunk are all 0, and a filled chunk's words are 0 from
+ * its last event on, so that whoever finds the memory after a crash knows
+ * where the events end.
+ */
+#ifndef CHUNK_POOL_H
+#define CHUNK_POOL_H
+
+#include "rbwp_format.h"
+
+#include <stdatomic.h>
+
+struct thread;
+
+struct chunk {
+    struct chunk *next;         /* in whichever list holds it; owner of the list */
+    struct thread *thread;      /* who filled it; set by chunk_get's caller */
+    uint64_t base_ticks;        /* events hold ticks since this */
+    uint64_t end_ticks;         /* where the thread's next chunk begins; UINT64_MAX for its last */
+    uint32_t used;              /* words with events, set when published */
+    uint32_t index;             /* in the pool, never changes */
+    _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
+    uint32_t padding[5];        /* words begin on a cache line of their own */
+    uint64_t words[];
+};
+_Static_assert(sizeof(struct chunk) <= 64 + 8, "a chunk's head is one cache line");
+
+struct chunk_pool;
+
+/* cap_bytes 0 = unlimited. NULL without memory. */
+struct chunk_pool *chunk_pool_new(uint64_t cap_bytes);
+void chunk_pool_free(struct chunk_pool *pool);
+
+uint32_t chunk_words(const struct chunk_pool *pool);
+size_t chunk_bytes(const struct chunk_pool *pool);
+
+/*
+ * An empty chunk. RBWP_AGAIN at the cap (never with beyond_cap), RBWP_E_MEMORY. Any thread; no
+ * lock, but a system call when fresh memory is needed.
+ */
+enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chunk **chunk_out);
+
+/* Clears the used words and gives the chunk back. Any thread. */
+void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);
+
+/* Makes fresh chunks until a few are free, so that recording threads need not. For the writer
+ * thread. */
+void chunk_pool_stock(struct chunk_pool *pool);
+
+/* Most bytes in use at any time. */
+uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool);
+
+#endif /* CHUNK_POOL_H */

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "drain.h"
+
+#include "chunk_pool.h"
+#include "failure.h"
+#include "test_point.h"
+#include "thread_registry.h"
+
+#include <errno.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define JOBS_MAX 16
+#define JOBS_WAITING 4
+#define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
+#define WAIT_SLICE_NS 500000 /* a waiter at the cap looks again at least this often */
+
+/* FREE -> BUSY (taken, being encoded) -> DONE (waits for its turn) -> FREE. Guarded by drain->lock.
+ */
+enum job_state { JOB_FREE, JOB_BUSY, JOB_DONE };
+
+struct job {
+    enum job_state state;
+    uint64_t ticket;
+    struct chunk *chunk; /* until it is encoded */
+    int64_t floor_ns, ceiling_ns;
+    struct thread *thread;
+    struct chunk_encoder *encoder; /* used by whoever made the job BUSY, then by the writer */
+};
+
+struct drain {
+    struct chunk_pool *pool;
+    struct shared_timeline *timeline;
+    struct rbwp_writer *writer; /* writer thread only */
+    int64_t stall_ns;
+    int64_t start_ns; /* of the time line */
+
+    _Atomic(struct chunk *) published; /* a stack, newest first */
+    sem_t wake; /* something was published, finished, or it is time to stop */
+    pthread_t thread;
+
+    /*
+     * Guards all below, and the file's part of struct thread. Held for moments: never while
+     * encoding or writing. The time line's lock is taken inside it.
+     */
+    pthread_mutex_t lock;
+    pthread_cond_t progress;                /* chunks were put back */
+    struct chunk *queue_first, *queue_last; /* oldest first */
+    struct job job[JOBS_MAX];
+    uint32_t jobs;
+    uint64_t next_ticket, next_written;
+    uint32_t sequence;
+    int64_t progress_ns; /* when something was last encoded or written */
+    bool stalled;        /* a waiter gave up; cleared by progress */
+    bool stopping;
+    struct drain_totals totals;
+};
+
+static int64_t monotonic_ns(void)
+{
+    return clock_now_ns(0);
+}
+
+static struct timespec deadline_after(clockid_t clock, int64_t ns)
+{
+    struct timespec at;
+    clock_gettime(clock, &at);
+    ns += at.tv_nsec;
+    at.tv_sec += (time_t)(ns / 1000000000);
+    at.tv_nsec = (long)(ns % 1000000000);
+    return at;
+}
+
+/* ---- queue ------------------------------------------------------------------------ */
+
+void drain_publish(struct drain *drain, struct chunk *chunk)
+{
+    struct chunk *top = atomic_load_explicit(&drain->published, memory_order_relaxed);
+    do {
+        chunk->next = top;
+        /* release: the events, for the acquire in collect */
+    } while (!atomic_compare_exchange_weak_explicit(&drain->published, &top, chunk,
+                                                    memory_order_release, memory_order_relaxed));
+    sem_post(&drain->wake);
+}
+
+/* Moves what was published to the end of the queue, oldest first. Locked. */
+static void collect(struct drain *drain)
+{
+    struct chunk *newest = atomic_exchange_explicit(&drain->published, NULL, memory_order_acquire);
+    if (!newest)
+        return;
+    struct chunk *oldest = NULL;
+    for (struct chunk *chunk = newest, *next; chunk; chunk = next) {
+        next = chunk->next;
+        chunk->next = oldest;
+        oldest = chunk;
+    }
+    if (drain->queue_first)
+        drain->queue_last->next = oldest;
+    else
+        drain->queue_first = oldest;
+    drain->queue_last = newest;
+}
+
+/*
+ * Between which times the chunk's events lie. The boundary between two chunks of a thread is set
+ * once, here, for they may be encoded at the same time and with different samples of the clock.
+ * Locked.
+ */
+static void set_bounds(struct drain *drain, struct job *job)
+{
+    struct thread *thread = job->thread;
+    uint64_t end_ticks = job->chunk->end_ticks;
+    job->floor_ns = thread->floor_ns > drain->start_ns ? thread->floor_ns : drain->start_ns;
+    job->ceiling_ns = INT64_MAX;
+    if (end_ticks == UINT64_MAX)
+        return;
+    int64_t end_ns = shared_timeline_ns(drain->timeline, end_ticks);
+    job->ceiling_ns = end_ns > job->floor_ns ? end_ns : job->floor_ns;
+    thread->floor_ns = job->ceiling_ns;
+}
+
+/* A job with the oldest queued chunk, or NULL. Locked. */
+static struct job *take(struct drain *drain)
+{
+    collect(drain);
+    struct chunk *chunk = drain->queue_first;
+    if (!chunk)
+        return NULL;
+    struct job *job = drain->job;
+    while (job < drain->job + drain->jobs && job->state != JOB_FREE)
+        job++;
+    if (job == drain->job + drain->jobs)
+        return NULL;
+    drain->queue_first = chunk->next;
+    job->state = JOB_BUSY;
+    job->ticket = drain->next_ticket++;
+    job->chunk = chunk;
+    job->thread = chunk->thread;
+    set_bounds(drain, job);
+    return job;
+}
+
+/* ---- encoding --------------------------------------------------------------------- */
+
+static void made_progress(struct drain *drain)
+{
+    drain->progress_ns = monotonic_ns();
+    drain->stalled = false;
+    pthread_cond_broadcast(&drain->progress);
+}
+
+bool drain_help(struct drain *drain)
+{
+    pthread_mutex_lock(&drain->lock);
+    struct job *job = take(drain);
+    pthread_mutex_unlock(&drain->lock);
+    if (!job)
+        return false;
+    TEST_POINT("drain: job taken");
+    chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns, job->ceiling_ns);
+    chunk_put(drain->pool, job->chunk, job->chunk->used);
+    atomic_fetch_sub_explicit(&job->thread->chunks, 1, memory_order_relaxed);
+
+    pthread_mutex_lock(&drain->lock);
+    job->state = JOB_DONE;
+    made_progress(drain);
+    pthread_mutex_unlock(&drain->lock);
+    sem_post(&drain->wake);
+    return true;
+}
+
+bool drain_wait(struct drain *drain, int64_t *waiting_since)
+{
+    pthread_mutex_lock(&drain->lock);
+    int64_t now = monotonic_ns();
+    if (*waiting_since == 0)
+        *waiting_since = now;
+    int64_t since = drain->progress_ns > *waiting_since ? drain->progress_ns : *waiting_since;
+    if (now - since >= drain->stall_ns)
+        drain->stalled = true;
+    bool go_on = !drain->stalled;
+    if (go_on) {
+        struct timespec until = deadline_after(CLOCK_MONOTONIC, WAIT_SLICE_NS);
+        pthread_cond_timedwait(&drain->progress, &drain->lock, &until);
+    }
+    pthread_mutex_unlock(&drain->lock);
+    return go_on;
+}
+
+void drain_count_discarded(struct drain *drain, uint64_t items)
+{
+    pthread_mutex_lock(&drain->lock);
+    drain->totals.discarded += items;
+    pthread_mutex_unlock(&drain->lock);
+}
+
+/* ---- writing ------------------------------------------------------------------------ */
+
+static struct job *next_to_write(struct drain *drain)
+{
+    for (struct job *job = drain->job; job < drain->job + drain->jobs; job++)
+        if (job->state == JOB_DONE && job->ticket == drain->next_written)
+            return job;
+    return NULL;
+}
+
+static void count_unwritten(struct drain *drain, struct thread *thread,
+                            const struct rbwp_sealed_block *block, enum rbwp_status status,
+                            int os_errno)
+{
+    if (thread->unwritten == 0)
+        thread->unwritten_first_ns = block->first_ns;
+    thread->unwritten += block->records;
+    thread->unwritten_last_ns = block->last_ns;
+    if (drain->totals.error.status == RBWP_OK)
+        failure(&drain->totals.error, status, os_errno, "records could not be written");
+}
+
+static void write_job(struct drain *drain, struct job *job)
+{
+    uint32_t blocks;
+    const struct rbwp_sealed_block *block =
+        chunk_encoder_blocks(job->encoder, &drain->sequence, &blocks);
+    for (uint32_t i = 0; i < blocks; i++) {
+        errno = 0;
+        enum rbwp_status status = rbwp_writer_add_block(drain->writer, &block[i]);
+        int os_errno = errno;
+        pthread_mutex_lock(&drain->lock);
+        if (status == RBWP_OK)
+            job->thread->records += block[i].records;
+        else
+            count_unwritten(drain, job->thread, &block[i], status, os_errno);
+        pthread_mutex_unlock(&drain->lock);
+    }
+    pthread_mutex_lock(&drain->lock);
+    job->state = JOB_FREE;
+    drain->next_written++;
+    made_progress(drain);
+    pthread_mutex_unlock(&drain->lock);
+}
+
+static bool all_done(struct drain *drain)
+{
+    collect(drain);
+    return drain->stopping && !drain->queue_first && drain->next_written == drain->next_ticket;
+}
+
+static void *writer_thread(void *argument)
+{
+    struct drain *drain = argument;
+    for (;;) {
+        pthread_mutex_lock(&drain->lock);
+        struct job *job = next_to_write(drain);
+        bool done = !job && all_done(drain);
+        pthread_mutex_unlock(&drain->lock);
+        if (done)
+            return NULL;
+        chunk_pool_stock(drain->pool);
+        if (job) {
+            write_job(drain, job);
+        } else if (!drain_help(drain)) {
+            struct timespec until = deadline_after(CLOCK_REALTIME, IDLE_NS);
+            if (sem_timedwait(&drain->wake, &until) != 0 && errno == ETIMEDOUT) {
+                pthread_mutex_lock(&drain->timeline->lock);
+                timeline_sample(&drain->timeline->line);
+                pthread_mutex_unlock(&drain->timeline->lock);
+            }
+        }
+    }
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+static void free_drain(struct drain *drain)
+{
+    for (uint32_t i = 0; i < drain->jobs; i++)
+        chunk_encoder_free(drain->job[i].encoder);
+    sem_destroy(&drain->wake);
+    pthread_cond_destroy(&drain->progress);
+    pthread_mutex_destroy(&drain->lock);
+    free(drain);
+}
+
+/* The writer thread gets no signals: they are the host program's. */
+static int start_thread(struct drain *drain)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int error = pthread_create(&drain->thread, NULL, writer_thread, drain);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (error == 0)
+        pthread_setname_np(drain->thread, "rbwp-writer");
+    return error;
+}
+
+enum rbwp_status drain_start(const struct rbwp_session_config *config, struct chunk_pool *pool,
+                             struct shared_timeline *timeline, struct rbwp_writer *writer,
+                             struct drain **drain_out)
+{
+    *drain_out = NULL;
+    struct drain *drain = calloc(1, sizeof *drain);
+    if (!drain)
+        return RBWP_E_MEMORY;
+    drain->pool = pool;
+    drain->timeline = timeline;
+    drain->writer = writer;
+    drain->stall_ns = config->stall_ns < INT64_MAX ? (int64_t)config->stall_ns : INT64_MAX;
+    drain->start_ns = timeline->line.sample[0].time_ns;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&drain->progress, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&drain->lock, NULL);
+    sem_init(&drain->wake, 0, 0);
+
+    /* One to encode for each CPU, and some that wait for their turn to be written. */
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t jobs =
+        cpus < 1 || cpus + JOBS_WAITING > JOBS_MAX ? JOBS_MAX : (uint32_t)cpus + JOBS_WAITING;
+    enum rbwp_status status = RBWP_OK;
+    for (; drain->jobs < jobs && status == RBWP_OK; drain->jobs += status == RBWP_OK)
+        status = chunk_encoder_new(chunk_words(pool), config->block_bytes, config->compression,
+                                   &drain->job[drain->jobs].encoder);
+    chunk_pool_stock(pool);
+    if (status == RBWP_OK && start_thread(drain) != 0)
+        status = RBWP_E_IO;
+    if (status != RBWP_OK) {
+        free_drain(drain);
+        return status;
+    }
+    *drain_out = drain;
+    return RBWP_OK;
+}
+
+void drain_finish(struct drain *drain, struct drain_totals *totals_out)
+{
+    pthread_mutex_lock(&drain->lock);
+    drain->stopping = true;
+    pthread_mutex_unlock(&drain->lock);
+    sem_post(&drain->wake);
+    /* Help until the queue is empty; when all encoders are busy, let them work. */
+    for (;;) {
+        if (drain_help(drain))
+            continue;
+        pthread_mutex_lock(&drain->lock);
+        collect(drain);
+        bool queued = drain->queue_first != NULL;
+        if (queued) {
+            struct timespec until = deadline_after(CLOCK_MONOTONIC, WAIT_SLICE_NS);
+            pthread_cond_timedwait(&drain->progress, &drain->lock, &until);
+        }
+        pthread_mutex_unlock(&drain->lock);
+        if (!queued)
+            break;
+    }
+    pthread_join(drain->thread, NULL);
+    *totals_out = drain->totals;
+    free_drain(drain);
+}

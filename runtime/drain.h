@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * drain.h - from published chunks to the file.
+ *
+ *     recording threads          writer thread, helpers          writer thread
+ *     drain_publish  --stack-->  queue --take, encode--> jobs  --in order-->  file
+ *
+ * Publishing takes no lock. A chunk that is taken gets a ticket; encoding runs
+ * in parallel; finished jobs are written in ticket order, so the blocks of a
+ * thread stand in the file in the order in which they were recorded. Only the
+ * writer thread touches the disk. A recording thread at the cap helps to
+ * encode, which frees chunks, and so does whoever stops the session.
+ */
+#ifndef DRAIN_H
+#define DRAIN_H
+
+#include "chunk_encoder.h"
+#include "rbwp_session.h"
+
+struct chunk;
+struct chunk_pool;
+struct drain;
+
+struct drain_totals {
+    uint64_t discarded;      /* items that left no trace */
+    struct rbwp_error error; /* the first trouble with the file */
+};
+
+/* Starts the writer thread. The pool, time line and writer stay the caller's and outlive the drain.
+ */
+enum rbwp_status drain_start(const struct rbwp_session_config *config, struct chunk_pool *pool,
+                             struct shared_timeline *timeline, struct rbwp_writer *writer,
+                             struct drain **drain_out);
+
+/* Queues a filled chunk. Any thread, async-signal-safe. */
+void drain_publish(struct drain *drain, struct chunk *chunk);
+
+/* Encodes one queued chunk on the calling thread. False if there was none, or no encoder free. */
+bool drain_help(struct drain *drain);
+
+/*
+ * Waits a moment for chunks to be freed. False when the writer has made no progress for the
+ * session's stall time: *waiting_since is 0 at the first call of a series.
+ */
+bool drain_wait(struct drain *drain, int64_t *waiting_since);
+
+void drain_count_discarded(struct drain *drain, uint64_t items);
+
+/* Encodes and writes all that was published, ends the writer thread, frees. */
+void drain_finish(struct drain *drain, struct drain_totals *totals_out);
+
+#endif /* DRAIN_H */

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "names.h"
+
+#include "clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One use of a slot, from claim to release. The list is in order of claims. */
+struct slot_use {
+    struct slot_use *next;
+    char *name;
+    unsigned slot;
+    int64_t from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns 0 while in use */
+};
+
+struct sub_item {
+    char *name;
+    enum rbwp_sub_item_type type;
+};
+
+/* Guards all below. Nothing is taken inside it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct slot_use *current[RBWP_SLOTS_MAX];
+static struct slot_use *uses, **uses_end = &uses;
+static struct sub_item *sub_items; /* grows by doubling */
+static uint32_t sub_item_count, sub_item_room;
+static bool keep_released; /* a session may have recorded them */
+
+/* In a forked child whoever held the lock does not exist. */
+static void forget_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    names_end_session();
+}
+
+static void prepare(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* Every name comes through here first. */
+static enum rbwp_status copy_name(const char *name, char **copy_out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+    if (!name)
+        return RBWP_E_INVALID;
+    if (strlen(name) > RBWP_NAME_BYTES_MAX)
+        return RBWP_E_LIMIT;
+    *copy_out = strdup(name);
+    return *copy_out ? RBWP_OK : RBWP_E_MEMORY;
+}
+
+static enum rbwp_status new_use(const char *name, struct slot_use **use_out)
+{
+    struct slot_use *use = calloc(1, sizeof *use);
+    if (!use)
+        return RBWP_E_MEMORY;
+    enum rbwp_status status = copy_name(name, &use->name);
+    if (status != RBWP_OK) {
+        free(use);
+        return status;
+    }
+    *use_out = use;
+    return RBWP_OK;
+}
+
+/* Locked. */
+static void claim(unsigned slot, struct slot_use *use)
+{
+    use->slot = slot;
+    use->from_ns = clock_now_ns(0);
+    current[slot] = use;
+    *uses_end = use;
+    uses_end = &use->next;
+}
+
+static void free_use(struct slot_use *use)
+{
+    free(use->name);
+    free(use);
+}
+
+enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
+{
+    struct slot_use *use;
+    if (slot >= RBWP_SLOTS_MAX)
+        return RBWP_E_INVALID;
+    enum rbwp_status status = new_use(name, &use);
+    if (status != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    bool taken = current[slot] != NULL;
+    if (!taken)
+        claim(slot, use);
+    pthread_mutex_unlock(&lock);
+    if (taken)
+        free_use(use);
+    return taken ? RBWP_E_BUSY : RBWP_OK;
+}
+
+enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
+{
+    struct slot_use *use;
+    enum rbwp_status status = new_use(name, &use);
+    if (status != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    unsigned slot = 0;
+    while (slot < RBWP_SLOTS_MAX && current[slot])
+        slot++;
+    if (slot < RBWP_SLOTS_MAX)
+        claim(slot, use);
+    pthread_mutex_unlock(&lock);
+    if (slot == RBWP_SLOTS_MAX) {
+        free_use(use);
+        return RBWP_E_LIMIT;
+    }
+    *slot_out = slot;
+    return RBWP_OK;
+}
+
+/* Removes released uses from the list. Locked. */
+static void forget_released(void)
+{
+    struct slot_use **link = &uses;
+    while (*link) {
+        struct slot_use *use = *link;
+        if (use->to_ns == 0) {
+            link = &use->next;
+        } else {
+            *link = use->next;
+            free_use(use);
+        }
+    }
+    uses_end = link;
+}
+
+enum rbwp_status rbwp_work_item_release(unsigned slot)
+{
+    pthread_mutex_lock(&lock);
+    struct slot_use *use = slot < RBWP_SLOTS_MAX ? current[slot] : NULL;
+    if (use) {
+        use->to_ns = clock_now_ns(0);
+        current[slot] = NULL;
+        if (!keep_released)
+            forget_released();
+    }
+    pthread_mutex_unlock(&lock);
+    return use ? RBWP_OK : RBWP_E_STATE;
+}
+
+enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char *name,
+                                        unsigned *id_out)
+{
+    char *copy;
+    if ((unsigned)type > UINT8_MAX)
+        return RBWP_E_INVALID;
+    enum rbwp_status status = copy_name(name, &copy);
+    if (status != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    if (sub_item_count == RBWP_SUB_ITEMS_MAX) {
+        status = RBWP_E_LIMIT;
+    } else if (sub_item_count == sub_item_room) {
+        uint32_t room = sub_item_room ? 2 * sub_item_room : 64;
+        struct sub_item *more = realloc(sub_items, room * sizeof *more);
+        if (more) {
+            sub_items = more;
+            sub_item_room = room;
+        } else {
+            status = RBWP_E_MEMORY;
+        }
+    }
+    if (status == RBWP_OK) {
+        *id_out = sub_item_count;
+        sub_items[sub_item_count++] = (struct sub_item){copy, type};
+    }
+    pthread_mutex_unlock(&lock);
+    if (status != RBWP_OK)
+        free(copy);
+    return status;
+}
+
+/* ---- snapshots ---------------------------------------------------------------------- */
+
+static bool reused(const struct slot_use *use)
+{
+    if (use->to_ns)
+        return true;
+    for (const struct slot_use *other = uses; other != use; other = other->next)
+        if (other->slot == use->slot)
+            return true;
+    return false;
+}
+
+/* Locked. */
+static void fill(struct names_snapshot *snapshot)
+{
+    const struct slot_use *last_use[RBWP_SLOTS_MAX] = {0};
+    for (const struct slot_use *use = uses; use; use = use->next) {
+        last_use[use->slot] = use;
+        if (reused(use))
+            snapshot->slot_uses[snapshot->slot_use_count++] =
+                (struct rbwp_slot_use){(uint16_t)use->slot, use->from_ns, use->to_ns,
+                                       (uint16_t)strlen(use->name), use->name};
+    }
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
+        if (last_use[slot])
+            snapshot->work_items[snapshot->work_item_count++] = (struct rbwp_work_item_name){
+                (uint16_t)slot, (uint16_t)strlen(last_use[slot]->name), last_use[slot]->name};
+    for (uint32_t id = 0; id < sub_item_count; id++)
+        snapshot->sub_items[snapshot->sub_item_count++] =
+            (struct rbwp_sub_item_name){(uint16_t)id, (uint8_t)sub_items[id].type,
+                                        (uint16_t)strlen(sub_items[id].name), sub_items[id].name};
+}
+
+enum rbwp_status names_take(struct names_snapshot *snapshot_out)
+{
+    struct names_snapshot snapshot = {0};
+    pthread_mutex_lock(&lock);
+    size_t use_count = 0;
+    for (const struct slot_use *use = uses; use; use = use->next)
+        use_count++;
+    snapshot.work_items = calloc(RBWP_SLOTS_MAX, sizeof *snapshot.work_items);
+    snapshot.sub_items = calloc(sub_item_count + 1, sizeof *snapshot.sub_items);
+    snapshot.slot_uses = calloc(use_count + 1, sizeof *snapshot.slot_uses);
+    bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses;
+    if (whole)
+        fill(&snapshot);
+    pthread_mutex_unlock(&lock);
+    if (!whole)
+        names_release(&snapshot);
+    *snapshot_out = snapshot;
+    return whole ? RBWP_OK : RBWP_E_MEMORY;
+}
+
+void names_release(struct names_snapshot *snapshot)
+{
+    free(snapshot->work_items);
+    free(snapshot->sub_items);
+    free(snapshot->slot_uses);
+    *snapshot = (struct names_snapshot){0};
+}
+
+void names_begin_session(void)
+{
+    pthread_mutex_lock(&lock);
+    keep_released = true;
+    pthread_mutex_unlock(&lock);
+}
+
+void names_end_session(void)
+{
+    pthread_mutex_lock(&lock);
+    keep_released = false;
+    forget_released();
+    pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "node.h"
+
+#include "failure.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct launcher {
+    const char *rank, *size;
+};
+
+/* Open MPI, PMIx, MPICH and Intel MPI, MVAPICH, Slurm, HPE PALS, ALPS, jsrun, Flux, torchrun. */
+static const struct launcher launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMIX_RANK", "PMIX_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
+    {"SLURM_PROCID", "SLURM_NTASKS"},
+    {"PALS_RANKID", "PALS_SIZE"},
+    {"ALPS_APP_PE", "ALPS_APP_SIZE"},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
+    {"RANK", "WORLD_SIZE"},
+};
+
+static bool number_in(const char *variable, uint32_t *number_out)
+{
+    const char *text = getenv(variable);
+    if (!text || *text < '0' || *text > '9')
+        return false;
+    char *end;
+    unsigned long number = strtoul(text, &end, 10);
+    if (*end || number > UINT32_MAX)
+        return false;
+    *number_out = (uint32_t)number;
+    return true;
+}
+
+void node_from_launcher(uint32_t *node_out, uint32_t *nodes_out)
+{
+    *node_out = 0;
+    *nodes_out = 1;
+    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
+        if (!number_in(launchers[i].rank, node_out))
+            continue;
+        if (!number_in(launchers[i].size, nodes_out) || *nodes_out <= *node_out)
+            *nodes_out = *node_out + 1;
+        return;
+    }
+}
+
+/* ---- file names --------------------------------------------------------------------- */
+
+struct name {
+    char *text;
+    size_t size, room;
+    bool too_long;
+};
+
+static void append(struct name *name, const char *text)
+{
+    size_t length = strlen(text);
+    if (length >= name->room - name->size) {
+        name->too_long = true;
+        return;
+    }
+    memcpy(name->text + name->size, text, length + 1);
+    name->size += length;
+}
+
+static void append_number(struct name *name, unsigned long number)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lu", number);
+    append(name, digits);
+}
+
+static void append_host(struct name *name)
+{
+    char host[256] = "";
+    gethostname(host, sizeof host - 1);
+    append(name, host);
+}
+
+static void append_job(struct name *name)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
+                                            "FLUX_JOB_ID"};
+    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
+        const char *job = getenv(variables[i]);
+        if (job) {
+            append(name, job);
+            return;
+        }
+    }
+    append(name, "0");
+}
+
+/* %{VAR}: returns the text behind it, or NULL if there is no closing brace or no such variable. */
+static const char *append_variable(struct name *name, const char *from)
+{
+    char variable[128];
+    const char *end = strchr(from, '}');
+    if (!end || (size_t)(end - from) >= sizeof variable)
+        return NULL;
+    memcpy(variable, from, (size_t)(end - from));
+    variable[end - from] = 0;
+    const char *value = getenv(variable);
+    if (!value)
+        return NULL;
+    append(name, value);
+    return end + 1;
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* The key after a percent sign; returns the text behind it or NULL for a key there is not. */
+static const char *append_key(struct name *name, const char *key, uint32_t node, bool *has_node_out)
+{
+    bool one_letter = is_letter(key[0]) && !is_letter(key[1]);
+    switch (one_letter || key[0] == '%' || key[0] == '{' ? key[0] : 0) {
+    case '%':
+        append(name, "%");
+        return key + 1;
+    case '{':
+        return append_variable(name, key + 1);
+    case 'h':
+        append_host(name);
+        return key + 1;
+    case 'p':
+        append_number(name, (unsigned long)getpid());
+        return key + 1;
+    case 'j':
+        append_job(name);
+        return key + 1;
+    case 'n':
+        append_number(name, node);
+        *has_node_out = true;
+        return key + 1;
+    case 0: /* a bare percent sign, as Realm has it */
+        append_number(name, node);
+        *has_node_out = true;
+        return key;
+    default:
+        return NULL;
+    }
+}
+
+enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
+                                size_t name_bytes, bool *has_node_out, struct rbwp_error *error)
+{
+    struct name name = {name_out, 0, name_bytes, false};
+    *has_node_out = false;
+    name_out[0] = 0;
+    for (const char *next = pattern; *next;) {
+        if (*next != '%') {
+            char one[2] = {*next++, 0};
+            append(&name, one);
+            continue;
+        }
+        const char *behind = append_key(&name, next + 1, node, has_node_out);
+        if (!behind)
+            return failure(error, RBWP_E_USAGE, 0,
+                           "cannot expand \"%s\" in the log file name \"%s\": keys are %%n %%h %%p "
+                           "%%j %%{VARIABLE that is set} %%%%",
+                           next, pattern);
+        next = behind;
+    }
+    if (name.too_long)
+        return failure(error, RBWP_E_USAGE, 0,
+                       "the log file name \"%s\" gets longer than %zu bytes", pattern,
+                       name_bytes - 1);
+    return RBWP_OK;
+}

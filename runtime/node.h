@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * node.h - which node of a job this process is, and what its file is called.
+ *
+ * Job launchers tell each process its rank and the job's size in environment
+ * variables. They are asked in the order of specificity: MPI's own before a
+ * batch system's, which may be set for a script that starts MPI itself.
+ */
+#ifndef NODE_H
+#define NODE_H
+
+#include "rbwp_format.h"
+
+/* Rank and size from the environment; 0 and 1 without a launcher. */
+void node_from_launcher(uint32_t *node_out, uint32_t *nodes_out);
+
+/*
+ * Expands % and %n (node), %h (host), %p (process id), %j (job id), %{VAR} (environment) and %% in
+ * a file name. has_node_out: whether the node is in it. RBWP_E_USAGE for another key or a name that
+ * gets too long, with error filled.
+ */
+enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
+                                size_t name_bytes, bool *has_node_out, struct rbwp_error *error);
+
+#endif /* NODE_H */

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output.h"
+
+#include "failure.h"
+#include "test_point.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RESERVE_BYTES (256u << 10) /* for tables and trailer */
+#define ALLOCATE_BYTES (8u << 20)  /* at a time */
+
+enum rbwp_status output_open(struct output *output, const char *path, struct rbwp_error *error)
+{
+    *output = (struct output){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
+    if (output->fd < 0)
+        return failure(error, RBWP_E_IO, errno,
+                       "cannot open the profile \"%s\"; running unprofiled", path);
+    struct rlimit limit;
+    output->limit_bytes = UINT64_MAX;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        output->limit_bytes = limit.rlim_cur;
+    return RBWP_OK;
+}
+
+static bool extend(struct output *output, uint64_t target)
+{
+    uint64_t from = output->allocated_bytes;
+    if (fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(target - from)) != 0)
+        return false;
+    output->allocated_bytes = target;
+    return true;
+}
+
+/* Makes sure that count more bytes leave the reserve untouched. */
+static bool allocate(struct output *output, size_t count)
+{
+    uint64_t needed = output->size_bytes + count + RESERVE_BYTES;
+    if (output->ending)
+        return true;
+    if (needed > output->limit_bytes) {
+        errno = EFBIG;
+        return false;
+    }
+    if (output->no_allocate || needed <= output->allocated_bytes)
+        return true;
+    if (extend(output, needed + ALLOCATE_BYTES) || (errno == ENOSPC && extend(output, needed)))
+        return true;
+    if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
+        return false;
+    output->no_allocate = true; /* EOPNOTSUPP and the like: do without */
+    return true;
+}
+
+/* Beyond a limit on file sizes a write also raises a signal, which would end the host program. */
+static ssize_t write_quietly(int fd, const void *bytes, size_t count, uint64_t offset)
+{
+    static const struct timespec now = {0, 0};
+    sigset_t too_large, before;
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    ssize_t n = pwrite(fd, bytes, count, (off_t)offset);
+    int reason = errno;
+    if (n < 0 && reason == EFBIG)
+        sigtimedwait(&too_large, NULL, &now);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = reason;
+    return n;
+}
+
+static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
+{
+    struct output *output = context;
+    const char *next = bytes;
+    TEST_POINT("output: before a write");
+    if (!allocate(output, count))
+        return RBWP_E_IO;
+    for (size_t left = count; left > 0;) {
+        ssize_t n = write_quietly(output->fd, next, left, output->size_bytes + (count - left));
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0) {
+            int reason = n == 0 ? ENOSPC : errno;
+            if (ftruncate(output->fd, (off_t)output->size_bytes) != 0)
+                output->no_allocate = true; /* the bytes stay, behind what counts */
+            output->allocated_bytes = 0;
+            errno = reason;
+            return RBWP_E_IO;
+        }
+        next += n;
+        left -= (size_t)n;
+    }
+    output->size_bytes += count;
+    return RBWP_OK;
+}
+
+static enum rbwp_status patch_all(void *context, uint64_t offset, const void *bytes, size_t count)
+{
+    struct output *output = context;
+    const char *next = bytes;
+    while (count > 0) {
+        ssize_t n = write_quietly(output->fd, next, count, offset);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return RBWP_E_IO;
+        next += n;
+        offset += (uint64_t)n;
+        count -= (size_t)n;
+    }
+    return RBWP_OK;
+}
+
+struct rbwp_sink output_sink(struct output *output)
+{
+    return (struct rbwp_sink){output, write_all, patch_all};
+}
+
+enum rbwp_status output_close(struct output *output)
+{
+    /* EINVAL: not a regular file, nothing was allocated */
+    bool good = ftruncate(output->fd, (off_t)output->size_bytes) == 0 || errno == EINVAL;
+    if (close(output->fd) != 0 && errno != EINTR)
+        good = false;
+    output->fd = -1;
+    return good ? RBWP_OK : RBWP_E_IO;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * output.h - the file a session writes, as a sink that survives a full disk.
+ *
+ * A write that fails leaves nothing behind: the file is cut back to where it
+ * was. Space for the tables and the trailer is kept allocated ahead of the
+ * blocks, so that a disk that fills up stops the blocks, not the ending. A
+ * limit on the size of files (RLIMIT_FSIZE) counts as the end of the disk.
+ */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include "rbwp_writer.h"
+
+struct output {
+    int fd;
+    uint64_t size_bytes;      /* of the file, all of it good */
+    uint64_t allocated_bytes; /* on disk, from the start */
+    uint64_t limit_bytes;     /* that the file may have */
+    bool ending;              /* the reserve may be used now */
+    bool no_allocate;         /* the file system can't allocate ahead */
+};
+
+/* Creates or empties the file. RBWP_E_IO with error filled. */
+enum rbwp_status output_open(struct output *output, const char *path, struct rbwp_error *error);
+/* The sink; context is the output. errno tells why a call failed. */
+struct rbwp_sink output_sink(struct output *output);
+/* Gives back what was allocated ahead, and closes. */
+enum rbwp_status output_close(struct output *output);
+
+#endif /* OUTPUT_H */

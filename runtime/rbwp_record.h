@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_record.h - record what a worker thread does.
+ *
+ *     rbwp_work_item_register("page cleaner", &slot);     once
+ *     rbwp_thread_attach("cleaner 3");                     once per thread
+ *     for (;;) {
+ *         rbwp_begin(slot);                                per call of the work
+ *         bool worked = clean_some_pages();
+ *         rbwp_set_worked(worked);                         an empty call leaves no trace
+ *         rbwp_end();
+ *     }
+ *     rbwp_thread_detach();                                optional: thread exit does it
+ *
+ * The calls below between begin and end return nothing and cannot fail as far
+ * as the caller is concerned: what cannot be recorded is dropped and counted by
+ * cause (enum rbwp_loss_cause), and the file tells its reader. They take no
+ * lock, make no system call and allocate nothing, except when a chunk of
+ * records is full. With no session running they are one predicted branch;
+ * with RBWP_DISABLE defined before the include they are no code at all.
+ *
+ * Threads: each thread records for itself. Calls from a signal handler that
+ * interrupted a recording call on the same thread are refused and counted;
+ * other calls from signal handlers are recorded like any other.
+ */
+#ifndef RBWP_RECORD_H
+#define RBWP_RECORD_H
+
+#include "rbwp_format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- names: any time, any thread, with or without a session -------------- */
+
+/*
+ * Claims the lowest free slot for a work item and names it. The name is copied; at most
+ * RBWP_NAME_BYTES_MAX bytes. RBWP_E_LIMIT: all 256 slots taken, or the name too long;
+ * RBWP_E_MEMORY. Slots are numbered for the whole process.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_work_item_register(const char *name,
+                                                                unsigned *slot_out);
+/* Claims a slot of one's own choice. RBWP_E_BUSY if taken, RBWP_E_INVALID above 255. */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name);
+/* Releases a slot for reuse; its name stays known for the time it was used. RBWP_E_STATE if free.
+ */
+RBWP_API enum rbwp_status rbwp_work_item_release(unsigned slot);
+
+/* Names a sub-item; ids count up from 0 and are not reused. RBWP_E_LIMIT after 65536,
+ * RBWP_E_MEMORY. */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type,
+                                                               const char *name, unsigned *id_out);
+
+/* ---- threads -------------------------------------------------------------- */
+
+/*
+ * Makes the calling thread one that records, under a name (NULL = "thread <os id>"; copied).
+ * Attaching twice renames. Thread exit detaches. RBWP_E_MEMORY.
+ */
+RBWP_API enum rbwp_status rbwp_thread_attach(const char *name);
+/* Hands over what the thread recorded. RBWP_E_STATE if it is not attached. An open item stays
+ * unfinished. */
+RBWP_API enum rbwp_status rbwp_thread_detach(void);
+
+/* ---- the clock ------------------------------------------------------------ */
+
+/* Ticks per second of rbwp_now_ticks, as known so far (better the longer the process runs). */
+RBWP_API uint64_t rbwp_ticks_per_second(void);
+/* A duration in ticks, and back. */
+RBWP_API uint64_t rbwp_ticks_from_ns(uint64_t duration_ns);
+RBWP_API uint64_t rbwp_ns_from_ticks(uint64_t duration_ticks);
+/* Present time on the time line of the records: absolute nanoseconds. For rbwp_gpu_work. */
+RBWP_API int64_t rbwp_now_ns(void);
+
+/* ---- internals of the inline calls: not for use, may change with the library's SONAME --- */
+
+struct rbwp_self_ {
+    uint64_t *next;      /* where the next event goes; NULL before the first of a session */
+    uint64_t *limit;     /* end of the chunk; next == limit sends a call to its slow side */
+    uint64_t *item;      /* event of the open coarse begin, NULL if none is open */
+    uint64_t base_ticks; /* of the chunk: events hold ticks since it */
+    uint64_t keep_ticks; /* an empty call that lasted at least this long is kept */
+    uint64_t discarded;  /* empty calls that left no trace, this session */
+    void *thread;        /* the registry's entry; NULL when not attached */
+    uint32_t in_call;    /* 1 while a recording call runs on this thread */
+    uint32_t pending; /* open sub-items (low 15 bits), and RBWP_PENDING_* that want the slow side */
+};
+#define RBWP_PENDING_DEPTH_ 0x7fffu /* mask of the count */
+#define RBWP_PENDING_EMPTY_ 0x8000u /* the open item said it did no work */
+#define RBWP_PENDING_SLOW_ 0x10000u /* the registry's entry has more to say: take the slow side */
+
+/*
+ * An event is one word, 0 = none: kind (3 bits), id (16 bits), ticks since the chunk's base (45
+ * bits: 3.7 hours at 2.6 GHz, then a new chunk is begun).
+ */
+#define RBWP_EVENT_KIND_BITS_ 3
+#define RBWP_EVENT_TIME_SHIFT_ 19
+#define RBWP_EVENT_TIME_BITS_ 45
+enum rbwp_event_kind_ {
+    RBWP_EVENT_BEGIN_ = 1,
+    RBWP_EVENT_END_ = 2,
+    RBWP_EVENT_FINE_BEGIN_ = 3,
+    RBWP_EVENT_FINE_END_ = 4,
+    RBWP_EVENT_GPU_ = 5 /* three words follow: processor id, start, stop */
+};
+
+#ifdef __cplusplus
+#define RBWP_TLS_ __thread
+#else
+#define RBWP_TLS_ _Thread_local
+#endif
+extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ __attribute__((tls_model("initial-exec")));
+extern RBWP_API int rbwp_level_;     /* of the running session, 0 if none */
+extern RBWP_API int rbwp_clock_tsc_; /* 1 if ticks are the time-stamp counter's */
+
+/* The slow sides, called between enter and leave. */
+RBWP_API void rbwp_begin_slow_(unsigned slot, uint64_t ticks);
+RBWP_API void rbwp_end_slow_(uint64_t ticks);
+RBWP_API void rbwp_fine_begin_slow_(unsigned id, uint64_t ticks);
+RBWP_API void rbwp_fine_end_slow_(uint64_t ticks);
+RBWP_API void rbwp_gpu_work_slow_(uint64_t proc_id, unsigned slot, int64_t start_ns,
+                                  int64_t stop_ns);
+/* Counts a call that interrupted another on the same thread. */
+RBWP_API void rbwp_refuse_(void);
+RBWP_API uint64_t rbwp_clock_read_(void);
+
+#if defined(__x86_64__) || defined(__i386__)
+#define RBWP_HAVE_TSC_ 1
+#else
+#define RBWP_HAVE_TSC_ 0
+#endif
+
+/* Present time in ticks of the recorder's clock. */
+static inline uint64_t rbwp_now_ticks(void)
+{
+#if RBWP_HAVE_TSC_
+    if (__builtin_expect(__atomic_load_n(&rbwp_clock_tsc_, __ATOMIC_RELAXED), 1))
+        return __builtin_ia32_rdtsc();
+#endif
+    return rbwp_clock_read_();
+}
+
+/*
+ * in_call and rbwp_level_ are the two halves of the handshake with rbwp_session_stop: a call sets
+ * in_call, then looks at the level; stop clears the level, makes every CPU see that (membarrier),
+ * then waits for in_call to be 0. So the hot side needs no fence, only the compiler's order.
+ * ThreadSanitizer does not know membarrier and is given the full order.
+ */
+#if defined(__SANITIZE_THREAD__)
+#define RBWP_TSAN_ 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define RBWP_TSAN_ 1
+#endif
+#endif
+#ifdef RBWP_TSAN_
+#define RBWP_STORE_ORDER_ __ATOMIC_SEQ_CST
+#define RBWP_LOAD_ORDER_ __ATOMIC_SEQ_CST
+#else
+#define RBWP_STORE_ORDER_ __ATOMIC_RELAXED
+#define RBWP_LOAD_ORDER_ __ATOMIC_ACQUIRE
+#endif
+
+static inline void rbwp_leave_(struct rbwp_self_ *self)
+{
+    __atomic_store_n(&self->in_call, 0u, __ATOMIC_RELEASE);
+}
+
+/* True when the calling thread may touch its state until rbwp_leave_. */
+static inline bool rbwp_enter_(struct rbwp_self_ *self, int level)
+{
+    if (__builtin_expect(__atomic_load_n(&self->in_call, __ATOMIC_RELAXED) != 0, 0)) {
+        rbwp_refuse_();
+        return false;
+    }
+    __atomic_store_n(&self->in_call, 1u, RBWP_STORE_ORDER_);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(__atomic_load_n(&rbwp_level_, RBWP_LOAD_ORDER_) >= level, 1))
+        return true;
+    rbwp_leave_(self);
+    return false;
+}
+
+static inline bool rbwp_is_on_(int level)
+{
+    return __builtin_expect(__atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) >= level, 0);
+}
+
+static inline bool rbwp_has_room_(const struct rbwp_self_ *self, uint64_t ticks_in_chunk)
+{
+    return __builtin_expect(self->next < self->limit, 1) &
+           __builtin_expect(ticks_in_chunk >> RBWP_EVENT_TIME_BITS_ == 0, 1);
+}
+
+/* One store makes the event: a crash finds all of it or nothing. */
+static inline void rbwp_put_(struct rbwp_self_ *self, unsigned kind, unsigned id,
+                             uint64_t ticks_in_chunk)
+{
+    uint64_t *word = self->next;
+    self->next = word + 1;
+    __atomic_store_n(word,
+                     ticks_in_chunk << RBWP_EVENT_TIME_SHIFT_ |
+                         (uint64_t)id << RBWP_EVENT_KIND_BITS_ | kind,
+                     __ATOMIC_RELEASE);
+}
+
+/* ---- recording -------------------------------------------------------------- */
+
+#ifndef RBWP_DISABLE
+
+/* The calls that take ticks share one clock read between several calls; ticks are rbwp_now_ticks'.
+ */
+
+/* A call of a work item's do_work begins. Inside an open item it is ignored and counted. */
+static inline void rbwp_begin_at(unsigned slot, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    uint64_t since = ticks - self->base_ticks;
+    if (rbwp_has_room_(self, since) && !self->item && !self->pending && slot < RBWP_SLOTS_MAX) {
+        self->item = self->next;
+        rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, since);
+    } else {
+        rbwp_begin_slow_(slot, ticks);
+    }
+    rbwp_leave_(self);
+}
+
+static inline void rbwp_begin(unsigned slot)
+{
+    if (rbwp_is_on_(1))
+        rbwp_begin_at(slot, rbwp_now_ticks());
+}
+
+/*
+ * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
+ * the thread's time limit.
+ */
+static inline void rbwp_end_at(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    uint64_t since = ticks - self->base_ticks;
+    if (rbwp_has_room_(self, since) && self->item && !self->pending) {
+        self->item = NULL;
+        rbwp_put_(self, RBWP_EVENT_END_, 0, since);
+    } else if (self->pending == RBWP_PENDING_EMPTY_ && self->item && self->next == self->item + 1 &&
+               since - (*self->item >> RBWP_EVENT_TIME_SHIFT_) < self->keep_ticks) {
+        __atomic_store_n(self->item, (uint64_t)0, __ATOMIC_RELEASE);
+        self->next = self->item;
+        self->item = NULL;
+        self->pending = 0;
+        self->discarded++;
+    } else {
+        rbwp_end_slow_(ticks);
+    }
+    rbwp_leave_(self);
+}
+
+static inline void rbwp_end(void)
+{
+    if (rbwp_is_on_(1))
+        rbwp_end_at(rbwp_now_ticks());
+}
+
+/*
+ * Says whether the open item did work; true after begin, and again after each rbwp_fine_begin.
+ * Without an open item it does nothing.
+ */
+static inline void rbwp_set_worked(bool worked)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    if (self->item)
+        self->pending = (self->pending & ~RBWP_PENDING_EMPTY_) | (worked ? 0 : RBWP_PENDING_EMPTY_);
+    rbwp_leave_(self);
+}
+
+/* Ends the open item as one that did no work: rbwp_set_worked(false) and rbwp_end. */
+static inline void rbwp_discard(void)
+{
+    rbwp_set_worked(false);
+    rbwp_end();
+}
+
+/*
+ * For this thread's items from now on: one that did no work but lasted at least so long is kept.
+ * UINT64_MAX, the state at attach, keeps none.
+ */
+RBWP_API void rbwp_set_time_limit(uint64_t limit_ns);
+
+/* A sub-item begins or ends, level 2 only. May nest, and may stand outside any item. */
+static inline void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
+        return;
+    uint64_t since = ticks - self->base_ticks;
+    if (rbwp_has_room_(self, since) && self->pending < RBWP_PENDING_DEPTH_ &&
+        id < RBWP_SUB_ITEMS_MAX) {
+        self->pending++;
+        rbwp_put_(self, RBWP_EVENT_FINE_BEGIN_, id, since);
+    } else {
+        rbwp_fine_begin_slow_(id, ticks);
+    }
+    rbwp_leave_(self);
+}
+
+static inline void rbwp_fine_begin(unsigned id)
+{
+    if (rbwp_is_on_(2))
+        rbwp_fine_begin_at(id, rbwp_now_ticks());
+}
+
+static inline void rbwp_fine_end_at(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
+        return;
+    uint64_t since = ticks - self->base_ticks;
+    if (rbwp_has_room_(self, since) && self->pending - 1 < RBWP_PENDING_DEPTH_) {
+        self->pending--;
+        rbwp_put_(self, RBWP_EVENT_FINE_END_, 0, since);
+    } else {
+        rbwp_fine_end_slow_(ticks);
+    }
+    rbwp_leave_(self);
+}
+
+static inline void rbwp_fine_end(void)
+{
+    if (rbwp_is_on_(2))
+        rbwp_fine_end_at(rbwp_now_ticks());
+}
+
+/*
+ * GPU work that slot launched on processor proc_id ran from start_ns to stop_ns (rbwp_now_ns's time
+ * line; stored as given). Any attached thread, levels 1 and 2, inside or outside an item.
+ */
+static inline void rbwp_gpu_work(uint64_t proc_id, unsigned slot, int64_t start_ns, int64_t stop_ns)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    rbwp_gpu_work_slow_(proc_id, slot, start_ns, stop_ns);
+    rbwp_leave_(self);
+}
+
+#else /* RBWP_DISABLE: the same calls, no code */
+
+static inline void rbwp_begin_at(unsigned slot, uint64_t ticks)
+{
+    (void)slot, (void)ticks;
+}
+static inline void rbwp_begin(unsigned slot)
+{
+    (void)slot;
+}
+static inline void rbwp_end_at(uint64_t ticks)
+{
+    (void)ticks;
+}
+static inline void rbwp_end(void) {}
+static inline void rbwp_set_worked(bool worked)
+{
+    (void)worked;
+}
+static inline void rbwp_discard(void) {}
+static inline void rbwp_set_time_limit(uint64_t limit_ns)
+{
+    (void)limit_ns;
+}
+static inline void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
+{
+    (void)id, (void)ticks;
+}
+static inline void rbwp_fine_begin(unsigned id)
+{
+    (void)id;
+}
+static inline void rbwp_fine_end_at(uint64_t ticks)
+{
+    (void)ticks;
+}
+static inline void rbwp_fine_end(void) {}
+static inline void rbwp_gpu_work(uint64_t proc_id, unsigned slot, int64_t start_ns, int64_t stop_ns)
+{
+    (void)proc_id, (void)slot, (void)start_ns, (void)stop_ns;
+}
+
+#endif /* RBWP_DISABLE */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_RECORD_H */

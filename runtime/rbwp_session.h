@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_session.h - start and stop profiling, and its flags.
+ *
+ * A session is the time from start to stop of profiling in this process; one
+ * at a time. It owns the file, the chunks that recording threads fill, and a
+ * writer thread. Sessions may follow each other, threads may come and go and
+ * may be attached before, during and after sessions.
+ *
+ * No call here prints or exits, and the host program never waits for a disk
+ * except in rbwp_session_stop.
+ */
+#ifndef RBWP_SESSION_H
+#define RBWP_SESSION_H
+
+#include "rbwp_format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a thread does when the cap on unwritten data is reached. */
+enum rbwp_at_cap {
+    RBWP_AT_CAP_WAIT =
+        0, /* help the writer, then wait for it: nothing is lost while the writer makes progress */
+    RBWP_AT_CAP_DROP = 1 /* drop and count */
+};
+
+/* How a session records. rbwp_session_defaults fills it. */
+struct rbwp_session_config {
+    size_t size;          /* sizeof(struct rbwp_session_config) */
+    int level;            /* -bgworkprofile 0|1|2: 0 off, 1 coarse, 2 coarse and fine */
+    const char *logfile;  /* -bgworkprofile_logfile PATH: %, %n node, %h host, %p pid, %{VAR}, %% a
+                             percent sign */
+    uint64_t cap_bytes;   /* -bgworkprofile_bufsize MB: cap on recorded but unwritten data, 0 =
+                             unlimited */
+    int compression;      /* -bgworkprofile_compress 0..9 */
+    uint32_t block_bytes; /* -bgworkprofile_block KB */
+    enum rbwp_at_cap at_cap; /* -bgworkprofile_drop 0|1 */
+    bool strict;             /* -bgworkprofile_strict 0|1: nothing beyond version 1 in the file */
+    uint64_t stall_ns; /* -bgworkprofile_stall MS: at the cap, give up (and count) after so long
+                          without progress */
+    int64_t node;   /* -bgworkprofile_node N: node id; -1 = from the launcher's variables, else 0 */
+    uint32_t nodes; /* nodes in the job; 0 = from the launcher's variables, else 1 */
+};
+
+RBWP_API void rbwp_session_defaults(struct rbwp_session_config *config);
+
+/*
+ * Reads the flags above, each also as -ll:NAME, from RBWP_FLAGS in the environment and then from
+ * argv; what is recognised in argv is removed (argc shrinks, argv stays NULL-terminated). argc and
+ * argv may be NULL. Strings in config then point into argv or the environment.
+ * RBWP_OK, or RBWP_E_USAGE with one clear line in error; config is then unchanged.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config,
+                                                           int *argc, char **argv,
+                                                           struct rbwp_error *error);
+
+struct rbwp_session; /* opaque */
+
+/*
+ * Opens the file and begins to record. Level 0 is RBWP_OK with *session_out NULL.
+ * RBWP_E_BUSY while another session runs; RBWP_E_USAGE for a wrong value (several nodes and no
+ * node key in the name included); RBWP_E_IO when the file cannot be opened; RBWP_E_MEMORY.
+ * On failure the program simply runs unprofiled: error says why in one line.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
+                                                           struct rbwp_session **session_out,
+                                                           struct rbwp_error *error);
+
+/* What a session came to. */
+struct rbwp_session_summary {
+    char path[4096];         /* the file, with keys replaced */
+    uint64_t records;        /* in the file */
+    uint64_t blocks, bytes;  /* in the file */
+    uint64_t lost_records;   /* sum of all records lost, whatever the cause */
+    uint64_t misuse_calls;   /* calls refused */
+    uint64_t discarded;      /* items that did no work and left no trace */
+    uint64_t peak_bytes;     /* most recorded-but-unwritten data */
+    uint64_t stop_ns;        /* time rbwp_session_stop took */
+    struct rbwp_error error; /* the first trouble with the file; status RBWP_OK if none */
+};
+
+/*
+ * Ends recording, takes the records of all threads, writes what is left, the tables and the
+ * trailer, and frees the session. Threads may go on calling the recorder meanwhile: a call that
+ * began before the stop is in the file, later ones find level 0. Blocks until the file is done.
+ * Returns RBWP_OK or the first trouble with the file (the summary is filled either way).
+ * NULL session is RBWP_OK with an empty summary. summary_out may be NULL.
+ */
+RBWP_API enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
+                                            struct rbwp_session_summary *summary_out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_SESSION_H */

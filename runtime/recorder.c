@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The slow sides of the recording calls: the first event of a session, a full
+ * chunk, misuse, an item whose records may have to be taken back after its
+ * chunk was full, and the cap on memory.
+ *
+ * Taking back. While an item is open, full chunks that hold its begin or later
+ * events are held back instead of published. An end that keeps the item
+ * publishes them; one that does not puts them back and rewinds the oldest to
+ * the begin. Only at the cap is an open item's data published early; then it
+ * is "kept", and an end that wants to take it back is counted as a loss cause
+ * of its own (RBWP_LOSS_KEPT_EMPTY).
+ *
+ * Ends have a reserve in each chunk, so that at the cap a begin that was
+ * recorded can still be ended.
+ */
+#include "recording.h"
+
+#include "chunk_pool.h"
+#include "drain.h"
+#include "test_point.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RESERVE_WORDS 32u
+#define EVENT_TICKS_MAX ((UINT64_C(1) << RBWP_EVENT_TIME_BITS_) - 1)
+/* A thread may always have this many chunks, whatever the cap: one to fill, one being written. */
+#define CHUNKS_OWN 2u
+
+int rbwp_level_;
+struct recording *recording_now;
+struct recording_strays recording_strays;
+
+/* ---- losses ------------------------------------------------------------------- */
+
+static void count_loss(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+{
+    struct loss_tally *tally = &thread->loss[cause];
+    if (tally->count++ == 0)
+        tally->first_ticks = ticks;
+    tally->last_ticks = ticks;
+}
+
+/*
+ * A begin that is not recorded: its end will not be either, and counts for the same cause. So does
+ * what begins inside a sub-item that is missing, for ends must match.
+ */
+static void lose_item(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+{
+    thread->lost_item = cause;
+    count_loss(thread, cause, ticks);
+}
+
+static void lose_fine(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+{
+    if (thread->lost_fine++ == 0)
+        thread->lost_fine_cause = cause;
+    count_loss(thread, thread->lost_fine_cause, ticks);
+}
+
+static void count_stray(uint64_t ticks)
+{
+    if (atomic_fetch_add_explicit(&recording_strays.count, 1, memory_order_relaxed) == 0)
+        atomic_store_explicit(&recording_strays.first_ticks, ticks, memory_order_relaxed);
+    atomic_store_explicit(&recording_strays.last_ticks, ticks, memory_order_relaxed);
+}
+
+void rbwp_refuse_(void)
+{
+    struct thread *thread = rbwp_self_.thread;
+    if (thread)
+        atomic_fetch_add_explicit(&thread->refused, 1, memory_order_relaxed);
+    else
+        count_stray(rbwp_now_ticks());
+}
+
+/* ---- chunks --------------------------------------------------------------------- */
+
+static uint32_t words_used(const struct rbwp_self_ *self, const struct chunk *chunk)
+{
+    return (uint32_t)(self->next - chunk->words);
+}
+
+static void publish(struct chunk *chunk)
+{
+    TEST_POINT("publish: chunk not yet in the queue");
+    drain_publish(recording_now->drain, chunk);
+}
+
+static void publish_held(struct thread *thread)
+{
+    for (struct chunk *chunk = thread->held_first, *next; chunk; chunk = next) {
+        next = chunk->next;
+        publish(chunk);
+    }
+    thread->held_first = thread->held_last = NULL;
+}
+
+static void discard_chunk(struct thread *thread, struct chunk *chunk, uint32_t used)
+{
+    chunk_put(recording_now->pool, chunk, used);
+    atomic_fetch_sub_explicit(&thread->chunks, 1, memory_order_relaxed);
+}
+
+/* The full chunk goes to the writer, or waits for the open item. The next one begins at ticks. */
+static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    struct chunk *chunk = thread->chunk;
+    chunk->used = words_used(self, chunk);
+    chunk->end_ticks = ticks;
+    thread->chunk = NULL;
+    if (!self->item || thread->kept) {
+        publish(chunk);
+        return;
+    }
+    chunk->next = NULL;
+    if (thread->held_last)
+        thread->held_last->next = chunk;
+    else
+        thread->held_first = chunk;
+    thread->held_last = chunk;
+}
+
+static const struct chunk *chunk_of_item(const struct thread *thread)
+{
+    return thread->held_first ? thread->held_first : thread->chunk;
+}
+
+static uint64_t item_begin_ticks(const struct rbwp_self_ *self, const struct thread *thread)
+{
+    if (thread->kept)
+        return thread->kept_begin_ticks;
+    return chunk_of_item(thread)->base_ticks + (*self->item >> RBWP_EVENT_TIME_SHIFT_);
+}
+
+/* At the cap the open item's chunks must be written to make room: it can't be taken back any more.
+ */
+static void keep_item(struct rbwp_self_ *self, struct thread *thread)
+{
+    if (!thread->held_first)
+        return;
+    thread->kept_begin_ticks = item_begin_ticks(self, thread);
+    thread->kept = true;
+    self->item = &thread->kept_word;
+    publish_held(thread);
+}
+
+static enum rbwp_status try_chunk(struct thread *thread, struct chunk **chunk_out)
+{
+    bool beyond_cap = atomic_load_explicit(&thread->chunks, memory_order_relaxed) < CHUNKS_OWN;
+    return chunk_get(recording_now->pool, beyond_cap, chunk_out);
+}
+
+static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
+{
+    struct drain *drain = recording_now->drain;
+    enum rbwp_status status = RBWP_AGAIN;
+    int64_t waiting_since = 0;
+    while (status == RBWP_AGAIN && (drain_help(drain) || drain_wait(drain, &waiting_since)))
+        status = try_chunk(thread, chunk_out);
+    return status;
+}
+
+/* A chunk, or the cause why there is none. The host program's errno stays as it is. */
+static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread,
+                                  enum rbwp_loss_cause *cause_out)
+{
+    int host_errno = errno;
+    struct chunk *chunk;
+    enum rbwp_status status = try_chunk(thread, &chunk);
+    if (status != RBWP_OK)
+        keep_item(self, thread);
+    if (status == RBWP_AGAIN && recording_now->at_cap == RBWP_AT_CAP_WAIT)
+        status = wait_for_chunk(thread, &chunk);
+    errno = host_errno;
+    if (status != RBWP_OK) {
+        *cause_out = status == RBWP_E_MEMORY                     ? RBWP_LOSS_MEMORY
+                     : recording_now->at_cap == RBWP_AT_CAP_DROP ? RBWP_LOSS_DROPPED
+                                                                 : RBWP_LOSS_STALLED;
+        return NULL;
+    }
+    atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
+    chunk->thread = thread;
+    return chunk;
+}
+
+static void install_chunk(struct rbwp_self_ *self, struct thread *thread, struct chunk *chunk,
+                          uint64_t ticks)
+{
+    uint32_t words = chunk_words(recording_now->pool);
+    chunk->base_ticks = ticks;
+    chunk->end_ticks = UINT64_MAX;
+    thread->chunk = chunk;
+    self->base_ticks = ticks;
+    self->next = chunk->words;
+    self->limit = chunk->words + words - RESERVE_WORDS;
+}
+
+/*
+ * Makes room for an event of so many words at *ticks, which is moved forward if it lies before the
+ * chunk: time never runs backwards on a thread. NO_LOSS, or the cause why there is none.
+ */
+static enum rbwp_loss_cause make_room(struct rbwp_self_ *self, struct thread *thread,
+                                      uint32_t words, uint64_t *ticks)
+{
+    if (thread->chunk) {
+        if ((int64_t)(*ticks - self->base_ticks) < 0)
+            *ticks = self->base_ticks;
+        if ((*ticks - self->base_ticks) >> RBWP_EVENT_TIME_BITS_ == 0 && self->next < self->limit &&
+            (size_t)(self->limit - self->next) >= words)
+            return NO_LOSS;
+    }
+    enum rbwp_loss_cause cause = NO_LOSS;
+    struct chunk *fresh = obtain_chunk(self, thread, &cause);
+    if (!fresh)
+        return cause;
+    if (thread->chunk)
+        retire_chunk(self, thread, *ticks);
+    install_chunk(self, thread, fresh, *ticks);
+    return NO_LOSS;
+}
+
+/*
+ * Records an end of what was recorded, in the chunk's reserve if need be: there, and at the latest
+ * time that the chunk can hold. The reserve's last word is the item's. What finds no room is
+ * counted.
+ */
+static void put_end(struct rbwp_self_ *self, struct thread *thread, unsigned kind, uint64_t ticks)
+{
+    enum rbwp_loss_cause cause = make_room(self, thread, 1, &ticks);
+    uint64_t since = ticks - self->base_ticks;
+    if (cause != NO_LOSS) {
+        uint32_t room = chunk_words(recording_now->pool) - (kind == RBWP_EVENT_FINE_END_);
+        if (!thread->chunk || words_used(self, thread->chunk) >= room) {
+            count_loss(thread, cause, ticks);
+            return;
+        }
+        if (since > EVENT_TICKS_MAX)
+            since = EVENT_TICKS_MAX;
+    }
+    rbwp_put_(self, kind, 0, since);
+}
+
+/* ---- pending -------------------------------------------------------------------- */
+
+static uint32_t open_fine(const struct rbwp_self_ *self)
+{
+    return self->pending & RBWP_PENDING_DEPTH_;
+}
+
+/* Sets the count of open sub-items and whether the slow side is needed; keeps "empty". */
+static void set_pending(struct rbwp_self_ *self, const struct thread *thread, uint32_t depth)
+{
+    bool slow = thread->held_first || thread->outer_fine || thread->outer_lost_fine ||
+                thread->nested_items || thread->lost_fine || thread->lost_item || thread->kept;
+    self->pending = (self->pending & RBWP_PENDING_EMPTY_) | depth | (slow ? RBWP_PENDING_SLOW_ : 0);
+}
+
+static void close_item(struct rbwp_self_ *self, struct thread *thread)
+{
+    self->item = NULL;
+    self->pending = 0;
+    uint32_t depth = thread->outer_fine;
+    thread->lost_fine = thread->outer_lost_fine;
+    thread->outer_fine = thread->outer_lost_fine = 0;
+    thread->kept = false;
+    thread->lost_item = NO_LOSS;
+    set_pending(self, thread, depth);
+}
+
+/* ---- the calls ------------------------------------------------------------------ */
+
+void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (!thread) {
+        count_stray(ticks);
+        return;
+    }
+    if (self->item || thread->lost_item) {
+        count_loss(thread, RBWP_LOSS_NESTED_BEGIN, ticks);
+        if (thread->nested_items++ == 0)
+            thread->outer_empty = self->pending & RBWP_PENDING_EMPTY_;
+        set_pending(self, thread, open_fine(self));
+        return;
+    }
+    thread->outer_fine = open_fine(self);
+    thread->outer_lost_fine = thread->lost_fine;
+    thread->lost_fine = 0;
+    self->pending = 0;
+    enum rbwp_loss_cause cause =
+        slot < RBWP_SLOTS_MAX ? make_room(self, thread, 1, &ticks) : RBWP_LOSS_RANGE;
+    if (cause != NO_LOSS) {
+        lose_item(thread, cause, ticks);
+    } else {
+        self->item = self->next;
+        rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, ticks - self->base_ticks);
+    }
+    set_pending(self, thread, 0);
+}
+
+/* The end of a begin that was ignored. What was said of its work was not said of the open item. */
+static void end_nested(struct rbwp_self_ *self, struct thread *thread)
+{
+    if (--thread->nested_items == 0)
+        self->pending = (self->pending & ~RBWP_PENDING_EMPTY_) | thread->outer_empty;
+    set_pending(self, thread, open_fine(self));
+}
+
+/* Clears the words from `from` to next, last first, so that what is left is always a whole prefix.
+ */
+static void clear_words(struct rbwp_self_ *self, uint64_t *from)
+{
+    uint64_t *next = self->next;
+    while (next > from)
+        __atomic_store_n(--next, (uint64_t)0, __ATOMIC_RELEASE);
+    self->next = next;
+}
+
+static void take_back(struct rbwp_self_ *self, struct thread *thread)
+{
+    struct chunk *begin_chunk = thread->held_first;
+    if (begin_chunk) {
+        discard_chunk(thread, thread->chunk, words_used(self, thread->chunk));
+        for (struct chunk *chunk = begin_chunk->next, *next; chunk; chunk = next) {
+            next = chunk->next;
+            discard_chunk(thread, chunk, chunk->used);
+        }
+        thread->held_first = thread->held_last = NULL;
+        uint32_t used = begin_chunk->used;
+        install_chunk(self, thread, begin_chunk, begin_chunk->base_ticks);
+        self->next = begin_chunk->words + used;
+    }
+    clear_words(self, self->item);
+    self->discarded++;
+}
+
+static bool outran(const struct rbwp_self_ *self, const struct thread *thread, uint64_t ticks)
+{
+    uint64_t begin = item_begin_ticks(self, thread);
+    return ticks >= begin && ticks - begin >= self->keep_ticks;
+}
+
+static void close_fine(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    uint32_t open = open_fine(self) + thread->lost_fine;
+    if (open)
+        count_loss(thread, RBWP_LOSS_UNCLOSED_FINE, ticks);
+    for (uint32_t depth = open_fine(self); depth > 0; depth--)
+        put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
+}
+
+void rbwp_end_slow_(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (!thread) {
+        count_stray(ticks);
+        return;
+    }
+    if (thread->nested_items) {
+        end_nested(self, thread);
+        return;
+    }
+    if (!self->item) {
+        count_loss(thread, thread->lost_item ? thread->lost_item : RBWP_LOSS_STRAY_END, ticks);
+        if (thread->lost_item) {
+            close_fine(self, thread, ticks);
+            close_item(self, thread);
+        }
+        return;
+    }
+    bool empty = (self->pending & RBWP_PENDING_EMPTY_) != 0 && !outran(self, thread, ticks);
+    if (empty && !thread->kept) {
+        take_back(self, thread);
+        close_item(self, thread);
+        return;
+    }
+    if (empty)
+        count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
+    close_fine(self, thread, ticks);
+    put_end(self, thread, RBWP_EVENT_END_, ticks);
+    publish_held(thread);
+    close_item(self, thread);
+}
+
+void rbwp_fine_begin_slow_(unsigned id, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (!thread) {
+        count_stray(ticks);
+        return;
+    }
+    self->pending &= ~RBWP_PENDING_EMPTY_;
+    uint32_t depth = open_fine(self);
+    bool refused = id >= RBWP_SUB_ITEMS_MAX || depth == RBWP_PENDING_DEPTH_ || thread->lost_fine;
+    enum rbwp_loss_cause cause = refused ? RBWP_LOSS_RANGE : make_room(self, thread, 1, &ticks);
+    if (cause != NO_LOSS) {
+        lose_fine(thread, cause, ticks);
+    } else {
+        rbwp_put_(self, RBWP_EVENT_FINE_BEGIN_, id, ticks - self->base_ticks);
+        depth++;
+    }
+    set_pending(self, thread, depth);
+}
+
+void rbwp_fine_end_slow_(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (!thread) {
+        count_stray(ticks);
+        return;
+    }
+    uint32_t depth = open_fine(self);
+    if (thread->lost_fine) {
+        count_loss(thread, thread->lost_fine_cause, ticks);
+        thread->lost_fine--;
+    } else if (depth == 0) {
+        count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
+    } else {
+        put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
+        depth--;
+    }
+    set_pending(self, thread, depth);
+}
+
+void rbwp_gpu_work_slow_(uint64_t proc_id, unsigned slot, int64_t start_ns, int64_t stop_ns)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    uint64_t ticks = rbwp_now_ticks();
+    if (!thread) {
+        count_stray(ticks);
+        return;
+    }
+    enum rbwp_loss_cause cause =
+        slot < RBWP_SLOTS_MAX ? make_room(self, thread, 4, &ticks) : RBWP_LOSS_RANGE;
+    if (cause != NO_LOSS) {
+        count_loss(thread, cause, ticks);
+    } else {
+        /* The word that makes the event comes last. */
+        uint64_t *word = self->next;
+        word[1] = proc_id;
+        word[2] = (uint64_t)start_ns;
+        word[3] = (uint64_t)stop_ns;
+        rbwp_put_(self, RBWP_EVENT_GPU_, slot, ticks - self->base_ticks);
+        self->next = word + 4;
+    }
+    set_pending(self, thread, open_fine(self));
+}
+
+void rbwp_set_time_limit(uint64_t limit_ns)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (self->thread)
+        self->keep_ticks = limit_ns == UINT64_MAX ? UINT64_MAX : rbwp_ticks_from_ns(limit_ns);
+}
+
+/* ---- the end of a session --------------------------------------------------------- */
+
+void record_hand_over(struct thread *thread)
+{
+    struct rbwp_self_ *self = thread->self;
+    if (!recording_now || !self)
+        return;
+    publish_held(thread);
+    if (thread->chunk) {
+        uint32_t used = words_used(self, thread->chunk);
+        thread->chunk->used = used;
+        if (used)
+            publish(thread->chunk);
+        else
+            discard_chunk(thread, thread->chunk, 0);
+    }
+    drain_count_discarded(recording_now->drain, self->discarded);
+    thread_forget_calls(thread);
+    self->next = self->limit = self->item = NULL;
+    self->pending = 0;
+    self->discarded = 0;
+}
+
+/* Every CPU has seen the cleared level when this returns. */
+static void fence_all_cpus(void)
+{
+    static const struct timespec store_buffers_drain = {0, 20 * 1000 * 1000};
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    /* No such call here (an old kernel, a sandbox): a store leaves its CPU within microseconds. */
+    nanosleep(&store_buffers_drain, NULL);
+}
+
+void recording_end(void)
+{
+    __atomic_store_n(&rbwp_level_, 0, __ATOMIC_SEQ_CST);
+    TEST_POINT("recording end: level cleared");
+    fence_all_cpus();
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next) {
+        if (!thread->self)
+            continue;
+        /* acquire: pairs with rbwp_leave_; a thread at the cap is let go by the writer */
+        while (__atomic_load_n(&thread->self->in_call, __ATOMIC_ACQUIRE))
+            sched_yield();
+        record_hand_over(thread);
+    }
+}

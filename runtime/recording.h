@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording.h - what a recording thread needs of the session in progress.
+ *
+ * Valid while rbwp_level_ is above 0, seen from inside a recording call, and
+ * with the registry locked; the session sets it before it raises the level
+ * and clears it after the last call has left.
+ */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include "rbwp_session.h"
+#include "thread_registry.h"
+
+struct chunk_pool;
+struct drain;
+
+struct recording {
+    struct chunk_pool *pool;
+    struct drain *drain;
+    enum rbwp_at_cap at_cap;
+};
+
+/* NULL without a session. */
+extern struct recording *recording_now;
+
+/* Calls made by threads that are not attached, all of them together. */
+struct recording_strays {
+    _Atomic uint64_t count, first_ticks, last_ticks;
+};
+extern struct recording_strays recording_strays;
+
+/*
+ * Ends recording on all threads: clears the level, waits until no recording call is under way, and
+ * hands over what the threads hold. Afterwards recording_now may be freed. Registry locked.
+ */
+void recording_end(void);
+
+#endif /* RECORDING_H */

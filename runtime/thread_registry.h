@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread_registry.h - the threads that record, and what is known of each.
+ *
+ * An entry is made by attach and lives until its thread has detached and the
+ * session that may hold its records has ended. Entries are numbered for the
+ * whole process, so no two threads ever share an id.
+ *
+ * Who may touch what: `self` and the recording part belong to the thread,
+ * inside a recording call or with the registry locked. rbwp_session_stop
+ * touches them too, after it has cleared the level and seen in_call 0.
+ */
+#ifndef THREAD_REGISTRY_H
+#define THREAD_REGISTRY_H
+
+#include "rbwp_record.h"
+
+#include <stdatomic.h>
+
+#define LOSS_CAUSES 12 /* enum rbwp_loss_cause, index 0 unused */
+#define NO_LOSS ((enum rbwp_loss_cause)0)
+
+struct chunk;
+
+struct loss_tally {
+    uint64_t count;
+    uint64_t first_ticks, last_ticks;
+};
+
+struct thread {
+    struct thread *next; /* guarded by the registry's lock */
+    uint64_t thread_id;  /* never changes */
+    uint64_t os_id;      /* never changes */
+    char *name;          /* guarded by the registry's lock */
+    int64_t attached_monotonic_ns;
+    int64_t detached_monotonic_ns; /* 0 while attached; guarded by the registry's lock */
+
+    struct rbwp_self_ *self; /* NULL once detached; guarded by the registry's lock */
+
+    /* Recording: see above. Reset when a session ends. */
+    struct chunk *chunk;                  /* being filled; NULL before the first event */
+    struct chunk *held_first, *held_last; /* full, older first, waiting for the open item's fate */
+    uint64_t kept_begin_ticks; /* when the open item began, if it can no longer be taken back */
+    uint64_t kept_word;        /* where self->item points then */
+    uint32_t nested_items;     /* begins ignored, whose ends will come */
+    uint32_t outer_empty;      /* what the open item said before them: RBWP_PENDING_EMPTY_ or 0 */
+    uint32_t lost_fine;        /* fine_begins not recorded, whose ends will come */
+    enum rbwp_loss_cause lost_fine_cause; /* of the outermost of them */
+    uint32_t outer_fine, outer_lost_fine; /* open sub-items that the open item began inside of */
+    enum rbwp_loss_cause lost_item;       /* why the open item's begin was not recorded */
+    bool kept;                            /* the open item can no longer be taken back */
+    struct loss_tally loss[LOSS_CAUSES];
+    _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
+
+    _Atomic uint32_t chunks; /* of this thread, wherever they are; falls when one was drained */
+
+    /* Of what is in the file, and what could not be put there. Guarded by the drain's lock. */
+    uint64_t records;
+    int64_t floor_ns; /* no later chunk has a time before this */
+    uint64_t unwritten;
+    int64_t unwritten_first_ns, unwritten_last_ns;
+};
+
+void thread_registry_lock(void);
+void thread_registry_unlock(void);
+/* The first entry; follow next. Registry locked. */
+struct thread *thread_registry_first(void);
+/*
+ * From begin to end, entries of detached threads are kept, since chunks and the file refer to them.
+ * End frees them and clears what the others hold of the session. Registry locked.
+ */
+void thread_registry_begin_session(void);
+void thread_registry_end_session(void);
+
+/* Clears what a thread holds of the calls it made: no chunk, nothing open. */
+void thread_forget_calls(struct thread *thread);
+
+/* What the thread recorded goes to the session in progress. Registry locked, or own thread in a
+ * call. */
+void record_hand_over(struct thread *thread);
+
+#endif /* THREAD_REGISTRY_H */

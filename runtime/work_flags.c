@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * work_flags.c - the work manager's flags.
+ *
+ * In two of them 0 means none, where in the config it means the default:
+ * -bgwork 0 is no_workers, -bgspin 0 is no_spin.
+ */
+#include <string.h>
+
+#include "failure.h"
+#include "flags.h"
+#include "rbwp_work.h"
+
+/* What the flags set. -1: not given. */
+struct values {
+    int64_t workers;
+    int64_t spin_ns;
+    struct rbwp_work_config config;
+};
+
+#define CONFIG(field) offsetof(struct values, config.field)
+
+static const struct flag table[] = {
+    {"bgwork", FLAG_I64, offsetof(struct values, workers), 0, 1024, 1,
+     "worker threads per NUMA domain in use"},
+    {"bgnuma", FLAG_BOOL, CONFIG(numa), 0, 1, 1, "1: a set of workers for each NUMA domain"},
+    {"bgworkpin", FLAG_BOOL, CONFIG(pin), 0, 1, 1, "1: each worker on a CPU of its own"},
+    {"bgnumapin", FLAG_BOOL, CONFIG(numa_pin), 0, 1, 1, "1: each worker on the CPUs of its domain"},
+    {"bgstack", FLAG_U64, CONFIG(stack_bytes), 64, 4 << 20, 1024, "kilobytes of worker stack"},
+    {"bgspin", FLAG_I64, offsetof(struct values, spin_ns), 0, 3600000000, 1000,
+     "microseconds an idle worker spins before it sleeps"},
+    {"bgslice", FLAG_U64, CONFIG(slice_ns), 1, 3600000000, 1000,
+     "microseconds of a work item's time slice"},
+};
+
+enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
+                                 struct rbwp_error *error)
+{
+    const size_t size = config->size;
+    if (size == 0 || size > sizeof *config)
+        return failure(error, RBWP_E_INVALID, 0,
+                       "size of the work config is %zu; allowed is 1 to %zu, its sizeof", size,
+                       sizeof *config);
+    struct values values = {.workers = -1, .spin_ns = -1};
+    memcpy(&values.config, config, size);
+    enum rbwp_status status = flags_apply(table, sizeof table / sizeof table[0], &values,
+                                          sizeof values, argc, argv, error);
+    if (status != RBWP_OK)
+        return status;
+    if (values.workers >= 0) {
+        values.config.workers = (uint32_t)values.workers;
+        values.config.no_workers = values.workers == 0;
+    }
+    if (values.spin_ns >= 0) {
+        values.config.spin_ns = (uint64_t)values.spin_ns;
+        values.config.no_spin = values.spin_ns == 0;
+    }
+    memcpy(config, &values.config, size);
+    return RBWP_OK;
+}

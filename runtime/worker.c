@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker.c - the worker loop, its threads, and lending a thread.
+ *
+ * One clock read per run: the time at which a do_work returned ends its record,
+ * begins the next item's record, and is the base of the next deadline. Only a
+ * worker that had to look for work reads the clock anew. Each do_work has a
+ * record of its own, also when the same item runs again at once: an empty call
+ * can then be taken back without its neighbours, and a requeue costs no more
+ * than two stores.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "failure.h"
+#include "rbwp_record.h"
+#include "test_point.h"
+#include "worker.h"
+
+/*
+ * Polls before an idle worker announces itself as a looker. Between items that come close upon
+ * each other this keeps the doorbell's line out of the workers' and wakers' way.
+ */
+#define UNANNOUNCED_POLLS 32
+
+/*
+ * How long an idle worker spins adapts to what spinning brings: a spin that found work makes the
+ * next the longest one allowed, one that found none halves it, and each 16th is the longest again,
+ * to find out. So a worker that is armed seldom soon sleeps at once, and so do workers that keep
+ * those who would arm them from the CPU.
+ */
+#define SPINS_PER_TRIAL 16
+
+static _Thread_local struct work_runner *runner_here;
+
+struct work_runner *work_runner_here(void)
+{
+    return runner_here;
+}
+
+bool work_is_inside(void)
+{
+    return runner_here && runner_here->slot >= 0;
+}
+
+bool work_is_closed(const struct rbwp_work_manager *manager)
+{
+    /* Sequentially consistent: a worker looks after it has lain down (doorbell.h, 5), and who
+     * closes rings after. */
+    return atomic_load_explicit(&manager->phase, memory_order_seq_cst) == WORK_CLOSED;
+}
+
+/* ---- waking ----------------------------------------------------------------- */
+
+void work_wake_for(struct rbwp_work_manager *manager, unsigned slot)
+{
+    if (manager->group_count == 1) {
+        doorbell_ring(&manager->groups[0].bell);
+        return;
+    }
+    for (unsigned i = 0; i < manager->group_count; i++) {
+        struct work_group *group = &manager->groups[i];
+        if (work_filter_has(&group->filter, slot) && doorbell_is_watched(&group->bell))
+            return;
+    }
+    for (unsigned i = 0; i < manager->group_count; i++) {
+        struct work_group *group = &manager->groups[i];
+        if (work_filter_has(&group->filter, slot) && doorbell_ring(&group->bell))
+            return;
+    }
+}
+
+void work_wake_for_rest(struct rbwp_work_manager *manager)
+{
+    for (unsigned i = 0; i < manager->group_count; i++) {
+        struct work_group *group = &manager->groups[i];
+        if (doorbell_is_useful(&group->bell) &&
+            work_mask_has_candidate(&manager->mask, &group->filter))
+            doorbell_ring(&group->bell);
+    }
+}
+
+/* ---- running ---------------------------------------------------------------- */
+
+/* A run's result. */
+struct run {
+    uint64_t end_ticks;
+    bool left_candidate; /* the slot is to be run again */
+};
+
+/* Runs the item in a slot that the runner has claimed. */
+static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_t begin_ticks)
+{
+    struct rbwp_work_manager *manager = runner->manager;
+    struct work_slot *entry = &manager->slots[slot];
+    struct run run = {begin_ticks, false};
+    bool requeue = false;
+
+    TEST_POINT("run: slot claimed");
+    uint32_t generation = work_slot_generation(entry); /* after the claim: work_slot.h */
+    if (generation != 0) {
+        struct rbwp_deadline deadline = {begin_ticks + manager->slice_ticks};
+        runner->slot = (int)slot;
+        rbwp_begin_at(slot, begin_ticks);
+        requeue = entry->do_work(entry->argument, deadline);
+        run.end_ticks = rbwp_now_ticks();
+        if (run.end_ticks >= deadline.ticks)
+            rbwp_set_worked(true); /* an empty call that outran its slice is worth seeing */
+        rbwp_end_at(run.end_ticks);
+        runner->slot = -1;
+    }
+    /* Before the release, which orders it; pairs with the acquire in sum_of_runs. */
+    uint64_t runs = atomic_load_explicit(&runner->runs, memory_order_relaxed);
+    atomic_store_explicit(&runner->runs, runs + 1, memory_order_release);
+    run.left_candidate = work_mask_release(&manager->mask, slot, requeue);
+    TEST_POINT("run: slot released");
+    if (work_slot_generation(entry) != generation) /* after the release: work_slot.h */
+        event_signal(&manager->settled);
+    return run;
+}
+
+static int claim(struct work_runner *runner)
+{
+    return work_mask_claim(&runner->manager->mask, &runner->group->filter, &runner->cursor);
+}
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* All other workers of the group sleep. */
+static bool is_alone(const struct work_group *group)
+{
+    return doorbell_sleepers(&group->bell) + 1 >= group->worker_count;
+}
+
+/*
+ * Looks for work as a looker for the runner's spin time. The slot claimed, or -1.
+ *
+ * One worker that spins alone keeps its CPU: the next item armed is its. While others are awake as
+ * well it lets a thread that waits for this CPU go first, now and then: it may be the one that has
+ * work for us. That can take a while, so it does not count as a looker meanwhile.
+ */
+static int look(struct work_runner *runner)
+{
+    struct rbwp_work_manager *manager = runner->manager;
+    uint64_t now = rbwp_now_ticks();
+    uint64_t end_ticks = now + runner->spin_ticks, yield_ticks = now + manager->yield_ticks;
+    for (;;) {
+        if (work_is_closed(manager))
+            return -1;
+        int slot = claim(runner);
+        if (slot >= 0)
+            return slot;
+        now = rbwp_now_ticks();
+        if (now >= end_ticks)
+            return -1;
+        if (now < yield_ticks || is_alone(runner->group)) {
+            relax();
+            continue;
+        }
+        doorbell_lie_down(&runner->group->bell);
+        sched_yield();
+        doorbell_get_up(&runner->group->bell);
+        yield_ticks = rbwp_now_ticks() + manager->yield_ticks;
+    }
+}
+
+static void adapt_spin(struct work_runner *runner, bool was_useful)
+{
+    runner->spins++;
+    if (was_useful || runner->spins % SPINS_PER_TRIAL == 0)
+        runner->spin_ticks = runner->manager->spin_ticks;
+    else
+        runner->spin_ticks /= 2;
+}
+
+/* The loop drawn in doorbell.h. The slot claimed, or -1 when the manager is closed. */
+static int wait_for_work(struct work_runner *runner)
+{
+    struct rbwp_work_manager *manager = runner->manager;
+    struct doorbell *bell = &runner->group->bell;
+
+    event_signal(&manager->settled);
+    for (int i = 0; i < UNANNOUNCED_POLLS && manager->spin_ticks > 0; i++) {
+        relax();
+        int slot = claim(runner);
+        if (slot >= 0)
+            return slot;
+    }
+    doorbell_start_look(bell);
+    for (bool slept = false;; slept = true) {
+        int slot = look(runner);
+        if (!slept)
+            adapt_spin(runner, slot >= 0);
+        if (slot >= 0 || work_is_closed(manager)) {
+            doorbell_end_look(bell);
+            if (slot >= 0)
+                work_wake_for_rest(manager);
+            return slot;
+        }
+        TEST_POINT("look: nothing found");
+        doorbell_lie_down(bell);
+        if (work_mask_has_candidate(&manager->mask, &runner->group->filter) ||
+            work_is_closed(manager))
+            doorbell_get_up(bell);
+        else
+            doorbell_sleep(bell);
+    }
+}
+
+static void work(struct work_runner *runner)
+{
+    struct rbwp_work_manager *manager = runner->manager;
+    struct run last = {rbwp_now_ticks(), false};
+    int last_slot = -1;
+
+    while (!work_is_closed(manager)) {
+        int slot = claim(runner);
+        if (slot < 0) {
+            slot = wait_for_work(runner);
+            if (slot < 0)
+                return;
+            last.end_ticks = rbwp_now_ticks();
+        } else if (last.left_candidate && slot != last_slot) {
+            /* Nobody was woken for it, since it was running; and now we do something else. */
+            work_wake_for_rest(manager);
+        }
+        last = run_claimed(runner, (unsigned)slot, last.end_ticks);
+        last_slot = slot;
+    }
+}
+
+/* ---- who is there ----------------------------------------------------------- */
+
+static void runner_enter(struct work_runner *runner)
+{
+    struct rbwp_work_manager *manager = runner->manager; /* lock is held */
+    runner->next = manager->runners;
+    manager->runners = runner;
+}
+
+static void runner_leave(struct work_runner *runner)
+{
+    struct rbwp_work_manager *manager = runner->manager; /* lock is held */
+    struct work_runner **place = &manager->runners;
+    while (*place != runner)
+        place = &(*place)->next;
+    *place = runner->next;
+    manager->runs_of_gone += atomic_load_explicit(&runner->runs, memory_order_relaxed);
+}
+
+static uint64_t sum_of_runs(const struct rbwp_work_manager *manager)
+{
+    uint64_t sum = manager->runs_of_gone; /* lock is held */
+    for (struct work_runner *runner = manager->runners; runner; runner = runner->next)
+        sum += atomic_load_explicit(&runner->runs, memory_order_acquire);
+    return sum;
+}
+
+/*
+ * The words are read one after the other, while an item may make another active in a word already
+ * read, and end. But then a run has ended between the two sums: what it made active is there before
+ * its count, and its count before its running bit goes.
+ */
+bool work_is_quiet(struct rbwp_work_manager *manager)
+{
+    pthread_mutex_lock(&manager->lock);
+    uint64_t runs = sum_of_runs(manager), bits = 0;
+    for (unsigned word = 0; word < WORK_MASK_WORDS; word++) {
+        bits |= atomic_load_explicit(&manager->mask.words[word].bits, memory_order_seq_cst);
+        TEST_POINT("quiet: a word read");
+    }
+    bool quiet = bits == 0 && sum_of_runs(manager) == runs;
+    pthread_mutex_unlock(&manager->lock);
+    return quiet;
+}
+
+/* ---- worker threads --------------------------------------------------------- */
+
+static void *worker_main(void *argument)
+{
+    struct work_runner *runner = argument;
+    struct rbwp_work_manager *manager = runner->manager;
+    char name[32];
+    snprintf(name, sizeof name, "worker %u", runner->number);
+    pthread_setname_np(pthread_self(), name);
+    enum rbwp_status status = rbwp_thread_attach(name);
+    runner_here = runner;
+
+    pthread_mutex_lock(&manager->lock);
+    runner_enter(runner);
+    manager->workers_ready++;
+    if (manager->worker_status == RBWP_OK)
+        manager->worker_status = status;
+    pthread_cond_broadcast(&manager->changed);
+    pthread_mutex_unlock(&manager->lock);
+
+    work(runner);
+    if (status == RBWP_OK)
+        rbwp_thread_detach();
+    return NULL;
+}
+
+/* The CPUs that a worker, the index-th of its domain, is to run on. */
+static int set_cpus(pthread_attr_t *attributes, const struct rbwp_work_config *config,
+                    const struct numa_domain *domain, unsigned index)
+{
+    if (config->pin && index < domain->cpu_count)
+        return numa_pin(attributes, &domain->cpus[index], 1);
+    if (config->numa && config->numa_pin)
+        return numa_pin(attributes, domain->cpus, domain->cpu_count);
+    return 0;
+}
+
+/* Signals are the host's: none is delivered to a worker but those that its own code causes. */
+static sigset_t block_signals(void)
+{
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGPROF};
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        sigdelset(&blocked, own[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    return before;
+}
+
+/* 0 or an errno value. */
+static int start_worker(struct work_runner *runner, const struct rbwp_work_config *config,
+                        const struct numa_domain *domain, unsigned index)
+{
+    pthread_attr_t attributes;
+    int failed = pthread_attr_init(&attributes);
+    if (failed)
+        return failed;
+    if (config->stack_bytes > 0)
+        failed = pthread_attr_setstacksize(&attributes, config->stack_bytes);
+    if (!failed)
+        failed = set_cpus(&attributes, config, domain, index);
+    if (!failed) {
+        sigset_t before = block_signals();
+        failed = pthread_create(&runner->thread, &attributes, worker_main, runner);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+    }
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
+static enum rbwp_status wait_until_ready(struct rbwp_work_manager *manager)
+{
+    pthread_mutex_lock(&manager->lock);
+    while (manager->workers_ready < manager->worker_count)
+        pthread_cond_wait(&manager->changed, &manager->lock);
+    enum rbwp_status status = manager->worker_status;
+    pthread_mutex_unlock(&manager->lock);
+    return status;
+}
+
+enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
+                                    const struct rbwp_work_config *config,
+                                    const struct numa_map *map, struct rbwp_error *error)
+{
+    size_t count = (size_t)config->workers * map->count;
+    manager->workers = aligned_alloc(WORK_LINE_BYTES, count * sizeof *manager->workers);
+    if (!manager->workers)
+        return failure(error, RBWP_E_MEMORY, 0, "no memory for %zu workers", count);
+    for (unsigned number = 0; number < count; number++) {
+        unsigned group = number % map->count, index = number / map->count;
+        struct work_runner *runner = &manager->workers[number];
+        *runner = (struct work_runner){.manager = manager,
+                                       .group = &manager->groups[group],
+                                       .cursor = work_cursor_at(number % RBWP_SLOTS_MAX),
+                                       .slot = -1,
+                                       .spin_ticks = manager->spin_ticks,
+                                       .number = number};
+        int failed = start_worker(runner, config, &map->domains[group], index);
+        if (failed)
+            return failure(error, RBWP_E_IO, failed, "worker thread %u of %zu cannot be started",
+                           number, count);
+        manager->worker_count++;
+    }
+    enum rbwp_status status = wait_until_ready(manager);
+    if (status != RBWP_OK)
+        return failure(error, status, 0, "a worker thread cannot attach to the recorder");
+    return RBWP_OK;
+}
+
+void work_stop_workers(struct rbwp_work_manager *manager)
+{
+    for (unsigned i = 0; i < manager->group_count; i++)
+        doorbell_ring_all(&manager->groups[i].bell);
+    for (unsigned i = 0; i < manager->worker_count; i++)
+        pthread_join(manager->workers[i].thread, NULL);
+    free(manager->workers);
+    manager->workers = NULL;
+    manager->worker_count = 0;
+}
+
+/* ---- lending a thread ------------------------------------------------------- */
+
+static bool lender_enter(struct work_runner *lender)
+{
+    struct rbwp_work_manager *manager = lender->manager;
+    pthread_mutex_lock(&manager->lock);
+    bool open = !work_is_closed(manager);
+    if (open) {
+        runner_enter(lender);
+        manager->lent++;
+        runner_here = lender;
+    }
+    pthread_mutex_unlock(&manager->lock);
+    return open;
+}
+
+static void lender_leave(struct work_runner *lender)
+{
+    struct rbwp_work_manager *manager = lender->manager;
+    work_wake_for_rest(manager); /* for what became active while we ran it */
+    event_signal(&manager->settled);
+    runner_here = NULL;
+    pthread_mutex_lock(&manager->lock);
+    runner_leave(lender);
+    manager->lent--;
+    pthread_cond_broadcast(&manager->changed); /* the last use of the manager but the unlock */
+    pthread_mutex_unlock(&manager->lock);
+}
+
+enum rbwp_status work_lend(struct rbwp_work_manager *manager, uint64_t limit_ticks, bool one_round)
+{
+    struct work_runner lender = {.manager = manager, .slot = -1};
+    struct work_filter filter; /* the slots that may still be run */
+    work_filter_fill(&filter);
+    if (!lender_enter(&lender))
+        return RBWP_E_STATE;
+    enum rbwp_status status = RBWP_AGAIN;
+    uint64_t ticks = rbwp_now_ticks();
+    while (!work_is_closed(manager) && (ticks < limit_ticks || one_round)) {
+        int slot = work_mask_claim(&manager->mask, &filter, &lender.cursor);
+        if (slot < 0)
+            break;
+        ticks = run_claimed(&lender, (unsigned)slot, ticks).end_ticks;
+        status = RBWP_OK;
+        if (one_round)
+            work_filter_set(&filter, (unsigned)slot, false);
+    }
+    lender_leave(&lender);
+    return status;
+}

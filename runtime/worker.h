@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * worker.h - a work manager's inside, and the threads that run its items.
+ *
+ * A runner is a thread that runs items: a worker of the manager, or a thread
+ * that was lent (rbwp_work_run). Workers come in groups: one, or one for each
+ * NUMA domain. A group has a doorbell, and a filter with the slots that its
+ * workers may run; a lent thread runs any.
+ *
+ * A manager's phases follow each other: open (items come, go and run), closing
+ * (as before, but no new items; only when what is queued is to be finished),
+ * closed (nothing more is claimed; runners leave).
+ */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include <pthread.h>
+
+#include "doorbell.h"
+#include "numa.h"
+#include "work_mask.h"
+#include "work_slot.h"
+
+enum work_phase { WORK_OPEN, WORK_CLOSING, WORK_CLOSED };
+
+struct work_group {
+    struct doorbell bell;
+    struct work_filter filter;
+    int domain;            /* the kernel's number, -1: all of the machine */
+    uint32_t worker_count; /* set once */
+};
+
+struct work_runner {
+    /* Line of its own: the runner writes it at each run. */
+    _Alignas(WORK_LINE_BYTES) struct rbwp_work_manager *manager; /* set once */
+    struct work_group *group;                                    /* set once; NULL: lent */
+    struct work_cursor cursor;                                   /* the runner alone */
+    int slot;              /* whose do_work it is in, -1 none; the runner alone */
+    uint64_t spin_ticks;   /* of the next spin; the runner alone */
+    uint32_t spins;        /* likewise */
+    _Atomic uint64_t runs; /* runs ended; writer: the runner; reader: work_is_quiet */
+
+    struct work_runner *next; /* guarded by manager->lock */
+    pthread_t thread;         /* workers; start and stop */
+    unsigned number;          /* likewise */
+};
+
+struct rbwp_work_manager {
+    struct work_mask mask;
+
+    /* Read at each run, written at start and stop only. */
+    _Alignas(WORK_LINE_BYTES) _Atomic int phase; /* enum work_phase; only grows */
+    uint64_t slice_ticks;
+    uint64_t spin_ticks;  /* the longest spin; 0: workers sleep at once */
+    uint64_t yield_ticks; /* spinning, between offers of the CPU to others */
+    struct work_group *groups;
+    unsigned group_count;
+    /* Signalled when a runner finds nothing to do, and when a slot's last run has ended. */
+    struct event settled;
+
+    struct work_slot slots[RBWP_SLOTS_MAX];
+
+    /* Guards what is below. Innermost: nothing is taken or called inside it. */
+    pthread_mutex_t lock;
+    pthread_cond_t changed;      /* of what the lock guards */
+    struct work_runner *runners; /* workers and lent threads, now */
+    unsigned lent;               /* lent threads among them */
+    uint64_t runs_of_gone;       /* runs of lent threads that have left */
+    unsigned workers_ready;
+    enum rbwp_status worker_status; /* first failure of a worker to get ready */
+
+    struct work_runner *workers; /* start and stop only, not guarded */
+    unsigned worker_count;
+};
+
+/* The calling thread as a runner of any manager, NULL if it is none. */
+struct work_runner *work_runner_here(void);
+/* True inside a do_work. */
+bool work_is_inside(void);
+
+bool work_is_closed(const struct rbwp_work_manager *manager);
+
+/* Wakes somebody for a slot that has become a candidate. */
+void work_wake_for(struct rbwp_work_manager *manager, unsigned slot);
+
+/* Wakes sleepers that could run what is a candidate now. */
+void work_wake_for_rest(struct rbwp_work_manager *manager);
+
+/* True if at some moment during the call no slot was active or running. */
+bool work_is_quiet(struct rbwp_work_manager *manager);
+
+/*
+ * Starts the manager's workers as the config says, and waits until all are ready. On failure some
+ * may be running: work_stop_workers.
+ */
+enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
+                                    const struct rbwp_work_config *config,
+                                    const struct numa_map *map, struct rbwp_error *error);
+/* Ends the workers of a closed manager. Blocks until they have left. */
+void work_stop_workers(struct rbwp_work_manager *manager);
+
+/*
+ * The calling thread runs what is active until nothing is, limit_ticks (a time) has passed, or
+ * with one_round each active item has run once. RBWP_OK if it ran something, RBWP_AGAIN if not,
+ * RBWP_E_STATE if the manager is closed.
+ */
+enum rbwp_status work_lend(struct rbwp_work_manager *manager, uint64_t limit_ticks, bool one_round);
+
+#endif /* WORKER_H */

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+# info counts what the dump shows; the trailer's facts (threads, losses, clock, session, reused
+# slots) and opaque blocks come through info, dump, names and filters.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$MAKE_EXTENDED" "$work" <<'P' || fail "info"
+import collections, glob, json, subprocess, sys
+
+rbwp, golden, make_extended, work = sys.argv[1:]
+
+
+def run(*args, code=0, **more):
+    done = subprocess.run([rbwp, *args], capture_output=True, **more)
+    assert done.returncode == code, (args, done)
+    return done.stdout.decode()
+
+
+for path in sorted(glob.glob(f"{golden}/*.bin")):
+    code = subprocess.run([rbwp, "dump", path], capture_output=True).returncode
+    full, info = json.loads(run("dump", path, code=code)), json.loads(run("info", "--json", path, code=code))
+    records = [(b, r) for b in full["blocks"] for r in b["records"]]
+    kinds = collections.Counter(r["type"] for _, r in records)
+    assert {k: v for k, v in info["kinds"].items() if v} == kinds, path
+    calls = collections.Counter(r["slot"] for _, r in records if r["type"] == "COARSE_BEGIN")
+    gpu = collections.Counter(r["slot"] for _, r in records if r["type"] == "GPU_WORK")
+    assert {s["slot"]: s["calls"] for s in info["slot_counts"] if s["calls"]} == calls, path
+    assert {s["slot"]: s["gpu_work"] for s in info["slot_counts"] if s["gpu_work"]} == gpu, path
+    subs = collections.Counter(r["sub_item"] for _, r in records if r["type"] == "FINE_BEGIN")
+    assert {s["sub_item"]: s["begins"] for s in info["sub_item_counts"]} == subs, path
+    per_thread = collections.Counter(b["thread_id"] for b, _ in records)
+    assert {t["thread_id"]: t["records"] for t in info["thread_counts"]} == per_thread, path
+    assert (info["block_count"], info["record_count"]) == (full["block_count"], full["record_count"])
+    assert info["data_size"] == sum(b["data_size"] for b in full["blocks"])
+    assert info["stored_size"] == sum(b["compressed_size"] or b["data_size"] for b in full["blocks"])
+    if records:
+        times = [r["ts"] for _, r in records]
+        assert (info["first"], info["last"]) == (min(times), max(times)), path
+    for key in ("header", "work_items", "sub_items", "incomplete_tail", "problems", "finalized", "valid", "file_size"):
+        assert info[key] == full[key], (path, key)
+    text = run("info", path, code=code)
+    assert f"records      {len(records):,}: " in text and ("DAMAGED" in text) == (code == 3)
+    assert ("NEVER FINALISED" in text) == (not full["finalized"])
+    piped = run("info", "--json", "-", code=code, input=open(path, "rb").read())
+    assert {**json.loads(piped), "file": path} == info, path
+    quick = json.loads(run("info", "--json", "--quick", path, code=0 if code == 0 else subprocess.run([rbwp, "info", "--quick", path], capture_output=True).returncode))
+    assert "kinds" not in quick and quick["work_items"] == full["work_items"], path
+
+both = json.loads(run("info", "--json", f"{golden}/gaps.bin", f"{golden}/empty.bin"))
+assert [f["record_count"] for f in both] == [160, 0]
+
+# What only our files have. make_extended.c is the other half of this.
+path = f"{work}/extended.bin"
+subprocess.run([make_extended, path], check=True)
+done = subprocess.run([rbwp, "dump", path], capture_output=True, check=True)
+assert done.stderr.decode() == f"{path}: 1234 records were lost while recording (rbwp info tells which)\n", done.stderr
+full = json.loads(done.stdout)
+assert full["session"]["host"] == "host \u00e9" and full["session"]["command"] == ["prog", "a b", "", "c\"d"]
+assert full["session"]["process_id"] == 4242 and full["session"]["level"] == 2 and full["session"]["discarded"] == 17
+assert full["clock"]["kind_name"] == "tsc" and full["clock"]["hz"] == 2300000000 and len(full["clock"]["samples"]) == 6
+assert [(t["thread_id"], t["name"], t["os_id"]) for t in full["threads"]] == [(11, "cleaner", 900), (2**64 - 1, "", 901)]
+assert [(l["cause_name"], l["thread_id"], l["count"]) for l in full["losses"]] == [("dropped", 11, 1234), ("stray end", 0, 2)] or \
+       [(l["cause"], l["thread_id"], l["count"]) for l in full["losses"]] == [(1, 11, 1234), (7, 0, 2)]
+opaque = [b for b in full["blocks"] if b.get("opaque")]
+assert len(opaque) == full["opaque_block_count"] == 1 and opaque[0]["tag"] == "xtst" and opaque[0]["records"] == []
+assert full["block_count"] == len(full["blocks"]) == 3 and full["record_count"] == 6
+
+# A slot that was released and used again has the name of its time.
+lines = [json.loads(l) for l in run("dump", "--ndjson", path).splitlines()]
+assert [(l["ts"], l["name"], l["thread"]) for l in lines if l["type"] == "COARSE_BEGIN"] == [
+    (1000, "old", "cleaner"), (3000, "new", "cleaner"), (3100, "other", "")]
+for stdin in (None, open(path, "rb").read()):
+    source = "-" if stdin else path
+    got = json.loads(run("dump", "--slot", "new", "--thread", "clean*", source, input=stdin))
+    assert [r["ts"] for b in got["blocks"] for r in b["records"]] == [3000, 3010]
+
+text = run("info", path)
+assert "LOST         1,234 records; 2 calls refused" in text
+assert "  1,234 records: dropped, thread cleaner (11), 1970-01-01 00:00:00.000002000 UTC to" in text
+assert "prog a b" in text and "2,300,000,000 Hz" in text and "opaque 'xtst': 1 blocks" in text
+assert text.index("LOST") < text.index("session")
+info = json.loads(run("info", "--json", path))
+assert (info["lost_records"], info["refused_calls"]) == (1234, 2)
+assert "cleaner" in run("info", "--quick", path)
+P
+finish

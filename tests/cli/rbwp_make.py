@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes RBWP version 1 files for tests, byte by byte, from plain Python values.
+
+A record is (ts, kind, fields...): ("cb", slot), ("ce",), ("fb", sub_item), ("fe",),
+("gpu", proc_id, slot, start, stop). Times are always stored in the 8-byte form.
+"""
+import struct
+import zlib
+
+KINDS = {"cb": 0x01, "ce": 0x02, "fb": 0x11, "fe": 0x12, "gpu": 0x21}
+
+
+def record(ts, kind, *fields):
+    data = struct.pack(">Q", ts & (1 << 62) - 1 | 3 << 62) + bytes([KINDS[kind]])
+    if kind == "cb":
+        data += struct.pack("<B", *fields)
+    elif kind == "fb":
+        data += struct.pack("<H", *fields)
+    elif kind == "gpu":
+        data += struct.pack("<QBqq", *fields)
+    return data
+
+
+def block(thread_id, sequence, records, compress=False):
+    data = b"".join(record(*r) for r in records)
+    stored = zlib.compress(data) if compress else data
+    base = records[0][0] if records else 0
+    return (
+        struct.pack("<QIIqII", thread_id, sequence, len(records), base, len(data), len(stored) if compress else 0)
+        + stored
+    )
+
+
+def table(work_items, sub_items):
+    out = b""
+    for slot, name in work_items:
+        out += struct.pack("<HH", slot, len(name)) + name
+    for number, kind, name in sub_items:
+        out += struct.pack("<HBH", number, kind, len(name)) + name
+    return out
+
+
+def file(blocks, work_items=(), sub_items=(), zero_time=1000, flags=1, node=0, finalised=True):
+    body = b"".join(blocks)
+    header = struct.pack(
+        "<4sHHIqIIQ",
+        b"RBWP",
+        1,
+        flags,
+        node,
+        zero_time,
+        len(work_items) if finalised else 0,
+        len(sub_items) if finalised else 0,
+        36 + len(body) if finalised else 0,
+    )
+    return header + body + (table(work_items, sub_items) if finalised else b"")

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+# Spans equal a pairing done here from the plain dump, and hard cases do what the manual says:
+# straddling blocks, blocks out of order, unfinished and stray spans, damage in between.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "spans"
+import json, random, subprocess, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+
+def run(*args, code=0):
+    done = subprocess.run([rbwp, "dump", *args], capture_output=True)
+    assert done.returncode == code, (args, done.returncode, done.stderr)
+    return done
+
+
+def spans(path, code=0):
+    return json.loads(run("--spans", path, code=code).stdout)
+
+
+def pair(path, code=0):
+    """All spans of a well-formed file as (thread, kind, item, slot, parent's begin, depth, begin, end)."""
+    full = json.loads(run(path, code=code).stdout)
+    stacks, out = {}, []
+    for b in sorted(full["blocks"], key=lambda b: b["sequence"]):
+        stack = stacks.setdefault(b["thread_id"], [])
+        for r in b["records"]:
+            if r["type"].endswith("_BEGIN"):
+                item = r.get("slot", r.get("sub_item"))
+                stack.append((r["type"][:-6].lower(), item, r["ts"], next((s[1] for s in stack if s[0] == "coarse"), None)))
+            elif r["type"].endswith("_END"):
+                kind, item, begin, slot = stack.pop()
+                assert kind == r["type"][:-4].lower()
+                parent = stack[-1][2] if stack else None
+                out.append((b["thread_id"], kind, item, item if kind == "coarse" else slot, parent, len(stack), begin, r["ts"]))
+            else:
+                out.append((b["thread_id"], "gpu", r["proc_id"], r["slot"], None, 0, r["start"], r["stop"]))
+    return out, stacks
+
+
+def flat(found):
+    by_id = {s["id"]: s for s in found}
+    return [(s["thread_id"], s["kind"], s[{"coarse": "slot", "fine": "sub_item", "gpu": "proc_id"}[s["kind"]]], s["slot"],
+             by_id[s["parent"]]["begin"] if s["parent"] else None, s["depth"], s["begin"], s["end"]) for s in found if s["finished"]]
+
+
+key = lambda t: tuple((x is not None, x) for x in t)
+for name in ("straddle", "gaps", "multi_thread", "level1_one_thread", "level2_all_types", "level2_all_types_zlib", "gpu_work", "discard", "empty"):
+    path = f"{golden}/{name}.bin"
+    want, open_stacks = pair(path)
+    found = spans(path)
+    assert not any(open_stacks.values()) and all(s["finished"] for s in found), name
+    assert sorted(flat(found), key=key) == sorted(want, key=key), name
+    named = {i["slot"] for i in json.loads(run(path).stdout)["work_items"]}
+    for s in found:
+        assert s["duration"] == (s["end"] - s["begin"] if s["end"] >= s["begin"] else None), s
+        assert (s["name"] is not None) == (s["kind"] == "fine" or s["slot"] in named), s
+        assert s["file"] == path
+    lines = run("--spans", "--ndjson", path).stdout.splitlines()
+    assert [json.loads(l) for l in lines] == found, name
+    piped = subprocess.run([rbwp, "dump", "--spans", "-"], input=open(path, "rb").read(), capture_output=True, check=True)
+    assert [dict(s, file=path) for s in json.loads(piped.stdout)] == found, name
+
+# The call that straddles two blocks is one span.
+blocks = json.loads(run(f"{golden}/straddle.bin").stdout)["blocks"]
+first = next(r["ts"] for b in sorted(blocks, key=lambda b: b["sequence"])[1:] for r in b["records"])
+assert any(s["end"] == first and s["begin"] < first for s in spans(f"{golden}/straddle.bin"))
+
+# Two files: one array, each span says whose it is.
+two = json.loads(run("--spans", f"{golden}/gaps.bin", f"{golden}/straddle.bin").stdout)
+assert two == spans(f"{golden}/gaps.bin") + spans(f"{golden}/straddle.bin")
+assert json.loads(run("--spans", f"{golden}/empty.bin").stdout) == []
+
+
+def make(name, blocks, **more):
+    path = f"{work}/{name}"
+    open(path, "wb").write(m.file(blocks, [(1, b"one"), (2, b"two")], [(5, 1, b"five")], **more))
+    return path
+
+
+def calls(start, count):
+    return [r for i in range(count) for r in ((start + 20 * i, "cb", 1), (start + 20 * i + 5, "fb", 5), (start + 20 * i + 9, "fe"), (start + 20 * i + 12, "ce"))]
+
+
+# Blocks out of order inside the window: as if in order; the split is inside calls.
+r = random.Random(3)
+shuffled, ordered = [], []
+for thread in (7, 8, 9):
+    records = calls(10000 * thread, 60)
+    ordered += [m.block(thread, 100 * i + thread, records[7 * i:7 * i + 7], compress=i % 2 == 0) for i in range(len(records) // 7 + 1) if records[7 * i:7 * i + 7]]
+want = sorted(flat(spans(make("ordered", ordered))), key=key)
+assert len(want) == 3 * 120
+for i in range(0, len(ordered), 30):
+    part = ordered[i:i + 30]
+    r.shuffle(part)
+    shuffled += part
+assert shuffled != ordered
+assert sorted(flat(spans(make("shuffled", shuffled))), key=key) == want
+
+# Numbers wrap around at 2^32.
+records = calls(1000, 8)
+wrapped = [m.block(1, (2**32 - 2 + i) % 2**32, records[5 * i:5 * i + 5]) for i in range(7)]
+wrapped[1], wrapped[2] = wrapped[2], wrapped[1]
+assert len(flat(spans(make("wrapped", wrapped)))) == 16
+
+# A block later than the window: told, exit 3, JSON valid, nothing lost but the pairing.
+late = [m.block(1, i, [(1000 + i, "fb", 5), (1000 + i, "fe")]) for i in range(1, 100)]
+late.append(m.block(1, 0, [(500, "cb", 1), (600, "ce")]))
+done = run("--spans", make("late", late), code=3)
+assert len(json.loads(done.stdout)) == 100 and b"out of order by more than 64 blocks" in done.stderr
+
+# Unfinished and stray ones.
+path = make("broken", [m.block(1, 0, [
+    (100, "ce"),                                                          # stray
+    (110, "cb", 1), (120, "fb", 5), (130, "ce"),                          # the sub-item is unfinished
+    (140, "cb", 1), (150, "fb", 5), (160, "cb", 2), (170, "ce"),          # the first call and its sub-item are
+    (180, "cb", 1), (190, "fe"), (200, "ce"),                             # stray, inside a call
+    (210, "fb", 5), (220, "cb", 2), (230, "fe"), (240, "ce"), (250, "fe"),  # a fine end does not leave its call
+    (260, "gpu", 77, 2, 900, 800),                                        # ends before it begins
+    (270, "cb", 2)])])                                                    # open at the end
+done = run("--spans", path)
+found = [(s["kind"], s["begin"], s["end"], s["finished"], s.get("stray", False), s["depth"]) for s in json.loads(done.stdout)]
+assert found == [
+    ("coarse", None, 100, False, True, 0),
+    ("fine", 120, None, False, False, 1), ("coarse", 110, 130, True, False, 0),
+    ("fine", 150, None, False, False, 1), ("coarse", 140, None, False, False, 0), ("coarse", 160, 170, True, False, 0),
+    ("fine", None, 190, False, True, 1), ("coarse", 180, 200, True, False, 0),
+    ("fine", None, 230, False, True, 2), ("coarse", 220, 240, True, False, 1), ("fine", 210, 250, True, False, 0),
+    ("gpu", 900, 800, True, False, 0),
+    ("coarse", 270, None, False, False, 0)], found
+assert b"4 unfinished spans, 3 ends without a begin" in done.stderr, done.stderr
+assert next(s for s in json.loads(done.stdout) if s["kind"] == "gpu")["duration"] is None
+
+# Damage between begin and end: never a span across the gap.
+good = [m.block(1, 0, [(100, "cb", 1)]), m.block(1, 1, [(110, "ce"), (120, "cb", 2)]), m.block(1, 2, [(130, "ce")])]
+bad = bytearray(good[1])
+bad[32 + 8] = 0x55
+found = spans(make("gap", [good[0], bytes(bad), good[2]]), code=3)
+assert [(s["begin"], s["end"], s["finished"]) for s in found] == [(100, None, False), (None, 130, False)], found
+
+# Deep nesting stays linear and its ends are found.
+deep = [(i, "fb", 5) for i in range(20000)] + [(30000 + i, "fe") for i in range(20000)]
+found = spans(make("deep", [m.block(1, 0, deep)]))
+assert len(found) == 20000 and found[0]["depth"] == 19999 and all(s["finished"] for s in found)
+P
+finish

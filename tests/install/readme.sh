@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# readme.sh SOURCE PREFIX WORK - the README's program and the commands below it do
+# what the README says: the C block compiles, runs with the flags given there, and
+# the tools read what it leaves.
+set -euo pipefail
+source=$1 prefix=$2 work=$3
+command -v pkg-config >/dev/null || { echo "skipped: no pkg-config"; exit 77; }
+export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig LD_LIBRARY_PATH=$prefix/$LIBDIR PATH=$prefix/bin:$PATH
+
+rm -rf "$work"
+mkdir -p "$work"
+cd "$work"
+
+# lines LANGUAGE PATTERN: lines with PATTERN from the code blocks of that language.
+lines() {
+    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source/README.md" | grep -v '^```' | grep -e "$2"
+}
+lines c '' >cleaner.c
+eval "$(lines sh '^cc ')"
+eval "$(lines sh '^\./cleaner ')" >dump.json
+# A call in ten did work: those 100 are in the file, and no other.
+(($(grep -o COARSE_BEGIN dump.json | wc -l) == 100)) || { echo "not 100 items:"; head -c 400 dump.json; exit 1; }
+lines sh '^rbwp' | while read -r command; do
+    echo "$command"
+    eval "$command" >/dev/null
+done

@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""symbols.py COMPILER INCLUDE LIBRARY - the library exports what its headers declare.
+
+Every function and variable that an installed header marks RBWP_API is there, under the version of
+the library, and nothing else is: a declared call without code and an internal one that leaks both fail.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def run(*command, text=None):
+    return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+
+
+def declared(compiler, include):
+    """Names after the export attribute, from the preprocessed headers."""
+    headers = "".join(f"#include <{h.name}>\n" for h in sorted(include.glob("rbwp_*.h")))
+    source = run(compiler, "-E", "-P", "-I", str(include), "-x", "c", "-", text=headers)
+    names = set()
+    for declaration in re.findall(r'__attribute__\(\(visibility\("default"\)\)\)([^;{]*)', source):
+        plain = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", declaration)
+        function = re.search(r"\b(rbwp_\w+)\s*\(", plain)
+        names.add(function[1] if function else re.findall(r"\w+", plain)[-1])
+    return names
+
+
+def exported(library):
+    """Names of the dynamic symbols, and their versions."""
+    names, versions = set(), set()
+    for line in run("nm", "-D", "--defined-only", "--with-symbol-versions", str(library)).splitlines():
+        kind, symbol = line.split()[-2:]
+        if kind == "A":  # the version itself
+            continue
+        name, version = re.fullmatch(r"(\w+)@+(\w+)", symbol).groups()
+        names.add(name)
+        versions.add(version)
+    return names, versions
+
+
+def main(compiler, include, library):
+    want = declared(compiler, pathlib.Path(include))
+    have, versions = exported(library)
+    if len(want) < 20:
+        sys.exit(f"only {len(want)} declarations found in {include}: this test reads them wrongly")
+    for name in sorted(want - have):
+        print(f"declared but not exported: {name}")
+    for name in sorted(have - want):
+        print(f"exported but not declared: {name}")
+    for name in sorted(n for n in have if not n.startswith("rbwp_")):
+        print(f"without the prefix: {name}")
+    if len(versions) != 1 or not re.fullmatch(r"RBWP_\d+", next(iter(versions))):
+        sys.exit(f"versions of the symbols: {sorted(versions)}")
+    if want != have:
+        sys.exit(1)
+
+
+main(*sys.argv[1:])

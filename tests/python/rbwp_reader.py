@@ -1,0 +1,746 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A second, independent reader of RBWP files, written from SPEC.md alone.
+
+It exists to check the C reader and the specification against each other, so it favours being plain over
+being fast: it follows SPEC.md section by section and holds the whole file in memory. parse() never raises;
+whatever is wrong with a file is in "problems", each with a file offset and the number of the broken rule
+(or erratum). parse_strict() plays a reader that knows only Part I, and raises Refused at the first thing
+that Part I does not promise.
+
+usage: rbwp_reader.py [--strict] FILE      prints JSON; exit status 0 good, 1 bad data, 2 usage
+"""
+
+import json
+import struct
+import sys
+import zlib
+
+# --- Section 1: conventions ------------------------------------------------------------------------------
+
+
+class Broken(Exception):
+    """A rule does not hold; left to the caller to report or to refuse."""
+
+    def __init__(self, rule, offset, text):
+        super().__init__(f"{rule} at offset {offset}: {text}")
+        self.rule = rule
+        self.offset = offset
+        self.text = text
+
+
+class Refused(Exception):
+    """The strict reader does not go on."""
+
+
+def name_of(raw):
+    """Names are bytes of any value: those that are not UTF-8 survive as surrogates."""
+    return raw.decode("utf-8", "surrogateescape")
+
+
+class Problems(list):
+    def add(self, rule, offset, text):
+        self.append({"rule": rule, "offset": offset, "text": text})
+
+    def add_broken(self, broken):
+        self.add(broken.rule, broken.offset, broken.text)
+
+
+# --- Section 3: file header ------------------------------------------------------------------------------
+
+HEADER = struct.Struct("<4sHHIqIIQ")
+HEADER_FIELDS = ("magic", "version", "flags", "node_id", "zero_time", "work_item_count", "sub_item_count",
+                 "descriptor_offset")
+MAGIC = b"RBWP"
+FLAG_LEVEL2 = 0x0001
+FLAGS_REFUSED = 0xFF00
+
+
+def read_header(file):
+    """The header as stored. Raises Broken where a reader must refuse the file (R1-R4)."""
+    if len(file) < HEADER.size:
+        raise Broken("R1", 0, f"the file has {len(file)} bytes, a header has {HEADER.size}")
+    header = dict(zip(HEADER_FIELDS, HEADER.unpack_from(file, 0)))
+    if header["magic"] != MAGIC:
+        raise Broken("R2", 0, f"the file begins with {header['magic'].hex(' ')}, not with RBWP")
+    header["magic"] = "RBWP"
+    if header["version"] != 1:
+        raise Broken("R3", 4, f"version {header['version']} is not known")
+    if header["flags"] & FLAGS_REFUSED:
+        raise Broken("R4", 6, f"flags {header['flags']:#06x} have a bit of 8-15 set")
+    return header
+
+
+def is_older_layout(file, header):
+    """Erratum E3. A descriptor offset that is really a table entry with a name is 2^32 or more."""
+    if header["work_item_count"] == 0 or header["descriptor_offset"] < 1 << 32:
+        return False
+    if header["descriptor_offset"] <= len(file):
+        return False
+    try:
+        items, _ = read_work_items(file, 28, len(file), header["work_item_count"])
+    except Broken:
+        return False
+    return all(item["slot"] < 256 for item in items)
+
+
+# --- Sections 5.1, 5.2: records --------------------------------------------------------------------------
+
+COARSE_BEGIN, COARSE_END, FINE_BEGIN, FINE_END, GPU_WORK = 0x01, 0x02, 0x11, 0x12, 0x21
+KINDS = {
+    COARSE_BEGIN: ("COARSE_BEGIN", struct.Struct("<B"), ("slot",)),
+    COARSE_END: ("COARSE_END", struct.Struct("<"), ()),
+    FINE_BEGIN: ("FINE_BEGIN", struct.Struct("<H"), ("sub_item",)),
+    FINE_END: ("FINE_END", struct.Struct("<"), ()),
+    GPU_WORK: ("GPU_WORK", struct.Struct("<QBqq"), ("proc_id", "slot", "start", "stop")),
+}
+LOW_62_BITS = (1 << 62) - 1
+
+
+def read_timestamp(data, position, before, where):
+    """Time of the record at position, and the bytes its timestamp takes."""
+    form = data[position] >> 6
+    size = 8 if form == 3 else 4 if form == 2 else 2
+    raw = data[position:position + size]
+    if len(raw) < size:
+        raise Broken("R18", where, f"the data end inside a timestamp at {position}")
+    value = int.from_bytes(raw, "big")
+    if size == 8:
+        return value & LOW_62_BITS, size
+    if size == 4:
+        return before + (value & 0x3FFFFFFF), size
+    return before + value, size
+
+
+def read_records(data, count, base_time, where):
+    """The records of one block (R16-R19); where is the file offset of the block, for messages."""
+    records = []
+    position = 0
+    time = 0
+    while position < len(data) and len(records) < count:
+        start = position
+        time, ts_bytes = read_timestamp(data, position, time, where)
+        position += ts_bytes
+        if not records and (time ^ base_time) & LOW_62_BITS:
+            raise Broken("R19", where, f"base time {base_time}, but the first record has {time}")
+        if position >= len(data):
+            raise Broken("R18", where, f"the data end before the kind of record {len(records)}")
+        if data[position] not in KINDS:
+            raise Broken("R17", where, f"record {len(records)} at {start} has kind {data[position]:#04x}")
+        name, payload, fields = KINDS[data[position]]
+        position += 1
+        if position + payload.size > len(data):
+            raise Broken("R18", where, f"the data end inside record {len(records)}")
+        record = {"ts": time, "ts_bytes": ts_bytes, "offset": start, "type": name}
+        record.update(zip(fields, payload.unpack_from(data, position)))
+        records.append(record)
+        position += payload.size
+    if len(records) < count or position < len(data):
+        raise Broken("R16", where, f"{count} records expected; {len(records)} take {position} of {len(data)} bytes")
+    return records
+
+
+# --- Section 4: blocks -----------------------------------------------------------------------------------
+
+BLOCK = struct.Struct("<QIIqII")
+BLOCK_FIELDS = ("thread_id", "sequence", "record_count", "base_timestamp", "data_size", "compressed_size")
+BLOCK_BYTES_MAX = 16 << 20
+SEARCH_BYTES_MAX = 64 << 20
+
+
+def read_block_header(file, offset, end):
+    """Header fields and the file offset behind the payload. What the sizes promise is checked before they are
+    compared with the file, so that nonsense is damage (R12-R14, R40) and only a sane header is a cut (R11)."""
+    if end - offset < BLOCK.size:
+        raise Broken("R10", offset, f"{end - offset} bytes are left, a block header has {BLOCK.size}")
+    block = {"offset": offset}
+    block.update(zip(BLOCK_FIELDS, BLOCK.unpack_from(file, offset)))
+    count, data_size, stored_size = block["record_count"], block["data_size"], block["compressed_size"]
+    if data_size > BLOCK_BYTES_MAX or stored_size > BLOCK_BYTES_MAX:
+        raise Broken("R12", offset, f"sizes {data_size} and {stored_size} exceed {BLOCK_BYTES_MAX}")
+    if count == 0 and data_size < 4:
+        raise Broken("R40", offset, f"an opaque block with {data_size} bytes of data")
+    if count != 0 and not 3 * count <= data_size <= 34 * count:
+        raise Broken("R13", offset, f"{count} records cannot take {data_size} bytes")
+    if stored_size and data_size > 1032 * stored_size:
+        raise Broken("R14", offset, f"{stored_size} stored bytes cannot give {data_size}")
+    behind = offset + BLOCK.size + (stored_size or data_size)
+    if behind > end:
+        raise Broken("R11", offset, f"the payload ends at {behind}, the blocks at {end}")
+    return block, behind
+
+
+def block_data(file, block, behind):
+    payload = file[block["offset"] + BLOCK.size:behind]
+    if block["compressed_size"] == 0:
+        return payload
+    stream = zlib.decompressobj()
+    try:
+        data = stream.decompress(payload, block["data_size"] + 1)
+    except zlib.error as error:
+        raise Broken("R15", block["offset"], f"the payload is no zlib stream: {error}") from None
+    if not stream.eof or stream.unused_data or len(data) != block["data_size"]:
+        raise Broken("R15", block["offset"], f"the zlib stream does not give exactly {block['data_size']} bytes")
+    return data
+
+
+def read_block(file, offset, end):
+    """One whole block, of records or opaque, and the offset behind it. Raises Broken (R10-R19, R40, R41)."""
+    block, behind = read_block_header(file, offset, end)
+    data = block_data(file, block, behind)
+    if block["record_count"]:
+        block["records"] = read_records(data, block["record_count"], block["base_timestamp"], offset)
+    else:
+        block.update(records=[], opaque=True, tag=opaque_tag(data, offset))
+    return block, behind
+
+
+# --- Section 9: opaque blocks ----------------------------------------------------------------------------
+
+
+def opaque_tag(data, where):
+    tag = data[:4]
+    if not (tag.isalnum() and tag[:1].isalpha()):  # of bytes: ASCII only
+        raise Broken("R41", where, f"the tag of an opaque block is {tag.hex(' ')}")
+    return tag.decode("ascii")
+
+
+# --- Section 8: damage, and files that end too early -----------------------------------------------------
+
+
+def end_by_own_header(file, offset, end):
+    """Where a broken block ends if its sizes at least can be right; None if they cannot."""
+    if end - offset < BLOCK.size:
+        return None
+    data_size, stored_size = struct.unpack_from("<II", file, offset + 24)
+    behind = offset + BLOCK.size + (stored_size or data_size)
+    return behind if max(data_size, stored_size) <= BLOCK_BYTES_MAX and behind <= end else None
+
+
+def find_block(file, broken_offset, end, problems):
+    """Offset of the next whole block behind a broken one, or None."""
+    own_end = end_by_own_header(file, broken_offset, end)
+    last = min(end - BLOCK.size, broken_offset + SEARCH_BYTES_MAX)
+    for offset in range(broken_offset + 1, last + 1):
+        count, data_size = struct.unpack_from("<I8xI", file, offset + 12)
+        if not 3 * count <= data_size <= 34 * count and offset != own_end:
+            continue  # what is neither a block with records nor behind the broken one by its own header
+        try:
+            read_block(file, offset, end)
+        except Broken:
+            continue
+        return offset
+    if last < end - BLOCK.size:
+        problems.add("section 8", last, f"gave up the search for a block after {SEARCH_BYTES_MAX} bytes")
+    return None
+
+
+def read_blocks(file, end, may_be_cut, problems):
+    """All blocks in file order, the cut at the end if there is one, and whether everything was read.
+
+    may_be_cut: the blocks go on to the end of the file, so that a cut is no damage.
+    """
+    blocks = []
+    offset = HEADER.size
+    whole = True
+    while offset < end:
+        try:
+            block, behind = read_block(file, offset, end)
+        except Broken as broken:
+            whole = False
+            if broken.rule == "R40" and not any(file[offset:end]):
+                problems.add("R40", offset, f"erratum E13: only zeros from here to {end}")
+                return blocks, None, whole
+            following = find_block(file, offset, end, problems)
+            if following is None and may_be_cut and broken.rule in ("R10", "R11"):
+                return blocks, incomplete_tail(file, offset, end, broken.rule), whole
+            problems.add_broken(broken)
+            if following is None:
+                return blocks, None, whole
+            offset = following
+            continue
+        if block.get("tag", "")[:1].isupper():
+            problems.add("R42", offset, f"an opaque block {block['tag']}, which a reader must know")
+            return blocks, None, False
+        blocks.append(block)
+        offset = behind
+    return blocks, None, whole
+
+
+def incomplete_tail(file, offset, end, rule):
+    tail = {"offset": offset, "bytes": end - offset,
+            "reason": "block data cut" if rule == "R11" else "block header cut"}
+    if rule == "R11":
+        tail.update(zip(BLOCK_FIELDS, BLOCK.unpack_from(file, offset)))
+    return tail
+
+
+def check_blocks(blocks, header, records_lost, problems):
+    """What spans records or blocks; such blocks are kept (R20-R22)."""
+    seen = set()
+    for block in blocks:
+        if block["record_count"] == 0:
+            continue
+        key = (block["thread_id"], block["sequence"])
+        if key in seen:
+            problems.add("R20", block["offset"], f"sequence {key[1]} of thread {key[0]} occurs again")
+        seen.add(key)
+        types = [record["type"] for record in block["records"]]
+        coarse = [kind for kind in types if kind.startswith("COARSE")]
+        if not records_lost and any(a == b for a, b in zip(coarse, coarse[1:])):
+            problems.add("R21", block["offset"], "COARSE_BEGIN and COARSE_END do not take turns")
+        if not header["flags"] & FLAG_LEVEL2 and any(kind.startswith("FINE") for kind in types):
+            problems.add("R22", block["offset"], "sub-items in a file that says it has level 1 only")
+
+
+def blocks_of_thread(blocks, thread):
+    """The blocks of one thread in the order of sequence, which has 32 bits and may wrap (section 4)."""
+    ordered = []
+    unwrapped = 0
+    for block in blocks:
+        if block["record_count"] and block["thread_id"] == thread:
+            step = (block["sequence"] - unwrapped) % (1 << 32)
+            unwrapped += step if step < 1 << 31 else step - (1 << 32)
+            ordered.append((unwrapped, block["offset"], block))
+    return [block for _, _, block in sorted(ordered, key=lambda entry: entry[:2])]
+
+
+# --- Section 7: descriptor tables ------------------------------------------------------------------------
+
+SUB_ITEM_TYPES = ("AM_HANDLER", "XFER_CHANNEL", "DEPPART_OP", "GPU_REAP")
+TABLE_ENTRIES_MAX = 65536
+TABLES_BYTES_MAX = 64 << 20
+
+
+def read_entries(file, offset, end, count, entry, make):
+    """count entries, each with its name behind it. Raises Broken (R30), with the whole entries in .entries."""
+    entries = []
+    for _ in range(count):
+        if end - offset >= entry.size:
+            *fields, name_bytes = entry.unpack_from(file, offset)
+            name_at = offset + entry.size
+            if end - name_at >= name_bytes:
+                entries.append(make(*fields, name_of(file[name_at:name_at + name_bytes])))
+                offset = name_at + name_bytes
+                continue
+        broken = Broken("R30", offset, f"a table ends after {len(entries)} of {count} entries")
+        broken.entries = entries
+        raise broken
+    return entries, offset
+
+
+def read_work_items(file, offset, end, count):
+    return read_entries(file, offset, end, count, struct.Struct("<HH"),
+                        lambda slot, name: {"slot": slot, "name": name})
+
+
+def read_sub_items(file, offset, end, count):
+    def make(number, kind, name):
+        item = {"id": number, "type": kind}
+        if kind < len(SUB_ITEM_TYPES):
+            item["type_name"] = SUB_ITEM_TYPES[kind]
+        item["name"] = name
+        return item
+    return read_entries(file, offset, end, count, struct.Struct("<HBH"), make)
+
+
+def read_tables(file, offset, work_item_count, sub_item_count, problems):
+    """Both tables, and where they end: None if that is not known because they break a rule."""
+    work_items, sub_items = [], []
+    if max(work_item_count, sub_item_count) > TABLE_ENTRIES_MAX:
+        problems.add("R31", offset, f"tables of {work_item_count} and {sub_item_count} entries are refused")
+        return work_items, sub_items, None
+    end = min(len(file), offset + TABLES_BYTES_MAX)
+    try:
+        work_items, at = read_work_items(file, offset, end, work_item_count)
+    except Broken as broken:
+        problems.add_broken(broken)
+        return broken.entries, sub_items, None
+    try:
+        sub_items, at = read_sub_items(file, at, end, sub_item_count)
+    except Broken as broken:
+        problems.add_broken(broken)
+        return work_items, broken.entries, None
+    check_tables(work_items, sub_items, offset, problems)
+    return work_items, sub_items, at
+
+
+def check_tables(work_items, sub_items, offset, problems):
+    slots = [item["slot"] for item in work_items]
+    ids = [item["id"] for item in sub_items]
+    for slot in slots:
+        if slot > 255:
+            problems.add("R32", offset, f"slot {slot} in the work-item table")
+    if len(set(slots)) < len(slots):
+        problems.add("R33", offset, "a slot occurs twice in the work-item table")
+    if len(set(ids)) < len(ids):
+        problems.add("R34", offset, "an id occurs twice in the sub-item table")
+
+
+# --- Section 10.9: CRC-32C -------------------------------------------------------------------------------
+
+
+def crc32c_table():
+    table = []
+    for value in range(256):
+        for _ in range(8):
+            value = value >> 1 ^ (0x82F63B78 if value & 1 else 0)
+        table.append(value)
+    return table
+
+
+CRC32C_TABLE = crc32c_table()
+
+
+def crc32c(data):
+    table = CRC32C_TABLE
+    value = 0xFFFFFFFF
+    for byte in data:
+        value = table[(value ^ byte) & 0xFF] ^ value >> 8
+    return value ^ 0xFFFFFFFF
+
+
+# --- Sections 10.1, 10.2: footer and sections ------------------------------------------------------------
+
+FOOTER = struct.Struct("<QQII8s")
+END_MAGIC = b"RBWP.END"
+SECTION = struct.Struct("<4sIQ")
+TRAILER_BYTES_MAX = 64 << 20
+FLAGS_REFUSED_HIGH = 0xFFFF0000
+MUST_UNDERSTAND = 0x00000001
+
+
+def read_footer(file):
+    """Offset and bytes of the trailer, or None if there is none. Raises Broken (R50-R53)."""
+    at = len(file) - FOOTER.size
+    if file[-len(END_MAGIC):] != END_MAGIC:
+        return None
+    offset, size, stored_sum, flags, _ = FOOTER.unpack_from(file, at)
+    if size > TRAILER_BYTES_MAX:
+        raise Broken("R52", at, f"a trailer of {size} bytes")
+    if offset + size != at:
+        raise Broken("R50", at, f"a trailer of {size} bytes at {offset} does not end at the footer")
+    if flags & FLAGS_REFUSED_HIGH:
+        raise Broken("R53", at, f"footer flags {flags:#010x}")
+    if crc32c(file[offset:at]) != stored_sum:
+        raise Broken("R51", at, f"the sum of the trailer is {crc32c(file[offset:at]):#010x}, not {stored_sum:#010x}")
+    return offset, size
+
+
+def read_sections(file, offset, end):
+    """(tag, flags, offset of the payload, payload) of every section. Raises Broken (R55)."""
+    sections = []
+    while offset < end:
+        if end - offset < SECTION.size:
+            raise Broken("R55", offset, "the trailer ends inside a section header")
+        tag, flags, length = SECTION.unpack_from(file, offset)
+        offset += SECTION.size
+        if length > end - offset:
+            raise Broken("R55", offset, f"section {tag!r} has {length} bytes, {end - offset} are left")
+        sections.append((tag, flags, offset, file[offset:offset + length]))
+        offset += length
+    return sections
+
+
+class FixedSection:
+    """Fields at the start of the payload; bytes behind them belong to later versions (R57)."""
+
+    def __init__(self, key, layout, *fields):
+        self.key, self.layout, self.fields = key, struct.Struct("<" + layout), fields
+        self.missing = None
+
+    def read(self, payload, where):
+        if len(payload) < self.layout.size:
+            raise Broken("R57", where, f"section {self.key}: {len(payload)} of {self.layout.size} bytes")
+        return dict(zip(self.fields, self.layout.unpack_from(payload)))
+
+
+class TextSection:
+    def __init__(self, key):
+        self.key, self.missing = key, ""
+
+    def read(self, payload, _):
+        return name_of(payload)
+
+
+class ListSection:
+    """Texts with a 0 byte between them; an empty payload is no text."""
+
+    def __init__(self, key):
+        self.key, self.missing = key, []
+
+    def read(self, payload, _):
+        return [name_of(text) for text in payload.split(b"\0")] if payload else []
+
+
+class TableSection:
+    """Entries of a stored size, and the names of all of them behind the last one (R58, R59)."""
+
+    def __init__(self, key, layout, *fields):
+        self.key, self.layout, self.fields = key, struct.Struct("<" + layout), fields
+        self.missing = []
+
+    def read(self, payload, where):
+        if len(payload) < 8:
+            raise Broken("R58", where, f"section {self.key} has {len(payload)} bytes")
+        entry_size, count = struct.unpack_from("<II", payload)
+        names_at = 8 + entry_size * count
+        if entry_size < self.layout.size or names_at > len(payload):
+            raise Broken("R58", where, f"section {self.key}: {count} entries of {entry_size} bytes in {len(payload)}")
+        entries = [dict(zip(self.fields, self.layout.unpack_from(payload, 8 + entry_size * index)))
+                   for index in range(count)]
+        for entry in entries:
+            if "name" in entry:
+                name_bytes = entry["name"]
+                entry["name"] = name_of(payload[names_at:names_at + name_bytes])
+                names_at += name_bytes
+        if names_at != len(payload):
+            raise Broken("R59", where, f"section {self.key}: entries and names end at {names_at} of {len(payload)}")
+        return entries
+
+
+# --- Sections 10.3-10.8: the payloads; "name" in a table holds the name length until the names are read ----
+
+SECTIONS = {
+    b"INFO": FixedSection("session", "QIIqqQQQ", "process_id", "nodes", "level", "start", "stop", "cap_bytes",
+                          "peak_bytes", "discarded"),
+    b"HOST": TextSection("host"),
+    b"CMDL": ListSection("command"),
+    b"WRIT": TextSection("writer"),
+    b"THRD": TableSection("threads", "QQqqQH6x", "thread_id", "os_id", "attached", "detached", "record_count", "name"),
+    b"LOSS": TableSection("losses", "QQqqI4x", "thread_id", "count", "first", "last", "cause"),
+    b"CLCK": FixedSection("clock", "I4xQQ", "kind", "hz", "error_ns"),
+    b"SAMP": TableSection("samples", "Qqqq", "ticks", "ts", "monotonic", "realtime"),
+    b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
+    b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
+                          "crc32c"),
+    b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",
+                          "block_count", "crc32c"),
+}
+
+
+CAUSES_OF_LOST_RECORDS = range(1, 6)  # the others count calls
+
+
+def no_trailer():
+    values = {section.key: section.missing for section in SECTIONS.values()}
+    values.update(trailer=None, unknown_sections=[])
+    return values
+
+
+def read_trailer(file):
+    """Values of all sections, or None without a trailer. Raises Broken; R54 means: refuse the file."""
+    place = read_footer(file)
+    if place is None:
+        return None
+    offset, size = place
+    values = no_trailer()
+    values["trailer"] = {"offset": offset, "size": size}
+    seen = set()
+    for tag, flags, where, payload in read_sections(file, offset, offset + size):
+        if flags & FLAGS_REFUSED_HIGH or (flags & MUST_UNDERSTAND and tag not in SECTIONS):
+            raise Broken("R54", where - SECTION.size, f"section {tag!r} with flags {flags:#x} must be understood")
+        if tag not in SECTIONS:
+            values["unknown_sections"].append({"tag": tag.decode("latin-1"), "offset": where, "length": len(payload)})
+            continue
+        if tag in seen:
+            raise Broken("R56", where - SECTION.size, f"section {tag!r} occurs again")
+        seen.add(tag)
+        values[SECTIONS[tag].key] = SECTIONS[tag].read(payload, where)
+    return values
+
+
+def check_threads(result, problems):
+    recorded, promised = {}, {}
+    for block in result["blocks"]:
+        recorded[block["thread_id"]] = recorded.get(block["thread_id"], 0) + block["record_count"]
+    for entry in result["threads"]:
+        promised[entry["thread_id"]] = promised.get(entry["thread_id"], 0) + entry["record_count"]
+    for thread, count in promised.items():
+        if recorded.get(thread, 0) != count:
+            problems.add("R60", result["trailer"]["offset"],
+                         f"thread {thread} has {recorded.get(thread, 0)} records, the trailer says {count}")
+
+
+def check_index(file, result, descriptor_offset, whole, problems):
+    """R62-R64. What is in a range is compared only if all blocks were read and its sum is right."""
+    at = HEADER.size
+    for entry in result["index"]:
+        end = entry["offset"] + entry["size"]
+        if entry["offset"] != at or end > descriptor_offset:
+            problems.add("R62", entry["offset"], f"a range from {entry['offset']} to {end} where {at} is due")
+            return
+        at = end
+        if crc32c(file[entry["offset"]:end]) != entry["crc32c"]:
+            problems.add("R64", entry["offset"], "the sum of the range is wrong")
+        elif whole:
+            inside = [block for block in result["blocks"] if entry["offset"] <= block["offset"] < end]
+            check_range(entry, inside, end, problems)
+    if result["index"] and at != descriptor_offset:
+        problems.add("R62", at, f"the last range ends at {at}, the blocks at {descriptor_offset}")
+
+
+def check_range(entry, blocks, end, problems):
+    if not blocks or blocks[0]["offset"] != entry["offset"] or block_end(blocks[-1]) != end:
+        problems.add("R62", entry["offset"], "the range does not hold whole blocks")
+        return
+    times = [record["ts"] for block in blocks for record in block["records"]]
+    threads = {block["thread_id"] for block in blocks if block["record_count"]}
+    found = {"record_count": len(times), "min_time": min(times, default=0), "max_time": max(times, default=0),
+             "thread_id": threads.pop() if len(threads) == 1 else 0, "block_count": len(blocks)}
+    for key, value in found.items():
+        if entry[key] != value:
+            problems.add("R63", entry["offset"], f"the range says {key} {entry[key]}, its blocks {value}")
+
+
+def block_end(block):
+    return block["offset"] + BLOCK.size + (block["compressed_size"] or block["data_size"])
+
+
+# --- The whole file --------------------------------------------------------------------------------------
+
+
+def table_place(file, header, trailer, problems):
+    """(descriptor offset, work items, sub-items), or None for a file without tables (R5, R6, 10.8)."""
+    offset, counts = header["descriptor_offset"], (header["work_item_count"], header["sub_item_count"])
+    if offset == 0:
+        if any(counts):
+            problems.add("R6", 20, f"counts {counts} without a descriptor offset")
+        tables = trailer and trailer["tables"]
+        if tables:
+            return tables["descriptor_offset"], tables["work_item_count"], tables["sub_item_count"]
+        return None
+    if not HEADER.size <= offset <= len(file):
+        problems.add("R5", 28, f"descriptor offset {offset} in a file of {len(file)} bytes")
+        return None
+    return offset, *counts
+
+
+def check_tables_place(file, place, tables_end, trailer):
+    """Raises Broken if trailer and tables do not meet (R50)."""
+    if tables_end is None or trailer["trailer"]["offset"] != tables_end:
+        raise Broken("R50", len(file) - FOOTER.size,
+                     f"the trailer begins at {trailer['trailer']['offset']}, the tables at {place} end at {tables_end}")
+
+
+def check_tabl(file, place, tables_end, tables, problems):
+    said = (tables["descriptor_offset"], tables["work_item_count"], tables["sub_item_count"])
+    if said != place or place[0] + tables["size"] != tables_end:
+        problems.add("R61", place[0], "TABL and header do not agree")
+    elif crc32c(file[place[0]:tables_end]) != tables["crc32c"]:
+        problems.add("R61", place[0], "the sum of the tables is wrong")
+
+
+def read_behind_blocks(file, header, result, problems):
+    """Tables and trailer. Returns where the blocks end, and whether that is the end of a cut file."""
+    trailer = None
+    try:
+        trailer = read_trailer(file)
+    except Broken as broken:
+        if broken.rule == "R54":
+            raise
+        problems.add_broken(broken)
+    place = table_place(file, header, trailer, problems)
+    if place is None:
+        return len(file), header["descriptor_offset"] == 0
+    found = Problems()
+    work_items, sub_items, tables_end = read_tables(file, *place, found)
+    if trailer:
+        try:
+            check_tables_place(file, place[0], tables_end, trailer)
+            result.update(trailer)
+        except Broken as broken:
+            trailer = None
+            problems.add_broken(broken)
+    if header["descriptor_offset"] == 0 and trailer is None:
+        return len(file), True  # what looked like a trailer leads nowhere: the file was never finalised
+    result.update(work_items=work_items, sub_items=sub_items)
+    problems += found
+    if trailer and trailer["tables"]:
+        check_tabl(file, place, tables_end, trailer["tables"], problems)
+    elif trailer is None and tables_end is not None and tables_end != len(file) and file[-8:] != END_MAGIC:
+        problems.add("R35", tables_end, f"{len(file) - tables_end} bytes behind the tables")
+    return place[0], False
+
+
+def parse(file):
+    """Everything in the file, and what is wrong with it. "refused" is None, or says why nothing was read."""
+    problems = Problems()
+    result = {"file_size": len(file), "header": None, "finalized": False, "work_items": [], "sub_items": [],
+              "block_count": 0, "opaque_block_count": 0, "record_count": 0, "incomplete_tail": None, "blocks": [],
+              "refused": None, "problems": problems}
+    result.update(no_trailer())
+    try:
+        header = result["header"] = read_header(file)
+        if is_older_layout(file, header):
+            raise Broken("E3", 28, "the older layout of the same version number, with a header of 28 bytes")
+        result["finalized"] = header["descriptor_offset"] != 0
+        end, may_be_cut = read_behind_blocks(file, header, result, problems)
+    except Broken as broken:
+        problems.add_broken(broken)
+        result["refused"] = str(broken)
+        return result
+    blocks, result["incomplete_tail"], whole = read_blocks(file, end, may_be_cut, problems)
+    result["blocks"] = blocks
+    result["block_count"] = len(blocks)
+    result["opaque_block_count"] = sum(block["record_count"] == 0 for block in blocks)
+    result["record_count"] = sum(block["record_count"] for block in blocks)
+    records_lost = any(loss["cause"] in CAUSES_OF_LOST_RECORDS and loss["count"] for loss in result["losses"])
+    check_blocks(blocks, header, records_lost, problems)
+    if result["trailer"]:
+        if whole:
+            check_threads(result, problems)
+        check_index(file, result, end, whole, problems)
+    return result
+
+
+def parse_strict(file):
+    """The same keys, read as Part I says: 36 bytes of header, blocks up to the descriptor offset, the counts as
+    stored, nothing else looked at. Raises Refused at anything that Part I does not promise."""
+    problems = Problems()
+    try:
+        header = read_header(file)
+        place = table_place(file, header, None, problems)
+        end = place[0] if place else len(file)
+        blocks, offset = [], HEADER.size
+        while offset < end and not problems:
+            block, offset = strict_block(file, offset, end)
+            blocks.append(block)
+        work_items, sub_items, _ = read_tables(file, *place, problems) if place else ([], [], None)
+        check_blocks(blocks, header, True, problems)  # R21 depends on the trailer, which Part I cannot see
+    except Broken as broken:
+        raise Refused(str(broken)) from None
+    if problems:
+        raise Refused("{rule} at offset {offset}: {text}".format(**problems[0]))
+    return {"file_size": len(file), "header": header, "finalized": place is not None, "work_items": work_items,
+            "sub_items": sub_items, "block_count": len(blocks), "incomplete_tail": None,
+            "record_count": sum(block["record_count"] for block in blocks), "blocks": blocks}
+
+
+def strict_block(file, offset, end):
+    """A block without records is one in which the loop over its records does nothing."""
+    block, behind = read_block_header(file, offset, end)
+    if block["record_count"] == 0:
+        return block | {"records": []}, behind
+    return read_block(file, offset, end)
+
+
+def main(arguments):
+    strict = arguments[:1] == ["--strict"]
+    if len(arguments) != 1 + strict:
+        print(__doc__.strip().splitlines()[-1], file=sys.stderr)
+        return 2
+    try:
+        with open(arguments[-1], "rb") as stream:
+            file = stream.read()
+        result = parse_strict(file) if strict else parse(file)
+    except (OSError, Refused) as error:
+        print(f"rbwp_reader.py: {arguments[-1]}: {error}", file=sys.stderr)
+        return 1
+    json.dump(result, sys.stdout, indent=1)
+    print()
+    return 1 if not strict and result["problems"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

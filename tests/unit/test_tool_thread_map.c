@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread_map.h: small numbers for thread ids, bounded. */
+#include "thread_map.h"
+#include "unit.h"
+
+#include <stdlib.h>
+
+static uint64_t id_of(uint32_t number, int pattern)
+{
+    if (pattern == 0)
+        return number;
+    if (pattern == 1)
+        return (uint64_t)number << 32;             /* all alike in the low bits */
+    return (uint64_t)number * 0x9e3779b97f4a7c15u; /* all different everywhere, 0 among them */
+}
+
+/* Numbers count up in order of appearance and stay, also when the table grows. */
+static void numbers_are_stable(void **state)
+{
+    (void)state;
+    for (int pattern = 0; pattern < 3; pattern++) {
+        struct thread_map map = {0};
+        for (uint32_t i = 0; i < 5000; i++)
+            assert_int_equal(thread_map_number(&map, id_of(i, pattern)), i);
+        for (uint32_t i = 5000; i-- > 0;)
+            assert_int_equal(thread_map_number(&map, id_of(i, pattern)), i);
+        assert_int_equal(map.count, 5000);
+        assert_false(map.full);
+        thread_map_free(&map);
+    }
+}
+
+/* At the bound new threads are turned away and known ones are still known. */
+static void bounded(void **state)
+{
+    (void)state;
+    struct thread_map map = {0};
+    for (uint32_t i = 0; i < THREAD_MAP_MAX; i++)
+        assert_int_equal(thread_map_number(&map, id_of(i, 2)), i);
+    assert_int_equal(thread_map_number(&map, 12345), THREAD_NONE);
+    assert_true(map.full);
+    assert_int_equal(thread_map_number(&map, id_of(77, 2)), 77);
+    thread_map_free(&map);
+}
+
+/* A grown array keeps what it had and the rest is zero. */
+static void arrays_grow(void **state)
+{
+    (void)state;
+    uint64_t *array = NULL;
+    uint32_t capacity = 0;
+    for (uint32_t count = 1; count < 3000; count += 13) {
+        uint32_t before = capacity;
+        assert_true(thread_array_grow(&array, &capacity, count, sizeof *array));
+        assert_true(capacity >= count);
+        for (uint32_t i = before; i < capacity; i++) {
+            assert_true(array[i] == 0);
+            array[i] = i + 1;
+        }
+    }
+    for (uint32_t i = 0; i < capacity; i++)
+        assert_true(array[i] == i + 1);
+    free(array);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(numbers_are_stable),
+                                       cmocka_unit_test(bounded), cmocka_unit_test(arrays_grow)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+# Parts of the command rbwp. They see tools/ and the installed headers of format/, as the command
+# does, and are linked without the runtime.
+if(RBWP_BUILD_TOOLS)
+  file(GLOB rbwp_tool_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_tool_*.c)
+  foreach(source ${rbwp_tool_tests})
+    get_filename_component(name ${source} NAME_WE)
+    add_executable(${name} ${source})
+    rbwp_target_settings(${name})
+    target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(${name} PRIVATE rbwp-tools rbwp-format PkgConfig::CMOCKA)
+    add_test(NAME unit_${name} COMMAND ${name})
+    set_tests_properties(unit_${name} PROPERTIES
+      TIMEOUT 300
+      PASS_REGULAR_EXPRESSION "\\[  PASSED  \\] [0-9]+ test\\(s\\)\\."
+      FAIL_REGULAR_EXPRESSION "\\[  FAILED  \\];Sanitizer;runtime error")
+  endforeach()
+endif()

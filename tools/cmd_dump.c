@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp dump: files as JSON. Opens inputs and output, chooses the shape, and
+ * writes what stands around the files; the shapes are in dump_*.c.
+ */
+#include "dump.h"
+#include "message.h"
+
+#include <stdlib.h>
+
+static const struct option dump_option_table[] = {
+    {"ndjson", 0, NULL, NULL, "one JSON object a line for each record, names resolved",
+     offsetof(struct dump_options, ndjson), option_store_true},
+    {"spans", 0, NULL, NULL, "begins paired with their ends; with --ndjson one a line",
+     offsetof(struct dump_options, spans), option_store_true},
+    {0},
+};
+
+static const struct option_group dump_groups[] = {
+    {"Shape", dump_option_table, 0},
+    {"Filters", filter_option_table, offsetof(struct dump_options, filter)},
+    {"Output", out_option_table, offsetof(struct dump_options, output)},
+    {0},
+};
+
+typedef enum exit_code dump_fn(struct dump *dump, struct input *input);
+
+static bool needs_names(const struct dump_options *options)
+{
+    return options->ndjson || options->spans || filter_needs_names(&options->filter);
+}
+
+static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *path)
+{
+    struct input input;
+    if (!input_open(&input, path, needs_names(dump->options)))
+        return EXIT_BAD_DATA;
+    enum exit_code code = write(dump, &input);
+    return exit_worse(code, input_close(&input));
+}
+
+static enum exit_code dump_files(struct dump *dump, struct operands files)
+{
+    const struct dump_options *options = dump->options;
+    dump_fn *write = options->spans ? dump_spans : options->ndjson ? dump_records : dump_blocks;
+    bool array = !options->ndjson && (options->spans || files.count > 1);
+    enum exit_code code = EXIT_GOOD;
+    if (array)
+        out_text(&dump->out, "[");
+    for (int i = 0; i < files.count && !out_failed(&dump->out); i++)
+        code = exit_worse(code, dump_file(dump, write, files.words[i]));
+    if (array)
+        out_text(&dump->out, "]");
+    if (!options->ndjson && (array || dump->written))
+        out_text(&dump->out, "\n");
+    return code;
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct dump_options *options = config;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (options->filter.duration.set && !options->spans) {
+        message_usage("--min-duration needs --spans: records have no duration");
+        return EXIT_USAGE;
+    }
+    struct dump dump = {.options = options};
+    if (!out_open(&dump.out, &options->output, files))
+        return EXIT_BAD_DATA;
+    enum exit_code code = dump_files(&dump, files);
+    return exit_worse(code, out_close(&dump.out));
+}
+
+const struct command command_dump = {
+    .name = "dump",
+    .summary = "print files as JSON",
+    .operands = "FILE...",
+    .description =
+        "Prints RBWP files as JSON; '-' is standard input. One file gives an object, several\n"
+        "an array of objects. Damaged files are read as far as possible; what is wrong\n"
+        "is told on standard error.\n"
+        "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
+    .groups = dump_groups,
+    .config_bytes = sizeof(struct dump_options),
+    .run = run,
+};

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp info: what files hold, as text or JSON. Gathering and the two forms are in info*.c. */
+#include "info.h"
+#include "message.h"
+
+struct info_options {
+    bool json, quick;
+    struct out_options output;
+};
+
+static const struct option info_option_table[] = {
+    {"json", 0, NULL, NULL, "as JSON; several files give an array",
+     offsetof(struct info_options, json), option_store_true},
+    {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
+     offsetof(struct info_options, quick), option_store_true},
+    {0},
+};
+
+static const struct option_group info_groups[] = {
+    {"Content", info_option_table, 0},
+    {"Output", out_option_table, offsetof(struct info_options, output)},
+    {0},
+};
+
+static enum exit_code info_file(struct out *out, const struct info_options *options,
+                                const char *path, uint64_t *written)
+{
+    struct input input;
+    struct info info;
+    if (!input_open(&input, path, false))
+        return EXIT_BAD_DATA;
+    if (!info_gather(&info, &input, options->quick)) {
+        input_close(&input);
+        return EXIT_BAD_DATA;
+    }
+    if ((*written)++)
+        out_text(out, options->json ? ",\n" : "\n");
+    if (options->json)
+        info_json(out, &info);
+    else
+        info_text(out, &info);
+    info_free(&info);
+    return input_close(&input);
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct info_options *options = config;
+    struct out out;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (!out_open(&out, &options->output, files))
+        return EXIT_BAD_DATA;
+    bool array = options->json && files.count > 1;
+    uint64_t written = 0;
+    enum exit_code code = EXIT_GOOD;
+    out_text(&out, array ? "[" : "");
+    for (int i = 0; i < files.count && !out_failed(&out); i++)
+        code = exit_worse(code, info_file(&out, options, files.words[i], &written));
+    out_text(&out, array ? "]\n" : options->json && written ? "\n" : "");
+    return exit_worse(code, out_close(&out));
+}
+
+const struct command command_info = {
+    .name = "info",
+    .summary = "tell what files hold",
+    .operands = "FILE...",
+    .description =
+        "Shows header, session, losses, clock, counts, threads and names of RBWP files;\n"
+        "'-' is standard input.\n"
+        "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
+    .groups = info_groups,
+    .config_bytes = sizeof(struct info_options),
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dump.h - the three shapes of rbwp dump, one file each.
+ *
+ * Each writes one input and leaves opening and closing to cmd_dump.c.
+ */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include "filter.h"
+#include "input.h"
+#include "out.h"
+
+struct dump_options {
+    bool ndjson, spans;
+    struct out_options output;
+    struct filter_options filter;
+};
+
+struct dump {
+    const struct dump_options *options;
+    struct out out;
+    uint64_t written; /* elements of the outermost array so far */
+};
+
+/* Each returns how the dumping went; the state of the input is reported when it is closed. */
+enum exit_code dump_blocks(struct dump *dump, struct input *input);  /* one JSON object */
+enum exit_code dump_records(struct dump *dump, struct input *input); /* one line a record */
+enum exit_code dump_spans(struct dump *dump, struct input *input);   /* spans: array or lines */
+
+#endif /* DUMP_H */

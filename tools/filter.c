@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Filters. Whatever can be decided once per file (slots by name) or per block
+ * (thread, time range) is; a record then costs a few compares.
+ */
+#include "filter.h"
+#include "glob.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* ---- from the command line ---------------------------------------------- */
+
+static bool refuse(struct option_error *error, const char *text)
+{
+    snprintf(error->text, sizeof error->text, "%s", text);
+    return false;
+}
+
+/* Nanoseconds of a unit, 0 if there is no such unit. */
+static uint64_t unit_ns(const char *unit)
+{
+    static const struct {
+        const char *name;
+        uint64_t ns;
+    } units[] = {{"", 1}, {"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(unit, units[i].name) == 0)
+            return units[i].ns;
+    return 0;
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "12", "1.5ms": a time without sign. Digits below a nanosecond are refused, not rounded. */
+static bool parse_ns(const char *text, int64_t *ns_out, struct option_error *error)
+{
+    static const char wrong[] = "is not a time such as 1500, 20us or 1.5ms";
+    uint64_t value = 0, divisor = 1;
+    bool point = false, any = false;
+    for (; is_digit(*text) || (*text == '.' && !point); text++) {
+        if (*text == '.') {
+            point = true;
+            continue;
+        }
+        if (__builtin_mul_overflow(value, 10u, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+            return refuse(error, "is too large");
+        divisor *= point ? 10 : 1;
+        any = true;
+        if (divisor > 1000000000)
+            return refuse(error, "has digits below a nanosecond");
+    }
+    uint64_t unit = unit_ns(text);
+    if (!any || !unit)
+        return refuse(error, wrong);
+    if (unit % divisor != 0)
+        return refuse(error, "has digits below a nanosecond");
+    if (__builtin_mul_overflow(value, unit / divisor, &value) || value > INT64_MAX)
+        return refuse(error, "is too large");
+    *ns_out = (int64_t)value;
+    return true;
+}
+
+static bool store_time(void *value, const char *text, struct option_error *error)
+{
+    struct filter_time *time = value;
+    time->set = true;
+    time->relative = text[0] == '+';
+    return parse_ns(text + time->relative, &time->ns, error);
+}
+
+static bool store_duration(void *value, const char *text, struct option_error *error)
+{
+    struct filter_time *time = value;
+    time->set = true;
+    return parse_ns(text, &time->ns, error);
+}
+
+/* Decimal or 0x hexadecimal, nothing else around it. */
+static bool parse_number(const char *text, uint64_t *number_out)
+{
+    bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = hex ? text + 2 : text;
+    size_t count = strspn(digits, hex ? "0123456789abcdefABCDEF" : "0123456789");
+    if (count == 0 || digits[count] != '\0' || count > 20)
+        return false;
+    uint64_t number = 0;
+    for (size_t i = 0; i < count; i++) {
+        char c = digits[i];
+        uint64_t digit = (uint64_t)(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+        if (__builtin_mul_overflow(number, hex ? 16u : 10u, &number) ||
+            __builtin_add_overflow(number, digit, &number))
+            return false;
+    }
+    *number_out = number;
+    return true;
+}
+
+static bool store_pattern(void *value, const char *text, struct option_error *error)
+{
+    struct filter_patterns *patterns = value;
+    if (text[0] == '\0')
+        return refuse(error, "is empty");
+    if (patterns->count == FILTER_PATTERNS_MAX)
+        return refuse(error, "is one pattern too many");
+    struct filter_pattern *pattern = &patterns->list[patterns->count++];
+    pattern->text = text;
+    pattern->is_number = parse_number(text, &pattern->number);
+    return true;
+}
+
+static bool store_slot(void *value, const char *text, struct option_error *error)
+{
+    struct filter_patterns *patterns = value;
+    if (!store_pattern(value, text, error))
+        return false;
+    const struct filter_pattern *pattern = &patterns->list[patterns->count - 1];
+    if (pattern->is_number && pattern->number >= RBWP_SLOTS_MAX)
+        return refuse(error, "is no slot: they are 0 to 255");
+    return true;
+}
+
+static bool store_kinds(void *value, const char *text, struct option_error *error)
+{
+    static const struct {
+        const char *name;
+        unsigned kinds;
+    } words[] = {{"coarse", FILTER_COARSE_BEGIN | FILTER_COARSE_END},
+                 {"fine", FILTER_FINE_BEGIN | FILTER_FINE_END},
+                 {"gpu", FILTER_GPU_WORK},
+                 {"COARSE_BEGIN", FILTER_COARSE_BEGIN},
+                 {"COARSE_END", FILTER_COARSE_END},
+                 {"FINE_BEGIN", FILTER_FINE_BEGIN},
+                 {"FINE_END", FILTER_FINE_END},
+                 {"GPU_WORK", FILTER_GPU_WORK}};
+    unsigned *kinds = value;
+    while (*text) {
+        size_t count = strcspn(text, ","), i = 0, known = sizeof words / sizeof words[0];
+        while (i < known &&
+               (strlen(words[i].name) != count || strncasecmp(words[i].name, text, count) != 0))
+            i++;
+        if (i == known)
+            break;
+        *kinds |= words[i].kinds;
+        text += count + (text[count] == ',');
+    }
+    if (*text || !*kinds)
+        return refuse(error, "is no kind: coarse, fine, gpu, COARSE_BEGIN, COARSE_END, "
+                             "FINE_BEGIN, FINE_END, GPU_WORK");
+    return true;
+}
+
+#define KIND_CHOICES "coarse fine gpu COARSE_BEGIN COARSE_END FINE_BEGIN FINE_END GPU_WORK"
+
+const struct option filter_option_table[] = {
+    {"from", 0, "TIME", NULL, "at or after TIME: ns since 1970, or +TIME since the zero time",
+     offsetof(struct filter_options, from), store_time},
+    {"to", 0, "TIME", NULL, "before TIME; units ns (default), us, ms, s: +1.5ms",
+     offsetof(struct filter_options, to), store_time},
+    {"thread", 0, "ID|NAME", NULL, "of this thread; NAME may hold * and ?; may be repeated",
+     offsetof(struct filter_options, threads), store_pattern},
+    {"slot", 0, "N|NAME", NULL, "of calls of this work item; may be repeated",
+     offsetof(struct filter_options, slots), store_slot},
+    {"kind", 0, "KIND,...", KIND_CHOICES, "coarse, fine, gpu, or a record type as printed",
+     offsetof(struct filter_options, kinds), store_kinds},
+    {"min-duration", 0, "TIME", NULL, "spans at least so long, or of unknown length",
+     offsetof(struct filter_options, duration), store_duration},
+    {0},
+};
+
+static bool has_glob(const struct filter_patterns *patterns)
+{
+    for (unsigned i = 0; i < patterns->count; i++)
+        if (!patterns->list[i].is_number)
+            return true;
+    return false;
+}
+
+bool filter_needs_names(const struct filter_options *options)
+{
+    return has_glob(&options->threads) || has_glob(&options->slots);
+}
+
+bool filter_is_set(const struct filter_options *options)
+{
+    return options->from.set || options->to.set || options->threads.count || options->slots.count ||
+           options->kinds || options->duration.set;
+}
+
+/* ---- against one file --------------------------------------------------- */
+
+static bool pattern_takes(const struct filter_patterns *patterns, uint64_t number,
+                          const struct name *name)
+{
+    for (unsigned i = 0; i < patterns->count; i++) {
+        const struct filter_pattern *pattern = &patterns->list[i];
+        if (pattern->is_number ? pattern->number == number
+                               : name && glob_matches(pattern->text, name->text, name->bytes))
+            return true;
+    }
+    return false;
+}
+
+void filter_start(struct filter *filter, const struct filter_options *options,
+                  const struct rbwp_reader *reader, struct names *names)
+{
+    *filter = (struct filter){.options = options, .names = names};
+    int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
+    filter->from_ns = zero_ns; /* until resolved: what relative times add to */
+    if (names)
+        for (size_t i = 0; i < names->slots.count; i++) {
+            struct name *name = &names->slots.names[i];
+            name->selected = pattern_takes(&options->slots, name->id, name);
+        }
+}
+
+void filter_stop(struct filter *filter)
+{
+    thread_map_free(&filter->threads);
+    free(filter->open_calls);
+}
+
+static int64_t absolute(const struct filter_time *time, int64_t zero_ns, int64_t otherwise)
+{
+    int64_t sum;
+    if (!time->set)
+        return otherwise;
+    if (!time->relative)
+        return time->ns;
+    return __builtin_add_overflow(zero_ns, time->ns, &sum) ? INT64_MAX : sum;
+}
+
+void filter_resolve(struct filter *filter, int64_t first_ns)
+{
+    if (filter->resolved)
+        return;
+    int64_t zero_ns = filter->from_ns ? filter->from_ns : first_ns;
+    filter->from_ns = absolute(&filter->options->from, zero_ns, INT64_MIN);
+    filter->to_ns = absolute(&filter->options->to, zero_ns, INT64_MAX);
+    filter->resolved = true;
+}
+
+static bool takes_time(const struct filter *filter, int64_t first_ns, int64_t last_ns)
+{
+    return last_ns >= filter->from_ns && (first_ns < filter->to_ns || !filter->options->to.set);
+}
+
+static bool takes_thread(const struct filter *filter, uint64_t thread_id, int64_t time_ns)
+{
+    const struct filter_patterns *threads = &filter->options->threads;
+    if (threads->count == 0)
+        return true;
+    const struct name *name =
+        filter->names ? names_find(&filter->names->threads, thread_id, time_ns) : NULL;
+    return pattern_takes(threads, thread_id, name);
+}
+
+static bool takes_slot(const struct filter *filter, unsigned slot, int64_t time_ns)
+{
+    const struct name *name =
+        filter->names ? names_find(&filter->names->slots, slot, time_ns) : NULL;
+    return name ? name->selected : pattern_takes(&filter->options->slots, slot, NULL);
+}
+
+enum open_call { CALL_NONE, CALL_OTHER, CALL_WANTED };
+
+static uint8_t *find_open_call(struct filter *filter, uint64_t thread_id)
+{
+    uint32_t number = thread_map_number(&filter->threads, thread_id);
+    if (number != THREAD_NONE &&
+        thread_array_grow(&filter->open_calls, &filter->open_capacity, number + 1, 1))
+        return &filter->open_calls[number];
+    filter->spare_call = CALL_NONE;
+    return &filter->spare_call;
+}
+
+bool filter_block(struct filter *filter, const struct rbwp_block *block)
+{
+    if (!filter_is_set(filter->options))
+        return true;
+    if (block->header.records == 0)
+        return false;
+    filter_resolve(filter, block->first_ns);
+    if (!takes_thread(filter, block->header.thread_id, block->first_ns))
+        return false;
+    if (filter->options->slots.count == 0)
+        return takes_time(filter, block->first_ns, block->last_ns);
+    filter->open_call = find_open_call(filter, block->header.thread_id);
+    return true;
+}
+
+/* Whether the record belongs to a wanted call; keeps track of the open one. */
+static bool record_slot(struct filter *filter, const struct rbwp_record *record)
+{
+    if (record->kind == RBWP_GPU_WORK)
+        return takes_slot(filter, record->slot, record->time_ns);
+    if (record->kind == RBWP_COARSE_BEGIN)
+        *filter->open_call =
+            takes_slot(filter, record->slot, record->time_ns) ? CALL_WANTED : CALL_OTHER;
+    bool wanted = *filter->open_call == CALL_WANTED;
+    if (record->kind == RBWP_COARSE_END)
+        *filter->open_call = CALL_NONE;
+    return wanted;
+}
+
+static unsigned kind_bit(unsigned kind)
+{
+    switch (kind) {
+    case RBWP_COARSE_BEGIN:
+        return FILTER_COARSE_BEGIN;
+    case RBWP_COARSE_END:
+        return FILTER_COARSE_END;
+    case RBWP_FINE_BEGIN:
+        return FILTER_FINE_BEGIN;
+    case RBWP_FINE_END:
+        return FILTER_FINE_END;
+    default:
+        return FILTER_GPU_WORK;
+    }
+}
+
+bool filter_record(struct filter *filter, const struct rbwp_record *record)
+{
+    const struct filter_options *options = filter->options;
+    if (options->slots.count && !record_slot(filter, record))
+        return false;
+    if (options->kinds && !(options->kinds & kind_bit(record->kind)))
+        return false;
+    return (!options->from.set && !options->to.set) ||
+           takes_time(filter, record->time_ns, record->time_ns);
+}
+
+bool filter_takes_span(struct filter *filter, const struct filter_span *span)
+{
+    const struct filter_options *options = filter->options;
+    if (!filter_is_set(options))
+        return true;
+    if (options->kinds && !(options->kinds & span->kinds))
+        return false;
+    if (options->duration.set && span->has_duration &&
+        span->duration_ns < (uint64_t)options->duration.ns)
+        return false;
+    if (options->slots.count &&
+        (span->slot < 0 || !takes_slot(filter, (unsigned)span->slot, span->first_ns)))
+        return false;
+    return takes_time(filter, span->first_ns, span->last_ns) &&
+           takes_thread(filter, span->thread_id, span->first_ns);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * filter.h - which records and spans are wanted.
+ *
+ * filter_options is what the command line said; a struct filter is that,
+ * resolved against one file (its zero time, its names). Different kinds of
+ * condition must all hold; of several conditions of one kind any will do.
+ *
+ * An end record carries no slot, so the filter remembers per thread whether
+ * the open call is wanted; it must therefore see all records of a thread, in
+ * order, when slots are filtered (filter_block says when a block may be left
+ * out).
+ */
+#ifndef FILTER_H
+#define FILTER_H
+
+#include "name_lookup.h"
+#include "options.h"
+#include "thread_map.h"
+
+#define FILTER_PATTERNS_MAX 64
+
+struct filter_time {
+    bool set, relative; /* relative to the file's zero time */
+    int64_t ns;
+};
+
+/* A number, or a glob over names. */
+struct filter_pattern {
+    const char *text;
+    bool is_number;
+    uint64_t number;
+};
+struct filter_patterns {
+    struct filter_pattern list[FILTER_PATTERNS_MAX];
+    unsigned count;
+};
+
+enum filter_kind {
+    FILTER_COARSE_BEGIN = 1,
+    FILTER_COARSE_END = 2,
+    FILTER_FINE_BEGIN = 4,
+    FILTER_FINE_END = 8,
+    FILTER_GPU_WORK = 16
+};
+
+struct filter_options {
+    struct filter_time from, to; /* from <= time < to */
+    struct filter_patterns threads, slots;
+    unsigned kinds;              /* enum filter_kind, 0 = all */
+    struct filter_time duration; /* least duration of a span */
+};
+extern const struct option filter_option_table[]; /* of struct filter_options */
+
+/* True when the names must be known before the first record is looked at. */
+bool filter_needs_names(const struct filter_options *options);
+/* True when any condition is set. */
+bool filter_is_set(const struct filter_options *options);
+
+struct filter {
+    const struct filter_options *options;
+    struct names *names;
+    int64_t from_ns, to_ns;
+    bool resolved; /* from_ns and to_ns are known */
+    struct thread_map threads;
+    uint8_t *open_calls; /* by thread: enum open_call */
+    uint32_t open_capacity;
+    uint8_t *open_call; /* of the current block's thread */
+    uint8_t spare_call; /* for threads that found no room */
+};
+
+/* names may be NULL unless filter_needs_names. Both must outlive the filter. */
+void filter_start(struct filter *filter, const struct filter_options *options,
+                  const struct rbwp_reader *reader, struct names *names);
+void filter_stop(struct filter *filter);
+
+/*
+ * Fixes the times that are relative: a file without a zero time counts from its first record,
+ * which is at first_ns. Calls after the first do nothing; filter_block does it by itself.
+ */
+void filter_resolve(struct filter *filter, int64_t first_ns);
+
+/* Enters a block; false when none of its records is wanted and none needs to be seen. */
+bool filter_block(struct filter *filter, const struct rbwp_block *block);
+/* True when this record of that block is wanted. */
+bool filter_record(struct filter *filter, const struct rbwp_record *record);
+
+/* What a span is judged by. */
+struct filter_span {
+    uint64_t thread_id;
+    int slot;                  /* -1 none */
+    unsigned kinds;            /* enum filter_kind */
+    int64_t first_ns, last_ns; /* last_ns is INT64_MAX when it has no end */
+    bool has_duration;
+    uint64_t duration_ns;
+};
+/* After filter_resolve. */
+bool filter_takes_span(struct filter *filter, const struct filter_span *span);
+
+#endif /* FILTER_H */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * info.h - what a file holds, counted, and its two forms.
+ *
+ * info_gather walks the file once; info_text.c and info_json.c show the
+ * result.
+ */
+#ifndef INFO_H
+#define INFO_H
+
+#include "input.h"
+#include "losses.h"
+#include "name_lookup.h"
+#include "out.h"
+#include "thread_map.h"
+
+enum { INFO_KINDS = 5, INFO_TAGS_MAX = 32 };
+
+/* Counts of one thread. */
+struct info_thread {
+    uint64_t thread_id;
+    uint64_t blocks, records;
+    int64_t first_ns, last_ns;
+};
+
+/* Opaque blocks of one tag. */
+struct info_tag {
+    char tag[4];
+    uint8_t bytes; /* of the tag: less than 4 in a block too short to have one */
+    uint64_t blocks, data_bytes;
+};
+
+struct info {
+    const struct input *input;
+    struct names names;
+    bool counted;                    /* false with --quick: nothing below is known */
+    uint64_t kinds[INFO_KINDS];      /* by info_kind */
+    uint64_t calls[RBWP_SLOTS_MAX];  /* coarse begins by slot */
+    uint64_t gpu[RBWP_SLOTS_MAX];    /* GPU work by slot */
+    uint64_t *sub_items;             /* fine begins by sub-item, RBWP_SUB_ITEMS_MAX of them */
+    uint64_t data_bytes, file_bytes; /* of blocks with records: uncompressed, and as stored */
+    int64_t first_ns, last_ns;       /* valid when there are records */
+    uint64_t opaque_blocks, other_tag_blocks;
+    struct info_tag tags[INFO_TAGS_MAX];
+    unsigned tag_count;
+    struct thread_map map;
+    struct info_thread *threads; /* map.count of them */
+    uint32_t thread_capacity;
+};
+
+/* The kinds of record in the order in which they are shown. */
+extern const unsigned info_kind[INFO_KINDS];
+
+/* Walks the input (unless quick) and loads the names. False with the message given. */
+bool info_gather(struct info *info, struct input *input, bool quick);
+void info_free(struct info *info);
+
+void info_text(struct out *out, const struct info *info);
+void info_json(struct out *out, const struct info *info);
+
+#endif /* INFO_H */

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp info --json: the keys of the dump, without its blocks, and the counts. */
+#include "info.h"
+#include "json_file.h"
+#include "json_record.h"
+#include "json_text.h"
+
+static void kinds(struct out *out, const struct info *info)
+{
+    out_text(out, "\"kinds\":{");
+    for (int i = 0; i < INFO_KINDS; i++) {
+        out_text(out, i ? "," : "");
+        json_u64(out, rbwp_kind_name(info_kind[i]), info->kinds[i]);
+    }
+    out_text(out, "}");
+}
+
+static void slots(struct out *out, const struct info *info)
+{
+    const char *separator = "\n  {";
+    out_text(out, "\"slot_counts\":[");
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
+        if (!info->calls[slot] && !info->gpu[slot])
+            continue;
+        out_text(out, separator);
+        separator = ",\n  {";
+        json_u64(out, "calls", info->calls[slot]);
+        out_text(out, ",");
+        json_u64(out, "gpu_work", info->gpu[slot]);
+        json_slot_members(out, &info->names, slot, info->last_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void sub_items(struct out *out, const struct info *info)
+{
+    const char *separator = "\n  {";
+    out_text(out, "\"sub_item_counts\":[");
+    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
+        if (!info->sub_items[id])
+            continue;
+        out_text(out, separator);
+        separator = ",\n  {";
+        json_u64(out, "begins", info->sub_items[id]);
+        json_sub_item_members(out, &info->names, id, info->last_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void threads(struct out *out, const struct info *info)
+{
+    out_text(out, "\"thread_counts\":[");
+    for (uint32_t i = 0; i < info->map.count && i < info->thread_capacity; i++) {
+        const struct info_thread *thread = &info->threads[i];
+        out_text(out, i ? ",\n  {" : "\n  {");
+        json_u64(out, "blocks", thread->blocks);
+        out_text(out, ",");
+        json_u64(out, "records", thread->records);
+        json_thread_members(out, &info->names, thread->thread_id, thread->first_ns);
+        out_text(out, ",");
+        json_i64(out, "first", thread->first_ns);
+        out_text(out, ",");
+        json_i64(out, "last", thread->last_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void opaque(struct out *out, const struct info *info)
+{
+    out_text(out, "\"opaque_blocks\":[");
+    for (unsigned i = 0; i < info->tag_count; i++) {
+        out_text(out, i ? ",{" : "{");
+        json_name(out, "tag", info->tags[i].tag, info->tags[i].bytes);
+        out_text(out, ",");
+        json_u64(out, "blocks", info->tags[i].blocks);
+        out_text(out, ",");
+        json_u64(out, "data_size", info->tags[i].data_bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void counts(struct out *out, const struct info *info)
+{
+    json_u64(out, "block_count", info->input->blocks);
+    out_text(out, ",");
+    json_u64(out, "opaque_block_count", info->opaque_blocks);
+    out_text(out, ",");
+    json_u64(out, "record_count", info->input->records);
+    out_text(out, ",");
+    json_u64(out, "data_size", info->data_bytes);
+    out_text(out, ",");
+    json_u64(out, "stored_size", info->file_bytes);
+    if (info->input->records) {
+        out_text(out, ",");
+        json_i64(out, "first", info->first_ns);
+        out_text(out, ",");
+        json_i64(out, "last", info->last_ns);
+    }
+    static void (*const parts[])(struct out *, const struct info *) = {kinds, slots, sub_items,
+                                                                       threads, opaque};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        out_text(out, ",\n");
+        parts[i](out, info);
+    }
+}
+
+void info_json(struct out *out, const struct info *info)
+{
+    out_text(out, "{");
+    json_head(out, info->input);
+    out_text(out, ",\n");
+    if (info->counted) {
+        counts(out, info);
+        out_text(out, ",\n");
+    }
+    struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
+    json_u64(out, "lost_records", losses.records);
+    out_text(out, ",");
+    json_u64(out, "refused_calls", losses.refused_calls);
+    out_text(out, ",\n");
+    json_tail(out, info->input);
+    out_text(out, "}");
+}

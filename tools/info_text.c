@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp info as text for people. Losses come right after the head, where
+ * nobody can miss them. Names are made visible: a name from a file must not
+ * move the cursor of a terminal.
+ */
+#include "digits.h"
+#include "info.h"
+#include "visible.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+enum { SAMPLES_SHOWN = 4, THREADS_SHOWN = 64 };
+
+/* ---- pieces ------------------------------------------------------------- */
+
+static void label(struct out *out, const char *name)
+{
+    out_format(out, "%-13s", name);
+}
+
+/* Thousands apart by commas, whatever the locale. */
+static void grouped(struct out *out, uint64_t value)
+{
+    char digits[DIGITS_MAX], text[2 * DIGITS_MAX];
+    int count = (int)(put_u64(digits, value) - digits), used = 0;
+    for (int i = 0; i < count; i++) {
+        if (i && (count - i) % 3 == 0)
+            text[used++] = ',';
+        text[used++] = digits[i];
+    }
+    out_bytes(out, text, (size_t)used);
+}
+
+static void visible(struct out *out, const char *text, size_t count)
+{
+    for (size_t at = 0; at < count;) {
+        /* Pieces end anywhere; a character that is cut shows as its bytes. */
+        size_t piece = count - at < 16384 ? count - at : 16384;
+        char *room = out_room(out, piece * VISIBLE_BYTES_MAX);
+        out_end(out, room + visible_text(text + at, piece, room, piece * VISIBLE_BYTES_MAX));
+        at += piece;
+    }
+}
+
+static void name(struct out *out, const struct name *known)
+{
+    if (known && known->bytes)
+        visible(out, known->text, known->bytes);
+    else
+        out_text(out, known ? "(no name)" : "(name not known)");
+}
+
+/* "2026-11-20 20:45:55.123456789 UTC", or the bare number for years that the calendar lacks. */
+static void date(struct out *out, int64_t time_ns)
+{
+    int64_t part = time_ns % 1000000000;
+    time_t seconds = (time_t)(time_ns / 1000000000);
+    struct tm utc;
+    if (time_ns < 0 || !gmtime_r(&seconds, &utc))
+        out_i64(out, time_ns);
+    else
+        out_format(out, "%04d-%02d-%02d %02d:%02d:%02d.%09d UTC", utc.tm_year + 1900,
+                   utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)part);
+}
+
+static void duration(struct out *out, int64_t first_ns, int64_t last_ns)
+{
+    uint64_t ns = (uint64_t)last_ns - (uint64_t)first_ns;
+    if (last_ns < first_ns)
+        out_text(out, "backwards");
+    else if (ns < 1000)
+        out_format(out, "%" PRIu64 " ns", ns);
+    else if (ns < 1000000)
+        out_format(out, "%" PRIu64 ".%03" PRIu64 " us", ns / 1000, ns % 1000);
+    else if (ns < 1000000000)
+        out_format(out, "%" PRIu64 ".%03" PRIu64 " ms", ns / 1000000, ns / 1000 % 1000);
+    else
+        out_format(out, "%" PRIu64 ".%03" PRIu64 " s", ns / 1000000000, ns / 1000000 % 1000);
+}
+
+static void range(struct out *out, int64_t first_ns, int64_t last_ns)
+{
+    date(out, first_ns);
+    out_text(out, " to ");
+    date(out, last_ns);
+    out_text(out, " (");
+    duration(out, first_ns, last_ns);
+    out_text(out, ")");
+}
+
+/* ---- sections ----------------------------------------------------------- */
+
+static void head(struct out *out, const struct info *info)
+{
+    const struct rbwp_reader *reader = info->input->reader;
+    const struct rbwp_file_header *header = rbwp_reader_header(reader);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    label(out, "file");
+    visible(out, info->input->name, strlen(info->input->name));
+    out_text(out, ", ");
+    grouped(out, rbwp_reader_size(reader));
+    out_text(out, " bytes\n");
+    label(out, "format");
+    out_format(out, "RBWP %u, level %s, %s\n", header->version,
+               header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1",
+               header->descriptor_offset ? trailer ? "finalised, with trailer" : "finalised"
+                                         : "NEVER FINALISED: the writer did not stop; no names");
+    label(out, "node");
+    out_format(out, "%" PRIu32, header->node);
+    if (trailer && trailer->nodes)
+        out_format(out, " of %" PRIu32, trailer->nodes);
+    out_text(out, "\n");
+    label(out, "zero time");
+    date(out, header->zero_time_ns);
+    out_text(out, "\n");
+}
+
+static void session(struct out *out, const struct rbwp_trailer *trailer)
+{
+    label(out, "session");
+    range(out, trailer->start_ns, trailer->stop_ns);
+    out_format(out, ", level %" PRIu32 "\n", trailer->level);
+    label(out, "host");
+    visible(out, trailer->host, trailer->host_bytes);
+    out_format(out, ", process %" PRIu64 "\n", trailer->process_id);
+    label(out, "command");
+    for (const char *at = trailer->command, *end = at + trailer->command_bytes; at < end;) {
+        const char *zero = memchr(at, '\0', (size_t)(end - at));
+        visible(out, at, (size_t)((zero ? zero : end) - at));
+        out_text(out, " ");
+        at = zero ? zero + 1 : end;
+    }
+    out_text(out, "\n");
+    label(out, "writer");
+    visible(out, trailer->writer, trailer->writer_bytes);
+    out_text(out, "\n");
+    label(out, "memory");
+    out_text(out, "at most ");
+    grouped(out, trailer->peak_bytes);
+    out_text(out, " bytes waited to be written; the cap was ");
+    if (trailer->cap_bytes)
+        grouped(out, trailer->cap_bytes);
+    else
+        out_text(out, "unlimited");
+    out_text(out, "\n");
+    label(out, "discarded");
+    grouped(out, trailer->discarded);
+    out_text(out, " empty calls left no trace\n");
+}
+
+static void loss_line(struct out *out, const struct info *info, const struct rbwp_loss *loss)
+{
+    out_text(out, "  ");
+    grouped(out, loss->count);
+    out_format(out, " %s %s", losses_are_records(loss->cause) ? "records:" : "calls:",
+               rbwp_loss_cause_name(loss->cause));
+    if (loss->thread_id) {
+        out_text(out, ", thread ");
+        name(out, names_find(&info->names.threads, loss->thread_id, loss->first_ns));
+        out_format(out, " (%" PRIu64 ")", loss->thread_id);
+    }
+    if (loss->first_ns || loss->last_ns) {
+        out_text(out, ", ");
+        range(out, loss->first_ns, loss->last_ns);
+    }
+    out_text(out, "\n");
+}
+
+static void losses(struct out *out, const struct info *info, const struct rbwp_trailer *trailer)
+{
+    struct losses totals = losses_total(trailer);
+    label(out, totals.records ? "LOST" : "lost");
+    grouped(out, totals.records);
+    out_text(out, " records; ");
+    grouped(out, totals.refused_calls);
+    out_text(out, " calls refused\n");
+    for (uint32_t i = 0; i < trailer->loss_count; i++)
+        loss_line(out, info, &trailer->losses[i]);
+}
+
+static void problems(struct out *out, const struct rbwp_reader *reader)
+{
+    uint64_t skipped = 0, count = rbwp_reader_problem_count(reader);
+    const struct rbwp_problem *problem;
+    for (uint64_t i = 0; (problem = rbwp_reader_problem(reader, i)); i++)
+        skipped += problem->skipped_bytes;
+    if (count == 0)
+        return;
+    label(out, "DAMAGED");
+    grouped(out, count);
+    out_text(out, " problems, ");
+    grouped(out, skipped);
+    out_text(out, " bytes could not be read\n");
+}
+
+static void clock_facts(struct out *out, const struct rbwp_trailer *trailer)
+{
+    static const char *const names[] = {"unknown", "time-stamp counter", "monotonic", "user's"};
+    uint32_t kind = trailer->clock_kind;
+    label(out, "clock");
+    out_text(out, kind < sizeof names / sizeof names[0] ? names[kind] : names[0]);
+    out_text(out, ", ");
+    grouped(out, trailer->clock_hz);
+    out_text(out, " Hz, error at most ");
+    grouped(out, trailer->clock_error_ns);
+    out_format(out, " ns, %" PRIu32 " samples\n", trailer->sample_count);
+    for (uint32_t i = 0; i < trailer->sample_count; i++) {
+        if (trailer->sample_count > SAMPLES_SHOWN && i == SAMPLES_SHOWN - 1) {
+            out_text(out, "  ...\n");
+            i = trailer->sample_count - 1;
+        }
+        const struct rbwp_clock_sample *sample = &trailer->samples[i];
+        out_format(out, "  ticks %" PRIu64 " = ", sample->ticks);
+        date(out, sample->time_ns);
+        out_format(out, ", monotonic %" PRId64 " ns, realtime %" PRId64 " ns\n",
+                   sample->monotonic_ns, sample->realtime_ns);
+    }
+}
+
+static void block_facts(struct out *out, const struct info *info)
+{
+    label(out, "blocks");
+    grouped(out, info->input->blocks);
+    if (info->opaque_blocks)
+        out_format(out, " (%" PRIu64 " opaque)", info->opaque_blocks);
+    out_text(out, ", ");
+    grouped(out, info->data_bytes);
+    out_text(out, " bytes of records stored as ");
+    grouped(out, info->file_bytes);
+    if (info->file_bytes) {
+        uint64_t percent = (uint64_t)((double)info->data_bytes * 100 / (double)info->file_bytes);
+        out_format(out, " (ratio %" PRIu64 ".%02" PRIu64 ")", percent / 100, percent % 100);
+    }
+    out_text(out, "\n");
+    for (unsigned i = 0; i < info->tag_count; i++) {
+        out_text(out, "  opaque '");
+        visible(out, info->tags[i].tag, info->tags[i].bytes);
+        out_format(out, "': %" PRIu64 " blocks, ", info->tags[i].blocks);
+        grouped(out, info->tags[i].data_bytes);
+        out_text(out, " bytes\n");
+    }
+    if (info->other_tag_blocks)
+        out_format(out, "  opaque, other tags: %" PRIu64 " blocks\n", info->other_tag_blocks);
+}
+
+static void counts(struct out *out, const struct info *info)
+{
+    label(out, "records");
+    grouped(out, info->input->records);
+    for (int i = 0; i < INFO_KINDS; i++) {
+        out_format(out, "%s%s ", i ? ", " : ": ", rbwp_kind_name(info_kind[i]));
+        grouped(out, info->kinds[i]);
+    }
+    out_text(out, "\n");
+    if (info->input->records) {
+        label(out, "time range");
+        range(out, info->first_ns, info->last_ns);
+        out_text(out, "\n");
+    }
+    block_facts(out, info);
+}
+
+/* ---- tables ------------------------------------------------------------- */
+
+/* Threads as counted in the blocks. */
+static void counted_threads(struct out *out, const struct info *info)
+{
+    uint32_t count =
+        info->map.count < info->thread_capacity ? info->map.count : info->thread_capacity;
+    out_format(out, "\nthreads (%" PRIu32 "):\n", count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == THREADS_SHOWN) {
+            out_format(out, "  ... and %" PRIu32 " more (--json shows all)\n", count - i);
+            break;
+        }
+        const struct info_thread *thread = &info->threads[i];
+        out_format(out, "  %20" PRIu64 " %12" PRIu64 " records %6" PRIu64 " blocks  ",
+                   thread->thread_id, thread->records, thread->blocks);
+        name(out, names_find(&info->names.threads, thread->thread_id, thread->first_ns));
+        out_text(out, "\n");
+    }
+}
+
+/* Threads as the trailer lists them, for --quick. */
+static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_format(out, "\nthreads (%" PRIu32 "):\n", trailer->thread_count);
+    for (uint32_t i = 0; i < trailer->thread_count; i++) {
+        const struct rbwp_thread_info *thread = &trailer->threads[i];
+        out_format(out, "  %20" PRIu64 " %12" PRIu64 " records  ", thread->thread_id,
+                   thread->records);
+        visible(out, thread->name, thread->name_bytes);
+        out_text(out, "\n");
+    }
+}
+
+static void work_items(struct out *out, const struct info *info)
+{
+    const struct rbwp_tables *tables = rbwp_reader_tables(info->input->reader);
+    out_format(out, "\nwork items (%" PRIu32 "):\n", tables->work_item_count);
+    for (uint32_t i = 0; i < tables->work_item_count; i++) {
+        const struct rbwp_work_item_name *item = &tables->work_items[i];
+        out_format(out, "  %5u ", item->slot);
+        if (info->counted && item->slot < RBWP_SLOTS_MAX)
+            out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", info->calls[item->slot],
+                       info->gpu[item->slot]);
+        visible(out, item->name, item->name_bytes);
+        out_text(out, "\n");
+    }
+}
+
+static void sub_items(struct out *out, const struct info *info)
+{
+    const struct rbwp_tables *tables = rbwp_reader_tables(info->input->reader);
+    out_format(out, "\nsub-items (%" PRIu32 "):\n", tables->sub_item_count);
+    for (uint32_t i = 0; i < tables->sub_item_count; i++) {
+        const struct rbwp_sub_item_name *item = &tables->sub_items[i];
+        out_format(out, "  %5u ", item->id);
+        if (info->counted)
+            out_format(out, "%12" PRIu64 " begins  ", info->sub_items[item->id]);
+        out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
+        visible(out, item->name, item->name_bytes);
+        out_text(out, "\n");
+    }
+}
+
+void info_text(struct out *out, const struct info *info)
+{
+    const struct rbwp_reader *reader = info->input->reader;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    head(out, info);
+    problems(out, reader);
+    if (trailer) {
+        losses(out, info, trailer);
+        session(out, trailer);
+        clock_facts(out, trailer);
+    }
+    if (info->counted) {
+        counts(out, info);
+        counted_threads(out, info);
+    } else if (trailer) {
+        listed_threads(out, trailer);
+    }
+    work_items(out, info);
+    sub_items(out, info);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * input.h - one input file of a tool, from open to the last word about it.
+ *
+ * Opens by name or "-", or says in one line why not. Hands out blocks, then
+ * reports the problems that the reader noted, a bounded number of lines, and
+ * turns them into an exit code: nothing read is bad data, something read with
+ * problems is partly read.
+ *
+ * A stream knows its names only at its end. Who needs them first asks for
+ * names_first: a stream is then copied to an unlinked temporary file ($TMPDIR,
+ * else /tmp), so that memory stays bounded.
+ */
+#ifndef INPUT_H
+#define INPUT_H
+
+#include "command.h"
+#include "rbwp_reader.h"
+
+#define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
+
+struct input {
+    const char *path; /* as given */
+    const char *name; /* for messages: the path, or "standard input" */
+    int fd;           /* -1: standard input itself */
+    struct rbwp_reader *reader;
+    uint64_t blocks, records;    /* handed out, opaque blocks included */
+    enum rbwp_status end_status; /* RBWP_END, or why reading could not go on */
+};
+
+/* False with the message given. */
+bool input_open(struct input *input, const char *path, bool names_first);
+
+/* The next block; false after the last or when reading cannot go on. */
+bool input_next(struct input *input, struct rbwp_block *block_out);
+
+/* What the file came to so far; after the last block it is final. */
+enum exit_code input_code(const struct input *input);
+
+/* Reports the problems, closes, and returns input_code. */
+enum exit_code input_close(struct input *input);
+
+#endif /* INPUT_H */

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON strings. Nearly all are plain and copied whole; the rest goes one character at a time. */
+#include "json_text.h"
+#include "utf8.h"
+
+#include <string.h>
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static char short_escape(unsigned char byte)
+{
+    switch (byte) {
+    case '"':
+    case '\\':
+        return (char)byte;
+    case '\n':
+        return 'n';
+    case '\r':
+        return 'r';
+    case '\t':
+        return 't';
+    default:
+        return 0;
+    }
+}
+
+/* Writes the character at bytes, at most 6 bytes of text. Sets *taken to its length. */
+static char *put_char(char *at, const unsigned char *bytes, size_t count, size_t *taken)
+{
+    size_t length = utf8_length(bytes, count);
+    *taken = length ? length : 1;
+    char escape = short_escape(bytes[0]);
+    if (escape) {
+        *at++ = '\\';
+        *at++ = escape;
+        return at;
+    }
+    if (length == 0 || bytes[0] < 0x20) {
+        memcpy(at, "\\u00", 4);
+        at[4] = hex_digits[bytes[0] >> 4];
+        at[5] = hex_digits[bytes[0] & 15];
+        return at + 6;
+    }
+    memcpy(at, bytes, length);
+    return at + length;
+}
+
+/* True when text stands in JSON as it is: printable ASCII without quote and backslash. */
+static bool is_plain(const char *text, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text[i] < 0x20 || text[i] > 0x7e || text[i] == '"' || text[i] == '\\')
+            return false;
+    return true;
+}
+
+static void plain_string(struct out *out, const char *text, size_t count)
+{
+    out_bytes(out, "\"", 1);
+    out_bytes(out, text, count);
+    out_bytes(out, "\"", 1);
+}
+
+static void escaped_string(struct out *out, const char *text, size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    out_bytes(out, "\"", 1);
+    for (size_t at = 0, taken; at < count; at += taken)
+        out_end(out, put_char(out_room(out, 6), bytes + at, count - at, &taken));
+    out_bytes(out, "\"", 1);
+}
+
+void json_string(struct out *out, const char *text, size_t count)
+{
+    if (is_plain(text, count))
+        plain_string(out, text, count);
+    else
+        escaped_string(out, text, count);
+}
+
+static void hex_string(struct out *out, const char *text, size_t count)
+{
+    out_bytes(out, "\"", 1);
+    for (size_t i = 0; i < count; i++) {
+        unsigned char byte = (unsigned char)text[i];
+        char *at = out_room(out, 2);
+        at[0] = hex_digits[byte >> 4];
+        at[1] = hex_digits[byte & 15];
+        out_end(out, at + 2);
+    }
+    out_bytes(out, "\"", 1);
+}
+
+void json_name(struct out *out, const char *key, const char *text, size_t count)
+{
+    json_key(out, key);
+    if (is_plain(text, count)) {
+        plain_string(out, text, count);
+        return;
+    }
+    escaped_string(out, text, count);
+    if (utf8_valid(text, count))
+        return;
+    out_text(out, ",\"");
+    out_text(out, key);
+    out_text(out, "_hex\":");
+    hex_string(out, text, count);
+}
+
+void json_plain(struct out *out, const char *key, const char *value)
+{
+    json_key(out, key);
+    json_string(out, value, strlen(value));
+}

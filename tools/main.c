@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp: the frame around the subcommands.
+ *
+ * Finds the subcommand (by the first word, or by the name it was called with:
+ * rbwp-dump is rbwp dump), parses its options from its tables, and answers
+ * help and version. A new subcommand is a line in the table below.
+ */
+#include "command.h"
+#include "message.h"
+#include "out.h"
+#include "rbwp_format.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct command *const commands[] = {
+    &command_dump,
+    &command_info,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+/* ---- help --------------------------------------------------------------- */
+
+static void help_line(void *context, const char *text)
+{
+    out_text(context, text);
+    out_text(context, "\n");
+}
+
+static bool open_stdout(struct out *out)
+{
+    return out_open(out, &(struct out_options){0}, (struct operands){0});
+}
+
+static enum exit_code show_version(void)
+{
+    struct out out;
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    out_format(&out, "rbwp %s\n", rbwp_version());
+    return out_close(&out);
+}
+
+static enum exit_code command_help(const struct command *command)
+{
+    struct out out;
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    out_format(&out, "Usage: %s [options] %s\n\n", message_program(), command->operands);
+    help_line(&out, command->description);
+    options_help(command->groups, help_line, &out);
+    return out_close(&out);
+}
+
+static enum exit_code show_help(void)
+{
+    struct out out;
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    help_line(&out, "Usage: rbwp COMMAND [options] FILE...\n\n"
+                    "Reads RBWP files: the background work of worker threads.\n\nCommands:");
+    for (int i = 0; i < COMMAND_COUNT; i++)
+        out_format(&out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    help_line(&out, "  help       show this help, or that of a command\n"
+                    "  version    show the version\n\n"
+                    "'rbwp COMMAND --help' tells about a command.");
+    return out_close(&out);
+}
+
+/* ---- running ------------------------------------------------------------ */
+
+static enum exit_code run_command(const struct command *command, char **words, int count)
+{
+    struct option_error error;
+    void *config = calloc(1, command->config_bytes);
+    if (!config) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    enum exit_code code = EXIT_USAGE;
+    switch (options_parse(command->groups, config, words, &count, &error)) {
+    case OPTIONS_HELP:
+        code = command_help(command);
+        break;
+    case OPTIONS_VERSION:
+        code = show_version();
+        break;
+    case OPTIONS_WRONG:
+        message_usage("%s", error.text);
+        break;
+    case OPTIONS_DONE:
+        code = command->run(config, (struct operands){words, count});
+        break;
+    }
+    free(config);
+    return code;
+}
+
+static enum exit_code run_as(const struct command *command, char **words, int count)
+{
+    char program[64];
+    snprintf(program, sizeof program, "rbwp %s", command->name);
+    message_set_program(program);
+    enum exit_code code = run_command(command, words, count);
+    message_set_program("rbwp");
+    return code;
+}
+
+static const char *next_command(void *context)
+{
+    int *at = context;
+    return *at < COMMAND_COUNT ? commands[(*at)++]->name : NULL;
+}
+
+static enum exit_code unknown_command(const char *word)
+{
+    int at = 0;
+    const char *near = options_nearest(word, next_command, &at);
+    message_usage("unknown command '%s'%s%s%s", word, near ? ", did you mean '" : "",
+                  near ? near : "", near ? "'?" : "");
+    return EXIT_USAGE;
+}
+
+static enum exit_code run_help(char **words, int count)
+{
+    if (count == 0)
+        return show_help();
+    const struct command *command = find_command(words[0]);
+    char *help[] = {(char[]){"--help"}, NULL};
+    return command ? run_as(command, help, 1) : unknown_command(words[0]);
+}
+
+static enum exit_code run_word(char **words, int count)
+{
+    if (count == 0) {
+        message_usage("no command given");
+        return EXIT_USAGE;
+    }
+    const char *word = words[0];
+    if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
+        return run_help(words + 1, count - 1);
+    if (strcmp(word, "version") == 0 || strcmp(word, "--version") == 0)
+        return show_version();
+    const struct command *command = find_command(word);
+    return command ? run_as(command, words + 1, count - 1) : unknown_command(word);
+}
+
+/* With one of the three closed, a file that we open would take its place. */
+static bool reserve_standard_descriptors(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDONLY); /* so that writing to it fails as it should */
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd < 0)
+        return false;
+    close(fd);
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    if (!reserve_standard_descriptors())
+        return EXIT_BAD_DATA;
+    signal(SIGPIPE, SIG_IGN); /* a reader that goes away is seen as EPIPE, and is no error */
+    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
+    const char *called = argc > 0 ? slash ? slash + 1 : argv[0] : "rbwp";
+    int words = argc > 0 ? argc - 1 : 0;
+    const struct command *command =
+        strncmp(called, "rbwp-", 5) == 0 ? find_command(called + 5) : NULL;
+    if (!command)
+        return (int)run_word(argv + (argc > 0), words);
+    message_set_program(called);
+    return (int)run_command(command, argv + 1, words);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages. A line that is too long is cut: the text comes from our own
+ * formats and from names, and 2 KiB of it tell enough.
+ */
+#include "message.h"
+#include "visible.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program_name = "rbwp";
+
+void message_set_program(const char *program)
+{
+    program_name = program;
+}
+const char *message_program(void)
+{
+    return program_name;
+}
+
+static void write_line(const char *text)
+{
+    char line[4 * 2048 + 1];
+    size_t count = visible_text(text, strlen(text), line, sizeof line - 1);
+    line[count++] = '\n';
+    /* Where standard error is gone there is nobody left to tell. */
+    ssize_t ignored = write(STDERR_FILENO, line, count);
+    (void)ignored;
+}
+
+void message(const char *format, ...)
+{
+    char text[2048];
+    int prefix = snprintf(text, sizeof text, "%s: ", program_name);
+    va_list arguments;
+    va_start(arguments, format);
+    if (prefix > 0 && (size_t)prefix < sizeof text)
+        vsnprintf(text + prefix, sizeof text - (size_t)prefix, format, arguments);
+    va_end(arguments);
+    write_line(text);
+}
+
+void message_plain(const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    write_line(text);
+}
+
+void message_usage(const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    message("%s (see '%s --help')", text, program_name);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * options.h - command-line options from tables.
+ *
+ * One entry says everything about an option: its names, what it takes, its
+ * line of help and the function that stores it. Parsing, --help and shell
+ * completions read the same entries. Options that several subcommands share
+ * (output, filters) are a group with a table of its own; a group says where
+ * in the subcommand's config its values live.
+ *
+ * Long options are written in full, as "--name value" or "--name=value";
+ * letters may be joined ("-fo FILE"); "--" ends the options; options and
+ * operands may be mixed; "-" is an operand.
+ */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Why a value was refused; one line. */
+struct option_error {
+    char text[256];
+};
+
+struct option {
+    const char *name;     /* long name without dashes; NULL ends a table */
+    char letter;          /* 0 = none */
+    const char *argument; /* what it takes, for the help; NULL = nothing */
+    const char *choices;  /* words a completion may offer, blank between them; NULL = any */
+    const char *help;     /* one line */
+    size_t offset;        /* of the value in the group's part of the config */
+    /* Stores text (NULL without argument). False with error filled if it cannot be. */
+    bool (*store)(void *value, const char *text, struct option_error *error);
+};
+
+struct option_group {
+    const char *title;
+    const struct option *options;
+    size_t offset; /* of the group's part in the config */
+};
+
+/* Stores for common kinds of value: bool, const char *. */
+bool option_store_true(void *value, const char *text, struct option_error *error);
+bool option_store_text(void *value, const char *text, struct option_error *error);
+
+enum option_result { OPTIONS_DONE, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
+
+/*
+ * Parses words[0..*count), stores into config, and leaves the operands in
+ * words with *count set. On OPTIONS_WRONG error says what is wrong.
+ */
+enum option_result options_parse(const struct option_group *groups, void *config, char **words,
+                                 int *count, struct option_error *error);
+
+/* Calls line once for each line of help. */
+void options_help(const struct option_group *groups, void (*line)(void *context, const char *text),
+                  void *context);
+
+/* The word of the list that was probably meant, or NULL. next gives words until NULL. */
+const char *options_nearest(const char *word, const char *(*next)(void *context), void *context);
+
+#endif /* OPTIONS_H */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffered output. An output file is opened without truncation first, so that
+ * "-f -o FILE" with FILE among the inputs is refused before anything is lost.
+ */
+#include "out.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const struct option out_option_table[] = {
+    {"output", 'o', "FILE", NULL, "write to FILE instead of standard output ('-')",
+     offsetof(struct out_options, path), option_store_text},
+    {"force", 'f', NULL, NULL, "overwrite FILE if it exists", offsetof(struct out_options, force),
+     option_store_true},
+    {0},
+};
+
+static bool is_input(const struct stat *output, struct operands inputs)
+{
+    if (!S_ISREG(output->st_mode))
+        return false;
+    for (int i = 0; i < inputs.count; i++) {
+        struct stat input;
+        int rc = strcmp(inputs.words[i], "-") == 0 ? fstat(STDIN_FILENO, &input)
+                                                   : stat(inputs.words[i], &input);
+        if (rc == 0 && input.st_dev == output->st_dev && input.st_ino == output->st_ino)
+            return true;
+    }
+    return false;
+}
+
+/* Opens an existing file for overwriting. */
+static int open_existing(const char *path, struct operands inputs)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    struct stat status;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        message("%s: cannot be opened for writing: %s", path, strerror(errno));
+    } else if (is_input(&status, inputs)) {
+        message("%s: is an input too; write to another file", path);
+    } else if (S_ISREG(status.st_mode) && ftruncate(fd, 0) != 0) {
+        message("%s: cannot be truncated: %s", path, strerror(errno));
+    } else {
+        return fd;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static bool open_file(struct out *out, const struct out_options *options, struct operands inputs)
+{
+    out->name = options->path;
+    out->fd = open(options->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out->fd >= 0) {
+        out->unlink = options->path;
+        return true;
+    }
+    if (errno != EEXIST) {
+        message("%s: cannot be created: %s", options->path, strerror(errno));
+        return false;
+    }
+    if (!options->force) {
+        message("%s: exists; give -f to overwrite it", options->path);
+        return false;
+    }
+    out->fd = open_existing(options->path, inputs);
+    return out->fd >= 0;
+}
+
+bool out_open(struct out *out, const struct out_options *options, struct operands inputs)
+{
+    *out = (struct out){.fd = STDOUT_FILENO, .name = "standard output"};
+    out->buffer = malloc(OUT_BUFFER_BYTES);
+    if (!out->buffer) {
+        message("out of memory");
+        return false;
+    }
+    if (options->path && strcmp(options->path, "-") != 0 && !open_file(out, options, inputs)) {
+        free(out->buffer);
+        return false;
+    }
+    return true;
+}
+
+static void write_all(struct out *out, const char *bytes, size_t count)
+{
+    while (count > 0 && !out->os_errno) {
+        ssize_t written = write(out->fd, bytes, count);
+        if (written > 0) {
+            bytes += written;
+            count -= (size_t)written;
+        } else if (written == 0 || errno != EINTR) {
+            out->os_errno = written == 0 ? EIO : errno;
+        }
+    }
+}
+
+void out_flush(struct out *out)
+{
+    write_all(out, out->buffer, out->used);
+    out->used = 0;
+}
+
+enum exit_code out_close(struct out *out)
+{
+    out_flush(out);
+    free(out->buffer);
+    /* A network file system may tell of a full disk only here. */
+    if (close(out->fd) != 0 && !out->os_errno && errno != EINTR)
+        out->os_errno = errno;
+    if (!out->os_errno || out->os_errno == EPIPE)
+        return EXIT_GOOD;
+    message("%s: cannot be written: %s", out->name, strerror(out->os_errno));
+    if (out->unlink)
+        unlink(out->unlink);
+    return EXIT_BAD_DATA;
+}
+
+void out_bytes_slow(struct out *out, const char *bytes, size_t count)
+{
+    out_flush(out);
+    if (count > OUT_BUFFER_BYTES)
+        write_all(out, bytes, count);
+    else
+        out_bytes(out, bytes, count);
+}
+
+void out_format(struct out *out, const char *format, ...)
+{
+    char text[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    int count = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (count > 0)
+        out_bytes(out, text, (size_t)count < sizeof text ? (size_t)count : sizeof text - 1);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * out.h - where a tool's data goes.
+ *
+ * A large buffer in front of a descriptor. Callers that are in a hurry ask
+ * for room and write into the buffer themselves. A failed write is remembered
+ * and told once by out_close; what comes after it is thrown away, so that
+ * only loops need to look at out_failed. A reader that went away (EPIPE) is
+ * no error: it stops the output and nobody is told.
+ */
+#ifndef OUT_H
+#define OUT_H
+
+#include "command.h"
+#include "digits.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#define OUT_BUFFER_BYTES (256u << 10)
+
+/* Values of the shared options. */
+struct out_options {
+    const char *path; /* NULL or "-": standard output */
+    bool force;
+};
+extern const struct option out_option_table[]; /* of struct out_options */
+
+struct out {
+    int fd;
+    int os_errno;       /* of the first failed write, 0 if none */
+    const char *name;   /* for messages */
+    const char *unlink; /* the file that we created, to be removed if it cannot be written */
+    char *buffer;
+    size_t used;
+};
+
+/*
+ * Opens the output. Refuses a file that exists (unless forced) and one that is also among the
+ * inputs. False with the message given.
+ */
+bool out_open(struct out *out, const struct out_options *options, struct operands inputs);
+
+/* Writes what is left and closes. EXIT_BAD_DATA, with the message given, if anything failed. */
+enum exit_code out_close(struct out *out);
+
+static inline bool out_failed(const struct out *out)
+{
+    return out->os_errno != 0;
+}
+
+/* Hands the buffer to the system. */
+void out_flush(struct out *out);
+
+/* At least bytes (at most OUT_BUFFER_BYTES) of room; write there, then out_end with the end. */
+static inline char *out_room(struct out *out, size_t bytes)
+{
+    if (OUT_BUFFER_BYTES - out->used < bytes)
+        out_flush(out);
+    return out->buffer + out->used;
+}
+static inline void out_end(struct out *out, const char *end)
+{
+    out->used = (size_t)(end - out->buffer);
+}
+
+/* The side of out_bytes for what does not fit. */
+void out_bytes_slow(struct out *out, const char *bytes, size_t count);
+
+/* Inline, so that the length of a literal is a constant to memcpy. */
+static inline void out_bytes(struct out *out, const char *bytes, size_t count)
+{
+    if (OUT_BUFFER_BYTES - out->used < count) {
+        out_bytes_slow(out, bytes, count);
+        return;
+    }
+    memcpy(out->buffer + out->used, bytes, count);
+    out->used += count;
+}
+static inline void out_text(struct out *out, const char *text)
+{
+    out_bytes(out, text, strlen(text));
+}
+static inline void out_u64(struct out *out, uint64_t value)
+{
+    out_end(out, put_u64(out_room(out, DIGITS_MAX), value));
+}
+static inline void out_i64(struct out *out, int64_t value)
+{
+    out_end(out, put_i64(out_room(out, DIGITS_MAX), value));
+}
+/* For short pieces (below 1 KiB) outside loops over records. */
+void out_format(struct out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif /* OUT_H */

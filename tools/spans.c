@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pairing: one stack per thread. */
+#include "spans.h"
+
+#include <stdlib.h>
+
+void span_builder_start(struct span_builder *builder, span_fn *emit, void *context)
+{
+    *builder = (struct span_builder){.emit = emit, .context = context};
+}
+
+void span_builder_stop(struct span_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
+        free(builder->threads[i].open);
+    free(builder->threads);
+    thread_map_free(&builder->map);
+}
+
+static bool is_call(const struct span_thread *thread, uint32_t index)
+{
+    return thread->call == index + 1;
+}
+
+static int call_slot(const struct span_thread *thread)
+{
+    return thread->call ? thread->open[thread->call - 1].item : -1;
+}
+
+/* The span at index of the stack, without its end. */
+static struct span open_span(const struct span_thread *thread, uint32_t index)
+{
+    const struct open_span *open = &thread->open[index];
+    struct span span = {.kind = is_call(thread, index) ? SPAN_COARSE : SPAN_FINE,
+                        .id = open->id,
+                        .parent = index ? thread->open[index - 1].id : 0,
+                        .depth = index,
+                        .thread_id = thread->thread_id,
+                        .slot = thread->call && index + 1 >= thread->call ? call_slot(thread) : -1,
+                        .has_begin = true,
+                        .begin_ns = open->begin_ns};
+    if (span.kind == SPAN_FINE)
+        span.sub_item = open->item;
+    return span;
+}
+
+static void pop(struct span_builder *builder, struct span_thread *thread, const int64_t *end_ns)
+{
+    struct span span = open_span(thread, thread->depth - 1);
+    span.has_end = end_ns != NULL;
+    span.end_ns = end_ns ? *end_ns : 0;
+    builder->unfinished += !end_ns;
+    if (is_call(thread, thread->depth - 1))
+        thread->call = 0;
+    thread->depth--;
+    builder->open_total--;
+    builder->emit(builder->context, &span);
+}
+
+/* Ends what is open above index as unfinished. */
+static void abandon(struct span_builder *builder, struct span_thread *thread, uint32_t index)
+{
+    thread->overflow = 0;
+    while (thread->depth > index)
+        pop(builder, thread, NULL);
+}
+
+static bool push(struct span_builder *builder, struct span_thread *thread, uint16_t item,
+                 int64_t begin_ns)
+{
+    if (!thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
+                           sizeof *thread->open))
+        return false;
+    thread->open[thread->depth++] = (struct open_span){++builder->next_id, begin_ns, item};
+    builder->open_total++;
+    return true;
+}
+
+static void stray(struct span_builder *builder, const struct span_thread *thread,
+                  enum span_kind kind, int64_t end_ns)
+{
+    struct span span = {.kind = kind,
+                        .id = ++builder->next_id,
+                        .thread_id = thread->thread_id,
+                        .slot = call_slot(thread),
+                        .depth = thread->depth,
+                        .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
+                        .has_end = true,
+                        .end_ns = end_ns};
+    builder->strays++;
+    builder->emit(builder->context, &span);
+}
+
+static void coarse_begin(struct span_builder *builder, struct span_thread *thread,
+                         const struct rbwp_record *record)
+{
+    if (thread->call)
+        abandon(builder, thread, thread->call - 1);
+    thread->overflow = 0;
+    if (push(builder, thread, record->slot, record->time_ns))
+        thread->call = thread->depth;
+    else
+        builder->failed = true;
+}
+
+static void coarse_end(struct span_builder *builder, struct span_thread *thread, int64_t end_ns)
+{
+    if (!thread->call) {
+        stray(builder, thread, SPAN_COARSE, end_ns);
+        return;
+    }
+    abandon(builder, thread, thread->call);
+    pop(builder, thread, &end_ns);
+}
+
+static void fine_begin(struct span_builder *builder, struct span_thread *thread,
+                       const struct rbwp_record *record)
+{
+    if (builder->open_total < SPANS_OPEN_MAX && !thread->overflow &&
+        push(builder, thread, record->sub_item, record->time_ns))
+        return;
+    struct span span = {.kind = SPAN_FINE,
+                        .id = ++builder->next_id,
+                        .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
+                        .depth = thread->depth + thread->overflow++,
+                        .thread_id = thread->thread_id,
+                        .slot = call_slot(thread),
+                        .sub_item = record->sub_item,
+                        .has_begin = true,
+                        .begin_ns = record->time_ns};
+    builder->unfinished++;
+    builder->emit(builder->context, &span);
+}
+
+static void fine_end(struct span_builder *builder, struct span_thread *thread, int64_t end_ns)
+{
+    if (thread->overflow)
+        thread->overflow--;
+    else if (thread->depth > thread->call)
+        pop(builder, thread, &end_ns);
+    else
+        stray(builder, thread, SPAN_FINE, end_ns);
+}
+
+static void gpu_work(struct span_builder *builder, const struct span_thread *thread,
+                     const struct rbwp_record *record)
+{
+    struct span span = {.kind = SPAN_GPU,
+                        .id = ++builder->next_id,
+                        .thread_id = thread->thread_id,
+                        .slot = record->slot,
+                        .proc_id = record->proc_id,
+                        .has_begin = true,
+                        .has_end = true,
+                        .begin_ns = record->start_ns,
+                        .end_ns = record->stop_ns,
+                        .record_ns = record->time_ns};
+    builder->emit(builder->context, &span);
+}
+
+static struct span_thread *find_thread(struct span_builder *builder, uint64_t thread_id)
+{
+    uint32_t number = thread_map_number(&builder->map, thread_id);
+    if (number == THREAD_NONE || !thread_array_grow(&builder->threads, &builder->thread_capacity,
+                                                    number + 1, sizeof *builder->threads))
+        return NULL;
+    builder->threads[number].thread_id = thread_id;
+    return &builder->threads[number];
+}
+
+void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
+{
+    struct span_thread *thread = find_thread(builder, block->header.thread_id);
+    if (!thread) {
+        builder->failed = true;
+        return;
+    }
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    rbwp_record_first(block, &iterator);
+    while (rbwp_record_next(&iterator, &record)) {
+        switch (record.kind) {
+        case RBWP_COARSE_BEGIN:
+            coarse_begin(builder, thread, &record);
+            break;
+        case RBWP_COARSE_END:
+            coarse_end(builder, thread, record.time_ns);
+            break;
+        case RBWP_FINE_BEGIN:
+            fine_begin(builder, thread, &record);
+            break;
+        case RBWP_FINE_END:
+            fine_end(builder, thread, record.time_ns);
+            break;
+        case RBWP_GPU_WORK:
+            gpu_work(builder, thread, &record);
+            break;
+        }
+    }
+}
+
+void span_builder_break(struct span_builder *builder)
+{
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
+        abandon(builder, &builder->threads[i], 0);
+}

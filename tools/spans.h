@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spans.h - begins paired with their ends.
+ *
+ * Takes the records of each thread in order and hands out a span when it
+ * ends, so memory holds only what is open. Rules:
+ * - a coarse end closes the thread's open call; sub-items still open in it
+ *   are unfinished;
+ * - a thread has one open call: a second begin means that the first one's end
+ *   is missing, so the first, and what is open in it, is unfinished;
+ * - a fine end closes the innermost sub-item, but never one outside the open
+ *   call;
+ * - an end with nothing to close is a stray end: a span without a begin;
+ * - GPU work is a span of its own, of its processor;
+ * - after damage in the file nothing is paired across the gap.
+ *
+ * Knows nothing of names and output; reorder.h brings blocks into order.
+ */
+#ifndef SPANS_H
+#define SPANS_H
+
+#include "rbwp_reader.h"
+#include "thread_map.h"
+
+/* Open spans of all threads together. Sub-items beyond it are handed out at once, unfinished. */
+#define SPANS_OPEN_MAX (1u << 20)
+
+enum span_kind { SPAN_COARSE, SPAN_FINE, SPAN_GPU };
+
+struct span {
+    enum span_kind kind;
+    uint64_t id;     /* counts begins from 1 */
+    uint64_t parent; /* id of the enclosing span of the thread, 0 = none */
+    uint32_t depth;  /* number of enclosing spans */
+    uint64_t thread_id;
+    int slot; /* of the call, of the enclosing call, or of the GPU work; -1 none */
+    uint16_t sub_item;
+    uint64_t proc_id;
+    bool has_begin, has_end; /* begin only: unfinished; end only: stray */
+    int64_t begin_ns, end_ns;
+    int64_t record_ns; /* GPU work: when it was recorded */
+};
+
+typedef void span_fn(void *context, const struct span *span);
+
+struct open_span {
+    uint64_t id;
+    int64_t begin_ns;
+    uint16_t item; /* slot or sub-item */
+};
+
+/* Open spans of one thread, outermost first. */
+struct span_thread {
+    uint64_t thread_id;
+    struct open_span *open;
+    uint32_t depth, capacity;
+    uint32_t call;     /* 1 + index of the open call, 0 = none */
+    uint32_t overflow; /* sub-items that found no room and are still open */
+};
+
+struct span_builder {
+    span_fn *emit;
+    void *context;
+    struct thread_map map;
+    struct span_thread *threads;
+    uint32_t thread_capacity;
+    uint32_t open_total;
+    uint64_t next_id;
+    uint64_t unfinished, strays;
+    bool failed; /* no room for a thread; its blocks were left out */
+};
+
+void span_builder_start(struct span_builder *builder, span_fn *emit, void *context);
+/* The next block of its thread. */
+void span_builder_block(struct span_builder *builder, const struct rbwp_block *block);
+/* Ends all that is open as unfinished: data are missing here. Also at the end of the file. */
+void span_builder_break(struct span_builder *builder);
+void span_builder_stop(struct span_builder *builder);
+
+#endif /* SPANS_H */

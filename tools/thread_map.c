@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open addressing, at most half full; ids are mixed first because writers may count them up. */
+#include "thread_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t *find_cell(const struct thread_map *map, uint64_t thread_id)
+{
+    uint64_t mixed = thread_id * 0x9e3779b97f4a7c15u;
+    uint32_t mask = map->cell_count - 1;
+    for (uint32_t at = (uint32_t)(mixed >> 32) & mask;; at = (at + 1) & mask) {
+        uint32_t *cell = &map->cells[at];
+        if (*cell == 0 || map->ids[*cell - 1] == thread_id)
+            return cell;
+    }
+}
+
+static bool grow(struct thread_map *map)
+{
+    uint32_t cell_count = map->cell_count ? map->cell_count * 2 : 64;
+    uint64_t *ids = realloc(map->ids, cell_count / 2 * sizeof *ids);
+    if (!ids)
+        return false;
+    map->ids = ids;
+    uint32_t *cells = calloc(cell_count, sizeof *cells);
+    if (!cells)
+        return false;
+    free(map->cells);
+    map->cells = cells;
+    map->cell_count = cell_count;
+    for (uint32_t number = 0; number < map->count; number++)
+        *find_cell(map, map->ids[number]) = number + 1;
+    return true;
+}
+
+uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id)
+{
+    if (map->count) {
+        uint32_t known = *find_cell(map, thread_id);
+        if (known)
+            return known - 1;
+    }
+    if (map->count == THREAD_MAP_MAX || (map->count == map->cell_count / 2 && !grow(map))) {
+        map->full = true;
+        return THREAD_NONE;
+    }
+    uint32_t *cell = find_cell(map, thread_id);
+    map->ids[map->count] = thread_id;
+    *cell = ++map->count;
+    return map->count - 1;
+}
+
+void thread_map_free(struct thread_map *map)
+{
+    free(map->ids);
+    free(map->cells);
+    *map = (struct thread_map){0};
+}
+
+bool thread_array_grow(void *array, uint32_t *capacity, uint32_t count, size_t entry_bytes)
+{
+    if (count <= *capacity)
+        return true;
+    uint32_t grown = *capacity ? *capacity * 2 : 16;
+    if (grown < count)
+        grown = count;
+    void *old;
+    memcpy(&old, array, sizeof old);
+    char *larger = realloc(old, grown * entry_bytes);
+    if (!larger)
+        return false;
+    memset(larger + *capacity * entry_bytes, 0, (grown - *capacity) * entry_bytes);
+    memcpy(array, &larger, sizeof larger);
+    *capacity = grown;
+    return true;
+}

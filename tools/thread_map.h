@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread_map.h - small numbers for thread ids.
+ *
+ * Thread ids are arbitrary 64-bit values. The map gives each the next small
+ * number, in order of first appearance, so that its users keep plain arrays.
+ * A hostile file can invent a thread per block; the map takes at most
+ * THREAD_MAP_MAX of them, which bounds every such array.
+ */
+#ifndef THREAD_MAP_H
+#define THREAD_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define THREAD_MAP_MAX (1u << 20)
+#define THREAD_NONE UINT32_MAX
+
+struct thread_map {
+    uint64_t *ids;   /* by number */
+    uint32_t *cells; /* hash table of numbers + 1; 0 is a free cell */
+    uint32_t count, cell_count;
+    bool full; /* a thread was turned away, or memory ran out */
+};
+
+/* The number of a thread, new or known; THREAD_NONE when there is no room. Zero is an empty map. */
+uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id);
+void thread_map_free(struct thread_map *map);
+
+/*
+ * Makes *array hold at least count entries of entry_bytes, new ones zeroed; *capacity is its
+ * size in entries. False when out of memory.
+ */
+bool thread_array_grow(void *array, uint32_t *capacity, uint32_t count, size_t entry_bytes);
+
+#endif /* THREAD_MAP_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * utf8.h - the length of one UTF-8 sequence.
+ *
+ * Names in RBWP files are any bytes. Everything that shows them asks here, so
+ * that all agree on what is text: no overlong forms, no surrogates, nothing
+ * above U+10FFFF.
+ */
+#ifndef UTF8_H
+#define UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+static inline bool utf8_continues(unsigned char byte)
+{
+    return (byte & 0xc0) == 0x80;
+}
+
+/* Length (1 to 4) of the sequence that bytes begins with, 0 if it is not valid. count is at least
+ * 1. */
+static inline size_t utf8_length(const unsigned char *bytes, size_t count)
+{
+    unsigned char first = bytes[0];
+    if (first < 0x80)
+        return 1;
+    if (first < 0xc2 || first > 0xf4 || count < 2 || !utf8_continues(bytes[1]))
+        return 0;
+    if (first < 0xe0)
+        return 2;
+    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    if (bytes[1] < low || bytes[1] > high || count < 3 || !utf8_continues(bytes[2]))
+        return 0;
+    if (first < 0xf0)
+        return 3;
+    return count >= 4 && utf8_continues(bytes[3]) ? 4 : 0;
+}
+
+/* True when all of it is valid UTF-8. */
+static inline bool utf8_valid(const char *text, size_t count)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    for (size_t at = 0; at < count;) {
+        size_t length = utf8_length(bytes + at, count - at);
+        if (length == 0)
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+#endif /* UTF8_H */
