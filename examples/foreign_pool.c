@@ -93,11 +93,12 @@ int main(int argc, char **argv)
     rbwp_session_defaults(&config);
     if (rbwp_work_item_register("harmonic sums", &slot) != RBWP_OK ||
         rbwp_sub_item_register(RBWP_AM_HANDLER, "one sum", &part) != RBWP_OK ||
-        rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK ||
-        rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+        rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
         fprintf(stderr, "foreign_pool: %s\n", error.text);
-        return 1;
+        return 2;
     }
+    if (rbwp_session_start(&config, &session, &error) != RBWP_OK)
+        fprintf(stderr, "foreign_pool: %s\n", error.text); /* and work unprofiled */
     const int ran = pool_run(&pool);
     const enum rbwp_status status = rbwp_session_stop(session, &summary);
     if (session)

@@ -127,7 +127,10 @@ struct rbwp_problem {
     bool has_block;          /* block holds the header of the damaged or cut block */
     struct rbwp_block_header block;
 };
-/* Problems noted so far. The first 1000 are kept, the count goes on. */
+/*
+ * Problems noted so far, in the order of the file: those of tables and trailer are there when
+ * rbwp_reader_next_block has returned RBWP_END. The first 1000 are kept, the count goes on.
+ */
 RBWP_API uint64_t rbwp_reader_problem_count(const struct rbwp_reader *reader);
 /* NULL from the 1000th or the count on. Valid until the next call on the reader. */
 RBWP_API const struct rbwp_problem *rbwp_reader_problem(const struct rbwp_reader *reader,

@@ -48,9 +48,9 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_block_encoder_add(struct rbwp_block
  * The same for the kinds with a small payload, without the struct: id is the slot of a
  * RBWP_COARSE_BEGIN, the sub-item of a RBWP_FINE_BEGIN, ignored otherwise. Not for RBWP_GPU_WORK.
  */
-RBWP_API RBWP_MUST_USE enum rbwp_status
-rbwp_block_encoder_put(struct rbwp_block_encoder *encoder, int64_t time_ns, unsigned kind,
-                       unsigned id);
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_block_encoder_put(struct rbwp_block_encoder *encoder,
+                                                               int64_t time_ns, unsigned kind,
+                                                               unsigned id);
 
 /* A finished block: bytes_count bytes ready for the file. Valid until the next call on the encoder.
  */

@@ -3,9 +3,11 @@
  * writer.c - the order of a file: header, blocks, tables, trailer, and at last
  * the patched header, which says that the file is whole.
  *
- * A failure of the sink is remembered and returned by every later call, so
- * nothing is written behind a gap. What blocks hold is not looked at; the
- * encoder answers for it.
+ * Each call is one write of the sink, which leaves nothing behind when it
+ * fails. So a block that did not fit leaves the writer as it was: smaller ones
+ * may follow, and the file can be finished without it. Only a header that was
+ * not patched is remembered. What blocks hold is not looked at; the encoder
+ * answers for it.
  */
 #include "rbwp_writer.h"
 
@@ -39,10 +41,10 @@ static enum rbwp_status put(struct rbwp_writer *writer, const void *bytes, size_
 {
     if (count == 0)
         return RBWP_OK;
-    writer->failed = writer->sink.write(writer->sink.context, bytes, count);
-    if (writer->failed == RBWP_OK)
+    enum rbwp_status status = writer->sink.write(writer->sink.context, bytes, count);
+    if (status == RBWP_OK)
         writer->bytes += count;
-    return writer->failed;
+    return status;
 }
 
 enum rbwp_status rbwp_writer_new(const struct rbwp_sink *sink, uint32_t node, int64_t zero_time_ns,
@@ -107,26 +109,29 @@ enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
 enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char tag[4],
                                         const void *data, uint32_t size_bytes)
 {
-    uint8_t head[RBWP_BLOCK_HEADER_BYTES + 4];
+    uint8_t head[RBWP_BLOCK_HEADER_BYTES];
     if (!block_tag_valid((const uint8_t *)tag))
         return RBWP_E_INVALID;
     if (size_bytes > RBWP_BLOCK_BYTES_MAX - 4)
         return RBWP_E_LIMIT;
     struct rbwp_block_header header = {.data_bytes = size_bytes + 4};
     block_header_encode(&header, head);
-    memcpy(head + RBWP_BLOCK_HEADER_BYTES, tag, 4);
 
     enum rbwp_status status = refusal(writer);
+    if (status != RBWP_OK)
+        return status;
+    struct buffer whole = {0};
+    buffer_append(&whole, head, sizeof(head));
+    buffer_append(&whole, tag, 4);
+    buffer_append(&whole, data, size_bytes);
     struct rbwp_index_range range = {
         .offset = writer->bytes,
-        .bytes = sizeof(head) + (uint64_t)size_bytes,
+        .bytes = whole.count,
         .blocks = 1,
-        .crc32c = rbwp_crc32c(rbwp_crc32c(0, head, sizeof(head)), data, size_bytes),
+        .crc32c = rbwp_crc32c(0, whole.bytes, whole.count),
     };
-    if (status == RBWP_OK)
-        status = put(writer, head, sizeof(head));
-    if (status == RBWP_OK)
-        status = put(writer, data, size_bytes);
+    status = whole.failed ? RBWP_E_MEMORY : put(writer, whole.bytes, whole.count);
+    buffer_free(&whole);
     if (status != RBWP_OK)
         return status;
     index_add(&writer->index, &range);

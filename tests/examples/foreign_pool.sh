@@ -17,5 +17,9 @@ expect_output 'one sum'
 rm bgwork_0.bin
 expect 0 "$FOREIGN_POOL"
 [[ -e bgwork_0.bin ]] && fail "a profile was written without being asked for"
-expect 1 "$FOREIGN_POOL" -bgworkprofile nonsense
+expect 2 "$FOREIGN_POOL" -bgworkprofile nonsense
+
+# A log file that cannot be opened: said in one line, and the work is done all the same.
+expect 0 "$FOREIGN_POOL" -bgworkprofile 1 -bgworkprofile_logfile /nonexistent/x.bin
+expect_error 'cannot open the profile "/nonexistent/x.bin"'
 finish

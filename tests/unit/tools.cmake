@@ -9,10 +9,6 @@ if(RBWP_BUILD_TOOLS)
     rbwp_target_settings(${name})
     target_include_directories(${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(${name} PRIVATE rbwp-tools rbwp-format PkgConfig::CMOCKA)
-    add_test(NAME unit_${name} COMMAND ${name})
-    set_tests_properties(unit_${name} PROPERTIES
-      TIMEOUT 300
-      PASS_REGULAR_EXPRESSION "\\[  PASSED  \\] [0-9]+ test\\(s\\)\\."
-      FAIL_REGULAR_EXPRESSION "\\[  FAILED  \\];Sanitizer;runtime error")
+    rbwp_add_test(unit_${name} ${name})
   endforeach()
 endif()

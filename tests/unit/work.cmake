@@ -17,8 +17,4 @@ target_include_directories(test_work PRIVATE
   ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/runtime ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(test_work PRIVATE
   ${rbwp_runtime_links} rbwp-format PkgConfig::CMOCKA ZLIB::ZLIB Threads::Threads)
-add_test(NAME unit_test_work COMMAND test_work)
-set_tests_properties(unit_test_work PROPERTIES
-  TIMEOUT 300
-  PASS_REGULAR_EXPRESSION "\\[  PASSED  \\] [0-9]+ test\\(s\\)\\."
-  FAIL_REGULAR_EXPRESSION "\\[  FAILED  \\];Sanitizer;runtime error")
+rbwp_add_test(unit_test_work test_work)

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pool of chunks: the cap, chunks that are clean and never given out twice, memory that ends.
+ */
+#include "chunk_pool.h"
+
+#include "unit.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+static _Atomic int maps_left; /* how many more times there is memory; negative: always */
+
+void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (maps_left == 0) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    if (maps_left > 0)
+        maps_left--;
+    return __real_mmap64(at, size, protection, flags, fd, offset);
+}
+
+/* Chunks get smaller with the cap, so that a few threads can share it, within bounds. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t cap_bytes;
+        size_t chunk_bytes;
+    } sizes[] = {{0, 128 << 10},         {1, 4 << 10},         {64 << 10, 4 << 10},
+                 {1 << 20, 64 << 10},    {2 << 20, 128 << 10}, {1 << 30, 128 << 10},
+                 {UINT64_MAX, 128 << 10}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        struct chunk_pool *pool = chunk_pool_new(sizes[i].cap_bytes);
+        assert_non_null(pool);
+        assert_int_equal(chunk_bytes(pool), sizes[i].chunk_bytes);
+        struct chunk *chunk;
+        assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+        assert_int_equal(chunk_words(pool),
+                         (sizes[i].chunk_bytes - sizeof(struct chunk)) / sizeof(uint64_t));
+        assert_int_equal((uintptr_t)chunk->words % 64, 0); /* a cache line of their own */
+        chunk_put(pool, chunk, 0);
+        chunk_pool_free(pool);
+    }
+    chunk_pool_free(NULL);
+}
+
+/* No more than the cap is given out, except beyond it on demand; what comes back goes out again. */
+static void test_cap(void **state)
+{
+    (void)state;
+    enum { CAP = 16 };
+    struct chunk_pool *pool = chunk_pool_new(CAP * 4096);
+    struct chunk *chunks[CAP + 2];
+    for (int i = 0; i < CAP; i++) {
+        assert_int_equal(chunk_get(pool, false, &chunks[i]), RBWP_OK);
+        for (int j = 0; j < i; j++)
+            assert_ptr_not_equal(chunks[i], chunks[j]);
+    }
+    assert_int_equal(chunk_get(pool, false, &chunks[CAP]), RBWP_AGAIN);
+    assert_null(chunks[CAP]);
+    assert_int_equal(chunk_get(pool, true, &chunks[CAP]), RBWP_OK);
+    assert_int_equal(chunk_pool_peak_bytes(pool), (CAP + 1) * 4096);
+    chunk_put(pool, chunks[3], 0);
+    assert_int_equal(chunk_get(pool, false, &chunks[CAP + 1]), RBWP_AGAIN); /* still one too many */
+    chunk_put(pool, chunks[4], 0);
+    assert_int_equal(chunk_get(pool, false, &chunks[3]), RBWP_OK);
+    assert_int_equal(chunk_get(pool, false, &chunks[4]), RBWP_AGAIN);
+    assert_int_equal(chunk_pool_peak_bytes(pool), (CAP + 1) * 4096);
+    chunk_pool_free(pool);
+}
+
+/* A chunk comes clean, whoever had it before. */
+static void test_clean(void **state)
+{
+    (void)state;
+    struct chunk_pool *pool = chunk_pool_new(8192);
+    uint32_t words = chunk_words(pool);
+    for (uint32_t used = 0; used <= words; used += 100) {
+        struct chunk *chunk;
+        assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+        for (uint32_t i = 0; i < words; i++)
+            assert_int_equal(chunk->words[i], 0);
+        for (uint32_t i = 0; i < used; i++)
+            chunk->words[i] = UINT64_MAX;
+        chunk_put(pool, chunk, used);
+    }
+    chunk_pool_free(pool);
+}
+
+/* Without memory a get fails and leaves the counts as they were. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct chunk_pool *pool = chunk_pool_new(0);
+    struct chunk *chunk;
+    maps_left = 0;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(chunk_get(pool, i % 2 != 0, &chunk), RBWP_E_MEMORY);
+        assert_null(chunk);
+    }
+    chunk_pool_stock(pool); /* fails quietly */
+    assert_int_equal(chunk_pool_peak_bytes(pool), 0);
+    maps_left = 1;
+    unsigned given = 0;
+    while (chunk_get(pool, false, &chunk) == RBWP_OK)
+        given++;
+    assert_int_equal(given, (4 << 20) / chunk_bytes(pool));
+    maps_left = -1;
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+    chunk_pool_free(pool);
+}
+
+/* Stock is ready for use, and never beyond the cap. */
+static void test_stock(void **state)
+{
+    (void)state;
+    struct chunk_pool *pool = chunk_pool_new(2 * 4096);
+    struct chunk *chunk;
+    for (int i = 0; i < 3; i++)
+        chunk_pool_stock(pool);
+    maps_left = 0;
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_AGAIN);
+    maps_left = -1;
+    chunk_pool_free(pool);
+}
+
+enum { THREADS = 4, TURNS = 20000, HELD = 5 };
+
+/* Writes its own mark into each chunk it has; another owner's mark, or dirt, would be seen. */
+static void *take_and_give(void *argument)
+{
+    struct chunk_pool *pool = argument;
+    uint64_t mark = (uint64_t)pthread_self();
+    struct chunk *held[HELD] = {0};
+    for (unsigned i = 0; i < TURNS; i++) {
+        struct chunk **chunk = &held[i * 7 % HELD];
+        if (*chunk) {
+            assert_true((*chunk)->words[0] == mark && (*chunk)->words[20] == mark);
+            chunk_put(pool, *chunk, 21);
+            *chunk = NULL;
+        } else if (chunk_get(pool, i % 16 == 0, chunk) == RBWP_OK) {
+            assert_true((*chunk)->words[0] == 0 && (*chunk)->words[20] == 0);
+            (*chunk)->words[0] = (*chunk)->words[20] = mark;
+        }
+    }
+    for (int i = 0; i < HELD; i++)
+        if (held[i])
+            chunk_put(pool, held[i], 21);
+    return NULL;
+}
+
+/* Many threads, fewer chunks: none is ever given to two, and all are there at the end. */
+static void test_threads(void **state)
+{
+    (void)state;
+    enum { CAP = 8 };
+    struct chunk_pool *pool = chunk_pool_new(CAP * 4096);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, pool), 0);
+    for (int i = 0; i < 200; i++)
+        chunk_pool_stock(pool);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    struct chunk *chunk;
+    for (int i = 0; i < CAP; i++)
+        assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_AGAIN);
+    chunk_pool_free(pool);
+}
+
+static int have_memory(void **state)
+{
+    (void)state;
+    maps_left = -1;
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes), cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_clean), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_stock), cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests_name("chunk_pool", tests, have_memory, NULL);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ticks and the time line: rates, anchoring, and a line that holds whatever the clock does. */
+#include "clock.h"
+
+#include "rbwp_record.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+static uint64_t now;
+static int64_t step;
+
+static uint64_t fake(void)
+{
+    now += (uint64_t)step;
+    return now;
+}
+
+static int64_t system_ns(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time.tv_sec * INT64_C(1000000000) + time.tv_nsec;
+}
+
+static void use_fake(uint64_t start, int64_t by)
+{
+    now = start;
+    step = by;
+    clock_replace(fake);
+}
+
+/* Ticks never decrease on a thread, and their rate is the one that is told. */
+static void test_rate(void **state)
+{
+    (void)state;
+    clock_prepare();
+    uint64_t hz = rbwp_ticks_per_second(), first = rbwp_now_ticks(), last = first;
+    int64_t begin_ns = system_ns(CLOCK_MONOTONIC);
+    for (int i = 0; i < 300000; i++) {
+        uint64_t ticks = rbwp_now_ticks();
+        assert_true(ticks >= last);
+        last = ticks;
+    }
+    double told = (double)(last - first) / (double)hz;
+    double real = (double)(system_ns(CLOCK_MONOTONIC) - begin_ns) / 1e9;
+    assert_true(told > real / 2 && told < real * 1.1 + 0.001);
+    assert_true(clock_kind() == RBWP_CLOCK_TSC || clock_kind() == RBWP_CLOCK_MONOTONIC);
+}
+
+static void test_durations(void **state)
+{
+    (void)state;
+    use_fake(0, 1); /* 1 GHz */
+    assert_int_equal(rbwp_ticks_per_second(), 1000000000);
+    assert_int_equal(rbwp_ticks_from_ns(12345), 12345);
+    assert_int_equal(rbwp_ns_from_ticks(12345), 12345);
+    assert_true(rbwp_ticks_from_ns(UINT64_MAX) >=
+                UINT64_MAX / 4); /* the largest, not a wrapped one */
+    assert_true(rbwp_ns_from_ticks(UINT64_MAX) >= UINT64_MAX / 4);
+    assert_int_equal(clock_kind(), RBWP_CLOCK_USER);
+    clock_replace(NULL);
+    assert_int_not_equal(clock_kind(), RBWP_CLOCK_USER);
+    int64_t ns = (int64_t)rbwp_ns_from_ticks(rbwp_ticks_from_ns(1000000000));
+    assert_true(llabs(ns - 1000000000) < 1000000);
+}
+
+/* The line begins at the wall clock and goes on with the monotonic one. */
+static void test_anchor(void **state)
+{
+    (void)state;
+    static struct timeline line;
+    int64_t before = system_ns(CLOCK_REALTIME);
+    timeline_start(&line);
+    int64_t after = system_ns(CLOCK_REALTIME);
+    const int64_t slack = 1000;
+    assert_true(line.sample[0].time_ns >= before - slack &&
+                line.sample[0].time_ns <= after + slack);
+    for (int i = 0; i < 20; i++) {
+        uint64_t ticks = rbwp_now_ticks();
+        int64_t monotonic = system_ns(CLOCK_MONOTONIC);
+        uint64_t later = rbwp_now_ticks();
+        timeline_sample(&line);
+        int64_t bound = (int64_t)line.error_ns + slack;
+        assert_true(timeline_ns(&line, ticks) <= monotonic + line.offset_ns + bound);
+        assert_true(timeline_ns(&line, later) >= monotonic + line.offset_ns - bound);
+    }
+    clock_set_line(&line);
+    assert_true(llabs(rbwp_now_ns() - clock_now_ns(line.offset_ns)) < 1000000000);
+    clock_set_line(NULL);
+    assert_true(llabs(rbwp_now_ns() - system_ns(CLOCK_REALTIME)) < 1000000000);
+}
+
+/* Each moment is in the piece that holds it, pieces meet, and times ascend through all of them. */
+static void test_pieces(void **state)
+{
+    (void)state;
+    static struct timeline line;
+    use_fake(1000, 10);
+    timeline_start(&line);
+    for (int i = 0; i < 100; i++)
+        timeline_sample(&line);
+    clock_replace(NULL);
+    assert_int_equal(line.samples, 101);
+    int64_t last_ns = INT64_MIN;
+    for (uint64_t ticks = line.sample[0].ticks; ticks < line.sample[100].ticks; ticks++) {
+        struct timeline_piece piece = timeline_find(&line, ticks);
+        assert_true(ticks >= piece.base_ticks && ticks < piece.end_ticks);
+        int64_t time_ns = timeline_piece_ns(&piece, ticks);
+        assert_true(time_ns >= last_ns);
+        assert_int_equal(time_ns, timeline_ns(&line, ticks));
+        last_ns = time_ns;
+    }
+    for (int i = 0; i <= 100; i++)
+        assert_int_equal(timeline_ns(&line, line.sample[i].ticks), line.sample[i].time_ns);
+}
+
+/* More samples than there is room for: the line stays ascending, and keeps its ends. */
+static void test_thinning(void **state)
+{
+    (void)state;
+    static struct timeline line;
+    use_fake(1, 3);
+    timeline_start(&line);
+    struct rbwp_clock_sample first = line.sample[0];
+    for (int i = 0; i < 3 * TIMELINE_SAMPLES_MAX; i++)
+        timeline_sample(&line);
+    uint64_t last = now;
+    clock_replace(NULL);
+    assert_true(line.samples > TIMELINE_SAMPLES_MAX / 2 && line.samples <= TIMELINE_SAMPLES_MAX);
+    assert_memory_equal(&line.sample[0], &first, sizeof first);
+    assert_true(last - line.sample[line.samples - 1].ticks < 100);
+    for (uint32_t i = 1; i < line.samples; i++) {
+        assert_true(line.sample[i].ticks > line.sample[i - 1].ticks);
+        assert_true(line.sample[i].time_ns >= line.sample[i - 1].time_ns);
+    }
+}
+
+/* A clock that stands, runs back or leaps: no overflow, and the samples still ascend. */
+static void test_bad_clocks(void **state)
+{
+    (void)state;
+    static const int64_t steps[] = {0, -1, -1000000, INT64_MAX / 4, INT64_MIN / 4};
+    static const uint64_t ticks[] = {0, 1, 1000, UINT64_MAX / 2, UINT64_MAX / 2 + 1, UINT64_MAX};
+    static struct timeline line;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        use_fake(UINT64_C(1) << 62, steps[i]);
+        timeline_start(&line);
+        int64_t start_ns = line.sample[0].time_ns;
+        assert_true(llabs(start_ns - system_ns(CLOCK_REALTIME)) < INT64_C(60) * 1000000000);
+        for (int j = 0; j < 50; j++)
+            timeline_sample(&line);
+        for (uint32_t j = 1; j < line.samples; j++)
+            assert_true(line.sample[j].ticks > line.sample[j - 1].ticks);
+        for (size_t j = 0; j < sizeof ticks / sizeof ticks[0]; j++) {
+            int64_t time_ns = timeline_ns(&line, ticks[j]);
+            assert_true(time_ns > 0 && time_ns < INT64_C(1) << 62); /* fits a record */
+        }
+        clock_replace(NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rate),     cmocka_unit_test(test_durations),
+        cmocka_unit_test(test_anchor),   cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_thinning), cmocka_unit_test(test_bad_clocks),
+    };
+    return cmocka_run_group_tests_name("clock", tests, NULL, NULL);
+}
