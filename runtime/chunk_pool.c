@@ -116,7 +116,11 @@ static bool make_segment(struct chunk_pool *pool, uint32_t number)
     return true;
 }
 
-static struct chunk *make_chunk(struct chunk_pool *pool)
+/*
+ * ready: have all its pages now, in one call. A recording thread that finds nothing in stock does
+ * without, and faults them in one by one: that costs more in all, but no single call waits for all.
+ */
+static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
 {
     uint32_t index = atomic_load_explicit(&pool->made, memory_order_relaxed);
     do {
@@ -125,8 +129,8 @@ static struct chunk *make_chunk(struct chunk_pool *pool)
     } while (!atomic_compare_exchange_weak_explicit(&pool->made, &index, index + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
     struct chunk *chunk = chunk_at(pool, index);
-    /* One call for all its pages instead of a fault for each; without it they fault one by one. */
-    (void)madvise(chunk, pool->chunk_bytes, MADV_POPULATE_WRITE);
+    if (ready)
+        (void)madvise(chunk, pool->chunk_bytes, MADV_POPULATE_WRITE);
     chunk->index = index;
     return chunk;
 }
@@ -139,7 +143,7 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
     if (before < pool->cap_chunks || beyond_cap) {
         chunk = pop_free(pool);
         if (!chunk)
-            chunk = make_chunk(pool);
+            chunk = make_chunk(pool, false);
         status = chunk ? RBWP_OK : RBWP_E_MEMORY;
     }
     *chunk_out = chunk;
@@ -181,7 +185,7 @@ void chunk_pool_stock(struct chunk_pool *pool)
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
         if (made >= pool->cap_chunks || (int32_t)(made - in_use) >= (int32_t)STOCK_CHUNKS)
             return;
-        struct chunk *chunk = make_chunk(pool);
+        struct chunk *chunk = make_chunk(pool, true);
         if (!chunk)
             return;
         push_free(pool, chunk);

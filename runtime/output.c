@@ -19,7 +19,7 @@ enum rbwp_status output_open(struct output *output, const char *path, struct rbw
     *output = (struct output){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
     if (output->fd < 0)
         return failure(error, RBWP_E_IO, errno,
-                       "cannot open the profile \"%s\"; running unprofiled", path);
+                       "running unprofiled: cannot open the profile \"%s\"", path);
     struct rlimit limit;
     output->limit_bytes = UINT64_MAX;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

@@ -153,7 +153,7 @@ static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error
                              &session->writer);
     if (status != RBWP_OK)
         return failure(error, status, errno,
-                       "cannot write to the profile \"%s\"; running unprofiled",
+                       "running unprofiled: cannot write to the profile \"%s\"",
                        session->summary.path);
     session->recording.at_cap = config->at_cap;
     session->recording.pool = chunk_pool_new(config->cap_bytes);
