@@ -17,8 +17,32 @@ function(rbwp_library name type)
   target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads)
 endfunction()
 
+# Hidden names still meet those of the program when it links an archive of several objects. So the
+# archive gets one object, in which all but the exported names are local. (So who links it gets all
+# of it.) Left as it is where that cannot be: with sanitizers, which keep tables of their own, and
+# with LTO, whose objects have no code yet.
+function(rbwp_hide_private_names archive)
+  if(RBWP_SANITIZE OR CMAKE_INTERPROCEDURAL_OPTIMIZATION OR NOT CMAKE_OBJCOPY
+      OR CMAKE_C_FLAGS MATCHES "-flto|-fsanitize")
+    return()
+  endif()
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}") # what decides on the kind of object
+  if(CMAKE_SIZEOF_VOID_P EQUAL 4) # i386: groups hold the thunks, and with a local name they get lost
+    list(APPEND flags -Wl,--force-group-allocation)
+  endif()
+  set(object $<TARGET_FILE_DIR:${archive}>/rbwp.o)
+  add_custom_command(TARGET ${archive} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_C_COMPILER} ${flags} -r -nostdlib -o ${object}
+      -Wl,--whole-archive $<TARGET_FILE:${archive}>
+    COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${object}
+    COMMAND ${CMAKE_COMMAND} -E remove -f $<TARGET_FILE:${archive}>
+    COMMAND ${CMAKE_AR} rcs $<TARGET_FILE:${archive}> ${object}
+    COMMAND ${CMAKE_COMMAND} -E remove -f ${object})
+endfunction()
+
 rbwp_library(rbwp-static STATIC)
 set_target_properties(rbwp-static PROPERTIES EXPORT_NAME static)
+rbwp_hide_private_names(rbwp-static)
 add_library(rbwp::static ALIAS rbwp-static)
 
 if(BUILD_SHARED_LIBS)

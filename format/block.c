@@ -9,7 +9,7 @@
  */
 #include "block.h"
 
-#include "error.h"
+#include "reader_error.h"
 #include "record.h"
 
 #include <inttypes.h>

@@ -6,7 +6,7 @@
 #include "descriptor.h"
 
 #include "bytes.h"
-#include "error.h"
+#include "reader_error.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

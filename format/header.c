@@ -3,7 +3,7 @@
 #include "header.h"
 
 #include "bytes.h"
-#include "error.h"
+#include "reader_error.h"
 
 #define FLAGS_REFUSED 0xff00u
 #define OLDER_LAYOUT_NAME_BYTES_MAX 4096u

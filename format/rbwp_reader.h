@@ -32,6 +32,10 @@ struct rbwp_reader_options {
     uint32_t
         block_bytes_max; /* refuse larger blocks; 0 = RBWP_BLOCK_BYTES_MAX, more is cut to that */
     bool no_resync;      /* stop at the first damaged block instead of looking for the next one */
+    /* A regular file that is not finalised may still grow: where it ends, rbwp_reader_next_block
+     * says RBWP_AGAIN, and looks at the file again when it is called again. If it is finalised by
+     * then, tables and trailer are known after RBWP_END, as for a stream. */
+    bool follow;
 };
 
 /*
@@ -63,7 +67,7 @@ RBWP_API void rbwp_reader_close(struct rbwp_reader *reader);
 /* The file header, valid until close. */
 RBWP_API const struct rbwp_file_header *rbwp_reader_header(const struct rbwp_reader *reader);
 
-/* Size of the file in bytes; for a stream, the bytes seen so far. */
+/* Size of the file in bytes, when it was looked at last; for a stream, the bytes seen so far. */
 RBWP_API uint64_t rbwp_reader_size(const struct rbwp_reader *reader);
 
 /* True when the input is read as a stream. */
@@ -82,9 +86,11 @@ struct rbwp_block {
  * Moves to the next valid block. Opaque blocks (header.records == 0) are
  * handed out too: look at the count.
  * Returns RBWP_OK; RBWP_END after the last block, whether or not problems were
- * noted on the way; RBWP_E_IO or RBWP_E_MEMORY when reading cannot go on; RBWP_E_VERSION at an
- * opaque block (SPEC.md, R42) or, in a stream, a trailer section (R54) that must be understood and
- * is not. A failure is final: it is also the last problem noted, and every later call returns it.
+ * noted on the way; RBWP_AGAIN where a file that is followed ends for now (in a block that is not
+ * whole, too); RBWP_E_TRUNCATED if such a file shrank; RBWP_E_IO or RBWP_E_MEMORY when reading
+ * cannot go on; RBWP_E_VERSION at an opaque block (SPEC.md, R42) or, in a stream, a trailer section
+ * (R54) that must be understood and is not. A failure is final: it is also the last problem noted,
+ * and every later call returns it.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader,
                                                                struct rbwp_block *block_out);

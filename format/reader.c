@@ -12,8 +12,9 @@
 #include "reader.h"
 
 #include "block.h"
-#include "error.h"
+#include "reader_error.h"
 #include "header.h"
+#include "rbwp_recover.h"
 #include "resync.h"
 
 #include <inttypes.h>
@@ -29,7 +30,8 @@ struct rbwp_reader {
     struct resync resync;
     struct rbwp_file_header header;  /* as stored */
     struct rbwp_file_header located; /* with tables found through the trailer */
-    bool no_resync;
+    bool no_resync, follow;
+    bool waiting; /* the end was told; the file is looked at again */
 
     uint64_t next_offset, next_index; /* of the next block */
     bool ended;                       /* the last block was passed */
@@ -39,6 +41,7 @@ struct rbwp_reader {
     bool tail_loaded;
     struct tail tail;
     struct rbwp_tables tables;
+    const struct rbwp_live *live; /* speaks for the tail until that is loaded; may be NULL */
     struct problems problems;
 };
 
@@ -67,6 +70,14 @@ static enum rbwp_status load_tail(struct rbwp_reader *reader, struct rbwp_error 
     return RBWP_OK;
 }
 
+/* The trailer that said where the tables are does not fit them (R50): so nothing says it. */
+static void forget_tail(struct rbwp_reader *reader)
+{
+    tail_forget(&reader->tail);
+    reader->tables = (struct rbwp_tables){0};
+    reader->located = reader->header;
+}
+
 static enum rbwp_status read_header(struct rbwp_reader *reader, struct rbwp_error *error)
 {
     struct source *source = &reader->source;
@@ -85,6 +96,8 @@ static enum rbwp_status read_header(struct rbwp_reader *reader, struct rbwp_erro
         status = tail_find_tables(source, &reader->located, error);
     if (status == RBWP_OK && blocks_end(reader) <= source->size) {
         status = load_tail(reader, error);
+        if (reader->header.descriptor_offset == 0 && !reader->tail.has_trailer)
+            forget_tail(reader);
         source_rewind(source);
     }
     return status;
@@ -105,6 +118,7 @@ static enum rbwp_status open_source(struct source *source,
     }
     reader->source = *source;
     reader->no_resync = chosen.no_resync;
+    reader->follow = chosen.follow && source->kind == SOURCE_FILE;
     reader->decoder.block_bytes_max = chosen.block_bytes_max;
     if (chosen.block_bytes_max == 0 || chosen.block_bytes_max > RBWP_BLOCK_BYTES_MAX)
         reader->decoder.block_bytes_max = RBWP_BLOCK_BYTES_MAX;
@@ -293,12 +307,47 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
     return RBWP_END;
 }
 
+/* A file that is followed: the header is read before the size, since it is written last. */
+static enum rbwp_status look_again(struct rbwp_reader *reader, struct rbwp_error *error)
+{
+    uint8_t bytes[RBWP_FILE_HEADER_BYTES];
+    int64_t zero_time_ns = reader->header.zero_time_ns;
+    enum rbwp_status status = source_copy(&reader->source, 0, bytes, sizeof bytes, error);
+    if (status == RBWP_OK)
+        status = source_look_again(&reader->source, error);
+    if (status == RBWP_OK)
+        status = header_decode(bytes, sizeof bytes, reader->source.size, &reader->header, error);
+    if (status != RBWP_OK)
+        return status;
+    if (reader->source.size < reader->next_offset || reader->header.zero_time_ns != zero_time_ns)
+        return error_set(error, RBWP_E_TRUNCATED, (struct place){"file", NOWHERE, 0},
+                         "the file was truncated or written anew while it was read");
+    reader->located = reader->header;
+    reader->waiting = false;
+    return RBWP_OK;
+}
+
+/* Where a file that is followed ends for now. */
+static bool may_grow(const struct rbwp_reader *reader)
+{
+    return reader->follow && reader->located.descriptor_offset == 0;
+}
+
+static enum rbwp_status wait_here(struct rbwp_reader *reader)
+{
+    reader->waiting = true;
+    return RBWP_AGAIN;
+}
+
 enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_block *block_out)
 {
     if (reader->failed != RBWP_OK)
         return reader->failed;
     if (reader->ended)
         return RBWP_END;
+    struct rbwp_error error;
+    if (reader->waiting && look_again(reader, &error) != RBWP_OK)
+        return fail(reader, &error);
     while (reader->next_offset < blocks_end(reader)) {
         struct rbwp_block block = {.offset = reader->next_offset, .index = reader->next_index};
         struct rbwp_problem problem = {0};
@@ -309,6 +358,8 @@ enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_
             *block_out = block;
             return RBWP_OK;
         }
+        if ((status == RBWP_END || status == RBWP_E_TRUNCATED) && may_grow(reader))
+            return wait_here(reader);
         if (status == RBWP_END)
             break;
         if (status != RBWP_E_CORRUPT && status != RBWP_E_TRUNCATED)
@@ -329,9 +380,17 @@ enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader)
     reader->resync = (struct resync){0};
     reader->next_offset = RBWP_FILE_HEADER_BYTES;
     reader->next_index = 0;
-    reader->ended = false;
+    reader->ended = reader->waiting = false;
     reader->failed = RBWP_OK;
     return RBWP_OK;
+}
+
+bool rbwp_reader_set_live(struct rbwp_reader *reader, const struct rbwp_live *live)
+{
+    if (live && !rbwp_live_belongs(live, &reader->header))
+        return false;
+    reader->live = live;
+    return true;
 }
 
 /* ---- looking ------------------------------------------------------------------------- */
@@ -353,11 +412,14 @@ bool rbwp_reader_is_stream(const struct rbwp_reader *reader)
 
 const struct rbwp_tables *rbwp_reader_tables(const struct rbwp_reader *reader)
 {
-    return &reader->tables;
+    bool by_live = reader->live && !reader->tail_loaded;
+    return by_live ? rbwp_live_tables(reader->live) : &reader->tables;
 }
 
 const struct rbwp_trailer *rbwp_reader_trailer(const struct rbwp_reader *reader)
 {
+    if (reader->live && !reader->tail_loaded)
+        return rbwp_live_trailer(reader->live);
     return reader->tail.has_trailer ? &reader->tail.trailer.values : NULL;
 }
 

@@ -10,7 +10,7 @@
  */
 #include "source.h"
 
-#include "error.h"
+#include "reader_error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -72,6 +72,16 @@ void source_rewind(struct source *source)
         source->at_end = false;
     source->filled = 0;
     source->window_offset = 0;
+}
+
+enum rbwp_status source_look_again(struct source *source, struct rbwp_error *error)
+{
+    struct stat status;
+    if (fstat(source->fd, &status) != 0)
+        return error_set_os(error, "file", "look at the file");
+    source->size = (uint64_t)status.st_size;
+    source_rewind(source); /* what was read at the end may have been taken back and written anew */
+    return RBWP_OK;
 }
 
 /* Reads once at the end of the window; notices the end of the data. */

@@ -49,6 +49,9 @@ enum rbwp_status source_view(struct source *source, uint64_t offset, size_t want
 enum rbwp_status source_copy(struct source *source, uint64_t offset, void *to, size_t count,
                              struct rbwp_error *error);
 
+/* Takes the present size of a file, which may have grown since. RBWP_E_IO. */
+enum rbwp_status source_look_again(struct source *source, struct rbwp_error *error);
+
 /* Allows offsets from 0 again. Not for streams. */
 void source_rewind(struct source *source);
 

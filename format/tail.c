@@ -5,7 +5,7 @@
  */
 #include "tail.h"
 
-#include "error.h"
+#include "reader_error.h"
 
 #include <inttypes.h>
 
@@ -88,12 +88,18 @@ enum rbwp_status tail_load(struct tail *tail, struct source *source,
     return load_trailer(tail, tail->descriptors.bytes, status == RBWP_OK, error);
 }
 
-void tail_free(struct tail *tail)
+void tail_forget(struct tail *tail)
 {
     descriptor_free(&tail->descriptors);
     trailer_free(&tail->trailer);
-    problems_free(&tail->problems);
     buffer_free(&tail->buffer);
+    tail->has_trailer = false;
+}
+
+void tail_free(struct tail *tail)
+{
+    tail_forget(tail);
+    problems_free(&tail->problems);
 }
 
 /* Copies the trailer that ends the file into buffer. RBWP_END if there is no sound one. */

@@ -29,6 +29,9 @@ enum rbwp_status tail_load(struct tail *tail, struct source *source,
                            const struct rbwp_file_header *header, struct rbwp_error *error);
 void tail_free(struct tail *tail);
 
+/* Tables and trailer are none; the problems stay. */
+void tail_forget(struct tail *tail);
+
 /*
  * For a file that was not finalised: if it ends in a whole trailer that says where the tables are
  * (SPEC.md, section 10.8), the last three fields of header are set from it. Not for streams.

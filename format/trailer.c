@@ -9,7 +9,7 @@
 #include "trailer.h"
 
 #include "bytes.h"
-#include "error.h"
+#include "reader_error.h"
 #include "rbwp_writer.h"
 
 #include <inttypes.h>

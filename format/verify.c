@@ -9,7 +9,7 @@
  */
 #include "rbwp_verify.h"
 
-#include "error.h"
+#include "reader_error.h"
 #include "index.h"
 #include "reader.h"
 #include "rbwp_writer.h"

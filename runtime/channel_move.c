@@ -82,14 +82,14 @@ static void copy_strided(struct row row, uint32_t element_bytes)
 static void fill_run(uint8_t *target, const struct channel_action *action, uint32_t element_bytes,
                      uint64_t count)
 {
-    const uint64_t bytes = count * element_bytes;
+    const size_t bytes = (size_t)(count * element_bytes); /* a run in memory */
     if (action->fill_is_byte) {
         memset(target, action->fill[0], bytes);
         return;
     }
     memcpy(target, action->fill, element_bytes);
-    for (uint64_t done = element_bytes; done < bytes;) {
-        const uint64_t next = done < bytes - done ? done : bytes - done;
+    for (size_t done = element_bytes; done < bytes;) {
+        const size_t next = done < bytes - done ? done : bytes - done;
         memcpy(target + done, target, next);
         done += next;
     }
@@ -100,9 +100,10 @@ static void move_row(const struct channel_shape *shape, const struct channel_act
 {
     const uint32_t element_bytes = shape->element_bytes;
     if (action->kind == RBWP_TRANSFER_REDUCE)
-        action->reduce(row.target, row.target_stride, row.source, row.source_stride, row.count);
+        action->reduce(row.target, row.target_stride, row.source, row.source_stride,
+                       (size_t)row.count);
     else if (action->kind != RBWP_TRANSFER_FILL && channel_shape_is_run(shape))
-        memmove(row.target, row.source, row.count * element_bytes);
+        memmove(row.target, row.source, (size_t)(row.count * element_bytes));
     else if (action->kind == RBWP_TRANSFER_FILL && row.target_stride == (int64_t)element_bytes)
         fill_run(row.target, action, element_bytes, row.count);
     else

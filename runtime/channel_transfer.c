@@ -106,9 +106,9 @@ static enum rbwp_status fail(struct channel_transfer *t, enum rbwp_status status
 
 static enum rbwp_status read_piece(struct channel_transfer *t, uint8_t *buffer)
 {
-    const ssize_t got =
-        pread(t->fd, piece_memory(t, buffer) + t->piece_done, t->piece_bytes - t->piece_done,
-              (off_t)(t->file_offset + t->piece_at + t->piece_done));
+    const ssize_t got = pread(t->fd, piece_memory(t, buffer) + t->piece_done,
+                              (size_t)(t->piece_bytes - t->piece_done),
+                              (off_t)(t->file_offset + t->piece_at + t->piece_done));
     if (got < 0)
         return errno == EINTR ? RBWP_AGAIN : fail(t, RBWP_E_IO, errno);
     if (got == 0)
@@ -121,9 +121,9 @@ static enum rbwp_status read_piece(struct channel_transfer *t, uint8_t *buffer)
 
 static enum rbwp_status write_piece(struct channel_transfer *t, uint8_t *buffer)
 {
-    const ssize_t put =
-        pwrite(t->fd, piece_memory(t, buffer) + t->piece_done, t->piece_bytes - t->piece_done,
-               (off_t)(t->file_offset + t->piece_at + t->piece_done));
+    const ssize_t put = pwrite(t->fd, piece_memory(t, buffer) + t->piece_done,
+                               (size_t)(t->piece_bytes - t->piece_done),
+                               (off_t)(t->file_offset + t->piece_at + t->piece_done));
     if (put < 0)
         return errno == EINTR ? RBWP_AGAIN : fail(t, RBWP_E_IO, errno);
     if (put == 0) /* not for regular files; others must not keep us here for ever */

@@ -6,6 +6,10 @@
  */
 #include "chunk_pool.h"
 
+#include "live.h"
+#include "test_point.h"
+
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,8 +18,8 @@
 #define CHUNK_BYTES_MIN (4u << 10)
 #define CHUNKS_PER_CAP 16u /* a small cap is still shared by a few threads */
 #define STOCK_CHUNKS 4u
-#define SEGMENT_BYTES (4u << 20)
-#define SEGMENTS_MAX (1u << 16) /* 256 GiB: "unlimited" */
+#define SEGMENT_BYTES LIVE_SEGMENT_BYTES
+#define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -29,8 +33,19 @@ struct chunk_pool {
     _Atomic uint32_t peak;
     _Atomic uint32_t made;     /* chunks that have an index */
     _Atomic uint64_t free_top; /* count << 32 | index + 1 */
+    atomic_flag mapping;       /* a thread is making a segment */
+    _Atomic uint32_t anonymous_count;
+    _Atomic bool anonymous[SEGMENTS_MAX]; /* ours to unmap; the others are the live file's */
     _Atomic(uint8_t *) segment[SEGMENTS_MAX];
 };
+
+/* What recovery relies on. */
+_Static_assert(offsetof(struct chunk, thread_id) == offsetof(struct live_chunk_head, thread_id) &&
+                   offsetof(struct chunk, base_ticks) ==
+                       offsetof(struct live_chunk_head, base_ticks) &&
+                   offsetof(struct chunk, ticket) == offsetof(struct live_chunk_head, ticket),
+               "a chunk begins as the live file says");
+_Static_assert(offsetof(struct chunk, words) <= 64, "a chunk's head is one cache line");
 
 struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
 {
@@ -54,9 +69,10 @@ void chunk_pool_free(struct chunk_pool *pool)
         return;
     for (size_t i = 0; i < SEGMENTS_MAX; i++) {
         uint8_t *segment = atomic_load_explicit(&pool->segment[i], memory_order_relaxed);
-        if (segment)
+        if (segment && atomic_load_explicit(&pool->anonymous[i], memory_order_relaxed))
             munmap(segment, SEGMENT_BYTES);
-        else if (i * pool->per_segment >= atomic_load_explicit(&pool->made, memory_order_relaxed))
+        else if (!segment &&
+                 i * pool->per_segment >= atomic_load_explicit(&pool->made, memory_order_relaxed))
             break;
     }
     free(pool);
@@ -70,6 +86,12 @@ uint32_t chunk_words(const struct chunk_pool *pool)
 size_t chunk_bytes(const struct chunk_pool *pool)
 {
     return pool->chunk_bytes;
+}
+
+uint64_t chunk_pool_unprotected_bytes(const struct chunk_pool *pool)
+{
+    return (uint64_t)atomic_load_explicit(&pool->anonymous_count, memory_order_relaxed) *
+           SEGMENT_BYTES;
 }
 
 uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool)
@@ -92,6 +114,7 @@ static struct chunk *pop_free(struct chunk_pool *pool)
     while ((uint32_t)top != 0) {
         struct chunk *chunk = chunk_at(pool, (uint32_t)top - 1);
         uint64_t next = atomic_load_explicit(&chunk->next_free, memory_order_relaxed);
+        TEST_POINT("pop: next read");
         if (atomic_compare_exchange_weak_explicit(&pool->free_top, &top, (top >> 32) << 32 | next,
                                                   memory_order_acquire, memory_order_acquire))
             return chunk;
@@ -99,20 +122,43 @@ static struct chunk *pop_free(struct chunk_pool *pool)
     return NULL;
 }
 
+/* A segment of the live file, or, when it has no more room, of memory that a crash loses. */
+static uint8_t *map_segment(struct chunk_pool *pool, uint32_t number)
+{
+    uint8_t *segment = live_segment(LIVE_CHUNKS);
+    if (segment)
+        return segment;
+    segment = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (segment == MAP_FAILED)
+        return NULL;
+    atomic_store_explicit(&pool->anonymous[number], true, memory_order_relaxed);
+    atomic_fetch_add_explicit(&pool->anonymous_count, 1, memory_order_relaxed);
+    return segment;
+}
+
+static bool has_segment(struct chunk_pool *pool, uint32_t number)
+{
+    return atomic_load_explicit(&pool->segment[number], memory_order_acquire) != NULL;
+}
+
+/* One thread at a time, so that no segment is made twice; the others wait the few system calls. */
 static bool make_segment(struct chunk_pool *pool, uint32_t number)
 {
     if (number >= SEGMENTS_MAX)
         return false;
-    if (atomic_load_explicit(&pool->segment[number], memory_order_acquire))
-        return true;
-    uint8_t *fresh = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (fresh == MAP_FAILED)
-        return false;
-    uint8_t *none = NULL;
-    if (!atomic_compare_exchange_strong_explicit(&pool->segment[number], &none, fresh,
-                                                 memory_order_release, memory_order_acquire))
-        munmap(fresh, SEGMENT_BYTES); /* another thread was first */
+    while (!has_segment(pool, number)) {
+        if (atomic_flag_test_and_set_explicit(&pool->mapping, memory_order_acquire)) {
+            sched_yield();
+            continue;
+        }
+        uint8_t *fresh = has_segment(pool, number) ? NULL : map_segment(pool, number);
+        if (fresh)
+            atomic_store_explicit(&pool->segment[number], fresh, memory_order_release);
+        bool there = has_segment(pool, number);
+        atomic_flag_clear_explicit(&pool->mapping, memory_order_release);
+        return there;
+    }
     return true;
 }
 
@@ -178,11 +224,20 @@ void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used)
     atomic_fetch_sub_explicit(&pool->in_use, 1, memory_order_relaxed);
 }
 
+/* The segment after the one in use is mapped ahead as well. */
+static void stock_segment(struct chunk_pool *pool)
+{
+    uint32_t ahead = atomic_load_explicit(&pool->made, memory_order_relaxed) + pool->per_segment;
+    if (ahead < pool->cap_chunks)
+        (void)make_segment(pool, ahead / pool->per_segment);
+}
+
 void chunk_pool_stock(struct chunk_pool *pool)
 {
     for (;;) {
         uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
+        stock_segment(pool);
         if (made >= pool->cap_chunks || (int32_t)(made - in_use) >= (int32_t)STOCK_CHUNKS)
             return;
         struct chunk *chunk = make_chunk(pool, true);

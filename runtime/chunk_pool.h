@@ -6,7 +6,7 @@
  * thread from chunk_get until it is published, then to whoever drains it,
  * who clears it and puts it back. The pool counts chunks in use against the
  * cap. Getting and putting take no lock; memory comes in segments that stay
- * until the session ends.
+ * until the session ends: of the live file, or, where there is none, anonymous.
  *
  * The words of a free chunk are all 0, and a filled chunk's words are 0 from
  * its last event on, so that whoever finds the memory after a crash knows
@@ -22,17 +22,20 @@
 struct thread;
 
 struct chunk {
+    /* What is found after a crash: struct live_chunk_head. */
+    uint64_t thread_id;
+    uint64_t base_ticks; /* events hold ticks since this */
+    uint64_t ticket;     /* 0 until a drain takes the chunk */
+
     struct chunk *next;         /* in whichever list holds it; owner of the list */
     struct thread *thread;      /* who filled it; set by chunk_get's caller */
-    uint64_t base_ticks;        /* events hold ticks since this */
     uint64_t end_ticks;         /* where the thread's next chunk begins; UINT64_MAX for its last */
     uint32_t used;              /* words with events, set when published */
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
-    uint32_t padding[5];        /* words begin on a cache line of their own */
+    uint32_t padding;
     uint64_t words[];
 };
-_Static_assert(sizeof(struct chunk) <= 64 + 8, "a chunk's head is one cache line");
 
 struct chunk_pool;
 
@@ -55,6 +58,9 @@ void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);
 /* Makes fresh chunks until a few are free, so that recording threads need not. For the writer
  * thread. */
 void chunk_pool_stock(struct chunk_pool *pool);
+
+/* Bytes of chunk memory that a crash would lose, since there was no room for it in a live file. */
+uint64_t chunk_pool_unprotected_bytes(const struct chunk_pool *pool);
 
 /* Most bytes in use at any time. */
 uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool);

@@ -3,6 +3,7 @@
 
 #include "chunk_pool.h"
 #include "failure.h"
+#include "live.h"
 #include "test_point.h"
 #include "thread_registry.h"
 
@@ -17,6 +18,7 @@
 #define JOBS_MAX 16
 #define JOBS_WAITING 4
 #define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
+#define LOG_NS_MIN 1000000   /* between clock samples in the live file, at least */
 #define WAIT_SLICE_NS 500000 /* a waiter at the cap looks again at least this often */
 
 /* FREE -> BUSY (taken, being encoded) -> DONE (waits for its turn) -> FREE. Guarded by drain->lock.
@@ -36,6 +38,7 @@ struct drain {
     struct chunk_pool *pool;
     struct shared_timeline *timeline;
     struct rbwp_writer *writer; /* writer thread only */
+    int64_t next_log_ns;        /* writer thread only */
     int64_t stall_ns;
     int64_t start_ns; /* of the time line */
 
@@ -85,6 +88,7 @@ void drain_publish(struct drain *drain, struct chunk *chunk)
         /* release: the events, for the acquire in collect */
     } while (!atomic_compare_exchange_weak_explicit(&drain->published, &top, chunk,
                                                     memory_order_release, memory_order_relaxed));
+    TEST_POINT("publish: queued, writer not woken");
     sem_post(&drain->wake);
 }
 
@@ -142,6 +146,7 @@ static struct job *take(struct drain *drain)
     job->ticket = drain->next_ticket++;
     job->chunk = chunk;
     job->thread = chunk->thread;
+    chunk->ticket = job->ticket + 1;
     set_bounds(drain, job);
     return job;
 }
@@ -164,12 +169,9 @@ bool drain_help(struct drain *drain)
         return false;
     TEST_POINT("drain: job taken");
     chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns, job->ceiling_ns);
-    chunk_put(drain->pool, job->chunk, job->chunk->used);
-    atomic_fetch_sub_explicit(&job->thread->chunks, 1, memory_order_relaxed);
 
     pthread_mutex_lock(&drain->lock);
     job->state = JOB_DONE;
-    made_progress(drain);
     pthread_mutex_unlock(&drain->lock);
     sem_post(&drain->wake);
     return true;
@@ -238,11 +240,38 @@ static void write_job(struct drain *drain, struct job *job)
             count_unwritten(drain, job->thread, &block[i], status, os_errno);
         pthread_mutex_unlock(&drain->lock);
     }
+    /* The chunk is given up only now: until its blocks are in the file, it is what a crash leaves.
+     */
+    uint64_t file_bytes;
+    rbwp_writer_totals(drain->writer, &file_bytes, NULL, NULL);
+    live_commit(file_bytes, job->ticket + 1);
+    TEST_POINT("drain: job written, chunk not yet free");
+    chunk_put(drain->pool, job->chunk, job->chunk->used);
+    atomic_fetch_sub_explicit(&job->thread->chunks, 1, memory_order_relaxed);
+
     pthread_mutex_lock(&drain->lock);
     job->state = JOB_FREE;
     drain->next_written++;
     made_progress(drain);
     pthread_mutex_unlock(&drain->lock);
+}
+
+/*
+ * Adds the last sample of the clock to the live file: often at first, when little is known of the
+ * clock's rate, then once a second.
+ */
+static void log_clock(struct drain *drain)
+{
+    pthread_mutex_lock(&drain->timeline->lock);
+    const struct timeline *line = &drain->timeline->line;
+    struct rbwp_clock_sample sample = line->sample[line->samples - 1];
+    pthread_mutex_unlock(&drain->timeline->lock);
+    if (sample.time_ns < drain->next_log_ns)
+        return;
+    live_log(LIVE_SAMPLE, &sample, sizeof sample, NULL, 0);
+    int64_t wait_ns = (sample.time_ns - drain->start_ns) / 4;
+    wait_ns = wait_ns < LOG_NS_MIN ? LOG_NS_MIN : wait_ns > IDLE_NS ? IDLE_NS : wait_ns;
+    drain->next_log_ns = sample.time_ns + wait_ns;
 }
 
 static bool all_done(struct drain *drain)
@@ -262,6 +291,7 @@ static void *writer_thread(void *argument)
         if (done)
             return NULL;
         chunk_pool_stock(drain->pool);
+        log_clock(drain);
         if (job) {
             write_job(drain, job);
         } else if (!drain_help(drain)) {

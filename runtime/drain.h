@@ -9,7 +9,7 @@
  * in parallel; finished jobs are written in ticket order, so the blocks of a
  * thread stand in the file in the order in which they were recorded. Only the
  * writer thread touches the disk. A recording thread at the cap helps to
- * encode, which frees chunks, and so does whoever stops the session.
+ * encode, and so does whoever stops the session. A chunk is free when it is in the file.
  */
 #ifndef DRAIN_H
 #define DRAIN_H

@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * failure.c - fills a struct rbwp_error for failures that have no place in a file.
+ *
+ * Texts quote what users wrote, which may hold any bytes: control characters are shown as '?',
+ * so that a text is always one line.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "failure.h"
+
+static void make_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            *text = '?';
+}
 
 enum rbwp_status failure(struct rbwp_error *error, enum rbwp_status status, int os_errno,
                          const char *format, ...)
@@ -19,11 +30,11 @@ enum rbwp_status failure(struct rbwp_error *error, enum rbwp_status status, int 
     va_start(arguments, format);
     vsnprintf(error->text, sizeof error->text, format, arguments);
     va_end(arguments);
+    make_one_line(error->text);
     if (os_errno != 0) {
-        char meaning[80];
         size_t used = strlen(error->text);
-        snprintf(error->text + used, sizeof error->text - used, ": %s",
-                 strerror_r(os_errno, meaning, sizeof meaning));
+        errno = os_errno; /* for %m: strerror_r has two forms, and which one depends on the libc */
+        snprintf(error->text + used, sizeof error->text - used, ": %m");
     }
     return status;
 }

@@ -2,6 +2,7 @@
 #include "names.h"
 
 #include "clock.h"
+#include "live.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -26,7 +27,7 @@ static struct slot_use *current[RBWP_SLOTS_MAX];
 static struct slot_use *uses, **uses_end = &uses;
 static struct sub_item *sub_items; /* grows by doubling */
 static uint32_t sub_item_count, sub_item_room;
-static bool keep_released; /* a session may have recorded them */
+static bool in_session; /* released uses are kept, news go to the live file */
 
 /* In a forked child whoever held the lock does not exist. */
 static void forget_in_child(void)
@@ -67,6 +68,31 @@ static enum rbwp_status new_use(const char *name, struct slot_use **use_out)
     return RBWP_OK;
 }
 
+/* ---- the live file: what a crash would leave unnamed. Locked, and only during a session. --- */
+
+struct __attribute__((packed)) slot_entry {
+    int64_t time_ns;
+    uint16_t slot;
+};
+
+static void log_slot_begin(const struct slot_use *use)
+{
+    struct slot_entry entry = {use->from_ns, (uint16_t)use->slot};
+    live_log(LIVE_SLOT_BEGIN, &entry, sizeof entry, use->name, strlen(use->name));
+}
+
+static void log_slot_end(const struct slot_use *use)
+{
+    struct slot_entry entry = {use->to_ns, (uint16_t)use->slot};
+    live_log(LIVE_SLOT_END, &entry, sizeof entry, NULL, 0);
+}
+
+static void log_sub_item(uint32_t id)
+{
+    const uint16_t entry[2] = {(uint16_t)id, (uint16_t)sub_items[id].type};
+    live_log(LIVE_SUB_ITEM, entry, sizeof entry, sub_items[id].name, strlen(sub_items[id].name));
+}
+
 /* Locked. */
 static void claim(unsigned slot, struct slot_use *use)
 {
@@ -75,6 +101,8 @@ static void claim(unsigned slot, struct slot_use *use)
     current[slot] = use;
     *uses_end = use;
     uses_end = &use->next;
+    if (in_session)
+        log_slot_begin(use);
 }
 
 static void free_use(struct slot_use *use)
@@ -145,7 +173,9 @@ enum rbwp_status rbwp_work_item_release(unsigned slot)
     if (use) {
         use->to_ns = clock_now_ns(0);
         current[slot] = NULL;
-        if (!keep_released)
+        if (in_session)
+            log_slot_end(use);
+        else
             forget_released();
     }
     pthread_mutex_unlock(&lock);
@@ -177,6 +207,8 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
     if (status == RBWP_OK) {
         *id_out = sub_item_count;
         sub_items[sub_item_count++] = (struct sub_item){copy, type};
+        if (in_session)
+            log_sub_item(*id_out);
     }
     pthread_mutex_unlock(&lock);
     if (status != RBWP_OK)
@@ -248,14 +280,18 @@ void names_release(struct names_snapshot *snapshot)
 void names_begin_session(void)
 {
     pthread_mutex_lock(&lock);
-    keep_released = true;
+    in_session = true;
+    for (const struct slot_use *use = uses; use; use = use->next)
+        log_slot_begin(use);
+    for (uint32_t id = 0; id < sub_item_count; id++)
+        log_sub_item(id);
     pthread_mutex_unlock(&lock);
 }
 
 void names_end_session(void)
 {
     pthread_mutex_lock(&lock);
-    keep_released = false;
+    in_session = false;
     forget_released();
     pthread_mutex_unlock(&lock);
 }

@@ -32,7 +32,7 @@ static bool number_in(const char *variable, uint32_t *number_out)
     if (!text || *text < '0' || *text > '9')
         return false;
     char *end;
-    unsigned long number = strtoul(text, &end, 10);
+    unsigned long long number = strtoull(text, &end, 10); /* too large: ULLONG_MAX */
     if (*end || number > UINT32_MAX)
         return false;
     *number_out = (uint32_t)number;

@@ -200,6 +200,7 @@ void numa_free(struct numa_map *map)
     *map = (struct numa_map){0};
 }
 
+#ifdef __GLIBC__
 int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_count)
 {
     cpu_set_t *set = CPU_ALLOC(CPUS_LIMIT);
@@ -213,3 +214,10 @@ int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_coun
     CPU_FREE(set);
     return failed;
 }
+#else /* musl pins no thread before it runs */
+int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_count)
+{
+    (void)attributes, (void)cpus, (void)cpu_count;
+    return ENOTSUP;
+}
+#endif

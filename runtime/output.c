@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "output.h"
 
+#include "clock.h"
 #include "failure.h"
+#include "size_signal.h"
 #include "test_point.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define RESERVE_BYTES (256u << 10) /* for tables and trailer */
@@ -48,7 +48,10 @@ static bool allocate(struct output *output, size_t count)
     }
     if (output->no_allocate || needed <= output->allocated_bytes)
         return true;
-    if (extend(output, needed + ALLOCATE_BYTES) || (errno == ENOSPC && extend(output, needed)))
+    uint64_t ahead = needed + ALLOCATE_BYTES;
+    if (ahead > output->limit_bytes)
+        ahead = output->limit_bytes;
+    if (extend(output, ahead) || (errno == ENOSPC && extend(output, needed)))
         return true;
     if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
         return false;
@@ -56,21 +59,26 @@ static bool allocate(struct output *output, size_t count)
     return true;
 }
 
-/* Beyond a limit on file sizes a write also raises a signal, which would end the host program. */
 static ssize_t write_quietly(int fd, const void *bytes, size_t count, uint64_t offset)
 {
-    static const struct timespec now = {0, 0};
-    sigset_t too_large, before;
-    sigemptyset(&too_large);
-    sigaddset(&too_large, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    struct size_signal signal;
+    size_signal_hold(&signal);
     ssize_t n = pwrite(fd, bytes, count, (off_t)offset);
-    int reason = errno;
-    if (n < 0 && reason == EFBIG)
-        sigtimedwait(&too_large, NULL, &now);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    errno = reason;
+    size_signal_release(&signal);
     return n;
+}
+
+/* Against a power cut: what was written long enough ago is on the disk. A failure shows in close.
+ */
+static void sync_now_and_then(struct output *output)
+{
+    if (output->sync_interval_ns == 0)
+        return;
+    int64_t now_ns = clock_now_ns(0);
+    if (now_ns - output->synced_ns < output->sync_interval_ns)
+        return;
+    (void)fdatasync(output->fd);
+    output->synced_ns = now_ns;
 }
 
 static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
@@ -96,6 +104,7 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
         left -= (size_t)n;
     }
     output->size_bytes += count;
+    sync_now_and_then(output);
     return RBWP_OK;
 }
 
@@ -125,6 +134,8 @@ enum rbwp_status output_close(struct output *output)
 {
     /* EINVAL: not a regular file, nothing was allocated */
     bool good = ftruncate(output->fd, (off_t)output->size_bytes) == 0 || errno == EINVAL;
+    if (output->sync_interval_ns && fdatasync(output->fd) != 0)
+        good = false;
     if (close(output->fd) != 0 && errno != EINTR)
         good = false;
     output->fd = -1;

@@ -17,6 +17,8 @@ struct output {
     uint64_t size_bytes;      /* of the file, all of it good */
     uint64_t allocated_bytes; /* on disk, from the start */
     uint64_t limit_bytes;     /* that the file may have */
+    int64_t sync_interval_ns; /* 0: never; else fdatasync after writes, at most so often */
+    int64_t synced_ns;        /* CLOCK_MONOTONIC, the last time */
     bool ending;              /* the reserve may be used now */
     bool no_allocate;         /* the file system can't allocate ahead */
 };

@@ -40,6 +40,10 @@ struct rbwp_session_config {
     bool strict;             /* -bgworkprofile_strict 0|1: nothing beyond version 1 in the file */
     uint64_t stall_ns; /* -bgworkprofile_stall MS: at the cap, give up (and count) after so long
                           without progress */
+    bool live; /* -bgworkprofile_live 0|1: what is not written yet lies in FILE.live, so that a
+                  crash of the process loses nothing; default 1 */
+    uint64_t sync_ns; /* -bgworkprofile_sync MS: fdatasync at most so often, against a power cut; 0
+                         never */
     int64_t node;   /* -bgworkprofile_node N: node id; -1 = from the launcher's variables, else 0 */
     uint32_t nodes; /* nodes in the job; 0 = from the launcher's variables, else 1 */
 };
@@ -63,6 +67,11 @@ struct rbwp_session; /* opaque */
  * RBWP_E_BUSY while another session runs; RBWP_E_USAGE for a wrong value (several nodes and no
  * node key in the name included); RBWP_E_IO when the file cannot be opened; RBWP_E_MEMORY.
  * On failure the program simply runs unprofiled: error says why in one line.
+ *
+ * While the session runs, FILE.live lies beside the file (unless live is off); a clean stop removes
+ * it. One that a process left which died is moved, with its FILE, to FILE.crashed-PID and
+ * FILE.crashed-PID.live, for rbwp repair; RBWP_E_BUSY if another process that lives records to
+ * FILE.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
                                                            struct rbwp_session **session_out,
@@ -70,15 +79,17 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_ses
 
 /* What a session came to. */
 struct rbwp_session_summary {
-    char path[4096];         /* the file, with keys replaced */
-    uint64_t records;        /* in the file */
-    uint64_t blocks, bytes;  /* in the file */
-    uint64_t lost_records;   /* sum of all records lost, whatever the cause */
-    uint64_t misuse_calls;   /* calls refused */
-    uint64_t discarded;      /* items that did no work and left no trace */
-    uint64_t peak_bytes;     /* most recorded-but-unwritten data */
-    uint64_t stop_ns;        /* time rbwp_session_stop took */
-    struct rbwp_error error; /* the first trouble with the file; status RBWP_OK if none */
+    char path[4096];            /* the file, with keys replaced */
+    uint64_t records;           /* in the file */
+    uint64_t blocks, bytes;     /* in the file */
+    uint64_t lost_records;      /* sum of all records lost, whatever the cause */
+    uint64_t misuse_calls;      /* calls refused */
+    uint64_t discarded;         /* items that did no work and left no trace */
+    uint64_t peak_bytes;        /* most recorded-but-unwritten data */
+    uint64_t unprotected_bytes; /* of the memory for it, what a crash would have lost; all without
+                                   live */
+    uint64_t stop_ns;           /* time rbwp_session_stop took */
+    struct rbwp_error error;    /* the first trouble with the file; status RBWP_OK if none */
 };
 
 /*

@@ -18,6 +18,7 @@
 
 #include "chunk_pool.h"
 #include "drain.h"
+#include "live.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -39,12 +40,25 @@ struct recording_strays recording_strays;
 
 /* ---- losses ------------------------------------------------------------------- */
 
+static void log_loss(const struct thread *thread, enum rbwp_loss_cause cause)
+{
+    const struct loss_tally *tally = &thread->loss[cause];
+    struct __attribute__((packed)) {
+        uint64_t thread_id, count, first_ticks, last_ticks;
+        uint32_t cause;
+    } entry = {thread->thread_id, tally->count, tally->first_ticks, tally->last_ticks, cause};
+    live_try_log(LIVE_LOSS, &entry, sizeof entry);
+}
+
 static void count_loss(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
 {
     struct loss_tally *tally = &thread->loss[cause];
     if (tally->count++ == 0)
         tally->first_ticks = ticks;
     tally->last_ticks = ticks;
+    if ((tally->count & (tally->count - 1)) ==
+        0) /* 1, 2, 4 ...: a crash leaves the order of magnitude */
+        log_loss(thread, cause);
 }
 
 /*
@@ -187,6 +201,8 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
     }
     atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
     chunk->thread = thread;
+    chunk->thread_id = thread->thread_id;
+    chunk->ticket = 0;
     return chunk;
 }
 

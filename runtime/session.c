@@ -16,6 +16,7 @@
 #include "chunk_pool.h"
 #include "drain.h"
 #include "failure.h"
+#include "live.h"
 #include "names.h"
 #include "node.h"
 #include "output.h"
@@ -35,6 +36,8 @@ struct rbwp_session {
     struct recording recording;
     struct shared_timeline timeline;
     struct output output;
+    bool has_live;
+    bool unfinished; /* not even the tables could be written */
     struct rbwp_writer *writer;
     uint32_t node, nodes;
     int64_t start_ns, stop_ns;
@@ -69,6 +72,7 @@ static void forget_in_child(void)
     ending = false;
     clock_set_line(NULL);
     recording_now = NULL;
+    live_after_fork();
     __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_cond_init(&has_ended, NULL);
@@ -129,9 +133,12 @@ static enum rbwp_status find_node(struct rbwp_session *session, struct rbwp_erro
     return RBWP_OK;
 }
 
+/* The live file goes when the profile has its tables; else it stays for rbwp repair. */
 static void free_session(struct rbwp_session *session)
 {
     chunk_pool_free(session->recording.pool);
+    if (session->has_live)
+        live_close(!session->unfinished);
     rbwp_writer_free(session->writer);
     if (session->output.fd >= 0)
         (void)output_close(&session->output);
@@ -139,11 +146,49 @@ static void free_session(struct rbwp_session *session)
     free(session);
 }
 
+/* FILE and FILE.live. Without a live file the session goes on: only a crash would tell. */
+static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_error *error)
+{
+    struct rbwp_error live_error = {0};
+    if (session->config.live) {
+        enum rbwp_status status = live_open(session->summary.path, &live_error);
+        session->has_live = status == RBWP_OK;
+        if (status == RBWP_E_BUSY) {
+            if (error)
+                *error = live_error;
+            return status;
+        }
+    }
+    enum rbwp_status status = output_open(&session->output, session->summary.path, error);
+    session->output.sync_interval_ns = (int64_t)session->config.sync_ns;
+    return status;
+}
+
+static void begin_live(const struct rbwp_session *session)
+{
+    const struct timeline *line = &session->timeline.line;
+    const struct live_facts facts = {
+        .zero_time_ns = session->start_ns,
+        .offset_ns = line->offset_ns,
+        .node = session->node,
+        .nodes = session->nodes,
+        .level = (uint32_t)session->config.level,
+        .clock_kind = clock_kind(),
+        .chunk_bytes = (uint32_t)chunk_bytes(session->recording.pool),
+        .chunk_head_bytes = offsetof(struct chunk, words),
+        .ticks_per_second = rbwp_ticks_per_second(),
+        .cap_bytes = session->config.cap_bytes,
+    };
+    live_begin(&facts);
+    live_log(LIVE_SAMPLE, &line->sample[0], sizeof line->sample[0], NULL, 0);
+    live_commit(RBWP_FILE_HEADER_BYTES, 0);
+}
+
 /* Opens the file and makes all parts but the level. */
 static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct rbwp_session_config *config = &session->config;
-    enum rbwp_status status = output_open(&session->output, session->summary.path, error);
+    enum rbwp_status status = open_files(session, error);
     if (status != RBWP_OK)
         return status;
     timeline_start(&session->timeline.line);
@@ -157,6 +202,8 @@ static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error
                        session->summary.path);
     session->recording.at_cap = config->at_cap;
     session->recording.pool = chunk_pool_new(config->cap_bytes);
+    if (session->recording.pool && session->has_live)
+        begin_live(session);
     status = session->recording.pool
                  ? drain_start(config, session->recording.pool, &session->timeline, session->writer,
                                &session->recording.drain)
@@ -242,15 +289,22 @@ static void add_loss(struct rbwp_session *session, struct facts *facts, uint64_t
         session->summary.lost_records += count;
 }
 
+/* When a loss happened. Ticks given by the caller may have been read before the session. */
+static int64_t loss_ns(const struct rbwp_session *session, uint64_t ticks)
+{
+    int64_t time_ns = timeline_ns(&session->timeline.line, ticks);
+    time_ns = time_ns > session->start_ns ? time_ns : session->start_ns;
+    return time_ns < session->stop_ns ? time_ns : session->stop_ns;
+}
+
 static void add_thread_losses(struct rbwp_session *session, struct facts *facts,
                               const struct thread *thread)
 {
-    const struct timeline *line = &session->timeline.line;
     for (uint32_t cause = 1; cause < LOSS_CAUSES; cause++) {
         const struct loss_tally *tally = &thread->loss[cause];
         if (tally->count)
             add_loss(session, facts, thread->thread_id, cause, tally->count,
-                     timeline_ns(line, tally->first_ticks), timeline_ns(line, tally->last_ticks));
+                     loss_ns(session, tally->first_ticks), loss_ns(session, tally->last_ticks));
     }
     add_loss(session, facts, thread->thread_id, RBWP_LOSS_IO, thread->unwritten,
              thread->unwritten_first_ns, thread->unwritten_last_ns);
@@ -263,8 +317,8 @@ static void add_strays(struct rbwp_session *session, struct facts *facts)
     uint64_t count = atomic_load(&recording_strays.count);
     if (count)
         add_loss(session, facts, 0, RBWP_LOSS_NOT_ATTACHED, count,
-                 timeline_ns(&session->timeline.line, atomic_load(&recording_strays.first_ticks)),
-                 timeline_ns(&session->timeline.line, atomic_load(&recording_strays.last_ticks)));
+                 loss_ns(session, atomic_load(&recording_strays.first_ticks)),
+                 loss_ns(session, atomic_load(&recording_strays.last_ticks)));
 }
 
 static void add_thread(const struct rbwp_session *session, struct facts *facts,
@@ -405,6 +459,7 @@ static void finish_file(struct rbwp_session *session, const struct drain_totals 
                                     facts->names.sub_item_count,
                                     session->config.strict ? NULL : &facts->trailer);
     }
+    session->unfinished = status != RBWP_OK;
     note_trouble(session, status, errno, "cannot finish the profile");
     errno = 0;
     status = output_close(&session->output);
@@ -419,6 +474,7 @@ static void summarise(struct rbwp_session *session, const struct drain_totals *t
     rbwp_writer_totals(session->writer, &summary->bytes, &summary->blocks, &summary->records);
     summary->discarded = totals->discarded;
     summary->peak_bytes = chunk_pool_peak_bytes(session->recording.pool);
+    summary->unprotected_bytes = chunk_pool_unprotected_bytes(session->recording.pool);
 }
 
 /* Takes the session from `running`'s state to "ending"; false if it is not the one, or ends
@@ -459,6 +515,7 @@ enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
 
     struct drain_totals totals;
     drain_finish(session->recording.drain, &totals);
+    timeline_sample(&session->timeline.line); /* the line now spans the session */
     session->summary.error = totals.error;
     finish_file(session, &totals);
     thread_registry_lock();

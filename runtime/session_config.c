@@ -21,6 +21,9 @@ static const struct flag table[] = {
      "0 (wait at the cap) or 1 (drop and count)"},
     {"bgworkprofile_strict", FLAG_BOOL, FIELD(strict), 0, 1, 1, "0 or 1 (plain version 1)"},
     {"bgworkprofile_stall", FLAG_U64, FIELD(stall_ns), 0, 3600 * 1000, 1000000, "milliseconds"},
+    {"bgworkprofile_live", FLAG_BOOL, FIELD(live), 0, 1, 1, "0 or 1 (survive a crash)"},
+    {"bgworkprofile_sync", FLAG_U64, FIELD(sync_ns), 0, 3600 * 1000, 1000000,
+     "milliseconds, 0 = never"},
     {"bgworkprofile_node", FLAG_I64, FIELD(node), 0, UINT32_MAX, 1, "a node id"},
 };
 
@@ -35,6 +38,7 @@ void rbwp_session_defaults(struct rbwp_session_config *config)
         .block_bytes = 65536,
         .at_cap = RBWP_AT_CAP_WAIT,
         .stall_ns = 1000000000,
+        .live = true,
         .node = -1,
     };
 }

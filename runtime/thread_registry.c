@@ -7,6 +7,8 @@
 #include "thread_registry.h"
 
 #include "clock.h"
+#include "live.h"
+#include "test_point.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +25,7 @@ RBWP_TLS_ struct rbwp_self_ rbwp_self_;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *first;
 static uint64_t last_number;
-static bool keep_detached; /* a session may refer to them */
+static bool in_session; /* detached ones are kept, news go to the live file */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
@@ -95,14 +97,38 @@ static void forget(void)
     }
 }
 
+/* ---- the live file. Locked. ------------------------------------------------------------- */
+
+struct __attribute__((packed)) thread_entry {
+    uint64_t thread_id, os_id;
+    int64_t attached_ns;
+};
+
+static void log_thread(const struct thread *thread)
+{
+    struct thread_entry entry = {thread->thread_id, thread->os_id, thread->attached_monotonic_ns};
+    live_log(LIVE_THREAD, &entry, sizeof entry, thread->name, strlen(thread->name));
+}
+
+static void log_thread_end(const struct thread *thread)
+{
+    struct {
+        uint64_t thread_id;
+        int64_t detached_ns;
+    } entry = {thread->thread_id, thread->detached_monotonic_ns};
+    live_log(LIVE_THREAD_END, &entry, sizeof entry, NULL, 0);
+}
+
 void thread_registry_begin_session(void)
 {
-    keep_detached = true;
+    in_session = true;
+    for (const struct thread *thread = first; thread; thread = thread->next)
+        log_thread(thread);
 }
 
 void thread_registry_end_session(void)
 {
-    keep_detached = false;
+    in_session = false;
     forget();
 }
 
@@ -173,6 +199,8 @@ enum rbwp_status rbwp_thread_attach(const char *name)
     struct thread *mine = self->thread;
     free(mine->name);
     mine->name = copy;
+    if (in_session)
+        log_thread(mine);
     unlock_with_signals(&signals);
     return RBWP_OK;
 }
@@ -186,11 +214,14 @@ enum rbwp_status rbwp_thread_detach(void)
     lock_without_signals(&signals);
     struct thread *entry = self->thread;
     record_hand_over(entry);
+    TEST_POINT("detach: handed over");
     entry->self = NULL;
     entry->detached_monotonic_ns = clock_now_ns(0);
     memset(self, 0, sizeof *self);
     pthread_setspecific(exit_key, NULL);
-    if (!keep_detached)
+    if (in_session)
+        log_thread_end(entry);
+    else
         forget();
     unlock_with_signals(&signals);
     return RBWP_OK;

@@ -13,6 +13,8 @@ static const struct option dump_option_table[] = {
      offsetof(struct dump_options, ndjson), option_store_true},
     {"spans", 0, NULL, NULL, "begins paired with their ends; with --ndjson one a line",
      offsetof(struct dump_options, spans), option_store_true},
+    {"live", 0, NULL, NULL, "with the records that only FILE.live has yet",
+     offsetof(struct dump_options, live), option_store_true},
     {0},
 };
 
@@ -33,7 +35,9 @@ static bool needs_names(const struct dump_options *options)
 static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *path)
 {
     struct input input;
-    if (!input_open(&input, path, needs_names(dump->options)))
+    bool opened = dump->options->live ? input_open_live(&input, path)
+                                      : input_open(&input, path, needs_names(dump->options));
+    if (!opened)
         return EXIT_BAD_DATA;
     enum exit_code code = write(dump, &input);
     return exit_worse(code, input_close(&input));
@@ -80,8 +84,8 @@ const struct command command_dump = {
     .operands = "FILE...",
     .description =
         "Prints RBWP files as JSON; '-' is standard input. One file gives an object, several\n"
-        "an array of objects. Damaged files are read as far as possible; what is wrong\n"
-        "is told on standard error.\n"
+        "an array of objects. A file that is being written gets its names from FILE.live.\n"
+        "Damaged files are read as far as possible; what is wrong is told on standard error.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,
     .config_bytes = sizeof(struct dump_options),

@@ -27,7 +27,7 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
 {
     struct input input;
     struct info info;
-    if (!input_open(&input, path, false))
+    if (!input_open(&input, path, true))
         return EXIT_BAD_DATA;
     if (!info_gather(&info, &input, options->quick)) {
         input_close(&input);

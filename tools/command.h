@@ -44,7 +44,10 @@ struct command {
     enum exit_code (*run)(void *config, struct operands operands);
 };
 
+extern const struct command command_check;
 extern const struct command command_dump;
 extern const struct command command_info;
+extern const struct command command_repair;
+extern const struct command command_tail;
 
 #endif /* COMMAND_H */

@@ -12,7 +12,7 @@
 #include "out.h"
 
 struct dump_options {
-    bool ndjson, spans;
+    bool ndjson, spans, live;
     struct out_options output;
     struct filter_options filter;
 };

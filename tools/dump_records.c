@@ -4,41 +4,8 @@
  * A line stands for itself, so it repeats the file and the thread.
  */
 #include "dump.h"
-#include "json_record.h"
-#include "json_text.h"
+#include "json_line.h"
 #include "message.h"
-
-#include <string.h>
-
-static void record_line(struct out *out, const struct names *names,
-                        const struct rbwp_record *record)
-{
-    out_text(out, ",");
-    json_i64(out, "ts", record->time_ns);
-    out_text(out, ",\"type\":\"");
-    out_text(out, rbwp_kind_name(record->kind));
-    out_text(out, "\"");
-    switch (record->kind) {
-    case RBWP_COARSE_BEGIN:
-        json_slot_members(out, names, record->slot, record->time_ns);
-        break;
-    case RBWP_FINE_BEGIN:
-        json_sub_item_members(out, names, record->sub_item, record->time_ns);
-        break;
-    case RBWP_GPU_WORK:
-        out_text(out, ",");
-        json_u64(out, "proc_id", record->proc_id);
-        json_slot_members(out, names, record->slot, record->time_ns);
-        out_text(out, ",");
-        json_i64(out, "start", record->start_ns);
-        out_text(out, ",");
-        json_i64(out, "stop", record->stop_ns);
-        break;
-    default:
-        break;
-    }
-    out_text(out, "}\n");
-}
 
 static void block_lines(struct dump *dump, const struct input *input, struct filter *filter,
                         const struct names *names, const struct rbwp_block *block)
@@ -50,10 +17,8 @@ static void block_lines(struct dump *dump, const struct input *input, struct fil
     while (rbwp_record_next(&iterator, &record)) {
         if (filtered && !filter_record(filter, &record))
             continue;
-        out_text(&dump->out, "{");
-        json_name(&dump->out, "file", input->path, strlen(input->path));
-        json_thread_members(&dump->out, names, block->header.thread_id, block->first_ns);
-        record_line(&dump->out, names, &record);
+        json_record_line(&dump->out, input->path, names, block->header.thread_id, block->first_ns,
+                         &record);
     }
 }
 

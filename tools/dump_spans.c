@@ -10,14 +10,12 @@
  * finished has really seen both ends.
  */
 #include "dump.h"
-#include "json_record.h"
-#include "json_text.h"
+#include "json_line.h"
 #include "message.h"
 #include "reorder.h"
 #include "spans.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 struct span_dump {
     struct dump *dump;
@@ -38,94 +36,27 @@ static struct filter_span judge(const struct span *span)
                                      [SPAN_GPU] = FILTER_GPU_WORK};
     int64_t first_ns = span->has_begin ? span->begin_ns : span->end_ns;
     int64_t last_ns = span->has_end ? span->end_ns : INT64_MAX;
-    bool whole = span->has_begin && span->has_end && last_ns >= first_ns;
     return (struct filter_span){.thread_id = span->thread_id,
                                 .slot = span->slot,
                                 .kinds = kinds[span->kind],
                                 .first_ns = first_ns < last_ns ? first_ns : last_ns,
                                 .last_ns = first_ns < last_ns ? last_ns : first_ns,
-                                .has_duration = whole,
-                                .duration_ns = whole ? (uint64_t)last_ns - (uint64_t)first_ns : 0};
-}
-
-static void optional_time(struct out *out, const char *key, bool known, int64_t value)
-{
-    out_text(out, ",");
-    json_key(out, key);
-    if (known)
-        out_i64(out, value);
-    else
-        out_text(out, "null");
-}
-
-static void what(struct span_dump *spans, const struct span *span, int64_t time_ns)
-{
-    struct out *out = &spans->dump->out;
-    if (span->kind == SPAN_GPU) {
-        out_text(out, ",");
-        json_u64(out, "proc_id", span->proc_id);
-    }
-    if (span->kind == SPAN_FINE && span->has_begin) {
-        if (span->slot >= 0) {
-            out_text(out, ",");
-            json_u64(out, "slot", (uint64_t)span->slot);
-        } else {
-            out_text(out, ",\"slot\":null");
-        }
-        json_sub_item_members(out, &spans->names, span->sub_item, time_ns);
-    } else if (span->has_begin) {
-        json_slot_members(out, &spans->names, (unsigned)span->slot, time_ns);
-    } else {
-        out_text(out, ",\"slot\":null,\"name\":null");
-    }
-}
-
-static void times(struct out *out, const struct span *span, const struct filter_span *judged)
-{
-    optional_time(out, "begin", span->has_begin, span->begin_ns);
-    optional_time(out, "end", span->has_end, span->end_ns);
-    out_text(out, ",");
-    json_key(out, "duration");
-    if (judged->has_duration)
-        out_u64(out, judged->duration_ns);
-    else
-        out_text(out, "null"); /* an end is missing, or before the begin */
-    if (span->kind == SPAN_GPU) {
-        out_text(out, ",");
-        json_i64(out, "ts", span->record_ns);
-    }
-    out_text(out, ",");
-    json_bool(out, "finished", span->has_begin && span->has_end);
-    if (!span->has_begin)
-        out_text(out, ",\"stray\":true");
+                                .has_duration = span_has_duration(span),
+                                .duration_ns = span_duration_ns(span)};
 }
 
 static void write_span(void *context, const struct span *span)
 {
-    static const char *const kinds[] = {"coarse", "fine", "gpu"};
     struct span_dump *spans = context;
     struct out *out = &spans->dump->out;
     struct filter_span judged = judge(span);
     if (out_failed(out) || !filter_takes_span(&spans->filter, &judged))
         return;
-    int64_t time_ns = span->kind == SPAN_GPU ? span->record_ns : judged.first_ns;
     bool lines = spans->dump->options->ndjson;
-    out_text(out, lines ? "{" : spans->dump->written ? ",\n{" : "\n{");
+    out_text(out, lines ? "" : spans->dump->written ? ",\n" : "\n");
     spans->dump->written++;
-    json_name(out, "file", spans->input->path, strlen(spans->input->path));
-    out_text(out, ",");
-    json_plain(out, "kind", kinds[span->kind]);
-    out_text(out, ",");
-    json_u64(out, "id", span->id);
-    out_text(out, span->parent ? ",\"parent\":" : ",\"parent\":null");
-    if (span->parent)
-        out_u64(out, span->parent);
-    out_text(out, ",");
-    json_u64(out, "depth", span->depth);
-    json_thread_members(out, &spans->names, span->thread_id, time_ns);
-    what(spans, span, time_ns);
-    times(out, span, &judged);
-    out_text(out, lines ? "}\n" : "}");
+    json_span(out, spans->input->path, &spans->names, span);
+    out_text(out, lines ? "\n" : "");
 }
 
 /* ---- the file ----------------------------------------------------------- */

@@ -4,7 +4,7 @@
  * (thread, time range) is; a record then costs a few compares.
  */
 #include "filter.h"
-#include "glob.h"
+#include "name_pattern.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -202,7 +202,7 @@ static bool pattern_takes(const struct filter_patterns *patterns, uint64_t numbe
     for (unsigned i = 0; i < patterns->count; i++) {
         const struct filter_pattern *pattern = &patterns->list[i];
         if (pattern->is_number ? pattern->number == number
-                               : name && glob_matches(pattern->text, name->text, name->bytes))
+                               : name && name_matches(pattern->text, name->text, name->bytes))
             return true;
     }
     return false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting: one pass, one array lookup a record. */
+/* Counting: one pass, a lookup or two for each record. */
 #include "info.h"
 #include "message.h"
 
@@ -38,11 +38,11 @@ static void count_records(struct info *info, const struct rbwp_block *block)
     while (rbwp_record_next(&iterator, &record)) {
         kinds[record.kind & 63]++;
         if (record.kind == RBWP_COARSE_BEGIN)
-            info->calls[record.slot]++;
+            slot_rows_find(&info->slots, record.slot, record.time_ns)->calls++;
         else if (record.kind == RBWP_FINE_BEGIN)
             info->sub_items[record.sub_item]++;
         else if (record.kind == RBWP_GPU_WORK)
-            info->gpu[record.slot]++;
+            slot_rows_find(&info->slots, record.slot, record.time_ns)->gpu++;
     }
     for (int i = 0; i < INFO_KINDS; i++)
         info->kinds[i] += kinds[info_kind[i]];
@@ -80,26 +80,31 @@ static void count_block(struct info *info, const struct rbwp_block *block, bool 
     count_records(info, block);
 }
 
+static void count_blocks(struct info *info, struct input *input)
+{
+    struct rbwp_block block;
+    uint64_t record_blocks = 0;
+    while (input_next(input, &block)) {
+        if (block.header.records == 0)
+            count_opaque(info, &block);
+        else
+            count_block(info, &block, record_blocks++ == 0);
+    }
+}
+
 bool info_gather(struct info *info, struct input *input, bool quick)
 {
     *info = (struct info){.input = input, .counted = !quick};
     info->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *info->sub_items);
-    struct rbwp_block block;
-    uint64_t record_blocks = 0;
-    if (info->sub_items && (!quick || rbwp_reader_is_stream(input->reader))) {
-        info->counted = true; /* a stream is read to its end anyway */
-        while (input_next(input, &block)) {
-            if (block.header.records == 0)
-                count_opaque(info, &block);
-            else
-                count_block(info, &block, record_blocks++ == 0);
-        }
+    if (!info->sub_items || !names_load(&info->names, input->reader) ||
+        !slot_rows_make(&info->slots, &info->names.slots)) {
+        message("out of memory");
+        info_free(info);
+        return false;
     }
-    if (info->sub_items && names_load(&info->names, input->reader))
-        return true;
-    message("out of memory");
-    info_free(info);
-    return false;
+    if (!quick)
+        count_blocks(info, input);
+    return true;
 }
 
 void info_free(struct info *info)
@@ -107,5 +112,6 @@ void info_free(struct info *info)
     free(info->sub_items);
     free(info->threads);
     thread_map_free(&info->map);
+    slot_rows_free(&info->slots);
     names_free(&info->names);
 }

@@ -12,6 +12,7 @@
 #include "losses.h"
 #include "name_lookup.h"
 #include "out.h"
+#include "slot_rows.h"
 #include "thread_map.h"
 
 enum { INFO_KINDS = 5, INFO_TAGS_MAX = 32 };
@@ -33,10 +34,9 @@ struct info_tag {
 struct info {
     const struct input *input;
     struct names names;
-    bool counted;                    /* false with --quick: nothing below is known */
+    struct slot_rows slots;
+    bool counted;                    /* false with --quick: all counts are 0 */
     uint64_t kinds[INFO_KINDS];      /* by info_kind */
-    uint64_t calls[RBWP_SLOTS_MAX];  /* coarse begins by slot */
-    uint64_t gpu[RBWP_SLOTS_MAX];    /* GPU work by slot */
     uint64_t *sub_items;             /* fine begins by sub-item, RBWP_SUB_ITEMS_MAX of them */
     uint64_t data_bytes, file_bytes; /* of blocks with records: uncompressed, and as stored */
     int64_t first_ns, last_ns;       /* valid when there are records */
@@ -51,7 +51,10 @@ struct info {
 /* The kinds of record in the order in which they are shown. */
 extern const unsigned info_kind[INFO_KINDS];
 
-/* Walks the input (unless quick) and loads the names. False with the message given. */
+/*
+ * Loads the names and walks the input (unless quick). The input must have been opened with
+ * names_first. False with the message given.
+ */
 bool info_gather(struct info *info, struct input *input, bool quick);
 void info_free(struct info *info);
 

@@ -19,15 +19,16 @@ static void slots(struct out *out, const struct info *info)
 {
     const char *separator = "\n  {";
     out_text(out, "\"slot_counts\":[");
-    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
-        if (!info->calls[slot] && !info->gpu[slot])
+    for (uint32_t i = 0; i < info->slots.count; i++) {
+        const struct slot_row *row = &info->slots.rows[i];
+        if (!row->calls && !row->gpu)
             continue;
         out_text(out, separator);
         separator = ",\n  {";
-        json_u64(out, "calls", info->calls[slot]);
+        json_u64(out, "calls", row->calls);
         out_text(out, ",");
-        json_u64(out, "gpu_work", info->gpu[slot]);
-        json_slot_members(out, &info->names, slot, info->last_ns);
+        json_u64(out, "gpu_work", row->gpu);
+        json_named_slot_members(out, row->slot, row->name);
         out_text(out, "}");
     }
     out_text(out, "]");

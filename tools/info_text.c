@@ -4,6 +4,7 @@
  * nobody can miss them. Names are made visible: a name from a file must not
  * move the cursor of a terminal.
  */
+#include "arguments.h"
 #include "digits.h"
 #include "info.h"
 #include "visible.h"
@@ -119,6 +120,23 @@ static void head(struct out *out, const struct info *info)
     out_text(out, "\n");
 }
 
+/* As a shell would take it, roughly: arguments that are empty or have a blank in quotes. */
+static void command_line(struct out *out, const struct rbwp_trailer *trailer)
+{
+    struct arguments arguments = arguments_of(trailer);
+    const char *text, *separator = "";
+    size_t bytes;
+    while (arguments_next(&arguments, &text, &bytes)) {
+        const char *quote = bytes == 0 || memchr(text, ' ', bytes) ? "'" : "";
+        out_text(out, separator);
+        out_text(out, quote);
+        visible(out, text, bytes);
+        out_text(out, quote);
+        separator = " ";
+    }
+    out_text(out, "\n");
+}
+
 static void session(struct out *out, const struct rbwp_trailer *trailer)
 {
     label(out, "session");
@@ -128,13 +146,7 @@ static void session(struct out *out, const struct rbwp_trailer *trailer)
     visible(out, trailer->host, trailer->host_bytes);
     out_format(out, ", process %" PRIu64 "\n", trailer->process_id);
     label(out, "command");
-    for (const char *at = trailer->command, *end = at + trailer->command_bytes; at < end;) {
-        const char *zero = memchr(at, '\0', (size_t)(end - at));
-        visible(out, at, (size_t)((zero ? zero : end) - at));
-        out_text(out, " ");
-        at = zero ? zero + 1 : end;
-    }
-    out_text(out, "\n");
+    command_line(out, trailer);
     label(out, "writer");
     visible(out, trailer->writer, trailer->writer_bytes);
     out_text(out, "\n");
@@ -298,17 +310,26 @@ static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
+/* Slots without a name are shown if they did anything. */
+static bool is_shown(const struct slot_row *row)
+{
+    return row->name || row->calls || row->gpu;
+}
+
 static void work_items(struct out *out, const struct info *info)
 {
-    const struct rbwp_tables *tables = rbwp_reader_tables(info->input->reader);
-    out_format(out, "\nwork items (%" PRIu32 "):\n", tables->work_item_count);
-    for (uint32_t i = 0; i < tables->work_item_count; i++) {
-        const struct rbwp_work_item_name *item = &tables->work_items[i];
-        out_format(out, "  %5u ", item->slot);
-        if (info->counted && item->slot < RBWP_SLOTS_MAX)
-            out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", info->calls[item->slot],
-                       info->gpu[item->slot]);
-        visible(out, item->name, item->name_bytes);
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < info->slots.count; i++)
+        shown += is_shown(&info->slots.rows[i]);
+    out_format(out, "\nwork items (%" PRIu32 "):\n", shown);
+    for (uint32_t i = 0; i < info->slots.count; i++) {
+        const struct slot_row *row = &info->slots.rows[i];
+        if (!is_shown(row))
+            continue;
+        out_format(out, "  %5u ", row->slot);
+        if (info->counted)
+            out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", row->calls, row->gpu);
+        name(out, row->name);
         out_text(out, "\n");
     }
 }

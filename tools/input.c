@@ -68,19 +68,28 @@ static const char *copy_all(int from, int to, char *buffer)
     }
 }
 
-/* Returns a descriptor of a copy of fd at its beginning, -1 with the message given. */
-static int spool(const struct input *input, int fd)
+/* A descriptor of an empty temporary file, -1 with the message given. */
+static int temporary_file(void)
 {
     const char *folder = getenv("TMPDIR");
     if (!folder || !*folder)
         folder = "/tmp";
+    int fd = unlinked_file(folder);
+    if (fd < 0)
+        message("%s: cannot create a temporary file: %s", folder, strerror(errno));
+    return fd;
+}
+
+/* Returns a descriptor of a copy of fd at its beginning, -1 with the message given. */
+static int spool(const struct input *input, int fd)
+{
+    int copy = temporary_file();
+    if (copy < 0)
+        return -1;
     char *buffer = malloc(COPY_BYTES);
-    int copy = buffer ? unlinked_file(folder) : -1;
     const char *failed = NULL;
     if (!buffer)
         message("out of memory");
-    else if (copy < 0)
-        message("%s: cannot create a temporary file: %s", folder, strerror(errno));
     else if ((failed = copy_all(fd, copy, buffer)) || lseek(copy, 0, SEEK_SET) != 0)
         message("%s: %s: %s", input->name, failed ? failed : "cannot be copied", strerror(errno));
     else {
@@ -88,8 +97,7 @@ static int spool(const struct input *input, int fd)
         return copy;
     }
     free(buffer);
-    if (copy >= 0)
-        close(copy);
+    close(copy);
     return -1;
 }
 
@@ -129,33 +137,120 @@ static bool open_reader(struct input *input, bool spool_first)
     }
     struct rbwp_error error;
     int fd = input->fd < 0 ? STDIN_FILENO : input->fd;
-    if (rbwp_reader_open_fd(fd, NULL, &input->reader, &error) == RBWP_OK)
+    struct rbwp_reader_options options = {.size = sizeof options, .follow = input->follow};
+    if (rbwp_reader_open_fd(fd, &options, &input->reader, &error) == RBWP_OK)
         return true;
     message("%s: %s", input->name, error.text);
+    return false;
+}
+
+char *input_live_path(const char *path)
+{
+    char *live = malloc(strlen(path) + sizeof ".live");
+    if (live)
+        sprintf(live, "%s.live", path);
+    return live;
+}
+
+void input_find_live(struct input *input)
+{
+    struct rbwp_error error;
+    rbwp_reader_set_live(input->reader, NULL);
+    rbwp_live_close(input->live);
+    input->live = NULL;
+    if (strcmp(input->path, "-") == 0 || rbwp_reader_is_stream(input->reader) ||
+        rbwp_reader_header(input->reader)->descriptor_offset != 0)
+        return;
+    char *path = input_live_path(input->path);
+    if (!path || access(path, F_OK) != 0) {
+        free(path);
+        return;
+    }
+    if (rbwp_live_open(path, &input->live, &error) != RBWP_OK) {
+        message("%s: ignored: %s", path, error.text);
+    } else if (!rbwp_reader_set_live(input->reader, input->live)) {
+        message("%s: ignored: it was written beside another file", path);
+        rbwp_live_close(input->live);
+        input->live = NULL;
+    }
+    free(path);
+}
+
+static bool open_input(struct input *input, bool names_first)
+{
+    struct stat status;
+    if (open_descriptor(input, &status) &&
+        open_reader(input, names_first && !S_ISREG(status.st_mode))) {
+        input_find_live(input);
+        return true;
+    }
+    if (input->fd >= 0)
+        close(input->fd);
     return false;
 }
 
 bool input_open(struct input *input, const char *path, bool names_first)
 {
     *input = (struct input){.path = path, .name = path, .fd = -1, .end_status = RBWP_OK};
-    struct stat status;
-    if (open_descriptor(input, &status) &&
-        open_reader(input, names_first && !S_ISREG(status.st_mode)))
-        return true;
+    return open_input(input, names_first);
+}
+
+bool input_open_follow(struct input *input, const char *path)
+{
+    *input = (struct input){.path = path, .name = path, .fd = -1, .follow = true};
+    return open_input(input, true);
+}
+
+/* Writes what a repair would give into fd. */
+static bool recover_into(const struct input *input, int fd)
+{
+    struct rbwp_sink sink = rbwp_sink_fd(&fd);
+    struct rbwp_recover_result result;
+    struct rbwp_error error;
+    char *live = input_live_path(input->path);
+    if (!live) {
+        message("out of memory");
+        return false;
+    }
+    bool done = rbwp_recover(input->path, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
+    free(live);
+    if (!done)
+        message("%s: %s", input->name, error.text);
+    return done && lseek(fd, 0, SEEK_SET) == 0;
+}
+
+static void close_files(struct input *input)
+{
+    rbwp_reader_close(input->reader);
+    rbwp_live_close(input->live);
     if (input->fd >= 0)
         close(input->fd);
+}
+
+bool input_open_live(struct input *input, const char *path)
+{
+    if (!input_open(input, path, true))
+        return false;
+    if (!input->live)
+        return true; /* it has all there is */
+    int fd = temporary_file();
+    bool recovered = fd >= 0 && recover_into(input, fd);
+    close_files(input);
+    *input = (struct input){.path = path, .name = path, .fd = fd};
+    if (recovered && open_reader(input, false))
+        return true;
+    if (fd >= 0)
+        close(fd);
     return false;
 }
 
 bool input_next(struct input *input, struct rbwp_block *block_out)
 {
+    if (input->end_status != RBWP_OK && input->end_status != RBWP_AGAIN)
+        return false;
+    input->end_status = rbwp_reader_next_block(input->reader, block_out);
     if (input->end_status != RBWP_OK)
         return false;
-    enum rbwp_status status = rbwp_reader_next_block(input->reader, block_out);
-    if (status != RBWP_OK) {
-        input->end_status = status;
-        return false;
-    }
     input->blocks++;
     input->records += block_out->header.records;
     return true;
@@ -163,10 +258,25 @@ bool input_next(struct input *input, struct rbwp_block *block_out)
 
 /* ---- the report --------------------------------------------------------- */
 
+/* A file that is being written ends anywhere; what is missing there is in its live file. */
+static bool is_no_problem(const struct input *input, const struct rbwp_problem *problem)
+{
+    return input->live && problem->cut_tail;
+}
+
+static uint64_t problem_count(const struct input *input)
+{
+    uint64_t count = rbwp_reader_problem_count(input->reader);
+    const struct rbwp_problem *problem;
+    for (uint64_t i = 0; (problem = rbwp_reader_problem(input->reader, i)); i++)
+        count -= is_no_problem(input, problem);
+    return count;
+}
+
 enum exit_code input_code(const struct input *input)
 {
     bool stopped = input->end_status < 0;
-    if (rbwp_reader_problem_count(input->reader) == 0 && !stopped)
+    if (problem_count(input) == 0 && !stopped)
         return EXIT_GOOD;
     const struct rbwp_tables *tables = rbwp_reader_tables(input->reader);
     bool something = input->blocks || tables->work_item_count || tables->sub_item_count;
@@ -183,10 +293,12 @@ static void report_problem(const struct input *input, const struct rbwp_problem 
 
 static void report(const struct input *input)
 {
-    uint64_t count = rbwp_reader_problem_count(input->reader), skipped = 0;
+    uint64_t count = problem_count(input), skipped = 0, lines = 0;
     const struct rbwp_problem *problem;
     for (uint64_t i = 0; (problem = rbwp_reader_problem(input->reader, i)); i++) {
-        if (i < INPUT_PROBLEM_LINES)
+        if (is_no_problem(input, problem))
+            continue;
+        if (lines++ < INPUT_PROBLEM_LINES)
             report_problem(input, problem);
         skipped += problem->skipped_bytes;
     }
@@ -197,6 +309,12 @@ static void report(const struct input *input)
     if (lost)
         message_plain("%s: %" PRIu64 " records were lost while recording (rbwp info tells which)",
                       input->name, lost);
+    if (input->live)
+        message_plain(
+            "%s: %s; records that did not reach it are in %s.live (--live shows them)", input->name,
+            rbwp_live_is_written(input->live) ? "is being written"
+                                              : "its program died (rbwp repair makes a whole file)",
+            input->name);
     if (input->end_status < 0)
         message("%s: reading stopped: %s", input->name, rbwp_status_text(input->end_status));
     if (input_code(input) != EXIT_GOOD)
@@ -210,8 +328,6 @@ enum exit_code input_close(struct input *input)
 {
     report(input);
     enum exit_code code = input_code(input);
-    rbwp_reader_close(input->reader);
-    if (input->fd >= 0)
-        close(input->fd);
+    close_files(input);
     return code;
 }

@@ -10,12 +10,16 @@
  * A stream knows its names only at its end. Who needs them first asks for
  * names_first: a stream is then copied to an unlinked temporary file ($TMPDIR,
  * else /tmp), so that memory stays bounded.
+ *
+ * A file that was not finalised, because its program runs or died, has its
+ * names in FILE.live beside it: they are taken from there. Its newest records
+ * are only there, too; who wants them opens with input_open_live.
  */
 #ifndef INPUT_H
 #define INPUT_H
 
 #include "command.h"
-#include "rbwp_reader.h"
+#include "rbwp_recover.h"
 
 #define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
 
@@ -24,12 +28,30 @@ struct input {
     const char *name; /* for messages: the path, or "standard input" */
     int fd;           /* -1: standard input itself */
     struct rbwp_reader *reader;
-    uint64_t blocks, records;    /* handed out, opaque blocks included */
-    enum rbwp_status end_status; /* RBWP_END, or why reading could not go on */
+    struct rbwp_live *live;   /* the file's names are from there; NULL if they are its own */
+    uint64_t blocks, records; /* handed out, opaque blocks included */
+    bool follow;
+    enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
 
 /* False with the message given. */
 bool input_open(struct input *input, const char *path, bool names_first);
+
+/* The same with the records that only the live file has, by way of a temporary file. */
+bool input_open_live(struct input *input, const char *path);
+
+/*
+ * The same for a file that may grow: when input_next is false with end_status RBWP_AGAIN, it may be
+ * called again.
+ */
+bool input_open_follow(struct input *input, const char *path);
+
+/* Takes the names that the live file has by now, if it is there and belongs. Voids names_load. */
+void input_find_live(struct input *input);
+
+/* The name of the live file that belongs beside path, in memory that the caller frees; NULL without
+ * memory. */
+char *input_live_path(const char *path);
 
 /* The next block; false after the last or when reading cannot go on. */
 bool input_next(struct input *input, struct rbwp_block *block_out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File parts as JSON. None of this is in a hurry. */
+#include "arguments.h"
 #include "json_file.h"
 #include "json_text.h"
 
@@ -157,15 +158,15 @@ static void tables(struct out *out, const struct rbwp_tables *tables)
 
 static void command_line(struct out *out, const struct rbwp_trailer *trailer)
 {
-    const char *at = trailer->command, *end = at + trailer->command_bytes;
+    struct arguments arguments = arguments_of(trailer);
+    const char *text, *separator = "";
+    size_t bytes;
     json_key(out, "command");
     out_text(out, "[");
-    for (bool first = true; at < end; first = false) {
-        const char *zero = memchr(at, '\0', (size_t)(end - at));
-        size_t count = (size_t)((zero ? zero : end) - at);
-        out_text(out, first ? "" : ",");
-        json_string(out, at, count);
-        at += count + 1;
+    while (arguments_next(&arguments, &text, &bytes)) {
+        out_text(out, separator);
+        json_string(out, text, bytes);
+        separator = ",";
     }
     out_text(out, "]");
 }

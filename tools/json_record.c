@@ -22,11 +22,16 @@ void json_thread_members(struct out *out, const struct names *names, uint64_t th
     name_member(out, "thread", names_find(&names->threads, thread_id, time_ns));
 }
 
-void json_slot_members(struct out *out, const struct names *names, unsigned slot, int64_t time_ns)
+void json_named_slot_members(struct out *out, unsigned slot, const struct name *name)
 {
     out_text(out, ",");
     json_u64(out, "slot", slot);
-    name_member(out, "name", names_find(&names->slots, slot, time_ns));
+    name_member(out, "name", name);
+}
+
+void json_slot_members(struct out *out, const struct names *names, unsigned slot, int64_t time_ns)
+{
+    json_named_slot_members(out, slot, names_find(&names->slots, slot, time_ns));
 }
 
 void json_sub_item_members(struct out *out, const struct names *names, unsigned sub_item,

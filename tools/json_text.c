@@ -57,7 +57,8 @@ static bool is_plain(const char *text, size_t count)
 static void plain_string(struct out *out, const char *text, size_t count)
 {
     out_bytes(out, "\"", 1);
-    out_bytes(out, text, count);
+    if (count) /* what a trailer does not tell has no text: NULL */
+        out_bytes(out, text, count);
     out_bytes(out, "\"", 1);
 }
 

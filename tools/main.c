@@ -19,8 +19,7 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_dump,
-    &command_info,
+    &command_check, &command_dump, &command_info, &command_repair, &command_tail,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

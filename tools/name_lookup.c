@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Name lookup: sorted arrays and a binary search. Sorting keeps equal entries
- * in file order, so that of two entries for one slot the later one counts.
+ * Name lookup: sorted arrays and a binary search. Of two entries for one slot
+ * or sub-item in a table the first one counts (R33, R34); of two uses of a
+ * slot from the same time on the later one, for the first has ended.
  */
 #include "name_lookup.h"
 
@@ -34,6 +35,16 @@ static void sort(struct name_set *set)
     qsort(set->names, set->count, sizeof *set->names, compare);
 }
 
+/* Of a sorted table. */
+static void keep_first_entries(struct name_set *set)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < set->count; i++)
+        if (kept == 0 || set->names[kept - 1].id != set->names[i].id)
+            set->names[kept++] = set->names[i];
+    set->count = kept;
+}
+
 /* Slots by the trailer's uses; the table names those for all times before. */
 static bool load_slots(struct name_set *set, const struct rbwp_tables *tables,
                        const struct rbwp_trailer *trailer)
@@ -50,9 +61,12 @@ static bool load_slots(struct name_set *set, const struct rbwp_tables *tables,
     }
     for (uint32_t i = 0; i < tables->work_item_count; i++) {
         const struct rbwp_work_item_name *item = &tables->work_items[i];
-        if (item->slot >= RBWP_SLOTS_MAX || !used[item->slot])
-            set->names[set->count++] =
-                make_name(item->slot, INT64_MIN, item->name, item->name_bytes);
+        if (item->slot < RBWP_SLOTS_MAX) {
+            if (used[item->slot])
+                continue;
+            used[item->slot] = true;
+        }
+        set->names[set->count++] = make_name(item->slot, INT64_MIN, item->name, item->name_bytes);
     }
     sort(set);
     return true;
@@ -69,6 +83,7 @@ static bool load_sub_items(struct name_set *set, const struct rbwp_tables *table
     }
     set->count = tables->sub_item_count;
     sort(set);
+    keep_first_entries(set);
     return true;
 }
 

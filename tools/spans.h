@@ -41,6 +41,24 @@ struct span {
     int64_t record_ns; /* GPU work: when it was recorded */
 };
 
+/* Both ends are there, in this order. */
+static inline bool span_has_duration(const struct span *span)
+{
+    return span->has_begin && span->has_end && span->end_ns >= span->begin_ns;
+}
+/* 0 without one. */
+static inline uint64_t span_duration_ns(const struct span *span)
+{
+    return span_has_duration(span) ? (uint64_t)span->end_ns - (uint64_t)span->begin_ns : 0;
+}
+/* The time at which its names are meant. */
+static inline int64_t span_name_time_ns(const struct span *span)
+{
+    return span->kind == SPAN_GPU ? span->record_ns
+           : span->has_begin      ? span->begin_ns
+                                  : span->end_ns;
+}
+
 typedef void span_fn(void *context, const struct span *span);
 
 struct open_span {

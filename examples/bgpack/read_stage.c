@@ -269,7 +269,7 @@ static enum step take_arrival(struct pack_job *job)
     if (!atomic_load_explicit(&read->arrived, memory_order_acquire))
         return STEP_WAIT;
     atomic_store_explicit(&read->arrived, false, memory_order_relaxed);
-    read->chunk->plain_bytes += read->arrival.bytes;
+    read->chunk->plain_bytes += (size_t)read->arrival.bytes;
     read->body_left -= read->arrival.bytes;
     read->state = READ_BODY;
     if (read->arrival.status == RBWP_OK)

@@ -54,7 +54,7 @@ subprocess.run([make_extended, path], check=True)
 done = subprocess.run([rbwp, "dump", path], capture_output=True, check=True)
 assert done.stderr.decode() == f"{path}: 1234 records were lost while recording (rbwp info tells which)\n", done.stderr
 full = json.loads(done.stdout)
-assert full["session"]["host"] == "host \u00e9" and full["session"]["command"] == ["prog", "a b", "", "c\"d"]
+assert full["session"]["host"] == "host \u00e9" and full["session"]["command"] == ["prog", "a b", "", "c\"d", ""]
 assert full["session"]["process_id"] == 4242 and full["session"]["level"] == 2 and full["session"]["discarded"] == 17
 assert full["clock"]["kind_name"] == "tsc" and full["clock"]["hz"] == 2300000000 and len(full["clock"]["samples"]) == 6
 assert [(t["thread_id"], t["name"], t["os_id"]) for t in full["threads"]] == [(11, "cleaner", 900), (2**64 - 1, "", 901)]
@@ -62,24 +62,34 @@ assert [(l["cause_name"], l["thread_id"], l["count"]) for l in full["losses"]] =
        [(l["cause"], l["thread_id"], l["count"]) for l in full["losses"]] == [(1, 11, 1234), (7, 0, 2)]
 opaque = [b for b in full["blocks"] if b.get("opaque")]
 assert len(opaque) == full["opaque_block_count"] == 1 and opaque[0]["tag"] == "xtst" and opaque[0]["records"] == []
-assert full["block_count"] == len(full["blocks"]) == 3 and full["record_count"] == 6
+assert full["block_count"] == len(full["blocks"]) == 3 and full["record_count"] == 10
 
 # A slot that was released and used again has the name of its time.
 lines = [json.loads(l) for l in run("dump", "--ndjson", path).splitlines()]
 assert [(l["ts"], l["name"], l["thread"]) for l in lines if l["type"] == "COARSE_BEGIN"] == [
-    (1000, "old", "cleaner"), (3000, "new", "cleaner"), (3100, "other", "")]
+    (1000, "old", "cleaner"), (3000, "new", "cleaner"), (3050, "new", "cleaner"), (4000, "old", "cleaner"),
+    (3100, "other", "")]
 for stdin in (None, open(path, "rb").read()):
     source = "-" if stdin else path
     got = json.loads(run("dump", "--slot", "new", "--thread", "clean*", source, input=stdin))
-    assert [r["ts"] for b in got["blocks"] for r in b["records"]] == [3000, 3010]
+    assert [r["ts"] for b in got["blocks"] for r in b["records"]] == [3000, 3010, 3050, 3060]
 
 text = run("info", path)
 assert "LOST         1,234 records; 2 calls refused" in text
 assert "  1,234 records: dropped, thread cleaner (11), 1970-01-01 00:00:00.000002000 UTC to" in text
-assert "prog a b" in text and "2,300,000,000 Hz" in text and "opaque 'xtst': 1 blocks" in text
+assert "prog 'a b' '' c\"d ''\n" in text and "2,300,000,000 Hz" in text and "opaque 'xtst': 1 blocks" in text
 assert text.index("LOST") < text.index("session")
 info = json.loads(run("info", "--json", path))
 assert (info["lost_records"], info["refused_calls"]) == (1234, 2)
+
+# Calls count for the name that the slot had at that time; a name that comes back keeps its row.
+rows = [(3, 2, "old"), (3, 2, "new"), (4, 1, "other")]
+listed = [line.split() for line in text[text.index("work items"):text.index("sub-items")].splitlines() if line]
+assert listed[0] == ["work", "items", "(3):"], listed
+assert [(int(slot), int(calls), name) for slot, calls, _, _, _, name in listed[1:]] == rows, listed
+for stdin in (None, open(path, "rb").read()):
+    info = json.loads(run("info", "--json", "-" if stdin else path, input=stdin))
+    assert [(s["slot"], s["calls"], s["name"]) for s in info["slot_counts"]] == rows, info["slot_counts"]
 assert "cleaner" in run("info", "--quick", path)
 P
 finish

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a small file with everything that only extended files have: a full
- * trailer, an opaque block, a slot used twice. info.sh knows its content.
+ * trailer, an opaque block, a slot used three times under two names, a command
+ * line whose last argument is empty. info.sh knows its content.
  */
 #include "rbwp_writer.h"
 
@@ -51,16 +52,18 @@ static struct rbwp_thread_info thread(uint64_t id, uint64_t os_id, uint64_t reco
 
 static void finish(struct rbwp_writer *writer)
 {
-    static const struct rbwp_work_item_name items[] = {{3, 3, "new"}, {4, 5, "other"}};
-    static const struct rbwp_slot_use uses[] = {
-        {3, 900, 2000, 3, "old"}, {3, 2500, 0, 3, "new"}, {4, 900, 0, 5, "other"}};
+    static const struct rbwp_work_item_name items[] = {{3, 3, "old"}, {4, 5, "other"}};
+    static const struct rbwp_slot_use uses[] = {{3, 900, 2000, 3, "old"},
+                                                {3, 2500, 3500, 3, "new"},
+                                                {3, 3500, 0, 3, "old"},
+                                                {4, 900, 0, 5, "other"}};
     static const struct rbwp_loss losses[] = {{11, RBWP_LOSS_DROPPED, 1234, 2000, 2100},
                                               {0, RBWP_LOSS_STRAY_END, 2, 0, 0}};
-    static const char command[] = "prog\0a b\0\0c\"d";
+    static const char command[] = "prog\0a b\0\0c\"d\0"; /* ends in an empty argument */
     struct rbwp_clock_sample samples[6];
     for (int i = 0; i < 6; i++)
         samples[i] = (struct rbwp_clock_sample){2300u * (unsigned)i, 1000 * i, 1000 * i, 1000 * i};
-    struct rbwp_thread_info threads[] = {thread(11, 900, 4, TEXT("cleaner")),
+    struct rbwp_thread_info threads[] = {thread(11, 900, 8, TEXT("cleaner")),
                                          thread(UINT64_MAX, 901, 2, TEXT(""))};
     struct rbwp_trailer trailer = {.host = "host \xc3\xa9",
                                    .host_bytes = 7,
@@ -86,7 +89,7 @@ static void finish(struct rbwp_writer *writer)
                                    .samples = samples,
                                    .sample_count = 6,
                                    .slot_uses = uses,
-                                   .slot_use_count = 3};
+                                   .slot_use_count = 4};
     must(rbwp_writer_finish(writer, items, 2, NULL, 0, &trailer));
 }
 
@@ -104,6 +107,8 @@ int main(int argc, char **argv)
     must(rbwp_block_encoder_new(0, 1, &encoder));
     add_call(encoder, 1000, 3);
     add_call(encoder, 3000, 3);
+    add_call(encoder, 3050, 3);
+    add_call(encoder, 4000, 3);
     add_block(writer, encoder, 11, 0);
     must(rbwp_writer_add_opaque(writer, "xtst", "some data", 9));
     add_call(encoder, 3100, 4);

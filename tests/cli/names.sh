@@ -58,6 +58,13 @@ assert text.count("calls") == len(names) and "\\x1b[2J" in text and "gr\u00fc\u0
 got = subprocess.run([rbwp, "dump", "--slot", b"ok\xc3*", "--kind", "COARSE_BEGIN", path], capture_output=True, check=True)
 assert [r["slot"] for b in json.loads(got.stdout)["blocks"] for r in b["records"]] == [6]
 
+# Of two entries for one number the first counts (R33, R34), whatever their order in memory.
+path = f"{work}/twice".encode()
+open(path, "wb").write(m.file([m.block(1, 0, records[:4])], [(0, b"first"), (0, b"second")], [(100, 1, b"one"), (100, 2, b"two")]))
+lines = [json.loads(l) for l in run("dump", "--ndjson").split(b"\n")[:-1]]
+assert [l["name"] for l in lines if "BEGIN" in l["type"]] == ["first", "one"], lines
+assert [l["sub_item_type"] for l in lines if l["type"] == "FINE_BEGIN"] == ["XFER_CHANNEL"]
+
 # In messages.
 missing = subprocess.run([rbwp, "dump", b"/no\x1b[2J\n\xff"], capture_output=True)
 assert missing.returncode == 1 and b"/no\\x1b[2J\\x0a\\xff: cannot be opened" in missing.stderr and missing.stderr.count(b"\n") == 1

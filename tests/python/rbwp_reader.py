@@ -617,10 +617,11 @@ def table_place(file, header, trailer, problems):
 
 
 def check_tables_place(file, place, tables_end, trailer):
-    """Raises Broken if trailer and tables do not meet (R50)."""
-    if tables_end is None or trailer["trailer"]["offset"] != tables_end:
+    """Raises Broken if trailer and tables do not meet (R50). Broken tables have no end to check."""
+    begin = trailer["trailer"]["offset"]
+    if not HEADER.size <= place <= begin or tables_end not in (None, begin):
         raise Broken("R50", len(file) - FOOTER.size,
-                     f"the trailer begins at {trailer['trailer']['offset']}, the tables at {place} end at {tables_end}")
+                     f"the trailer begins at {begin}, the tables at {place} end at {tables_end}")
 
 
 def check_tabl(file, place, tables_end, tables, problems):

@@ -209,6 +209,17 @@ class HeaderNotSet(unittest.TestCase):
         self.assertEqual((rules(result), result["block_count"], result["incomplete_tail"]), ([], 3, None))
         self.assertEqual((result["work_items"], len(result["sub_items"])), ([{"slot": 1, "name": "one"}], 1))
 
+    def test_tables_that_end_too_early(self):
+        """R50: the trailer is not whole then, and its TABL not used."""
+        result = rbwp_reader.parse(self.unset(tabl(FILE, TABLES_AT, 1, 0)))
+        self.assertEqual((rules(result)[0], result["block_count"], result["work_items"]), ("R50", 3, []))
+
+    def test_broken_tables_leave_the_trailer_whole(self):
+        """R50 is not checked if R30 is broken."""
+        result = rbwp_reader.parse(self.unset(tabl(FILE, TABLES_AT, 1, 70)))
+        self.assertEqual((rules(result)[0], result["work_items"]), ("R30", [{"slot": 1, "name": "one"}]))
+        self.assertIsNotNone(result["tables"])
+
     def test_not_trusted_if_broken(self):
         """The blocks then go on to the end of the file, where there is no whole one any more."""
         result = rbwp_reader.parse(self.unset(tabl(FILE, TABLES_AT, 1, 1), crc=1))

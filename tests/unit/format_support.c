@@ -199,7 +199,7 @@ void seal_trailer(struct bytes *file)
         offset = offset << 8 | file->data[footer + i];
     assert_true(offset <= footer);
     set_le(file, footer + 8, footer - offset, 8);
-    set_le(file, footer + 16, slow_crc32c(file->data + offset, footer - offset), 4);
+    set_le(file, footer + 16, slow_crc32c(file->data + offset, (size_t)(footer - offset)), 4);
 }
 
 /* ---- reading ------------------------------------------------------------------------ */
@@ -208,7 +208,7 @@ static void feed(const struct bytes *file, int fd)
 {
     uint64_t state = file->size;
     for (size_t done = 0; done < file->size;) {
-        size_t count = 1 + next_random(&state) % 9000;
+        size_t count = 1 + (size_t)(next_random(&state) % 9000);
         if (count > file->size - done)
             count = file->size - done;
         ssize_t written = write(fd, file->data + done, count);

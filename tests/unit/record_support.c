@@ -166,10 +166,12 @@ static void verify(const char *path, bool finished)
 static void append_block(struct recorded *recorded, const struct rbwp_block *block)
 {
     struct rbwp_record_iterator iterator;
-    struct event *more = realloc(recorded->event, (recorded->events + block->header.records + 1) *
-                                                      sizeof *recorded->event);
-    assert_non_null(more);
-    recorded->event = more;
+    size_t needed = recorded->events + block->header.records;
+    if (needed > recorded->room) {
+        recorded->room = 2 * needed;
+        recorded->event = realloc(recorded->event, recorded->room * sizeof *recorded->event);
+        assert_non_null(recorded->event);
+    }
     recorded->blocks++;
     rbwp_record_first(block, &iterator);
     struct event *event = recorded->event + recorded->events;
@@ -310,11 +312,15 @@ uint64_t losses(const struct recorded *recorded, uint64_t thread_id, enum rbwp_l
         if (loss->cause != (uint32_t)cause || (thread_id && loss->thread_id != thread_id))
             continue;
         count += loss->count;
-        assert_true(loss->first_ns <= loss->last_ns);
-        if (loss->first_ns || loss->last_ns) {
-            assert_true(loss->first_ns >= trailer->start_ns);
-            assert_true(loss->last_ns <= trailer->stop_ns);
-        }
+        bool known = loss->first_ns || loss->last_ns;
+        if (known && (loss->first_ns < trailer->start_ns || loss->first_ns > loss->last_ns ||
+                      loss->last_ns > trailer->stop_ns))
+            fail_msg(
+                "%llu losses of cause %u, %lld to %lld ns after a start %lld ns before the stop",
+                (unsigned long long)loss->count, loss->cause,
+                (long long)(loss->first_ns - trailer->start_ns),
+                (long long)(loss->last_ns - trailer->start_ns),
+                (long long)(trailer->stop_ns - trailer->start_ns));
     }
     return count;
 }

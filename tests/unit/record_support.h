@@ -43,7 +43,7 @@ struct recorded {
     const struct rbwp_tables *tables;
     const struct rbwp_trailer *trailer; /* NULL: none */
     struct event *event;                /* in file order */
-    size_t events, blocks;
+    size_t events, room, blocks;
 };
 
 /* A whole file, free of problems. */

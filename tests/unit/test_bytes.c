@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of bytes.h, buffer.c and error.c: the order of bytes, and nothing beyond an end. */
+/* Tests of bytes.h, buffer.c and reader_error.c: the order of bytes, and nothing beyond an end. */
 #include "bytes.h"
 #include "buffer.h"
-#include "error.h"
+#include "reader_error.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -177,12 +177,13 @@ static inline size_t random_layout(struct dice *dice, const uint64_t *extent, un
             stride[d] = RBWP_STRIDE_FIXED;
             continue;
         }
-        const size_t step = span + (packed || roll_below(dice, 2) ? 0 : roll_below(dice, 9));
+        const size_t step =
+            span + (size_t)(packed || roll_below(dice, 2) ? 0 : roll_below(dice, 9));
         const bool backwards = !packed && roll_below(dice, 4) == 0;
         stride[d] = packed ? 0 : backwards ? -(int64_t)step : (int64_t)step;
         if (backwards)
-            *first_out += (extent[d] - 1) * step;
-        span = extent[d] * step;
+            *first_out += (size_t)((extent[d] - 1) * step);
+        span = (size_t)(extent[d] * step);
     }
     return span;
 }

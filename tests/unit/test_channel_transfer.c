@@ -58,7 +58,7 @@ static void put_into_file(struct dice *dice, struct rbwp_transfer_place *place, 
                           size_t count)
 {
     uint8_t lead[777];
-    const size_t offset = roll_below(dice, sizeof lead);
+    const size_t offset = (size_t)roll_below(dice, sizeof lead);
     memset(lead, 0x5a, sizeof lead);
     const int fd = scratch_file(lead, offset);
     assert_int_equal(pwrite(fd, bytes, count, (off_t)offset), (ssize_t)count);
@@ -74,7 +74,7 @@ static void check_file_transfer(uint64_t seed, enum rbwp_transfer_kind kind, boo
     struct random_transfer random;
     random_transfer_make(&dice, kind, extent_max, &random);
     struct rbwp_transfer t = random.transfer;
-    const size_t bytes = random.elements * t.element_bytes;
+    const size_t bytes = (size_t)(random.elements * t.element_bytes);
     uint8_t *in_file = malloc(bytes), *after = malloc(bytes);
     random_bytes(&dice, &t, in_file, bytes, 0);
     put_into_file(&dice, file_is_target ? &t.target : &t.source, in_file, bytes);

@@ -12,9 +12,17 @@
 
 static _Atomic int maps_left; /* how many more times there is memory; negative: always */
 
-void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+/* The linker gives us the calls of mmap, under the name that the C library's header chose. */
+#ifdef __USE_FILE_OFFSET64
+#define REAL_MMAP __real_mmap64
+#define WRAP_MMAP __wrap_mmap64
+#else
+#define REAL_MMAP __real_mmap
+#define WRAP_MMAP __wrap_mmap
+#endif
+void *REAL_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (maps_left == 0) {
         errno = ENOMEM;
@@ -22,7 +30,7 @@ void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, of
     }
     if (maps_left > 0)
         maps_left--;
-    return __real_mmap64(at, size, protection, flags, fd, offset);
+    return REAL_MMAP(at, size, protection, flags, fd, offset);
 }
 
 /* Chunks get smaller with the cap, so that a few threads can share it, within bounds. */

@@ -364,6 +364,36 @@ static void tables_are_found_through_the_trailer(void **state)
     bytes_free(&file);
 }
 
+/* Guards: section 10.8 wants a whole trailer: one that does not begin where the tables end (R50)
+ * finds none, and the blocks go on to the end of the file. */
+static void tables_that_do_not_meet_the_trailer_are_not_used(void **state)
+{
+    (void)state;
+    struct bytes file = load_example();
+    set_le(&file, 20, 0, 8);
+    set_le(&file, 28, 0, 8);
+    set_le(&file, 0xa5, 0, 4); /* TABL: no sub-item, so that the tables end too early */
+    seal_trailer(&file);
+    for (unsigned i = 0; i < 2; i++) {
+        struct opened opened = open_way(&file, ways[i], NULL);
+        struct rbwp_block block;
+        assert_int_equal(rbwp_reader_tables(opened.reader)->work_item_count, 0);
+        assert_null(rbwp_reader_trailer(opened.reader));
+        assert_int_equal(rbwp_reader_next_block(opened.reader, &block), RBWP_OK);
+        assert_int_equal(rbwp_reader_next_block(opened.reader, &block), RBWP_END);
+        unsigned rules = 0, behind = 0;
+        const struct rbwp_problem *problem;
+        for (uint64_t p = 0; (problem = rbwp_reader_problem(opened.reader, p)); p++) {
+            rules += problem->error.rule == 50;
+            behind += problem->error.offset == 91 && problem->skipped_bytes == file.size - 91;
+        }
+        assert_int_equal(rules, 1);
+        assert_int_equal(behind, 1);
+        close_way(&opened);
+    }
+    bytes_free(&file);
+}
+
 /* Guards: a stream's tables and trailer are not there before its end, and are then. */
 static void streams_learn_their_tables_at_the_end(void **state)
 {
@@ -468,6 +498,7 @@ int main(void)
         cmocka_unit_test(broken_tails_are_noted),
         cmocka_unit_test(section_that_must_be_understood_refuses_the_file),
         cmocka_unit_test(tables_are_found_through_the_trailer),
+        cmocka_unit_test(tables_that_do_not_meet_the_trailer_are_not_used),
         cmocka_unit_test(streams_learn_their_tables_at_the_end),
         cmocka_unit_test(rewind_reads_again),
         cmocka_unit_test(problems_are_bounded),

@@ -26,15 +26,30 @@ enum { CHUNK_EVENTS = (4096 - 64) / 8 - 32 };
 
 static _Atomic bool no_memory;
 
-void *__real_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *__wrap_mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+/* The linker gives us the calls of mmap, under the name that the C library's header chose. */
+#ifdef __USE_FILE_OFFSET64
+#define REAL_MMAP __real_mmap64
+#define WRAP_MMAP __wrap_mmap64
+#else
+#define REAL_MMAP __real_mmap
+#define WRAP_MMAP __wrap_mmap
+#endif
+void *REAL_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (no_memory) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
-    return __real_mmap64(at, size, protection, flags, fd, offset);
+    return REAL_MMAP(at, size, protection, flags, fd, offset);
+}
+
+/* ---- the test's clock --------------------------------------------------------------------- */
+
+static uint64_t move_clock(int64_t by)
+{
+    return atomic_fetch_add(&fake_now, (uint64_t)by) + (uint64_t)by;
 }
 
 /* ---- levels ------------------------------------------------------------------------------ */
@@ -186,14 +201,14 @@ static void test_time_limit(void **state)
         rbwp_begin_at(1, fake_now);
         fill_item(words[i]);
         rbwp_set_worked(false);
-        rbwp_end_at(fake_now += 499);
+        rbwp_end_at(move_clock(499));
     }
     for (size_t i = 0; i < 3; i++) {
         rbwp_begin_at((unsigned)i, fake_now);
         if (i)
             rbwp_fine_begin(1), rbwp_fine_end();
         rbwp_set_worked(false);
-        rbwp_end_at(fake_now += 500 + i);
+        rbwp_end_at(move_clock(500 + (int64_t)i));
     }
     rbwp_set_time_limit(0); /* keeps all, even one of no time at all */
     rbwp_begin_at(10, fake_now);
@@ -205,7 +220,7 @@ static void test_time_limit(void **state)
     rbwp_set_time_limit(UINT64_MAX);
     rbwp_begin_at(12, fake_now);
     rbwp_set_worked(false);
-    rbwp_end_at(fake_now += UINT64_C(1) << 50);
+    rbwp_end_at(move_clock(INT64_C(1) << 50));
     fake_now = 2000000;
     assert_int_equal(stop(session).discarded, 5);
     clock_replace(NULL);
@@ -608,11 +623,6 @@ static void test_no_memory(void **state)
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
-static void move_clock(int64_t by)
-{
-    atomic_fetch_add(&fake_now, (uint64_t)by);
-}
-
 /* Records through one clock, whose move between two calls the function says; reads back. */
 static void record_by_clock(uint64_t cap_bytes, int64_t (*next)(unsigned call))
 {
@@ -688,6 +698,31 @@ static void test_bad_clocks(void **state)
     record_by_clock(0, goes_wild);
 }
 
+/* More ticks than an event can hold pass between two calls: the time that passed is not cut. */
+static void test_long_pause(void **state)
+{
+    (void)state;
+    fake_step = 0;
+    fake_now = 1000;
+    clock_replace(fake_clock);
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session = start(&config);
+    rbwp_begin(1);
+    move_clock(INT64_C(1) << 46);
+    rbwp_end();
+    rbwp_begin(2);
+    move_clock(10);
+    rbwp_end();
+    (void)stop(session);
+    clock_replace(NULL);
+    struct recorded recorded = read_back(config.logfile);
+    assert_int_equal(recorded.events, 4);
+    const struct event *event = recorded.event;
+    /* On the time line, which is real, all of it took moments. */
+    assert_true(event[1].record.time_ns - event[0].record.time_ns > 100);
+    recorded_free(&recorded);
+}
+
 static int attach_main(void **state)
 {
     (void)state;
@@ -704,6 +739,7 @@ int main(void)
         cmocka_unit_test(test_interrupted_call), cmocka_unit_test(test_gpu_work_at_chunk_ends),
         cmocka_unit_test(test_random_calls),     cmocka_unit_test(test_open_at_stop),
         cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_bad_clocks),
+        cmocka_unit_test(test_long_pause),
     };
     return cmocka_run_group_tests_name("recorder", tests, attach_main, NULL);
 }

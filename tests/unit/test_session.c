@@ -237,6 +237,25 @@ static void test_strict(void **state)
     assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
 }
 
+/* Losses of a session that recorded nothing, and of ticks that were read before it: in its time. */
+static void test_times_of_losses(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        uint64_t stale = rbwp_now_ticks();
+        struct rbwp_session_config config = test_config(1);
+        struct rbwp_session *session = start(&config);
+        rbwp_end_at(stale);
+        rbwp_begin_at(256, stale);
+        rbwp_end_at(rbwp_now_ticks() + rbwp_ticks_from_ns(1000000000));
+        (void)stop(session);
+        struct recorded recorded = read_back(config.logfile);
+        assert_int_equal(losses(&recorded, 0, RBWP_LOSS_STRAY_END), 1);
+        assert_int_equal(losses(&recorded, 0, RBWP_LOSS_RANGE), 2);
+        recorded_free(&recorded);
+    }
+}
+
 /* ---- encodings --------------------------------------------------------------------------------
  */
 
@@ -355,6 +374,10 @@ static void fill_disk(const char *path, uint64_t limit_bytes)
     struct rbwp_session_config config = test_config(1);
     config.logfile = path;
     config.compression = 0;
+    config.block_bytes = 1024; /* fill it to the last kilobyte; the tables need more */
+    char name[8192] = "";
+    memset(name, 'x', sizeof name - 1);
+    assert_int_equal(rbwp_work_item_register_at(0, name), RBWP_OK);
     struct rbwp_session *session = start(&config);
     for (unsigned i = 0; i < ITEMS; i++) {
         rbwp_begin(i % 256);
@@ -373,7 +396,9 @@ static void fill_disk(const char *path, uint64_t limit_bytes)
                      summary.lost_records);
     assert_true(rbwp_reader_size(recorded.reader) <= limit_bytes);
     assert_int_equal(recorded.event[0].record.slot, 0);
+    assert_int_equal(recorded.tables->work_items[0].name_bytes, sizeof name - 1);
     recorded_free(&recorded);
+    assert_int_equal(rbwp_work_item_release(0), RBWP_OK);
 }
 
 /* The limit's signal, deadly by default, does not reach the host program. */
@@ -396,7 +421,7 @@ static int fill_small_disk(void)
     char file[160];
     snprintf(file, sizeof file, "%s/full.bin", path);
     if (mkdir(path, 0700) != 0 || unshare(CLONE_NEWNS) != 0 ||
-        mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("none", "/", "none", MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("none", path, "tmpfs", 0, "size=1m") != 0)
         return 77;
     fill_disk(file, 1 << 20);
@@ -441,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_stop_of_nothing),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_times_of_losses),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_wait_at_the_cap),
         cmocka_unit_test(test_file_size_limit),

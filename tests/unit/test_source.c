@@ -40,7 +40,7 @@ static void walk_and_compare(struct source *source, const struct bytes *bytes)
     uint64_t state = 11, offset = 0;
     struct view view;
     while (offset < bytes->size + 100) {
-        size_t want = next_random(&state) % 70000;
+        size_t want = (size_t)(next_random(&state) % 70000);
         assert_int_equal(source_view(source, offset, want, &view, &error), RBWP_OK);
         size_t there = offset > bytes->size ? 0 : bytes->size - (size_t)offset;
         assert_int_equal(view.count, want < there ? want : there);

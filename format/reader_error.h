@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * error.h - fill a struct rbwp_error: what happened, where, which rule.
+ * reader_error.h - fill a struct rbwp_error: what happened, where, which rule.
  */
-#ifndef ERROR_H
-#define ERROR_H
+#ifndef READER_ERROR_H
+#define READER_ERROR_H
 
 #include "rbwp_format.h"
 #include "rules.h"
@@ -29,4 +29,4 @@ enum rbwp_status error_set_os(struct rbwp_error *error, const char *section, con
 
 enum rbwp_status error_set_memory(struct rbwp_error *error, const char *section);
 
-#endif /* ERROR_H */
+#endif /* READER_ERROR_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* error.c - see error.h. Texts are one line: what, where, and the rule that was broken. */
-#include "error.h"
+/* reader_error.c - see reader_error.h. Texts are one line: what, where, and the broken rule. */
+#include "reader_error.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -42,12 +42,8 @@ enum rbwp_status error_set(struct rbwp_error *error, enum rbwp_status status, st
 
 enum rbwp_status error_set_os(struct rbwp_error *error, const char *section, const char *operation)
 {
-    int os_errno = errno;
-    char reason[128] = "";
-    /* The POSIX and the GNU form differ in what they return; only the GNU form is used here. */
-    const char *text = strerror_r(os_errno, reason, sizeof(reason));
-    error_set(error, RBWP_E_IO, (struct place){section, NOWHERE, 0}, "cannot %s: %s", operation,
-              text);
+    int os_errno = errno; /* %m: strerror_r has two forms, and which one depends on the libc */
+    error_set(error, RBWP_E_IO, (struct place){section, NOWHERE, 0}, "cannot %s: %m", operation);
     if (error)
         error->os_errno = os_errno;
     return RBWP_E_IO;

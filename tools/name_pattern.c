@@ -4,9 +4,9 @@
  * earlier stars never need another look, so the cost is at most the product
  * of the lengths.
  */
-#include "glob.h"
+#include "name_pattern.h"
 
-bool glob_matches(const char *pattern, const char *name, size_t name_bytes)
+bool name_matches(const char *pattern, const char *name, size_t name_bytes)
 {
     const char *star = NULL;
     size_t at = 0, star_at = 0;

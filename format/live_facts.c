@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live_facts.c - see live_facts.h. Names are copied into blocks that never move. */
+#include "live_facts.h"
+
+#include "reader_error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BLOCK_BYTES (128u << 10) /* more than the longest name */
+
+struct name_block {
+    struct name_block *next;
+    size_t used;
+    char bytes[NAME_BLOCK_BYTES];
+};
+
+struct name {
+    const char *bytes;
+    uint16_t count;
+};
+
+struct sub_item {
+    struct name name;
+    uint8_t type;
+    bool known;
+};
+
+struct live_facts {
+    int64_t offset_ns;
+    struct name_block *names; /* the one being filled is the first */
+    size_t name_bytes;
+    bool memory_failed;
+    uint64_t damaged, dropped;
+
+    uint32_t open_use[RBWP_SLOTS_MAX]; /* 1 + its place in uses, 0 none */
+    uint32_t use_count[RBWP_SLOTS_MAX];
+    struct name slot_name[RBWP_SLOTS_MAX];
+    struct sub_item *sub_items; /* RBWP_SUB_ITEMS_MAX of them */
+    struct thread_table threads;
+    struct live_clock clock;
+    struct rbwp_slot_use *uses; /* all of them until the end, then those of slots used twice */
+    uint32_t uses_count;
+    struct rbwp_loss *losses; /* times in ticks until the end */
+    uint32_t losses_count;
+    bool losses_full; /* with different ones */
+
+    struct rbwp_work_item_name *work_item_table;
+    struct rbwp_sub_item_name *sub_item_table;
+    struct rbwp_thread_info *thread_table;
+    struct rbwp_tables tables;
+    struct rbwp_trailer trailer;
+};
+
+/* ---- pieces -------------------------------------------------------------------------- */
+
+/* A copy of the name; an empty one where there is no room. */
+static struct name keep_name(struct live_facts *facts, const uint8_t *bytes, size_t count)
+{
+    struct name_block *block = facts->names;
+    if (count == 0)
+        return (struct name){"", 0};
+    if (facts->name_bytes + count > FACTS_NAME_BYTES_MAX) {
+        facts->dropped++;
+        return (struct name){"", 0};
+    }
+    if (!block || NAME_BLOCK_BYTES - block->used < count) {
+        block = malloc(sizeof *block);
+        if (!block) {
+            facts->memory_failed = true;
+            return (struct name){"", 0};
+        }
+        block->next = facts->names;
+        block->used = 0;
+        facts->names = block;
+    }
+    char *copy = block->bytes + block->used;
+    memcpy(copy, bytes, count);
+    block->used += count;
+    facts->name_bytes += count;
+    return (struct name){copy, (uint16_t)count};
+}
+
+static int64_t load_i64(const uint8_t *from)
+{
+    int64_t value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+static uint64_t load_u64(const uint8_t *from)
+{
+    return (uint64_t)load_i64(from);
+}
+
+static uint16_t load_u16(const uint8_t *from)
+{
+    uint16_t value;
+    memcpy(&value, from, sizeof value);
+    return value;
+}
+
+/* From CLOCK_MONOTONIC to the time line. */
+static int64_t absolute(const struct live_facts *facts, int64_t monotonic_ns)
+{
+    return (int64_t)((uint64_t)monotonic_ns + (uint64_t)facts->offset_ns);
+}
+
+/* ---- entries: false if the entry cannot be --------------------------------------------- */
+
+static bool slot_begin(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 10 || count > 10 + RBWP_NAME_BYTES_MAX || load_u16(payload + 8) >= RBWP_SLOTS_MAX)
+        return false;
+    unsigned slot = load_u16(payload + 8);
+    int64_t from_ns = absolute(facts, load_i64(payload));
+    facts->slot_name[slot] = keep_name(facts, payload + 10, count - 10);
+    facts->use_count[slot]++;
+    if (facts->open_use[slot])
+        facts->uses[facts->open_use[slot] - 1].to_ns = from_ns;
+    facts->open_use[slot] = 0;
+    if (facts->uses_count == FACTS_SLOT_USES_MAX) {
+        facts->dropped++;
+        return true;
+    }
+    facts->uses[facts->uses_count++] =
+        (struct rbwp_slot_use){.slot = (uint16_t)slot,
+                               .from_ns = from_ns,
+                               .name = facts->slot_name[slot].bytes,
+                               .name_bytes = facts->slot_name[slot].count};
+    facts->open_use[slot] = facts->uses_count;
+    return true;
+}
+
+static bool slot_end(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 10 || load_u16(payload + 8) >= RBWP_SLOTS_MAX)
+        return false;
+    uint32_t *open_use = &facts->open_use[load_u16(payload + 8)];
+    if (*open_use)
+        facts->uses[*open_use - 1].to_ns = absolute(facts, load_i64(payload));
+    *open_use = 0;
+    return true;
+}
+
+static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 4 || count > 4 + RBWP_NAME_BYTES_MAX || load_u16(payload + 2) > UINT8_MAX)
+        return false;
+    facts->sub_items[load_u16(payload)] =
+        (struct sub_item){.name = keep_name(facts, payload + 4, count - 4),
+                          .type = (uint8_t)load_u16(payload + 2),
+                          .known = true};
+    return true;
+}
+
+static bool thread_begin(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 24 || count > 24 + RBWP_NAME_BYTES_MAX)
+        return false;
+    struct thread_entry *entry = thread_table_add(&facts->threads, load_u64(payload));
+    if (!entry) {
+        facts->dropped++;
+        return true;
+    }
+    struct name name = keep_name(facts, payload + 24, count - 24);
+    entry->info.os_id = load_u64(payload + 8);
+    entry->info.attached_ns = absolute(facts, load_i64(payload + 16));
+    entry->info.name = name.bytes;
+    entry->info.name_bytes = name.count;
+    return true;
+}
+
+static bool thread_end(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    struct thread_entry *entry =
+        count < 16 ? NULL : thread_table_find(&facts->threads, load_u64(payload));
+    if (entry)
+        entry->info.detached_ns = absolute(facts, load_i64(payload + 8));
+    return entry;
+}
+
+static bool clock_sample(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    struct rbwp_clock_sample sample;
+    if (count < sizeof sample)
+        return false;
+    memcpy(&sample, payload, sizeof sample);
+    live_clock_add(&facts->clock, &sample);
+    return true;
+}
+
+static int by_thread_and_cause(const void *left, const void *right)
+{
+    const struct rbwp_loss *a = left, *b = right;
+    if (a->thread_id != b->thread_id)
+        return a->thread_id < b->thread_id ? -1 : 1;
+    if (a->cause != b->cause)
+        return a->cause < b->cause ? -1 : 1;
+    return a->count < b->count ? -1 : a->count > b->count; /* counts go up */
+}
+
+/* Keeps the last word about each thread and cause. */
+static void settle_losses(struct live_facts *facts)
+{
+    uint32_t kept = 0;
+    if (facts->losses_count == 0)
+        return;
+    qsort(facts->losses, facts->losses_count, sizeof *facts->losses, by_thread_and_cause);
+    for (uint32_t i = 1; i < facts->losses_count; i++) {
+        const struct rbwp_loss *last = &facts->losses[kept], *next = &facts->losses[i];
+        kept += last->thread_id != next->thread_id || last->cause != next->cause;
+        facts->losses[kept] = *next;
+    }
+    facts->losses_count = kept + 1;
+}
+
+static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    uint32_t cause;
+    if (count < 36)
+        return false;
+    memcpy(&cause, payload + 32, sizeof cause);
+    if (facts->losses_count == FACTS_LOSSES_MAX && !facts->losses_full) {
+        settle_losses(facts);
+        facts->losses_full = facts->losses_count > FACTS_LOSSES_MAX / 2; /* sorting must pay */
+    }
+    if (facts->losses_count == FACTS_LOSSES_MAX) {
+        facts->dropped++;
+        return true;
+    }
+    facts->losses[facts->losses_count++] = (struct rbwp_loss){.thread_id = load_u64(payload),
+                                                              .count = load_u64(payload + 8),
+                                                              .first_ns = load_i64(payload + 16),
+                                                              .last_ns = load_i64(payload + 24),
+                                                              .cause = cause};
+    return true;
+}
+
+static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, size_t count)
+{
+    static bool (*const takers[])(struct live_facts *, const uint8_t *, size_t) = {
+        [LIVE_SLOT_BEGIN] = slot_begin,
+        [LIVE_SLOT_END] = slot_end,
+        [LIVE_SUB_ITEM] = sub_item,
+        [LIVE_THREAD] = thread_begin,
+        [LIVE_THREAD_END] = thread_end,
+        [LIVE_SAMPLE] = clock_sample,
+        [LIVE_LOSS] = loss,
+    };
+    struct live_facts *facts = context;
+    if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
+        !takers[kind](facts, payload, count))
+        facts->damaged++;
+    return !facts->memory_failed;
+}
+
+/* ---- the result -------------------------------------------------------------------------- */
+
+static bool make_tables(struct live_facts *facts)
+{
+    uint32_t sub_items = 0;
+    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
+        sub_items += facts->sub_items[id].known;
+    facts->work_item_table = calloc(RBWP_SLOTS_MAX, sizeof *facts->work_item_table);
+    facts->sub_item_table = calloc(sub_items + 1, sizeof *facts->sub_item_table);
+    if (!facts->work_item_table || !facts->sub_item_table)
+        return false;
+    struct rbwp_tables *tables = &facts->tables;
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
+        if (facts->use_count[slot])
+            facts->work_item_table[tables->work_item_count++] = (struct rbwp_work_item_name){
+                (uint16_t)slot, facts->slot_name[slot].count, facts->slot_name[slot].bytes};
+    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
+        if (facts->sub_items[id].known)
+            facts->sub_item_table[tables->sub_item_count++] = (struct rbwp_sub_item_name){
+                (uint16_t)id, facts->sub_items[id].type, facts->sub_items[id].name.count,
+                facts->sub_items[id].name.bytes};
+    tables->work_items = facts->work_item_table;
+    tables->sub_items = facts->sub_item_table;
+    return true;
+}
+
+static bool make_threads(struct live_facts *facts)
+{
+    facts->thread_table = calloc(facts->threads.count + 1, sizeof *facts->thread_table);
+    for (uint32_t i = 0; facts->thread_table && i < facts->threads.count; i++)
+        facts->thread_table[i] = facts->threads.entries[i].info;
+    return facts->thread_table;
+}
+
+/* A slot that had one name all the time needs no entry: the work-item table has it. */
+static void drop_single_uses(struct live_facts *facts)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < facts->uses_count; i++)
+        if (facts->use_count[facts->uses[i].slot] > 1)
+            facts->uses[kept++] = facts->uses[i];
+    facts->uses_count = kept;
+}
+
+static void date_losses(struct live_facts *facts)
+{
+    settle_losses(facts);
+    for (uint32_t i = 0; i < facts->losses_count; i++) {
+        struct rbwp_loss *entry = &facts->losses[i];
+        uint64_t first = (uint64_t)entry->first_ns, last = (uint64_t)entry->last_ns;
+        bool known = (first || last) && facts->clock.count;
+        entry->first_ns = known ? live_clock_ns(&facts->clock, first) : 0;
+        entry->last_ns = known ? live_clock_ns(&facts->clock, last) : 0;
+    }
+}
+
+static void make_trailer(struct live_facts *facts, const struct live_head *head)
+{
+    const struct live_clock *clock = &facts->clock;
+    facts->trailer = (struct rbwp_trailer){
+        .process_id = head->process_id,
+        .nodes = head->nodes,
+        .level = head->level,
+        .start_ns = clock->count ? clock->samples[0].time_ns : 0,
+        .stop_ns = clock->count ? clock->samples[clock->count - 1].time_ns : 0,
+        .clock_kind = head->clock_kind,
+        .clock_hz = head->ticks_per_second,
+        .cap_bytes = head->cap_bytes,
+        .threads = facts->thread_table,
+        .losses = facts->losses,
+        .samples = clock->samples,
+        .slot_uses = facts->uses,
+        .thread_count = facts->threads.count,
+        .loss_count = facts->losses_count,
+        .sample_count = clock->count,
+        .slot_use_count = facts->uses_count,
+    };
+}
+
+enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts **facts_out,
+                                 struct rbwp_error *error)
+{
+    *facts_out = NULL;
+    struct live_facts *facts = calloc(1, sizeof *facts);
+    if (!facts)
+        return error_set_memory(error, "live file");
+    facts->offset_ns = live->head.offset_ns;
+    facts->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *facts->sub_items);
+    facts->uses = malloc(FACTS_SLOT_USES_MAX * sizeof *facts->uses);
+    facts->losses = malloc(FACTS_LOSSES_MAX * sizeof *facts->losses);
+    uint64_t torn = 0;
+    enum rbwp_status status = live_clock_init(&facts->clock, live->head.ticks_per_second);
+    if (!facts->sub_items || !facts->uses || !facts->losses)
+        status = RBWP_E_MEMORY;
+    if (status == RBWP_OK)
+        status = live_file_log(live, take_entry, facts, &torn, error);
+    facts->damaged += torn;
+    if (status == RBWP_OK)
+        drop_single_uses(facts);
+    if (status == RBWP_OK)
+        date_losses(facts);
+    if (status == RBWP_OK && (facts->memory_failed || !make_tables(facts) || !make_threads(facts)))
+        status = RBWP_E_MEMORY;
+    if (status == RBWP_E_MEMORY)
+        error_set_memory(error, "live file");
+    if (status != RBWP_OK) {
+        live_facts_free(facts);
+        return status;
+    }
+    make_trailer(facts, &live->head);
+    *facts_out = facts;
+    return RBWP_OK;
+}
+
+void live_facts_free(struct live_facts *facts)
+{
+    if (!facts)
+        return;
+    while (facts->names) {
+        struct name_block *block = facts->names;
+        facts->names = block->next;
+        free(block);
+    }
+    thread_table_free(&facts->threads);
+    live_clock_free(&facts->clock);
+    free(facts->sub_items);
+    free(facts->uses);
+    free(facts->losses);
+    free(facts->work_item_table);
+    free(facts->sub_item_table);
+    free(facts->thread_table);
+    free(facts);
+}
+
+const struct rbwp_tables *live_facts_tables(const struct live_facts *facts)
+{
+    return &facts->tables;
+}
+
+const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts)
+{
+    return &facts->trailer;
+}
+
+struct live_clock *live_facts_clock(struct live_facts *facts)
+{
+    return &facts->clock;
+}
+
+uint64_t live_facts_damaged(const struct live_facts *facts)
+{
+    return facts->damaged;
+}
+
+uint64_t live_facts_dropped(const struct live_facts *facts)
+{
+    return facts->dropped;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live_facts.h - what the log of a live file says: names, threads, slots over time, the clock,
+ * losses.
+ *
+ * Takes the entries in order, of which a later one about the same thing
+ * counts, and gives the tables and the trailer that FILE would have got.
+ * Everything is bounded, whatever the log has in it.
+ */
+#ifndef LIVE_FACTS_H
+#define LIVE_FACTS_H
+
+#include "live_clock.h"
+#include "live_file.h"
+#include "rbwp_reader.h"
+#include "thread_table.h"
+
+#define FACTS_NAME_BYTES_MAX (32u << 20) /* of all names together */
+#define FACTS_SLOT_USES_MAX 65536u
+#define FACTS_LOSSES_MAX 65536u
+
+struct live_facts;
+
+/* Reads the log. RBWP_E_IO, RBWP_E_MEMORY. */
+enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts **facts_out,
+                                 struct rbwp_error *error);
+void live_facts_free(struct live_facts *facts);
+
+const struct rbwp_tables *live_facts_tables(const struct live_facts *facts);
+/* Without index; record counts are 0. */
+const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts);
+/* It may have no sample. */
+struct live_clock *live_facts_clock(struct live_facts *facts);
+
+/* Entries that could not be, and places where the rest of a segment was left out. */
+uint64_t live_facts_damaged(const struct live_facts *facts);
+/* Names and entries beyond the bounds. */
+uint64_t live_facts_dropped(const struct live_facts *facts);
+
+#endif /* LIVE_FACTS_H */

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live_file.h - the bytes of a FILE.live: head, log entries, chunks, events.
+ *
+ * Knows the form (rbwp_live.h) and trusts none of it. What entries and events
+ * mean is left to live_facts.h and recover.c.
+ */
+#ifndef LIVE_FILE_H
+#define LIVE_FILE_H
+
+#include "rbwp_live.h"
+
+struct live_file {
+    int fd;
+    struct live_head head;
+    struct live_commit commit; /* the last one that was read */
+};
+
+/*
+ * Opens by name and checks the head. On failure, as rbwp_live_open says, nothing is open.
+ */
+enum rbwp_status live_file_open(struct live_file *live, const char *path, struct rbwp_error *error);
+void live_file_close(struct live_file *live);
+
+/* Reads the commit anew. RBWP_E_IO, RBWP_E_CORRUPT; live->commit is then as it was. */
+enum rbwp_status live_file_commit(struct live_file *live, struct rbwp_error *error);
+
+/* True when another process holds its lock. */
+bool live_file_is_locked(const struct live_file *live);
+
+bool live_file_belongs(const struct live_file *live, const struct rbwp_file_header *header);
+
+/* ---- log ------------------------------------------------------------------------------ */
+
+/* A whole entry: count bytes of payload. Valid during the call. False stops the reading. */
+typedef bool live_entry_fn(void *context, uint32_t kind, const uint8_t *payload, size_t count);
+
+/*
+ * Hands out all entries, in order. *damaged_out counts places where the rest of a segment had to
+ * be left out. RBWP_E_IO, RBWP_E_MEMORY.
+ */
+enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entry, void *context,
+                               uint64_t *damaged_out, struct rbwp_error *error);
+
+/* ---- chunks --------------------------------------------------------------------------- */
+
+struct live_chunk {
+    uint64_t thread_id, base_ticks, ticket;
+    uint64_t offset; /* in the file */
+};
+
+/* Chunks with events that are not in FILE, of each thread in the order of their times. */
+struct live_chunks {
+    struct live_chunk *list;
+    size_t count, capacity;
+    uint64_t left_out; /* beyond LIVE_CHUNKS_MAX */
+};
+#define LIVE_CHUNKS_MAX (1u << 22) /* 256 GiB of chunks of the usual size */
+
+/* Uses live->commit. RBWP_E_IO, RBWP_E_MEMORY. Free the list in each case. */
+enum rbwp_status live_file_chunks(const struct live_file *live, struct live_chunks *chunks_out,
+                                  struct rbwp_error *error);
+void live_chunks_free(struct live_chunks *chunks);
+
+/*
+ * Reads a chunk's words into words, which has room for live_chunk_words. *count_out is how many
+ * are there. False when the chunk is no longer the one that was listed: its process went on.
+ */
+size_t live_chunk_words(const struct live_file *live);
+bool live_chunk_read(const struct live_file *live, const struct live_chunk *chunk, uint64_t *words,
+                     size_t *count_out);
+
+/* ---- events --------------------------------------------------------------------------- */
+
+struct live_event {
+    enum live_event_kind kind;
+    uint16_t id;
+    uint64_t ticks;
+    uint64_t gpu[3]; /* LIVE_EVENT_GPU: processor id, start, stop */
+};
+
+struct live_events {
+    const uint64_t *words;
+    size_t next, count;
+    uint64_t base_ticks;
+    bool damaged; /* stopped at a word that is no event */
+};
+
+/* False at the end of the events. */
+bool live_event_next(struct live_events *events, struct live_event *event_out);
+
+#endif /* LIVE_FILE_H */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The public look into a live file (rbwp_recover.h). */
+#include "live_view.h"
+
+#include "reader_error.h"
+
+#include <stdlib.h>
+
+enum rbwp_status rbwp_live_open(const char *path, struct rbwp_live **live_out,
+                                struct rbwp_error *error)
+{
+    *live_out = NULL;
+    struct rbwp_live *live = calloc(1, sizeof *live);
+    if (!live)
+        return error_set_memory(error, "live file");
+    enum rbwp_status status = live_file_open(&live->file, path, error);
+    if (status == RBWP_OK)
+        status = live_facts_read(&live->file, &live->facts, error);
+    if (status != RBWP_OK) {
+        rbwp_live_close(live);
+        return status;
+    }
+    *live_out = live;
+    return RBWP_OK;
+}
+
+void rbwp_live_close(struct rbwp_live *live)
+{
+    if (!live)
+        return;
+    live_facts_free(live->facts);
+    live_file_close(&live->file);
+    free(live);
+}
+
+const struct rbwp_tables *rbwp_live_tables(const struct rbwp_live *live)
+{
+    return live_facts_tables(live->facts);
+}
+
+const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live)
+{
+    return live_facts_trailer(live->facts);
+}
+
+bool rbwp_live_belongs(const struct rbwp_live *live, const struct rbwp_file_header *header)
+{
+    return live_file_belongs(&live->file, header);
+}
+
+bool rbwp_live_is_written(const struct rbwp_live *live)
+{
+    return live_file_is_locked(&live->file);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* live_view.h - an open live file, as the reader and the recovery see it. */
+#ifndef LIVE_VIEW_H
+#define LIVE_VIEW_H
+
+#include "live_facts.h"
+#include "rbwp_recover.h"
+
+struct rbwp_live {
+    struct live_file file;
+    struct live_facts *facts;
+};
+
+#endif /* LIVE_VIEW_H */

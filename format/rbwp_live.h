@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_live.h - the form of FILE.live, the memory of a recording process beside its file.
+ *
+ * FILE.live is mapped shared by the recording process, so what is stored there
+ * is in the hands of the kernel as soon as the store has happened, and
+ * survives the death of the process (not of the machine). It holds what FILE
+ * does not have yet: the events that were not written, and the names, threads
+ * and clock samples that FILE gets only at its end.
+ *
+ * It is memory, not an interchange format: byte order and word size are the
+ * machine's, and the version changes freely. Everything in it is untrusted to
+ * a reader: the process may have died anywhere, or run wild.
+ *
+ *     offset 0        struct live_head
+ *     4096            one byte for each segment: enum live_segment_kind
+ *     LIVE_HEAD_BYTES segments of LIVE_SEGMENT_BYTES each
+ *
+ * A chunk segment is an array of chunks of chunk_bytes; each is a struct
+ * live_chunk_head and event words. A chunk whose first word is 0 is empty.
+ * Its events end at the first 0 word where an event should begin.
+ * A chunk was written to FILE already if its ticket is not 0 and at most the
+ * committed one; FILE holds whole blocks up to the committed size.
+ *
+ * A log segment is a sequence of struct live_entry, each followed by its
+ * payload, padded to 8 bytes; it ends at an entry of 0 bytes or at the
+ * segment's end. The log goes on in the next log segment by number.
+ */
+#ifndef RBWP_LIVE_H
+#define RBWP_LIVE_H
+
+#include "rbwp_format.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LIVE_MAGIC "RBWPLIVE"
+#define LIVE_VERSION 1u
+#define LIVE_BYTE_ORDER 0x01020304u
+#define LIVE_KINDS_OFFSET 4096u
+#define LIVE_SEGMENTS_MAX 65536u
+#define LIVE_HEAD_BYTES (LIVE_KINDS_OFFSET + LIVE_SEGMENTS_MAX + 4096u) /* whole pages */
+#define LIVE_SEGMENT_BYTES (4u << 20)
+
+enum live_segment_kind { LIVE_NONE = 0, LIVE_CHUNKS = 1, LIVE_LOG = 2 };
+
+/* How far FILE is good. Two of them, the one that counts is named by commit_index. */
+struct live_commit {
+    uint64_t file_bytes; /* whole blocks end here */
+    uint64_t ticket;     /* of the last chunk in it, counted from 1 */
+};
+
+struct live_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t byte_order; /* LIVE_BYTE_ORDER as the writer's machine stores it */
+    uint32_t chunk_bytes;
+    uint32_t chunk_head_bytes;
+    uint64_t process_id;
+    int64_t zero_time_ns; /* as in FILE's header: says that the two belong together */
+    int64_t offset_ns;    /* record time = CLOCK_MONOTONIC + this */
+    uint32_t node;
+    uint32_t level;
+    uint32_t nodes;
+    uint32_t clock_kind; /* enum rbwp_clock_kind */
+    uint64_t ticks_per_second;
+    uint64_t cap_bytes;
+    struct live_commit commit[2];
+    uint32_t commit_index; /* 0 or 1; written after the commit it names */
+    uint32_t padding;
+};
+
+/* An event is one word, 0 = none: kind (3 bits), id (16 bits), ticks since the chunk's base (45).
+ */
+#define LIVE_EVENT_KIND_BITS 3
+#define LIVE_EVENT_ID_BITS 16
+#define LIVE_EVENT_TIME_SHIFT 19
+#define LIVE_EVENT_TIME_BITS 45
+enum live_event_kind {
+    LIVE_EVENT_BEGIN = 1, /* id: slot */
+    LIVE_EVENT_END = 2,
+    LIVE_EVENT_FINE_BEGIN = 3, /* id: sub-item */
+    LIVE_EVENT_FINE_END = 4,
+    LIVE_EVENT_GPU = 5 /* id: slot; three words follow: processor id, start, stop */
+};
+
+/* The head of a chunk, as far as it means anything outside its process. 64 bytes. */
+struct live_chunk_head {
+    uint64_t thread_id;
+    uint64_t base_ticks;
+    uint64_t ticket;     /* 0 until the writer takes the chunk */
+    uint64_t process[5]; /* the process's own */
+};
+
+struct live_entry {
+    uint32_t bytes; /* of entry and payload, padding not counted; written last */
+    uint32_t kind;  /* enum live_entry_kind */
+};
+
+enum live_entry_kind {
+    LIVE_SLOT_BEGIN = 1, /* i64 from (CLOCK_MONOTONIC ns), u16 slot, name to the end */
+    LIVE_SLOT_END = 2,   /* i64 to, u16 slot */
+    LIVE_SUB_ITEM = 3,   /* u16 id, u16 type, name to the end */
+    LIVE_THREAD = 4, /* u64 thread, u64 os id, i64 attached (CLOCK_MONOTONIC ns), name to the end;
+                        again for the same thread: renamed */
+    LIVE_THREAD_END = 5, /* u64 thread, i64 detached */
+    LIVE_SAMPLE = 6,     /* struct rbwp_clock_sample */
+    LIVE_LOSS = 7        /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
+};
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_LIVE_H */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_recover.h - what a program that died, or still runs, leaves: FILE and FILE.live.
+ *
+ * FILE.live holds the names, and the events that FILE does not have yet. Two
+ * uses: look into it beside a reader (rbwp_live_open), and make a whole file of
+ * both (rbwp_recover). Either file may hold any bytes, be cut, be missing, or
+ * change meanwhile; neither is ever written.
+ *
+ * Memory: what the log of the live file names (at most 32 MiB of names and as
+ * much again of tables), 40 bytes for each chunk that holds unwritten events,
+ * one chunk, and what a reader and an encoder need. It does not grow with FILE.
+ *
+ * Threads: different calls are independent, one object is used by one thread
+ * at a time. No call prints, exits or keeps a global.
+ */
+#ifndef RBWP_RECOVER_H
+#define RBWP_RECOVER_H
+
+#include "rbwp_format.h"
+#include "rbwp_reader.h"
+#include "rbwp_writer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- a look into FILE.live ------------------------------------------------------------ */
+
+struct rbwp_live; /* opaque */
+
+/*
+ * Reads the log of a live file as it is now. RBWP_OK; RBWP_E_IO, RBWP_E_MEMORY; RBWP_E_TRUNCATED
+ * (its process died before it had written the head, and before it recorded anything),
+ * RBWP_E_NOT_RBWP, RBWP_E_VERSION, RBWP_E_UNSUPPORTED (the other byte order), RBWP_E_CORRUPT. On
+ * success *live_out is the caller's until rbwp_live_close.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_live_open(const char *path, struct rbwp_live **live_out, struct rbwp_error *error);
+RBWP_API void rbwp_live_close(struct rbwp_live *live);
+
+/* What is known so far; valid until close. The trailer's record counts and index are 0. */
+RBWP_API const struct rbwp_tables *rbwp_live_tables(const struct rbwp_live *live);
+RBWP_API const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live);
+
+/* True when it was written beside a file with this header. */
+RBWP_API bool rbwp_live_belongs(const struct rbwp_live *live,
+                                const struct rbwp_file_header *header);
+/* True when the process that writes it is alive: it holds a lock on it. */
+RBWP_API bool rbwp_live_is_written(const struct rbwp_live *live);
+
+/*
+ * Gives a reader the live file's tables and trailer, for as long as its own file has none.
+ * live must outlive the reader; NULL takes it back. False if it does not belong.
+ */
+RBWP_API bool rbwp_reader_set_live(struct rbwp_reader *reader, const struct rbwp_live *live);
+
+/* ---- a whole file ---------------------------------------------------------------------- */
+
+/* What was kept and what was lost. Numbers are of FILE as far as it counts, see committed_bytes. */
+struct rbwp_recover_result {
+    bool unchanged;  /* FILE is whole and was copied, byte for byte; live data are not needed */
+    bool has_file;   /* FILE has a header; false: the result is of the live file alone */
+    bool finalised;  /* FILE has its own tables, so the live file is not used */
+    bool has_live;   /* the live file was used */
+    bool live_empty; /* it has no head: nothing had been recorded; FILE is taken alone */
+    bool is_written; /* its process still runs: the result is a snapshot */
+
+    uint64_t file_bytes;
+    uint64_t committed_bytes; /* what FILE should have by the live file's word; 0 without one */
+    uint64_t kept_blocks, kept_records, kept_bytes; /* copied as stored, opaque blocks included */
+    uint64_t damaged_places, damaged_bytes;         /* left out, a cut last block included */
+    uint64_t damaged_records;   /* in them, as far as block headers could be believed */
+    bool tail_damaged;          /* tables or trailer of FILE could not be read, or not all */
+    uint64_t missing_bytes;     /* committed, but FILE is shorter */
+    uint64_t uncommitted_bytes; /* left out: the live file has what they hold */
+
+    uint64_t chunks, live_blocks, live_records; /* recovered from the live file */
+    uint64_t damaged_chunks;  /* with an event that cannot be; those before it were taken */
+    uint64_t moved_chunks;    /* written to FILE while this was running, thus in neither part */
+    uint64_t damaged_entries; /* of the log */
+    bool no_clock_sample;     /* times of the recovered records are guessed */
+
+    uint32_t threads, work_items, sub_items; /* named in the result */
+    bool names_unknown;                      /* neither file has them */
+    uint64_t dropped_names; /* table entries left out: out of range, given twice, or too many */
+
+    uint64_t bytes, blocks, records; /* of the result */
+};
+
+/* True when something is missing that had been recorded, or may be. */
+RBWP_API bool rbwp_recover_lost(const struct rbwp_recover_result *result);
+
+/* Called for each problem of FILE that was met, in order. Valid during the call. */
+typedef void rbwp_recover_callback(void *context, const struct rbwp_problem *problem);
+
+/*
+ * Writes a finalised file to sink: the good blocks of FILE as they are stored, blocks of the
+ * events that only the live file has, and tables and trailer. A file that is whole already is
+ * copied byte for byte, so recovering a result gives the same bytes.
+ *
+ * path: FILE; it may be missing or without header if there is a live file. live_path: NULL if
+ * there is none. With a live file only the blocks are taken from FILE that it says are whole;
+ * without, all that are valid, also behind damage. callback may be NULL.
+ *
+ * RBWP_OK and *result_out, or: RBWP_E_NOT_RBWP, RBWP_E_TRUNCATED (FILE, nothing there),
+ * RBWP_E_VERSION (FILE has a part that must be understood and is not), those of rbwp_live_open but
+ * RBWP_E_TRUNCATED, RBWP_E_INVALID (the live file belongs to another file), RBWP_E_IO,
+ * RBWP_E_MEMORY, RBWP_E_LIMIT (tables too large), or what the sink returned. What was written until
+ * then is useless.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_recover(const char *path, const char *live_path,
+                                                     const struct rbwp_sink *sink,
+                                                     rbwp_recover_callback *callback, void *context,
+                                                     struct rbwp_recover_result *result_out,
+                                                     struct rbwp_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_RECOVER_H */

@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recover.c - FILE and FILE.live into one whole file.
+ *
+ * Three steps: the good blocks of FILE, as they are stored; blocks made of the
+ * events that only the live file has; tables and trailer, from whichever file
+ * knows them. A file that the verifier finds whole is copied instead, so that
+ * recovery changes nothing that is good, and a second one changes nothing.
+ *
+ * Events become blocks a chunk at a time, so one bad chunk spoils no other.
+ * What tables and trailer get is put together in recover_tail.c.
+ */
+#include "rbwp_recover.h"
+
+#include "block.h"
+#include "live_view.h"
+#include "rbwp_verify.h"
+#include "reader.h"
+#include "reader_error.h"
+#include "recover_tail.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_BYTES (256u << 10)
+#define FLAGS_OFFSET 6
+
+struct recover {
+    const struct rbwp_sink *sink;
+    rbwp_recover_callback *callback;
+    void *context;
+    struct rbwp_recover_result result;
+    struct rbwp_error *error;
+
+    int fd; /* FILE, -1 none */
+    struct rbwp_reader *reader;
+    struct rbwp_live *live;
+    struct rbwp_writer *writer;
+    struct recover_tail tail;
+
+    uint64_t problems_seen;
+    bool has_sequence;
+    uint32_t sequence; /* the latest in FILE */
+    bool level2, fine; /* the header allows fine records; there are some */
+};
+
+static enum rbwp_status out_of_memory(struct recover *recover)
+{
+    return error_set_memory(recover->error, "file");
+}
+
+/* A write of the result failed. */
+static enum rbwp_status sink_failed(struct recover *recover, enum rbwp_status status)
+{
+    int os_errno = errno;
+    char reason[128] = "";
+    const char *text = status == RBWP_E_IO ? strerror_r(os_errno, reason, sizeof reason)
+                                           : rbwp_status_text(status);
+    error_set(recover->error, status, (struct place){"result", NOWHERE, 0},
+              "the result cannot be written: %s", text);
+    if (recover->error && status == RBWP_E_IO)
+        recover->error->os_errno = os_errno;
+    return status;
+}
+
+/* ---- a file that is whole --------------------------------------------------------------- */
+
+static enum rbwp_status copy_bytes(struct recover *recover, uint64_t size)
+{
+    char *buffer = malloc(COPY_BYTES);
+    if (!buffer)
+        return out_of_memory(recover);
+    enum rbwp_status status = RBWP_OK;
+    for (uint64_t done = 0; done < size && status == RBWP_OK;) {
+        size_t want = size - done < COPY_BYTES ? (size_t)(size - done) : COPY_BYTES;
+        ssize_t got = pread(recover->fd, buffer, want, (off_t)done);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = EIO; /* it shrank */
+        if (got <= 0) {
+            status = error_set_os(recover->error, "file", "read the file");
+            break;
+        }
+        status = recover->sink->write(recover->sink->context, buffer, (size_t)got);
+        if (status != RBWP_OK)
+            sink_failed(recover, status);
+        done += (uint64_t)got;
+    }
+    free(buffer);
+    return status;
+}
+
+/* Looks at FILE as a whole. *whole_out: it needs nothing. */
+static enum rbwp_status look(struct recover *recover, bool *whole_out)
+{
+    struct rbwp_verify_result verified;
+    struct rbwp_recover_result *result = &recover->result;
+    *whole_out = false;
+    enum rbwp_status status = rbwp_verify_fd(recover->fd, NULL, NULL, &verified, recover->error);
+    if (status != RBWP_OK)
+        return status;
+    if (!verified.finalised || verified.breaks || verified.cut)
+        return RBWP_OK;
+    *whole_out = true;
+    result->unchanged = result->finalised = true;
+    result->kept_blocks = result->blocks = verified.blocks + verified.opaque_blocks;
+    result->kept_records = result->records = verified.records;
+    result->kept_bytes = result->bytes = result->file_bytes;
+    return copy_bytes(recover, result->file_bytes);
+}
+
+/* ---- blocks of FILE ----------------------------------------------------------------------- */
+
+/* Sizes and counts that can be true: the records are taken to have been there. */
+static bool is_credible(const struct rbwp_block_header *header)
+{
+    struct block_decoder decoder = {.block_bytes_max = RBWP_BLOCK_BYTES_MAX};
+    return header->records && block_header_check(&decoder, header, 0, NULL) == RBWP_OK;
+}
+
+static void note_problem(struct recover *recover, const struct rbwp_problem *problem)
+{
+    struct rbwp_recover_result *result = &recover->result;
+    if (problem->skipped_bytes) {
+        result->damaged_places++;
+        result->damaged_bytes += problem->skipped_bytes;
+        if (problem->has_block && is_credible(&problem->block)) {
+            result->damaged_records += problem->block.records;
+            recover_tail_damage(&recover->tail, &problem->block);
+        }
+    }
+    unsigned rule = problem->error.rule;
+    result->tail_damaged |= rule == RULE_DESCRIPTOR_OFFSET ||
+                            (rule >= RULE_TABLES_WHOLE && rule <= RULE_TABLES_BYTES) ||
+                            rule == RULE_BEHIND_TABLES ||
+                            (rule >= RULE_TRAILER_PLACE && rule <= RULE_SECTION_NAMES);
+    if (recover->callback)
+        recover->callback(recover->context, problem);
+}
+
+/* With a live file, what lies behind the committed bytes is in its chunks, and no problem. */
+static void note_problems(struct recover *recover)
+{
+    uint64_t count = rbwp_reader_problem_count(recover->reader);
+    for (; recover->problems_seen < count; recover->problems_seen++) {
+        const struct rbwp_problem *problem =
+            rbwp_reader_problem(recover->reader, recover->problems_seen);
+        if (!problem)
+            recover->result.damaged_places++; /* beyond those the reader keeps */
+        else if (!recover->result.has_live ||
+                 problem->error.offset < recover->live->file.commit.file_bytes)
+            note_problem(recover, problem);
+    }
+}
+
+static void note_sequence(struct recover *recover, uint32_t sequence)
+{
+    if (!recover->has_sequence || (int32_t)(sequence - recover->sequence) > 0)
+        recover->sequence = sequence;
+    recover->has_sequence = true;
+}
+
+static bool has_fine(const struct rbwp_block *block)
+{
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    rbwp_record_first(block, &iterator);
+    while (rbwp_record_next(&iterator, &record))
+        if (record.kind == RBWP_FINE_BEGIN || record.kind == RBWP_FINE_END)
+            return true;
+    return false;
+}
+
+static enum rbwp_status keep_block(struct recover *recover, const struct rbwp_block *block)
+{
+    struct rbwp_recover_result *result = &recover->result;
+    struct view stored = reader_stored_block(recover->reader);
+    bool records = block->header.records > 0;
+    struct rbwp_sealed_block sealed = {
+        .bytes = stored.bytes,
+        .bytes_count = (uint32_t)stored.count,
+        .records = block->header.records,
+        .thread_id = records ? block->header.thread_id : 0,
+        .first_ns = block->first_ns,
+        .last_ns = block->last_ns,
+    };
+    enum rbwp_status status = rbwp_writer_add_block(recover->writer, &sealed);
+    if (status != RBWP_OK)
+        return sink_failed(recover, status);
+    result->kept_blocks++;
+    result->kept_bytes += stored.count;
+    result->kept_records += block->header.records;
+    if (records) {
+        note_sequence(recover, block->header.sequence);
+        recover_tail_block(&recover->tail, &sealed);
+        if (!recover->level2 && !recover->fine)
+            recover->fine = has_fine(block);
+    }
+    return RBWP_OK;
+}
+
+/* True if the block lies in the bytes that count; FILE may have grown meanwhile. */
+static bool is_committed(struct recover *recover, const struct rbwp_block *block)
+{
+    if (!recover->result.has_live || recover->result.finalised)
+        return true;
+    uint64_t end = block->offset + RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block->header);
+    if (end > recover->live->file.commit.file_bytes)
+        (void)live_file_commit(&recover->live->file, NULL);
+    return end <= recover->live->file.commit.file_bytes;
+}
+
+static enum rbwp_status keep_blocks(struct recover *recover)
+{
+    struct rbwp_block block;
+    uint64_t end = RBWP_FILE_HEADER_BYTES;
+    enum rbwp_status status;
+    while ((status = rbwp_reader_next_block(recover->reader, &block)) == RBWP_OK) {
+        if (!is_committed(recover, &block))
+            break;
+        note_problems(recover);
+        status = keep_block(recover, &block);
+        if (status != RBWP_OK)
+            return status;
+        end = block.offset + RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block.header);
+    }
+    note_problems(recover);
+    uint64_t count = rbwp_reader_problem_count(recover->reader);
+    if (status < 0 && count) {
+        const struct rbwp_problem *last = rbwp_reader_problem(recover->reader, count - 1);
+        if (last && recover->error)
+            *recover->error = last->error;
+        return status;
+    }
+    struct rbwp_recover_result *result = &recover->result;
+    if (result->has_live && !result->finalised) {
+        uint64_t size = rbwp_reader_size(recover->reader);
+        result->committed_bytes = recover->live->file.commit.file_bytes;
+        if (size > result->committed_bytes && size > end)
+            result->uncommitted_bytes = size - end;
+        if (result->committed_bytes > size)
+            result->missing_bytes = result->committed_bytes - (size > end ? size : end);
+    }
+    return RBWP_OK;
+}
+
+/* ---- events of the live file ----------------------------------------------------------------- */
+
+struct thread_writer {
+    struct rbwp_block_encoder *encoder;
+    uint64_t thread_id;
+    int64_t floor_ns; /* of the thread's records so far */
+    unsigned coarse;  /* kind of the last coarse record in the block, 0 none */
+    uint64_t *words;
+};
+
+static enum rbwp_status seal(struct recover *recover, struct thread_writer *thread)
+{
+    struct rbwp_sealed_block block;
+    thread->coarse = 0;
+    if (rbwp_block_encoder_seal(thread->encoder, thread->thread_id, recover->sequence + 1,
+                                &block) != RBWP_OK)
+        return RBWP_OK;
+    enum rbwp_status status = rbwp_writer_add_block(recover->writer, &block);
+    if (status != RBWP_OK)
+        return sink_failed(recover, status);
+    recover->sequence++;
+    recover->result.live_blocks++;
+    recover->result.live_records += block.records;
+    recover_tail_block(&recover->tail, &block);
+    return RBWP_OK;
+}
+
+static bool make_record(const struct live_event *event, struct rbwp_record *record_out)
+{
+    static const uint8_t kinds[] = {[LIVE_EVENT_BEGIN] = RBWP_COARSE_BEGIN,
+                                    [LIVE_EVENT_END] = RBWP_COARSE_END,
+                                    [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN,
+                                    [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
+                                    [LIVE_EVENT_GPU] = RBWP_GPU_WORK};
+    *record_out = (struct rbwp_record){.kind = kinds[event->kind]};
+    switch (event->kind) {
+    case LIVE_EVENT_GPU:
+        record_out->proc_id = event->gpu[0];
+        record_out->start_ns = (int64_t)event->gpu[1];
+        record_out->stop_ns = (int64_t)event->gpu[2];
+        /* fall through */
+    case LIVE_EVENT_BEGIN:
+        record_out->slot = (uint8_t)event->id;
+        return event->id < RBWP_SLOTS_MAX;
+    case LIVE_EVENT_FINE_BEGIN:
+        record_out->sub_item = event->id;
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* Two begins or two ends in a row do not share a block (R21): something is missing there. */
+static enum rbwp_status put_record(struct recover *recover, struct thread_writer *thread,
+                                   const struct rbwp_record *record)
+{
+    bool coarse = record->kind == RBWP_COARSE_BEGIN || record->kind == RBWP_COARSE_END;
+    enum rbwp_status status = RBWP_OK;
+    if (coarse && thread->coarse == record->kind)
+        status = seal(recover, thread);
+    if (status == RBWP_OK && rbwp_block_encoder_add(thread->encoder, record) == RBWP_AGAIN) {
+        status = seal(recover, thread);
+        if (status == RBWP_OK)
+            status = rbwp_block_encoder_add(thread->encoder, record);
+    }
+    if (coarse)
+        thread->coarse = record->kind;
+    recover->fine |= record->kind == RBWP_FINE_BEGIN || record->kind == RBWP_FINE_END;
+    return status;
+}
+
+static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer *thread,
+                                   const struct live_chunk *chunk)
+{
+    const struct live_file *file = &recover->live->file;
+    struct live_events events = {.words = thread->words, .base_ticks = chunk->base_ticks};
+    struct live_event event;
+    struct rbwp_record record;
+    if (!live_chunk_read(file, chunk, thread->words, &events.count)) {
+        recover->result.moved_chunks++;
+        return RBWP_OK;
+    }
+    bool damaged = events.count < live_chunk_words(file);
+    enum rbwp_status status = RBWP_OK;
+    while (status == RBWP_OK && live_event_next(&events, &event)) {
+        if (!make_record(&event, &record)) {
+            damaged = true;
+            continue;
+        }
+        record.time_ns = live_clock_ns(live_facts_clock(recover->live->facts), event.ticks);
+        if (record.time_ns < thread->floor_ns)
+            record.time_ns = thread->floor_ns;
+        thread->floor_ns = record.time_ns;
+        status = put_record(recover, thread, &record);
+    }
+    recover->result.chunks++;
+    recover->result.damaged_chunks += damaged || events.damaged;
+    return status == RBWP_OK ? seal(recover, thread) : status;
+}
+
+/* Without a sample the oldest chunk is taken to have begun at the zero time. */
+static void anchor_clock(struct recover *recover, const struct live_chunks *chunks)
+{
+    struct live_clock *clock = live_facts_clock(recover->live->facts);
+    const struct live_head *head = &recover->live->file.head;
+    struct rbwp_clock_sample anchor = {.ticks = UINT64_MAX, .time_ns = head->zero_time_ns};
+    if (clock->count || chunks->count == 0)
+        return;
+    recover->result.no_clock_sample = true;
+    for (size_t i = 0; i < chunks->count; i++)
+        if (chunks->list[i].base_ticks < anchor.ticks)
+            anchor.ticks = chunks->list[i].base_ticks;
+    live_clock_add(clock, &anchor);
+    anchor.time_ns = 0;
+    if (clock->count == 0) /* a zero time that cannot be */
+        live_clock_add(clock, &anchor);
+}
+
+static enum rbwp_status keep_chunks(struct recover *recover, const struct live_chunks *chunks)
+{
+    struct thread_writer thread = {0};
+    enum rbwp_status status = rbwp_block_encoder_new(0, -1, &thread.encoder);
+    thread.words = malloc(live_chunk_words(&recover->live->file) * sizeof *thread.words);
+    if (status != RBWP_OK || !thread.words)
+        status = out_of_memory(recover);
+    for (size_t i = 0; i < chunks->count && status == RBWP_OK; i++) {
+        const struct live_chunk *chunk = &chunks->list[i];
+        if (i == 0 || chunk->thread_id != thread.thread_id) {
+            thread.thread_id = chunk->thread_id;
+            thread.floor_ns = recover_tail_last_ns(&recover->tail, chunk->thread_id);
+        }
+        status = keep_chunk(recover, &thread, chunk);
+    }
+    free(thread.words);
+    rbwp_block_encoder_free(thread.encoder);
+    return status;
+}
+
+static enum rbwp_status keep_events(struct recover *recover)
+{
+    struct live_chunks chunks;
+    enum rbwp_status status = live_file_chunks(&recover->live->file, &chunks, recover->error);
+    recover->result.damaged_chunks += chunks.left_out;
+    if (!recover->has_sequence)
+        recover->sequence = UINT32_MAX; /* the first one is 0 */
+    if (status == RBWP_OK) {
+        anchor_clock(recover, &chunks);
+        status = keep_chunks(recover, &chunks);
+    }
+    live_chunks_free(&chunks);
+    return status;
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------
+ */
+
+/* The header says that there may be fine records; only now it is known that there are. */
+static enum rbwp_status raise_level(struct recover *recover)
+{
+    static const uint8_t flags[] = {RBWP_FLAG_LEVEL2, 0};
+    if (recover->level2 || !recover->fine)
+        return RBWP_OK;
+    enum rbwp_status status =
+        recover->sink->patch(recover->sink->context, FLAGS_OFFSET, flags, sizeof flags);
+    return status == RBWP_OK ? status : sink_failed(recover, status);
+}
+
+static enum rbwp_status finish(struct recover *recover)
+{
+    struct recover_tail *tail = &recover->tail;
+    enum rbwp_status status = recover_tail_make(tail, recover->reader, recover->live);
+    if (status != RBWP_OK)
+        return out_of_memory(recover);
+    struct rbwp_recover_result *result = &recover->result;
+    result->dropped_names = tail->dropped;
+    result->names_unknown = tail->names_unknown;
+    result->threads = tail->trailer.thread_count;
+    result->work_items = tail->tables.work_item_count;
+    result->sub_items = tail->tables.sub_item_count;
+    status =
+        rbwp_writer_finish(recover->writer, tail->tables.work_items, tail->tables.work_item_count,
+                           tail->tables.sub_items, tail->tables.sub_item_count, &tail->trailer);
+    if (status != RBWP_OK)
+        return sink_failed(recover, status);
+    rbwp_writer_totals(recover->writer, &result->bytes, &result->blocks, &result->records);
+    return raise_level(recover);
+}
+
+static enum rbwp_status check_belongs(struct recover *recover)
+{
+    const struct rbwp_file_header *header = rbwp_reader_header(recover->reader);
+    const struct live_head *head = &recover->live->file.head;
+    if (rbwp_live_belongs(recover->live, header))
+        return RBWP_OK;
+    return error_set(recover->error, RBWP_E_INVALID, (struct place){"live file", NOWHERE, 0},
+                     "belongs to another file: its zero time is %" PRId64 " and its node %" PRIu32
+                     ", those of the file are %" PRId64 " and %" PRIu32,
+                     head->zero_time_ns, head->node, header->zero_time_ns, header->node);
+}
+
+static enum rbwp_status open_reader(struct recover *recover)
+{
+    /* A file that is being written is read as it grows; any other one to its end, and past damage.
+     */
+    struct rbwp_reader_options options = {.size = sizeof options,
+                                          .follow = recover->result.is_written};
+    enum rbwp_status status =
+        rbwp_reader_open_fd(recover->fd, &options, &recover->reader, recover->error);
+    if (status == RBWP_OK && recover->live)
+        status = check_belongs(recover);
+    return status;
+}
+
+static enum rbwp_status make_whole(struct recover *recover)
+{
+    uint32_t node = 0;
+    int64_t zero_time_ns = 0;
+    enum rbwp_status status = RBWP_OK;
+    if (recover->result.has_file) {
+        status = open_reader(recover);
+        if (status != RBWP_OK)
+            return status;
+        const struct rbwp_file_header *header = rbwp_reader_header(recover->reader);
+        node = header->node;
+        zero_time_ns = header->zero_time_ns;
+        recover->level2 = header->flags & RBWP_FLAG_LEVEL2;
+        recover->result.finalised = reader_tail(recover->reader)->offset != 0;
+    } else {
+        node = recover->live->file.head.node;
+        zero_time_ns = recover->live->file.head.zero_time_ns;
+        recover->level2 = recover->live->file.head.level >= 2;
+    }
+    /* What is finalised has all that the live file could give. */
+    recover->result.has_live = recover->live && !recover->result.finalised;
+    status = rbwp_writer_new(recover->sink, node, zero_time_ns, recover->level2, &recover->writer);
+    if (status != RBWP_OK)
+        return sink_failed(recover, status);
+    if (recover->result.has_file)
+        status = keep_blocks(recover);
+    if (status == RBWP_OK && recover->result.has_live)
+        status = keep_events(recover);
+    return status == RBWP_OK ? finish(recover) : status;
+}
+
+static enum rbwp_status run(struct recover *recover)
+{
+    struct rbwp_recover_result *result = &recover->result;
+    if (recover->live) {
+        result->is_written = rbwp_live_is_written(recover->live);
+        result->damaged_entries = live_facts_damaged(recover->live->facts);
+    }
+    /* A process that dies early leaves an empty file; its live file makes up for it. */
+    result->has_file =
+        recover->fd >= 0 && (result->file_bytes >= RBWP_FILE_HEADER_BYTES || !recover->live);
+    bool whole = false;
+    enum rbwp_status status = RBWP_OK;
+    if (result->has_file)
+        status = look(recover, &whole);
+    if (status == RBWP_OK && !whole)
+        status = make_whole(recover);
+    return status;
+}
+
+/* FILE, if it is there. */
+static enum rbwp_status open_file(struct recover *recover, const char *path, bool needed)
+{
+    struct stat file;
+    recover->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (recover->fd < 0)
+        return !needed && errno == ENOENT ? RBWP_OK
+                                          : error_set_os(recover->error, "file", "open the file");
+    if (fstat(recover->fd, &file) != 0)
+        return error_set_os(recover->error, "file", "look at the file");
+    if (!S_ISREG(file.st_mode))
+        return error_set(recover->error, RBWP_E_UNSUPPORTED, (struct place){"file", NOWHERE, 0},
+                         "is no regular file; copy it to one first");
+    recover->result.file_bytes = (uint64_t)file.st_size;
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_recover(const char *path, const char *live_path, const struct rbwp_sink *sink,
+                              rbwp_recover_callback *callback, void *context,
+                              struct rbwp_recover_result *result_out, struct rbwp_error *error)
+{
+    struct rbwp_error reason;
+    struct recover recover = {.sink = sink,
+                              .callback = callback,
+                              .context = context,
+                              .error = error ? error : &reason,
+                              .fd = -1};
+    enum rbwp_status status = RBWP_OK;
+    if (live_path)
+        status = rbwp_live_open(live_path, &recover.live, recover.error);
+    if (status == RBWP_E_TRUNCATED) {
+        recover.result.live_empty = true;
+        status = RBWP_OK;
+    }
+    if (status == RBWP_OK)
+        status = open_file(&recover, path, !recover.live);
+    if (status == RBWP_OK)
+        status = run(&recover);
+    rbwp_writer_free(recover.writer);
+    rbwp_reader_close(recover.reader);
+    rbwp_live_close(recover.live);
+    recover_tail_free(&recover.tail);
+    if (recover.fd >= 0)
+        close(recover.fd);
+    if (status == RBWP_OK)
+        *result_out = recover.result;
+    return status;
+}
+
+bool rbwp_recover_lost(const struct rbwp_recover_result *result)
+{
+    bool all_in_file = result->unchanged || result->finalised || result->live_empty;
+    return (!all_in_file && !result->has_live) || result->damaged_places || result->tail_damaged ||
+           result->missing_bytes || result->damaged_chunks || result->moved_chunks ||
+           result->damaged_entries || result->names_unknown || result->dropped_names;
+}

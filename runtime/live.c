@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Space for a segment is allocated before it is mapped: a store into a mapping
+ * that the disk has no room for would kill the program (SIGBUS).
+ *
+ * The file is locked (flock) while its process lives. That is how a leftover
+ * of a dead process is told from a file in use, without trusting process ids.
+ */
+#include "live.h"
+
+#include "failure.h"
+#include "size_signal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_BYTES_MAX 4200
+
+struct live {
+    int fd;
+    char path[PATH_BYTES_MAX];
+    struct live_head *head; /* mapped, LIVE_HEAD_BYTES; NULL before live_begin */
+    _Atomic uint32_t segments;
+    uint8_t *log;     /* the segment being filled; guarded by log_lock */
+    size_t log_bytes; /* in it; guarded by log_lock */
+    bool log_full;    /* no further segment could be had; guarded by log_lock */
+    _Atomic(uint8_t *) segment[LIVE_SEGMENTS_MAX];
+};
+
+static struct live
+    *_Atomic now; /* set and cleared by the session, which does one thing at a time */
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside it */
+
+static struct live *current(void)
+{
+    return atomic_load_explicit(&now, memory_order_acquire);
+}
+
+static bool allocate(int fd, off_t offset, off_t bytes)
+{
+    struct size_signal signal;
+    int result;
+    size_signal_hold(&signal);
+    do
+        result = fallocate(fd, 0, offset, bytes);
+    while (result != 0 && errno == EINTR);
+    size_signal_release(&signal);
+    return result == 0;
+}
+
+/* ---- open --------------------------------------------------------------------------- */
+
+/* The process id in a leftover's head, 0 if it has none. */
+static uint64_t process_of(int fd)
+{
+    struct live_head head;
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.magic, LIVE_MAGIC, sizeof head.magic) != 0)
+        return 0;
+    return head.process_id;
+}
+
+static bool move_leftover(const char *file, const char *live, uint64_t process)
+{
+    char file_to[PATH_BYTES_MAX + 40], live_to[PATH_BYTES_MAX + 48];
+    snprintf(file_to, sizeof file_to, "%s.crashed-%llu", file, (unsigned long long)process);
+    snprintf(live_to, sizeof live_to, "%s.live", file_to);
+    return rename(file, file_to) == 0 && rename(live, live_to) == 0;
+}
+
+/* Opens and locks; *leftover_out: it has a dead process's data in it. -1 with errno. */
+static int open_locked(const char *path, uint64_t *leftover_out)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0)
+        return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        int reason = errno;
+        close(fd);
+        errno = reason;
+        return -1;
+    }
+    *leftover_out = process_of(fd);
+    return fd;
+}
+
+static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_error *error)
+{
+    struct stat status;
+    if (stat(file, &status) == 0 && !S_ISREG(status.st_mode))
+        return failure(error, RBWP_E_IO, 0, "\"%s\" is no regular file", file);
+    if ((size_t)snprintf(live->path, sizeof live->path, "%s.live", file) >= sizeof live->path)
+        return failure(error, RBWP_E_IO, ENAMETOOLONG, "no live file beside \"%s\"", file);
+    uint64_t leftover = 0;
+    live->fd = open_locked(live->path, &leftover);
+    if (live->fd >= 0 && leftover != 0) {
+        if (!move_leftover(file, live->path, leftover))
+            return failure(error, RBWP_E_BUSY, errno,
+                           "running unprofiled: cannot move away \"%s\", which a process that died "
+                           "left; repair or remove it",
+                           live->path);
+        close(live->fd);
+        live->fd = open_locked(live->path, &leftover);
+    }
+    if (live->fd >= 0)
+        return RBWP_OK;
+    if (errno == EWOULDBLOCK)
+        return failure(error, RBWP_E_BUSY, 0,
+                       "running unprofiled: another process records to \"%s\"", file);
+    return failure(error, RBWP_E_IO, errno, "no live file beside \"%s\"", file);
+}
+
+enum rbwp_status live_open(const char *file, struct rbwp_error *error)
+{
+    struct live *live = calloc(1, sizeof *live);
+    if (!live)
+        return failure(error, RBWP_E_MEMORY, 0, "no memory for the live file");
+    live->fd = -1;
+    enum rbwp_status status = claim(live, file, error);
+    if (status == RBWP_OK &&
+        (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, LIVE_HEAD_BYTES))) {
+        status = failure(error, RBWP_E_IO, errno, "no space for the live file \"%s\"", live->path);
+        unlink(live->path);
+    }
+    if (status == RBWP_OK) {
+        void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
+        if (head == MAP_FAILED)
+            status = failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
+        else
+            live->head = head;
+    }
+    if (status != RBWP_OK) {
+        if (live->fd >= 0)
+            close(live->fd);
+        free(live);
+        return status;
+    }
+    atomic_store_explicit(&now, live, memory_order_release);
+    return RBWP_OK;
+}
+
+void live_begin(const struct live_facts *facts)
+{
+    struct live *live = current();
+    if (!live)
+        return;
+    struct live_head *head = live->head;
+    head->version = LIVE_VERSION;
+    head->byte_order = LIVE_BYTE_ORDER;
+    head->chunk_bytes = facts->chunk_bytes;
+    head->chunk_head_bytes = facts->chunk_head_bytes;
+    head->process_id = (uint64_t)getpid();
+    head->zero_time_ns = facts->zero_time_ns;
+    head->offset_ns = facts->offset_ns;
+    head->node = facts->node;
+    head->nodes = facts->nodes;
+    head->level = facts->level;
+    head->clock_kind = facts->clock_kind;
+    head->ticks_per_second = facts->ticks_per_second;
+    head->cap_bytes = facts->cap_bytes;
+    atomic_signal_fence(memory_order_seq_cst); /* the magic last: what has it is whole */
+    memcpy(head->magic, LIVE_MAGIC, sizeof head->magic);
+}
+
+static void let_go(struct live *live)
+{
+    uint32_t segments = atomic_load_explicit(&live->segments, memory_order_relaxed);
+    for (uint32_t i = 0; i < segments && i < LIVE_SEGMENTS_MAX; i++) {
+        uint8_t *segment = atomic_load_explicit(&live->segment[i], memory_order_relaxed);
+        if (segment)
+            munmap(segment, LIVE_SEGMENT_BYTES);
+    }
+    munmap(live->head, LIVE_HEAD_BYTES);
+    close(live->fd);
+    free(live);
+}
+
+void live_close(bool whole)
+{
+    pthread_mutex_lock(&log_lock); /* whoever adds an entry has done so */
+    struct live *live = atomic_exchange_explicit(&now, NULL, memory_order_acq_rel);
+    pthread_mutex_unlock(&log_lock);
+    if (!live)
+        return;
+    if (whole)
+        unlink(live->path);
+    let_go(live);
+}
+
+void live_after_fork(void)
+{
+    pthread_mutex_init(&log_lock, NULL);
+    struct live *live = atomic_exchange_explicit(&now, NULL, memory_order_relaxed);
+    if (live)
+        let_go(live); /* the child's mappings; the file and its lock stay the parent's */
+}
+
+/* ---- segments ------------------------------------------------------------------------- */
+
+static uint8_t *map_segment(struct live *live, uint32_t number)
+{
+    off_t offset = (off_t)LIVE_HEAD_BYTES + (off_t)number * LIVE_SEGMENT_BYTES;
+    if (!allocate(live->fd, offset, LIVE_SEGMENT_BYTES))
+        return NULL;
+    void *segment =
+        mmap(NULL, LIVE_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, offset);
+    return segment == MAP_FAILED ? NULL : segment;
+}
+
+uint8_t *live_segment(enum live_segment_kind kind)
+{
+    struct live *live = current();
+    if (!live)
+        return NULL;
+    uint32_t number = atomic_load_explicit(&live->segments, memory_order_relaxed);
+    do {
+        if (number >= LIVE_SEGMENTS_MAX)
+            return NULL;
+    } while (!atomic_compare_exchange_weak_explicit(&live->segments, &number, number + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    uint8_t *segment = map_segment(live, number);
+    if (!segment)
+        return NULL; /* its kind stays "none" */
+    atomic_store_explicit(&live->segment[number], segment, memory_order_relaxed);
+    uint8_t *kinds = (uint8_t *)live->head + LIVE_KINDS_OFFSET;
+    __atomic_store_n(&kinds[number], (uint8_t)kind, __ATOMIC_RELEASE);
+    return segment;
+}
+
+void live_commit(uint64_t file_bytes, uint64_t ticket)
+{
+    struct live *live = current();
+    if (!live)
+        return;
+    struct live_head *head = live->head;
+    uint32_t other = 1 - (head->commit_index & 1);
+    head->commit[other] = (struct live_commit){file_bytes, ticket};
+    __atomic_store_n(&head->commit_index, other, __ATOMIC_RELEASE);
+}
+
+/* ---- log -------------------------------------------------------------------------------- */
+
+/* Room for an entry of so many bytes, or NULL. Locked. */
+static uint8_t *log_room(struct live *live, size_t bytes)
+{
+    if (!live->log || LIVE_SEGMENT_BYTES - live->log_bytes < bytes) {
+        uint8_t *fresh = live->log_full ? NULL : live_segment(LIVE_LOG);
+        live->log_full = !fresh; /* names that come now are not recovered */
+        if (!fresh)
+            return NULL;
+        live->log = fresh;
+        live->log_bytes = 0;
+    }
+    uint8_t *room = live->log + live->log_bytes;
+    live->log_bytes += bytes;
+    return room;
+}
+
+/* Locked. */
+static void add_entry(enum live_entry_kind kind, const void *head, size_t head_bytes,
+                      const char *name, size_t name_bytes)
+{
+    struct live *live = current();
+    size_t bytes = sizeof(struct live_entry) + head_bytes + name_bytes;
+    uint8_t *room = live ? log_room(live, (bytes + 7) / 8 * 8) : NULL;
+    if (!room)
+        return;
+    struct live_entry *entry = (struct live_entry *)(void *)room;
+    entry->kind = kind;
+    memcpy(room + sizeof *entry, head, head_bytes);
+    if (name_bytes)
+        memcpy(room + sizeof *entry + head_bytes, name, name_bytes);
+    __atomic_store_n(&entry->bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
+}
+
+void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, const char *name,
+              size_t name_bytes)
+{
+    if (!current())
+        return;
+    pthread_mutex_lock(&log_lock);
+    add_entry(kind, head, head_bytes, name, name_bytes);
+    pthread_mutex_unlock(&log_lock);
+}
+
+void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes)
+{
+    if (!current() || pthread_mutex_trylock(&log_lock) != 0)
+        return;
+    add_entry(kind, head, head_bytes, NULL, 0);
+    pthread_mutex_unlock(&log_lock);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live.h - writes FILE.live (format/rbwp_live.h), so that a process that dies loses nothing.
+ *
+ * The chunks of the session lie in FILE.live's segments: recording into them
+ * costs what recording into any memory costs. Names, threads and clock samples
+ * are added to its log as they become known. There is at most one live file in
+ * a process; calls that add to it do nothing while there is none.
+ *
+ * Losing the live file (no space, no permission) never stops the recording.
+ */
+#ifndef LIVE_H
+#define LIVE_H
+
+#include "rbwp_live.h"
+
+/* What the head says of the session. */
+struct live_facts {
+    int64_t zero_time_ns, offset_ns;
+    uint32_t node, nodes, level, clock_kind;
+    uint32_t chunk_bytes, chunk_head_bytes;
+    uint64_t ticks_per_second, cap_bytes;
+};
+
+/*
+ * Takes FILE for this process, before FILE is opened: RBWP_E_BUSY with error filled if another
+ * process records to it. A pair left by a process that died is moved out of the way, to
+ * FILE.crashed-<its process id> and that name with ".live". RBWP_E_IO: no live file can be made
+ * here.
+ */
+enum rbwp_status live_open(const char *file, struct rbwp_error *error);
+/* Writes the head; from here on a crash can be recovered from. */
+void live_begin(const struct live_facts *facts);
+/* Unmaps and, if the file is whole, removes it. */
+void live_close(bool whole);
+/* In a forked child: the parent's live file is let go. */
+void live_after_fork(void);
+
+/* A new segment of LIVE_SEGMENT_BYTES zeros, mapped until live_close; NULL if there is none to be
+ * had. */
+uint8_t *live_segment(enum live_segment_kind kind);
+
+/* FILE is good up to file_bytes and holds all chunks up to ticket. One thread at a time. */
+void live_commit(uint64_t file_bytes, uint64_t ticket);
+
+/* Adds an entry: head_bytes of head, then name_bytes of name. Any thread. */
+void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, const char *name,
+              size_t name_bytes);
+/* The same unless somebody else is adding one just now: for recording threads, which never wait. */
+void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes);
+
+#endif /* LIVE_H */

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes live files (format/rbwp_live.h) for tests, from plain Python values, in this machine's byte order.
+
+The clock makes one tick a nanosecond: tick t is the time ZERO + t.
+"""
+import struct
+
+ZERO = 1_700_000_000_000_000_000
+OFFSET = 1_600_000_000_000_000_000
+HEAD_BYTES, SEGMENT_BYTES, CHUNK_BYTES = 4096 + 65536 + 4096, 4 << 20, 4096
+EVENTS = {"cb": 1, "ce": 2, "fb": 3, "fe": 4}
+
+
+def entry(kind, payload):
+    data = struct.pack("=II", 8 + len(payload), kind) + payload
+    return data + bytes(-len(data) % 8)
+
+
+def slot(number, name, start=0):
+    return entry(1, struct.pack("=qH", start, number) + name)
+
+
+def sub_item(number, kind, name):
+    return entry(3, struct.pack("=HH", number, kind) + name)
+
+
+def thread(thread_id, name):
+    return entry(4, struct.pack("=QQq", thread_id, thread_id + 1000, 0) + name)
+
+
+def sample(ticks):
+    return entry(6, struct.pack("=Qqqq", ticks, ZERO + ticks, ZERO + ticks - OFFSET, ZERO + ticks))
+
+
+def chunk(thread_id, base, ticket, events):
+    """events: (tick from base, kind, id)."""
+    words = b"".join(struct.pack("=Q", t << 19 | number << 3 | EVENTS[kind]) for t, kind, number in events)
+    return struct.pack("=QQQ40x", thread_id, base, ticket) + words
+
+
+def write(path, log, chunks, committed=36, ticket=0, zero=ZERO, node=0, level=2):
+    head = struct.pack("=8sIIIIQqqIIIIQQQQQQII", b"RBWPLIVE", 1, 0x01020304, CHUNK_BYTES, 64, 4242, zero, OFFSET, node,
+                       level, 0, 1, 10**9, 0, committed, ticket, 0, 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(head)
+        file.seek(4096)
+        file.write(bytes([2, 1]))
+        file.seek(HEAD_BYTES)
+        file.write(b"".join(log))
+        for number, data in enumerate(chunks):
+            file.seek(HEAD_BYTES + SEGMENT_BYTES + number * CHUNK_BYTES)
+            file.write(data)
+        file.truncate(HEAD_BYTES + 2 * SEGMENT_BYTES)

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+# repair makes whole files of crashed, torn and damaged ones, with and without a live file, never
+# touches its inputs, and its result is what rbwp check, the dump and the strict reader accept.
+. "$(dirname "$0")/lib.sh"
+
+# The golden files that a crash or a defect left: all good blocks, strict readers accept it.
+for name in crash_killed crash_cut_in_data crash_header_only defect_discard_rotate; do
+    cp "$GOLDEN/$name.bin" "$work/$name.bin"
+    expect_exit 3 "$RBWP" repair "$work/$name.bin"
+    check "$name is as it was" cmp "$GOLDEN/$name.bin" "$work/$name.bin"
+    expect_exit 0 "$RBWP" check "$work/$name.repaired.bin"
+    expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/$name.repaired.bin"
+    "$PYTHON" - "$RBWP" "$GOLDEN/$name.json" "$work/$name.repaired.bin" <<'P' || fail "$name: blocks"
+import json, subprocess, sys
+rbwp, golden, path = sys.argv[1:]
+got = json.loads(subprocess.run([rbwp, "dump", path], capture_output=True).stdout)
+golden = json.load(open(golden))
+blocks = golden["blocks"] if "blocks" in golden else golden["good_blocks_before"]
+assert len(got["blocks"]) == len(blocks)
+for block, expected in zip(got["blocks"], blocks):
+    assert all(block[key] == expected[key] for key in expected), expected
+assert got["finalized"] and got["valid"]
+P
+    # Once more: the same bytes, and nothing lost.
+    expect_exit 0 "$RBWP" repair "$work/$name.repaired.bin" -o "$work/again"
+    check "$name: repaired twice" cmp "$work/again" "$work/$name.repaired.bin"
+    grep -q "the same bytes" "$work/out" || fail "$name: not told that it was whole"
+    rm "$work/again"
+done
+
+# Where the result goes.
+cp "$GOLDEN/gaps.bin" "$work/noextension"
+expect_exit 0 "$RBWP" repair "$work/noextension"
+check "default name" test -f "$work/noextension.repaired"
+expect_exit 1 "$RBWP" repair "$work/noextension"
+expect_error "$work/noextension.repaired: exists; give -f to overwrite it"
+expect_exit 0 "$RBWP" repair -f "$work/noextension"
+expect_exit 1 "$RBWP" repair -f "$work/noextension" -o "$work/noextension"
+expect_error "is an input too"
+check "the input is left" cmp "$GOLDEN/gaps.bin" "$work/noextension"
+expect_exit 1 "$RBWP" repair "$work/noextension" -o "$work/none/a.bin"
+expect_error "$work/none/a.bin: cannot be created: No such file or directory"
+[ "$(stat -c %a "$work/noextension.repaired")" = "$(touch "$work/x" && stat -c %a "$work/x")" ] || fail "mode"
+expect_exit 2 "$RBWP" repair
+expect_exit 2 "$RBWP" repair -
+expect_exit 2 "$RBWP" repair a b
+expect_exit 2 "$RBWP" repair --live a --no-live b
+for bad in /dev/null "$work" "$work/none"; do
+    expect_exit 1 "$RBWP" repair "$bad" -o "$work/bad"
+    expect_one_line
+    check "nothing is left of a failure" test ! -e "$work/bad"
+done
+ls "$work" | grep -q '\.......$' && ls "$work" | grep '\.bin\.......$' && fail "a temporary file is left"
+
+# A pair: FILE with one block and FILE.live with the rest.
+"$PYTHON" - "$here" "$work" <<'P' || fail "making a pair"
+import sys
+sys.path.insert(0, sys.argv[1])
+import live_make as live, rbwp_make as rbwp
+work = sys.argv[2]
+Z = live.ZERO
+data = rbwp.file([rbwp.block(7, 0, [(Z + 10, "cb", 3), (Z + 20, "ce")])], zero_time=Z, finalised=False)
+log = [live.sample(0), live.slot(3, b"flush"), live.sub_item(9, 1, b"copy"), live.thread(7, b"worker"),
+       live.sample(1000), live.thread(8, b"other")]
+chunks = [live.chunk(7, 100, 0, [(0, "cb", 3), (5, "fb", 9), (6, "fe", 0), (9, "ce", 0)]),
+          live.chunk(7, 10, 1, [(0, "cb", 3), (10, "ce", 0)]),
+          live.chunk(8, 2000, 2, [(0, "cb", 3)])]
+open(f"{work}/pair.bin", "wb").write(data)
+live.write(f"{work}/pair.bin.live", log, chunks, committed=len(data), ticket=1)
+live.write(f"{work}/other.live", log, chunks, committed=len(data), ticket=1, zero=Z + 1)
+open(f"{work}/early.bin", "wb").close()
+live.write(f"{work}/early.bin.live", log, chunks[:1])
+P
+expect_exit 0 "$RBWP" repair --json "$work/pair.bin"
+"$PYTHON" - "$RBWP" "$work" <<'P' || fail "a pair"
+import json, subprocess, sys
+rbwp, work = sys.argv[1:]
+report = json.load(open(f"{work}/out"))
+assert not report["lost"] and report["live"] == f"{work}/pair.bin.live" and not report["running"]
+assert (report["kept_records"], report["live_records"], report["result_records"]) == (2, 5, 7), report
+lines = [json.loads(l) for l in subprocess.run([rbwp, "dump", "--ndjson", f"{work}/pair.repaired.bin"],
+                                               capture_output=True, check=True).stdout.splitlines()]
+Z = 1_700_000_000_000_000_000
+assert [(l["thread"], l["ts"] - Z, l["type"], l.get("name")) for l in lines] == [
+    ("worker", 10, "COARSE_BEGIN", "flush"), ("worker", 20, "COARSE_END", None),
+    ("worker", 100, "COARSE_BEGIN", "flush"), ("worker", 105, "FINE_BEGIN", "copy"),
+    ("worker", 106, "FINE_END", None), ("worker", 109, "COARSE_END", None),
+    ("other", 2000, "COARSE_BEGIN", "flush")], lines
+P
+expect_exit 0 "$RBWP" check "$work/pair.repaired.bin"
+expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/pair.repaired.bin"
+expect_exit 0 "$RBWP" repair "$work/early.bin"
+expect_exit 0 "$RBWP" check "$work/early.repaired.bin"
+expect_exit 1 "$RBWP" repair "$work/pair.bin" -o "$work/bad" --live "$work/other.live"
+expect_error "$work/other.live: belongs to another file"
+expect_error "--no-live repairs without it"
+expect_one_line
+expect_exit 3 "$RBWP" repair "$work/pair.bin" -o "$work/without" --no-live
+grep -q "LOST  *all names" "$work/out" || fail "names are lost and it is not told"
+
+# A full disk: the report says so, and nothing is left.
+if [ -w /dev/full ]; then
+    (
+        ulimit -f 1
+        trap '' XFSZ
+        "$RBWP" repair "$GOLDEN/crash_killed.bin" -o "$work/full.bin" >"$work/out" 2>"$work/err"
+    )
+    [ $? -eq 1 ] || fail "a disk without room: exit status"
+    expect_error "the result cannot be written: File too large"
+    check "nothing is left without room" test "$(ls "$work" | grep -c full)" -eq 0
+fi
+
+# Reading the pair as it is: names from the live file, the newest records only with --live.
+expect_exit 0 "$RBWP" dump --ndjson "$work/pair.bin"
+[ "$(grep -c '"name":"flush"' "$work/out")" -eq 1 ] || fail "dump: names of the live file"
+expect_error "its program died (rbwp repair makes a whole file)"
+expect_exit 0 "$RBWP" dump --ndjson --live "$work/pair.bin"
+[ "$(wc -l <"$work/out")" -eq 7 ] || fail "dump --live: $(wc -l <"$work/out") records"
+expect_silence
+expect_exit 0 "$RBWP" info --json "$work/pair.bin"
+"$PYTHON" -c "
+import json; i = json.load(open('$work/out'))
+assert [w['name'] for w in i['work_items']] == ['flush'] and not i['finalized'] and i['record_count'] == 2
+assert [t['name'] for t in i['threads']] == ['worker', 'other']" || fail "info: names of the live file"
+cp "$work/other.live" "$work/without.live"
+expect_exit 0 "$RBWP" info "$work/without"
+cp "$work/pair.bin" "$work/strange.bin"
+cp "$work/other.live" "$work/strange.bin.live"
+expect_exit 0 "$RBWP" dump "$work/strange.bin"
+expect_error "$work/strange.bin.live: ignored: it was written beside another file"
+finish

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""crash.py SCENARIO RUNS: kills a recording program, or fills its disk, at random moments.
+
+kill  SIGKILL while four threads record at level 2. Afterwards rbwp repair must give a file with at
+      least the records whose calls had returned, thread by thread, with all names, that rbwp check
+      and the independent strict reader accept.
+disk  The disk is full (or fails) from a random write on. The program must finish its work, the file
+      be valid as it is, and records in it plus records told as lost be all that were made.
+
+From the environment: VICTIM, FAULTS (the preloaded object), RBWP, SEED.
+"""
+import json
+import os
+import random
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+import rbwp_reader  # noqa: E402
+
+VICTIM, RBWP, FAULTS = (os.environ[name] for name in ("VICTIM", "RBWP", "FAULTS"))
+THREADS, LINE = 4, 64
+
+
+def counters(path):
+    """Records completed, by thread, and whether the thread had its name."""
+    data = open(path, "rb").read()
+    return [struct.unpack_from("<QQ", data, i * LINE) for i in range(THREADS)]
+
+
+def rbwp(*arguments):
+    done = subprocess.run([RBWP, *arguments], capture_output=True, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+def check_clean(path, context):
+    code, out, err = rbwp("check", path)
+    assert code == 0, f"{context}: rbwp check: exit {code}: {out}{err}"
+    strict = rbwp_reader.parse_strict(open(path, "rb").read())
+    assert not strict.get("problems"), f"{context}: strict reader: {strict['problems'][:3]}"
+
+
+def info(path):
+    code, out, err = rbwp("info", "--json", path)
+    assert code == 0, err
+    found = json.loads(out)
+    return found[0] if isinstance(found, list) else found
+
+
+def records_by_thread(path):
+    """Records in the file by the thread's name."""
+    parsed = rbwp_reader.parse(open(path, "rb").read())
+    names = {thread["thread_id"]: thread["name"] for thread in parsed["threads"]}
+    count = {}
+    for block in parsed["blocks"]:
+        name = names.get(block["thread_id"])
+        assert name is not None, f"a block of a thread without a name: {block['thread_id']}"
+        count[name] = count.get(name, 0) + block["record_count"]
+    return count, parsed
+
+
+def kill_once(folder, run, rng):
+    path, tally = os.path.join(folder, f"k{run}.bin"), os.path.join(folder, f"k{run}.n")
+    flags = rng.choice([[], ["-bgworkprofile_bufsize", "1"], ["-bgworkprofile_block", "4"],
+                        ["-bgworkprofile_compress", "0"], ["-bgworkprofile_bufsize", "16"]])
+    victim = subprocess.Popen([VICTIM, path, tally, *flags])
+    while not (os.path.exists(tally) and os.path.getsize(tally) == THREADS * LINE
+               and sum(n for n, _ in counters(tally)) > 0):
+        assert victim.poll() is None, "the victim ended by itself"
+        time.sleep(0.0005)
+    time.sleep(rng.expovariate(1 / 0.03))
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    made = counters(tally)
+    out = os.path.join(folder, f"k{run}.fixed.bin")
+    code, text, err = rbwp("repair", path, "-o", out)
+    context = f"run {run} {flags}"
+    assert code == 0, f"{context}: rbwp repair: exit {code}: {text}{err}"
+    check_clean(out, context)
+    found, parsed = records_by_thread(out)
+    for i, (records, named) in enumerate(made):
+        if named and records:
+            got = found.get(f"victim {i}", 0)
+            assert got >= records, f"{context}: thread {i}: {got} of {records} records"
+    names = {item["name"] for item in parsed["work_items"]} | {s["name"] for s in parsed["sub_items"]}
+    wanted = {f"victim item {i}" for i in range(5)} | {"copy", "fill"}
+    assert wanted <= names, f"{context}: names missing: {wanted - names}"
+    for leftover in (path, path + ".live", out, tally):
+        os.unlink(leftover)
+    return sum(records for records, _ in made)
+
+
+def disk_once(folder, run, rng):
+    path, tally = os.path.join(folder, f"d{run}.bin"), os.path.join(folder, f"d{run}.n")
+    environment = dict(os.environ, LD_PRELOAD=FAULTS, FAULT_ERRNO=rng.choice(["ENOSPC", "ENOSPC", "EIO"]),
+                       FAULT_AFTER=str(rng.randrange(1, 60)))
+    if rng.random() < 0.3:
+        environment["FAULT_COUNT"] = str(rng.randrange(1, 20))
+    if rng.random() < 0.3:
+        environment["FAULT_SHORT"] = "1"
+    done = subprocess.run([VICTIM, path, tally, "30000", "-bgworkprofile_bufsize", "1",
+                           "-bgworkprofile_block", "4"], capture_output=True, text=True, env=environment)
+    context = f"run {run} {environment['FAULT_ERRNO']} after {environment['FAULT_AFTER']}"
+    assert done.returncode == 0, f"{context}: exit {done.returncode}: {done.stdout}{done.stderr}"
+    made = sum(records for records, _ in counters(tally))
+    assert made > 30000 * THREADS, f"{context}: the work was not done"
+    if done.stdout.startswith("unprofiled: "):  # not even the header could be written
+        return 0
+    words = done.stdout.split()
+    kept, lost = int(words[1]), int(words[3])
+    assert kept + lost == made, f"{context}: {kept} in the file, {lost} told as lost, {made} made"
+    assert lost == 0 or "could not be written" in done.stdout, f"{context}: {done.stdout}"
+    result = path
+    if os.path.exists(path + ".live"):  # not even the tables could be written
+        result = os.path.join(folder, f"d{run}.fixed.bin")
+        code, text, err = rbwp("repair", path, "-o", result)
+        assert code in (0, 3), f"{context}: rbwp repair: exit {code}: {text}{err}"
+    check_clean(result, context)
+    for leftover in {path, path + ".live", result, tally}:
+        if os.path.exists(leftover):
+            os.unlink(leftover)
+    return lost
+
+
+def main():
+    scenario, runs = sys.argv[1], int(sys.argv[2])
+    seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
+    rng, total = random.Random(seed), 0
+    once = {"kill": kill_once, "disk": disk_once}[scenario]
+    with tempfile.TemporaryDirectory() as folder:
+        for run in range(runs):
+            try:
+                total += once(folder, run, rng)
+            except AssertionError as failed:
+                sys.exit(f"FAILED (SEED={seed}): {failed}")
+    what = "records made before the kills, none missing" if scenario == "kill" else "records lost, all told"
+    print(f"{scenario}: {runs} runs, {total} {what} (seed {seed})")
+
+
+main()

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * faults.c - a shared object that plays a disk in trouble (LD_PRELOAD).
+ *
+ * FAULT_ERRNO  ENOSPC, EIO or EINTR: what calls that write to a profile answer
+ * FAULT_AFTER  how many of them succeed first
+ * FAULT_COUNT  how many fail then; without it all do
+ * FAULT_SHORT  1: writes after FAULT_AFTER take only half of what they are given
+ * FAULT_STALL_MS  each such write takes so long first
+ *
+ * Only files whose name contains ".bin" are touched. ftruncate and close always work.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static _Atomic long calls;
+
+static long number(const char *name, long otherwise)
+{
+    const char *text = getenv(name);
+    return text ? atol(text) : otherwise;
+}
+
+static int is_profile(int fd)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = 0;
+    return strstr(path, ".bin") != NULL;
+}
+
+/* 0: go on; else the errno to fail with. */
+static int trouble(int fd)
+{
+    const char *name = getenv("FAULT_ERRNO");
+    if (!is_profile(fd))
+        return 0;
+    if (number("FAULT_STALL_MS", 0))
+        usleep((useconds_t)(1000 * number("FAULT_STALL_MS", 0)));
+    long n = atomic_fetch_add(&calls, 1), after = number("FAULT_AFTER", 0);
+    if (!name || n < after || n >= after + number("FAULT_COUNT", 1L << 40))
+        return 0;
+    return strcmp(name, "EIO") == 0 ? EIO : strcmp(name, "EINTR") == 0 ? EINTR : ENOSPC;
+}
+
+#define REAL(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
+
+ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
+{
+    int reason = trouble(fd);
+    if (reason) {
+        errno = reason;
+        return -1;
+    }
+    if (number("FAULT_SHORT", 0) && is_profile(fd) && count > 1)
+        count /= 2;
+    return REAL(pwrite64)(fd, bytes, count, offset);
+}
+
+int fallocate64(int fd, int mode, off64_t offset, off64_t bytes);
+int fallocate64(int fd, int mode, off64_t offset, off64_t bytes)
+{
+    int reason = trouble(fd);
+    if (reason) {
+        errno = reason;
+        return -1;
+    }
+    return REAL(fallocate64)(fd, mode, offset, bytes);
+}

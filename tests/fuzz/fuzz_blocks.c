@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Round trip: records made of the input are written at any level and block size and read back
+ * equal, and the verifier finds nothing to say of the file but what the records themselves break.
+ */
+#include "fuzz.h"
+#include "rbwp_verify.h"
+#include "rbwp_writer.h"
+#include "rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RECORDS_MAX 65536
+#define THREAD 7
+
+/* A file in memory. */
+struct memory {
+    uint8_t *bytes;
+    size_t size, capacity;
+};
+
+static enum rbwp_status append(void *context, const void *bytes, size_t count)
+{
+    struct memory *memory = context;
+    if (memory->size + count > memory->capacity) {
+        memory->capacity = 2 * (memory->size + count);
+        memory->bytes = realloc(memory->bytes, memory->capacity);
+        REQUIRE(memory->bytes);
+    }
+    memcpy(memory->bytes + memory->size, bytes, count);
+    memory->size += count;
+    return RBWP_OK;
+}
+
+static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
+{
+    struct memory *memory = context;
+    REQUIRE(offset <= memory->size && count <= memory->size - offset);
+    memcpy(memory->bytes + offset, bytes, count);
+    return RBWP_OK;
+}
+
+/* Steps of every size, so that each form of time is met; now and then any time at all. */
+static struct rbwp_record take_record(struct supply *supply, int64_t before_ns)
+{
+    static const uint8_t kinds[] = {RBWP_COARSE_BEGIN, RBWP_COARSE_END, RBWP_FINE_BEGIN,
+                                    RBWP_FINE_END};
+    uint8_t how = (uint8_t)supply_number(supply, 1);
+    struct rbwp_record record = {.kind = how < 8 ? RBWP_GPU_WORK : kinds[how & 3]};
+    uint64_t step = supply_number(supply, how >> 2 & 7);
+    record.time_ns = how & 0x20 ? (int64_t)step : (int64_t)((uint64_t)before_ns + step);
+    if (record.kind == RBWP_COARSE_BEGIN || record.kind == RBWP_GPU_WORK)
+        record.slot = (uint8_t)supply_number(supply, 1);
+    if (record.kind == RBWP_FINE_BEGIN)
+        record.sub_item = (uint16_t)supply_number(supply, 2);
+    if (record.kind == RBWP_GPU_WORK) {
+        record.proc_id = supply_number(supply, 8);
+        record.start_ns = (int64_t)supply_number(supply, 8);
+        record.stop_ns = (int64_t)supply_number(supply, 8);
+    }
+    return record;
+}
+
+struct recorded {
+    struct rbwp_record *records;
+    size_t count;
+};
+
+static void seal(struct rbwp_block_encoder *encoder, struct rbwp_writer *writer, uint32_t sequence)
+{
+    struct rbwp_sealed_block block;
+    enum rbwp_status status = rbwp_block_encoder_seal(encoder, THREAD, sequence, &block);
+    if (status == RBWP_OK)
+        REQUIRE(rbwp_writer_add_block(writer, &block) == RBWP_OK);
+    else
+        REQUIRE(status == RBWP_END);
+}
+
+static struct recorded write_records(struct supply *supply, struct rbwp_block_encoder *encoder,
+                                     struct rbwp_writer *writer)
+{
+    struct recorded recorded = {.records = malloc(RECORDS_MAX * sizeof(struct rbwp_record))};
+    uint32_t sequence = 0;
+    int64_t time_ns = 1700000000000000000;
+    REQUIRE(recorded.records);
+    while (supply->left && recorded.count < RECORDS_MAX) {
+        struct rbwp_record record = take_record(supply, time_ns);
+        time_ns = record.time_ns;
+        enum rbwp_status status = rbwp_block_encoder_add(encoder, &record);
+        if (status == RBWP_AGAIN) {
+            seal(encoder, writer, sequence++);
+            status = rbwp_block_encoder_add(encoder, &record);
+        }
+        REQUIRE(status == RBWP_OK);
+        recorded.records[recorded.count++] = record;
+    }
+    seal(encoder, writer, sequence);
+    return recorded;
+}
+
+static void same_record(const struct rbwp_record *read, const struct rbwp_record *written)
+{
+    REQUIRE(((uint64_t)(read->time_ns ^ written->time_ns) & TIME_MASK) == 0);
+    REQUIRE(read->kind == written->kind && read->slot == written->slot);
+    REQUIRE(read->sub_item == written->sub_item && read->proc_id == written->proc_id);
+    REQUIRE(read->start_ns == written->start_ns && read->stop_ns == written->stop_ns);
+}
+
+static void read_back(const struct memory *file, const struct recorded *recorded)
+{
+    struct rbwp_reader *reader;
+    struct rbwp_block block;
+    enum rbwp_status status;
+    size_t count = 0;
+    REQUIRE(rbwp_reader_open_memory(file->bytes, file->size, NULL, &reader, NULL) == RBWP_OK);
+    while ((status = rbwp_reader_next_block(reader, &block)) == RBWP_OK) {
+        struct rbwp_record_iterator iterator;
+        struct rbwp_record record;
+        rbwp_record_first(&block, &iterator);
+        while (rbwp_record_next(&iterator, &record)) {
+            REQUIRE(count < recorded->count);
+            same_record(&record, &recorded->records[count++]);
+        }
+    }
+    REQUIRE(status == RBWP_END && count == recorded->count);
+    REQUIRE(rbwp_reader_problem_count(reader) == 0);
+    rbwp_reader_close(reader);
+}
+
+static bool only_turns(void *context, const struct rbwp_problem *problem)
+{
+    (void)context;
+    REQUIRE(problem->error.rule == RULE_TURNS); /* the records do as they like */
+    return true;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const uint32_t sizes[] = {64, 65, 97, 128, 1000, 4096, 65536, 0};
+    struct supply supply = {data, size};
+    uint8_t how = (uint8_t)supply_number(&supply, 1);
+    int level = (int)(supply_number(&supply, 1) % 11) - 1;
+    struct memory file = {0};
+    struct rbwp_sink sink = {&file, append, overwrite};
+    struct rbwp_block_encoder *encoder;
+    struct rbwp_writer *writer;
+    struct rbwp_verify_result result;
+    if (size > INPUT_BYTES_MAX)
+        return 0;
+    REQUIRE(rbwp_block_encoder_new(sizes[how & 7], level, &encoder) == RBWP_OK);
+    REQUIRE(rbwp_writer_new(&sink, 3, 0, true, &writer) == RBWP_OK);
+    struct recorded recorded = write_records(&supply, encoder, writer);
+    if (how & 8)
+        REQUIRE(rbwp_writer_add_opaque(writer, "xfuz", data, (uint32_t)size) == RBWP_OK);
+    struct rbwp_work_item_name name = {.slot = how, .name = "name", .name_bytes = how >> 6};
+    struct rbwp_trailer trailer = {.level = 2};
+    REQUIRE(rbwp_writer_finish(writer, &name, 1, NULL, 0, how & 16 ? &trailer : NULL) == RBWP_OK);
+    read_back(&file, &recorded);
+    REQUIRE(rbwp_verify_memory(file.bytes, file.size, only_turns, NULL, &result, NULL) == RBWP_OK);
+    REQUIRE(result.records == recorded.count && result.finalised && !result.cut);
+    rbwp_writer_free(writer);
+    rbwp_block_encoder_free(encoder);
+    free(recorded.records);
+    free(file.bytes);
+    return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* support.c - see fuzz.h. A failure in here is the machine's: it ends the process too. */
+#include "fuzz.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void require_failed(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    abort();
+}
+
+const uint8_t *guarded_copy(const void *data, size_t size)
+{
+    static uint8_t *end; /* of the memory that can be touched */
+    if (size > INPUT_BYTES_MAX)
+        return NULL;
+    if (!end) {
+        size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+        uint8_t *map = mmap(NULL, INPUT_BYTES_MAX + guard, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(map != MAP_FAILED);
+        end = map + INPUT_BYTES_MAX;
+        REQUIRE(mprotect(end, guard, PROT_NONE) == 0);
+    }
+    if (size)
+        memcpy(end - size, data, size);
+    return end - size;
+}
+
+int memory_file(const void *data, size_t size)
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    REQUIRE(fd >= 0);
+    REQUIRE(pwrite(fd, data, size, 0) == (ssize_t)size);
+    return fd;
+}
+
+uint64_t supply_number(struct supply *supply, unsigned bytes)
+{
+    uint64_t number = 0;
+    for (unsigned i = 0; i < bytes && supply->left; i++, supply->left--)
+        number |= (uint64_t)*supply->next++ << 8 * i;
+    return number;
+}
+
+struct words words_split(const uint8_t *data, size_t size)
+{
+    struct words words = {.text = malloc(size + 1)};
+    REQUIRE(words.text);
+    if (size)
+        memcpy(words.text, data, size);
+    words.text[size] = '\0';
+    for (size_t at = 0; at < size && words.count < WORDS_MAX; at += strlen(words.text + at) + 1)
+        words.word[words.count++] = words.text + at;
+    return words;
+}
+
+void words_free(struct words *words)
+{
+    free(words->text);
+}

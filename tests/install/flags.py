@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""flags.py COMPILER SOURCE PREFIX - the README's table of flags says what the library does.
+
+It has every flag of the tables in the source and no other. The ends of the values that it gives
+are taken, what lies beyond them is refused, and its default changes nothing.
+"""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+TABLES = ("runtime/session_config.c", "runtime/work_flags.c")
+# What 0 in the work config stands for is known to the manager alone.
+WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
+                 "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
+
+
+def rows(readme):
+    """(name, values, default) of each row, code marks taken off."""
+    row = r"^\| `-(bg\w+)[^`]*` \| ([^|]*) \| ([^|]*) \| .*\|$"
+    return [(name, values.strip("` "), default.strip("` ")) for name, values, default in re.findall(row, readme, re.M)]
+
+
+def ends(values):
+    """First and last of '0, 1, 2' or '1..9'; None for what is not a number."""
+    numbers = [int(n) for n in re.findall(r"\d+", values)]
+    listed = re.fullmatch(r"\d+(, \d+)+", values)
+    if listed and numbers == list(range(numbers[0], numbers[-1] + 1)) or re.fullmatch(r"\d+\.\.\d+", values):
+        return numbers[0], numbers[-1]
+    return None
+
+
+def main(compiler, source, prefix):
+    source, prefix = pathlib.Path(source), pathlib.Path(prefix)
+    table = rows((source / "README.md").read_text())
+    wrong = []
+    environment = {k: v for k, v in os.environ.items() if k != "RBWP_FLAGS"}
+    with tempfile.TemporaryDirectory() as work:
+        subprocess.run([compiler, "-I", prefix / "include", "flags.c", prefix / os.environ["LIBDIR"] / "librbwp.a",
+                        "-lz", "-pthread", "-o", f"{work}/flags"], check=True)
+
+        def config(*words):
+            """What these flags make; None if they are refused."""
+            run = subprocess.run([f"{work}/flags", *words], capture_output=True, text=True, env=environment)
+            return None if run.returncode else dict(line.split(" ", 1) for line in run.stdout.splitlines())
+
+        in_source = [name for file in TABLES for name in re.findall(r'\{"(\w+)", FLAG_', (source / file).read_text())]
+        in_readme = [name for name, _, _ in table]
+        if sorted(in_source) != sorted(in_readme) or len(in_source) < 16:
+            wrong.append(f"flags of the source {sorted(in_source)}, of the README {sorted(in_readme)}")
+        manager = (source / "runtime/work.c").read_text()
+        for name, values, default in table:
+            flag, plain = f"-{name}", config()
+            if range_ := ends(values):
+                low, high = range_
+                made = [config(flag, str(low)), config(flag, str(high))]
+                if None in made or config(flag, str(low - 1)) or config(flag, str(high + 1)):
+                    wrong.append(f"{flag}: {values} are not just the values that are taken")
+                elif made[0] == made[1]:
+                    wrong.append(f"{flag} changes nothing that flags.c shows")
+            elif values != "text":
+                wrong.append(f"{flag}: values '{values}'")
+            if name in WORK_DEFAULTS:
+                field, macro = WORK_DEFAULTS[name]
+                value = int(re.search(rf"#define {macro} (?:UINT64_C\()?(\d+)", manager)[1])
+                if int(config(flag, default)[field]) != value or plain[field] != "0":
+                    wrong.append(f"{flag}: the default is not {default}")
+            elif re.fullmatch(r"\d+|\S+\.bin", default):
+                if config(flag, default) != plain:
+                    wrong.append(f"{flag}: the default is not {default}")
+            elif default not in ("the launcher's, else 0", "the system's"):
+                wrong.append(f"{flag}: default '{default}'")
+    sys.exit("\n".join(wrong) or 0)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# run.sh - searches all states of the models here, and shows that each property
+# fails when the bug that it excludes is planted.
+#
+#   tests/model/run.sh          all models and planted bugs
+#   tests/model/run.sh --deep   larger ones as well: minutes, 4 GB
+#   tests/model/run.sh NAME     one model
+#
+# Needs spin (Debian: spin) and a C compiler; without them it exits with 77.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+if ! command -v spin >/dev/null || ! command -v "${CC:=gcc}" >/dev/null; then
+    echo "skipped: needs spin and $CC (apt-get install spin gcc)"
+    exit 77
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp ./*.pml "$work"
+cd "$work"
+failures=0
+only= deep=
+case ${1:-} in
+--deep) deep=1 ;;
+*) only=${1:-} ;;
+esac
+
+# search MODEL [-l] [-DNAME...]: leaves the checker's words in ./out. -l: looks for cycles.
+search() {
+    local model=$1 mode=-DSAFETY
+    shift
+    local options=()
+    if [[ ${1:-} == -l ]]; then
+        mode=-DNP options=(-l)
+        shift
+    fi
+    rm -f pan pan.* out
+    spin "$@" -a "$model.pml" >out || { cat out; return 1; }
+    "$CC" -w "$optimise" "$mode" -DCOLLAPSE -DMEMLIM=6000 -o pan pan.c
+    nice ./pan "${options[@]}" -m1000000 -w21 >out 2>&1 || true
+    if ! grep -q 'errors: ' out || grep -Eq 'max search depth|out of memory|memory limit' out; then
+        cat out
+        return 1
+    fi
+}
+
+report() {
+    printf '%-10s %-44s %s\n' "$@"
+}
+
+optimise=-O1
+# holds MODEL OPTION...: no property is violated in any state.
+holds() {
+    [[ $only && $only != "$1" ]] && return
+    search "$@" || { failures=$((failures + 1)); return; }
+    local states
+    states=$(sed -n 's/^ *\([0-9.e+]*\) states, stored.*/\1/p' out)
+    if grep -q 'errors: 0' out; then
+        report "$1" "${*:2}" "holds, $states states"
+    else
+        report "$1" "${*:2}" "VIOLATED: $(grep -m1 '^pan:1' out)"
+        failures=$((failures + 1))
+    fi
+}
+
+# catches MODEL OPTION...: the planted bug, the last option, violates a property.
+catches() {
+    [[ $only && $only != "$1" ]] && return
+    local optimise=-O0 # mostly few states: the compiler takes longer
+    search "$@" || { failures=$((failures + 1)); return; }
+    if grep -q 'errors: 0' out; then
+        report "$1" "${*:2}" "NOT CAUGHT"
+        failures=$((failures + 1))
+    else
+        report "$1" "${*:2}" "caught: $(sed -n '/^pan:1: /{s///; s/ (at depth.*//; s/\(.\{50\}\).*/\1.../; p; q}' out)"
+    fi
+}
+
+holds handshake
+for bug in 1 2 3 4 5 6; do catches handshake -DBUG_$bug; done
+
+holds freelist
+holds freelist -DCAP=2
+for bug in 1 2 3; do catches freelist -DBUG_$bug; done
+catches freelist -DCAP=2 -DBUG_4
+
+# Two threads and two sessions; two threads with items over several chunks; one thread, longer.
+holds handover -DCALLS=2 -DCALLS_2=1
+holds handover -DSESSIONS=1 -DCALLS=6 -DCALLS_2=0 -DWORDS=2
+for bug in 1 2 3 4 5 6 7 8 9 10 11; do
+    catches handover -DSESSIONS=1 -DCALLS=3 -DCALLS_2=1 -DBUG_$bug
+done
+
+holds settled
+for bug in 1 2 3 4 5 6 7 8; do catches settled -DBUG_$bug; done
+
+if [[ $deep ]]; then
+    holds handover -DSESSIONS=1 -DCALLS=3 -DCALLS_2=1
+    holds handover -DSESSIONS=2 -DCALLS=3 -DCALLS_2=1
+fi
+
+((failures == 0)) || { echo "$failures of the above are not as they should be"; exit 1; }

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whatever the data and wherever its units begin, zlib's inflate gives the data
+ * back, and a stream is never larger than what it replaces.
+ */
+#include "deflate_records.h"
+
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+static uint64_t random_state = 7;
+
+static uint32_t next_number(void)
+{
+    random_state = random_state * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (uint32_t)(random_state >> 33);
+}
+
+/* Where units begin, at least 3 bytes apart. */
+enum units { NO_UNITS, LAST_BYTE, FIRST_BYTE, EVERY_THIRD, EVERY_300TH, RANDOM_UNITS, UNITS_KINDS };
+
+static size_t make_units(enum units kind, size_t size, uint32_t *unit)
+{
+    size_t count = 0;
+    if (kind == FIRST_BYTE && size)
+        unit[count++] = 0;
+    if (kind == LAST_BYTE && size)
+        unit[count++] = (uint32_t)size - 1;
+    if (kind == EVERY_THIRD || kind == EVERY_300TH || kind == RANDOM_UNITS)
+        for (size_t at = kind == RANDOM_UNITS ? next_number() % 9 : 0; at < size;
+             at += kind == EVERY_THIRD   ? 3
+                   : kind == EVERY_300TH ? 300
+                                         : 3 + next_number() % 30)
+            unit[count++] = (uint32_t)at;
+    return count;
+}
+
+/* Runs it; returns the stream's size, after inflate has given the data back. */
+static size_t run(struct deflate_records *state, const uint8_t *data, size_t size,
+                  const uint32_t *unit, size_t units)
+{
+    /* Own allocations of just the promised size, so that a step beyond is seen. */
+    uint8_t *in = malloc(size + DEFLATE_RECORDS_SLACK), *out = malloc(size + DEFLATE_RECORDS_SLACK);
+    uint8_t *back = malloc(size + 1);
+    memcpy(in, data, size);
+    memset(in + size, 0xa5, DEFLATE_RECORDS_SLACK);
+    size_t stream = deflate_records_run(state, in, size, unit, units, out);
+    assert_true(stream < size || stream == 0);
+    if (stream) {
+        uLongf got = size + 1;
+        assert_int_equal(uncompress(back, &got, out, stream), Z_OK);
+        assert_int_equal(got, size);
+        assert_memory_equal(back, data, size);
+    }
+    free(in);
+    free(out);
+    free(back);
+    return stream;
+}
+
+enum data { ZEROS, REPEATED, NOISE, FEW_VALUES, RECORDS, ONE_OF_EACH, DATA_KINDS };
+
+static void make_data(enum data kind, uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        unsigned at = (unsigned)i, value = 0;
+        if (kind == REPEATED)
+            value = at % 23 * 7;
+        else if (kind == NOISE)
+            value = next_number();
+        else if (kind == FEW_VALUES)
+            value = next_number() % 4;
+        else if (kind == ONE_OF_EACH)
+            value = at * 167;
+        else if (kind == RECORDS)
+            value = at % 4 == 3 ? next_number() % 50 : 1 + at % 4;
+        data[i] = (uint8_t)value;
+    }
+}
+
+/* All data against all units and many sizes, those around the edges of a piece among them. */
+static void test_everything(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0,     1,     2,     3,     6,     7,      8,      9,     16,
+                                   17,    63,    64,    258,   259,   1000,   32768,  32770, 65535,
+                                   65536, 65537, 65539, 70000, 98304, 131072, 131073, 200001};
+    uint8_t *data = malloc(200001 + DEFLATE_RECORDS_SLACK);
+    uint32_t *unit = malloc((200001 / 3 + 2) * sizeof *unit);
+    struct deflate_records *records = deflate_records_new(); /* one for all: it remembers costs */
+    for (int kind = 0; kind < DATA_KINDS; kind++) {
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            make_data((enum data)kind, data, sizes[i]);
+            for (int units = 0; units < UNITS_KINDS; units++) {
+                size_t count = make_units((enum units)units, sizes[i], unit);
+                size_t stream = run(records, data, sizes[i], unit, count);
+                if (kind == NOISE)
+                    assert_int_equal(stream, 0);
+                if (kind == FEW_VALUES && sizes[i] >= 1000)
+                    assert_true(stream > 0 && stream < sizes[i] / 2);
+            }
+        }
+    }
+    deflate_records_free(records);
+    deflate_records_free(NULL);
+    free(unit);
+    free(data);
+}
+
+/* What repeats by units shrinks, at the full distance of the window too, and not beyond it. */
+static void test_finds_repetitions(void **state)
+{
+    (void)state;
+    enum { SIZE = 65536, UNIT = 16 };
+    static const size_t periods[] = {16, 1024, 32768, 32784};
+    uint8_t *data = malloc(SIZE + DEFLATE_RECORDS_SLACK);
+    uint32_t *unit = malloc((SIZE / UNIT) * sizeof *unit);
+    for (size_t i = 0; i < SIZE / UNIT; i++)
+        unit[i] = (uint32_t)(i * UNIT);
+    for (size_t p = 0; p < 4; p++) {
+        for (size_t i = 0; i < SIZE; i++)
+            data[i] = i < periods[p] ? (uint8_t)next_number() : data[i - periods[p]];
+        struct deflate_records *records = deflate_records_new();
+        size_t stream = run(records, data, SIZE, unit, SIZE / UNIT);
+        if (periods[p] <= 32768)
+            assert_in_range(stream, 1, SIZE * 3 / 4);
+        else
+            assert_int_equal(stream, 0);
+        deflate_records_free(records);
+    }
+    free(unit);
+    free(data);
+}
+
+/* Long runs of small random inputs with one state: what it remembers never breaks a stream. */
+static void test_remembered_costs(void **state)
+{
+    (void)state;
+    uint8_t data[3000 + DEFLATE_RECORDS_SLACK];
+    uint32_t unit[1001];
+    struct deflate_records *records = deflate_records_new();
+    for (unsigned turn = 0; turn < 2000; turn++) {
+        size_t size = next_number() % 3000;
+        make_data((enum data)(next_number() % DATA_KINDS), data, size);
+        run(records, data, size, unit,
+            make_units((enum units)(next_number() % UNITS_KINDS), size, unit));
+    }
+    deflate_records_free(records);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_finds_repetitions),
+        cmocka_unit_test(test_remembered_costs),
+    };
+    return cmocka_run_group_tests_name("deflate_records", tests, NULL, NULL);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * arguments.h - the command line of a trailer, one argument at a time.
+ *
+ * A zero byte stands between arguments, so n of them make n + 1 arguments,
+ * each of which may be empty; without any byte no argument is known.
+ */
+#ifndef ARGUMENTS_H
+#define ARGUMENTS_H
+
+#include "rbwp_reader.h"
+
+#include <string.h>
+
+struct arguments {
+    const char *next, *end; /* next NULL: none is left */
+};
+
+static inline struct arguments arguments_of(const struct rbwp_trailer *trailer)
+{
+    if (trailer->command_bytes == 0)
+        return (struct arguments){NULL, NULL};
+    return (struct arguments){trailer->command, trailer->command + trailer->command_bytes};
+}
+
+/* False after the last one. The text is not terminated. */
+static inline bool arguments_next(struct arguments *arguments, const char **text_out,
+                                  size_t *bytes_out)
+{
+    if (!arguments->next)
+        return false;
+    const char *text = arguments->next;
+    size_t left = (size_t)(arguments->end - text);
+    const char *zero = left ? memchr(text, '\0', left) : NULL;
+    *text_out = text;
+    *bytes_out = zero ? (size_t)(zero - text) : left;
+    arguments->next = zero ? zero + 1 : NULL;
+    return true;
+}
+
+#endif /* ARGUMENTS_H */

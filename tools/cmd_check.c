@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp check: does a file keep the rules of SPEC.md? The rules are checked by
+ * the library; here each break becomes a line or a JSON object.
+ */
+#include "input.h"
+#include "json_text.h"
+#include "message.h"
+#include "out.h"
+#include "rbwp_verify.h"
+#include "text_name.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct check_options {
+    bool json, quiet;
+    struct out_options output;
+};
+
+static const struct option check_option_table[] = {
+    {"json", 0, NULL, NULL, "as JSON; several files give an array",
+     offsetof(struct check_options, json), option_store_true},
+    {"quiet", 'q', NULL, NULL, "no report, only the exit status",
+     offsetof(struct check_options, quiet), option_store_true},
+    {0},
+};
+
+static const struct option_group check_groups[] = {
+    {"Report", check_option_table, 0},
+    {"Output", out_option_table, offsetof(struct check_options, output)},
+    {0},
+};
+
+struct check {
+    const struct check_options *options;
+    struct out *out;
+    const char *path, *name;
+    uint64_t shown; /* breaks, and the cut */
+    uint64_t files;
+    struct rbwp_verify_result result;
+};
+
+/* ---- one break -------------------------------------------------------------------------- */
+
+/* "FILE: " */
+static void line_head(struct check *check)
+{
+    text_name(check->out, check->name, strlen(check->name));
+    out_text(check->out, ": ");
+}
+
+static void break_text(struct check *check, const struct rbwp_problem *problem)
+{
+    const struct rbwp_error *error = &problem->error;
+    line_head(check);
+    out_format(check->out, "%s%s%s%s\n", problem->cut_tail ? "cut: " : "", error->section,
+               error->section[0] ? ": " : "", error->text);
+}
+
+static void break_json(struct check *check, const struct rbwp_problem *problem)
+{
+    struct out *out = check->out;
+    const struct rbwp_error *error = &problem->error;
+    out_text(out, check->shown ? ",\n  {" : "\n  {");
+    if (error->rule) {
+        out_format(out, "\"rule\":\"R%u\",", error->rule);
+    } else {
+        out_text(out, "\"rule\":null,");
+    }
+    json_key(out, "offset");
+    if (error->offset == UINT64_MAX)
+        out_text(out, "null");
+    else
+        out_u64(out, error->offset);
+    out_text(out, ",");
+    json_plain(out, "section", error->section);
+    out_text(out, ",");
+    json_name(out, "message", error->text, strlen(error->text));
+    out_text(out, ",");
+    json_u64(out, "skipped_bytes", problem->skipped_bytes);
+    out_text(out, ",");
+    json_bool(out, "cut", problem->cut_tail);
+    out_text(out, "}");
+}
+
+static bool show_break(void *context, const struct rbwp_problem *problem)
+{
+    struct check *check = context;
+    if (check->options->json)
+        break_json(check, problem);
+    else if (!check->options->quiet)
+        break_text(check, problem);
+    check->shown++;
+    return !out_failed(check->out);
+}
+
+/* ---- one file --------------------------------------------------------------------------- */
+
+static enum exit_code judge(const struct rbwp_verify_result *result, enum rbwp_status status)
+{
+    if (status < 0)
+        return result->blocks + result->opaque_blocks ? EXIT_PARTLY : EXIT_BAD_DATA;
+    return result->breaks || result->cut ? EXIT_PARTLY : EXIT_GOOD;
+}
+
+static void end_text(struct check *check, bool live)
+{
+    const struct rbwp_verify_result *result = &check->result;
+    line_head(check);
+    out_format(check->out,
+               "%s: %" PRIu64 " breaks; %" PRIu64 " blocks, %" PRIu64 " records, %s%s\n",
+               result->breaks ? "BAD"
+               : result->cut  ? "cut"
+                              : "good",
+               result->breaks, result->blocks, result->records,
+               result->finalised ? "finalised" : "never finalised (no names)",
+               result->has_trailer ? ", with trailer" : "");
+    if (result->breaks > check->shown) {
+        line_head(check);
+        out_format(check->out, "only the first %" PRIu64 " are shown\n", check->shown);
+    }
+    if (!result->blocks_checked) {
+        line_head(check);
+        out_text(check->out, "too many blocks to check R20 and R60 to R64\n");
+    }
+    if (live) {
+        line_head(check);
+        out_text(check->out, "a live file is beside it; see rbwp repair\n");
+    }
+}
+
+static void end_json(struct check *check, bool live, bool good)
+{
+    struct out *out = check->out;
+    const struct rbwp_verify_result *result = &check->result;
+    out_text(out, "],\n");
+    json_bool(out, "good", good);
+    out_text(out, ",");
+    json_u64(out, "break_count", result->breaks);
+    out_text(out, ",");
+    json_bool(out, "cut", result->cut);
+    out_text(out, ",");
+    json_bool(out, "finalized", result->finalised);
+    out_text(out, ",");
+    json_bool(out, "has_trailer", result->has_trailer);
+    out_text(out, ",");
+    json_bool(out, "blocks_checked", result->blocks_checked);
+    out_text(out, ",");
+    json_bool(out, "has_live", live);
+    out_text(out, ",");
+    json_u64(out, "file_size", result->bytes);
+    out_text(out, ",");
+    json_u64(out, "block_count", result->blocks);
+    out_text(out, ",");
+    json_u64(out, "opaque_block_count", result->opaque_blocks);
+    out_text(out, ",");
+    json_u64(out, "record_count", result->records);
+    out_text(out, "}");
+}
+
+static bool has_live(const struct check *check)
+{
+    char *path = strcmp(check->path, "-") == 0 ? NULL : input_live_path(check->path);
+    bool has = path && access(path, F_OK) == 0;
+    free(path);
+    return has;
+}
+
+static enum exit_code check_file(struct check *check, const char *path)
+{
+    struct rbwp_error error;
+    bool standard = strcmp(path, "-") == 0, json = check->options->json;
+    check->path = path;
+    check->name = standard ? "standard input" : path;
+    check->shown = 0;
+    check->result = (struct rbwp_verify_result){0};
+    if (json) {
+        out_text(check->out, check->files++ ? ",\n{" : "{");
+        json_name(check->out, "file", path, strlen(path));
+        out_text(check->out, ",\n\"breaks\":[");
+    }
+    enum rbwp_status status =
+        standard ? rbwp_verify_fd(STDIN_FILENO, show_break, check, &check->result, &error)
+                 : rbwp_verify(path, show_break, check, &check->result, &error);
+    enum exit_code code = judge(&check->result, status);
+    if (status < 0 && check->shown == 0)
+        message("%s: %s", check->name, error.text);
+    if (json)
+        end_json(check, has_live(check), code == EXIT_GOOD);
+    else if (!check->options->quiet && (status >= 0 || check->shown))
+        end_text(check, has_live(check));
+    return code;
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct check_options *options = config;
+    struct out out;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (options->json && options->quiet) {
+        message_usage("--json and --quiet exclude each other");
+        return EXIT_USAGE;
+    }
+    if (!out_open(&out, &options->output, files))
+        return EXIT_BAD_DATA;
+    struct check check = {.options = options, .out = &out};
+    enum exit_code code = EXIT_GOOD;
+    bool array = options->json && files.count > 1;
+    out_text(&out, array ? "[" : "");
+    for (int i = 0; i < files.count && !out_failed(&out); i++)
+        code = exit_worse(code, check_file(&check, files.words[i]));
+    out_text(&out, array ? "]\n" : options->json ? "\n" : "");
+    return exit_worse(code, out_close(&out));
+}
+
+const struct command command_check = {
+    .name = "check",
+    .summary = "check files against every rule of the format",
+    .operands = "FILE...",
+    .description =
+        "Checks RBWP files against every rule of SPEC.md and reports all breaks by number;\n"
+        "'-' is standard input.\n"
+        "Exit status: 0 all rules hold, 1 not readable at all, 2 usage, 3 rules are broken\n"
+        "or the file is cut.",
+    .groups = check_groups,
+    .config_bytes = sizeof(struct check_options),
+    .run = run,
+};

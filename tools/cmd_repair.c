@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp repair: a whole file out of FILE and FILE.live, or of a damaged FILE
+ * alone. The library does it; here is where the result goes, and the report.
+ *
+ * The result is written under another name in the same folder and renamed when
+ * it is whole and on the disk. The inputs are never opened for writing.
+ */
+#include "input.h"
+#include "json_text.h"
+#include "message.h"
+#include "out.h"
+#include "text_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct repair_options {
+    const char *output, *live;
+    bool force, json, no_live;
+};
+
+static const struct option repair_option_table[] = {
+    {"output", 'o', "FILE", NULL, "write to FILE (default: .repaired before the extension)",
+     offsetof(struct repair_options, output), option_store_text},
+    {"force", 'f', NULL, NULL, "overwrite FILE if it exists",
+     offsetof(struct repair_options, force), option_store_true},
+    {"live", 0, "FILE", NULL, "the live file (default: the input's name with .live)",
+     offsetof(struct repair_options, live), option_store_text},
+    {"no-live", 0, NULL, NULL, "use no live file", offsetof(struct repair_options, no_live),
+     option_store_true},
+    {"json", 0, NULL, NULL, "the report as JSON", offsetof(struct repair_options, json),
+     option_store_true},
+    {0},
+};
+
+static const struct option_group repair_groups[] = {
+    {"Repair", repair_option_table, 0},
+    {0},
+};
+
+struct repair {
+    const struct repair_options *options;
+    const char *path;
+    char *live;   /* NULL: none */
+    char *output; /* and the name under which it is written */
+    char *temporary;
+    uint64_t problems;
+    struct rbwp_recover_result result;
+};
+
+/* ---- names ------------------------------------------------------------------------------ */
+
+/* "a.bin" becomes "a.repaired.bin", "a" "a.repaired". */
+static char *default_output(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    size_t stem = dot && dot != base ? (size_t)(dot - path) : strlen(path);
+    char *output = malloc(strlen(path) + sizeof ".repaired");
+    if (output)
+        sprintf(output, "%.*s.repaired%s", (int)stem, path, path + stem);
+    return output;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+    struct stat one, other;
+    return a && stat(a, &one) == 0 && stat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}
+
+/* Finds all names. False with the message given. */
+static bool find_names(struct repair *repair)
+{
+    const struct repair_options *options = repair->options;
+    repair->output = options->output ? strdup(options->output) : default_output(repair->path);
+    if (!options->no_live)
+        repair->live = options->live ? strdup(options->live) : input_live_path(repair->path);
+    if (repair->output)
+        repair->temporary = malloc(strlen(repair->output) + sizeof ".XXXXXX");
+    if (!repair->temporary || (!repair->live && !options->no_live)) {
+        message("out of memory");
+        return false;
+    }
+    sprintf(repair->temporary, "%s.XXXXXX", repair->output);
+    if (!options->live && repair->live && access(repair->live, F_OK) != 0) {
+        free(repair->live); /* there is none beside the file */
+        repair->live = NULL;
+    }
+    if (same_file(repair->path, repair->output) || same_file(repair->live, repair->output)) {
+        message("%s: is an input too; write to another file", repair->output);
+        return false;
+    }
+    if (!options->force && access(repair->output, F_OK) == 0) {
+        message("%s: exists; give -f to overwrite it", repair->output);
+        return false;
+    }
+    return true;
+}
+
+static void free_names(struct repair *repair)
+{
+    free(repair->live);
+    free(repair->output);
+    free(repair->temporary);
+}
+
+/* ---- the work --------------------------------------------------------------------------- */
+
+static void show_problem(void *context, const struct rbwp_problem *problem)
+{
+    struct repair *repair = context;
+    const struct rbwp_error *error = &problem->error;
+    if (repair->problems++ < INPUT_PROBLEM_LINES)
+        message_plain("%s: %s%s%s", repair->path, error->section, error->section[0] ? ": " : "",
+                      error->text);
+}
+
+/* False with the message given. */
+static bool fill(struct repair *repair, int *fd)
+{
+    struct rbwp_sink sink = rbwp_sink_fd(fd);
+    struct rbwp_error error;
+    enum rbwp_status status = rbwp_recover(repair->path, repair->live, &sink, show_problem, repair,
+                                           &repair->result, &error);
+    if (repair->problems > INPUT_PROBLEM_LINES)
+        message_plain("%s: ... and %" PRIu64 " more problems", repair->path,
+                      repair->problems - INPUT_PROBLEM_LINES);
+    if (status == RBWP_OK)
+        return true;
+    bool live = strcmp(error.section, "live file") == 0;
+    message("%s: %s%s", live ? repair->live : repair->path, error.text,
+            live ? "; --no-live repairs without it" : "");
+    return false;
+}
+
+/* Gives the result its name. Without force, a file that came to be meanwhile is not replaced. */
+static bool publish(const struct repair *repair)
+{
+    unsigned flags = repair->options->force ? 0 : RENAME_NOREPLACE;
+    if (renameat2(AT_FDCWD, repair->temporary, AT_FDCWD, repair->output, flags) == 0)
+        return true;
+    if (errno == EINVAL && rename(repair->temporary, repair->output) == 0)
+        return true; /* a file system without the flag */
+    message("%s: cannot be created: %s", repair->output, strerror(errno));
+    return false;
+}
+
+static mode_t usual_mode(void)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static bool make_file(struct repair *repair)
+{
+    int fd = mkostemp(repair->temporary, O_CLOEXEC);
+    if (fd < 0) {
+        message("%s: cannot be created: %s", repair->output, strerror(errno));
+        return false;
+    }
+    bool done = fill(repair, &fd);
+    if (done && (fchmod(fd, usual_mode()) != 0 || fsync(fd) != 0)) {
+        message("%s: cannot be written: %s", repair->output, strerror(errno));
+        done = false;
+    }
+    close(fd);
+    done = done && publish(repair);
+    if (!done)
+        unlink(repair->temporary);
+    return done;
+}
+
+/* ---- the report ------------------------------------------------------------------------- */
+
+static void kept_lines(struct out *out, const struct rbwp_recover_result *result)
+{
+    out_format(out,
+               "  kept       %" PRIu64 " blocks, %" PRIu64 " records, %" PRIu64
+               " bytes as they are stored\n",
+               result->kept_blocks, result->kept_records, result->kept_bytes);
+    if (result->has_live)
+        out_format(out,
+                   "  recovered  %" PRIu64 " records that had not reached the file, in %" PRIu64
+                   " blocks\n",
+                   result->live_records, result->live_blocks);
+    if (result->unchanged)
+        return;
+    out_format(out,
+               "  named      %" PRIu32 " work items, %" PRIu32 " sub-items, %" PRIu32 " threads\n",
+               result->work_items, result->sub_items, result->threads);
+}
+
+static void lost_line(struct out *out, uint64_t count, const char *what)
+{
+    if (count)
+        out_format(out, "  LOST       %" PRIu64 " %s\n", count, what);
+}
+
+static void lost_lines(struct out *out, const struct rbwp_recover_result *result)
+{
+    if (result->damaged_places)
+        out_format(out,
+                   "  LOST       %" PRIu64 " damaged places, %" PRIu64 " bytes; %" PRIu64
+                   " records in them by their headers\n",
+                   result->damaged_places, result->damaged_bytes, result->damaged_records);
+    lost_line(out, result->missing_bytes, "bytes that had been written: the file is shorter");
+    lost_line(out, result->damaged_chunks, "chunks of the live file are damaged behind some event");
+    lost_line(out, result->moved_chunks,
+              "chunks were written while this was running: run it again");
+    lost_line(out, result->damaged_entries, "entries of the live file's log are damaged");
+    lost_line(out, result->dropped_names, "table entries were double or out of range");
+    if (result->tail_damaged)
+        out_text(out, "  LOST       names or trailer of the file, or parts of them\n");
+    if (!result->unchanged && !result->finalised && !result->has_live && !result->live_empty)
+        out_text(out, "  LOST       what had not reached the file: there is no live file\n");
+    if (result->names_unknown)
+        out_text(out, "  LOST       all names\n");
+    if (result->no_clock_sample)
+        out_text(out, "  NOTE       no clock sample: times of recovered records are guessed\n");
+    if (result->is_written)
+        out_text(out, "  NOTE       the program still runs: this is what there was just now\n");
+}
+
+static void report_text(struct out *out, const struct repair *repair)
+{
+    const struct rbwp_recover_result *result = &repair->result;
+    text_name(out, repair->output, strlen(repair->output));
+    out_text(out, result->unchanged           ? ": the same bytes: the file was whole\n"
+                  : rbwp_recover_lost(result) ? ": repaired, with losses\n"
+                                              : ": whole, nothing lost\n");
+    kept_lines(out, result);
+    lost_lines(out, result);
+}
+
+static void member(struct out *out, const char *key, uint64_t value)
+{
+    out_text(out, ",\n");
+    json_u64(out, key, value);
+}
+
+static void flag(struct out *out, const char *key, bool value)
+{
+    out_text(out, ",\n");
+    json_bool(out, key, value);
+}
+
+static void report_json(struct out *out, const struct repair *repair)
+{
+    const struct rbwp_recover_result *result = &repair->result;
+    out_text(out, "{");
+    json_name(out, "file", repair->path, strlen(repair->path));
+    out_text(out, ",\n");
+    if (result->has_live)
+        json_name(out, "live", repair->live, strlen(repair->live));
+    else
+        out_text(out, "\"live\":null");
+    out_text(out, ",\n");
+    json_name(out, "output", repair->output, strlen(repair->output));
+    flag(out, "lost", rbwp_recover_lost(result));
+    flag(out, "unchanged", result->unchanged);
+    flag(out, "finalized", result->finalised);
+    flag(out, "live_empty", result->live_empty);
+    flag(out, "running", result->is_written);
+    member(out, "file_size", result->file_bytes);
+    member(out, "committed_bytes", result->committed_bytes);
+    member(out, "kept_blocks", result->kept_blocks);
+    member(out, "kept_records", result->kept_records);
+    member(out, "kept_bytes", result->kept_bytes);
+    member(out, "damaged_places", result->damaged_places);
+    member(out, "damaged_bytes", result->damaged_bytes);
+    member(out, "damaged_records", result->damaged_records);
+    flag(out, "tail_damaged", result->tail_damaged);
+    member(out, "missing_bytes", result->missing_bytes);
+    member(out, "uncommitted_bytes", result->uncommitted_bytes);
+    member(out, "chunks", result->chunks);
+    member(out, "live_blocks", result->live_blocks);
+    member(out, "live_records", result->live_records);
+    member(out, "damaged_chunks", result->damaged_chunks);
+    member(out, "moved_chunks", result->moved_chunks);
+    member(out, "damaged_entries", result->damaged_entries);
+    flag(out, "no_clock_sample", result->no_clock_sample);
+    member(out, "threads", result->threads);
+    member(out, "work_items", result->work_items);
+    member(out, "sub_items", result->sub_items);
+    flag(out, "names_unknown", result->names_unknown);
+    member(out, "dropped_names", result->dropped_names);
+    member(out, "result_bytes", result->bytes);
+    member(out, "result_blocks", result->blocks);
+    member(out, "result_records", result->records);
+    out_text(out, "}\n");
+}
+
+static enum exit_code report(const struct repair *repair)
+{
+    struct out out;
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    if (repair->options->json)
+        report_json(&out, repair);
+    else
+        report_text(&out, repair);
+    return out_close(&out);
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    struct repair repair = {.options = config};
+    if (files.count != 1 || strcmp(files.words[0], "-") == 0) {
+        message_usage("give one FILE (not standard input)");
+        return EXIT_USAGE;
+    }
+    if (repair.options->live && repair.options->no_live) {
+        message_usage("--live and --no-live exclude each other");
+        return EXIT_USAGE;
+    }
+    repair.path = files.words[0];
+    enum exit_code code = EXIT_BAD_DATA;
+    if (find_names(&repair) && make_file(&repair))
+        code = exit_worse(rbwp_recover_lost(&repair.result) ? EXIT_PARTLY : EXIT_GOOD,
+                          report(&repair));
+    free_names(&repair);
+    return code;
+}
+
+const struct command command_repair = {
+    .name = "repair",
+    .summary = "make a whole file of what a crash left",
+    .operands = "FILE",
+    .description =
+        "Makes a whole RBWP file of FILE and FILE.live, which a program that died leaves,\n"
+        "or of a cut or damaged FILE alone: the good blocks as they are stored, the records\n"
+        "that had not reached the file, names, and a new trailer. FILE is never changed.\n"
+        "A file that is whole already is copied byte for byte.\n"
+        "Exit status: 0 nothing lost, 1 unusable or not written, 2 usage, 3 something was\n"
+        "lost; the report says what.",
+    .groups = repair_groups,
+    .config_bytes = sizeof(struct repair_options),
+    .run = run,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records and spans as JSON objects. */
+#include "json_line.h"
+
+#include "json_record.h"
+#include "json_text.h"
+
+#include <string.h>
+
+/* ---- a record --------------------------------------------------------------------------- */
+
+static void record_members(struct out *out, const struct names *names,
+                           const struct rbwp_record *record)
+{
+    out_text(out, ",");
+    json_i64(out, "ts", record->time_ns);
+    out_text(out, ",\"type\":\"");
+    out_text(out, rbwp_kind_name(record->kind));
+    out_text(out, "\"");
+    switch (record->kind) {
+    case RBWP_COARSE_BEGIN:
+        json_slot_members(out, names, record->slot, record->time_ns);
+        break;
+    case RBWP_FINE_BEGIN:
+        json_sub_item_members(out, names, record->sub_item, record->time_ns);
+        break;
+    case RBWP_GPU_WORK:
+        out_text(out, ",");
+        json_u64(out, "proc_id", record->proc_id);
+        json_slot_members(out, names, record->slot, record->time_ns);
+        out_text(out, ",");
+        json_i64(out, "start", record->start_ns);
+        out_text(out, ",");
+        json_i64(out, "stop", record->stop_ns);
+        break;
+    default:
+        break;
+    }
+}
+
+void json_record_line(struct out *out, const char *file, const struct names *names,
+                      uint64_t thread_id, int64_t block_ns, const struct rbwp_record *record)
+{
+    out_text(out, "{");
+    json_name(out, "file", file, strlen(file));
+    json_thread_members(out, names, thread_id, block_ns);
+    record_members(out, names, record);
+    out_text(out, "}\n");
+}
+
+/* ---- a span ----------------------------------------------------------------------------- */
+
+static void optional_time(struct out *out, const char *key, bool known, int64_t value)
+{
+    out_text(out, ",");
+    json_key(out, key);
+    if (known)
+        out_i64(out, value);
+    else
+        out_text(out, "null");
+}
+
+static void what(struct out *out, const struct names *names, const struct span *span,
+                 int64_t time_ns)
+{
+    if (span->kind == SPAN_GPU) {
+        out_text(out, ",");
+        json_u64(out, "proc_id", span->proc_id);
+    }
+    if (span->kind == SPAN_FINE && span->has_begin) {
+        if (span->slot >= 0) {
+            out_text(out, ",");
+            json_u64(out, "slot", (uint64_t)span->slot);
+        } else {
+            out_text(out, ",\"slot\":null");
+        }
+        json_sub_item_members(out, names, span->sub_item, time_ns);
+    } else if (span->has_begin) {
+        json_slot_members(out, names, (unsigned)span->slot, time_ns);
+    } else {
+        out_text(out, ",\"slot\":null,\"name\":null");
+    }
+}
+
+static void times(struct out *out, const struct span *span)
+{
+    optional_time(out, "begin", span->has_begin, span->begin_ns);
+    optional_time(out, "end", span->has_end, span->end_ns);
+    out_text(out, ",");
+    json_key(out, "duration");
+    if (span_has_duration(span))
+        out_u64(out, span_duration_ns(span));
+    else
+        out_text(out, "null"); /* an end is missing, or before the begin */
+    if (span->kind == SPAN_GPU) {
+        out_text(out, ",");
+        json_i64(out, "ts", span->record_ns);
+    }
+    out_text(out, ",");
+    json_bool(out, "finished", span->has_begin && span->has_end);
+    if (!span->has_begin)
+        out_text(out, ",\"stray\":true");
+}
+
+void json_span(struct out *out, const char *file, const struct names *names,
+               const struct span *span)
+{
+    static const char *const kinds[] = {"coarse", "fine", "gpu"};
+    int64_t time_ns = span_name_time_ns(span);
+    out_text(out, "{");
+    json_name(out, "file", file, strlen(file));
+    out_text(out, ",");
+    json_plain(out, "kind", kinds[span->kind]);
+    out_text(out, ",");
+    json_u64(out, "id", span->id);
+    out_text(out, span->parent ? ",\"parent\":" : ",\"parent\":null");
+    if (span->parent)
+        out_u64(out, span->parent);
+    out_text(out, ",");
+    json_u64(out, "depth", span->depth);
+    json_thread_members(out, names, span->thread_id, time_ns);
+    what(out, names, span, time_ns);
+    times(out, span);
+    out_text(out, "}");
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * json_line.h - a record or a span as one JSON object, names resolved.
+ *
+ * Shared by what prints them one a line. The object repeats file and thread,
+ * so that a line stands for itself.
+ */
+#ifndef JSON_LINE_H
+#define JSON_LINE_H
+
+#include "name_lookup.h"
+#include "out.h"
+#include "spans.h"
+
+/* {...} with a line feed. block_ns is the time of the block's first record. */
+void json_record_line(struct out *out, const char *file, const struct names *names,
+                      uint64_t thread_id, int64_t block_ns, const struct rbwp_record *record);
+
+/* {...} without a line feed. */
+void json_span(struct out *out, const char *file, const struct names *names,
+               const struct span *span);
+
+#endif /* JSON_LINE_H */
