@@ -12,7 +12,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-if ! command -v spin >/dev/null || ! command -v "${CC:=gcc}" >/dev/null; then
+CC=${CC:-gcc}
+if ! command -v spin >/dev/null || ! command -v "$CC" >/dev/null; then
     echo "skipped: needs spin and $CC (apt-get install spin gcc)"
     exit 77
 fi
