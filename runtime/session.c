@@ -53,14 +53,18 @@ static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 
 /* ---- start ------------------------------------------------------------------------- */
 
+static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out);
+
 static void stop_at_exit(void)
 {
     pthread_mutex_lock(&lock);
     while (ending) /* another thread stops it: its file shall be whole */
         pthread_cond_wait(&has_ended, &lock);
     struct rbwp_session *session = running;
+    ending = session != NULL;
     pthread_mutex_unlock(&lock);
-    (void)rbwp_session_stop(session, NULL);
+    if (session)
+        end_session(session, NULL);
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
@@ -245,7 +249,7 @@ enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
     pthread_mutex_init(&session->timeline.lock, NULL);
 
     pthread_mutex_lock(&lock);
-    if (running)
+    if (running || ending)
         status = failure(error, RBWP_E_BUSY, 0, "a profiling session is already running");
     else if ((status = find_node(session, error)) == RBWP_OK &&
              (status = assemble(session, error)) == RBWP_OK)
@@ -489,24 +493,26 @@ static bool begin_to_end(struct rbwp_session *session)
     return mine;
 }
 
-static void ended(void)
+/* A fork from here on finds no session to forget; a start has to wait for the live file's end. */
+static void forget_session(void)
 {
     pthread_mutex_lock(&lock);
     running = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+static void ended(void)
+{
+    pthread_mutex_lock(&lock);
     ending = false;
     pthread_cond_broadcast(&has_ended);
     pthread_mutex_unlock(&lock);
 }
 
-enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
-                                   struct rbwp_session_summary *summary_out)
+/* Of a session that has been taken to "ending". */
+static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out)
 {
     int64_t begin_ns = clock_now_ns(0);
-    if (!begin_to_end(session)) {
-        if (summary_out)
-            *summary_out = (struct rbwp_session_summary){0};
-        return session ? RBWP_E_STATE : RBWP_OK;
-    }
     thread_registry_lock();
     recording_end();
     recording_now = NULL;
@@ -523,13 +529,26 @@ enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
     thread_registry_unlock();
     names_end_session();
     clock_set_line(NULL);
-    ended();
+    forget_session();
 
     summarise(session, &totals);
     session->summary.stop_ns = (uint64_t)(clock_now_ns(0) - begin_ns);
-    enum rbwp_status status = session->summary.error.status;
     if (summary_out)
         *summary_out = session->summary;
     free_session(session);
+    ended();
+}
+
+enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
+                                   struct rbwp_session_summary *summary_out)
+{
+    struct rbwp_session_summary summary = {0};
+    enum rbwp_status status = session ? RBWP_E_STATE : RBWP_OK;
+    if (begin_to_end(session)) {
+        end_session(session, &summary);
+        status = summary.error.status;
+    }
+    if (summary_out)
+        *summary_out = summary;
     return status;
 }
