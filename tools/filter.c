@@ -353,3 +353,19 @@ bool filter_takes_span(struct filter *filter, const struct filter_span *span)
     return takes_time(filter, span->first_ns, span->last_ns) &&
            takes_thread(filter, span->thread_id, span->first_ns);
 }
+
+struct filter_span filter_span_of(const struct span *span)
+{
+    static const unsigned kinds[] = {[SPAN_COARSE] = FILTER_COARSE_BEGIN | FILTER_COARSE_END,
+                                     [SPAN_FINE] = FILTER_FINE_BEGIN | FILTER_FINE_END,
+                                     [SPAN_GPU] = FILTER_GPU_WORK};
+    int64_t first_ns = span->has_begin ? span->begin_ns : span->end_ns;
+    int64_t last_ns = span->has_end ? span->end_ns : INT64_MAX;
+    return (struct filter_span){.thread_id = span->thread_id,
+                                .slot = span->slot,
+                                .kinds = kinds[span->kind],
+                                .first_ns = first_ns < last_ns ? first_ns : last_ns,
+                                .last_ns = first_ns < last_ns ? last_ns : first_ns,
+                                .has_duration = span_has_duration(span),
+                                .duration_ns = span_duration_ns(span)};
+}

@@ -16,6 +16,7 @@
 
 #include "name_lookup.h"
 #include "options.h"
+#include "spans.h"
 #include "thread_map.h"
 
 #define FILTER_PATTERNS_MAX 64
@@ -94,6 +95,7 @@ struct filter_span {
     bool has_duration;
     uint64_t duration_ns;
 };
+struct filter_span filter_span_of(const struct span *span);
 /* After filter_resolve. */
 bool filter_takes_span(struct filter *filter, const struct filter_span *span);
 

@@ -7,6 +7,7 @@
 #include "input.h"
 #include "losses.h"
 #include "message.h"
+#include "temporary_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,90 +17,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* ---- streams into a temporary file -------------------------------------- */
-
-static int unlinked_file(const char *folder)
-{
-    int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd;
-    char path[4096];
-    int count = snprintf(path, sizeof path, "%s/rbwp-XXXXXX", folder);
-    if (count < 0 || (size_t)count >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static bool write_all(int fd, const char *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        bytes += written;
-        count -= (size_t)written;
-    }
-    return true;
-}
-
-enum { COPY_BYTES = 256 << 10 };
-
-/* Copies all of from into to. Returns NULL, or the side that failed, with errno set. */
-static const char *copy_all(int from, int to, char *buffer)
-{
-    for (;;) {
-        ssize_t count = read(from, buffer, COPY_BYTES);
-        if (count == 0)
-            return NULL;
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count < 0)
-            return "cannot be read";
-        if (!write_all(to, buffer, (size_t)count))
-            return "cannot be copied to a temporary file (set TMPDIR to a larger folder)";
-    }
-}
-
-/* A descriptor of an empty temporary file, -1 with the message given. */
-static int temporary_file(void)
-{
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !*folder)
-        folder = "/tmp";
-    int fd = unlinked_file(folder);
-    if (fd < 0)
-        message("%s: cannot create a temporary file: %s", folder, strerror(errno));
-    return fd;
-}
-
-/* Returns a descriptor of a copy of fd at its beginning, -1 with the message given. */
-static int spool(const struct input *input, int fd)
-{
-    int copy = temporary_file();
-    if (copy < 0)
-        return -1;
-    char *buffer = malloc(COPY_BYTES);
-    const char *failed = NULL;
-    if (!buffer)
-        message("out of memory");
-    else if ((failed = copy_all(fd, copy, buffer)) || lseek(copy, 0, SEEK_SET) != 0)
-        message("%s: %s: %s", input->name, failed ? failed : "cannot be copied", strerror(errno));
-    else {
-        free(buffer);
-        return copy;
-    }
-    free(buffer);
-    close(copy);
-    return -1;
-}
 
 /* ---- opening ------------------------------------------------------------ */
 
@@ -128,7 +45,7 @@ static bool open_descriptor(struct input *input, struct stat *status)
 static bool open_reader(struct input *input, bool spool_first)
 {
     if (spool_first) {
-        int copy = spool(input, input->fd < 0 ? STDIN_FILENO : input->fd);
+        int copy = temporary_copy(input->fd < 0 ? STDIN_FILENO : input->fd, input->name);
         if (copy < 0)
             return false;
         if (input->fd >= 0)
@@ -193,6 +110,15 @@ bool input_open(struct input *input, const char *path, bool names_first)
 {
     *input = (struct input){.path = path, .name = path, .fd = -1, .end_status = RBWP_OK};
     return open_input(input, names_first);
+}
+
+bool input_open_fd(struct input *input, int fd, const char *name)
+{
+    *input = (struct input){.path = "-", .name = name, .fd = fd, .end_status = RBWP_OK};
+    if (open_reader(input, false))
+        return true;
+    close(fd);
+    return false;
 }
 
 bool input_open_follow(struct input *input, const char *path)

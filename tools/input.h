@@ -37,6 +37,9 @@ struct input {
 /* False with the message given. */
 bool input_open(struct input *input, const char *path, bool names_first);
 
+/* The same of a regular file that is open; fd is the input's from now on. */
+bool input_open_fd(struct input *input, int fd, const char *name);
+
 /* The same with the records that only the live file has, by way of a temporary file. */
 bool input_open_live(struct input *input, const char *path);
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp export: files for other tools. The kinds are in export/. */
+#include "export.h"
+#include "message.h"
+
+static const struct option_group export_groups[] = {
+    {"Format", export_option_table, 0},
+    {"Filters", filter_option_table, offsetof(struct export_options, filter)},
+    {"Output", out_option_table, offsetof(struct export_options, output)},
+    {0},
+};
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct export_options *options = config;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    return export_files(options, files);
+}
+
+const struct command command_export = {
+    .name = "export",
+    .summary = "write files for viewers, databases and scripts",
+    .operands = "FILE...",
+    .description =
+        "Writes the spans of RBWP files in a form that other programs open; '-' is standard\n"
+        "input. Files of several nodes come out as one.\n"
+        "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
+    .groups = export_groups,
+    .config_bytes = sizeof(struct export_options),
+    .run = run,
+};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From files to one exporter: opens, puts all on one axis, reads one after the other. */
+#include "export.h"
+#include "message.h"
+#include "trace_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct exporter *const exporters[] = {
+    &exporter_csv,
+    &exporter_ndjson,
+    &exporter_tsv,
+};
+enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
+
+const struct option export_option_table[] = {
+    {"to", 't', "FORMAT", "csv ndjson tsv",
+     "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
+     option_store_text},
+    {0},
+};
+
+/* ---- which one ------------------------------------------------------------------- */
+
+static const char *next_exporter(void *context)
+{
+    int *at = context;
+    return *at < EXPORTERS ? exporters[(*at)++]->name : NULL;
+}
+
+static const struct exporter *exporter_named(const char *name)
+{
+    for (int i = 0; i < EXPORTERS; i++)
+        if (strcmp(exporters[i]->name, name) == 0)
+            return exporters[i];
+    int at = 0;
+    const char *near = options_nearest(name, next_exporter, &at);
+    message_usage("unknown format '%s'%s%s%s", name, near ? ", did you mean '" : "",
+                  near ? near : "", near ? "'?" : "");
+    return NULL;
+}
+
+/* Length of the suffix of the list that path ends in, 0 if none. */
+static size_t suffix_bytes(const char *suffixes, const char *path)
+{
+    size_t best = 0, path_bytes = strlen(path);
+    for (const char *at = suffixes; *at;) {
+        size_t bytes = strcspn(at, " ");
+        if (bytes > best && bytes < path_bytes &&
+            strncmp(path + path_bytes - bytes, at, bytes) == 0)
+            best = bytes;
+        at += bytes + strspn(at + bytes, " ");
+    }
+    return best;
+}
+
+static const struct exporter *exporter_for(const char *path)
+{
+    const struct exporter *best = NULL;
+    size_t best_bytes = 0;
+    for (int i = 0; path && i < EXPORTERS; i++) {
+        size_t bytes = suffix_bytes(exporters[i]->suffixes, path);
+        if (bytes > best_bytes)
+            best = exporters[i], best_bytes = bytes;
+    }
+    if (!best)
+        message_usage("no format given: use --to, or an output name with a known suffix");
+    return best;
+}
+
+/* ---- sources --------------------------------------------------------------------- */
+
+struct sources {
+    struct trace_source *list;
+    int count;
+};
+
+static enum exit_code open_sources(struct sources *sources, struct operands files)
+{
+    enum exit_code code = EXIT_GOOD;
+    sources->list = calloc((size_t)files.count, sizeof *sources->list);
+    if (!sources->list) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    for (int i = 0; i < files.count; i++) {
+        if (trace_source_open(&sources->list[sources->count], files.words[i]))
+            sources->count++;
+        else
+            code = EXIT_BAD_DATA;
+    }
+    return code;
+}
+
+static int64_t origin_ns(const struct sources *sources)
+{
+    int64_t origin = INT64_MAX;
+    for (int i = 0; i < sources->count; i++) {
+        int64_t first = sources->list[i].facts.first_ns;
+        origin = first && first < origin ? first : origin;
+    }
+    return origin == INT64_MAX ? 0 : origin;
+}
+
+static enum exit_code read_sources(struct export *export, const struct sources *sources)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
+        struct trace_read_options options = {.filter = &export->options->filter};
+        code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
+    }
+    return code;
+}
+
+static enum exit_code close_sources(struct sources *sources)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (int i = 0; i < sources->count; i++)
+        code = exit_worse(code, trace_source_close(&sources->list[i]));
+    free(sources->list);
+    return code;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static enum exit_code write_trace(struct export *export, const struct sources *sources)
+{
+    if (!export->exporter->begin(export))
+        return EXIT_BAD_DATA;
+    export->trace = trace_new(&export->sink, origin_ns(sources));
+    enum exit_code code = EXIT_BAD_DATA;
+    if (export->trace) {
+        trace_add_fact(export->trace, "rbwp.version", "%s", rbwp_version());
+        trace_add_fact(export->trace, "origin_ns", "%" PRId64, trace_origin_ns(export->trace));
+        code = read_sources(export, sources);
+    } else {
+        message("out of memory");
+    }
+    code = exit_worse(code, export->exporter->end(export));
+    trace_free(export->trace);
+    return code;
+}
+
+static enum exit_code open_output(struct export *export, const struct sources *sources)
+{
+    const struct out_options *output = &export->options->output;
+    if (export->exporter->own_output)
+        return write_trace(export, sources);
+    if (!out_open(&export->out, output, export->inputs))
+        return EXIT_BAD_DATA;
+    enum exit_code code = write_trace(export, sources);
+    return exit_worse(code, out_close(&export->out));
+}
+
+enum exit_code export_files(const struct export_options *options, struct operands files)
+{
+    struct export export = {.options = options, .inputs = files};
+    export.exporter =
+        options->to ? exporter_named(options->to) : exporter_for(options->output.path);
+    if (!export.exporter)
+        return EXIT_USAGE;
+    struct sources sources = {0};
+    enum exit_code code = open_sources(&sources, files);
+    if (sources.count > 0)
+        code = exit_worse(code, open_output(&export, &sources));
+    return exit_worse(code, close_sources(&sources));
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export.h - a trace as a file of another kind.
+ *
+ * One struct exporter in one file export_NAME.c for each kind, and a line in
+ * the table of export.c. An exporter is a sink (trace.h) with a begin and an
+ * end; it writes into a struct out, or, where a library or several files are
+ * needed, makes its output itself.
+ */
+#ifndef EXPORT_H
+#define EXPORT_H
+
+#include "filter.h"
+#include "out.h"
+#include "trace.h"
+
+/* What the command line said; a group of options shared by export and merge. */
+struct export_options {
+    const char *to; /* name of the exporter; NULL: by the suffix of the output */
+    struct out_options output;
+    struct filter_options filter;
+};
+
+struct export
+{
+    const struct exporter *exporter;
+    const struct export_options *options;
+    struct operands inputs;
+    struct out out;         /* unless the exporter has its own output */
+    struct trace *trace;    /* set between begin and the first call of the sink */
+    struct trace_sink sink; /* filled by begin */
+    void *state;            /* the exporter's */
+};
+
+struct exporter {
+    const char *name;
+    const char *suffixes; /* ".csv .txt"; the longest that fits the output's name chooses */
+    const char *summary;
+    bool own_output; /* opens options->output.path itself; "-" is refused */
+    /* False with the message given. */
+    bool (*begin)(struct export *export);
+    /* After the last call of the sink, also when reading failed. Frees state. */
+    enum exit_code (*end)(struct export *export);
+};
+
+extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
+
+extern const struct option export_option_table[]; /* of struct export_options */
+
+/* Reads the files into one trace and writes it. */
+enum exit_code export_files(const struct export_options *options, struct operands files);
+
+#endif /* EXPORT_H */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans as lines: CSV (RFC 4180), TSV and NDJSON, one columns table for all.
+ *
+ * Times are integers in nanoseconds: start counts from 1970, so that lines
+ * of several exports can be joined. CSV quotes a text where it must; TSV has
+ * no quotes, so tab, line feed, return and backslash are written as \t, \n,
+ * \r and \\.
+ */
+#include "export.h"
+#include "json_text.h"
+#include "message.h"
+
+#include <stdlib.h>
+
+enum shape { CSV, TSV, NDJSON };
+
+struct lines {
+    struct export *export;
+    enum shape shape;
+    bool first; /* of the line */
+};
+
+/* ---- texts ------------------------------------------------------------------------ */
+
+static bool needs_quotes(struct trace_text text)
+{
+    for (uint32_t i = 0; i < text.bytes; i++)
+        if (strchr("\",\n\r", text.text[i]) && text.text[i])
+            return true;
+    return text.bytes && (text.text[0] == ' ' || text.text[text.bytes - 1] == ' ');
+}
+
+static void csv_text(struct out *out, struct trace_text text)
+{
+    if (!needs_quotes(text)) {
+        out_bytes(out, text.text, text.bytes);
+        return;
+    }
+    out_bytes(out, "\"", 1);
+    for (uint32_t i = 0; i < text.bytes; i++)
+        out_bytes(out, text.text[i] == '"' ? "\"\"" : &text.text[i], text.text[i] == '"' ? 2 : 1);
+    out_bytes(out, "\"", 1);
+}
+
+static void tsv_text(struct out *out, struct trace_text text)
+{
+    static const char special[] = "\t\n\r\\", written[] = "tnr\\";
+    for (uint32_t i = 0; i < text.bytes; i++) {
+        const char *found = text.text[i] ? strchr(special, text.text[i]) : NULL;
+        if (found) {
+            char pair[2] = {'\\', written[found - special]};
+            out_bytes(out, pair, 2);
+        } else {
+            out_bytes(out, &text.text[i], 1);
+        }
+    }
+}
+
+/* ---- columns ---------------------------------------------------------------------- */
+
+static void key(struct lines *lines, const char *name)
+{
+    struct out *out = &lines->export->out;
+    if (!lines->first)
+        out_bytes(out, lines->shape == TSV ? "\t" : ",", 1);
+    lines->first = false;
+    if (lines->shape == NDJSON)
+        json_key(out, name);
+}
+
+static void text_column(struct lines *lines, const char *name, struct trace_text text)
+{
+    struct out *out = &lines->export->out;
+    if (lines->shape == NDJSON) {
+        if (!lines->first)
+            out_bytes(out, ",", 1);
+        lines->first = false;
+        json_name(out, name, text.text, text.bytes);
+        return;
+    }
+    key(lines, name);
+    if (lines->shape == CSV)
+        csv_text(out, text);
+    else
+        tsv_text(out, text);
+}
+
+static void u64_column(struct lines *lines, const char *name, uint64_t value)
+{
+    key(lines, name);
+    out_u64(&lines->export->out, value);
+}
+
+static void i64_column(struct lines *lines, const char *name, int64_t value)
+{
+    key(lines, name);
+    out_i64(&lines->export->out, value);
+}
+
+static const char header[] = "start_ns duration_ns process track track_kind category name depth "
+                             "lane item id parent finished";
+
+static void write_header(struct lines *lines)
+{
+    struct out *out = &lines->export->out;
+    for (const char *at = header; *at; at++)
+        out_bytes(out, *at != ' ' ? at : lines->shape == TSV ? "\t" : ",", 1);
+    out_bytes(out, "\n", 1);
+}
+
+static void write_span(struct lines *lines, const struct trace_track *track,
+                       struct trace_text process, const struct trace_span *span)
+{
+    static const char *const kinds[] = {"thread", "gpu", "processor", "channel"};
+    struct out *out = &lines->export->out;
+    lines->first = true;
+    if (lines->shape == NDJSON)
+        out_bytes(out, "{", 1);
+    i64_column(lines, "start_ns", span->start_ns);
+    u64_column(lines, "duration_ns", trace_duration_ns(span));
+    text_column(lines, "process", process);
+    text_column(lines, "track", track->name);
+    text_column(lines, "track_kind", trace_text(kinds[track->kind]));
+    text_column(lines, "category", trace_text(trace_category_name[span->category]));
+    text_column(lines, "name", trace_name_of(lines->export->trace, span->name));
+    u64_column(lines, "depth", span->depth);
+    u64_column(lines, "lane", span->lane);
+    u64_column(lines, "item", span->item);
+    u64_column(lines, "id", span->id);
+    u64_column(lines, "parent", span->parent);
+    u64_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
+    out_bytes(out, lines->shape == NDJSON ? "}\n" : "\n", lines->shape == NDJSON ? 2 : 1);
+}
+
+/* ---- the sink --------------------------------------------------------------------- */
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct lines *lines = context;
+    const struct trace_track *track = trace_track_of(lines->export->trace, spans[0].track);
+    struct trace_text process = trace_process_of(lines->export->trace, track->process)->name;
+    for (size_t i = 0; i < count; i++)
+        write_span(lines, track, process, &spans[i]);
+}
+
+static bool is_full(void *context)
+{
+    const struct lines *lines = context;
+    return out_failed(&lines->export->out);
+}
+
+static bool begin(struct export *export, enum shape shape)
+{
+    struct lines *lines = malloc(sizeof *lines);
+    if (!lines) {
+        message("out of memory");
+        return false;
+    }
+    *lines = (struct lines){.export = export, .shape = shape};
+    export->state = lines;
+    export->sink = (struct trace_sink){.context = lines, .spans = take_spans, .full = is_full};
+    if (shape != NDJSON)
+        write_header(lines);
+    return true;
+}
+
+static bool begin_csv(struct export *export)
+{
+    return begin(export, CSV);
+}
+static bool begin_tsv(struct export *export)
+{
+    return begin(export, TSV);
+}
+static bool begin_ndjson(struct export *export)
+{
+    return begin(export, NDJSON);
+}
+
+static enum exit_code end(struct export *export)
+{
+    free(export->state);
+    return EXIT_GOOD;
+}
+
+const struct exporter exporter_csv = {
+    .name = "csv",
+    .suffixes = ".csv",
+    .summary = "one line a span, comma separated",
+    .begin = begin_csv,
+    .end = end,
+};
+const struct exporter exporter_tsv = {
+    .name = "tsv",
+    .suffixes = ".tsv",
+    .summary = "one line a span, tab separated",
+    .begin = begin_tsv,
+    .end = end,
+};
+const struct exporter exporter_ndjson = {
+    .name = "ndjson",
+    .suffixes = ".ndjson .jsonl",
+    .summary = "one JSON object a line and span",
+    .begin = begin_ndjson,
+    .end = end,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_walk.h - all spans of one input.
+ *
+ * Blocks go through the reorder window into the pairing. Where the reader
+ * skipped damaged bytes, any thread may have lost records, so the window is
+ * emptied and every open span is given up there: a span that is marked
+ * finished has really seen both ends.
+ */
+#ifndef SPAN_WALK_H
+#define SPAN_WALK_H
+
+#include "input.h"
+#include "reorder.h"
+#include "spans.h"
+
+struct span_walk {
+    void *context;
+    span_fn *span; /* in the order in which they end */
+    /* Before and after the spans of a block; spans that were given up come outside of both. */
+    void (*block_begins)(void *context, const struct rbwp_block *block);
+    void (*block_ended)(void *context, const struct rbwp_block *block); /* may be NULL */
+    bool (*enough)(void *context); /* true: the walk stops early */
+
+    struct input *input;
+    struct reorder reorder;
+    struct span_builder builder;
+    bool failed;
+};
+
+/* Walks, reports what is wrong with the spans, and returns EXIT_GOOD or EXIT_PARTLY. The state of
+ * the input is reported when it is closed. */
+enum exit_code span_walk(struct span_walk *walk, struct input *input);
+
+#endif /* SPAN_WALK_H */

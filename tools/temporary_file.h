@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * temporary_file.h - unlinked files for what does not fit into memory.
+ *
+ * They are made in $TMPDIR, else /tmp, and vanish with their descriptor.
+ */
+#ifndef TEMPORARY_FILE_H
+#define TEMPORARY_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A descriptor of an empty temporary file, -1 with the message given. */
+int temporary_file(void);
+
+/* A copy of what fd gives until its end, at its beginning; -1 with the message given. name is for
+ * messages. */
+int temporary_copy(int fd, const char *name);
+
+/* All of it, through interruptions and short writes; false with errno set. */
+bool write_all(int fd, const char *bytes, size_t count);
+
+#endif /* TEMPORARY_FILE_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lanes. In almost every trace the first one takes all. */
+#include "lanes.h"
+
+#include <stdlib.h>
+
+static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late)
+{
+    if (late && lane->last_stop_ns > start_ns)
+        return false;
+    while (lane->depth && lane->open[lane->depth - 1] <= start_ns)
+        lane->depth--;
+    return lane->depth == 0 || lane->open[lane->depth - 1] >= stop_ns;
+}
+
+static bool push(struct lane *lane, int64_t stop_ns)
+{
+    if (lane->depth == lane->room) {
+        uint32_t room = lane->room ? lane->room * 2 : 16;
+        int64_t *moved = realloc(lane->open, room * sizeof *moved);
+        if (!moved)
+            return false;
+        lane->open = moved;
+        lane->room = room;
+    }
+    if (lane->last_stop_ns < stop_ns)
+        lane->last_stop_ns = stop_ns;
+    lane->open[lane->depth++] = stop_ns;
+    return true;
+}
+
+static struct lane *add_lane(struct lanes *lanes)
+{
+    if (lanes->count == lanes->room) {
+        uint32_t room = lanes->room ? lanes->room * 2 : 1;
+        struct lane *moved = realloc(lanes->lanes, room * sizeof *moved);
+        if (!moved)
+            return NULL;
+        lanes->lanes = moved;
+        lanes->room = room;
+    }
+    struct lane *lane = &lanes->lanes[lanes->count++];
+    *lane = (struct lane){.last_stop_ns = INT64_MIN};
+    return lane;
+}
+
+uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                     uint16_t *depth_out)
+{
+    *depth_out = 0;
+    for (uint32_t i = 0;; i++) {
+        struct lane *lane = i < lanes->count     ? &lanes->lanes[i]
+                            : i < UINT16_MAX + 1 ? add_lane(lanes)
+                                                 : NULL;
+        if (!lane)
+            return 0;
+        if (!fits(lane, start_ns, stop_ns, late))
+            continue;
+        *depth_out = (uint16_t)(lane->depth < UINT16_MAX ? lane->depth : UINT16_MAX);
+        return push(lane, stop_ns) ? (uint16_t)i : 0;
+    }
+}
+
+void lanes_free(struct lanes *lanes)
+{
+    for (uint32_t i = 0; i < lanes->count; i++)
+        free(lanes->lanes[i].open);
+    free(lanes->lanes);
+    *lanes = (struct lanes){0};
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lanes.h - side by side what partly overlaps.
+ *
+ * Viewers draw the spans of a row as a stack: two of them must be disjoint or
+ * one must enclose the other. Each span of a track gets the first lane where
+ * that holds. Spans that come in the order of their starts, outer ones first,
+ * fill as few lanes as a greedy choice can; a late one (which starts before
+ * its predecessor) may only follow all that its lane has.
+ */
+#ifndef LANES_H
+#define LANES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lane {
+    int64_t *open; /* stops of the spans that enclose the place reached, outermost first */
+    uint32_t depth, room;
+    int64_t last_stop_ns;
+};
+
+struct lanes {
+    struct lane *lanes;
+    uint32_t count, room;
+};
+
+/* The lane for a span, and in *depth_out how many of its lane enclose it. Lane 0 when out of memory
+ * or lanes. Zero is no lanes. */
+uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                     uint16_t *depth_out);
+void lanes_free(struct lanes *lanes);
+
+#endif /* LANES_H */

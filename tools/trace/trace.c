@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Numbers processes, tracks and names, keeps them, and passes all on.
+ *
+ * Names are interned over all sources in one hash table; texts live in an
+ * arena of chunks that do not move, so that sinks may keep pointers.
+ */
+#include "trace.h"
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const trace_category_name[TRACE_CATEGORIES] = {"bgwork", "am",       "xfer", "deppart",
+                                                           "reap",   "sub_item", "gpu",  "task",
+                                                           "call",   "wait",     "copy", "other"};
+
+enum { ARENA_BYTES = 64 << 10 };
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t used, room;
+    char bytes[];
+};
+
+struct trace {
+    struct trace_sink sink;
+    int64_t origin_ns;
+    struct trace_totals totals;
+    struct trace_process *processes;
+    struct trace_track *tracks;
+    struct trace_text *names;
+    uint32_t *cells; /* hash table of name numbers + 1; 0 is a free cell */
+    uint32_t process_count, process_room, track_count, track_room;
+    uint32_t name_count, name_room, cell_count;
+    struct arena_chunk *arena;
+    uint64_t next_id;
+    bool failed;
+};
+
+struct trace_text trace_text(const char *text)
+{
+    return (struct trace_text){text, (uint32_t)strlen(text)};
+}
+
+struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns)
+{
+    struct trace *trace = calloc(1, sizeof *trace);
+    if (trace) {
+        trace->sink = *sink;
+        trace->origin_ns = origin_ns;
+        trace->next_id = 1;
+    }
+    return trace;
+}
+
+void trace_free(struct trace *trace)
+{
+    if (!trace)
+        return;
+    for (struct arena_chunk *chunk = trace->arena, *next; chunk; chunk = next) {
+        next = chunk->next;
+        free(chunk);
+    }
+    free(trace->processes);
+    free(trace->tracks);
+    free(trace->names);
+    free(trace->cells);
+    free(trace);
+}
+
+int64_t trace_origin_ns(const struct trace *trace)
+{
+    return trace->origin_ns;
+}
+
+const struct trace_totals *trace_totals(const struct trace *trace)
+{
+    return &trace->totals;
+}
+
+bool trace_failed(const struct trace *trace)
+{
+    return trace->failed;
+}
+
+void trace_fail(struct trace *trace)
+{
+    trace->failed = true;
+}
+
+bool trace_is_full(const struct trace *trace)
+{
+    return trace->failed || (trace->sink.full && trace->sink.full(trace->sink.context));
+}
+
+static void out_of_memory(struct trace *trace)
+{
+    if (!trace->failed)
+        message("out of memory; the rest is left out");
+    trace->failed = true;
+}
+
+/* ---- texts ---------------------------------------------------------------- */
+
+static struct trace_text keep(struct trace *trace, const char *text, uint32_t bytes)
+{
+    if (bytes == 0)
+        return (struct trace_text){"", 0};
+    struct arena_chunk *chunk = trace->arena;
+    if (!chunk || chunk->room - chunk->used < bytes) {
+        size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
+        chunk = malloc(sizeof *chunk + room);
+        if (!chunk) {
+            out_of_memory(trace);
+            return (struct trace_text){"", 0};
+        }
+        *chunk = (struct arena_chunk){trace->arena, 0, room};
+        trace->arena = chunk;
+    }
+    char *kept = chunk->bytes + chunk->used;
+    memcpy(kept, text, bytes);
+    chunk->used += bytes;
+    return (struct trace_text){kept, bytes};
+}
+
+static bool grow(struct trace *trace, void *array, uint32_t *room, uint32_t count, size_t bytes)
+{
+    if (count < *room)
+        return true;
+    uint32_t more = *room ? *room * 2 : 64;
+    void *moved = realloc(*(void **)array, more * bytes);
+    if (!moved || more <= *room) {
+        out_of_memory(trace);
+        return false;
+    }
+    *(void **)array = moved;
+    *room = more;
+    return true;
+}
+
+static uint32_t hash(const char *text, uint32_t bytes)
+{
+    uint64_t value = UINT64_C(0xcbf29ce484222325);
+    for (uint32_t i = 0; i < bytes; i++)
+        value = (value ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
+    return (uint32_t)(value ^ value >> 32);
+}
+
+/* The cell that holds the text, or the free one where it belongs. */
+static uint32_t *find_cell(const struct trace *trace, const char *text, uint32_t bytes)
+{
+    for (uint32_t i = hash(text, bytes);; i++) {
+        uint32_t *cell = &trace->cells[i & (trace->cell_count - 1)];
+        if (*cell == 0)
+            return cell;
+        const struct trace_text *name = &trace->names[*cell - 1];
+        if (name->bytes == bytes && memcmp(name->text, text, bytes) == 0)
+            return cell;
+    }
+}
+
+/* At most half full. */
+static bool grow_cells(struct trace *trace)
+{
+    if (trace->name_count * 2 < trace->cell_count)
+        return true;
+    uint32_t count = trace->cell_count ? trace->cell_count * 2 : 1024;
+    uint32_t *cells = calloc(count, sizeof *cells);
+    if (!cells) {
+        out_of_memory(trace);
+        return false;
+    }
+    free(trace->cells);
+    trace->cells = cells;
+    trace->cell_count = count;
+    for (uint32_t i = 0; i < trace->name_count; i++)
+        *find_cell(trace, trace->names[i].text, trace->names[i].bytes) = i + 1;
+    return true;
+}
+
+uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)
+{
+    if (!grow_cells(trace) ||
+        !grow(trace, &trace->names, &trace->name_room, trace->name_count, sizeof *trace->names))
+        return 0;
+    uint32_t *cell = find_cell(trace, text, bytes);
+    if (*cell)
+        return *cell - 1;
+    uint32_t number = trace->name_count++;
+    trace->names[number] = keep(trace, text, bytes);
+    *cell = number + 1;
+    if (trace->sink.name)
+        trace->sink.name(trace->sink.context, number, trace->names[number]);
+    return number;
+}
+
+struct trace_text trace_name_of(const struct trace *trace, uint32_t number)
+{
+    return number < trace->name_count ? trace->names[number] : (struct trace_text){"", 0};
+}
+
+/* ---- processes and tracks ------------------------------------------------- */
+
+static void keep_text(struct trace *trace, struct trace_text *text)
+{
+    *text = keep(trace, text->text, text->bytes);
+}
+
+static bool has_process(const struct trace *trace, const char *name, size_t bytes)
+{
+    for (uint32_t i = 0; i < trace->process_count; i++)
+        if (trace->processes[i].name.bytes == bytes &&
+            memcmp(trace->processes[i].name.text, name, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* Viewers join processes of equal names. */
+static struct trace_text unique_name(const struct trace *trace, struct trace_text name, char *made,
+                                     size_t room)
+{
+    int bytes = snprintf(made, room, "%.*s", (int)name.bytes, name.text);
+    for (unsigned i = 2; has_process(trace, made, strlen(made)); i++)
+        bytes = snprintf(made, room, "%.*s (%u)", (int)name.bytes, name.text, i);
+    return (struct trace_text){made, bytes < 0 ? 0 : (uint32_t)strlen(made)};
+}
+
+uint32_t trace_add_process(struct trace *trace, struct trace_process process)
+{
+    char made[256];
+    if (!grow(trace, &trace->processes, &trace->process_room, trace->process_count,
+              sizeof *trace->processes))
+        return 0;
+    process.name = unique_name(trace, process.name, made, sizeof made);
+    keep_text(trace, &process.name);
+    keep_text(trace, &process.host);
+    keep_text(trace, &process.command);
+    keep_text(trace, &process.source);
+    process.number = trace->process_count++;
+    trace->processes[process.number] = process;
+    if (trace->sink.process)
+        trace->sink.process(trace->sink.context, &process);
+    return process.number;
+}
+
+const struct trace_process *trace_process_of(const struct trace *trace, uint32_t number)
+{
+    return &trace->processes[number];
+}
+
+uint32_t trace_add_track(struct trace *trace, struct trace_track track)
+{
+    if (!grow(trace, &trace->tracks, &trace->track_room, trace->track_count, sizeof *trace->tracks))
+        return 0;
+    keep_text(trace, &track.name);
+    track.number = trace->track_count++;
+    trace->tracks[track.number] = track;
+    if (trace->sink.track)
+        trace->sink.track(trace->sink.context, &track);
+    return track.number;
+}
+
+const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number)
+{
+    return &trace->tracks[number];
+}
+
+/* ---- what happened -------------------------------------------------------- */
+
+uint64_t trace_new_ids(struct trace *trace, uint64_t count)
+{
+    uint64_t first = trace->next_id;
+    trace->next_id += count;
+    return first;
+}
+
+void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count)
+{
+    if (count == 0 || trace->failed)
+        return;
+    struct trace_totals *totals = &trace->totals;
+    if (totals->spans == 0)
+        totals->first_ns = spans[0].start_ns, totals->last_ns = spans[0].stop_ns;
+    for (size_t i = 0; i < count; i++) {
+        if (spans[i].start_ns < totals->first_ns)
+            totals->first_ns = spans[i].start_ns;
+        if (spans[i].stop_ns > totals->last_ns)
+            totals->last_ns = spans[i].stop_ns;
+    }
+    totals->spans += count;
+    if (trace->sink.spans)
+        trace->sink.spans(trace->sink.context, spans, count);
+}
+
+void trace_add_link(struct trace *trace, struct trace_link link)
+{
+    if (trace->failed)
+        return;
+    link.id = ++trace->totals.links;
+    if (trace->sink.link)
+        trace->sink.link(trace->sink.context, &link);
+}
+
+void trace_add_loss(struct trace *trace, struct trace_loss loss)
+{
+    trace->totals.lost_records += loss.count;
+    if (trace->sink.loss)
+        trace->sink.loss(trace->sink.context, &loss);
+}
+
+void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
+{
+    char value[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(value, sizeof value, format, arguments);
+    va_end(arguments);
+    if (trace->sink.fact)
+        trace->sink.fact(trace->sink.context, key, trace_text(value));
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RBWP files as a source of a trace.
+ *
+ * The spans of threads are passed on block by block. GPU work is recorded
+ * when it is found to be complete, so it is sorted first. Which call launched
+ * it is not in version 1 of the format: the link leads from the latest call
+ * of its slot that had begun by then, of the last LAUNCHES ones of each slot.
+ */
+#include "losses.h"
+#include "message.h"
+#include "span_sorter.h"
+#include "span_walk.h"
+#include "trace_source.h"
+#include "track_batch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LAUNCHES = 4096, GPUS_MAX = 4096 };
+
+struct launch {
+    int64_t begin_ns;
+    uint32_t track;
+};
+struct launches {
+    struct launch ring[LAUNCHES];
+    uint64_t count;
+};
+
+struct rbwp_thread {
+    bool known;
+    struct track_batch batch;
+    int64_t last_ns; /* latest time seen on it */
+};
+
+struct rbwp_source {
+    struct input input;
+    struct names names;
+
+    /* While it is read. */
+    struct trace *trace;
+    const struct trace_read_options *options;
+    struct filter filter;
+    uint32_t process;
+    uint64_t first_id; /* of the trace, less one */
+    uint64_t last_id;  /* of the file's spans */
+    struct thread_map map;
+    struct rbwp_thread *threads;
+    uint32_t thread_room;
+    struct rbwp_thread *thread;                                    /* of the block */
+    uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
+    uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
+    struct span_sorter gpu_spans;
+    struct {
+        uint64_t proc_id;
+        uint32_t track;
+    } gpus[GPUS_MAX];
+    uint32_t gpu_count;
+    struct launches *launches[RBWP_SLOTS_MAX];
+    bool failed;
+};
+
+static bool recognises(const uint8_t *head, size_t bytes)
+{
+    return bytes >= 4 && memcmp(head, RBWP_MAGIC, 4) == 0;
+}
+
+static void fail(struct rbwp_source *source)
+{
+    if (!source->failed)
+        message("%s: out of memory; spans are missing", source->input.name);
+    source->failed = true;
+}
+
+/* ---- opening ---------------------------------------------------------------- */
+
+static void fill_facts(struct trace_source *source, const struct rbwp_reader *reader)
+{
+    const struct rbwp_file_header *header = rbwp_reader_header(reader);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    source->facts = (struct trace_facts){
+        .has_node = true,
+        .node = header->node,
+        .nodes = trailer ? trailer->nodes : 0,
+        .has_zero = true, /* record times are since 1970 themselves */
+        .zero_ns = 0,
+        .run_zero_ns = header->zero_time_ns,
+        .error_ns = trailer ? trailer->clock_error_ns : 0,
+        .first_ns = header->zero_time_ns,
+    };
+}
+
+static bool open_rbwp(struct trace_source *source)
+{
+    struct rbwp_source *state = calloc(1, sizeof *state);
+    int fd = source->path ? -1 : dup(source->fd);
+    if (!state) {
+        message("out of memory");
+    } else if (source->path ? input_open(&state->input, source->path, true)
+                            : input_open_fd(&state->input, fd, source->name)) {
+        if (names_load(&state->names, state->input.reader)) {
+            source->state = state;
+            fill_facts(source, state->input.reader);
+            return true;
+        }
+        message("out of memory");
+        input_close(&state->input);
+    }
+    free(state);
+    return false;
+}
+
+static enum exit_code close_rbwp(struct trace_source *source)
+{
+    struct rbwp_source *state = source->state;
+    names_free(&state->names);
+    enum exit_code code = input_close(&state->input);
+    free(state);
+    return code;
+}
+
+/* ---- names ------------------------------------------------------------------ */
+
+enum { NOT_LOOKED = 0, SEVERAL = UINT32_MAX };
+
+static uint32_t add_name(struct rbwp_source *source, const char *kind, uint64_t id,
+                         const struct name *name)
+{
+    char made[64];
+    if (name && name->bytes)
+        return trace_add_name(source->trace, name->text, name->bytes);
+    int bytes = snprintf(made, sizeof made, "%s %" PRIu64, kind, id);
+    return trace_add_name(source->trace, made, (uint32_t)bytes);
+}
+
+/* True when the id has more than one name in the set. */
+static bool has_several(const struct name_set *set, const struct name *name)
+{
+    size_t at = name ? (size_t)(name - set->names) : 0;
+    return name && ((at > 0 && set->names[at - 1].id == name->id) ||
+                    (at + 1 < set->count && set->names[at + 1].id == name->id));
+}
+
+/* The number of an id's name. cache has number + 1 of ids with one name, SEVERAL where time
+ * decides. */
+static uint32_t name_of(struct rbwp_source *source, const struct name_set *set, uint32_t *cache,
+                        const char *kind, uint32_t id, int64_t time_ns)
+{
+    if (cache[id] != NOT_LOOKED && cache[id] != SEVERAL)
+        return cache[id] - 1;
+    const struct name *name = names_find(set, id, time_ns);
+    uint32_t number = add_name(source, kind, id, name);
+    cache[id] = has_several(set, name) ? SEVERAL : number + 1;
+    return number;
+}
+
+static uint8_t sub_item_category(const struct name *name)
+{
+    static const uint8_t categories[] = {[RBWP_AM_HANDLER] = TRACE_AM,
+                                         [RBWP_XFER_CHANNEL] = TRACE_XFER,
+                                         [RBWP_DEPPART_OP] = TRACE_DEPPART,
+                                         [RBWP_GPU_REAP] = TRACE_REAP};
+    return name && name->type < sizeof categories ? categories[name->type] : TRACE_SUB_ITEM;
+}
+
+static void name_sub_item(struct rbwp_source *source, struct trace_span *span, uint16_t id,
+                          int64_t time_ns)
+{
+    const struct name_set *set = &source->names.sub_items;
+    bool known = source->sub_items[id] != NOT_LOOKED && source->sub_items[id] != SEVERAL;
+    if (!known)
+        source->categories[id] = sub_item_category(names_find(set, id, time_ns));
+    span->category = source->categories[id];
+    span->item = id;
+    span->name = name_of(source, set, source->sub_items, "sub-item", id, time_ns);
+}
+
+static void name_slot(struct rbwp_source *source, struct trace_span *span, int slot,
+                      int64_t time_ns)
+{
+    span->item = (uint32_t)slot;
+    span->name = name_of(source, &source->names.slots, source->slots, "slot", span->item, time_ns);
+}
+
+/* ---- tracks ----------------------------------------------------------------- */
+
+static const struct rbwp_thread_info *thread_info(const struct rbwp_source *source,
+                                                  uint64_t thread_id)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    for (uint32_t i = 0; trailer && i < trailer->thread_count; i++)
+        if (trailer->threads[i].thread_id == thread_id)
+            return &trailer->threads[i];
+    return NULL;
+}
+
+static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id, int64_t time_ns)
+{
+    char made[64];
+    const struct rbwp_thread_info *info = thread_info(source, thread_id);
+    const struct name *name = names_find(&source->names.threads, thread_id, time_ns);
+    struct trace_text text = {name ? name->text : "", name ? name->bytes : 0};
+    if (text.bytes == 0) {
+        snprintf(made, sizeof made, "thread 0x%" PRIx64, thread_id);
+        text = trace_text(made);
+    }
+    return trace_add_track(source->trace, (struct trace_track){.process = source->process,
+                                                               .kind = TRACE_THREAD,
+                                                               .id = thread_id,
+                                                               .os_id = info ? info->os_id : 0,
+                                                               .name = text});
+}
+
+/* NULL when there is no room. */
+static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
+                                       int64_t time_ns)
+{
+    uint32_t number = thread_map_number(&source->map, thread_id);
+    if (number == THREAD_NONE || !thread_array_grow(&source->threads, &source->thread_room,
+                                                    number + 1, sizeof *source->threads)) {
+        fail(source);
+        return NULL;
+    }
+    struct rbwp_thread *thread = &source->threads[number];
+    if (!thread->known) {
+        track_batch_start(&thread->batch, add_thread_track(source, thread_id, time_ns));
+        thread->known = true;
+        thread->last_ns = time_ns;
+    }
+    return thread;
+}
+
+/* A Realm processor id has tag, node and index; others are shown as they are. */
+static uint32_t add_gpu_track(struct rbwp_source *source, uint64_t proc_id)
+{
+    char name[64];
+    if (proc_id >> 56 == 0x1d)
+        snprintf(name, sizeof name, "GPU %u.%u", (unsigned)(proc_id >> 40 & 0xffff),
+                 (unsigned)(proc_id & 0xfff));
+    else
+        snprintf(name, sizeof name, "GPU 0x%" PRIx64, proc_id);
+    return trace_add_track(source->trace, (struct trace_track){.process = source->process,
+                                                               .kind = TRACE_GPU,
+                                                               .id = proc_id,
+                                                               .name = trace_text(name)});
+}
+
+static uint32_t gpu_track(struct rbwp_source *source, uint64_t proc_id)
+{
+    uint32_t i = 0;
+    while (i < source->gpu_count && source->gpus[i].proc_id != proc_id)
+        i++;
+    if (i == GPUS_MAX) /* a hostile file: the last one takes them all */
+        return source->gpus[GPUS_MAX - 1].track;
+    if (i == source->gpu_count) {
+        source->gpus[i].proc_id = proc_id;
+        source->gpus[i].track = add_gpu_track(source, proc_id);
+        source->gpu_count++;
+    }
+    return source->gpus[i].track;
+}
+
+/* ---- GPU work and its launches ---------------------------------------------- */
+
+static void note_launch(struct rbwp_source *source, int slot, int64_t begin_ns, uint32_t track)
+{
+    struct launches **launches = &source->launches[slot];
+    if (!*launches && !(*launches = calloc(1, sizeof **launches))) {
+        fail(source);
+        return;
+    }
+    (*launches)->ring[(*launches)->count++ % LAUNCHES] = (struct launch){begin_ns, track};
+}
+
+/* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
+ * that are kept are looked at. */
+static const struct launch *find_launch(const struct launches *launches, int64_t time_ns)
+{
+    const struct launch *best = NULL;
+    if (!launches)
+        return NULL;
+    for (uint64_t i = 0; i < LAUNCHES && i < launches->count; i++) {
+        const struct launch *launch = &launches->ring[i];
+        if (launch->begin_ns <= time_ns && (!best || best->begin_ns < launch->begin_ns))
+            best = launch;
+    }
+    return best;
+}
+
+static void add_gpu_span(struct rbwp_source *source, const struct span *span,
+                         const struct trace_span *made)
+{
+    struct trace_span gpu = *made;
+    int64_t shift_ns = source->options->shift_ns;
+    gpu.track = gpu_track(source, span->proc_id);
+    span_sorter_add(&source->gpu_spans, &gpu);
+    const struct launch *launch = find_launch(source->launches[span->slot], made->start_ns);
+    if (launch)
+        trace_add_link(source->trace, (struct trace_link){.from_track = launch->track,
+                                                          .from_ns = launch->begin_ns,
+                                                          .to_track = gpu.track,
+                                                          .to_ns = span->begin_ns + shift_ns,
+                                                          .to_span = gpu.id});
+}
+
+/* ---- spans ------------------------------------------------------------------ */
+
+static int64_t at_least(int64_t time_ns, int64_t least_ns)
+{
+    return time_ns < least_ns ? least_ns : time_ns;
+}
+
+static struct trace_span make_span(struct rbwp_source *source, const struct span *span)
+{
+    int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
+    int64_t end_ns = span->has_end ? span->end_ns : source->thread->last_ns;
+    struct trace_span made = {
+        .start_ns = span->begin_ns + shift_ns,
+        .stop_ns = at_least(end_ns, span->begin_ns) + shift_ns,
+        .id = source->first_id + span->id,
+        .parent = span->parent ? source->first_id + span->parent : 0,
+        .flags = span->has_end ? 0 : TRACE_UNFINISHED,
+    };
+    if (span->kind == SPAN_FINE) {
+        name_sub_item(source, &made, span->sub_item, name_ns);
+    } else {
+        made.category = span->kind == SPAN_GPU ? TRACE_GPU_WORK : TRACE_CALL;
+        name_slot(source, &made, span->slot, name_ns);
+    }
+    return made;
+}
+
+static void take_span(void *context, const struct span *span)
+{
+    struct rbwp_source *source = context;
+    struct filter_span judged = filter_span_of(span);
+    /* Spans that are given up come with their thread, not in a block of it. */
+    source->thread = find_thread(source, span->thread_id, span_name_time_ns(span));
+    source->last_id = span->id > source->last_id ? span->id : source->last_id;
+    if (!source->thread || !span->has_begin)
+        return;
+    struct trace_span made = make_span(source, span);
+    uint32_t track = source->thread->batch.track;
+    if (span->kind == SPAN_COARSE)
+        note_launch(source, span->slot, made.start_ns, track);
+    if (span->kind != SPAN_GPU)
+        source->thread->last_ns =
+            at_least(source->thread->last_ns, made.stop_ns - source->options->shift_ns);
+    if (!filter_takes_span(&source->filter, &judged))
+        return;
+    if (span->kind == SPAN_GPU)
+        add_gpu_span(source, span, &made);
+    else if (!track_batch_add(&source->thread->batch, source->trace, &made, span->parent == 0))
+        fail(source);
+}
+
+static void begin_block(void *context, const struct rbwp_block *block)
+{
+    struct rbwp_source *source = context;
+    filter_resolve(&source->filter, block->first_ns);
+    source->thread = find_thread(source, block->header.thread_id, block->first_ns);
+}
+
+static void end_block(void *context, const struct rbwp_block *block)
+{
+    struct rbwp_source *source = context;
+    struct rbwp_thread *thread = find_thread(source, block->header.thread_id, block->first_ns);
+    if (!thread)
+        return;
+    thread->last_ns = at_least(thread->last_ns, block->last_ns);
+    track_batch_pass(&thread->batch, source->trace);
+}
+
+static bool is_full(void *context)
+{
+    const struct rbwp_source *source = context;
+    return trace_is_full(source->trace);
+}
+
+/* ---- what stands around the spans ------------------------------------------- */
+
+static void add_process(struct rbwp_source *source)
+{
+    char name[64];
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    uint32_t node = rbwp_reader_header(source->input.reader)->node;
+    snprintf(name, sizeof name, "node %" PRIu32, node);
+    struct trace_process process = {
+        .node = node, .name = trace_text(name), .source = trace_text(source->input.name)};
+    if (trailer) {
+        process.os_id = trailer->process_id;
+        process.host = (struct trace_text){trailer->host, trailer->host_bytes};
+        process.command = (struct trace_text){trailer->command, trailer->command_bytes};
+    }
+    source->process = trace_add_process(source->trace, process);
+}
+
+static void add_losses(struct rbwp_source *source)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    int64_t shift_ns = source->options->shift_ns;
+    for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
+        const struct rbwp_loss *loss = &trailer->losses[i];
+        if (!losses_are_records(loss->cause))
+            continue;
+        struct rbwp_thread *thread =
+            loss->thread_id ? find_thread(source, loss->thread_id, loss->first_ns) : NULL;
+        bool timed = loss->first_ns || loss->last_ns;
+        trace_add_loss(source->trace, (struct trace_loss){
+                                          .process = source->process,
+                                          .track = thread ? thread->batch.track : TRACE_NONE,
+                                          .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
+                                          .count = loss->count,
+                                          .first_ns = timed ? loss->first_ns + shift_ns : 0,
+                                          .last_ns = timed ? loss->last_ns + shift_ns : 0,
+                                      });
+    }
+}
+
+static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
+{
+    const struct rbwp_reader *reader = source->input.reader;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    struct trace *trace = source->trace;
+    char key[64];
+#define FACT(what, ...)                                                                            \
+    do {                                                                                           \
+        snprintf(key, sizeof key, "process.%" PRIu32 "." what, source->process);                   \
+        trace_add_fact(trace, key, __VA_ARGS__);                                                   \
+    } while (0)
+    FACT("file", "%s", source->input.name);
+    FACT("zero_time_ns", "%" PRId64, rbwp_reader_header(reader)->zero_time_ns);
+    FACT("shift_ns", "%" PRId64, source->options->shift_ns);
+    FACT("records", "%" PRIu64, source->input.records);
+    FACT("unfinished_spans", "%" PRIu64, walk->builder.unfinished);
+    FACT("ends_without_begin", "%" PRIu64, walk->builder.strays);
+    FACT("lost_records", "%" PRIu64, losses_total(trailer).records);
+    FACT("problems", "%" PRIu64, rbwp_reader_problem_count(reader));
+    if (trailer) {
+        FACT("writer", "%.*s", (int)trailer->writer_bytes, trailer->writer);
+        FACT("level", "%" PRIu32, trailer->level);
+        FACT("clock_error_ns", "%" PRIu64, trailer->clock_error_ns);
+    }
+#undef FACT
+}
+
+static void free_reading(struct rbwp_source *source)
+{
+    for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
+        track_batch_free(&source->threads[i].batch);
+    for (int i = 0; i < RBWP_SLOTS_MAX; i++)
+        free(source->launches[i]);
+    free(source->threads);
+    thread_map_free(&source->map);
+    span_sorter_stop(&source->gpu_spans);
+    filter_stop(&source->filter);
+}
+
+static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace,
+                                const struct trace_read_options *options)
+{
+    static const struct filter_options no_filter;
+    struct rbwp_source *source = opened->state;
+    struct span_walk walk = {.context = source,
+                             .span = take_span,
+                             .block_begins = begin_block,
+                             .block_ended = end_block,
+                             .enough = is_full};
+    source->trace = trace;
+    source->options = options;
+    source->first_id = trace_new_ids(trace, 0) - 1;
+    filter_start(&source->filter, options->filter ? options->filter : &no_filter,
+                 source->input.reader, &source->names);
+    span_sorter_start(&source->gpu_spans);
+    add_process(source);
+    enum exit_code code = span_walk(&walk, &source->input);
+    for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
+        track_batch_finish(&source->threads[i].batch, trace);
+    span_sorter_finish(&source->gpu_spans, trace);
+    (void)trace_new_ids(trace, source->last_id);
+    add_losses(source);
+    add_facts(source, &walk);
+    if (source->failed || source->gpu_spans.failed || trace_failed(trace))
+        code = exit_worse(code, EXIT_PARTLY);
+    free_reading(source);
+    return code;
+}
+
+const struct trace_format trace_format_rbwp = {
+    .name = "RBWP",
+    .recognises = recognises,
+    .open = open_rbwp,
+    .read = read_rbwp,
+    .close = close_rbwp,
+};

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens files and finds out what they are. */
+#include "trace_source.h"
+#include "message.h"
+#include "temporary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const struct trace_format *const formats[] = {&trace_format_rbwp};
+enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
+
+/* ---- what it is ------------------------------------------------------------- */
+
+static size_t read_head(int fd, uint8_t *head, size_t room)
+{
+    size_t bytes = 0;
+    while (bytes < room) {
+        ssize_t got = pread(fd, head + bytes, room - bytes, (off_t)bytes);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        bytes += (size_t)got;
+    }
+    return bytes;
+}
+
+/* What the first bytes unpack to, as far as they do. */
+static size_t unpack_head(const uint8_t *packed, size_t bytes, uint8_t *head, size_t room)
+{
+    z_stream stream = {.next_in = (z_const Bytef *)(uintptr_t)packed,
+                       .avail_in = (uInt)bytes,
+                       .next_out = head,
+                       .avail_out = (uInt)room};
+    if (inflateInit2(&stream, 15 + 16) != Z_OK)
+        return 0;
+    (void)inflate(&stream, Z_SYNC_FLUSH);
+    inflateEnd(&stream);
+    return room - stream.avail_out;
+}
+
+static const struct trace_format *recognise(int fd)
+{
+    uint8_t head[HEAD_BYTES], unpacked[HEAD_BYTES];
+    const uint8_t *seen = head;
+    size_t bytes = read_head(fd, head, sizeof head);
+    if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        bytes = unpack_head(head, bytes, unpacked, sizeof unpacked);
+        seen = unpacked;
+    }
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i]->recognises(seen, bytes))
+            return formats[i];
+    return NULL;
+}
+
+/* ---- opening ---------------------------------------------------------------- */
+
+/* A descriptor that can be read from anywhere, -1 with the message given. */
+static int open_file(struct trace_source *source, const char *path)
+{
+    struct stat status;
+    bool is_stdin = strcmp(path, "-") == 0;
+    int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    source->name = is_stdin ? "standard input" : path;
+    if (fd < 0 || fstat(fd, &status) != 0) {
+        message("%s: cannot be opened: %s", source->name, strerror(errno));
+    } else if (S_ISDIR(status.st_mode)) {
+        message("%s: is a folder; name the files in it", source->name);
+    } else if (S_ISREG(status.st_mode)) {
+        source->path = is_stdin ? NULL : path;
+        return fd;
+    } else {
+        int copy = temporary_copy(fd, source->name);
+        close(fd);
+        return copy;
+    }
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+bool trace_source_open(struct trace_source *source, const char *path)
+{
+    *source = (struct trace_source){.fd = -1};
+    source->fd = open_file(source, path);
+    if (source->fd < 0)
+        return false;
+    source->format = recognise(source->fd);
+    /* What nothing recognises is an RBWP file that is cut or damaged: its reader says how. */
+    if (!source->format)
+        source->format = &trace_format_rbwp;
+    if (source->format->open(source))
+        return true;
+    close(source->fd);
+    return false;
+}
+
+enum exit_code trace_source_read(struct trace_source *source, struct trace *trace,
+                                 const struct trace_read_options *options)
+{
+    return source->format->read(source, trace, options);
+}
+
+enum exit_code trace_source_close(struct trace_source *source)
+{
+    enum exit_code code = source->format->close(source);
+    close(source->fd);
+    return code;
+}

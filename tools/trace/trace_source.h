@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace_source.h - one file of some profiler, read into a trace.
+ *
+ * What a file is, is seen from its first bytes (behind gzip, where it is
+ * compressed), never from its name. Each kind of file is one struct
+ * trace_format in a file of its own; a new kind is a line in the table of
+ * trace_source.c.
+ *
+ * A source is opened first, which tells how its time relates to that of
+ * others (struct trace_facts), and read when it is known by how much it has
+ * to be shifted. A pipe is copied to a temporary file.
+ */
+#ifndef TRACE_SOURCE_H
+#define TRACE_SOURCE_H
+
+#include "filter.h"
+#include "trace.h"
+
+/* What is known of a source before its spans are read. */
+struct trace_facts {
+    bool has_node;
+    uint32_t node, nodes; /* nodes: of the job, 0 unknown */
+    /* Times in the file count from zero_ns, in ns since 1970. has_zero is false when that is not
+     * known: then zero_ns is 0 and the times count from whatever the file has as 0. */
+    bool has_zero;
+    int64_t zero_ns;
+    /* The job's common zero: of equal value in all files of one run whose nodes agreed on it. 0
+     * unknown. */
+    int64_t run_zero_ns;
+    uint64_t error_ns; /* bound of the source's own clock against CLOCK_REALTIME; 0 unknown */
+    int64_t
+        first_ns; /* where the source begins on its axis, if known without reading; else zero_ns */
+};
+
+struct trace_read_options {
+    const struct filter_options *filter; /* NULL: all */
+    int64_t shift_ns;                    /* added to all times */
+    uint32_t node;                       /* for sources that do not know theirs */
+};
+
+struct trace_source {
+    const struct trace_format *format;
+    const char *name; /* for messages */
+    const char *path; /* a regular file; NULL: only fd is there */
+    int fd;           /* at its beginning */
+    struct trace_facts facts;
+    void *state; /* the format's */
+};
+
+struct trace_format {
+    const char *name; /* "RBWP" */
+    bool (*recognises)(const uint8_t *head, size_t bytes);
+    /* Fills facts and state; false with the message given. */
+    bool (*open)(struct trace_source *source);
+    /* Adds all to the trace; how well that went, with messages given. */
+    enum exit_code (*read)(struct trace_source *source, struct trace *trace,
+                           const struct trace_read_options *options);
+    /* After read or instead of it. Owns fd no more than read did: it is closed by the frame. */
+    enum exit_code (*close)(struct trace_source *source);
+};
+
+extern const struct trace_format trace_format_rbwp;
+
+/* "-" is standard input. False with the message given. */
+bool trace_source_open(struct trace_source *source, const char *path);
+enum exit_code trace_source_read(struct trace_source *source, struct trace *trace,
+                                 const struct trace_read_options *options);
+enum exit_code trace_source_close(struct trace_source *source);
+
+#endif /* TRACE_SOURCE_H */

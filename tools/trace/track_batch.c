@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches. A tree of spans arrives inner ones first, so its order is nearly right already but for
+ * the outer ones, which move to the front. */
+#include "track_batch.h"
+#include "span_order.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALL_TREE = 48 }; /* spans, up to which insertion beats sorting */
+
+void track_batch_start(struct track_batch *batch, uint32_t track)
+{
+    *batch = (struct track_batch){.track = track, .last_start_ns = INT64_MIN};
+}
+
+void track_batch_free(struct track_batch *batch)
+{
+    free(batch->spans);
+    lanes_free(&batch->lanes);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return span_order(a, b);
+}
+
+static void sort(struct trace_span *spans, size_t count)
+{
+    if (count > SMALL_TREE) {
+        qsort(spans, count, sizeof *spans, compare);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        size_t to = i;
+        while (to > 0 && span_order(&spans[i], &spans[to - 1]) < 0)
+            to--;
+        if (to == i)
+            continue;
+        struct trace_span moved = spans[i];
+        memmove(spans + to + 1, spans + to, (i - to) * sizeof *spans);
+        spans[to] = moved;
+    }
+}
+
+static void close_tree(struct track_batch *batch)
+{
+    sort(batch->spans + batch->tree, batch->count - batch->tree);
+    for (uint32_t i = batch->tree; i < batch->count; i++) {
+        struct trace_span *span = &batch->spans[i];
+        bool late = span->start_ns < batch->last_start_ns;
+        if (late)
+            span->flags |= TRACE_LATE;
+        else
+            batch->last_start_ns = span->start_ns;
+        span->lane = lanes_place(&batch->lanes, span->start_ns, span->stop_ns, late, &span->depth);
+    }
+    batch->tree = batch->count;
+}
+
+bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
+                     bool outermost)
+{
+    if (batch->count - batch->tree == TRACK_BATCH_SPANS)
+        track_batch_finish(batch, trace);
+    if (batch->count == batch->room) {
+        uint32_t room = batch->room ? batch->room * 2 : 1024;
+        struct trace_span *moved = realloc(batch->spans, room * sizeof *moved);
+        if (!moved)
+            return false;
+        batch->spans = moved;
+        batch->room = room;
+    }
+    batch->spans[batch->count] = *span;
+    batch->spans[batch->count++].track = batch->track;
+    if (outermost)
+        close_tree(batch);
+    return true;
+}
+
+void track_batch_pass(struct track_batch *batch, struct trace *trace)
+{
+    uint32_t left = batch->count - batch->tree;
+    trace_add_spans(trace, batch->spans, batch->tree);
+    if (left && batch->tree)
+        memmove(batch->spans, batch->spans + batch->tree, left * sizeof *batch->spans);
+    batch->count = left;
+    batch->tree = 0;
+}
+
+void track_batch_finish(struct track_batch *batch, struct trace *trace)
+{
+    close_tree(batch);
+    track_batch_pass(batch, trace);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * track_batch.h - the spans of a thread from the order in which they end to
+ * that in which they begin.
+ *
+ * A span that ends is held back until the outermost one around it has ended;
+ * then all of them are put in order. A work item with more than
+ * TRACK_BATCH_SPANS spans inside is not waited for: what it has is passed on,
+ * and it comes later, marked TRACE_LATE.
+ */
+#ifndef TRACK_BATCH_H
+#define TRACK_BATCH_H
+
+#include "lanes.h"
+#include "trace.h"
+
+#define TRACK_BATCH_SPANS (64u << 10)
+
+struct track_batch {
+    uint32_t track;
+    struct trace_span *spans;
+    uint32_t tree; /* where the spans begin whose outermost one has not ended */
+    uint32_t count, room;
+    int64_t last_start_ns; /* of what was put in order */
+    struct lanes lanes;
+};
+
+void track_batch_start(struct track_batch *batch, uint32_t track);
+/* The next span that ended. Lane, depth and TRACE_LATE are filled here. False when out of memory:
+ * the span is lost. */
+bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
+                     bool outermost);
+/* Passes on all that is in order. */
+void track_batch_pass(struct track_batch *batch, struct trace *trace);
+/* All, at the end of its track. */
+void track_batch_finish(struct track_batch *batch, struct trace *trace);
+void track_batch_free(struct track_batch *batch);
+
+#endif /* TRACK_BATCH_H */
