@@ -39,29 +39,26 @@ def rbwp(*arguments):
 
 
 def check_clean(path, context):
+    """The file as the strict reader sees it."""
     code, out, err = rbwp("check", path)
     assert code == 0, f"{context}: rbwp check: exit {code}: {out}{err}"
-    strict = rbwp_reader.parse_strict(open(path, "rb").read())
-    assert not strict.get("problems"), f"{context}: strict reader: {strict['problems'][:3]}"
+    try:
+        return rbwp_reader.parse_strict(open(path, "rb").read())
+    except rbwp_reader.Refused as refused:
+        raise AssertionError(f"{context}: strict reader: {refused}") from None
 
 
-def info(path):
+def records_by_thread(path, parsed):
+    """Records in the file by the thread's name."""
     code, out, err = rbwp("info", "--json", path)
     assert code == 0, err
-    found = json.loads(out)
-    return found[0] if isinstance(found, list) else found
-
-
-def records_by_thread(path):
-    """Records in the file by the thread's name."""
-    parsed = rbwp_reader.parse(open(path, "rb").read())
-    names = {thread["thread_id"]: thread["name"] for thread in parsed["threads"]}
+    names = {thread["thread_id"]: thread["thread"] for thread in json.loads(out)["thread_counts"]}
     count = {}
     for block in parsed["blocks"]:
-        name = names.get(block["thread_id"])
+        name = names[block["thread_id"]]
         assert name is not None, f"a block of a thread without a name: {block['thread_id']}"
         count[name] = count.get(name, 0) + block["record_count"]
-    return count, parsed
+    return count
 
 
 def kill_once(folder, run, rng):
@@ -81,8 +78,8 @@ def kill_once(folder, run, rng):
     code, text, err = rbwp("repair", path, "-o", out)
     context = f"run {run} {flags}"
     assert code == 0, f"{context}: rbwp repair: exit {code}: {text}{err}"
-    check_clean(out, context)
-    found, parsed = records_by_thread(out)
+    parsed = check_clean(out, context)
+    found = records_by_thread(out, parsed)
     for i, (records, named) in enumerate(made):
         if named and records:
             got = found.get(f"victim {i}", 0)

@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 3, FORKS = 20 };
+enum { THREADS = 3, FORKS = 20, PAIRS_A_FORK = 20000 };
 
 static atomic_bool over;
-static _Atomic uint64_t pairs;
+static _Atomic uint64_t pairs, pairs_allowed;
 
 /* So that the names' lock is held now and then. AddressSanitizer's allocator does not survive a
  * fork in the middle of another thread's malloc. */
@@ -28,17 +29,48 @@ static void use_names(void)
 #endif
 }
 
+/* At full speed around each fork, resting in between: the file stays small. */
 static void *record(void *argument)
 {
+    static const struct timespec rest = {0, 100 * 1000};
     (void)argument;
     assert_int_equal(rbwp_thread_attach("busy"), RBWP_OK);
     while (!atomic_load(&over)) {
+        if (atomic_load(&pairs) >= atomic_load(&pairs_allowed)) {
+            nanosleep(&rest, NULL);
+            continue;
+        }
         rbwp_begin(1);
         rbwp_end();
         if (atomic_fetch_add(&pairs, 1) % 64 == 0)
             use_names();
     }
     return NULL;
+}
+
+static void start_recording(pthread_t threads[THREADS])
+{
+    atomic_store(&over, false);
+    atomic_store(&pairs, 0);
+    atomic_store(&pairs_allowed, 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, record, NULL), 0);
+}
+
+static void end_recording(pthread_t threads[THREADS])
+{
+    atomic_store(&over, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* Lets the threads go on, and returns when they are in the middle of it. */
+static void stir(void)
+{
+    uint64_t before = atomic_load(&pairs);
+    atomic_store(&pairs_allowed, before + PAIRS_A_FORK);
+    while (atomic_load(&pairs) < before + PAIRS_A_FORK / 20)
+        sched_yield();
 }
 
 static void *record_in_child(void *argument)
@@ -95,6 +127,7 @@ static void check_child(pid_t child, const char *path)
 static void fork_children(const char *path)
 {
     for (int i = 0; i < FORKS; i++) {
+        stir();
         pid_t child = fork();
         assert_true(child >= 0);
         if (child == 0) {
@@ -114,18 +147,11 @@ static void test_fork_in_session(void **state)
     config.stall_ns = UINT64_C(300) * 1000000000;
     struct rbwp_session *session = start(&config);
     pthread_t threads[THREADS];
-    atomic_store(&over, false);
-    atomic_store(&pairs, 0);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, record, NULL), 0);
-    while (atomic_load(&pairs) < 1000)
-        sched_yield();
+    start_recording(threads);
     rbwp_begin(2);
     fork_children(test_path("child.bin"));
     rbwp_end();
-    atomic_store(&over, true);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    end_recording(threads);
     assert_int_equal(stop(session).records, 2 * atomic_load(&pairs) + 2);
     struct recorded recorded = read_back(config.logfile);
     assert_int_equal(all_losses(&recorded), 0);
@@ -139,16 +165,9 @@ static void test_fork_before_any_session(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    atomic_store(&over, false);
-    atomic_store(&pairs, 0);
-    for (int i = 0; i < THREADS; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, record, NULL), 0);
-    while (atomic_load(&pairs) < 1000)
-        sched_yield();
+    start_recording(threads);
     fork_children(test_path("child.bin"));
-    atomic_store(&over, true);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(threads[i], NULL);
+    end_recording(threads);
 }
 
 /* exit() with a session running, also while another thread stops it: the file is whole. */

@@ -23,14 +23,6 @@ foreach(topic IN LISTS rbwp_record_stress)
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_${topic}.c record_support.c)
 endforeach()
 
-# With test points: the runtime's sources once more, compiled for this test.
-get_target_property(rbwp_runtime_sources rbwp-runtime SOURCES)
-get_target_property(rbwp_runtime_links rbwp-runtime LINK_LIBRARIES)
-add_executable(test_drain test_drain.c record_support.c ${rbwp_runtime_sources})
-rbwp_target_settings(test_drain)
-target_compile_definitions(test_drain PRIVATE RBWP_TEST_POINTS)
-target_include_directories(test_drain PRIVATE
-  ${PROJECT_SOURCE_DIR}/format ${PROJECT_SOURCE_DIR}/runtime ${CMAKE_CURRENT_SOURCE_DIR})
-target_link_libraries(test_drain PRIVATE
-  ${rbwp_runtime_links} rbwp-format PkgConfig::CMOCKA ZLIB::ZLIB Threads::Threads)
-rbwp_add_test(unit_test_drain test_drain)
+# Threads held in the middle of a race.
+rbwp_held_test(test_drain test_drain.c record_support.c)
+rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c record_support.c)
