@@ -32,6 +32,7 @@ struct launches {
 };
 
 struct rbwp_thread {
+    uint64_t thread_id;
     bool known;
     struct track_batch batch;
     int64_t last_ns; /* latest time seen on it */
@@ -45,6 +46,7 @@ struct rbwp_source {
     struct trace *trace;
     const struct trace_read_options *options;
     struct filter filter;
+    bool filtered; /* else all spans are wanted */
     uint32_t process;
     uint64_t first_id; /* of the trace, less one */
     uint64_t last_id;  /* of the file's spans */
@@ -227,6 +229,7 @@ static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thre
     }
     struct rbwp_thread *thread = &source->threads[number];
     if (!thread->known) {
+        thread->thread_id = thread_id;
         track_batch_start(&thread->batch, add_thread_track(source, thread_id, time_ns));
         thread->known = true;
         thread->last_ns = time_ns;
@@ -334,12 +337,18 @@ static struct trace_span make_span(struct rbwp_source *source, const struct span
     return made;
 }
 
+static bool is_wanted(struct rbwp_source *source, const struct span *span)
+{
+    struct filter_span judged = filter_span_of(span);
+    return filter_takes_span(&source->filter, &judged);
+}
+
 static void take_span(void *context, const struct span *span)
 {
     struct rbwp_source *source = context;
-    struct filter_span judged = filter_span_of(span);
     /* Spans that are given up come with their thread, not in a block of it. */
-    source->thread = find_thread(source, span->thread_id, span_name_time_ns(span));
+    if (!source->thread || source->thread->thread_id != span->thread_id)
+        source->thread = find_thread(source, span->thread_id, span_name_time_ns(span));
     source->last_id = span->id > source->last_id ? span->id : source->last_id;
     if (!source->thread || !span->has_begin)
         return;
@@ -350,7 +359,7 @@ static void take_span(void *context, const struct span *span)
     if (span->kind != SPAN_GPU)
         source->thread->last_ns =
             at_least(source->thread->last_ns, made.stop_ns - source->options->shift_ns);
-    if (!filter_takes_span(&source->filter, &judged))
+    if (source->filtered && !is_wanted(source, span))
         return;
     if (span->kind == SPAN_GPU)
         add_gpu_span(source, span, &made);
@@ -473,6 +482,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->trace = trace;
     source->options = options;
     source->first_id = trace_new_ids(trace, 0) - 1;
+    source->filtered = options->filter && filter_is_set(options->filter);
     filter_start(&source->filter, options->filter ? options->filter : &no_filter,
                  source->input.reader, &source->names);
     span_sorter_start(&source->gpu_spans);
