@@ -9,7 +9,9 @@
 #include "live.h"
 #include "test_point.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,7 +19,10 @@
 #define CHUNK_BYTES_MAX (128u << 10) /* fills one 64 KiB block at level 1 */
 #define CHUNK_BYTES_MIN (4u << 10)
 #define CHUNKS_PER_CAP 16u /* a small cap is still shared by a few threads */
-#define STOCK_CHUNKS 4u
+/* In stock: a share of what is in use, since what grows will grow, between these. */
+#define STOCK_CHUNKS_MIN 4u
+#define STOCK_CHUNKS_MAX 32u
+#define STOCK_SHARE 4u
 #define SEGMENT_BYTES LIVE_SEGMENT_BYTES
 #define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
 
@@ -35,6 +40,8 @@ struct chunk_pool {
     _Atomic uint64_t free_top; /* count << 32 | index + 1 */
     atomic_flag mapping;       /* a thread is making a segment */
     _Atomic uint32_t anonymous_count;
+    _Atomic bool asked;                   /* since the stock was last looked at */
+    sem_t low;                            /* posted when that becomes true */
     _Atomic bool anonymous[SEGMENTS_MAX]; /* ours to unmap; the others are the live file's */
     _Atomic(uint8_t *) segment[SEGMENTS_MAX];
 };
@@ -52,6 +59,7 @@ struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
     struct chunk_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
+    sem_init(&pool->low, 0, 0);
     pool->chunk_bytes = CHUNK_BYTES_MAX;
     while (cap_bytes && pool->chunk_bytes > CHUNK_BYTES_MIN &&
            pool->chunk_bytes * CHUNKS_PER_CAP > cap_bytes)
@@ -75,6 +83,7 @@ void chunk_pool_free(struct chunk_pool *pool)
                  i * pool->per_segment >= atomic_load_explicit(&pool->made, memory_order_relaxed))
             break;
     }
+    sem_destroy(&pool->low);
     free(pool);
 }
 
@@ -181,6 +190,43 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
     return chunk;
 }
 
+/* ---- stock ---------------------------------------------------------------------- */
+
+static uint32_t stock_wanted(uint32_t in_use)
+{
+    uint32_t wanted = in_use / STOCK_SHARE;
+    return wanted < STOCK_CHUNKS_MIN   ? STOCK_CHUNKS_MIN
+           : wanted > STOCK_CHUNKS_MAX ? STOCK_CHUNKS_MAX
+                                       : wanted;
+}
+
+/* Chunks that are made and free. Both counts move meanwhile: it may be off by a few. */
+static uint32_t stock(struct chunk_pool *pool)
+{
+    uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
+    uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
+    return made > in_use ? made - in_use : 0;
+}
+
+static bool may_grow(struct chunk_pool *pool)
+{
+    return atomic_load_explicit(&pool->made, memory_order_relaxed) < pool->cap_chunks;
+}
+
+void chunk_pool_ask(struct chunk_pool *pool)
+{
+    if (!atomic_exchange_explicit(&pool->asked, true, memory_order_acq_rel))
+        sem_post(&pool->low);
+}
+
+void chunk_pool_wait_low(struct chunk_pool *pool)
+{
+    while (sem_wait(&pool->low) != 0 && errno == EINTR)
+        ;
+    /* acquire: what whoever asked did before */
+    atomic_exchange_explicit(&pool->asked, false, memory_order_acq_rel);
+}
+
 enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chunk **chunk_out)
 {
     uint32_t before = atomic_fetch_add_explicit(&pool->in_use, 1, memory_order_relaxed);
@@ -202,6 +248,8 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
            !atomic_compare_exchange_weak_explicit(&pool->peak, &peak, before + 1,
                                                   memory_order_relaxed, memory_order_relaxed))
         ;
+    if (stock(pool) < stock_wanted(before) / 2 && may_grow(pool))
+        chunk_pool_ask(pool);
     return RBWP_OK;
 }
 
@@ -235,10 +283,9 @@ static void stock_segment(struct chunk_pool *pool)
 void chunk_pool_stock(struct chunk_pool *pool)
 {
     for (;;) {
-        uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
         stock_segment(pool);
-        if (made >= pool->cap_chunks || (int32_t)(made - in_use) >= (int32_t)STOCK_CHUNKS)
+        if (!may_grow(pool) || stock(pool) >= stock_wanted(in_use))
             return;
         struct chunk *chunk = make_chunk(pool, true);
         if (!chunk)

@@ -55,9 +55,13 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
 /* Clears the used words and gives the chunk back. Any thread. */
 void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);
 
-/* Makes fresh chunks until a few are free, so that recording threads need not. For the writer
- * thread. */
+/* Makes fresh chunks until there are as many free ones as the use of the pool calls for, so that
+ * recording threads need not. */
 void chunk_pool_stock(struct chunk_pool *pool);
+/* Waits until the stock is low, or for chunk_pool_ask. One thread at a time. */
+void chunk_pool_wait_low(struct chunk_pool *pool);
+/* Async-signal-safe. */
+void chunk_pool_ask(struct chunk_pool *pool);
 
 /* Bytes of chunk memory that a crash would lose, since there was no room for it in a live file. */
 uint64_t chunk_pool_unprotected_bytes(const struct chunk_pool *pool);

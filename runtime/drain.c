@@ -4,12 +4,12 @@
 #include "chunk_pool.h"
 #include "failure.h"
 #include "live.h"
+#include "quiet_thread.h"
 #include "test_point.h"
 #include "thread_registry.h"
 
 #include <errno.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -290,7 +290,6 @@ static void *writer_thread(void *argument)
         pthread_mutex_unlock(&drain->lock);
         if (done)
             return NULL;
-        chunk_pool_stock(drain->pool);
         log_clock(drain);
         if (job) {
             write_job(drain, job);
@@ -315,19 +314,6 @@ static void free_drain(struct drain *drain)
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
     free(drain);
-}
-
-/* The writer thread gets no signals: they are the host program's. */
-static int start_thread(struct drain *drain)
-{
-    sigset_t all, old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int error = pthread_create(&drain->thread, NULL, writer_thread, drain);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error == 0)
-        pthread_setname_np(drain->thread, "rbwp-writer");
-    return error;
 }
 
 enum rbwp_status drain_start(const struct rbwp_session_config *config, struct chunk_pool *pool,
@@ -359,8 +345,8 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
     for (; drain->jobs < jobs && status == RBWP_OK; drain->jobs += status == RBWP_OK)
         status = chunk_encoder_new(chunk_words(pool), config->block_bytes, config->compression,
                                    &drain->job[drain->jobs].encoder);
-    chunk_pool_stock(pool);
-    if (status == RBWP_OK && start_thread(drain) != 0)
+    if (status == RBWP_OK &&
+        quiet_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)
         status = RBWP_E_IO;
     if (status != RBWP_OK) {
         free_drain(drain);

@@ -13,6 +13,7 @@
  */
 #include "rbwp_session.h"
 
+#include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "drain.h"
 #include "failure.h"
@@ -38,6 +39,7 @@ struct rbwp_session {
     struct output output;
     bool has_live;
     bool unfinished; /* not even the tables could be written */
+    struct chunk_keeper *keeper;
     struct rbwp_writer *writer;
     uint32_t node, nodes;
     int64_t start_ns, stop_ns;
@@ -140,6 +142,7 @@ static enum rbwp_status find_node(struct rbwp_session *session, struct rbwp_erro
 /* The live file goes when the profile has its tables; else it stays for rbwp repair. */
 static void free_session(struct rbwp_session *session)
 {
+    chunk_keeper_stop(session->keeper);
     chunk_pool_free(session->recording.pool);
     if (session->has_live)
         live_close(!session->unfinished);
@@ -208,6 +211,8 @@ static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error
     session->recording.pool = chunk_pool_new(config->cap_bytes);
     if (session->recording.pool && session->has_live)
         begin_live(session);
+    if (session->recording.pool)
+        session->keeper = chunk_keeper_start(session->recording.pool);
     status = session->recording.pool
                  ? drain_start(config, session->recording.pool, &session->timeline, session->writer,
                                &session->recording.drain)

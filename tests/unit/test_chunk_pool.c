@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The pool of chunks: the cap, chunks that are clean and never given out twice, memory that ends.
  */
+#include "chunk_keeper.h"
 #include "chunk_pool.h"
 
 #include "unit.h"
@@ -9,6 +10,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 static _Atomic int maps_left; /* how many more times there is memory; negative: always */
 
@@ -140,6 +142,45 @@ static void test_stock(void **state)
     chunk_pool_free(pool);
 }
 
+/* Whoever takes more than there is in stock asks for more; waiting for that then ends at once. */
+static void test_low_stock_is_told(void **state)
+{
+    (void)state;
+    struct chunk_pool *pool = chunk_pool_new(0);
+    struct chunk *chunk;
+    chunk_pool_stock(pool);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++)
+            assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+        alarm(60); /* nobody asked: the wait would not end */
+        chunk_pool_wait_low(pool);
+        alarm(0);
+        chunk_pool_stock(pool);
+    }
+    chunk_pool_free(pool);
+}
+
+/* The keeper and recording threads make chunks at the same time, and it ends when told to, also
+ * while it waits. */
+static void test_keeper(void **state)
+{
+    (void)state;
+    struct chunk_pool *pool = chunk_pool_new(0);
+    struct chunk *chunk;
+    struct chunk_keeper *keeper = chunk_keeper_start(pool);
+    assert_non_null(keeper);
+    for (unsigned i = 0; i < 200; i++) {
+        assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
+        assert_int_equal(chunk->words[0], 0); /* nobody else's */
+        chunk->words[0] = i + 1;
+    }
+    chunk_keeper_stop(keeper);
+    chunk_pool_free(pool);
+    keeper = chunk_keeper_start(pool = chunk_pool_new(2 * 4096));
+    chunk_keeper_stop(keeper); /* with nothing asked for */
+    chunk_pool_free(pool);
+}
+
 enum { THREADS = 4, TURNS = 20000, HELD = 5 };
 
 /* Writes its own mark into each chunk it has; another owner's mark, or dirt, would be seen. */
@@ -195,9 +236,10 @@ static int have_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes), cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_clean), cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_stock), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_clean),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_stock),  cmocka_unit_test(test_low_stock_is_told),
+        cmocka_unit_test(test_keeper), cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("chunk_pool", tests, have_memory, NULL);
 }

@@ -14,6 +14,7 @@
 #include "rbwp_work.h"
 
 #define SLICE_NS 100000
+#define NEVER_OUTRUN_NS UINT64_C(3600000000000) /* however long a busy machine takes */
 
 struct item {
     struct rbwp_work_handle handle;
@@ -31,10 +32,10 @@ static bool run_item(void *argument, struct rbwp_deadline deadline)
     return ++item->runs <= item->requeues;
 }
 
-static struct rbwp_work_manager *start_lent(void)
+static struct rbwp_work_manager *start_lent(uint64_t slice_ns)
 {
     struct rbwp_work_config config = {
-        .size = sizeof config, .no_workers = true, .slice_ns = SLICE_NS};
+        .size = sizeof config, .no_workers = true, .slice_ns = slice_ns};
     struct rbwp_work_manager *manager;
     assert_int_equal(rbwp_work_start(&config, &manager, NULL), RBWP_OK);
     return manager;
@@ -74,7 +75,7 @@ static unsigned spans_of(const struct recorded *recorded, unsigned slot)
 static void test_spans_follow_each_other(void **state)
 {
     (void)state;
-    struct rbwp_work_manager *manager = start_lent();
+    struct rbwp_work_manager *manager = start_lent(NEVER_OUTRUN_NS);
     struct item items[3] = {{.requeues = 0}, {.requeues = 40}, {.requeues = 7}};
     for (size_t i = 0; i < 3; i++)
         add(manager, "follows", &items[i]);
@@ -93,7 +94,7 @@ static void test_spans_follow_each_other(void **state)
 static void test_empty_calls_leave_nothing(void **state)
 {
     (void)state;
-    struct rbwp_work_manager *manager = start_lent();
+    struct rbwp_work_manager *manager = start_lent(NEVER_OUTRUN_NS);
     struct item items[3] = {{.requeues = 5}, {.requeues = 9, .is_empty = true}, {.requeues = 5}};
     for (size_t i = 0; i < 3; i++)
         add(manager, "maybe empty", &items[i]);
@@ -111,7 +112,7 @@ static void test_empty_calls_leave_nothing(void **state)
 static void test_long_empty_call_is_kept(void **state)
 {
     (void)state;
-    struct rbwp_work_manager *manager = start_lent();
+    struct rbwp_work_manager *manager = start_lent(SLICE_NS);
     struct item items[1] = {{.is_empty = true, .outruns_slice = true}};
     add(manager, "long and empty", &items[0]);
     struct recorded recorded = record(manager, items, 1);
@@ -142,7 +143,7 @@ static void assert_name(const struct recorded *recorded, const struct item *item
 static void test_names(void **state)
 {
     (void)state;
-    struct rbwp_work_manager *manager = start_lent();
+    struct rbwp_work_manager *manager = start_lent(NEVER_OUTRUN_NS);
     struct item items[2] = {{.runs = 0}, {.runs = 0}};
     add(manager, "page cleaner", &items[0]);
     add(manager, "log flusher", &items[1]);
