@@ -8,6 +8,7 @@
  */
 #include "live.h"
 
+#include "cancel.h"
 #include "failure.h"
 #include "size_signal.h"
 
@@ -48,12 +49,13 @@ static struct live *current(void)
 static bool allocate(int fd, off_t offset, off_t bytes)
 {
     struct size_signal signal;
-    int result;
+    int result, host_cancel = cancel_hold();
     size_signal_hold(&signal);
     do
         result = fallocate(fd, 0, offset, bytes);
     while (result != 0 && errno == EINTR);
     size_signal_release(&signal);
+    cancel_release(host_cancel);
     return result == 0;
 }
 
