@@ -16,6 +16,13 @@
  * session and may start its own. dlclose leaves the shared library in memory,
  * and the session as it is. A thread that is cancelled (deferred) ends after the
  * call that it is in.
+ *
+ * What others may do to FILE meanwhile: a renamed one is written on under its
+ * new name; of one that is cut the rest stays readable (rbwp repair); one that
+ * is removed is lost. rbwp_session_stop tells of the last two. In a folder that
+ * cannot be written to, an existing FILE is recorded to without FILE.live. Nobody
+ * must cut FILE.live: it is mapped, and the process would get SIGBUS. The wall
+ * clock may be set at any time: the records' times follow CLOCK_MONOTONIC.
  */
 #ifndef RBWP_SESSION_H
 #define RBWP_SESSION_H

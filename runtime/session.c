@@ -481,6 +481,10 @@ static void finish_file(struct rbwp_session *session, const struct drain_totals 
     errno = 0;
     status = output_close(&session->output);
     note_trouble(session, status, errno, "cannot close the profile");
+    note_trouble(session, session->output.was_removed ? RBWP_E_IO : RBWP_OK, 0,
+                 "all is lost: somebody removed the profile");
+    note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
+                 "records are lost: somebody cut the profile");
     if (facts)
         free_facts(facts);
 }
