@@ -53,6 +53,8 @@ if(BUILD_SHARED_LIBS)
   set(map ${PROJECT_BINARY_DIR}/rbwp.map)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp.map.in ${map} @ONLY)
   target_link_options(rbwp-shared PRIVATE LINKER:--version-script=${map})
+  # Threads run its code and have its destructors when a program calls dlclose: it stays.
+  target_link_options(rbwp-shared PRIVATE LINKER:-z,nodelete)
   if(NOT RBWP_SANITIZE) # whose run-time the program brings
     target_link_options(rbwp-shared PRIVATE LINKER:-z,defs)
   endif()

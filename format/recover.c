@@ -58,12 +58,12 @@ static enum rbwp_status out_of_memory(struct recover *recover)
 static enum rbwp_status sink_failed(struct recover *recover, enum rbwp_status status)
 {
     int os_errno = errno;
-    char reason[128] = "";
-    const char *text = status == RBWP_E_IO ? strerror_r(os_errno, reason, sizeof reason)
-                                           : rbwp_status_text(status);
-    error_set(recover->error, status, (struct place){"result", NOWHERE, 0},
-              "the result cannot be written: %s", text);
-    if (recover->error && status == RBWP_E_IO)
+    const struct place place = {"result", NOWHERE, 0};
+    if (status != RBWP_E_IO)
+        return error_set(recover->error, status, place, "the result cannot be written: %s",
+                         rbwp_status_text(status));
+    error_set(recover->error, status, place, "the result cannot be written: %m");
+    if (recover->error)
         recover->error->os_errno = os_errno;
     return status;
 }

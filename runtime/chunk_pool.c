@@ -52,7 +52,8 @@ _Static_assert(offsetof(struct chunk, thread_id) == offsetof(struct live_chunk_h
                        offsetof(struct live_chunk_head, base_ticks) &&
                    offsetof(struct chunk, ticket) == offsetof(struct live_chunk_head, ticket),
                "a chunk begins as the live file says");
-_Static_assert(offsetof(struct chunk, words) <= 64, "a chunk's head is one cache line");
+_Static_assert(offsetof(struct chunk, words) == 64 && sizeof(struct chunk) == 64,
+               "a chunk's head is one cache line");
 
 struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
 {

@@ -33,8 +33,8 @@ struct chunk {
     uint32_t used;              /* words with events, set when published */
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
-    uint32_t padding;
-    uint64_t words[];
+    /* Aligned, so that a chunk's head is one cache line also where pointers are smaller. */
+    _Alignas(64) uint64_t words[];
 };
 
 struct chunk_pool;

@@ -179,6 +179,7 @@ bool drain_help(struct drain *drain)
 
 bool drain_wait(struct drain *drain, int64_t *waiting_since)
 {
+    TEST_POINT("drain: a thread waits at the cap");
     pthread_mutex_lock(&drain->lock);
     int64_t now = monotonic_ns();
     if (*waiting_since == 0)

@@ -8,6 +8,7 @@
  */
 #include "live.h"
 
+#include "cancel.h"
 #include "failure.h"
 #include "size_signal.h"
 
@@ -48,12 +49,13 @@ static struct live *current(void)
 static bool allocate(int fd, off_t offset, off_t bytes)
 {
     struct size_signal signal;
-    int result;
+    int result, host_cancel = cancel_hold();
     size_signal_hold(&signal);
     do
         result = fallocate(fd, 0, offset, bytes);
     while (result != 0 && errno == EINTR);
     size_signal_release(&signal);
+    cancel_release(host_cancel);
     return result == 0;
 }
 
@@ -119,6 +121,17 @@ static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_e
     return failure(error, RBWP_E_IO, errno, "no live file beside \"%s\"", file);
 }
 
+static enum rbwp_status make_head(struct live *live, struct rbwp_error *error)
+{
+    if (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, LIVE_HEAD_BYTES))
+        return failure(error, RBWP_E_IO, errno, "no space for the live file \"%s\"", live->path);
+    void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
+    if (head == MAP_FAILED)
+        return failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
+    live->head = head;
+    return RBWP_OK;
+}
+
 enum rbwp_status live_open(const char *file, struct rbwp_error *error)
 {
     struct live *live = calloc(1, sizeof *live);
@@ -126,17 +139,10 @@ enum rbwp_status live_open(const char *file, struct rbwp_error *error)
         return failure(error, RBWP_E_MEMORY, 0, "no memory for the live file");
     live->fd = -1;
     enum rbwp_status status = claim(live, file, error);
-    if (status == RBWP_OK &&
-        (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, LIVE_HEAD_BYTES))) {
-        status = failure(error, RBWP_E_IO, errno, "no space for the live file \"%s\"", live->path);
-        unlink(live->path);
-    }
     if (status == RBWP_OK) {
-        void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
-        if (head == MAP_FAILED)
-            status = failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
-        else
-            live->head = head;
+        status = make_head(live, error);
+        if (status != RBWP_OK)
+            unlink(live->path);
     }
     if (status != RBWP_OK) {
         if (live->fd >= 0)

@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define RESERVE_BYTES (256u << 10) /* for tables and trailer */
@@ -81,6 +83,24 @@ static void sync_now_and_then(struct output *output)
     output->synced_ns = now_ns;
 }
 
+/* Keeps a copy of the file's header. */
+static void note_header(struct output *output, uint64_t offset, const void *bytes, size_t count)
+{
+    size_t room = offset < sizeof output->header ? sizeof output->header - (size_t)offset : 0;
+    memcpy(output->header + (room ? offset : 0), bytes, count < room ? count : room);
+}
+
+/* Without a header nothing of a file that somebody emptied could be read. */
+static void look_for_a_cut(struct output *output)
+{
+    struct stat status;
+    if (fstat(output->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        (uint64_t)status.st_size >= output->size_bytes)
+        return;
+    output->was_cut = true;
+    (void)write_quietly(output->fd, output->header, sizeof output->header, 0);
+}
+
 static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
 {
     struct output *output = context;
@@ -88,6 +108,8 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
     TEST_POINT("output: before a write");
     if (!allocate(output, count))
         return RBWP_E_IO;
+    look_for_a_cut(output);
+    note_header(output, output->size_bytes, bytes, count);
     for (size_t left = count; left > 0;) {
         ssize_t n = write_quietly(output->fd, next, left, output->size_bytes + (count - left));
         if (n < 0 && errno == EINTR)
@@ -112,6 +134,7 @@ static enum rbwp_status patch_all(void *context, uint64_t offset, const void *by
 {
     struct output *output = context;
     const char *next = bytes;
+    note_header(output, offset, bytes, count);
     while (count > 0) {
         ssize_t n = write_quietly(output->fd, next, count, offset);
         if (n < 0 && errno == EINTR)
@@ -132,6 +155,9 @@ struct rbwp_sink output_sink(struct output *output)
 
 enum rbwp_status output_close(struct output *output)
 {
+    struct stat status;
+    look_for_a_cut(output);
+    output->was_removed = fstat(output->fd, &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
     bool good = ftruncate(output->fd, (off_t)output->size_bytes) == 0 || errno == EINVAL;
     if (output->sync_interval_ns && fdatasync(output->fd) != 0)

@@ -6,6 +6,10 @@
  * was. Space for the tables and the trailer is kept allocated ahead of the
  * blocks, so that a disk that fills up stops the blocks, not the ending. A
  * limit on the size of files (RLIMIT_FSIZE) counts as the end of the disk.
+ *
+ * What others do to the file meanwhile: a renamed one is written on under its
+ * new name. One that is cut keeps what comes later, behind zeros, and its
+ * header; one that is removed is gone. Both are noticed.
  */
 #ifndef OUTPUT_H
 #define OUTPUT_H
@@ -21,6 +25,9 @@ struct output {
     int64_t synced_ns;        /* CLOCK_MONOTONIC, the last time */
     bool ending;              /* the reserve may be used now */
     bool no_allocate;         /* the file system can't allocate ahead */
+    bool was_cut;             /* somebody made the file shorter */
+    bool was_removed;         /* set by output_close */
+    uint8_t header[RBWP_FILE_HEADER_BYTES]; /* as it is in the file */
 };
 
 /* Creates or empties the file. RBWP_E_IO with error filled. */

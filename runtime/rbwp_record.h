@@ -22,6 +22,11 @@
  * Threads: each thread records for itself. Calls from a signal handler that
  * interrupted a recording call on the same thread are refused and counted;
  * other calls from signal handlers are recorded like any other.
+ *
+ * longjmp out of the work leaves the item open: call rbwp_end where it lands. A
+ * signal handler must not leave a recording call by longjmp: all further calls
+ * of that thread are refused and counted, until it detaches (and attaches
+ * again); events that the thread had not handed over may then be missing.
  */
 #ifndef RBWP_RECORD_H
 #define RBWP_RECORD_H

@@ -9,6 +9,20 @@
  *
  * No call here prints or exits, and the host program never waits for a disk
  * except in rbwp_session_stop.
+ *
+ * Ends that a program may come to while a session runs: exit stops it, or waits
+ * for the thread that does so. After exec, quick_exit, _exit or a crash FILE and
+ * FILE.live have all that was recorded, for rbwp repair. A forked child has no
+ * session and may start its own. dlclose leaves the shared library in memory,
+ * and the session as it is. A thread that is cancelled (deferred) ends after the
+ * call that it is in.
+ *
+ * What others may do to FILE meanwhile: a renamed one is written on under its
+ * new name; of one that is cut the rest stays readable (rbwp repair); one that
+ * is removed is lost. rbwp_session_stop tells of the last two. In a folder that
+ * cannot be written to, an existing FILE is recorded to without FILE.live. Nobody
+ * must cut FILE.live: it is mapped, and the process would get SIGBUS. The wall
+ * clock may be set at any time: the records' times follow CLOCK_MONOTONIC.
  */
 #ifndef RBWP_SESSION_H
 #define RBWP_SESSION_H
@@ -97,6 +111,9 @@ struct rbwp_session_summary {
  * trailer, and frees the session. Threads may go on calling the recorder meanwhile: a call that
  * began before the stop is in the file, later ones find level 0. Blocks until the file is done.
  * Returns RBWP_OK or the first trouble with the file (the summary is filled either way).
+ * RBWP_E_STATE: it is stopped already, or being stopped. RBWP_E_BUSY: a thread has been inside a
+ * recording call for 10 s and does not wait for memory (rbwp_record.h: a signal handler left it by
+ * longjmp); the session goes on, and may be stopped again when that thread has detached or ended.
  * NULL session is RBWP_OK with an empty summary. summary_out may be NULL.
  */
 RBWP_API enum rbwp_status rbwp_session_stop(struct rbwp_session *session,

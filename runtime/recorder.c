@@ -16,7 +16,9 @@
  */
 #include "recording.h"
 
+#include "cancel.h"
 #include "chunk_pool.h"
+#include "clock.h"
 #include "drain.h"
 #include "live.h"
 #include "test_point.h"
@@ -176,8 +178,10 @@ static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chu
     struct drain *drain = recording_now->drain;
     enum rbwp_status status = RBWP_AGAIN;
     int64_t waiting_since = 0;
+    atomic_store_explicit(&thread->waits, true, memory_order_relaxed);
     while (status == RBWP_AGAIN && (drain_help(drain) || drain_wait(drain, &waiting_since)))
         status = try_chunk(thread, chunk_out);
+    atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
     return status;
 }
 
@@ -185,13 +189,14 @@ static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chu
 static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread,
                                   enum rbwp_loss_cause *cause_out)
 {
-    int host_errno = errno;
+    int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
     enum rbwp_status status = try_chunk(thread, &chunk);
     if (status != RBWP_OK)
         keep_item(self, thread);
     if (status == RBWP_AGAIN && recording_now->at_cap == RBWP_AT_CAP_WAIT)
         status = wait_for_chunk(thread, &chunk);
+    cancel_release(host_cancel);
     errno = host_errno;
     if (status != RBWP_OK) {
         *cause_out = status == RBWP_E_MEMORY                     ? RBWP_LOSS_MEMORY
@@ -483,6 +488,16 @@ void rbwp_set_time_limit(uint64_t limit_ns)
 
 /* ---- the end of a session --------------------------------------------------------- */
 
+/* The words of whole events, for a thread that a signal handler took out of a call (longjmp): its
+ * last event may have its place but not its word. */
+static uint32_t words_of_whole_events(const struct chunk *chunk, uint32_t used)
+{
+    uint32_t at = 0;
+    while (at < used && chunk->words[at] != 0)
+        at += (chunk->words[at] & ((1u << RBWP_EVENT_KIND_BITS_) - 1)) == RBWP_EVENT_GPU_ ? 4 : 1;
+    return at < used ? at : used;
+}
+
 void record_hand_over(struct thread *thread)
 {
     struct rbwp_self_ *self = thread->self;
@@ -491,6 +506,8 @@ void record_hand_over(struct thread *thread)
     publish_held(thread);
     if (thread->chunk) {
         uint32_t used = words_used(self, thread->chunk);
+        if (__atomic_load_n(&self->in_call, __ATOMIC_RELAXED))
+            used = words_of_whole_events(thread->chunk, used);
         thread->chunk->used = used;
         if (used)
             publish(thread->chunk);
@@ -517,17 +534,35 @@ static void fence_all_cpus(void)
     nanosleep(&store_buffers_drain, NULL);
 }
 
-void recording_end(void)
+/* False if the thread does not leave the call that it is in. At the cap it is let go by the writer.
+ */
+static bool call_ends(const struct thread *thread)
 {
-    __atomic_store_n(&rbwp_level_, 0, __ATOMIC_SEQ_CST);
+    int64_t since_ns = 0;
+    /* acquire: pairs with rbwp_leave_ */
+    while (__atomic_load_n(&thread->self->in_call, __ATOMIC_ACQUIRE)) {
+        int64_t now_ns = clock_now_ns(0);
+        if (since_ns == 0 || atomic_load_explicit(&thread->waits, memory_order_relaxed))
+            since_ns = now_ns;
+        if (now_ns - since_ns >= RECORDING_STUCK_NS)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+const struct thread *recording_end(void)
+{
+    int level = __atomic_exchange_n(&rbwp_level_, 0, __ATOMIC_SEQ_CST);
     TEST_POINT("recording end: level cleared");
     fence_all_cpus();
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next) {
-        if (!thread->self)
-            continue;
-        /* acquire: pairs with rbwp_leave_; a thread at the cap is let go by the writer */
-        while (__atomic_load_n(&thread->self->in_call, __ATOMIC_ACQUIRE))
-            sched_yield();
-        record_hand_over(thread);
-    }
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self && !call_ends(thread)) {
+            __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);
+            return thread;
+        }
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self)
+            record_hand_over(thread);
+    return NULL;
 }

@@ -30,10 +30,17 @@ struct recording_strays {
 };
 extern struct recording_strays recording_strays;
 
+/* A thread that stays in a call so long, and does not wait for memory, will not leave it: a signal
+ * handler has taken it out by longjmp. */
+#ifndef RECORDING_STUCK_NS
+#define RECORDING_STUCK_NS INT64_C(10000000000)
+#endif
+
 /*
  * Ends recording on all threads: clears the level, waits until no recording call is under way, and
- * hands over what the threads hold. Afterwards recording_now may be freed. Registry locked.
+ * hands over what the threads hold. Afterwards recording_now may be freed. NULL, or a thread that
+ * does not leave its call; then recording goes on. Registry locked.
  */
-void recording_end(void);
+const struct thread *recording_end(void);
 
 #endif /* RECORDING_H */

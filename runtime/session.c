@@ -13,6 +13,7 @@
  */
 #include "rbwp_session.h"
 
+#include "cancel.h"
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "drain.h"
@@ -22,6 +23,7 @@
 #include "node.h"
 #include "output.h"
 #include "recording.h"
+#include "test_point.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,18 +57,20 @@ static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 
 /* ---- start ------------------------------------------------------------------------- */
 
-static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out);
+static bool end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out);
 
 static void stop_at_exit(void)
 {
     pthread_mutex_lock(&lock);
-    while (ending) /* another thread stops it: its file shall be whole */
+    while (ending) { /* another thread stops it: its file shall be whole */
+        TEST_POINT("exit: another thread stops the session");
         pthread_cond_wait(&has_ended, &lock);
+    }
     struct rbwp_session *session = running;
     ending = session != NULL;
     pthread_mutex_unlock(&lock);
     if (session)
-        end_session(session, NULL);
+        (void)end_session(session, NULL);
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
@@ -236,11 +240,10 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_unlock();
 }
 
-enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
-                                    struct rbwp_session **session_out, struct rbwp_error *error)
+static enum rbwp_status start_session(const struct rbwp_session_config *config,
+                                      struct rbwp_session **session_out, struct rbwp_error *error)
 {
     static pthread_once_t handlers = PTHREAD_ONCE_INIT;
-    *session_out = NULL;
     enum rbwp_status status = check_config(config, error);
     if (status != RBWP_OK || config->level == 0)
         return status;
@@ -266,6 +269,16 @@ enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
     }
     *session_out = session;
     return RBWP_OK;
+}
+
+enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
+                                    struct rbwp_session **session_out, struct rbwp_error *error)
+{
+    *session_out = NULL;
+    int host_cancel = cancel_hold();
+    enum rbwp_status status = start_session(config, session_out, error);
+    cancel_release(host_cancel);
+    return status;
 }
 
 /* ---- what the file says about the session --------------------------------------------- */
@@ -473,6 +486,10 @@ static void finish_file(struct rbwp_session *session, const struct drain_totals 
     errno = 0;
     status = output_close(&session->output);
     note_trouble(session, status, errno, "cannot close the profile");
+    note_trouble(session, session->output.was_removed ? RBWP_E_IO : RBWP_OK, 0,
+                 "all is lost: somebody removed the profile");
+    note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
+                 "records are lost: somebody cut the profile");
     if (facts)
         free_facts(facts);
 }
@@ -514,14 +531,30 @@ static void ended(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* Of a session that has been taken to "ending". */
-static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out)
+/* Ends recording. False if a thread does not leave its call: the session goes on. */
+static bool end_recording(struct rbwp_session *session, struct rbwp_error *error)
+{
+    thread_registry_lock();
+    const struct thread *stuck = recording_end();
+    if (stuck)
+        failure(error, RBWP_E_BUSY, 0,
+                "the session goes on: thread \"%s\" does not leave a recording call (did a signal "
+                "handler leave it by longjmp?) in \"%s\"",
+                stuck->name, session->summary.path);
+    else
+        recording_now = NULL;
+    thread_registry_unlock();
+    return !stuck;
+}
+
+/* Of a session that has been taken to "ending". False if it cannot be ended, and goes on. */
+static bool end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out)
 {
     int64_t begin_ns = clock_now_ns(0);
-    thread_registry_lock();
-    recording_end();
-    recording_now = NULL;
-    thread_registry_unlock();
+    if (!end_recording(session, summary_out ? &summary_out->error : NULL)) {
+        ended();
+        return false;
+    }
     session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
 
     struct drain_totals totals;
@@ -541,7 +574,9 @@ static void end_session(struct rbwp_session *session, struct rbwp_session_summar
     if (summary_out)
         *summary_out = session->summary;
     free_session(session);
+    TEST_POINT("stop: session freed, not yet told");
     ended();
+    return true;
 }
 
 enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
@@ -549,10 +584,12 @@ enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
 {
     struct rbwp_session_summary summary = {0};
     enum rbwp_status status = session ? RBWP_E_STATE : RBWP_OK;
+    int host_cancel = cancel_hold();
     if (begin_to_end(session)) {
-        end_session(session, &summary);
+        (void)end_session(session, &summary);
         status = summary.error.status;
     }
+    cancel_release(host_cancel);
     if (summary_out)
         *summary_out = summary;
     return status;

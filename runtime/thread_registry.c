@@ -79,6 +79,7 @@ void thread_forget_calls(struct thread *thread)
     thread->outer_fine = thread->outer_lost_fine = 0;
     thread->lost_item = NO_LOSS;
     thread->kept = false;
+    atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
 }
 
 /* Frees the entries of detached threads, clears the others. Locked. */

@@ -51,6 +51,7 @@ struct thread {
     bool kept;                            /* the open item can no longer be taken back */
     struct loss_tally loss[LOSS_CAUSES];
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
+    _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */
 
     _Atomic uint32_t chunks; /* of this thread, wherever they are; falls when one was drained */
 

@@ -122,6 +122,17 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
     return run;
 }
 
+/*
+ * A slot that became a candidate again with its last run had nobody woken for it: its runner comes
+ * back to it. One that runs something else now leaves it to others.
+ */
+static void wake_for_left(struct rbwp_work_manager *manager, struct run last, int last_slot,
+                          int slot)
+{
+    if (last.left_candidate && slot != last_slot)
+        work_wake_for_rest(manager);
+}
+
 static int claim(struct work_runner *runner)
 {
     return work_mask_claim(&runner->manager->mask, &runner->group->filter, &runner->cursor);
@@ -230,9 +241,8 @@ static void work(struct work_runner *runner)
             if (slot < 0)
                 return;
             last.end_ticks = rbwp_now_ticks();
-        } else if (last.left_candidate && slot != last_slot) {
-            /* Nobody was woken for it, since it was running; and now we do something else. */
-            work_wake_for_rest(manager);
+        } else {
+            wake_for_left(manager, last, last_slot, slot);
         }
         last = run_claimed(runner, (unsigned)slot, last.end_ticks);
         last_slot = slot;
@@ -441,12 +451,15 @@ enum rbwp_status work_lend(struct rbwp_work_manager *manager, uint64_t limit_tic
     if (!lender_enter(&lender))
         return RBWP_E_STATE;
     enum rbwp_status status = RBWP_AGAIN;
-    uint64_t ticks = rbwp_now_ticks();
-    while (!work_is_closed(manager) && (ticks < limit_ticks || one_round)) {
+    struct run last = {rbwp_now_ticks(), false};
+    int last_slot = -1;
+    while (!work_is_closed(manager) && (last.end_ticks < limit_ticks || one_round)) {
         int slot = work_mask_claim(&manager->mask, &filter, &lender.cursor);
         if (slot < 0)
             break;
-        ticks = run_claimed(&lender, (unsigned)slot, ticks).end_ticks;
+        wake_for_left(manager, last, last_slot, slot);
+        last = run_claimed(&lender, (unsigned)slot, last.end_ticks);
+        last_slot = slot;
         status = RBWP_OK;
         if (one_round)
             work_filter_set(&filter, (unsigned)slot, false);

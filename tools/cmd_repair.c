@@ -144,11 +144,14 @@ static bool fill(struct repair *repair, int *fd)
 /* Gives the result its name. Without force, a file that came to be meanwhile is not replaced. */
 static bool publish(const struct repair *repair)
 {
-    unsigned flags = repair->options->force ? 0 : RENAME_NOREPLACE;
-    if (renameat2(AT_FDCWD, repair->temporary, AT_FDCWD, repair->output, flags) == 0)
+    bool links = !repair->options->force; /* link replaces nothing */
+    if (links && link(repair->temporary, repair->output) == 0) {
+        unlink(repair->temporary);
         return true;
-    if (errno == EINVAL && rename(repair->temporary, repair->output) == 0)
-        return true; /* a file system without the flag */
+    }
+    bool renames = !links || errno == EPERM || errno == EOPNOTSUPP; /* no links on this disk */
+    if (renames && rename(repair->temporary, repair->output) == 0)
+        return true;
     message("%s: cannot be created: %s", repair->output, strerror(errno));
     return false;
 }

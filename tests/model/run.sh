@@ -98,7 +98,17 @@ done
 holds settled
 for bug in 1 2 3 4 5 6 7 8; do catches settled -DBUG_$bug; done
 
+# Two workers; with offers of the CPU; with a lent thread; closed at any moment; three workers.
+holds doorbell
+holds doorbell -DARMS=2 -DYIELDS
+holds doorbell -DLENT -DWORKERS=1
+holds doorbell -DARMS=2 -DCLOSE_EARLY
+holds doorbell -DARMS=1 -DWORKERS=3
+for bug in 1 2 3 4 5 6 7 8 9 11; do catches doorbell -DBUG_$bug; done
+for bug in 10 12; do catches doorbell -DLENT -DWORKERS=1 -DBUG_$bug; done
+
 if [[ $deep ]]; then
+    holds doorbell -DARMS=2 -DLENT
     holds handover -DSESSIONS=1 -DCALLS=3 -DCALLS_2=1
     holds handover -DSESSIONS=2 -DCALLS=3 -DCALLS_2=1
 fi

@@ -26,8 +26,8 @@
  * runner looks at the generation before its claim. BUG_4 remove does not wait for
  * the run. BUG_5 a waiter looks at what it waits for before it announces itself.
  * BUG_6 drain does not compare the counts of runs. BUG_7 a run that ends after
- * the removal tells nobody. BUG_8 a worker that pace.h sends to sleep after a run
- * tells nobody that it has nothing to do.
+ * the removal tells nobody. BUG_8 a worker that falls asleep after a run tells nobody
+ * that it has nothing to do.
  */
 bool armed[2], running[2];
 bool filled = true; /* item 0's generation is not 0 */

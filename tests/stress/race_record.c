@@ -2,7 +2,8 @@
 /*
  * Races in the way of a chunk, each with one thread held in the middle of it:
  * inside a call while stop waits, before and after a chunk is queued, with a
- * job taken, inside a pop of the free list, inside detach.
+ * job taken, inside a pop of the free list, inside detach, cancelled at the
+ * cap, in the middle of a stop while the process exits.
  *
  * Calls carry a number, so a lost, doubled or moved one shows in the file.
  */
@@ -13,7 +14,9 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define TIMEOUT_S 240
@@ -357,6 +360,109 @@ static void test_restart_after_held_call(void **state)
     recorded_free(&recorded);
 }
 
+/* ---- cancelled and exiting ---------------------------------------------------------------------
+ */
+
+static _Atomic uint64_t items_done;
+
+static void *record_until_cancelled(void *argument)
+{
+    (void)argument;
+    (void)rbwp_thread_attach("cancelled");
+    for (uint64_t i = 1;; i++) {
+        record_item(i);
+        atomic_store(&items_done, i);
+        pthread_testcancel();
+    }
+    return NULL;
+}
+
+/* A thread that is cancelled while it waits at the cap ends after its call: nothing it recorded is
+ * lost, no lock stays behind, and stop does not wait for it. */
+static void test_cancelled_at_the_cap(void **state)
+{
+    (void)state;
+    struct rbwp_session *session = start_small();
+    struct hold *writing = hold_anyone_at(0, "output: before a write");
+    struct hold *waiting = count_at(1, "drain: a thread waits at the cap");
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, record_until_cancelled, NULL), 0);
+    while (waiting->passed < 2)
+        sched_yield();
+    assert_int_equal(pthread_cancel(thread), 0);
+    unsigned before = waiting->passed;
+    while (waiting->passed < before + 2) /* the cancellation finds it in its wait */
+        sched_yield();
+    hold_release(writing);
+    void *result;
+    pthread_join(thread, &result);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    stop(session);
+    hold_nothing();
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_items(&recorded, "cancelled", (unsigned)items_done);
+    assert_int_equal(all_losses(&recorded), 0);
+    recorded_free(&recorded);
+}
+
+static void *release_at_exit_hold(void *stopping)
+{
+    struct hold *exiting = &holds[1];
+    while (exiting->passed == 0)
+        sched_yield();
+    hold_release(stopping);
+    return NULL;
+}
+
+/* In a child: main exits while a thread that stops the session is held at the place. */
+static void exit_during_stop(const char *place, const char *path)
+{
+    struct rbwp_session_config config = small_chunks(1);
+    config.logfile = path;
+    if (rbwp_thread_attach("exits") != RBWP_OK ||
+        rbwp_session_start(&config, &stopper.session, NULL) != RBWP_OK)
+        _exit(20);
+    for (unsigned i = 1; i <= SEVERAL_CHUNKS; i++)
+        record_item(i);
+    pthread_t releaser;
+    struct hold *stopping = hold_at(0, place);
+    (void)count_at(1, "exit: another thread stops the session");
+    stopper.may_be_held = true;
+    if (pthread_create(&stopper.thread, NULL, stop_session, NULL) != 0)
+        _exit(21);
+    hold_wait(stopping);
+    if (pthread_create(&releaser, NULL, release_at_exit_hold, stopping) != 0)
+        _exit(22);
+    pthread_detach(stopper.thread); /* nobody joins who exits */
+    pthread_detach(releaser);
+    exit(0);
+}
+
+/* The process does not end before the file is whole, however far the other thread has come. */
+static void test_exit_while_another_stops(void **state)
+{
+    (void)state;
+    static const char *const places[] = {
+        "recording end: level cleared",
+        "drain: job taken",
+        "stop: session freed, not yet told",
+    };
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        const char *path = test_path("exit.bin");
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            exit_during_stop(places[i], path);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        struct recorded recorded = read_back(path);
+        assert_items(&recorded, "exits", SEVERAL_CHUNKS);
+        recorded_free(&recorded);
+    }
+}
+
 /* ---- the free list --------------------------------------------------------------------------- */
 
 struct popper {
@@ -453,6 +559,8 @@ int main(void)
         cmocka_unit_test(test_detach_held_while_stop_comes),
         cmocka_unit_test(test_stop_held_while_detach_comes),
         cmocka_unit_test(test_restart_after_held_call),
+        cmocka_unit_test(test_cancelled_at_the_cap),
+        cmocka_unit_test(test_exit_while_another_stops),
         cmocka_unit_test(test_overtaken_pop),
         cmocka_unit_test(test_two_pops_of_one_chunk),
     };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_support.h"
 
+#include "rbwp_recover.h"
 #include "rbwp_verify.h"
 #include "unit.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,6 +245,24 @@ struct recorded read_back(const char *path)
 struct recorded read_unfinished(const char *path)
 {
     return read_file(path, false);
+}
+
+struct recorded read_recovered(const char *path)
+{
+    char live[160];
+    snprintf(live, sizeof live, "%s.live", path);
+    const char *whole = test_path("recovered.bin");
+    int fd = open(whole, O_RDWR | O_CREAT | O_TRUNC, 0666);
+    assert_true(fd >= 0);
+    struct rbwp_sink sink = rbwp_sink_fd(&fd);
+    struct rbwp_recover_result result;
+    struct rbwp_error error;
+    if (rbwp_recover(path, live, &sink, NULL, NULL, &result, &error) != RBWP_OK)
+        fail_msg("%s", error.text);
+    close(fd);
+    assert_false(rbwp_recover_lost(&result));
+    assert_false(result.is_written);
+    return read_back(whole);
 }
 
 void recorded_free(struct recorded *recorded)

@@ -51,6 +51,9 @@ struct recorded read_back(const char *path);
 /* A file that may be unfinished but is whole as far as it goes. */
 struct recorded read_unfinished(const char *path);
 void recorded_free(struct recorded *recorded);
+/* What is read back from FILE and FILE.live, made whole: of a process that has gone, with no loss.
+ */
+struct recorded read_recovered(const char *path);
 
 /* What a thread did, as text: "B7 F3 f G2 E" is begin of slot 7, fine begin of 3, its end, GPU work
  * of slot 2, end. 0 = all threads, in file order. The caller frees it. */

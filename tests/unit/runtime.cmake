@@ -14,7 +14,21 @@ foreach(topic chunk_pool recorder)
   target_link_options(test_${topic} PRIVATE LINKER:--wrap=mmap,--wrap=mmap64)
 endforeach()
 
-set(rbwp_record_stress restart threads signal)
+rbwp_unit_test(test_record_memory
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_memory.c record_support.c)
+foreach(function malloc calloc realloc free strdup strndup mmap mmap64 munmap fallocate fallocate64
+    pthread_create)
+  target_link_options(test_record_memory PRIVATE LINKER:--wrap=${function})
+endforeach()
+
+# With the time-stamp counter, if there is one, and without.
+rbwp_unit_test(test_record_clock
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_clock.c record_support.c)
+target_link_options(test_record_clock PRIVATE LINKER:--wrap=clock_gettime)
+rbwp_add_test(unit_test_record_clock_monotonic test_record_clock)
+set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBWP_CLOCK=monotonic)
+
+set(rbwp_record_stress life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
   list(APPEND rbwp_record_stress fork)
 endif()
@@ -26,3 +40,16 @@ endforeach()
 # Threads held in the middle of a race.
 rbwp_held_test(test_drain test_drain.c record_support.c)
 rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c record_support.c)
+rbwp_held_test(test_record_jump
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_jump.c record_support.c)
+target_compile_definitions(test_record_jump PRIVATE RECORDING_STUCK_NS=INT64_C\(500000000\))
+
+if(BUILD_SHARED_LIBS)
+  add_library(dlclose_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/stress/dlclose_plugin.c)
+  rbwp_target_settings(dlclose_plugin)
+  target_link_libraries(dlclose_plugin PRIVATE rbwp::rbwp)
+  rbwp_unit_test(test_dlclose ${PROJECT_SOURCE_DIR}/tests/stress/test_dlclose.c record_support.c)
+  target_compile_definitions(test_dlclose PRIVATE PLUGIN="$<TARGET_FILE:dlclose_plugin>")
+  target_link_libraries(test_dlclose PRIVATE ${CMAKE_DL_LIBS})
+  add_dependencies(test_dlclose dlclose_plugin)
+endif()
