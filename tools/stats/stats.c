@@ -346,16 +346,16 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
         return;
     count_span(stats, &stats->rows[row], span);
     nest(stats, track, span, row);
-    track->spans++;
+    stats->spans++;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
     if (is_outermost(stats, span))
         count_busy(stats, track, span);
     if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED))
         keep_longest(stats, span, row);
-    if (stats->spans++ == 0)
-        stats->first_ns = span->start_ns, stats->last_ns = span->stop_ns;
-    stats->first_ns = span->start_ns < stats->first_ns ? span->start_ns : stats->first_ns;
-    stats->last_ns = span->stop_ns > stats->last_ns ? span->stop_ns : stats->last_ns;
+    if (track->spans++ == 0)
+        track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
+    track->first_ns = span->start_ns < track->first_ns ? span->start_ns : track->first_ns;
+    track->last_ns = span->stop_ns > track->last_ns ? span->stop_ns : track->last_ns;
 }
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count)
@@ -451,8 +451,33 @@ static void free_filling(struct stats *stats)
     stats->name_room = stats->row_of_name_room = 0;
 }
 
+static void widen(int64_t *first_ns, int64_t *last_ns, bool *any, const struct stats_track *track)
+{
+    if (track->spans == 0)
+        return;
+    *first_ns = !*any || track->first_ns < *first_ns ? track->first_ns : *first_ns;
+    *last_ns = !*any || track->last_ns > *last_ns ? track->last_ns : *last_ns;
+    *any = true;
+}
+
+static void find_run(struct stats *stats)
+{
+    bool any = false, any_worker = false;
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        const struct stats_track *track = &stats->tracks[i];
+        widen(&stats->first_ns, &stats->last_ns, &any, track);
+        if (stats_is_worker(track))
+            widen(&stats->run_first_ns, &stats->run_last_ns, &any_worker, track);
+    }
+    if (!any_worker) {
+        stats->run_first_ns = stats->first_ns;
+        stats->run_last_ns = stats->last_ns;
+    }
+}
+
 void stats_finish(struct stats *stats)
 {
+    find_run(stats);
     for (uint32_t i = 0; i < stats->track_count; i++) {
         const struct stats_track *track = &stats->tracks[i];
         if (!stats_is_worker(track))
@@ -463,7 +488,8 @@ void stats_finish(struct stats *stats)
             concurrency_add(&stats->ends, track->busy.from_ns, track->busy.until_ns);
     }
     if (!stats->options.no_concurrency)
-        concurrency_finish(&stats->ends, stats->first_ns, stats->last_ns, &stats->concurrency);
+        concurrency_finish(&stats->ends, stats->run_first_ns, stats->run_last_ns,
+                           &stats->concurrency);
     order_longest(stats);
     free_filling(stats);
 }
@@ -501,7 +527,7 @@ bool stats_is_call(unsigned category)
 
 uint64_t stats_extent_ns(const struct stats *stats)
 {
-    return (uint64_t)stats->last_ns - (uint64_t)stats->first_ns;
+    return (uint64_t)stats->run_last_ns - (uint64_t)stats->run_first_ns;
 }
 
 uint64_t stats_self_ns(const struct stats_row *row)

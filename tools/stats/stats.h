@@ -15,9 +15,9 @@
  *   directly inside it, on the same lane;
  * - a track is busy while at least one outermost span of it is open, however
  *   many overlap;
- * - workers are threads and processors, not GPUs and channels. The share of
- *   worker time is of the trace's whole time (first start to last stop on any
- *   track) times the number of workers.
+ * - workers are threads and processors, not GPUs and channels. The run is the
+ *   time from their first start to their last stop; the share of worker time
+ *   is of the run times the number of workers.
  * A span marked TRACE_LATE comes after its contents: these are held against
  * it by the id of their parent, of up to STATS_LATE such parents a track.
  */
@@ -58,6 +58,7 @@ struct stats_lane {
 struct stats_track {
     struct trace_track track; /* its name is a copy */
     struct busy busy;
+    int64_t first_ns, last_ns;         /* of all spans, valid if there are any */
     uint64_t spans, unfinished, calls; /* calls: outermost spans */
     uint64_t lost_records;
     struct stats_lane *lanes;
@@ -101,10 +102,11 @@ struct stats {
     struct stats_loss *losses;
     uint32_t row_count, track_count, process_count, longest_count, loss_count;
     uint64_t spans, links, lost_records;
-    int64_t first_ns, last_ns; /* of spans; 0,0 without */
 
     /* After finish. */
-    uint32_t workers; /* tracks */
+    int64_t first_ns, last_ns;         /* of spans; 0,0 without */
+    int64_t run_first_ns, run_last_ns; /* of the workers' spans; without workers of all */
+    uint32_t workers;                  /* tracks */
     uint64_t worker_busy_ns;
     struct concurrency_result concurrency;
 
@@ -125,7 +127,7 @@ void stats_free(struct stats *stats);
 
 /* ---- derived ------------------------------------------------------------------------- */
 
-/* From the first start to the last stop. */
+/* Of the run. */
 uint64_t stats_extent_ns(const struct stats *stats);
 static inline bool stats_is_worker(const struct stats_track *track)
 {
