@@ -51,6 +51,7 @@ extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_repair;
+extern const struct command command_split;
 extern const struct command command_stats;
 extern const struct command command_tail;
 
