@@ -54,5 +54,6 @@ extern const struct command command_repair;
 extern const struct command command_split;
 extern const struct command command_stats;
 extern const struct command command_tail;
+extern const struct command command_timeline;
 
 #endif /* COMMAND_H */

@@ -20,7 +20,7 @@
 
 static const struct command *const commands[] = {
     &command_check, &command_dump,  &command_export, &command_info,  &command_repair,
-    &command_tail,  &command_stats, &command_diff,   &command_split,
+    &command_tail,  &command_stats, &command_diff,   &command_split, &command_timeline,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
