@@ -27,17 +27,8 @@ static bool store_sections(void *value, const char *text, struct option_error *e
 static bool store_top(void *value, const char *text, struct option_error *error)
 {
     struct stats_report_options *options = value;
-    size_t digits = strspn(text, "0123456789");
-    uint32_t count = 0;
-    for (size_t i = 0; i < digits && count <= STATS_TOP_MAX; i++)
-        count = count * 10 + (uint32_t)(text[i] - '0');
-    if (digits == 0 || text[digits] || count > STATS_TOP_MAX) {
-        snprintf(error->text, sizeof error->text, "is no number from 0 to %u", STATS_TOP_MAX);
-        return false;
-    }
     options->top.set = true;
-    options->top.count = count;
-    return true;
+    return option_number(text, 0, STATS_TOP_MAX, &options->top.count, error);
 }
 
 static const struct option stats_option_table[] = {

@@ -3,24 +3,11 @@
 #include "message.h"
 #include "timeline.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { WIDTH_MIN = 40, WIDTH_MAX = 1000 };
 
 static bool store_width(void *value, const char *text, struct option_error *error)
 {
-    uint32_t width = 0;
-    size_t digits = strspn(text, "0123456789");
-    for (size_t i = 0; i < digits && width <= WIDTH_MAX; i++)
-        width = width * 10 + (uint32_t)(text[i] - '0');
-    if (digits == 0 || text[digits] || width < WIDTH_MIN || width > WIDTH_MAX) {
-        snprintf(error->text, sizeof error->text, "is no width from %d to %d", WIDTH_MIN,
-                 WIDTH_MAX);
-        return false;
-    }
-    *(uint32_t *)value = width;
-    return true;
+    return option_number(text, WIDTH_MIN, WIDTH_MAX, value, error);
 }
 
 static const struct option timeline_option_table[] = {
