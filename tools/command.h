@@ -17,7 +17,8 @@ enum exit_code {
     EXIT_GOOD = 0,
     EXIT_BAD_DATA = 1, /* nothing of an input could be read, or the output could not be written */
     EXIT_USAGE = 2,
-    EXIT_PARTLY = 3 /* something was read, and damage was reported */
+    EXIT_PARTLY = 3, /* something was read, and damage was reported */
+    EXIT_SLOWER = 4  /* diff: all was read, and something got slower than is tolerated */
 };
 
 /* The worse of two: bad data, then partly, then good. */
@@ -46,9 +47,13 @@ struct command {
 
 extern const struct command command_check;
 extern const struct command command_dump;
+extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_repair;
+extern const struct command command_split;
+extern const struct command command_stats;
 extern const struct command command_tail;
+extern const struct command command_timeline;
 
 #endif /* COMMAND_H */

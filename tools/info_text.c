@@ -5,8 +5,8 @@
  * move the cursor of a terminal.
  */
 #include "arguments.h"
-#include "digits.h"
 #include "info.h"
+#include "quantity.h"
 #include "visible.h"
 
 #include <inttypes.h>
@@ -23,17 +23,10 @@ static void label(struct out *out, const char *name)
     out_format(out, "%-13s", name);
 }
 
-/* Thousands apart by commas, whatever the locale. */
 static void grouped(struct out *out, uint64_t value)
 {
-    char digits[DIGITS_MAX], text[2 * DIGITS_MAX];
-    int count = (int)(put_u64(digits, value) - digits), used = 0;
-    for (int i = 0; i < count; i++) {
-        if (i && (count - i) % 3 == 0)
-            text[used++] = ',';
-        text[used++] = digits[i];
-    }
-    out_bytes(out, text, (size_t)used);
+    char text[QUANTITY_BYTES];
+    out_text(out, quantity_grouped(text, value));
 }
 
 static void visible(struct out *out, const char *text, size_t count)
@@ -70,17 +63,10 @@ static void date(struct out *out, int64_t time_ns)
 
 static void duration(struct out *out, int64_t first_ns, int64_t last_ns)
 {
-    uint64_t ns = (uint64_t)last_ns - (uint64_t)first_ns;
-    if (last_ns < first_ns)
-        out_text(out, "backwards");
-    else if (ns < 1000)
-        out_format(out, "%" PRIu64 " ns", ns);
-    else if (ns < 1000000)
-        out_format(out, "%" PRIu64 ".%03" PRIu64 " us", ns / 1000, ns % 1000);
-    else if (ns < 1000000000)
-        out_format(out, "%" PRIu64 ".%03" PRIu64 " ms", ns / 1000000, ns / 1000 % 1000);
-    else
-        out_format(out, "%" PRIu64 ".%03" PRIu64 " s", ns / 1000000000, ns / 1000000 % 1000);
+    char text[QUANTITY_BYTES];
+    bool backwards = last_ns < first_ns;
+    out_text(out, backwards ? "backwards"
+                            : quantity_duration(text, (uint64_t)last_ns - (uint64_t)first_ns));
 }
 
 static void range(struct out *out, int64_t first_ns, int64_t last_ns)

@@ -7,6 +7,7 @@
 #include "input.h"
 #include "losses.h"
 #include "message.h"
+#include "progress.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -179,6 +180,7 @@ bool input_next(struct input *input, struct rbwp_block *block_out)
         return false;
     input->blocks++;
     input->records += block_out->header.records;
+    progress_at(input->name, block_out->offset, rbwp_reader_size(input->reader));
     return true;
 }
 

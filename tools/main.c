@@ -7,6 +7,7 @@
  * help and version. A new subcommand is a line in the table below.
  */
 #include "command.h"
+#include "completion.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_format.h"
@@ -19,7 +20,8 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_check, &command_dump, &command_export, &command_info, &command_repair, &command_tail,
+    &command_check, &command_dump,  &command_export, &command_info,  &command_repair,
+    &command_tail,  &command_stats, &command_diff,   &command_split, &command_timeline,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -133,10 +135,39 @@ static enum exit_code unknown_command(const char *word)
     return EXIT_USAGE;
 }
 
+static enum exit_code show_completion(const char *shell)
+{
+    struct out out;
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    bool known = completion_write(&out, shell, (struct command_list){commands, COMMAND_COUNT});
+    enum exit_code code = out_close(&out);
+    if (known)
+        return code;
+    message_usage("unknown shell '%s': bash, zsh, fish", shell);
+    return EXIT_USAGE;
+}
+
+static enum exit_code show_man(const char *word)
+{
+    struct out out;
+    const struct command *command = find_command(word);
+    if (!command)
+        return unknown_command(word);
+    if (!open_stdout(&out))
+        return EXIT_BAD_DATA;
+    completion_man(&out, command);
+    return out_close(&out);
+}
+
 static enum exit_code run_help(char **words, int count)
 {
     if (count == 0)
         return show_help();
+    if (count == 2 && strcmp(words[0], "--completion") == 0)
+        return show_completion(words[1]);
+    if (count == 2 && strcmp(words[0], "--man") == 0)
+        return show_man(words[1]);
     const struct command *command = find_command(words[0]);
     char *help[] = {(char[]){"--help"}, NULL};
     return command ? run_as(command, help, 1) : unknown_command(words[0]);

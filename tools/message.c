@@ -4,6 +4,7 @@
  * formats and from names, and 2 KiB of it tell enough.
  */
 #include "message.h"
+#include "progress.h"
 #include "visible.h"
 
 #include <stdarg.h>
@@ -27,6 +28,7 @@ static void write_line(const char *text)
     char line[4 * 2048 + 1];
     size_t count = visible_text(text, strlen(text), line, sizeof line - 1);
     line[count++] = '\n';
+    progress_clear();
     /* Where standard error is gone there is nobody left to tell. */
     ssize_t ignored = write(STDERR_FILENO, line, count);
     (void)ignored;

@@ -34,6 +34,20 @@ bool option_store_text(void *value, const char *text, struct option_error *error
     return true;
 }
 
+bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *number_out,
+                   struct option_error *error)
+{
+    size_t digits = strspn(text, "0123456789");
+    uint64_t number = 0;
+    for (size_t i = 0; i < digits && number <= high; i++)
+        number = number * 10 + (uint64_t)(text[i] - '0');
+    *number_out = (uint32_t)number;
+    if (digits > 0 && text[digits] == '\0' && number >= low && number <= high)
+        return true;
+    snprintf(error->text, sizeof error->text, "is no number from %u to %u", low, high);
+    return false;
+}
+
 /* ---- finding an option -------------------------------------------------- */
 
 struct cursor {
@@ -238,6 +252,15 @@ enum option_result options_parse(const struct option_group *groups, void *config
         words[kept++] = words[parse.at++];
     *count = kept;
     return OPTIONS_DONE;
+}
+
+void options_each(const struct option_group *groups,
+                  void (*take)(void *context, const struct option *option), void *context)
+{
+    struct cursor cursor = cursor_start(groups);
+    const struct option *option;
+    while ((option = cursor_next(&cursor)))
+        take(context, option);
 }
 
 /* ---- help --------------------------------------------------------------- */

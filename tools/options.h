@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Why a value was refused; one line. */
 struct option_error {
@@ -44,6 +45,10 @@ struct option_group {
 bool option_store_true(void *value, const char *text, struct option_error *error);
 bool option_store_text(void *value, const char *text, struct option_error *error);
 
+/* For stores: a decimal number from low to high; false with error filled. */
+bool option_number(const char *text, uint32_t low, uint32_t high, uint32_t *number_out,
+                   struct option_error *error);
+
 enum option_result { OPTIONS_DONE, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG };
 
 /*
@@ -52,6 +57,10 @@ enum option_result { OPTIONS_DONE, OPTIONS_HELP, OPTIONS_VERSION, OPTIONS_WRONG 
  */
 enum option_result options_parse(const struct option_group *groups, void *config, char **words,
                                  int *count, struct option_error *error);
+
+/* Calls take once for each option, those that every command has included. */
+void options_each(const struct option_group *groups,
+                  void (*take)(void *context, const struct option *option), void *context);
 
 /* Calls line once for each line of help. */
 void options_help(const struct option_group *groups, void (*line)(void *context, const char *text),

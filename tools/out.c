@@ -5,6 +5,7 @@
  */
 #include "out.h"
 #include "message.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -105,6 +106,7 @@ static void write_all(struct out *out, const char *bytes, size_t count)
 
 void out_flush(struct out *out)
 {
+    progress_clear();
     write_all(out, out->buffer, out->used);
     out->used = 0;
 }

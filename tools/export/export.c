@@ -156,11 +156,15 @@ static enum exit_code open_output(struct export *export, const struct sources *s
 
 enum exit_code export_files(const struct export_options *options, struct operands files)
 {
-    struct export export = {.options = options, .inputs = files};
-    export.exporter =
+    const struct exporter *exporter =
         options->to ? exporter_named(options->to) : exporter_for(options->output.path);
-    if (!export.exporter)
-        return EXIT_USAGE;
+    return exporter ? export_with(exporter, options, files) : EXIT_USAGE;
+}
+
+enum exit_code export_with(const struct exporter *exporter, const struct export_options *options,
+                           struct operands files)
+{
+    struct export export = {.exporter = exporter, .options = options, .inputs = files};
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)

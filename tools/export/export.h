@@ -49,5 +49,8 @@ extern const struct option export_option_table[]; /* of struct export_options */
 
 /* Reads the files into one trace and writes it. */
 enum exit_code export_files(const struct export_options *options, struct operands files);
+/* The same to one that is not in the table: for commands that make something else of a trace. */
+enum exit_code export_with(const struct exporter *exporter, const struct export_options *options,
+                           struct operands files);
 
 #endif /* EXPORT_H */

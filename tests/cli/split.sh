@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# The parts of a file are valid RBWP files and hold what the original has: every record but those
+# at cuts is in one part, the time of each thread and name adds up, names, threads and losses stay.
+# Guards cuts at boundaries, filters as dump's, the refusal to overwrite, and hostile input.
+. "$(dirname "$0")/lib.sh"
+"$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "parts"
+import collections, glob, json, os, shutil, subprocess, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+
+def run(*args, code=0):
+    done = subprocess.run([rbwp, *args], capture_output=True, text=True)
+    assert done.returncode == code, (args, done)
+    return done
+
+
+def dump(path):
+    return json.loads(run("dump", path).stdout)
+
+
+def spans(path):
+    return [json.loads(l) for l in run("dump", "--spans", "--ndjson", path).stdout.splitlines()]
+
+
+def split(name, *options, source=None, valid=True):
+    """The parts, by number."""
+    folder = f"{work}/parts"
+    shutil.rmtree(folder, ignore_errors=True)
+    os.mkdir(folder)
+    shutil.copy(source or f"{golden}/{name}.bin", f"{folder}/a.bin")
+    out = run("split", *options, f"{folder}/a.bin").stdout
+    os.unlink(f"{folder}/a.bin")
+    parts = sorted(glob.glob(f"{folder}/*"))
+    assert f"{len(parts)} files" in out.splitlines()[-1], out
+    for part in parts:
+        if valid:
+            check = json.loads(run("check", "--json", part).stdout)
+            assert not check["breaks"], (part, check)
+    return parts
+
+
+def sums(found):
+    """Time by thread, kind and name; only of whole spans."""
+    out = collections.Counter()
+    for s in found:
+        if s["finished"]:
+            out[s["thread_id"], s["kind"], s.get("sub_item", s["slot"])] += s["duration"] or 0
+    return out
+
+
+def records(path):
+    return collections.Counter((b["thread_id"], json.dumps({k: v for k, v in r.items() if k != "offset" and k != "encoding"}, sort_keys=True))
+                               for b in dump(path)["blocks"] for r in b["records"])
+
+
+plain = lambda p: {k: p[k] for k in ("work_items", "sub_items")}
+for name in ("multi_thread", "level2_all_types", "straddle", "gaps", "gpu_work", "discard", "level1_one_thread"):
+    path = f"{golden}/{name}.bin"
+    whole, all_spans = dump(path), spans(path)
+    host = [s for s in all_spans if s["kind"] != "gpu"]
+    zero = whole["header"]["zero_time"]
+    last = max(r["ts"] for b in whole["blocks"] for r in b["records"])
+    first = min(r["ts"] for b in whole["blocks"] for r in b["records"])
+    # By time, in three widths.
+    for count in (1, 3, 17):
+        every = max((last - zero) // count + 1, 1)
+        parts = split(name, "--every", str(every))
+        found = [spans(p) for p in parts]
+        flat = [s for f in found for s in f]
+        assert sums(flat) == sums(all_spans), name
+        assert all(s["finished"] for s in flat), name
+        for p, f in zip(parts, found):
+            number = int(p.split(".")[-2])
+            low, high = zero + number * every, zero + (number + 1) * every
+            assert plain(dump(p)) == plain(whole) and dump(p)["header"]["zero_time"] == zero
+            for s in f:
+                if s["kind"] != "gpu":
+                    assert (low <= s["begin"] or number == 0) and s["end"] <= high, (name, number, s)
+        # A span is in as many parts as it touches.
+        cut = lambda s: max(0, (s["end"] - 1 - zero) // every) - max(0, (s["begin"] - zero) // every) if s["end"] > s["begin"] else 0
+        assert len(flat) == len(all_spans) + sum(cut(s) for s in host), (name, count)
+    # By thread: nothing is cut, every record is in one part.
+    parts = split(name, "--by-thread")
+    assert len(parts) == len({b["thread_id"] for b in whole["blocks"]})
+    total = collections.Counter()
+    for p in parts:
+        assert len({b["thread_id"] for b in dump(p)["blocks"]}) == 1
+        total += records(p)
+    assert total == records(path), name
+    # A window of time: all there is in it, cut at its ends.
+    low, high = first + (last - first) // 3, first + (last - first) // 2
+    (part,) = split(name, "--from", str(low), "--to", str(high)) or (None,)
+    want = collections.Counter()
+    for s in host:
+        if s["begin"] < high and s["end"] > low:
+            want[s["thread_id"], s["kind"], s.get("sub_item", s["slot"])] += min(s["end"], high) - max(s["begin"], low)
+    got = sums([s for s in spans(part) if s["kind"] != "gpu"])
+    assert +got == +want, name
+# Filters of records are dump's.
+path = f"{golden}/multi_thread.bin"
+for options in (["--kind", "fine"], ["--slot", "2"], ["--thread", str(dump(path)["blocks"][0]["thread_id"])]):
+    (part,) = split("multi_thread", *options)
+    want = collections.Counter((b["thread_id"], r["ts"], r["type"]) for b in json.loads(run("dump", *options, path).stdout)["blocks"] for r in b["records"])
+    got = collections.Counter((b["thread_id"], r["ts"], r["type"]) for b in dump(part)["blocks"] for r in b["records"])
+    assert got == want and want, options
+
+# One call over many windows, with a sub-item open and nothing else recorded meanwhile.
+long = f"{work}/long.bin"
+open(long, "wb").write(m.file([m.block(7, 0, [(1000, "cb", 3), (1010, "fb", 9), (1990, "fe"), (2000, "ce"), (2000, "cb", 3), (2050, "ce")])], [(3, b"three")], [(9, 1, b"nine")]))
+parts = split(None, "--every", "100ns", source=long)
+assert len(parts) == 11, parts
+found = [[(s["kind"], s["begin"] - 1000, s["end"] - 1000) for s in spans(p)] for p in parts]
+assert found[0] == [("fine", 10, 100), ("coarse", 0, 100)], found[0]
+assert found[5] == [("fine", 500, 600), ("coarse", 500, 600)], found[5]
+assert found[9] == [("fine", 900, 990), ("coarse", 900, 1000)], found[9]
+assert found[10] == [("coarse", 1000, 1050)], found[10]
+# An unfinished call stays so, in the part where the thread was last seen.
+open(long, "wb").write(m.file([m.block(7, 0, [(1000, "cb", 3), (1200, "cb", 4), (1250, "ce"), (1300, "cb", 5)])]))
+found = [s for p in split(None, "--every", "100ns", source=long, valid=False) for s in spans(p)]
+assert [(s["slot"], s["begin"], s["end"]) for s in found] == [(3, 1000, 1100), (3, 1100, 1200), (3, 1200, None), (4, 1200, 1250), (5, 1300, None)], found
+
+# Trailer: threads, losses where they began, empty calls once.
+source = f"{work}/extended.bin"
+info = lambda p: json.loads(run("info", "--json", p).stdout)
+whole = info(source)
+for options in (["--every", "1us"], ["--by-thread"], ["--kind", "coarse"]):
+    parts = [info(p) for p in split(None, *options, source=source)]
+    assert len(parts) == {"--every": 3, "--by-thread": 2, "--kind": 1}[options[0]], options
+    for of in ("lost_records", "refused_calls"):
+        assert sum(p[of] for p in parts) == whole[of], (options, of)
+    assert sum(p["session"]["discarded"] for p in parts) == 17, options
+    for p in parts:
+        assert [t["thread"] if "thread" in t else t["name"] for t in p["threads"]] == [t["thread"] if "thread" in t else t["name"] for t in whole["threads"]]
+        assert p["session"]["command"] == whole["session"]["command"] and p["slot_uses"] == whole["slot_uses"]
+    if options[0] == "--every":
+        assert [p["lost_records"] for p in parts] == [1234, 0, 0], options
+# Losses outside the window are not told of.
+(part,) = split(None, "--from", "3000", source=source)
+assert info(part)["lost_records"] == 0
+P
+
+gaps=$work/gaps.bin
+cp "$GOLDEN/gaps.bin" "$gaps"
+expect_exit 0 "$RBWP" split --by-thread "$gaps"
+expect_exit 1 "$RBWP" split --by-thread "$gaps"
+expect_error "exists; give -f"
+expect_exit 0 "$RBWP" split -f --by-thread "$gaps"
+expect_exit 1 "$RBWP" split -f --slot 1 -o "$gaps" "$gaps"
+expect_error "is the input"
+cmp -s "$gaps" "$GOLDEN/gaps.bin" || fail "the input was changed"
+expect_exit 1 "$RBWP" split --every 1ns -o "$work/many.bin" "$GOLDEN/multi_thread.bin"
+expect_error "more than 10000 parts"
+expect_no_output
+[ -z "$(ls "$work" | grep many)" ] || fail "parts are left behind"
+
+# From a pipe; damaged files; no RBWP files.
+expect_exit 0 sh -c "'$RBWP' split --by-thread -o '$work/piped.bin' - <'$GOLDEN/gaps.bin'"
+cmp -s "$work/piped.0000.bin" "$work/gaps.0000.bin" || fail "a pipe gives other parts"
+expect_exit 3 "$RBWP" split --by-thread -o "$work/cut.bin" "$GOLDEN/crash_cut_in_data.bin"
+expect_exit 0 "$RBWP" check "$work/cut.0000.bin"
+expect_exit 0 "$RBWP" split --by-thread -o "$work/killed.bin" "$GOLDEN/crash_header_only.bin"
+: >"$work/empty"
+echo text >"$work/text"
+for bad in "$work/empty" "$work/text" "$work" "$work/none"; do
+    expect_exit 1 "$RBWP" split --by-thread "$bad"
+    expect_no_output
+    expect_one_line
+done
+for options in "" "--every 0" "--every x" "--every -1" "--every 1s --by-thread" "--min-duration 1 --every 1s" \
+    "--kind COARSE_BEGIN" "--every 99999999999999999999s"; do
+    expect_exit 2 "$RBWP" split $options "$gaps"
+    expect_one_line
+done
+expect_exit 2 "$RBWP" split --by-thread -
+finish

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp split: one file into several. The work is in split/. */
+#include "message.h"
+#include "out.h"
+#include "progress.h"
+#include "split.h"
+#include "text_name.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+struct split_command {
+    struct split_options split;
+    struct terminal_options terminal;
+};
+
+static bool store_every(void *value, const char *text, struct option_error *error)
+{
+    struct split_options *options = value;
+    if (!filter_parse_duration(text, &options->every_ns, error))
+        return false;
+    if (options->every_ns > 0)
+        return true;
+    strcpy(error->text, "is no time above 0");
+    return false;
+}
+
+static const struct option split_option_table[] = {
+    {"every", 0, "TIME", NULL,
+     "a part for each window of TIME, counted from --from or the zero time", 0, store_every},
+    {"by-thread", 0, NULL, NULL, "a part for each thread",
+     offsetof(struct split_options, by_thread), option_store_true},
+    {0},
+};
+
+static const struct option split_output_table[] = {
+    {"output", 'o', "FILE", NULL, "names of parts are made from FILE instead of the input's name",
+     offsetof(struct split_options, output), option_store_text},
+    {"force", 'f', NULL, NULL, "overwrite files that exist", offsetof(struct split_options, force),
+     option_store_true},
+    {0},
+};
+
+static const struct option_group split_groups[] = {
+    {"Parts", split_option_table, offsetof(struct split_command, split)},
+    {"Filters", filter_option_table, offsetof(struct split_command, split.filter)},
+    {"Output", split_output_table, offsetof(struct split_command, split)},
+    {"Terminal", terminal_option_table, offsetof(struct split_command, terminal)},
+    {0},
+};
+
+/* ---- the report ------------------------------------------------------------------------ */
+
+static void part_line(struct out *out, const struct part_file *part)
+{
+    text_name(out, part->path, strlen(part->path));
+    out_format(out, ": %" PRIu64 " records, %" PRId64 " to %" PRId64 "\n", part->records,
+               part->first_ns, part->last_ns);
+}
+
+static enum exit_code report(const struct split_result *result)
+{
+    struct out out;
+    uint32_t written = 0;
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    for (uint32_t i = 0; i < result->count; i++)
+        if (result->parts[i].path) {
+            part_line(&out, &result->parts[i]);
+            written++;
+        }
+    out_format(&out, "%" PRIu32 " files; %" PRIu64 " cuts through spans\n", written, result->cuts);
+    if (result->opaque_blocks)
+        message_plain("%" PRIu64 " opaque blocks were left out: they have no time and no thread",
+                      result->opaque_blocks);
+    return out_close(&out);
+}
+
+/* ---- the command ----------------------------------------------------------------------- */
+
+/* What is wrong with the options, NULL if nothing. */
+static const char *refusal(const struct split_options *options)
+{
+    unsigned kinds = options->filter.kinds;
+    if (options->by_thread && options->every_ns)
+        return "--every and --by-thread exclude each other";
+    if (options->filter.duration.set)
+        return "--min-duration is not for split: it keeps records, which have no duration";
+    if (!(kinds & FILTER_COARSE_BEGIN) != !(kinds & FILTER_COARSE_END) ||
+        !(kinds & FILTER_FINE_BEGIN) != !(kinds & FILTER_FINE_END))
+        return "--kind must take begins with their ends: coarse, fine, gpu";
+    if (!options->by_thread && !options->every_ns && !filter_is_set(&options->filter))
+        return "give --every, --by-thread or a filter";
+    return NULL;
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct split_command *command = config;
+    const char *wrong = refusal(&command->split);
+    struct split_result result;
+    struct input input;
+    if (files.count != 1)
+        wrong = "give one FILE ('-' is standard input)";
+    else if (strcmp(files.words[0], "-") == 0 && !command->split.output)
+        wrong = "give -o FILE: standard input has no name to make others of";
+    if (wrong) {
+        message_usage("%s", wrong);
+        return EXIT_USAGE;
+    }
+    if (!input_open(&input, files.words[0], true))
+        return EXIT_BAD_DATA;
+    progress_allow(&command->terminal);
+    enum exit_code code = split_file(&command->split, &input, &result);
+    if (code == EXIT_GOOD)
+        code = report(&result);
+    split_free(&result);
+    return exit_worse(code, input_close(&input));
+}
+
+const struct command command_split = {
+    .name = "split",
+    .summary = "make several files of one, by time or thread, or a filtered one",
+    .operands = "FILE",
+    .description =
+        "Writes parts of an RBWP file as RBWP files: a.bin becomes a.0000.bin, a.0001.bin ...\n"
+        "(a number is left out where nothing was recorded), or a.part.bin with filters alone.\n"
+        "Spans across a boundary are cut there. '-' is standard input.\n"
+        "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
+    .groups = split_groups,
+    .config_bytes = sizeof(struct split_command),
+    .run = run,
+};

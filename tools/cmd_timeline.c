@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp timeline: threads over time in a terminal. The view is in timeline/. */
+#include "message.h"
+#include "timeline.h"
+
+enum { WIDTH_MIN = 40, WIDTH_MAX = 1000 };
+
+static bool store_width(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, WIDTH_MIN, WIDTH_MAX, value, error);
+}
+
+static const struct option timeline_option_table[] = {
+    {"width", 0, "N", NULL, "columns (default: the terminal's)",
+     offsetof(struct timeline_options, width), store_width},
+    {"ascii", 0, NULL, NULL, "no block characters", offsetof(struct timeline_options, ascii),
+     option_store_true},
+    {0},
+};
+
+static const struct option_group timeline_groups[] = {
+    {"View", timeline_option_table, 0},
+    {"Filters", filter_option_table, offsetof(struct timeline_options, trace.filter)},
+    {"Output", out_option_table, offsetof(struct timeline_options, trace.output)},
+    {"Terminal", terminal_option_table, offsetof(struct timeline_options, terminal)},
+    {0},
+};
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct timeline_options *options = config;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    return timeline_show(options, files);
+}
+
+const struct command command_timeline = {
+    .name = "timeline",
+    .summary = "show threads and GPUs over time in the terminal",
+    .operands = "FILE...",
+    .description =
+        "Shows for each thread and GPU how busy it was over time (bars) and with what most\n"
+        "(letters, explained below them). --from and --to zoom in. '!' marks losses.\n"
+        "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
+    .groups = timeline_groups,
+    .config_bytes = sizeof(struct timeline_options),
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The progress line. */
+#include "progress.h"
+#include "visible.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FIRST_NS 1000000000
+#define NEXT_NS 100000000
+
+static struct {
+    bool allowed, shown;
+    int64_t next_ns; /* not before */
+} progress;
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void put(const char *text, size_t count)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, count);
+    (void)ignored; /* nobody is there to be told */
+}
+
+void progress_allow(const struct terminal_options *options)
+{
+    progress.allowed = !options->no_progress && isatty(STDERR_FILENO);
+    progress.next_ns = now_ns() + FIRST_NS;
+}
+
+void progress_at(const char *name, uint64_t done, uint64_t all)
+{
+    char shown[80], line[160];
+    if (!progress.allowed)
+        return;
+    int64_t now = now_ns();
+    if (now < progress.next_ns)
+        return;
+    progress.next_ns = now + NEXT_NS;
+    progress.shown = true;
+    size_t bytes = visible_text(name, strlen(name), shown, sizeof shown);
+    int count = all ? snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " %%", (int)bytes, shown,
+                               (uint64_t)((double)done / (double)all * 100))
+                    : snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " MB", (int)bytes, shown,
+                               done / 1000000);
+    put(line, (size_t)count);
+}
+
+void progress_clear(void)
+{
+    static const char clear[] = "\r\033[K";
+    if (progress.shown)
+        put(clear, sizeof clear - 1);
+    progress.shown = false;
+}

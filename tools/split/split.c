@@ -1,0 +1,460 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From blocks to parts. Each thread is in one part at a time and knows what
+ * is open on it, which is all that a boundary needs.
+ */
+#include "split.h"
+#include "message.h"
+#include "reorder.h"
+#include "spans.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct open_record {
+    uint8_t kind; /* RBWP_COARSE_BEGIN or RBWP_FINE_BEGIN */
+    uint16_t id;
+};
+
+struct split_thread {
+    bool begun;
+    uint32_t part;
+    struct open_record *open; /* outermost first */
+    uint32_t depth, room;
+};
+
+struct split {
+    const struct split_options *options;
+    struct input *input;
+    struct split_result *result;
+    struct names names;
+    struct filter filter; /* without its times: they are a window */
+    struct filter_options records;
+    int64_t anchor_ns, to_ns;
+    bool resolved, failed;
+    struct rbwp_block_encoder *encoder;
+    struct reorder reorder;
+    struct thread_map map;
+    struct split_thread *threads;
+    uint32_t thread_room;
+    uint32_t open_total, encoded; /* encoded: records in the encoder */
+
+    /* Of the block that is being split. */
+    struct split_thread *thread;
+    uint32_t thread_number;
+};
+
+static void fail(struct split *split)
+{
+    if (!split->failed)
+        message("out of memory");
+    split->failed = true;
+}
+
+/* ---- windows --------------------------------------------------------------------------- */
+
+static void resolve(struct split *split, int64_t first_ns)
+{
+    struct filter window;
+    if (split->resolved)
+        return;
+    filter_start(&window, &split->options->filter, split->input->reader, NULL);
+    filter_resolve(&window, first_ns);
+    int64_t zero_ns = rbwp_reader_header(split->input->reader)->zero_time_ns;
+    split->anchor_ns = split->options->filter.from.set ? window.from_ns
+                       : zero_ns                       ? zero_ns
+                                                       : first_ns;
+    split->to_ns = window.to_ns;
+    split->resolved = true;
+    filter_stop(&window);
+}
+
+/* The number of the part that a time is in. */
+static uint64_t part_of(const struct split *split, int64_t time_ns)
+{
+    if (split->options->by_thread)
+        return split->thread_number;
+    if (split->options->every_ns == 0 || time_ns <= split->anchor_ns)
+        return 0;
+    return ((uint64_t)time_ns - (uint64_t)split->anchor_ns) / (uint64_t)split->options->every_ns;
+}
+
+static int64_t part_start_ns(const struct split *split, uint32_t part)
+{
+    int64_t ns;
+    if (__builtin_mul_overflow(split->options->every_ns, (int64_t)part, &ns) ||
+        __builtin_add_overflow(ns, split->anchor_ns, &ns))
+        return INT64_MAX;
+    return ns;
+}
+
+/* ---- parts ----------------------------------------------------------------------------- */
+
+/* "a.bin" becomes "a.0007.bin", or "a.part.bin" where there is just one. */
+static char *part_path(const struct split *split, uint32_t part)
+{
+    const struct split_options *options = split->options;
+    const char *path = options->output ? options->output : split->input->path;
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *dot = strrchr(base, '.');
+    size_t stem = dot && dot != base ? (size_t)(dot - path) : strlen(path);
+    bool single = !options->by_thread && options->every_ns == 0;
+    char number[16], *made = malloc(strlen(path) + sizeof number + 2);
+    snprintf(number, sizeof number, "%04" PRIu32, part);
+    if (made && single && options->output)
+        strcpy(made, path);
+    else if (made)
+        sprintf(made, "%.*s.%s%s", (int)stem, path, single ? "part" : number, path + stem);
+    return made;
+}
+
+static struct part_file *find_part(struct split *split, uint32_t part)
+{
+    struct split_result *result = split->result;
+    result->count = part < result->count ? result->count : part + 1;
+    if (result->parts[part].path)
+        return &result->parts[part];
+    char *path = part_path(split, part);
+    if (!path)
+        fail(split);
+    else if (!part_file_begin(&result->parts[part], path, split->options->force,
+                              split->input->reader, split->input->fd))
+        split->failed = true;
+    return split->failed ? NULL : &result->parts[part];
+}
+
+/* Hands what was encoded to the part of the thread. */
+static void seal(struct split *split)
+{
+    struct rbwp_sealed_block block;
+    struct part_file *part = NULL;
+    if (!split->failed && split->encoded)
+        part = find_part(split, split->thread->part);
+    split->encoded = 0;
+    if (!part || rbwp_block_encoder_seal(split->encoder, split->map.ids[split->thread_number],
+                                         part->sequence, &block) != RBWP_OK)
+        return;
+    part->sequence++;
+    if (!part_file_add(part, split->thread_number, &block))
+        split->failed = true;
+}
+
+static void put(struct split *split, const struct rbwp_record *record)
+{
+    if (!split->failed && rbwp_block_encoder_add(split->encoder, record) == RBWP_AGAIN) {
+        seal(split);
+        if (rbwp_block_encoder_add(split->encoder, record) != RBWP_OK)
+            fail(split);
+    }
+    split->encoded++;
+}
+
+/* ---- what is open ---------------------------------------------------------------------- */
+
+static void drop_to(struct split *split, uint32_t depth)
+{
+    split->open_total -= split->thread->depth - depth;
+    split->thread->depth = depth;
+}
+
+/* 1 + the place of the open call, 0 without one. */
+static uint32_t open_call(const struct split_thread *thread)
+{
+    uint32_t depth = thread->depth;
+    while (depth && thread->open[depth - 1].kind != RBWP_COARSE_BEGIN)
+        depth--;
+    return depth;
+}
+
+static void push(struct split *split, uint8_t kind, uint16_t id)
+{
+    struct split_thread *thread = split->thread;
+    if (split->open_total == SPANS_OPEN_MAX)
+        return; /* beyond that a span is not cut: its end is missing where a boundary comes */
+    if (!thread_array_grow(&thread->open, &thread->room, thread->depth + 1, sizeof *thread->open)) {
+        fail(split);
+        return;
+    }
+    thread->open[thread->depth++] = (struct open_record){kind, id};
+    split->open_total++;
+}
+
+/* The rules of spans.h. */
+static void follow(struct split *split, const struct rbwp_record *record)
+{
+    struct split_thread *thread = split->thread;
+    uint32_t call =
+        record->kind == RBWP_FINE_BEGIN || record->kind == RBWP_GPU_WORK ? 0 : open_call(thread);
+    switch (record->kind) {
+    case RBWP_COARSE_BEGIN:
+        if (call)
+            drop_to(split, call - 1);
+        push(split, RBWP_COARSE_BEGIN, record->slot);
+        break;
+    case RBWP_COARSE_END:
+        if (call)
+            drop_to(split, call - 1);
+        break;
+    case RBWP_FINE_BEGIN:
+        push(split, RBWP_FINE_BEGIN, record->sub_item);
+        break;
+    case RBWP_FINE_END:
+        if (thread->depth > call)
+            drop_to(split, thread->depth - 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void end_open(struct split *split, int64_t time_ns)
+{
+    for (uint32_t i = split->thread->depth; i-- > 0;) {
+        bool coarse = split->thread->open[i].kind == RBWP_COARSE_BEGIN;
+        put(split, &(struct rbwp_record){.time_ns = time_ns,
+                                         .kind = coarse ? RBWP_COARSE_END : RBWP_FINE_END});
+    }
+}
+
+static void begin_open(struct split *split, int64_t time_ns)
+{
+    for (uint32_t i = 0; i < split->thread->depth; i++) {
+        const struct open_record *open = &split->thread->open[i];
+        put(split, &(struct rbwp_record){.time_ns = time_ns,
+                                         .kind = open->kind,
+                                         .slot = (uint8_t)open->id,
+                                         .sub_item = open->id});
+    }
+}
+
+/* Leads the thread into a later part; what is open on it lies in all parts between. */
+static void go_to_part(struct split *split, uint32_t part)
+{
+    while (split->thread->part < part && !split->failed) {
+        uint32_t next = split->thread->depth ? split->thread->part + 1 : part;
+        int64_t boundary_ns = part_start_ns(split, next);
+        split->result->cuts += split->thread->depth;
+        end_open(split, boundary_ns);
+        seal(split);
+        split->thread->part = next;
+        begin_open(split, boundary_ns);
+    }
+}
+
+/* ---- records --------------------------------------------------------------------------- */
+
+static void begin_thread(struct split *split)
+{
+    split->thread->begun = true;
+    if (split->options->filter.from.set && split->thread->depth) {
+        split->result->cuts += split->thread->depth;
+        begin_open(split, split->anchor_ns);
+    }
+}
+
+/* At the end of the window all is closed, once. */
+static void end_thread(struct split *split)
+{
+    split->result->cuts += split->thread->depth;
+    end_open(split, split->to_ns);
+    drop_to(split, 0);
+}
+
+static bool is_part(struct split *split, uint64_t part)
+{
+    if (part >= SPLIT_PARTS_MAX) {
+        message("%s: more than %u parts; give a longer --every, or filters", split->input->name,
+                SPLIT_PARTS_MAX);
+        split->failed = true;
+    }
+    return !split->failed;
+}
+
+static void take(struct split *split, const struct rbwp_record *record)
+{
+    const struct filter_options *filter = &split->options->filter;
+    bool is_end = record->kind == RBWP_COARSE_END || record->kind == RBWP_FINE_END;
+    int64_t time_ns = record->time_ns - is_end; /* what ends at a boundary is before it */
+    if (filter->from.set && !split->thread->begun && time_ns < split->anchor_ns) {
+        follow(split, record); /* what is open is known when the window begins */
+        return;
+    }
+    bool past = filter->to.set && time_ns >= split->to_ns;
+    if (past && split->thread->depth == 0)
+        return;
+    uint64_t part = part_of(split, past ? split->to_ns - 1 : time_ns);
+    if (!is_part(split, part))
+        return;
+    if (!split->thread->begun) {
+        split->thread->part = split->options->by_thread ? (uint32_t)part : 0;
+        begin_thread(split);
+    }
+    if (part > split->thread->part)
+        go_to_part(split, (uint32_t)part);
+    if (past) {
+        end_thread(split);
+        return;
+    }
+    put(split, record);
+    follow(split, record);
+}
+
+static void split_block(void *context, const struct rbwp_block *block, bool late)
+{
+    struct split *split = context;
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    (void)late;
+    if (split->failed || !filter_block(&split->filter, block))
+        return;
+    resolve(split, block->first_ns);
+    split->thread_number = thread_map_number(&split->map, block->header.thread_id);
+    if (split->thread_number == THREAD_NONE ||
+        !thread_array_grow(&split->threads, &split->thread_room, split->thread_number + 1,
+                           sizeof *split->threads)) {
+        fail(split);
+        return;
+    }
+    split->thread = &split->threads[split->thread_number];
+    rbwp_record_first(block, &iterator);
+    while (!split->failed && rbwp_record_next(&iterator, &record))
+        if (filter_record(&split->filter, &record))
+            take(split, &record);
+    seal(split);
+}
+
+/* Data are missing here: nothing that is open is known to be open behind it. */
+static void forget_open(struct split *split)
+{
+    reorder_flush(&split->reorder);
+    for (uint32_t i = 0; i < split->map.count && i < split->thread_room; i++)
+        split->threads[i].depth = 0;
+    split->open_total = 0;
+}
+
+static void split_blocks(struct split *split)
+{
+    struct rbwp_block block;
+    uint64_t problems = 0;
+    while (!split->failed && input_next(split->input, &block)) {
+        uint64_t problems_now = rbwp_reader_problem_count(split->input->reader);
+        if (problems_now != problems)
+            forget_open(split);
+        problems = problems_now;
+        if (block.header.records == 0)
+            split->result->opaque_blocks++;
+        else if (!reorder_push(&split->reorder, &block))
+            fail(split);
+    }
+    reorder_flush(&split->reorder);
+}
+
+/* ---- all together ---------------------------------------------------------------------- */
+
+/* Where the part after this one begins; the parts between have no records and are not there. */
+static int64_t next_start_ns(const struct split *split, uint32_t part)
+{
+    if (split->options->every_ns)
+        for (uint32_t next = part + 1; next < split->result->count; next++)
+            if (split->result->parts[next].path)
+                return part_start_ns(split, next);
+    return split->to_ns;
+}
+
+static bool finish_part(struct split *split, uint32_t part, bool is_first)
+{
+    const struct split_options *options = split->options;
+    const struct filter_options *filter = &options->filter;
+    struct part_file_facts facts = {
+        .is_first = is_first,
+        .takes_rest = is_first && !(options->by_thread ? filter->threads.count : filter->from.set),
+        .from_ns = part_start_ns(split, part),
+        .to_ns = next_start_ns(split, part),
+        .by_thread = options->by_thread,
+        .thread_id = options->by_thread ? split->map.ids[part] : 0,
+        .threads = split->map.ids,
+        .thread_count = split->map.count,
+    };
+    return part_file_finish(&split->result->parts[part], split->input->reader, &facts);
+}
+
+static void finish_parts(struct split *split)
+{
+    struct split_result *result = split->result;
+    bool is_first = true;
+    for (uint32_t i = 0; i < result->count && !split->failed; i++) {
+        if (!result->parts[i].path)
+            continue;
+        split->failed = !finish_part(split, i, is_first);
+        is_first = false;
+    }
+    for (uint32_t i = 0; i < result->count; i++)
+        part_file_close(&result->parts[i], split->failed);
+}
+
+/* Each part is an open file. */
+static void allow_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is missing shows when a part is opened */
+    }
+}
+
+static bool start(struct split *split)
+{
+    split->records = split->options->filter;
+    split->records.from.set = split->records.to.set = false;
+    if (!names_load(&split->names, split->input->reader) ||
+        rbwp_block_encoder_new(0, -1, &split->encoder) != RBWP_OK) {
+        fail(split);
+        return false;
+    }
+    filter_start(&split->filter, &split->records, split->input->reader, &split->names);
+    reorder_start(&split->reorder, split_block, split);
+    return true;
+}
+
+enum exit_code split_file(const struct split_options *options, struct input *input,
+                          struct split_result *result_out)
+{
+    struct split *split = calloc(1, sizeof *split);
+    /* All at once: writers keep pointers to their parts' descriptors. */
+    *result_out = (struct split_result){.parts = calloc(SPLIT_PARTS_MAX, sizeof(struct part_file))};
+    if (!split || !result_out->parts) {
+        free(split);
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    split->options = options;
+    split->input = input;
+    split->result = result_out;
+    allow_files();
+    if (start(split)) {
+        split_blocks(split);
+        finish_parts(split);
+        reorder_stop(&split->reorder);
+        filter_stop(&split->filter);
+    }
+    rbwp_block_encoder_free(split->encoder);
+    names_free(&split->names);
+    for (uint32_t i = 0; i < split->thread_room; i++)
+        free(split->threads[i].open);
+    free(split->threads);
+    thread_map_free(&split->map);
+    bool failed = split->failed;
+    free(split);
+    return failed ? EXIT_BAD_DATA : EXIT_GOOD;
+}
+
+void split_free(struct split_result *result)
+{
+    for (uint32_t i = 0; i < result->count; i++)
+        free(result->parts[i].path);
+    free(result->parts);
+}

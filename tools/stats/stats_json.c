@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sums as one JSON object. Times are integers in nanoseconds. */
+#include "json_text.h"
+#include "message.h"
+#include "stats_report.h"
+
+#include <stdlib.h>
+
+static void comma(struct out *out, bool first)
+{
+    out_text(out, first ? "\n" : ",\n");
+}
+
+static void member(struct out *out, const char *key, uint64_t value)
+{
+    out_text(out, ",");
+    json_u64(out, key, value);
+}
+
+static void fraction(struct out *out, const char *key, double value)
+{
+    out_text(out, ",");
+    json_key(out, key);
+    out_format(out, "%.6f", value);
+}
+
+static void text(struct out *out, const char *key, struct trace_text value)
+{
+    json_name(out, key, value.text ? value.text : "", value.bytes);
+}
+
+static void open_list(struct out *out, const char *key)
+{
+    out_text(out, ",\n");
+    json_key(out, key);
+    out_text(out, "[");
+}
+
+/* ---- sections ------------------------------------------------------------------------ */
+
+static void head(struct out *out, const struct stats *stats)
+{
+    out_text(out, "{");
+    json_u64(out, "spans", stats->spans);
+    member(out, "links", stats->links);
+    out_text(out, ",");
+    json_i64(out, "first", stats->run_first_ns);
+    out_text(out, ",");
+    json_i64(out, "last", stats->run_last_ns);
+    member(out, "extent", stats_extent_ns(stats));
+    member(out, "workers", stats->workers);
+    member(out, "worker_busy", stats->worker_busy_ns);
+    fraction(out, "worker_share", stats_share(stats, stats->worker_busy_ns));
+    member(out, "lost_records", stats->lost_records);
+    open_list(out, "processes");
+    for (uint32_t i = 0; i < stats->process_count; i++) {
+        comma(out, i == 0);
+        out_text(out, "{");
+        text(out, "name", stats->processes[i].name);
+        out_text(out, ",");
+        text(out, "source", stats->processes[i].source);
+        member(out, "node", stats->processes[i].node);
+        member(out, "empty_polls", stats->processes[i].empty_polls);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void row_object(struct out *out, const struct stats *stats, const struct stats_row *row)
+{
+    out_text(out, "{");
+    json_plain(out, "category", trace_category_name[row->category]);
+    member(out, "item", row->item);
+    out_text(out, ",");
+    text(out, "name", row->name);
+    member(out, "count", row->count);
+    member(out, "unfinished", row->unfinished);
+    member(out, "total", row->total_ns);
+    member(out, "self", stats_self_ns(row));
+    fraction(out, "share", stats_share(stats, row->total_ns));
+    member(out, "mean", stats_mean_ns(row));
+    member(out, "min", row->count ? row->min_ns : 0);
+    member(out, "p50", stats_quantile_ns(row, 500));
+    member(out, "p90", stats_quantile_ns(row, 900));
+    member(out, "p99", stats_quantile_ns(row, 990));
+    member(out, "max", row->max_ns);
+    out_text(out, "}");
+}
+
+static void rows(struct out *out, const struct stats *stats, const char *key,
+                 enum stats_section section)
+{
+    uint32_t count = 0, *order = stats_rows_of(stats, section, &count);
+    if (!order)
+        message("out of memory");
+    open_list(out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        comma(out, i == 0);
+        row_object(out, stats, &stats->rows[order[i]]);
+    }
+    out_text(out, "]");
+    free(order);
+}
+
+static void track_object(struct out *out, const struct stats *stats,
+                         const struct stats_track *track)
+{
+    uint64_t extent_ns = stats_extent_ns(stats), busy_ns = track->busy.busy_ns;
+    out_text(out, "{");
+    text(out, "name", track->track.name);
+    out_text(out, ",");
+    text(out, "process", stats->processes[track->track.process].name);
+    member(out, "id", track->track.id);
+    member(out, "os_id", track->track.os_id);
+    member(out, "spans", track->spans);
+    member(out, "unfinished", track->unfinished);
+    member(out, "outermost", track->calls);
+    member(out, "busy", busy_ns);
+    member(out, "idle", extent_ns > busy_ns ? extent_ns - busy_ns : 0);
+    fraction(out, "busy_share", extent_ns ? (double)busy_ns / (double)extent_ns : 0);
+    member(out, "gaps", track->busy.gaps);
+    member(out, "longest_gap", track->busy.longest_gap_ns);
+    out_text(out, ",");
+    json_i64(out, "longest_gap_at", track->busy.longest_gap_at_ns);
+    member(out, "lost_records", track->lost_records);
+    out_text(out, "}");
+}
+
+static void tracks(struct out *out, const struct stats *stats, const char *key, bool workers)
+{
+    bool first = true;
+    open_list(out, key);
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        if (stats_is_worker(&stats->tracks[i]) != workers)
+            continue;
+        comma(out, first);
+        track_object(out, stats, &stats->tracks[i]);
+        first = false;
+    }
+    out_text(out, "]");
+}
+
+static void concurrency(struct out *out, const struct concurrency_result *result)
+{
+    out_text(out, ",\n\"concurrency\":{\"busy_workers\":[");
+    for (uint32_t i = 0; i < result->levels; i++) {
+        out_text(out, i ? "," : "");
+        out_u64(out, result->level_ns[i]);
+    }
+    out_text(out, "],");
+    json_i64(out, "first", result->first_ns);
+    member(out, "step", (uint64_t)result->step_ns);
+    out_text(out, ",\"busy\":[");
+    for (int i = 0; i < CONCURRENCY_STEPS; i++) {
+        out_text(out, i ? "," : "");
+        out_u64(out, result->step_busy_ns[i]);
+    }
+    out_text(out, "]}");
+}
+
+static void longest(struct out *out, const struct stats *stats)
+{
+    open_list(out, "longest");
+    for (uint32_t i = 0; i < stats->longest_count; i++) {
+        const struct stats_call *call = &stats->longest[i];
+        const struct stats_row *row = &stats->rows[call->row];
+        comma(out, i == 0);
+        out_text(out, "{");
+        json_i64(out, "start", call->start_ns);
+        member(out, "duration", call->duration_ns);
+        member(out, "item", row->item);
+        out_text(out, ",");
+        text(out, "name", row->name);
+        out_text(out, ",");
+        text(out, "thread", stats->tracks[call->track].track.name);
+        member(out, "thread_id", stats->tracks[call->track].track.id);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void losses(struct out *out, const struct stats *stats)
+{
+    open_list(out, "losses");
+    for (uint32_t i = 0; i < stats->loss_count; i++) {
+        const struct stats_loss *loss = &stats->losses[i];
+        comma(out, i == 0);
+        out_text(out, "{");
+        text(out, "cause", loss->cause);
+        member(out, "records", loss->count);
+        if (loss->track < stats->track_count)
+            member(out, "thread_id", stats->tracks[loss->track].track.id);
+        out_text(out, ",");
+        json_i64(out, "first", loss->first_ns);
+        out_text(out, ",");
+        json_i64(out, "last", loss->last_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+void stats_json(struct out *out, const struct stats *stats, unsigned sections)
+{
+    head(out, stats);
+    if (sections & SECTION_WORK_ITEMS)
+        rows(out, stats, "work_items", SECTION_WORK_ITEMS);
+    if (sections & SECTION_SUB_ITEMS)
+        rows(out, stats, "sub_items", SECTION_SUB_ITEMS);
+    if (sections & SECTION_GPU_WORK)
+        rows(out, stats, "gpu_work", SECTION_GPU_WORK);
+    if (sections & SECTION_THREADS)
+        tracks(out, stats, "threads", true);
+    if (sections & SECTION_GPUS)
+        tracks(out, stats, "gpus", false);
+    if (sections & SECTION_CONCURRENCY)
+        concurrency(out, &stats->concurrency);
+    if (sections & SECTION_LONGEST)
+        longest(out, stats);
+    losses(out, stats);
+    out_text(out, "}\n");
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sums as tables. Names stand last in a line, so that no name, however
+ * wide, moves a column; losses come first, where nobody can miss them.
+ */
+#include "quantity.h"
+#include "stats_report.h"
+#include "text_name.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000 };
+
+struct view {
+    struct out *out;
+    const struct stats *stats;
+    struct colors colors;
+};
+
+static void number(struct out *out, int width, uint64_t value)
+{
+    char text[QUANTITY_BYTES];
+    out_format(out, "%*s", width, quantity_grouped(text, value));
+}
+
+static void duration(struct out *out, uint64_t ns)
+{
+    char text[QUANTITY_BYTES];
+    out_format(out, " %13s", quantity_duration(text, ns));
+}
+
+static void name(struct out *out, struct trace_text text)
+{
+    out_text(out, "  ");
+    text_name(out, text.text ? text.text : "", text.bytes);
+}
+
+static void title(const struct view *view, const char *text)
+{
+    out_format(view->out, "\n%s%s%s\n", view->colors.bold, text, view->colors.off);
+}
+
+/* ---- head ------------------------------------------------------------------------------ */
+
+static void losses(const struct view *view)
+{
+    struct out *out = view->out;
+    const struct stats *stats = view->stats;
+    if (stats->lost_records == 0)
+        return;
+    out_text(out, view->colors.red);
+    out_text(out, "LOST ");
+    number(out, 0, stats->lost_records);
+    out_text(out, " records: all sums are too small\n");
+    for (uint32_t i = 0; i < stats->loss_count; i++) {
+        const struct stats_loss *loss = &stats->losses[i];
+        number(out, 14, loss->count);
+        name(out, loss->cause);
+        if (loss->track < stats->track_count)
+            name(out, stats->tracks[loss->track].track.name);
+        out_text(out, "\n");
+    }
+    out_text(out, view->colors.off);
+}
+
+static void head(const struct view *view)
+{
+    const struct stats *stats = view->stats;
+    uint64_t empty_polls = 0;
+    char extent[QUANTITY_BYTES];
+    for (uint32_t i = 0; i < stats->process_count; i++)
+        empty_polls += stats->processes[i].empty_polls;
+    losses(view);
+    number(view->out, 0, stats->spans);
+    out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
+    out_format(view->out, ", %" PRIu32 " workers busy %.1f %% of it", stats->workers,
+               100 * stats_share(stats, stats->worker_busy_ns));
+    if (empty_polls) {
+        out_text(view->out, "; ");
+        number(view->out, 0, empty_polls);
+        out_text(view->out, " empty polls left no trace");
+    }
+    out_text(view->out, "\n");
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static void row_line(const struct view *view, const struct stats_row *row)
+{
+    struct out *out = view->out;
+    number(out, 14, row->count);
+    duration(out, row->total_ns);
+    out_format(out, " %6.1f%%", 100 * stats_share(view->stats, row->total_ns));
+    duration(out, stats_self_ns(row));
+    duration(out, stats_mean_ns(row));
+    duration(out, stats_quantile_ns(row, 500));
+    duration(out, stats_quantile_ns(row, 900));
+    duration(out, stats_quantile_ns(row, 990));
+    duration(out, row->max_ns);
+    out_format(out, "  %-8s", trace_category_name[row->category]);
+    out_format(out, "%6" PRIu32, row->item);
+    name(out, row->name);
+    if (row->unfinished)
+        out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red, row->unfinished,
+                   view->colors.off);
+    out_text(out, "\n");
+}
+
+static void rows(const struct view *view, const char *text, enum stats_section section)
+{
+    uint32_t count = 0, *order = stats_rows_of(view->stats, section, &count);
+    if (count) {
+        title(view, text);
+        out_format(view->out, "%s%14s%14s%8s%14s%14s%14s%14s%14s%14s  %-8s%6s  %s%s\n",
+                   view->colors.dim, "count", "total", "share", "self", "mean", "p50", "p90", "p99",
+                   "max", "kind", "id", "name", view->colors.off);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        row_line(view, &view->stats->rows[order[i]]);
+    free(order);
+}
+
+/* ---- tracks ---------------------------------------------------------------------------- */
+
+static void track_line(const struct view *view, const struct stats_track *track)
+{
+    struct out *out = view->out;
+    uint64_t extent_ns = stats_extent_ns(view->stats), busy_ns = track->busy.busy_ns;
+    number(out, 14, track->spans);
+    duration(out, busy_ns);
+    out_format(out, " %6.1f%%", extent_ns ? 100 * (double)busy_ns / (double)extent_ns : 0);
+    duration(out, extent_ns > busy_ns ? extent_ns - busy_ns : 0);
+    number(out, 12, track->busy.gaps);
+    duration(out, track->busy.longest_gap_ns);
+    name(out, track->track.name);
+    if (view->stats->process_count > 1)
+        name(out, view->stats->processes[track->track.process].name);
+    if (track->lost_records) {
+        out_format(out, " %sLOST ", view->colors.red);
+        number(out, 0, track->lost_records);
+        out_format(out, " records%s", view->colors.off);
+    }
+    out_text(out, "\n");
+}
+
+static void tracks(const struct view *view, const char *text, bool workers)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < view->stats->track_count; i++) {
+        const struct stats_track *track = &view->stats->tracks[i];
+        if (stats_is_worker(track) != workers || ++count > TRACKS_SHOWN)
+            continue;
+        if (count == 1) {
+            title(view, text);
+            out_format(view->out, "%s%14s%14s%8s%14s%12s%14s  %s%s\n", view->colors.dim, "spans",
+                       "busy", "share", "idle", "gaps", "longest gap", "name", view->colors.off);
+        }
+        track_line(view, track);
+    }
+    if (count > TRACKS_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
+                   count - TRACKS_SHOWN);
+}
+
+/* ---- the rest -------------------------------------------------------------------------- */
+
+static void concurrency(const struct view *view)
+{
+    const struct concurrency_result *result = &view->stats->concurrency;
+    uint64_t all_ns = stats_extent_ns(view->stats);
+    if (result->levels < 2)
+        return;
+    title(view, "Workers busy at the same time");
+    for (uint32_t i = 0; i < result->levels; i++) {
+        if (result->level_ns[i] == 0 && i > LEVELS_SHOWN)
+            continue;
+        number(view->out, 14, i);
+        duration(view->out, result->level_ns[i]);
+        out_format(view->out, " %6.1f%%\n",
+                   all_ns ? 100 * (double)result->level_ns[i] / (double)all_ns : 0);
+    }
+}
+
+static void longest(const struct view *view)
+{
+    const struct stats *stats = view->stats;
+    if (stats->longest_count == 0)
+        return;
+    title(view, "Longest calls");
+    out_format(view->out, "%s%16s%22s  %s%s\n", view->colors.dim, "duration", "start",
+               "call  thread", view->colors.off);
+    for (uint32_t i = 0; i < stats->longest_count; i++) {
+        const struct stats_call *call = &stats->longest[i];
+        out_text(view->out, "  ");
+        duration(view->out, call->duration_ns);
+        out_format(view->out, "%22" PRId64, call->start_ns);
+        name(view->out, stats->rows[call->row].name);
+        name(view->out, stats->tracks[call->track].track.name);
+        out_text(view->out, "\n");
+    }
+}
+
+void stats_text(struct out *out, const struct stats *stats, unsigned sections, struct colors colors)
+{
+    struct view view = {out, stats, colors};
+    head(&view);
+    if (sections & SECTION_WORK_ITEMS)
+        rows(&view, "Work items", SECTION_WORK_ITEMS);
+    if (sections & SECTION_SUB_ITEMS)
+        rows(&view, "Sub-items", SECTION_SUB_ITEMS);
+    if (sections & SECTION_GPU_WORK)
+        rows(&view, "GPU work", SECTION_GPU_WORK);
+    if (sections & SECTION_THREADS)
+        tracks(&view, "Threads", true);
+    if (sections & SECTION_GPUS)
+        tracks(&view, "GPUs", false);
+    if (sections & SECTION_CONCURRENCY)
+        concurrency(&view);
+    if (sections & SECTION_LONGEST)
+        longest(&view);
+}

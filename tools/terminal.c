@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Terminals: colours, width, encoding. */
+#include "terminal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { WIDTH_DEFAULT = 100, WIDTH_MIN = 40, WIDTH_MAX = 1000 };
+
+static bool store_color(void *value, const char *text, struct option_error *error)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    for (int i = 0; i < 3; i++)
+        if (strcmp(text, words[i]) == 0) {
+            *(int *)value = i;
+            return true;
+        }
+    snprintf(error->text, sizeof error->text, "is none of auto, always, never");
+    return false;
+}
+
+const struct option terminal_option_table[] = {
+    {"color", 0, "WHEN", "auto always never", "colours: auto (on a terminal), always, never",
+     offsetof(struct terminal_options, color), store_color},
+    {"no-progress", 0, NULL, NULL, "no progress on standard error",
+     offsetof(struct terminal_options, no_progress), option_store_true},
+    {0},
+};
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+    return value ? value : "";
+}
+
+static bool has_colors(const struct terminal_options *options, int fd)
+{
+    if (options->color != COLOR_AUTO)
+        return options->color == COLOR_ALWAYS;
+    return isatty(fd) && !*environment("NO_COLOR") && strcmp(environment("TERM"), "dumb") != 0;
+}
+
+struct colors terminal_colors(const struct terminal_options *options, int fd)
+{
+    if (!has_colors(options, fd))
+        return (struct colors){"", "", "", "", false};
+    return (struct colors){"\033[1m", "\033[2m", "\033[31m", "\033[0m", true};
+}
+
+unsigned terminal_width(int fd)
+{
+    struct winsize size;
+    long columns = ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+    if (columns == 0)
+        columns = strtol(environment("COLUMNS"), NULL, 10);
+    if (columns <= 0)
+        return WIDTH_DEFAULT;
+    return (unsigned)(columns < WIDTH_MIN ? WIDTH_MIN : columns > WIDTH_MAX ? WIDTH_MAX : columns);
+}
+
+bool terminal_is_utf8(void)
+{
+    const char *locale = environment("LC_ALL");
+    if (!*locale)
+        locale = environment("LC_CTYPE");
+    if (!*locale)
+        locale = environment("LANG");
+    return strcasestr(locale, "UTF-8") || strcasestr(locale, "utf8");
+}

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The terminal view. Each track has a line of bars, how busy it was in a
+ * column's time, and a line of letters, which work took most of it. Losses
+ * are '!' in red. A GPU has its lines like a thread.
+ */
+#include "timeline.h"
+#include "message.h"
+#include "progress.h"
+#include "quantity.h"
+#include "text_name.h"
+#include "time_grid.h"
+#include "visible.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8 };
+
+struct timeline {
+    struct time_grid grid; /* first: the sink's context */
+    struct export *export;
+    const struct timeline_options *options;
+    struct colors colors;
+    bool unicode, started;
+    uint32_t columns;
+
+    /* What is shown. */
+    uint32_t first_cell, cells;
+    uint64_t *name_ns; /* by name: time in which it was dominant */
+    uint32_t *letters; /* by name: 1 + letter, 0 none */
+    uint32_t name_count;
+};
+
+/* ---- the range ------------------------------------------------------------------------- */
+
+static int64_t absolute(const struct filter_time *time, int64_t origin_ns)
+{
+    int64_t sum;
+    if (!time->relative)
+        return time->ns;
+    return __builtin_add_overflow(origin_ns, time->ns, &sum) ? INT64_MAX : sum;
+}
+
+/* A range that is given whole divides into columns exactly. Times relative to a zero that is not
+ * known are found while reading. */
+static void start_grid(struct timeline *timeline)
+{
+    const struct filter_options *filter = &timeline->options->trace.filter;
+    int64_t origin_ns = trace_origin_ns(timeline->export->trace), from_ns = 0, to_ns = 0;
+    bool relative = filter->from.relative || filter->to.relative;
+    if (filter->from.set && filter->to.set && !(relative && origin_ns == 0)) {
+        from_ns = absolute(&filter->from, origin_ns);
+        to_ns = absolute(&filter->to, origin_ns);
+    }
+    time_grid_start(&timeline->grid, from_ns, to_ns, timeline->columns);
+    timeline->grid.orphans = filter->kinds != 0;
+}
+
+/* The first call of the sink: only now the origin is known. */
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct timeline *timeline = context;
+    (void)process;
+    if (!timeline->started)
+        start_grid(timeline);
+    timeline->started = true;
+}
+
+static void choose_cells(struct timeline *timeline)
+{
+    const struct time_grid *grid = &timeline->grid;
+    timeline->cells = grid->cells;
+    if (!grid->fixed && grid->any) {
+        uint64_t low = (uint64_t)grid->low_ns - (uint64_t)grid->first_ns;
+        uint64_t high = (uint64_t)grid->high_ns - (uint64_t)grid->first_ns;
+        timeline->first_cell = (uint32_t)(low / grid->cell_ns);
+        timeline->cells =
+            (uint32_t)((high + grid->cell_ns - 1) / grid->cell_ns) - timeline->first_cell;
+        timeline->cells = timeline->cells ? timeline->cells : 1;
+    }
+    if (timeline->cells < timeline->columns)
+        timeline->columns = timeline->cells;
+}
+
+static uint32_t column_cell(const struct timeline *timeline, uint32_t column)
+{
+    return timeline->first_cell +
+           (uint32_t)((uint64_t)column * timeline->cells / timeline->columns);
+}
+
+static struct grid_cell column_of(const struct timeline *timeline, const struct grid_track *track,
+                                  uint32_t column, uint64_t *length_ns_out)
+{
+    struct grid_cell sum;
+    uint32_t first = column_cell(timeline, column);
+    uint32_t count = column_cell(timeline, column + 1) - first;
+    time_grid_sum(track, first, count, &sum);
+    *length_ns_out = timeline->grid.cell_ns * count;
+    return sum;
+}
+
+/* ---- letters --------------------------------------------------------------------------- */
+
+static bool note_name(struct timeline *timeline, uint32_t name, uint64_t ns)
+{
+    if (name >= timeline->name_count) {
+        uint32_t count = name * 2 + 64;
+        uint64_t *name_ns = realloc(timeline->name_ns, count * sizeof *name_ns);
+        if (name_ns)
+            timeline->name_ns = name_ns;
+        uint32_t *letters = realloc(timeline->letters, count * sizeof *letters);
+        if (letters)
+            timeline->letters = letters;
+        if (!name_ns || !letters)
+            return false;
+        for (uint32_t i = timeline->name_count; i < count; i++)
+            name_ns[i] = letters[i] = 0;
+        timeline->name_count = count;
+    }
+    timeline->name_ns[name] += ns;
+    return true;
+}
+
+/* Letters go to those that dominate longest. */
+static bool choose_letters(struct timeline *timeline, uint32_t *order, uint32_t *count_out)
+{
+    for (uint32_t t = 0; t < timeline->grid.track_count; t++)
+        for (uint32_t column = 0; column < timeline->columns; column++) {
+            uint64_t length_ns;
+            struct grid_cell cell =
+                column_of(timeline, &timeline->grid.tracks[t], column, &length_ns);
+            uint32_t name = time_grid_dominant(&cell);
+            if (name && !note_name(timeline, name - 1, cell.busy_ns))
+                return false;
+        }
+    *count_out = 0;
+    for (uint32_t letter = 0; letter < LETTERS; letter++) {
+        uint32_t best = 0;
+        for (uint32_t name = 1; name < timeline->name_count; name++)
+            if (!timeline->letters[name] &&
+                (timeline->letters[best] || timeline->name_ns[name] > timeline->name_ns[best]))
+                best = name;
+        if (timeline->name_count == 0 || timeline->letters[best] || !timeline->name_ns[best])
+            break;
+        timeline->letters[best] = letter + 1;
+        order[(*count_out)++] = best;
+    }
+    return true;
+}
+
+static char letter_char(uint32_t letter)
+{
+    return (char)(letter < 26 ? 'A' + letter : 'a' + (letter - 26));
+}
+
+/* ---- lines ----------------------------------------------------------------------------- */
+
+static struct out *out_of(const struct timeline *timeline)
+{
+    return &timeline->export->out;
+}
+
+/* One column wide each: names of other widths would move the bars. */
+static void label(struct out *out, struct trace_text name)
+{
+    char text[4 * LABEL];
+    size_t bytes =
+        visible_text(name.text, name.bytes < LABEL ? name.bytes : LABEL, text, sizeof text);
+    unsigned columns = 0;
+    size_t end = 0;
+    while (end < bytes && columns < LABEL - 1) {
+        for (end++; end < bytes && ((unsigned char)text[end] & 0xc0) == 0x80; end++)
+            ;
+        columns++;
+    }
+    out_bytes(out, text, end);
+    out_format(out, "%*s", (int)(LABEL - columns), "");
+}
+
+static void bar(const struct timeline *timeline, const struct grid_cell *cell, uint64_t length_ns)
+{
+    static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
+                                         "\u2585", "\u2586", "\u2587", "\u2588"};
+    static const char *const plain[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+    struct out *out = out_of(timeline);
+    uint64_t level =
+        length_ns ? (uint64_t)((double)cell->busy_ns / (double)length_ns * LEVELS + 0.5) : 0;
+    level = level > LEVELS ? LEVELS : level == 0 && cell->busy_ns ? 1 : level;
+    if (cell->lost)
+        out_format(out, "%s!%s", timeline->colors.red, timeline->colors.off);
+    else
+        out_text(out, timeline->unicode ? blocks[level] : plain[level]);
+}
+
+static void letter(const struct timeline *timeline, const struct grid_cell *cell)
+{
+    static const char *const colors[] = {"\033[32m", "\033[33m", "\033[34m",
+                                         "\033[35m", "\033[36m", "\033[37m"};
+    struct out *out = out_of(timeline);
+    uint32_t name = time_grid_dominant(cell);
+    uint32_t number = name ? timeline->letters[name - 1] : 0;
+    char text[2] = {number ? letter_char(number - 1) : name ? '*' : '.', '\0'};
+    if (timeline->colors.any && number)
+        out_format(out, "%s%s%s", colors[(number - 1) % 6], text, timeline->colors.off);
+    else
+        out_text(out, text);
+}
+
+static void track_lines(const struct timeline *timeline, const struct grid_track *track)
+{
+    struct out *out = out_of(timeline);
+    struct grid_cell cell;
+    uint64_t length_ns, busy_ns = 0, all_ns = 0;
+    label(out, track->track.name);
+    for (uint32_t column = 0; column < timeline->columns; column++) {
+        cell = column_of(timeline, track, column, &length_ns);
+        bar(timeline, &cell, length_ns);
+        busy_ns += cell.busy_ns;
+        all_ns += length_ns;
+    }
+    out_format(out, " %5.1f%%%s%s%s\n", all_ns ? 100 * (double)busy_ns / (double)all_ns : 0,
+               timeline->colors.red, track->lost ? "!" : "", timeline->colors.off);
+    out_format(out, "%*s", LABEL, "");
+    for (uint32_t column = 0; column < timeline->columns; column++) {
+        cell = column_of(timeline, track, column, &length_ns);
+        letter(timeline, &cell);
+    }
+    out_text(out, "\n");
+}
+
+static void head(const struct timeline *timeline)
+{
+    char length[QUANTITY_BYTES], column[QUANTITY_BYTES];
+    const struct time_grid *grid = &timeline->grid;
+    uint64_t all_ns = grid->cell_ns * timeline->cells;
+    int64_t from_ns = grid->first_ns + (int64_t)(grid->cell_ns * timeline->first_cell);
+    if (grid->lost_records)
+        out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
+                   grid->lost_records, timeline->colors.off);
+    out_format(out_of(timeline), "%sfrom %" PRId64 ", %s, a column is %s%s\n",
+               timeline->colors.bold, from_ns, quantity_duration(length, all_ns),
+               quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
+}
+
+static bool show(struct timeline *timeline)
+{
+    uint32_t order[LETTERS], letters, hidden = 0;
+    struct out *out = out_of(timeline);
+    choose_cells(timeline);
+    if (!choose_letters(timeline, order, &letters))
+        return false;
+    head(timeline);
+    for (uint32_t i = 0; i < timeline->grid.track_count; i++) {
+        const struct grid_track *track = &timeline->grid.tracks[i];
+        if (track->cells || track->lost)
+            track_lines(timeline, track);
+        else
+            hidden += track->busy.any;
+    }
+    if (hidden)
+        out_format(out, "... and %" PRIu32 " more tracks\n", hidden);
+    for (uint32_t i = 0; i < letters; i++) {
+        struct trace_text name = trace_name_of(timeline->export->trace, order[i]);
+        out_format(out, "  %c  ", letter_char(i));
+        text_name(out, name.text, name.bytes);
+        out_text(out, "\n");
+    }
+    return true;
+}
+
+/* ---- the frame ------------------------------------------------------------------------- */
+
+static bool begin(struct export *export)
+{
+    /* The export options are the first member of the timeline's. */
+    const struct timeline_options *options = (const void *)export->options;
+    struct timeline *timeline = calloc(1, sizeof *timeline);
+    if (!timeline) {
+        message("out of memory");
+        return false;
+    }
+    uint32_t width = options->width ? options->width : terminal_width(export->out.fd);
+    timeline->export = export;
+    timeline->options = options;
+    timeline->colors = terminal_colors(&options->terminal, export->out.fd);
+    timeline->unicode = !options->ascii && terminal_is_utf8();
+    timeline->columns = width - LABEL - TAIL;
+    time_grid_start(&timeline->grid, 0, 0, 0);
+    export->sink = time_grid_sink(&timeline->grid);
+    export->sink.process = take_process;
+    export->state = timeline;
+    return true;
+}
+
+static enum exit_code end(struct export *export)
+{
+    struct timeline *timeline = export->state;
+    bool whole = !timeline->grid.failed && export->trace;
+    if (whole && !show(timeline)) {
+        message("out of memory");
+        whole = false;
+    }
+    time_grid_free(&timeline->grid);
+    free(timeline->name_ns);
+    free(timeline->letters);
+    free(timeline);
+    return whole ? EXIT_GOOD : EXIT_PARTLY;
+}
+
+enum exit_code timeline_show(const struct timeline_options *options, struct operands files)
+{
+    static const struct exporter exporter = {.name = "timeline", .begin = begin, .end = end};
+    progress_allow(&options->terminal);
+    return export_with(&exporter, &options->trace, files);
+}
