@@ -11,12 +11,13 @@
 static const struct exporter *const exporters[] = {
     &exporter_csv,
     &exporter_ndjson,
+    &exporter_parquet,
     &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson tsv",
+    {"to", 't', "FORMAT", "csv ndjson parquet tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {0},

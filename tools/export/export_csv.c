@@ -112,7 +112,6 @@ static void write_header(struct lines *lines)
 static void write_span(struct lines *lines, const struct trace_track *track,
                        struct trace_text process, const struct trace_span *span)
 {
-    static const char *const kinds[] = {"thread", "gpu", "processor", "channel"};
     struct out *out = &lines->export->out;
     lines->first = true;
     if (lines->shape == NDJSON)
@@ -121,7 +120,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "duration_ns", trace_duration_ns(span));
     text_column(lines, "process", process);
     text_column(lines, "track", track->name);
-    text_column(lines, "track_kind", trace_text(kinds[track->kind]));
+    text_column(lines, "track_kind", trace_text(trace_track_kind_name[track->kind]));
     text_column(lines, "category", trace_text(trace_category_name[span->category]));
     text_column(lines, "name", trace_name_of(lines->export->trace, span->name));
     u64_column(lines, "depth", span->depth);

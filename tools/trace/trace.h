@@ -52,6 +52,8 @@ enum trace_track_kind {
     TRACE_PROCESSOR, /* another profiler's processor: a place where tasks run */
     TRACE_CHANNEL    /* copies, fills and the like between two memories */
 };
+/* "thread", "gpu", "processor", "channel". */
+extern const char *const trace_track_kind_name[];
 
 struct trace_track {
     uint32_t number, process;
