@@ -11,9 +11,11 @@
 
 #include <stddef.h>
 
+#define UTF8_REPLACEMENT "\xef\xbf\xbd"
 enum { UTF8_REPAIR_GROWTH = 3 }; /* a byte becomes at most so many */
 
-/* Writes at most UTF8_REPAIR_GROWTH * count bytes to repaired; how many it were. */
-size_t utf8_repair(const char *text, size_t count, char *repaired);
+/* Writes at most UTF8_REPAIR_GROWTH * count bytes to repaired; how many it were. zero is what
+ * stands for a zero byte, at most UTF8_REPAIR_GROWTH bytes; NULL: it stays. */
+size_t utf8_repair(const char *text, size_t count, const char *zero, char *repaired);
 
 #endif /* UTF8_REPAIR_H */

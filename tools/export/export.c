@@ -9,15 +9,12 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_csv,
-    &exporter_ndjson,
-    &exporter_parquet,
-    &exporter_tsv,
+    &exporter_csv, &exporter_ndjson, &exporter_parquet, &exporter_sqlite, &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson parquet tsv",
+    {"to", 't', "FORMAT", "csv ndjson parquet sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {0},
@@ -162,6 +159,10 @@ enum exit_code export_files(const struct export_options *options, struct operand
         options->to ? exporter_named(options->to) : exporter_for(options->output.path);
     if (!export.exporter)
         return EXIT_USAGE;
+    if (export.exporter->own_output && out_is_standard(&options->output)) {
+        message_usage("%s cannot go to standard output: give -o FILE", export.exporter->name);
+        return EXIT_USAGE;
+    }
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)

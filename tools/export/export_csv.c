@@ -98,6 +98,16 @@ static void i64_column(struct lines *lines, const char *name, int64_t value)
     out_i64(&lines->export->out, value);
 }
 
+/* Databases read 0 and 1 as a truth value from text, JSON has words for it. */
+static void bool_column(struct lines *lines, const char *name, bool value)
+{
+    key(lines, name);
+    if (lines->shape == NDJSON)
+        out_text(&lines->export->out, value ? "true" : "false");
+    else
+        out_u64(&lines->export->out, value);
+}
+
 static const char header[] = "start_ns duration_ns process track track_kind category name depth "
                              "lane item id parent finished";
 
@@ -128,7 +138,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "item", span->item);
     u64_column(lines, "id", span->id);
     u64_column(lines, "parent", span->parent);
-    u64_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
+    bool_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
     out_bytes(out, lines->shape == NDJSON ? "}\n" : "\n", lines->shape == NDJSON ? 2 : 1);
 }
 

@@ -88,7 +88,7 @@ static int64_t start_value(const struct trace_span *span)
 }
 static int64_t duration_value(const struct trace_span *span)
 {
-    return (int64_t)trace_duration_ns(span);
+    return trace_signed_duration_ns(span);
 }
 static int64_t depth_value(const struct trace_span *span)
 {
@@ -222,7 +222,7 @@ static bool repair_texts(struct table *table, uint32_t count)
         struct trace_text *text = &table->texts[i];
         if (utf8_valid(text->text, text->bytes))
             continue;
-        text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, to);
+        text->bytes = (uint32_t)utf8_repair(text->text, text->bytes, NULL, to);
         text->text = to;
         to += text->bytes;
     }
@@ -291,7 +291,7 @@ static void take_fact(void *context, const char *key, struct trace_text value)
         fail(table);
         return;
     }
-    uint32_t bytes = (uint32_t)utf8_repair(value.text, value.bytes, repaired);
+    uint32_t bytes = (uint32_t)utf8_repair(value.text, value.bytes, NULL, repaired);
     parquet_fact(&table->parquet, key, (struct trace_text){repaired, bytes});
     free(repaired);
 }

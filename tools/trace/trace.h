@@ -105,6 +105,13 @@ static inline uint64_t trace_duration_ns(const struct trace_span *span)
     return (uint64_t)span->stop_ns - (uint64_t)span->start_ns;
 }
 
+/* For formats whose integers have a sign: at most INT64_MAX, which is 292 years. */
+static inline int64_t trace_signed_duration_ns(const struct trace_span *span)
+{
+    uint64_t duration_ns = trace_duration_ns(span);
+    return duration_ns > INT64_MAX ? INT64_MAX : (int64_t)duration_ns;
+}
+
 /* What one track did led to a span on another: a launch and its GPU work. */
 struct trace_link {
     uint64_t id; /* unique in the trace, from 1 */
