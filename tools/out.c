@@ -56,6 +56,22 @@ static int open_existing(const char *path, struct operands inputs)
     return -1;
 }
 
+bool out_may_create(const struct out_options *options, struct operands inputs)
+{
+    struct stat status;
+    if (stat(options->path, &status) != 0)
+        return true; /* whatever else is wrong shows when it is created */
+    if (!options->force)
+        message("%s: exists; give -f to overwrite it", options->path);
+    else if (!S_ISREG(status.st_mode))
+        message("%s: is no regular file; it cannot be replaced", options->path);
+    else if (is_input(&status, inputs))
+        message("%s: is an input too; write to another file", options->path);
+    else
+        return true;
+    return false;
+}
+
 static bool open_file(struct out *out, const struct out_options *options, struct operands inputs)
 {
     out->name = options->path;
@@ -84,7 +100,7 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
         message("out of memory");
         return false;
     }
-    if (options->path && strcmp(options->path, "-") != 0 && !open_file(out, options, inputs)) {
+    if (!out_is_standard(options) && !open_file(out, options, inputs)) {
         free(out->buffer);
         return false;
     }

@@ -26,6 +26,15 @@ struct out_options {
 };
 extern const struct option out_option_table[]; /* of struct out_options */
 
+static inline bool out_is_standard(const struct out_options *options)
+{
+    return !options->path || strcmp(options->path, "-") == 0;
+}
+
+/* For who makes the file itself and puts it in the place of one that is there: refuses a file that
+ * exists (unless forced), that is an input, or no regular one. False with the message given. */
+bool out_may_create(const struct out_options *options, struct operands inputs);
+
 struct out {
     int fd;
     int os_errno;       /* of the first failed write, 0 if none */

@@ -11,7 +11,7 @@ unpack i386 zlib1g zlib1g-dev libcmocka0 libcmocka-dev
 
 libraries=$dir/sysroot/usr/lib/i386-linux-gnu
 export PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/sysroot
-build i386 -DCMAKE_C_COMPILER=gcc-12 -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_EXAMPLES=ON \
+build i386 -DCMAKE_C_COMPILER=gcc-12 -DBUILD_SHARED_LIBS=OFF -DRBWP_WITH_SQLITE=OFF -DRBWP_BUILD_EXAMPLES=ON \
     -DCMAKE_C_FLAGS="-m32 -msse2 -mfpmath=sse -Wno-psabi -Wno-stringop-overread -idirafter /usr/include/x86_64-linux-gnu" \
     -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath,$libraries:$dir/sysroot/lib/i386-linux-gnu" \
     -DZLIB_INCLUDE_DIR="$dir/sysroot/usr/include" -DZLIB_LIBRARY="$libraries/libz.a"

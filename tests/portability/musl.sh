@@ -40,7 +40,7 @@ ln -sfn /usr/include/asm-generic "$dir/kernel/asm-generic"
 ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$dir/kernel/asm"
 
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig build musl -DCMAKE_C_COMPILER=musl-gcc \
-    -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_EXAMPLES=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath,$prefix/lib" \
+    -DBUILD_SHARED_LIBS=OFF -DRBWP_WITH_SQLITE=OFF -DRBWP_BUILD_EXAMPLES=ON -DCMAKE_EXE_LINKER_FLAGS="-Wl,-rpath,$prefix/lib" \
     -DCMAKE_C_FLAGS="-idirafter $dir/kernel" \
     -DZLIB_INCLUDE_DIR="$prefix/include" -DZLIB_LIBRARY="$prefix/lib/libz.a"
 # musl pins no thread before it runs, so the tests of pinning cannot pass.

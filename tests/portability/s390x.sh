@@ -15,7 +15,7 @@ qemu=(qemu-s390x -L /usr/s390x-linux-gnu
 PKG_CONFIG_LIBDIR=$libraries/pkgconfig PKG_CONFIG_SYSROOT_DIR=$dir/sysroot build s390x \
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=s390x \
     -DCMAKE_C_COMPILER=s390x-linux-gnu-gcc-12 -DCMAKE_C_FLAGS="-Wno-psabi" \
-    -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_EXAMPLES=ON \
+    -DBUILD_SHARED_LIBS=OFF -DRBWP_WITH_SQLITE=OFF -DRBWP_BUILD_EXAMPLES=ON \
     "-DCMAKE_CROSSCOMPILING_EMULATOR=$(IFS=';' && echo "${qemu[*]}")" \
     -DZLIB_INCLUDE_DIR="$dir/sysroot/usr/include" -DZLIB_LIBRARY="$libraries/libz.a"
 build native -DCMAKE_C_COMPILER=gcc-12 -DBUILD_SHARED_LIBS=OFF

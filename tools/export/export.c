@@ -9,14 +9,12 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_csv,
-    &exporter_ndjson,
-    &exporter_tsv,
+    &exporter_csv, &exporter_ndjson, &exporter_parquet, &exporter_sqlite, &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson tsv",
+    {"to", 't', "FORMAT", "csv ndjson parquet sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {0},
@@ -165,6 +163,10 @@ enum exit_code export_with(const struct exporter *exporter, const struct export_
                            struct operands files)
 {
     struct export export = {.exporter = exporter, .options = options, .inputs = files};
+    if (exporter->own_output && out_is_standard(&options->output)) {
+        message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
+        return EXIT_USAGE;
+    }
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)

@@ -44,6 +44,7 @@ struct exporter {
 };
 
 extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
+extern const struct exporter exporter_parquet, exporter_sqlite;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 

@@ -98,6 +98,16 @@ static void i64_column(struct lines *lines, const char *name, int64_t value)
     out_i64(&lines->export->out, value);
 }
 
+/* Databases read 0 and 1 as a truth value from text, JSON has words for it. */
+static void bool_column(struct lines *lines, const char *name, bool value)
+{
+    key(lines, name);
+    if (lines->shape == NDJSON)
+        out_text(&lines->export->out, value ? "true" : "false");
+    else
+        out_u64(&lines->export->out, value);
+}
+
 static const char header[] = "start_ns duration_ns process track track_kind category name depth "
                              "lane item id parent finished";
 
@@ -112,7 +122,6 @@ static void write_header(struct lines *lines)
 static void write_span(struct lines *lines, const struct trace_track *track,
                        struct trace_text process, const struct trace_span *span)
 {
-    static const char *const kinds[] = {"thread", "gpu", "processor", "channel"};
     struct out *out = &lines->export->out;
     lines->first = true;
     if (lines->shape == NDJSON)
@@ -121,7 +130,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "duration_ns", trace_duration_ns(span));
     text_column(lines, "process", process);
     text_column(lines, "track", track->name);
-    text_column(lines, "track_kind", trace_text(kinds[track->kind]));
+    text_column(lines, "track_kind", trace_text(trace_track_kind_name[track->kind]));
     text_column(lines, "category", trace_text(trace_category_name[span->category]));
     text_column(lines, "name", trace_name_of(lines->export->trace, span->name));
     u64_column(lines, "depth", span->depth);
@@ -129,7 +138,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "item", span->item);
     u64_column(lines, "id", span->id);
     u64_column(lines, "parent", span->parent);
-    u64_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
+    bool_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
     out_bytes(out, lines->shape == NDJSON ? "}\n" : "\n", lines->shape == NDJSON ? 2 : 1);
 }
 

@@ -17,6 +17,8 @@ const char *const trace_category_name[TRACE_CATEGORIES] = {"bgwork", "am",      
                                                            "reap",   "sub_item", "gpu",  "task",
                                                            "call",   "wait",     "copy", "other"};
 
+const char *const trace_track_kind_name[] = {"thread", "gpu", "processor", "channel"};
+
 enum { ARENA_BYTES = 64 << 10 };
 
 struct arena_chunk {

@@ -52,6 +52,8 @@ enum trace_track_kind {
     TRACE_PROCESSOR, /* another profiler's processor: a place where tasks run */
     TRACE_CHANNEL    /* copies, fills and the like between two memories */
 };
+/* "thread", "gpu", "processor", "channel". */
+extern const char *const trace_track_kind_name[];
 
 struct trace_track {
     uint32_t number, process;
@@ -101,6 +103,13 @@ struct trace_span {
 static inline uint64_t trace_duration_ns(const struct trace_span *span)
 {
     return (uint64_t)span->stop_ns - (uint64_t)span->start_ns;
+}
+
+/* For formats whose integers have a sign: at most INT64_MAX, which is 292 years. */
+static inline int64_t trace_signed_duration_ns(const struct trace_span *span)
+{
+    uint64_t duration_ns = trace_duration_ns(span);
+    return duration_ns > INT64_MAX ? INT64_MAX : (int64_t)duration_ns;
 }
 
 /* What one track did led to a span on another: a launch and its GPU work. */

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# CSV, TSV and NDJSON, read back with Python's own modules, hold each span of the dump; names of any
+# bytes (quotes, line feeds, tabs, backslashes, no UTF-8) come back as they were.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "csv"
+import csv, io, json, re, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import export_check as x
+
+COLUMNS = "start_ns duration_ns process track track_kind category name depth lane item id parent finished".split()
+csv.field_size_limit(1 << 20)
+surrogates = dict(encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def read_csv(path):
+    with open(path, **surrogates) as file:
+        header, *rows = csv.reader(file, strict=True)
+    return header, rows
+
+
+def read_tsv(path):
+    with open(path, **surrogates) as file:
+        lines = file.read().split("\n")
+    assert lines.pop() == ""
+    back = lambda field: re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[m[1]], field)
+    header, *rows = ([back(field) for field in line.split("\t")] for line in lines)
+    return header, rows
+
+
+def read_ndjson(path):
+    with open(path, encoding="utf-8", newline="") as file:
+        objects = [json.loads(line) for line in file.read().split("\n")[:-1]]
+    for o in objects:
+        assert o["finished"] in (True, False) and type(o["finished"]) is bool
+        assert list(o)[:6] == COLUMNS[:6]
+        o["finished"] = int(o["finished"])
+        if "name_hex" in o:
+            o["name"] = bytes.fromhex(o["name_hex"]).decode("utf-8", "surrogateescape")
+    return COLUMNS, [[str(o[c]) for c in COLUMNS] for o in objects]
+
+
+for path, code in x.golden_files(golden) + x.hard_files(work):
+    want = x.expected(rbwp, path, code)
+    tables = []
+    for kind, read in (("csv", read_csv), ("tsv", read_tsv), ("ndjson", read_ndjson)):
+        x.export(rbwp, path, f"{work}/out.{kind}", "-f", code=code)
+        header, rows = read(f"{work}/out.{kind}")
+        assert header == COLUMNS and all(len(r) == len(COLUMNS) for r in rows), (path, kind, header)
+        tables.append(rows)
+    assert tables[0] == tables[1] == tables[2], path
+    rows = [dict(zip(COLUMNS, r)) for r in tables[0]]
+    assert sorted(int(r["id"]) for r in rows) == sorted(want), path
+    for r in rows:
+        begin, duration, name, parent, category = want[int(r["id"])]
+        assert (int(r["start_ns"]), int(r["parent"]), r["category"]) == (begin, parent or 0, category), (path, r)
+        assert r["name"].encode("utf-8", "surrogateescape") == name, (path, r)
+        assert r["finished"] == str(int(duration is not None)) and (duration is None or int(r["duration_ns"]) == duration), (path, r)
+P
+finish

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# Parquet files, read back by a strict reader of our own that was written from the specification,
+# hold each span of the dump: times, names, parents; bounds and sums of every page are right.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "parquet"
+import sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import check_parquet
+import export_check as x
+
+for path, code in x.golden_files(golden) + x.hard_files(work):
+    file = check_parquet.check(rbwp, path, code, f"{work}/out.parquet")
+    if path.endswith("many.bin"):
+        assert len(file.groups) == 2 and file.rows == 136000
+        assert file.columns[0].bound and min(file.groups[1]["start"]) > min(file.groups[0]["start"])
+
+# Two files of one node: two processes. The first of equal name keeps it.
+done = check_parquet.x.export(rbwp, f"{golden}/gaps.bin", f"{work}/two.parquet", f"{golden}/straddle.bin")
+two = check_parquet.parquet_reader.File(f"{work}/two.parquet")
+assert two.rows == sum(len(x.expected(rbwp, f"{golden}/{n}.bin")) for n in ("gaps", "straddle"))
+assert len(set(two.column("process"))) == 2 and len(set(two.column("id"))) == two.rows
+P
+
+# Through a pipe it is the same file; what exists is left alone; a text is no reason for a file.
+expect_exit 0 "$RBWP" export --to parquet -o "$work/a.parquet" "$GOLDEN/multi_thread.bin"
+"$RBWP" export --to parquet "$GOLDEN/multi_thread.bin" | cmp - "$work/a.parquet" || fail "pipe"
+expect_exit 1 "$RBWP" export -o "$work/a.parquet" "$GOLDEN/multi_thread.bin"
+expect_error "exists"
+for bad in "$GOLDEN/README.md" /dev/null "$work" "$work/nothing"; do
+    expect_exit 1 "$RBWP" export -o "$work/none.parquet" "$bad"
+    expect_one_line
+    [ ! -e "$work/none.parquet" ] || fail "a file was made of $bad"
+done
+[ ! -e /dev/full ] || { expect_exit 1 "$RBWP" export --to parquet -f -o /dev/full "$GOLDEN/multi_thread.bin" && expect_error "cannot be written"; }
+finish

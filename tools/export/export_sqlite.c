@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A trace as a SQLite database; its tables and views are in sqlite_schema.c.
+ *
+ * The database is built under a name with ".tmp" behind it, in one
+ * transaction, and gets its own name when it is whole; so it needs no journal
+ * and never waits for the disk. Texts become UTF-8 (utf8_repair.h), and a zero
+ * byte, at which SQLite's functions end a text, U+FFFD as well.
+ */
+#include "export.h"
+#include "message.h"
+#include "sqlite_schema.h"
+#include "utf8_repair.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum statement { PROCESS, TRACK, NAME, SPAN, LINK, LOSS, FACT, CATEGORY, STATEMENTS };
+
+static const char *const statements[STATEMENTS] = {
+    [PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?)",
+    [TRACK] = "INSERT INTO track VALUES(?,?,?,?,?,?)",
+    [NAME] = "INSERT INTO name VALUES(?,?)",
+    [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+    [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?)",
+    [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?)",
+    [FACT] = "INSERT INTO fact VALUES(?,?)",
+    [CATEGORY] = "INSERT INTO category VALUES(?,?)",
+};
+
+/* Memory is bounded by the cache; the sorting of indices uses as much again, and then files. */
+static const char pragmas[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+                              "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;"
+                              "PRAGMA page_size = 8192; PRAGMA application_id = 0x52425750;"
+                              "PRAGMA user_version = 1; BEGIN;";
+
+struct database {
+    struct export *export;
+    const char *path;
+    char *tmp; /* name while it is built */
+    sqlite3 *db;
+    sqlite3_stmt *inserts[STATEMENTS];
+    bool failed;
+};
+
+static void fail(struct database *database, const char *why)
+{
+    if (!database->failed)
+        message("%s: cannot be written: %s", database->path, why);
+    database->failed = true;
+}
+
+static bool execute(struct database *database, const char *sql)
+{
+    if (!database->failed && sqlite3_exec(database->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+        fail(database, sqlite3_errmsg(database->db));
+    return !database->failed;
+}
+
+/* ---- one row -------------------------------------------------------------------------- */
+
+struct row {
+    struct database *database;
+    sqlite3_stmt *insert;
+    int column;
+};
+
+static struct row begin_row(struct database *database, enum statement statement)
+{
+    return (struct row){database, database->inserts[statement], 0};
+}
+
+static void number(struct row *row, int64_t value)
+{
+    sqlite3_bind_int64(row->insert, ++row->column, value);
+}
+
+static void number_or_null(struct row *row, bool there, int64_t value)
+{
+    ++row->column;
+    if (there)
+        sqlite3_bind_int64(row->insert, row->column, value);
+    else
+        sqlite3_bind_null(row->insert, row->column);
+}
+
+/* A zero byte becomes a space in a command line, whose arguments it parts. */
+static void text_with(struct row *row, struct trace_text value, bool is_command)
+{
+    char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)value.bytes + 1);
+    ++row->column;
+    if (!repaired) {
+        fail(row->database, "out of memory");
+        return;
+    }
+    size_t bytes =
+        utf8_repair(value.text, value.bytes, is_command ? " " : UTF8_REPLACEMENT, repaired);
+    if (sqlite3_bind_text64(row->insert, row->column, repaired, bytes, free, SQLITE_UTF8) !=
+        SQLITE_OK)
+        fail(row->database, sqlite3_errmsg(row->database->db));
+}
+
+static void text(struct row *row, struct trace_text value)
+{
+    text_with(row, value, false);
+}
+
+static void text_or_null(struct row *row, struct trace_text value, bool is_command)
+{
+    if (value.bytes)
+        text_with(row, value, is_command);
+    else
+        sqlite3_bind_null(row->insert, ++row->column);
+}
+
+static void end_row(struct row *row)
+{
+    if (!row->database->failed && sqlite3_step(row->insert) != SQLITE_DONE)
+        fail(row->database, sqlite3_errmsg(row->database->db));
+    sqlite3_reset(row->insert);
+}
+
+/* ---- the sink ------------------------------------------------------------------------- */
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct row row = begin_row(context, PROCESS);
+    number(&row, process->number);
+    number(&row, process->node);
+    number_or_null(&row, process->os_id, (int64_t)process->os_id);
+    text(&row, process->name);
+    text_or_null(&row, process->host, false);
+    text_or_null(&row, process->command, true);
+    text_or_null(&row, process->source, false);
+    end_row(&row);
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    char id[32];
+    struct row row = begin_row(context, TRACK);
+    snprintf(id, sizeof id, "0x%" PRIx64, track->id); /* above what INTEGER holds */
+    number(&row, track->number);
+    number(&row, track->process);
+    text(&row, trace_text(trace_track_kind_name[track->kind]));
+    text(&row, trace_text(id));
+    number_or_null(&row, track->os_id, (int64_t)track->os_id);
+    text(&row, track->name);
+    end_row(&row);
+}
+
+static void take_name(void *context, uint32_t name, struct trace_text value)
+{
+    struct row row = begin_row(context, NAME);
+    number(&row, name);
+    text(&row, value);
+    end_row(&row);
+}
+
+static void put_span(struct database *database, const struct trace_span *span)
+{
+    struct row row = begin_row(database, SPAN);
+    number(&row, (int64_t)span->id);
+    number(&row, span->track);
+    number(&row, span->category);
+    number(&row, span->name);
+    number(&row, span->start_ns);
+    number(&row, trace_signed_duration_ns(span));
+    number_or_null(&row, span->parent, (int64_t)span->parent);
+    number(&row, span->depth);
+    number(&row, span->lane);
+    number(&row, span->item);
+    number(&row, !(span->flags & TRACE_UNFINISHED));
+    number(&row, (span->flags & TRACE_INSTANT) != 0);
+    end_row(&row);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct database *database = context;
+    for (size_t i = 0; i < count && !database->failed; i++)
+        put_span(database, &spans[i]);
+}
+
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct row row = begin_row(context, LINK);
+    number(&row, (int64_t)link->id);
+    number(&row, link->from_track);
+    number(&row, link->from_ns);
+    number(&row, link->to_track);
+    number(&row, link->to_ns);
+    number(&row, (int64_t)link->to_span);
+    end_row(&row);
+}
+
+static void take_loss(void *context, const struct trace_loss *loss)
+{
+    struct row row = begin_row(context, LOSS);
+    bool timed = loss->first_ns || loss->last_ns;
+    number(&row, loss->process);
+    number_or_null(&row, loss->track != TRACE_NONE, loss->track);
+    text(&row, loss->cause);
+    number(&row, (int64_t)loss->count);
+    number_or_null(&row, timed, loss->first_ns);
+    number_or_null(&row, timed, loss->last_ns);
+    end_row(&row);
+}
+
+static void take_fact(void *context, const char *key, struct trace_text value)
+{
+    struct row row = begin_row(context, FACT);
+    text(&row, trace_text(key));
+    text(&row, value);
+    end_row(&row);
+}
+
+static bool is_full(void *context)
+{
+    const struct database *database = context;
+    return database->failed;
+}
+
+/* ---- its file ------------------------------------------------------------------------- */
+
+/* The file of the name with ".tmp", empty. */
+static bool create_file(struct database *database)
+{
+    bool force = database->export->options->output.force;
+    if (asprintf(&database->tmp, "%s.tmp", database->path) < 0) {
+        database->tmp = NULL;
+        message("out of memory");
+        return false;
+    }
+    if (force)
+        unlink(database->tmp);
+    int fd = open(database->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        return close(fd) == 0;
+    if (errno == EEXIST)
+        message("%s: exists, perhaps from an export that was interrupted; remove it or give -f",
+                database->tmp);
+    else
+        message("%s: cannot be created: %s", database->tmp, strerror(errno));
+    return false;
+}
+
+static bool prepare(struct database *database)
+{
+    if (sqlite3_open_v2(database->tmp, &database->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+        fail(database, database->db ? sqlite3_errmsg(database->db) : "out of memory");
+        return false;
+    }
+    if (!execute(database, pragmas) || !execute(database, sqlite_tables))
+        return false;
+    for (int i = 0; i < STATEMENTS; i++)
+        if (sqlite3_prepare_v3(database->db, statements[i], -1, SQLITE_PREPARE_PERSISTENT,
+                               &database->inserts[i], NULL) != SQLITE_OK) {
+            fail(database, sqlite3_errmsg(database->db));
+            return false;
+        }
+    return true;
+}
+
+static void put_categories(struct database *database)
+{
+    for (int i = 0; i < TRACE_CATEGORIES; i++) {
+        struct row row = begin_row(database, CATEGORY);
+        number(&row, i);
+        text(&row, trace_text(trace_category_name[i]));
+        end_row(&row);
+    }
+}
+
+/* Closes the database, and removes it unless it is whole. */
+static void close_database(struct database *database)
+{
+    for (int i = 0; i < STATEMENTS; i++)
+        sqlite3_finalize(database->inserts[i]);
+    if (sqlite3_close(database->db) != SQLITE_OK)
+        fail(database, "it cannot be closed");
+    if (database->failed)
+        unlink(database->tmp);
+    else if (rename(database->tmp, database->path) != 0)
+        fail(database, strerror(errno));
+    free(database->tmp);
+}
+
+static bool begin(struct export *export)
+{
+    if (!out_may_create(&export->options->output, export->inputs))
+        return false;
+    struct database *database = calloc(1, sizeof *database);
+    if (!database) {
+        message("out of memory");
+        return false;
+    }
+    *database = (struct database){.export = export, .path = export->options->output.path};
+    if (!create_file(database)) {
+        free(database->tmp);
+        free(database);
+        return false;
+    }
+    if (!prepare(database)) {
+        close_database(database);
+        free(database);
+        return false;
+    }
+    put_categories(database);
+    export->state = database;
+    export->sink = (struct trace_sink){.context = database,
+                                       .process = take_process,
+                                       .track = take_track,
+                                       .name = take_name,
+                                       .spans = take_spans,
+                                       .link = take_link,
+                                       .loss = take_loss,
+                                       .fact = take_fact,
+                                       .full = is_full};
+    return true;
+}
+
+static enum exit_code end(struct export *export)
+{
+    struct database *database = export->state;
+    (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
+           execute(database, "COMMIT; PRAGMA optimize;"));
+    close_database(database);
+    enum exit_code code = database->failed ? EXIT_BAD_DATA : EXIT_GOOD;
+    free(database);
+    return code;
+}
+
+const struct exporter exporter_sqlite = {
+    .name = "sqlite",
+    .suffixes = ".sqlite .db",
+    .summary = "a database with tables and views",
+    .own_output = true,
+    .begin = begin,
+    .end = end,
+};

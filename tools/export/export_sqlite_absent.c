@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Stands in for export_sqlite.c where there was no SQLite library to build with. */
+#include "export.h"
+#include "message.h"
+
+static bool begin(struct export *export)
+{
+    (void)export;
+    message("built without SQLite: install its library (Debian: libsqlite3-dev), configure and "
+            "build again; or use --to parquet");
+    return false;
+}
+
+const struct exporter exporter_sqlite = {
+    .name = "sqlite",
+    .suffixes = ".sqlite .db",
+    .summary = "not in this build",
+    .own_output = true,
+    .begin = begin,
+};

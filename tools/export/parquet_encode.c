@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parquet's encodings of integers. */
+#include "parquet_encode.h"
+
+enum { BLOCK = 128, MINIBLOCKS = 4, MINIBLOCK = BLOCK / MINIBLOCKS, GROUP = 8 };
+
+static unsigned bytes_of(uint64_t value)
+{
+    return value ? (unsigned)(71 - __builtin_clzll(value)) / 8 : 0;
+}
+
+static uint8_t *put_low_bytes(uint8_t *at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+    return at + bytes;
+}
+
+/* ---- DELTA_BINARY_PACKED ------------------------------------------------------------ */
+
+/* The base that the deltas of a block are stored above. The format asks for the least of them; one
+ * below it costs no more in whole bytes. So that the upper bytes say the same in all blocks, which
+ * is what deflate lives on, it is zero or half a power of 256. */
+static int64_t block_base(int64_t least, int64_t most)
+{
+    uint64_t range = (uint64_t)most - (uint64_t)least;
+    unsigned bytes = least < 0 ? bytes_of(2 * (0 - (uint64_t)least) - 1) : 0;
+    if (range == 0 || bytes > 4)
+        return least;
+    int64_t base = least < 0 ? -(INT64_C(1) << (8 * bytes - 1)) : 0;
+    return bytes_of((uint64_t)most - (uint64_t)base) <= bytes_of(range) + 1 ? base : least;
+}
+
+static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t count, uint64_t mask)
+{
+    int64_t least = deltas[0], most = deltas[0];
+    for (size_t i = 1; i < count; i++) {
+        least = deltas[i] < least ? deltas[i] : least;
+        most = deltas[i] > most ? deltas[i] : most;
+    }
+    int64_t base = block_base(least, most);
+    bytes_varint(to, zigzag(base));
+    uint8_t *widths = bytes_room(to, MINIBLOCKS + BLOCK * sizeof(uint64_t)), *at = widths;
+    if (!widths)
+        return;
+    at += MINIBLOCKS;
+    for (size_t mini = 0; mini < MINIBLOCKS; mini++) {
+        uint64_t above[MINIBLOCK] = {0}, all = 0;
+        for (size_t i = 0; i < MINIBLOCK && mini * MINIBLOCK + i < count; i++) {
+            above[i] = ((uint64_t)deltas[mini * MINIBLOCK + i] - (uint64_t)base) & mask;
+            all |= above[i];
+        }
+        unsigned bytes = bytes_of(all);
+        widths[mini] = (uint8_t)(8 * bytes);
+        for (size_t i = 0; bytes && i < MINIBLOCK; i++)
+            at = put_low_bytes(at, above[i], bytes);
+    }
+    bytes_grown(to, at);
+}
+
+void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits)
+{
+    int unused = 64 - bits; /* wraps around as the type does */
+    bytes_varint(to, BLOCK);
+    bytes_varint(to, MINIBLOCKS);
+    bytes_varint(to, count);
+    bytes_varint(to, count ? zigzag((int64_t)((uint64_t)values[0] << unused) >> unused) : 0);
+    for (size_t at = 1; at < count; at += BLOCK) {
+        int64_t deltas[BLOCK];
+        size_t many = count - at < BLOCK ? count - at : BLOCK;
+        for (size_t i = 0; i < many; i++) {
+            uint64_t delta = (uint64_t)values[at + i] - (uint64_t)values[at + i - 1];
+            deltas[i] = (int64_t)(delta << unused) >> unused;
+        }
+        put_block(to, deltas, many, UINT64_MAX >> unused);
+    }
+}
+
+/* ---- RLE ---------------------------------------------------------------------------- */
+
+static size_t run_length(const uint32_t *values, size_t count)
+{
+    size_t length = 1;
+    while (length < count && values[length] == values[0])
+        length++;
+    return length;
+}
+
+static void put_run(struct parquet_bytes *to, uint32_t value, size_t length, unsigned bytes)
+{
+    bytes_varint(to, (uint64_t)length << 1);
+    uint8_t *at = bytes_room(to, sizeof value);
+    if (at)
+        bytes_grown(to, put_low_bytes(at, value, bytes));
+}
+
+/* Whole groups; the last one of all is filled up with zeros. */
+static void put_groups(struct parquet_bytes *to, const uint32_t *values, size_t count,
+                       unsigned bytes)
+{
+    size_t groups = (count + GROUP - 1) / GROUP;
+    bytes_varint(to, (uint64_t)groups << 1 | 1);
+    uint8_t *at = bytes_room(to, groups * GROUP * bytes);
+    if (!at)
+        return;
+    for (size_t i = 0; i < groups * GROUP; i++)
+        at = put_low_bytes(at, i < count ? values[i] : 0, bytes);
+    bytes_grown(to, at);
+}
+
+void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t count,
+                   unsigned width_bytes)
+{
+    for (size_t at = 0; at < count;) {
+        size_t run = run_length(values + at, count - at), end = at;
+        if (run >= GROUP) {
+            put_run(to, values[at], run, width_bytes);
+            at += run;
+            continue;
+        }
+        do
+            end += GROUP;
+        while (end < count && run_length(values + end, count - end) < 2 * GROUP);
+        end = end < count ? end : count;
+        put_groups(to, values + at, end - at, width_bytes);
+        at = end;
+    }
+}
+
+/* ---- single bits -------------------------------------------------------------------- */
+
+void encode_bits(struct parquet_bytes *to, const int64_t *values, size_t count)
+{
+    size_t bytes = (count + 7) / 8;
+    uint8_t *at = bytes_room(to, bytes);
+    if (!at)
+        return;
+    memset(at, 0, bytes);
+    for (size_t i = 0; i < count; i++)
+        at[i / 8] |= (uint8_t)((values[i] != 0) << i % 8);
+    bytes_grown(to, at + bytes);
+}
+
+void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t count)
+{
+    bytes_varint(to, (uint64_t)((count + 7) / 8) << 1 | 1);
+    encode_bits(to, values, count);
+}

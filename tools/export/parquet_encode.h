@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_encode.h - the values of a page in the encodings of Parquet.
+ *
+ * All of them use whole bytes where the format leaves the width open: a page
+ * is deflated afterwards, which finds nothing in values of 13 or 17 bits.
+ */
+#ifndef PARQUET_ENCODE_H
+#define PARQUET_ENCODE_H
+
+#include "parquet_bytes.h"
+
+/* DELTA_BINARY_PACKED. bits is 32 or 64, the width of the column's type; of 32 the upper half of
+ * each value is not looked at. */
+void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits);
+
+/* RLE, the hybrid of runs and packed groups, of values below 2^(8 * width_bytes). */
+void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t count,
+                   unsigned width_bytes);
+
+/* One bit each, for definition levels (RLE of width 1) and BOOLEAN (PLAIN). */
+void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
+void encode_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
+
+#endif /* PARQUET_ENCODE_H */

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pages, row groups and the footer, after the public specification of the
+ * format (version 2 of the metadata, version 1 of data pages, which every
+ * reader knows).
+ */
+#include "parquet_file.h"
+#include "parquet_encode.h"
+#include "thrift_compact.h"
+
+#include "rbwp_format.h"
+
+enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_BYTE_ARRAY = 6 };
+enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
+enum { CODEC_GZIP = 2, FORMAT_VERSION = 2 };
+enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
+enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_32 = 13, CONVERTED_UINT_64 = 14, CONVERTED_NONE = -1 };
+/* Fields of the union LogicalType. */
+enum { LOGICAL_STRING = 1, LOGICAL_TIMESTAMP = 8, LOGICAL_INTEGER = 10, LOGICAL_NONE = 0 };
+enum { GZIP_WINDOW = 15 + 16, DEFLATE_LEVEL = 4, DEFLATE_MEMORY = 9, STATISTICS_TEXT_MAX = 256 };
+
+static const struct kind {
+    int type, encoding, converted, logical;
+    int strategy; /* bytes of times hardly ever come again: looking for them takes thrice as long
+                     for 8 % */
+} kinds[] = {
+    [PARQUET_TEXT] = {TYPE_BYTE_ARRAY, ENCODING_DICTIONARY, CONVERTED_UTF8, LOGICAL_STRING,
+                      Z_DEFAULT_STRATEGY},
+    [PARQUET_TIME] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_NONE, LOGICAL_TIMESTAMP,
+                      Z_HUFFMAN_ONLY},
+    [PARQUET_LENGTH] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_NONE, LOGICAL_NONE, Z_HUFFMAN_ONLY},
+    [PARQUET_ID] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_UINT_64, LOGICAL_INTEGER,
+                    Z_DEFAULT_STRATEGY},
+    [PARQUET_ID_OR_0] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_UINT_64, LOGICAL_INTEGER,
+                         Z_DEFAULT_STRATEGY},
+    [PARQUET_NUMBER] = {TYPE_INT32, ENCODING_DELTA, CONVERTED_UINT_32, LOGICAL_INTEGER,
+                        Z_DEFAULT_STRATEGY},
+    [PARQUET_YES_OR_NO] = {TYPE_BOOLEAN, ENCODING_PLAIN, CONVERTED_NONE, LOGICAL_NONE,
+                           Z_DEFAULT_STRATEGY},
+};
+
+/* What the footer says of a column in a row group. */
+struct chunk {
+    uint64_t offset, bytes, packed_bytes, dictionary_bytes;
+    uint64_t values, nulls;
+    bool has_dictionary;
+    struct trace_text least, most; /* as PLAIN */
+};
+
+static void put(struct parquet *parquet, const struct parquet_bytes *bytes)
+{
+    if (bytes->count)
+        out_bytes(parquet->out, (const char *)bytes->bytes, bytes->count);
+    parquet->offset += bytes->count;
+}
+
+static void put_magic(struct parquet *parquet)
+{
+    out_bytes(parquet->out, "PAR1", 4);
+    parquet->offset += 4;
+}
+
+bool parquet_failed(const struct parquet *parquet)
+{
+    return parquet->plain.failed || parquet->packed.failed || parquet->page_header.failed ||
+           parquet->chunks.failed || parquet->group_list.failed || parquet->fact_list.failed;
+}
+
+bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
+                   int count)
+{
+    *parquet = (struct parquet){.out = out, .columns = columns, .column_count = count};
+    parquet->has_deflate = deflateInit2(&parquet->deflate, DEFLATE_LEVEL, Z_DEFLATED, GZIP_WINDOW,
+                                        DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+    if (parquet->has_deflate)
+        put_magic(parquet);
+    return parquet->has_deflate;
+}
+
+void parquet_free(struct parquet *parquet)
+{
+    if (parquet->has_deflate)
+        deflateEnd(&parquet->deflate);
+    bytes_free(&parquet->plain);
+    bytes_free(&parquet->packed);
+    bytes_free(&parquet->page_header);
+    bytes_free(&parquet->chunks);
+    bytes_free(&parquet->group_list);
+    bytes_free(&parquet->fact_list);
+}
+
+/* ---- pages ---------------------------------------------------------------------------- */
+
+/* plain to packed. Also where that makes a small page larger: the codec is the whole column's. */
+static void pack(struct parquet *parquet, int strategy)
+{
+    const struct parquet_bytes *plain = &parquet->plain;
+    z_stream *stream = &parquet->deflate;
+    deflateReset(stream); /* before the bound, which is too low for a stream that has ended */
+    deflateParams(stream, DEFLATE_LEVEL, strategy);
+    size_t room = deflateBound(stream, plain->count);
+    parquet->packed.count = 0;
+    uint8_t *packed = bytes_room(&parquet->packed, room);
+    if (!packed || plain->failed)
+        return;
+    stream->next_in = plain->bytes;
+    stream->avail_in = (uInt)plain->count;
+    stream->next_out = packed;
+    stream->avail_out = (uInt)room;
+    (void)deflate(stream, Z_FINISH); /* there is room for all */
+    bytes_grown(&parquet->packed, stream->next_out);
+}
+
+static void make_page_header(struct parquet *parquet, int page, uint64_t values, int encoding)
+{
+    struct thrift thrift = {.to = &parquet->page_header};
+    const struct parquet_bytes *packed = &parquet->packed;
+    parquet->page_header.count = 0;
+    thrift_begin(&thrift);
+    thrift_i32(&thrift, 1, page);
+    thrift_i32(&thrift, 2, (int32_t)parquet->plain.count);
+    thrift_i32(&thrift, 3, (int32_t)packed->count);
+    thrift_i32(&thrift, 4, (int32_t)crc32_z(0, packed->bytes, packed->count));
+    thrift_struct(&thrift, page == PAGE_DATA ? 5 : 7);
+    thrift_i32(&thrift, 1, (int32_t)values);
+    thrift_i32(&thrift, 2, encoding);
+    if (page == PAGE_DATA) {
+        thrift_i32(&thrift, 3, ENCODING_RLE); /* of definition levels */
+        thrift_i32(&thrift, 4, ENCODING_RLE); /* of repetition levels */
+    }
+    thrift_end(&thrift);
+    thrift_end(&thrift);
+}
+
+/* Writes what is in plain as a page, and empties it. */
+static void put_page(struct parquet *parquet, struct chunk *chunk, int page, uint64_t values,
+                     int encoding)
+{
+    pack(parquet, kinds[parquet->columns[parquet->column].type].strategy);
+    make_page_header(parquet, page, values, encoding);
+    chunk->bytes += parquet->page_header.count + parquet->plain.count;
+    chunk->packed_bytes += parquet->page_header.count + parquet->packed.count;
+    put(parquet, &parquet->page_header);
+    put(parquet, &parquet->packed);
+    parquet->plain.count = 0;
+}
+
+/* ---- statistics ----------------------------------------------------------------------- */
+
+static void put_bound(struct thrift *thrift, int id, struct trace_text bound)
+{
+    if (bound.bytes <= STATISTICS_TEXT_MAX)
+        thrift_binary(thrift, id, bound.text, bound.bytes);
+}
+
+static void put_statistics(struct thrift *thrift, int id, const struct chunk *chunk)
+{
+    thrift_struct(thrift, id);
+    thrift_i64(thrift, 3, (int64_t)chunk->nulls);
+    if (chunk->nulls < chunk->values) {
+        put_bound(thrift, 5, chunk->most);
+        put_bound(thrift, 6, chunk->least);
+    }
+    thrift_end(thrift);
+}
+
+/* In the order of the column's type: ids and numbers have no sign. */
+static void find_bounds(const int64_t *values, size_t count, enum parquet_type type,
+                        int64_t *least_out, int64_t *most_out)
+{
+    bool has_sign = type == PARQUET_TIME || type == PARQUET_LENGTH;
+    uint64_t turn = has_sign ? UINT64_C(1) << 63 : 0, least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = (uint64_t)values[i] ^ turn;
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    *least_out = (int64_t)(least ^ turn);
+    *most_out = (int64_t)(most ^ turn);
+}
+
+/* As PLAIN: the low bytes of the value in room, as many as the type has. */
+static struct trace_text integer_bound(char *room, int64_t value, int type)
+{
+    for (int i = 0; i < 8; i++)
+        room[i] = (char)((uint64_t)value >> 8 * i);
+    return (struct trace_text){room, type == TYPE_INT64 ? 8 : type == TYPE_INT32 ? 4 : 1};
+}
+
+static int compare_texts(struct trace_text a, struct trace_text b)
+{
+    int order = memcmp(a.text, b.text, a.bytes < b.bytes ? a.bytes : b.bytes);
+    return order ? order : a.bytes < b.bytes ? -1 : a.bytes > b.bytes;
+}
+
+/* ---- columns of a row group ----------------------------------------------------------- */
+
+void parquet_group_begin(struct parquet *parquet, size_t rows)
+{
+    parquet->group_rows = rows;
+    parquet->group_bytes = parquet->group_packed_bytes = 0;
+    parquet->group_offset = parquet->offset;
+    parquet->column = 0;
+    parquet->chunks.count = 0;
+}
+
+static struct chunk begin_chunk(const struct parquet *parquet)
+{
+    return (struct chunk){.offset = parquet->offset, .values = parquet->group_rows};
+}
+
+static void end_chunk(struct parquet *parquet, const struct chunk *chunk)
+{
+    const struct parquet_column *column = &parquet->columns[parquet->column++];
+    const struct kind *kind = &kinds[column->type];
+    struct thrift thrift = {.to = &parquet->chunks};
+    thrift_begin(&thrift);
+    thrift_i64(&thrift, 2, 0); /* no metadata besides that in the footer */
+    thrift_struct(&thrift, 3);
+    thrift_i32(&thrift, 1, kind->type);
+    thrift_list(&thrift, 2, THRIFT_I32, chunk->has_dictionary ? 3 : 2);
+    thrift_i32_element(&thrift, kind->encoding);
+    thrift_i32_element(&thrift, ENCODING_RLE);
+    if (chunk->has_dictionary)
+        thrift_i32_element(&thrift, ENCODING_PLAIN);
+    thrift_list(&thrift, 3, THRIFT_BINARY, 1);
+    thrift_text_element(&thrift, column->name);
+    thrift_i32(&thrift, 4, CODEC_GZIP);
+    thrift_i64(&thrift, 5, (int64_t)chunk->values);
+    thrift_i64(&thrift, 6, (int64_t)chunk->bytes);
+    thrift_i64(&thrift, 7, (int64_t)chunk->packed_bytes);
+    thrift_i64(&thrift, 9, (int64_t)(chunk->offset + chunk->dictionary_bytes));
+    if (chunk->has_dictionary)
+        thrift_i64(&thrift, 11, (int64_t)chunk->offset);
+    put_statistics(&thrift, 12, chunk);
+    thrift_end(&thrift);
+    thrift_end(&thrift);
+    parquet->group_bytes += chunk->bytes;
+    parquet->group_packed_bytes += chunk->packed_bytes;
+}
+
+static void encode_integers(struct parquet *parquet, const int64_t *values, size_t count,
+                            const struct kind *kind)
+{
+    if (kind->encoding == ENCODING_DELTA)
+        encode_delta(&parquet->plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
+    else
+        encode_bits(&parquet->plain, values, count);
+}
+
+/* Definition levels with their length before them; moves what is not null to the front. */
+static size_t leave_nulls_out(struct parquet *parquet, int64_t *values, size_t count)
+{
+    struct parquet_bytes *plain = &parquet->plain;
+    size_t left = 0, at = plain->count;
+    bytes_u32(plain, 0);
+    encode_level_bits(plain, values, count);
+    if (!plain->failed)
+        bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
+    for (size_t i = 0; i < count; i++)
+        if (values[i])
+            values[left++] = values[i];
+    return left;
+}
+
+void parquet_integers(struct parquet *parquet, int64_t *values)
+{
+    enum parquet_type type = parquet->columns[parquet->column].type;
+    size_t count = parquet->group_rows;
+    int64_t least, most;
+    char least_bytes[8], most_bytes[8];
+    struct chunk chunk = begin_chunk(parquet);
+    parquet->plain.count = 0;
+    if (type == PARQUET_ID_OR_0)
+        count = leave_nulls_out(parquet, values, count);
+    chunk.nulls = chunk.values - count;
+    find_bounds(values, count, type, &least, &most);
+    chunk.least = integer_bound(least_bytes, least, kinds[type].type);
+    chunk.most = integer_bound(most_bytes, most, kinds[type].type);
+    encode_integers(parquet, values, count, &kinds[type]);
+    put_page(parquet, &chunk, PAGE_DATA, chunk.values, kinds[type].encoding);
+    end_chunk(parquet, &chunk);
+}
+
+static unsigned width_bytes(uint32_t count)
+{
+    return count <= 1u << 8 ? 1 : count <= 1u << 16 ? 2 : 4;
+}
+
+void parquet_texts(struct parquet *parquet, const uint32_t *places,
+                   struct parquet_dictionary dictionary)
+{
+    struct parquet_bytes *plain = &parquet->plain;
+    struct chunk chunk = begin_chunk(parquet);
+    const struct trace_text *texts = dictionary.texts;
+    chunk.least = chunk.most = texts[0];
+    chunk.has_dictionary = true;
+    plain->count = 0;
+    for (uint32_t i = 0; i < dictionary.count; i++) {
+        bytes_u32(plain, texts[i].bytes);
+        bytes_put(plain, texts[i].text, texts[i].bytes);
+        chunk.least = compare_texts(texts[i], chunk.least) < 0 ? texts[i] : chunk.least;
+        chunk.most = compare_texts(texts[i], chunk.most) > 0 ? texts[i] : chunk.most;
+    }
+    put_page(parquet, &chunk, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
+    chunk.dictionary_bytes = chunk.packed_bytes;
+    unsigned bytes = width_bytes(dictionary.count);
+    bytes_byte(plain, (uint8_t)(8 * bytes));
+    encode_hybrid(plain, places, parquet->group_rows, bytes);
+    put_page(parquet, &chunk, PAGE_DATA, chunk.values, ENCODING_DICTIONARY);
+    end_chunk(parquet, &chunk);
+}
+
+void parquet_group_end(struct parquet *parquet)
+{
+    struct thrift thrift = {.to = &parquet->group_list};
+    thrift_begin(&thrift);
+    thrift_list(&thrift, 1, THRIFT_STRUCT, (size_t)parquet->column_count);
+    bytes_put(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
+    thrift_i64(&thrift, 2, (int64_t)parquet->group_bytes);
+    thrift_i64(&thrift, 3, (int64_t)parquet->group_rows);
+    thrift_i64(&thrift, 5, (int64_t)parquet->group_offset);
+    thrift_i64(&thrift, 6, (int64_t)parquet->group_packed_bytes);
+    thrift_end(&thrift);
+    parquet->rows += parquet->group_rows;
+    parquet->groups++;
+}
+
+/* ---- footer --------------------------------------------------------------------------- */
+
+void parquet_fact(struct parquet *parquet, const char *key, struct trace_text value)
+{
+    struct thrift thrift = {.to = &parquet->fact_list};
+    thrift_begin(&thrift);
+    thrift_text(&thrift, 1, key);
+    thrift_binary(&thrift, 2, value.text, value.bytes);
+    thrift_end(&thrift);
+    parquet->facts++;
+}
+
+static void put_logical_type(struct thrift *thrift, int id, const struct kind *kind)
+{
+    if (kind->logical == LOGICAL_NONE)
+        return;
+    thrift_struct(thrift, id);
+    thrift_struct(thrift, kind->logical);
+    if (kind->logical == LOGICAL_TIMESTAMP) {
+        thrift_bool(thrift, 1, false); /* see export_parquet.c */
+        thrift_struct(thrift, 2);
+        thrift_struct(thrift, 3); /* nanoseconds */
+        thrift_end(thrift);
+        thrift_end(thrift);
+    } else if (kind->logical == LOGICAL_INTEGER) {
+        thrift_i8(thrift, 1, kind->type == TYPE_INT64 ? 64 : 32);
+        thrift_bool(thrift, 2, false); /* no sign */
+    }
+    thrift_end(thrift);
+    thrift_end(thrift);
+}
+
+static void put_schema(struct thrift *thrift, int id, const struct parquet *parquet)
+{
+    thrift_list(thrift, id, THRIFT_STRUCT, (size_t)parquet->column_count + 1);
+    thrift_begin(thrift);
+    thrift_text(thrift, 4, "span");
+    thrift_i32(thrift, 5, parquet->column_count);
+    thrift_end(thrift);
+    for (int i = 0; i < parquet->column_count; i++) {
+        const struct parquet_column *column = &parquet->columns[i];
+        const struct kind *kind = &kinds[column->type];
+        thrift_begin(thrift);
+        thrift_i32(thrift, 1, kind->type);
+        thrift_i32(thrift, 3, column->type == PARQUET_ID_OR_0); /* required or optional */
+        thrift_text(thrift, 4, column->name);
+        if (kind->converted != CONVERTED_NONE)
+            thrift_i32(thrift, 6, kind->converted);
+        put_logical_type(thrift, 10, kind);
+        thrift_end(thrift);
+    }
+}
+
+/* Bounds are valid by the order of the column's type. */
+static void put_column_orders(struct thrift *thrift, int id, int columns)
+{
+    thrift_list(thrift, id, THRIFT_STRUCT, (size_t)columns);
+    for (int i = 0; i < columns; i++) {
+        thrift_begin(thrift);
+        thrift_struct(thrift, 1);
+        thrift_end(thrift);
+        thrift_end(thrift);
+    }
+}
+
+void parquet_finish(struct parquet *parquet)
+{
+    struct parquet_bytes *footer = &parquet->plain;
+    struct thrift thrift = {.to = footer};
+    footer->count = 0;
+    thrift_begin(&thrift);
+    thrift_i32(&thrift, 1, FORMAT_VERSION);
+    put_schema(&thrift, 2, parquet);
+    thrift_i64(&thrift, 3, (int64_t)parquet->rows);
+    thrift_list(&thrift, 4, THRIFT_STRUCT, parquet->groups);
+    bytes_put(footer, parquet->group_list.bytes, parquet->group_list.count);
+    thrift_list(&thrift, 5, THRIFT_STRUCT, parquet->facts);
+    bytes_put(footer, parquet->fact_list.bytes, parquet->fact_list.count);
+    thrift_text(&thrift, 6, "rbwp version " RBWP_VERSION_STRING);
+    put_column_orders(&thrift, 7, parquet->column_count);
+    thrift_end(&thrift);
+    bytes_u32(footer, (uint32_t)footer->count);
+    put(parquet, footer);
+    put_magic(parquet);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * parquet_file.h - writes a Parquet file of flat columns, row group by row group.
+ *
+ * Knows pages, statistics and the footer; which columns there are and where
+ * their values come from is its user's business. A column is one page (two,
+ * with a dictionary) in each row group, deflated where that helps. Only the
+ * footer grows with the file: some 2 KiB a row group.
+ */
+#ifndef PARQUET_FILE_H
+#define PARQUET_FILE_H
+
+#include "out.h"
+#include "parquet_bytes.h"
+#include "trace.h"
+
+#include <zlib.h>
+
+enum parquet_type {
+    PARQUET_TEXT,     /* UTF-8, by a dictionary */
+    PARQUET_TIME,     /* INT64, nanoseconds since 1970 */
+    PARQUET_LENGTH,   /* INT64, anything that does not ascend */
+    PARQUET_ID,       /* INT64 without sign; ascending, more or less */
+    PARQUET_ID_OR_0,  /* the same; 0 is null */
+    PARQUET_NUMBER,   /* INT32 without sign */
+    PARQUET_YES_OR_NO /* BOOLEAN */
+};
+
+struct parquet_column {
+    const char *name;
+    enum parquet_type type;
+};
+
+struct parquet {
+    struct out *out;
+    const struct parquet_column *columns;
+    int column_count;
+    int column; /* the next one of the row group */
+    uint64_t offset, rows, group_rows, group_bytes, group_packed_bytes, group_offset, groups, facts;
+    struct parquet_bytes plain, packed, page_header;    /* of the page that is made */
+    struct parquet_bytes chunks, group_list, fact_list; /* pieces of the footer */
+    z_stream deflate;
+    bool has_deflate;
+};
+
+/* The texts that a PARQUET_TEXT column of a row group consists of. They are UTF-8. */
+struct parquet_dictionary {
+    const struct trace_text *texts;
+    uint32_t count;
+};
+
+/* Writes the magic. False without memory. */
+bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
+                   int count);
+void parquet_group_begin(struct parquet *parquet, size_t rows);
+/* The values of the next column, which is not a PARQUET_TEXT. They may be changed. */
+void parquet_integers(struct parquet *parquet, int64_t *values);
+/* Places in the dictionary, not empty, all of whose texts are used. */
+void parquet_texts(struct parquet *parquet, const uint32_t *places,
+                   struct parquet_dictionary dictionary);
+void parquet_group_end(struct parquet *parquet);
+/* Metadata for the footer, in UTF-8. */
+void parquet_fact(struct parquet *parquet, const char *key, struct trace_text value);
+void parquet_finish(struct parquet *parquet);
+bool parquet_failed(const struct parquet *parquet);
+void parquet_free(struct parquet *parquet);
+
+#endif /* PARQUET_FILE_H */
