@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to one exporter: opens, puts all on one axis, reads one after the other. */
 #include "export.h"
+#include "jobs_option.h"
 #include "message.h"
 #include "trace_source.h"
 
@@ -12,13 +13,18 @@ static const struct exporter *const exporters[] = {
     &exporter_csv,
     &exporter_ndjson,
     &exporter_tsv,
+    &exporter_perfetto,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson tsv",
+    {"to", 't', "FORMAT", "csv ndjson tsv perfetto",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
+     jobs_option_store},
+    {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
+     offsetof(struct export_options, no_deflate), option_store_true},
     {0},
 };
 
@@ -161,9 +167,16 @@ enum exit_code export_files(const struct export_options *options, struct operand
         options->to ? exporter_named(options->to) : exporter_for(options->output.path);
     if (!export.exporter)
         return EXIT_USAGE;
+    export.threads = job_threads_new(options->threads);
+    if (!export.threads) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
         code = exit_worse(code, open_output(&export, &sources));
-    return exit_worse(code, close_sources(&sources));
+    code = exit_worse(code, close_sources(&sources));
+    job_threads_free(export.threads);
+    return code;
 }
