@@ -10,15 +10,13 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_csv,
-    &exporter_ndjson,
-    &exporter_tsv,
-    &exporter_perfetto,
+    &exporter_csv,    &exporter_ndjson, &exporter_tsv,
+    &exporter_chrome, &exporter_folded, &exporter_perfetto,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson tsv perfetto",
+    {"to", 't', "FORMAT", "csv ndjson tsv chrome folded perfetto",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
