@@ -112,7 +112,8 @@ static enum exit_code read_sources(struct export *export, const struct sources *
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
-        struct trace_read_options options = {.filter = &export->options->filter};
+        struct trace_read_options options = {.filter = &export->options->filter,
+                                             .threads = export->threads};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
     }
     return code;
@@ -174,7 +175,7 @@ enum exit_code export_files(const struct export_options *options, struct operand
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
         code = exit_worse(code, open_output(&export, &sources));
-    code = exit_worse(code, close_sources(&sources));
+    code = exit_worse(code, close_sources(&sources)); /* which use the threads */
     job_threads_free(export.threads);
     return code;
 }

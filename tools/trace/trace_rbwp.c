@@ -489,6 +489,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                  source->input.reader, &source->names);
     span_sorter_start(&source->gpu_spans);
     add_process(source);
+    if (options->threads)
+        input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
