@@ -22,3 +22,7 @@ echo "== work manager"
 echo
 echo "== dump"
 "$dir/bench/bench_dump" "$dir/tools/rbwp"
+
+echo
+echo "== export"
+"$dir/bench/bench_export" "$dir/tools/rbwp"

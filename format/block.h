@@ -20,6 +20,12 @@ static inline uint32_t block_payload_bytes(const struct rbwp_block_header *heade
     return header->stored_bytes ? header->stored_bytes : header->data_bytes;
 }
 
+/* What a caller's wish comes to: 0 is the most there may be. */
+static inline uint32_t block_bytes_limit(uint32_t wanted)
+{
+    return wanted == 0 || wanted > RBWP_BLOCK_BYTES_MAX ? RBWP_BLOCK_BYTES_MAX : wanted;
+}
+
 /* True for four ASCII letters or digits, the first a letter (R41). */
 bool block_tag_valid(const uint8_t tag[4]);
 

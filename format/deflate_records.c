@@ -16,7 +16,7 @@
  * out: greedy and lazy matching, hash chains over all bytes, more tables, more
  * candidates in each.
  */
-#include "deflate_records.h"
+#include "rbwp_deflate.h"
 
 #include "huffman.h"
 
@@ -36,6 +36,11 @@
 #define MATCH_BYTES_MIN 3u
 #define MATCH_BYTES_MAX 258u
 #define HASH_BITS 13
+#define HASHES_AHEAD 8 /* zeros behind the last unit's */
+
+#define GREEDY_BYTES_MIN 4u /* no match begins at a shorter unit */
+#define GREEDY_CONTEXTS 4
+#define GREEDY_HASH_BITS 12
 
 #define LITERALS 286 /* literal and length symbols that may be used */
 #define END_SYMBOL 256
@@ -96,7 +101,8 @@ struct bits {
     uint32_t count;
 };
 
-struct deflate_records {
+struct rbwp_deflate {
+    bool greedy;
     /* What a symbol costs in bits, extra bits included, from the piece before. */
     uint8_t literal_cost[256];
     uint8_t length_cost[MATCH_BYTES_MAX + 1];
@@ -107,11 +113,13 @@ struct deflate_records {
     uint16_t
         cost_before[PIECE_BYTES + 1]; /* bits of all literals before it; only differences count */
     uint32_t unit[UNITS_MAX];         /* offsets in the piece, then its size */
-    uint32_t hash[UNITS_MAX + 4];     /* of each unit */
+    uint32_t hash[UNITS_MAX + HASHES_AHEAD]; /* of each unit */
     uint16_t candidate[UNITS_MAX][CONTEXTS]; /* where it was seen last; 0 = nowhere */
     way best[UNITS_MAX];                     /* to each unit, then to the end of the piece */
-    uint16_t unit_at[PIECE_BYTES + DEFLATE_RECORDS_SLACK]; /* which unit a byte belongs to */
+    uint16_t unit_at[PIECE_BYTES + RBWP_DEFLATE_SLACK]; /* which unit a byte belongs to */
     uint16_t path[UNITS_MAX];
+
+    uint32_t seen[GREEDY_CONTEXTS][1u << GREEDY_HASH_BITS]; /* see swap_seen */
 
     uint32_t token[PIECE_BYTES + 1]; /* literal, or MATCH_FLAG | length << 16 | distance - 1 */
     size_t tokens;
@@ -160,11 +168,12 @@ static uint32_t distance_base(unsigned code)
     return code < 2 ? code + 1 : ((2u + (code & 1)) << distance_extra(code)) + 1;
 }
 
-struct deflate_records *deflate_records_new(void)
+struct rbwp_deflate *rbwp_deflate_new(bool greedy)
 {
-    struct deflate_records *state = calloc(1, sizeof *state);
+    struct rbwp_deflate *state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
+    state->greedy = greedy;
     unsigned code = 0;
     for (unsigned length = MATCH_BYTES_MIN; length <= MATCH_BYTES_MAX; length++) {
         while (code < LENGTH_CODES - 1 && length_base[code + 1] <= length)
@@ -180,14 +189,14 @@ struct deflate_records *deflate_records_new(void)
     return state;
 }
 
-void deflate_records_free(struct deflate_records *state)
+void rbwp_deflate_free(struct rbwp_deflate *state)
 {
     free(state);
 }
 
 /* ---- matches ---------------------------------------------------------------- */
 
-/* Equal bytes at the start of a and b, at most `most`. May look at DEFLATE_RECORDS_SLACK more. */
+/* Equal bytes at the start of a and b, at most `most`. May look at RBWP_DEFLATE_SLACK more. */
 static uint32_t common_bytes(const uint8_t *a, const uint8_t *b, uint32_t most)
 {
     uint32_t n = 0;
@@ -219,31 +228,36 @@ static uint32_t common_bytes(const uint8_t *a, const uint8_t *b, uint32_t most)
     return n < most ? n : most;
 }
 
-static void hash_units(struct deflate_records *state, const uint8_t *data, size_t units)
+static uint32_t hash_unit(const uint8_t *data, uint32_t length)
+{
+    uint32_t v = load32(data);
+    if (length > 4)
+        v ^= load32(data + length - 4) * 0x85ebca6bu;
+    else if (length < 4) /* the bytes beyond are the next unit's */
+        v &= 0xffffffffu >> 8 * (4 - length);
+    return mix(v + length);
+}
+
+static void hash_units(struct rbwp_deflate *state, const uint8_t *data, size_t units)
 {
     const uint32_t *unit = state->unit;
     for (size_t i = 0; i < units; i++) {
-        uint32_t end = unit[i + 1], length = end - unit[i];
-        uint32_t v = load32(data + unit[i]);
-        if (length > 4)
-            v ^= load32(data + end - 4) * 0x85ebca6bu;
-        else if (length < 4) /* the bytes beyond are the next unit's */
-            v &= 0xffffffffu >> 8 * (4 - length);
-        state->hash[i] = mix(v + length);
+        uint32_t length = unit[i + 1] - unit[i];
+        state->hash[i] = hash_unit(data + unit[i], length);
         uint16_t *at = state->unit_at + unit[i];
         for (uint32_t k = 0; k < length;
              k += 8) /* beyond a unit's end the next one's writes follow */
             for (uint32_t j = 0; j < 8; j++)
                 at[k + j] = (uint16_t)i;
     }
-    memset(state->hash + units, 0, 4 * sizeof state->hash[0]);
+    memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
 }
 
 /*
  * For each unit, where each context was seen last, in a pass of its own: the table look-ups overlap
  * here, and would each wait behind mispredicted branches in the search.
  */
-static void find_candidates(struct deflate_records *state, size_t units)
+static void find_candidates(struct rbwp_deflate *state, size_t units)
 {
     const uint32_t *hash = state->hash;
     uint32_t next_two = mix(hash[0] ^ hash[1] >> 15 ^ hash[1] * 5),
@@ -262,14 +276,14 @@ static void find_candidates(struct deflate_records *state, size_t units)
     }
 }
 
-static void take_way(struct deflate_records *state, size_t to, way candidate)
+static void take_way(struct rbwp_deflate *state, size_t to, way candidate)
 {
     way best = state->best[to];
     state->best[to] = candidate > best ? candidate : best;
 }
 
 /* Literal bits that a match over [from, to) saves. */
-static int32_t literal_bits(const struct deflate_records *state, uint32_t from, uint32_t to)
+static int32_t literal_bits(const struct rbwp_deflate *state, uint32_t from, uint32_t to)
 {
     return (uint16_t)(state->cost_before[to] - state->cost_before[from]);
 }
@@ -278,7 +292,7 @@ static int32_t literal_bits(const struct deflate_records *state, uint32_t from, 
  * A match at unit i leads to the first unit at or after its end, with literals in between, or, cut
  * short, to the unit before.
  */
-static void offer_match(struct deflate_records *state, size_t i, uint32_t length, uint32_t distance)
+static void offer_match(struct rbwp_deflate *state, size_t i, uint32_t length, uint32_t distance)
 {
     uint32_t position = state->unit[i], end = position + length;
     int32_t base = way_gain(state->best[i]) - state->distance_cost[distance_code(distance)];
@@ -294,7 +308,7 @@ static void offer_match(struct deflate_records *state, size_t i, uint32_t length
 }
 
 /* The length of the match with a candidate, 0 if there is none. */
-static uint32_t try_candidate(struct deflate_records *state, const uint8_t *data, size_t i,
+static uint32_t try_candidate(struct rbwp_deflate *state, const uint8_t *data, size_t i,
                               uint32_t candidate, uint32_t most)
 {
     uint32_t position = state->unit[i], distance = position - candidate;
@@ -311,7 +325,7 @@ static uint32_t try_candidate(struct deflate_records *state, const uint8_t *data
  * Offers the matches at unit i, long contexts first: one that is good makes shorter ones unlikely
  * to be better. Returns the length of the last.
  */
-static uint32_t find_matches(struct deflate_records *state, const uint8_t *data, uint32_t size,
+static uint32_t find_matches(struct rbwp_deflate *state, const uint8_t *data, uint32_t size,
                              size_t i)
 {
     const uint16_t *candidate = state->candidate[i];
@@ -327,8 +341,7 @@ static uint32_t find_matches(struct deflate_records *state, const uint8_t *data,
 }
 
 /* Fills best for all units and, behind the last, the end of the piece. */
-static void find_ways(struct deflate_records *state, const uint8_t *data, uint32_t size,
-                      size_t units)
+static void find_ways(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
 {
     uint32_t quiet_until = 0; /* no search before this position */
     memset(state->best, 0, (units + 1) * sizeof state->best[0]);
@@ -342,7 +355,7 @@ static void find_ways(struct deflate_records *state, const uint8_t *data, uint32
     }
 }
 
-static void put_literals(struct deflate_records *state, const uint8_t *data, uint32_t from,
+static void put_literals(struct rbwp_deflate *state, const uint8_t *data, uint32_t from,
                          uint32_t to)
 {
     for (; from < to; from++) {
@@ -351,16 +364,15 @@ static void put_literals(struct deflate_records *state, const uint8_t *data, uin
     }
 }
 
-static void put_match(struct deflate_records *state, way match)
+static void put_match(struct rbwp_deflate *state, uint32_t length, uint32_t distance)
 {
-    uint32_t length = way_length(match), distance = way_distance(match);
     state->token[state->tokens++] = MATCH_FLAG | length << 16 | (distance - 1);
     state->literal_count[LENGTH_SYMBOL + state->length_code[length]]++;
     state->distance_count[distance_code(distance)]++;
 }
 
 /* Walks the best way back from the end, then writes it from the start. */
-static void put_way(struct deflate_records *state, const uint8_t *data, uint32_t size, size_t units)
+static void put_way(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
 {
     size_t matches = 0;
     for (size_t i = units; i > 0;) {
@@ -375,13 +387,13 @@ static void put_way(struct deflate_records *state, const uint8_t *data, uint32_t
     while (matches > 0) {
         way match = state->best[state->path[--matches]];
         put_literals(state, data, done, state->unit[way_from(match)]);
-        put_match(state, match);
+        put_match(state, way_length(match), way_distance(match));
         done = state->unit[way_from(match)] + way_length(match);
     }
     put_literals(state, data, done, size);
 }
 
-static void sum_literal_costs(struct deflate_records *state, const uint8_t *data, uint32_t size)
+static void sum_literal_costs(struct rbwp_deflate *state, const uint8_t *data, uint32_t size)
 {
     uint32_t cost = 0;
     for (uint32_t i = 0; i < size; i++) {
@@ -391,19 +403,80 @@ static void sum_literal_costs(struct deflate_records *state, const uint8_t *data
     state->cost_before[size] = (uint16_t)cost;
 }
 
-/* Turns a piece into tokens. state->unit holds its units. */
-static void parse(struct deflate_records *state, const uint8_t *data, uint32_t size, size_t units)
+static void parse_best(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
 {
     memset(state->last, 0, sizeof state->last);
-    memset(state->literal_count, 0, sizeof state->literal_count);
-    memset(state->distance_count, 0, sizeof state->distance_count);
-    state->tokens = 0;
-    state->unit[units] = size;
     sum_literal_costs(state, data, size);
     hash_units(state, data, units);
     find_candidates(state, units);
     find_ways(state, data, size, units);
     put_way(state, data, size, units);
+}
+
+/* ---- greedy ------------------------------------------------------------------ */
+
+/* Enters a position; returns where a unit of this hash was seen last, 0 = nowhere. Half of the
+ * hash is in the entry, so that data are compared only where they are equal. */
+static inline uint32_t swap_seen(uint32_t *table, uint32_t hash, uint32_t position)
+{
+    uint32_t *entry = &table[hash >> (32 - GREEDY_HASH_BITS)], seen = *entry;
+    *entry = position << 16 | (hash & 0xffff);
+    return ((seen ^ hash) & 0xffff) == 0 ? seen >> 16 : 0;
+}
+
+/* Where unit i was seen last with as many of the units behind it as possible: 6, 4, 2 or 0. */
+static inline uint32_t find_seen(struct rbwp_deflate *state, size_t i)
+{
+    const uint32_t *hash = &state->hash[i];
+    uint32_t position = state->unit[i], found = 0, best = 0;
+    uint32_t context = hash[0];
+    for (int more = 0; more < GREEDY_CONTEXTS; more++) {
+        if (more)
+            context = mix(context ^ hash[2 * more - 1] * 5 ^ hash[2 * more] >> 5);
+        found = swap_seen(state->seen[more], context, position);
+        best = found && position - found <= WINDOW_BYTES ? found : best;
+    }
+    return best;
+}
+
+static void parse_greedy(struct rbwp_deflate *state, const uint8_t *data, uint32_t size,
+                         size_t units)
+{
+    const uint32_t *unit = state->unit;
+    uint32_t done = 0;
+    memset(state->seen, 0, sizeof state->seen);
+    for (size_t i = 0; i < units; i++)
+        state->hash[i] = hash_unit(data + unit[i], unit[i + 1] - unit[i]);
+    memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
+    for (size_t i = 0; i < units; i++) {
+        uint32_t position = unit[i];
+        if (position < done || unit[i + 1] - position < GREEDY_BYTES_MIN)
+            continue;
+        uint32_t from = find_seen(state, i), most = size - position;
+        if (from == 0)
+            continue;
+        uint32_t length = common_bytes(data + from, data + position,
+                                       most < MATCH_BYTES_MAX ? most : MATCH_BYTES_MAX);
+        if (length < GREEDY_BYTES_MIN)
+            continue;
+        put_literals(state, data, done, position);
+        put_match(state, length, position - from);
+        done = position + length;
+    }
+    put_literals(state, data, done, size);
+}
+
+/* Turns a piece into tokens. state->unit holds its units. */
+static void parse(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
+{
+    memset(state->literal_count, 0, sizeof state->literal_count);
+    memset(state->distance_count, 0, sizeof state->distance_count);
+    state->tokens = 0;
+    state->unit[units] = size;
+    if (state->greedy)
+        parse_greedy(state, data, size, units);
+    else
+        parse_best(state, data, size, units);
     state->literal_count[END_SYMBOL] = 1;
 }
 
@@ -470,7 +543,7 @@ static void send_run(struct piece_code *code, uint32_t *meta_count, unsigned val
     }
 }
 
-static void build_code(const struct deflate_records *state, struct piece_code *code)
+static void build_code(const struct rbwp_deflate *state, struct piece_code *code)
 {
     uint8_t distance_length[DISTANCES];
     huffman_lengths(state->literal_count, LITERALS, HUFFMAN_BITS_MAX, code->length);
@@ -510,7 +583,7 @@ static void build_code(const struct deflate_records *state, struct piece_code *c
 }
 
 /* The costs for the next piece are this piece's code; what did not occur gets a high price. */
-static void take_costs(struct deflate_records *state, const struct piece_code *code)
+static void take_costs(struct rbwp_deflate *state, const struct piece_code *code)
 {
     const uint8_t *distance_length = code->length + LITERALS;
     for (unsigned value = 0; value < 256; value++)
@@ -524,7 +597,7 @@ static void take_costs(struct deflate_records *state, const struct piece_code *c
             (uint8_t)((distance_length[d] ? distance_length[d] : 9) + distance_extra(d));
 }
 
-static uint64_t piece_bits(const struct deflate_records *state, const struct piece_code *code)
+static uint64_t piece_bits(const struct rbwp_deflate *state, const struct piece_code *code)
 {
     uint64_t bits = code->header_bits;
     for (unsigned symbol = 0; symbol < LITERALS; symbol++) {
@@ -552,7 +625,7 @@ static void put_code(struct bit_writer *out, const struct piece_code *code, int 
     }
 }
 
-static void put_tokens(const struct deflate_records *state, const struct piece_code *code,
+static void put_tokens(const struct rbwp_deflate *state, const struct piece_code *code,
                        struct bit_writer *writer)
 {
     struct bits length_bits[MATCH_BYTES_MAX + 1];
@@ -583,8 +656,8 @@ static void put_tokens(const struct deflate_records *state, const struct piece_c
 
 /* ---- the stream -------------------------------------------------------------- */
 
-size_t deflate_records_run(struct deflate_records *state, const uint8_t *data, size_t size,
-                           const uint32_t *unit, size_t units, uint8_t *out)
+size_t rbwp_deflate_run(struct rbwp_deflate *state, const uint8_t *data, size_t size,
+                        const uint32_t *unit, size_t units, uint8_t *out)
 {
     const size_t frame_bytes = 2 + 4; /* zlib header and check sum */
     if (size <= frame_bytes)
@@ -601,7 +674,8 @@ size_t deflate_records_run(struct deflate_records *state, const uint8_t *data, s
         uint64_t bits = piece_bits(state, &code) + writer.count;
         if ((size_t)(writer.next - out) + bits / 8 + 1 + frame_bytes > size)
             return 0;
-        take_costs(state, &code);
+        if (!state->greedy)
+            take_costs(state, &code);
         from += piece;
         put_code(&writer, &code, from == size);
         put_tokens(state, &code, &writer);

@@ -95,6 +95,16 @@ struct rbwp_block {
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader,
                                                                struct rbwp_block *block_out);
 
+/*
+ * Blocks that were decoded beforehand, by threads of the caller's for example: next_block asks for
+ * each block whose header (and offset, and index) it has read. True: decoded has filled the rest
+ * from a decoder's run on the same header (rbwp_decoder.h), with data that stay until the next
+ * call. False: the reader decodes the block itself. NULL ends it.
+ */
+typedef bool rbwp_decoded_fn(void *context, struct rbwp_block *block);
+RBWP_API void rbwp_reader_set_decoded(struct rbwp_reader *reader, rbwp_decoded_fn *decoded,
+                                      void *context);
+
 /* Back to the first block. RBWP_E_STATE for a stream. Problems noted so far are forgotten. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader);
 

@@ -37,6 +37,8 @@ struct rbwp_reader {
     bool ended;                       /* the last block was passed */
     enum rbwp_status failed;          /* RBWP_OK while reading can go on */
     struct view stored;
+    rbwp_decoded_fn *decoded; /* may be NULL */
+    void *decoded_context;
 
     bool tail_loaded;
     struct tail tail;
@@ -119,9 +121,7 @@ static enum rbwp_status open_source(struct source *source,
     reader->source = *source;
     reader->no_resync = chosen.no_resync;
     reader->follow = chosen.follow && source->kind == SOURCE_FILE;
-    reader->decoder.block_bytes_max = chosen.block_bytes_max;
-    if (chosen.block_bytes_max == 0 || chosen.block_bytes_max > RBWP_BLOCK_BYTES_MAX)
-        reader->decoder.block_bytes_max = RBWP_BLOCK_BYTES_MAX;
+    reader->decoder.block_bytes_max = block_bytes_limit(chosen.block_bytes_max);
     struct rbwp_error reason;
     enum rbwp_status status = read_header(reader, &reason);
     if (status != RBWP_OK) {
@@ -229,6 +229,8 @@ static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block
                          payload_bytes);
     }
     reader->stored = view;
+    if (reader->decoded && reader->decoded(reader->decoded_context, block))
+        return RBWP_OK;
     return block_decode(&reader->decoder, payload, block, error);
 }
 
@@ -369,6 +371,12 @@ enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_
             return status;
     }
     return finish(reader);
+}
+
+void rbwp_reader_set_decoded(struct rbwp_reader *reader, rbwp_decoded_fn *decoded, void *context)
+{
+    reader->decoded = decoded;
+    reader->decoded_context = context;
 }
 
 enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader)

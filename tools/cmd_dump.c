@@ -4,6 +4,7 @@
  * writes what stands around the files; the shapes are in dump_*.c.
  */
 #include "dump.h"
+#include "jobs_option.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -15,6 +16,8 @@ static const struct option dump_option_table[] = {
      offsetof(struct dump_options, spans), option_store_true},
     {"live", 0, NULL, NULL, "with the records that only FILE.live has yet",
      offsetof(struct dump_options, live), option_store_true},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct dump_options, threads),
+     jobs_option_store},
     {0},
 };
 
@@ -39,6 +42,7 @@ static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *p
                                       : input_open(&input, path, needs_names(dump->options));
     if (!opened)
         return EXIT_BAD_DATA;
+    input_decode_ahead(&input, dump->threads);
     enum exit_code code = write(dump, &input);
     return exit_worse(code, input_close(&input));
 }
@@ -74,7 +78,13 @@ static enum exit_code run(void *config, struct operands files)
     struct dump dump = {.options = options};
     if (!out_open(&dump.out, &options->output, files))
         return EXIT_BAD_DATA;
-    enum exit_code code = dump_files(&dump, files);
+    enum exit_code code = EXIT_BAD_DATA;
+    dump.threads = job_threads_new(options->threads);
+    if (dump.threads)
+        code = dump_files(&dump, files);
+    else
+        message("out of memory");
+    job_threads_free(dump.threads);
     return exit_worse(code, out_close(&dump.out));
 }
 

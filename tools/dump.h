@@ -9,10 +9,12 @@
 
 #include "filter.h"
 #include "input.h"
+#include "ordered_jobs.h"
 #include "out.h"
 
 struct dump_options {
     bool ndjson, spans, live;
+    unsigned threads; /* at work, 0 = one a CPU */
     struct out_options output;
     struct filter_options filter;
 };
@@ -20,6 +22,7 @@ struct dump_options {
 struct dump {
     const struct dump_options *options;
     struct out out;
+    struct job_threads *threads;
     uint64_t written; /* elements of the outermost array so far */
 };
 

@@ -7,6 +7,10 @@
  * its first wanted record; a block without one leaves no trace but in the
  * counts. The record writer is the hot loop of the tool: fixed pieces of text
  * are copied with constant lengths and digits go straight into the buffer.
+ *
+ * Blocks become text on several threads. Where a filter goes from record to
+ * record, and in blocks with very many of them, the text is made here, piece
+ * by piece.
  */
 #include "digits.h"
 #include "dump.h"
@@ -14,14 +18,26 @@
 #include "json_text.h"
 #include "message.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 struct blocks_shown {
     uint64_t opaque, blocks, records;
 };
 
-/* Longest text of one record: fixed text, six numbers. */
-#define RECORD_TEXT_MAX 320
+struct block_dump {
+    struct dump *dump;
+    struct filter filter;
+    bool filtered, failed;
+    struct ordered_jobs *jobs; /* of struct block_job */
+    struct blocks_shown shown;
+};
+
+enum {
+    RECORD_TEXT_MAX = 320, /* longest text of one record: fixed text, six numbers */
+    TEXT_BYTES_FIRST = 64 << 10,
+    PIECE_RECORDS = 64 << 10
+};
 
 #define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
 
@@ -84,53 +100,184 @@ static void opaque_block(struct out *out, const struct rbwp_block *block, bool f
     out_text(out, "}");
 }
 
-static uint64_t block_records(struct dump *dump, struct filter *filter,
-                              const struct rbwp_block *block, bool first_block)
+/* ---- records to text ------------------------------------------------------------------- */
+
+struct block_text {
+    char *text;
+    size_t used, room;
+    uint64_t records;
+    bool failed;
+};
+
+static bool text_reserve(struct block_text *text)
 {
-    struct out *out = &dump->out;
-    bool filtered = filter_is_set(&dump->options->filter);
-    struct rbwp_record_iterator iterator;
+    if (text->room - text->used >= RECORD_TEXT_MAX)
+        return true;
+    size_t room = text->room ? text->room * 2 : TEXT_BYTES_FIRST;
+    char *moved = realloc(text->text, room);
+    if (!moved)
+        return false;
+    text->text = moved;
+    text->room = room;
+    return true;
+}
+
+/* The next records of a block, at most PIECE_RECORDS of those that the filter (NULL: none) wants.
+ * False at the end. separated: there were some before. */
+static bool put_records(struct block_text *text, struct rbwp_record_iterator *iterator,
+                        struct filter *filter, bool separated)
+{
     struct rbwp_record record;
-    uint64_t shown = 0;
-    rbwp_record_first(block, &iterator);
-    while (rbwp_record_next(&iterator, &record)) {
-        if (filtered && !filter_record(filter, &record))
+    text->used = 0;
+    text->records = 0;
+    while (text->records < PIECE_RECORDS) {
+        if (!rbwp_record_next(iterator, &record))
+            return false;
+        if (filter && !filter_record(filter, &record))
             continue;
-        if (shown++ == 0)
-            block_head(out, block, first_block);
-        char *at = out_room(out, RECORD_TEXT_MAX);
-        at = shown == 1 ? PUT(at, "\n") : PUT(at, ",\n");
-        out_end(out, put_record(at, &record));
+        if (!text_reserve(text)) {
+            text->failed = true;
+            return false;
+        }
+        char *at = text->text + text->used;
+        at = text->records++ || separated ? PUT(at, ",\n") : PUT(at, "\n");
+        text->used = (size_t)(put_record(at, &record) - text->text);
     }
-    if (shown == 0)
-        return 0;
+    return true;
+}
+
+static void end_block(struct out *out, bool filtered, uint64_t shown)
+{
     out_text(out, "]");
     if (filtered) {
         out_text(out, ",");
         json_u64(out, "records_shown", shown);
     }
     out_text(out, "}");
-    return shown;
 }
 
-static void all_blocks(struct dump *dump, struct input *input, struct filter *filter,
-                       struct blocks_shown *shown)
+static void put_text(struct block_dump *blocks, const struct block_text *text)
+{
+    out_bytes(&blocks->dump->out, text->text, text->used);
+    blocks->failed |= text->failed;
+}
+
+/* Piece by piece, here. */
+static void write_block(struct block_dump *blocks, const struct rbwp_block *block)
+{
+    struct out *out = &blocks->dump->out;
+    struct rbwp_record_iterator iterator;
+    struct block_text text = {0};
+    uint64_t shown = 0;
+    bool more = true;
+    rbwp_record_first(block, &iterator);
+    while (more && !out_failed(out)) {
+        more = put_records(&text, &iterator, blocks->filtered ? &blocks->filter : NULL, shown > 0);
+        if (text.records && shown == 0)
+            block_head(out, block, blocks->shown.blocks == 0);
+        if (text.records)
+            put_text(blocks, &text);
+        shown += text.records;
+    }
+    if (shown)
+        end_block(out, blocks->filtered, shown);
+    blocks->shown.blocks += shown > 0;
+    blocks->shown.records += shown;
+    free(text.text);
+}
+
+/* ---- on other threads ------------------------------------------------------------------- */
+
+struct block_job {
+    struct rbwp_block block;
+    uint8_t *data; /* the block's */
+    size_t data_room;
+    struct block_text text;
+};
+
+static void run_job(void *context)
+{
+    struct block_job *job = context;
+    struct rbwp_record_iterator iterator;
+    rbwp_record_first(&job->block, &iterator);
+    (void)put_records(&job->text, &iterator, NULL, false);
+}
+
+static void stop_job(void *context)
+{
+    struct block_job *job = context;
+    free(job->data);
+    free(job->text.text);
+}
+
+static bool fill_job(struct block_job *job, const struct rbwp_block *block)
+{
+    size_t bytes = block->header.data_bytes;
+    if (bytes > job->data_room) {
+        free(job->data);
+        job->data = malloc(bytes);
+        job->data_room = job->data ? bytes : 0;
+    }
+    if (!job->data)
+        return false;
+    memcpy(job->data, block->data, bytes);
+    job->block = *block;
+    job->block.data = job->data;
+    return true;
+}
+
+/* False when none is left. */
+static bool write_job(struct block_dump *blocks)
+{
+    struct out *out = &blocks->dump->out;
+    struct block_job *job = ordered_jobs_take(blocks->jobs);
+    if (!job)
+        return false;
+    block_head(out, &job->block, blocks->shown.blocks++ == 0);
+    put_text(blocks, &job->text);
+    end_block(out, false, 0);
+    blocks->shown.records += job->text.records;
+    return true;
+}
+
+static void write_jobs(struct block_dump *blocks)
+{
+    while (write_job(blocks))
+        ;
+}
+
+static void hand_over(struct block_dump *blocks, const struct rbwp_block *block)
+{
+    struct block_job *job;
+    while (!(job = ordered_jobs_next(blocks->jobs)))
+        (void)write_job(blocks);
+    if (fill_job(job, block))
+        ordered_jobs_submit(blocks->jobs);
+    else
+        blocks->failed = true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+static void all_blocks(struct block_dump *blocks, struct input *input)
 {
     struct rbwp_block block;
-    while (!out_failed(&dump->out) && input_next(input, &block)) {
+    while (!out_failed(&blocks->dump->out) && input_next(input, &block)) {
         bool opaque = block.header.records == 0;
-        shown->opaque += opaque;
-        if (!filter_block(filter, &block))
+        blocks->shown.opaque += opaque;
+        if (!filter_block(&blocks->filter, &block))
             continue;
-        bool first = shown->blocks == 0;
-        uint64_t records = 0;
+        if (!opaque && !blocks->filtered && block.header.records <= PIECE_RECORDS) {
+            hand_over(blocks, &block);
+            continue;
+        }
+        write_jobs(blocks);
         if (opaque)
-            opaque_block(&dump->out, &block, first);
+            opaque_block(&blocks->dump->out, &block, blocks->shown.blocks++ == 0);
         else
-            records = block_records(dump, filter, &block, first);
-        shown->records += records;
-        shown->blocks += opaque || records;
+            write_block(blocks, &block);
     }
+    write_jobs(blocks);
 }
 
 static void counts(struct dump *dump, const struct input *input, const struct blocks_shown *shown)
@@ -154,23 +301,27 @@ enum exit_code dump_blocks(struct dump *dump, struct input *input)
     struct out *out = &dump->out;
     struct names names = {0};
     bool named = filter_needs_names(&dump->options->filter);
-    if (named && !names_load(&names, input->reader)) {
+    struct block_dump blocks = {.dump = dump, .filtered = filter_is_set(&dump->options->filter)};
+    blocks.jobs = ordered_jobs_new(dump->threads, sizeof(struct block_job), run_job);
+    if (!blocks.jobs || (named && !names_load(&names, input->reader))) {
         message("out of memory");
+        ordered_jobs_free(blocks.jobs, NULL);
         return EXIT_BAD_DATA;
     }
-    struct filter filter;
-    struct blocks_shown shown = {0};
-    filter_start(&filter, &dump->options->filter, input->reader, named ? &names : NULL);
+    filter_start(&blocks.filter, &dump->options->filter, input->reader, named ? &names : NULL);
     out_text(out, dump->written++ ? ",\n{" : "{");
     json_head(out, input);
     out_text(out, ",\n\"blocks\":[");
-    all_blocks(dump, input, &filter, &shown);
+    all_blocks(&blocks, input);
     out_text(out, "],\n");
-    counts(dump, input, &shown);
+    counts(dump, input, &blocks.shown);
     out_text(out, ",\n");
     json_tail(out, input);
     out_text(out, "}");
-    filter_stop(&filter);
+    if (blocks.failed)
+        message("%s: out of memory; records are missing", input->name);
+    ordered_jobs_free(blocks.jobs, stop_job);
+    filter_stop(&blocks.filter);
     names_free(&names);
-    return EXIT_GOOD;
+    return blocks.failed ? EXIT_PARTLY : EXIT_GOOD;
 }

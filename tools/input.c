@@ -5,6 +5,7 @@
  * words before any byte is read.
  */
 #include "input.h"
+#include "decode_ahead.h"
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
@@ -146,8 +147,16 @@ static bool recover_into(const struct input *input, int fd)
     return done && lseek(fd, 0, SEEK_SET) == 0;
 }
 
+void input_decode_ahead(struct input *input, struct job_threads *threads)
+{
+    if (!input->ahead && !input->follow && !rbwp_reader_is_stream(input->reader))
+        input->ahead =
+            decode_ahead_start(input->reader, input->fd < 0 ? STDIN_FILENO : input->fd, threads);
+}
+
 static void close_files(struct input *input)
 {
+    decode_ahead_stop(input->ahead);
     rbwp_reader_close(input->reader);
     rbwp_live_close(input->live);
     if (input->fd >= 0)

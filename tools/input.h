@@ -19,6 +19,7 @@
 #define INPUT_H
 
 #include "command.h"
+#include "ordered_jobs.h"
 #include "rbwp_recover.h"
 
 #define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
@@ -28,8 +29,9 @@ struct input {
     const char *name; /* for messages: the path, or "standard input" */
     int fd;           /* -1: standard input itself */
     struct rbwp_reader *reader;
-    struct rbwp_live *live;   /* the file's names are from there; NULL if they are its own */
-    uint64_t blocks, records; /* handed out, opaque blocks included */
+    struct rbwp_live *live;     /* the file's names are from there; NULL if they are its own */
+    struct decode_ahead *ahead; /* NULL: the reader works alone */
+    uint64_t blocks, records;   /* handed out, opaque blocks included */
     bool follow;
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
@@ -48,6 +50,9 @@ bool input_open_live(struct input *input, const char *path);
  * called again.
  */
 bool input_open_follow(struct input *input, const char *path);
+
+/* From now on blocks are decoded on these threads, too, until input_close. */
+void input_decode_ahead(struct input *input, struct job_threads *threads);
 
 /* Takes the names that the live file has by now, if it is there and belongs. Voids names_load. */
 void input_find_live(struct input *input);

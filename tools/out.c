@@ -107,7 +107,7 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
     return true;
 }
 
-static void write_all(struct out *out, const char *bytes, size_t count)
+void out_write(struct out *out, const char *bytes, size_t count)
 {
     while (count > 0 && !out->os_errno) {
         ssize_t written = write(out->fd, bytes, count);
@@ -120,10 +120,18 @@ static void write_all(struct out *out, const char *bytes, size_t count)
     }
 }
 
+static void pass_on(struct out *out, const char *bytes, size_t count)
+{
+    if (out->layer)
+        out->layer(out, bytes, count);
+    else
+        out_write(out, bytes, count);
+}
+
 void out_flush(struct out *out)
 {
     progress_clear();
-    write_all(out, out->buffer, out->used);
+    pass_on(out, out->buffer, out->used);
     out->used = 0;
 }
 
@@ -146,7 +154,7 @@ void out_bytes_slow(struct out *out, const char *bytes, size_t count)
 {
     out_flush(out);
     if (count > OUT_BUFFER_BYTES)
-        write_all(out, bytes, count);
+        pass_on(out, bytes, count);
     else
         out_bytes(out, bytes, count);
 }

@@ -42,6 +42,10 @@ struct out {
     const char *unlink; /* the file that we created, to be removed if it cannot be written */
     char *buffer;
     size_t used;
+    /* Where bytes go instead of to the descriptor: a layer that changes them and hands on what it
+     * made with out_write. NULL: none. */
+    void (*layer)(struct out *out, const char *bytes, size_t count);
+    void *layer_state;
 };
 
 /*
@@ -58,8 +62,11 @@ static inline bool out_failed(const struct out *out)
     return out->os_errno != 0;
 }
 
-/* Hands the buffer to the system. */
+/* Hands the buffer to the system, or to the layer. */
 void out_flush(struct out *out);
+
+/* For layers: past buffer and layer, to the system. */
+void out_write(struct out *out, const char *bytes, size_t count);
 
 /* At least bytes (at most OUT_BUFFER_BYTES) of room; write there, then out_end with the end. */
 static inline char *out_room(struct out *out, size_t bytes)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # layout.sh SOURCE PREFIX CONFIG - the installed files are these and no others: every
-# rbwp_*.h and no private header, both libraries, both commands, all man pages.
+# rbwp_*.h and no private header, both libraries, both commands, their completions, all man pages.
 set -euo pipefail
 shopt -s nullglob
 source=$1 prefix=$2 config=$3
@@ -15,6 +15,8 @@ expected() {
     printf "$LIBDIR/%s\n" librbwp.a librbwp.so "librbwp.so.$major" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
+    printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
+        zsh/site-functions/_rbwp
     printf 'share/doc/rbwp/%s\n' LICENSE NEWS.md README.md SPEC.md
     for page in "$source"/docs/man/*.[1-9]; do
         printf 'share/man/man%s/%s\n' "${page##*.}" "$(basename "$page")"

@@ -3,7 +3,7 @@
  * Whatever the data and wherever its units begin, zlib's inflate gives the data
  * back, and a stream is never larger than what it replaces.
  */
-#include "deflate_records.h"
+#include "rbwp_deflate.h"
 
 #include "unit.h"
 
@@ -39,15 +39,15 @@ static size_t make_units(enum units kind, size_t size, uint32_t *unit)
 }
 
 /* Runs it; returns the stream's size, after inflate has given the data back. */
-static size_t run(struct deflate_records *state, const uint8_t *data, size_t size,
+static size_t run(struct rbwp_deflate *state, const uint8_t *data, size_t size,
                   const uint32_t *unit, size_t units)
 {
     /* Own allocations of just the promised size, so that a step beyond is seen. */
-    uint8_t *in = malloc(size + DEFLATE_RECORDS_SLACK), *out = malloc(size + DEFLATE_RECORDS_SLACK);
+    uint8_t *in = malloc(size + RBWP_DEFLATE_SLACK), *out = malloc(size + RBWP_DEFLATE_SLACK);
     uint8_t *back = malloc(size + 1);
     memcpy(in, data, size);
-    memset(in + size, 0xa5, DEFLATE_RECORDS_SLACK);
-    size_t stream = deflate_records_run(state, in, size, unit, units, out);
+    memset(in + size, 0xa5, RBWP_DEFLATE_SLACK);
+    size_t stream = rbwp_deflate_run(state, in, size, unit, units, out);
     assert_true(stream < size || stream == 0);
     if (stream) {
         uLongf got = size + 1;
@@ -84,13 +84,13 @@ static void make_data(enum data kind, uint8_t *data, size_t size)
 /* All data against all units and many sizes, those around the edges of a piece among them. */
 static void test_everything(void **state)
 {
-    (void)state;
+    bool greedy = *(bool *)*state;
     static const size_t sizes[] = {0,     1,     2,     3,     6,     7,      8,      9,     16,
                                    17,    63,    64,    258,   259,   1000,   32768,  32770, 65535,
                                    65536, 65537, 65539, 70000, 98304, 131072, 131073, 200001};
-    uint8_t *data = malloc(200001 + DEFLATE_RECORDS_SLACK);
+    uint8_t *data = malloc(200001 + RBWP_DEFLATE_SLACK);
     uint32_t *unit = malloc((200001 / 3 + 2) * sizeof *unit);
-    struct deflate_records *records = deflate_records_new(); /* one for all: it remembers costs */
+    struct rbwp_deflate *records = rbwp_deflate_new(greedy); /* one for all: it remembers costs */
     for (int kind = 0; kind < DATA_KINDS; kind++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             make_data((enum data)kind, data, sizes[i]);
@@ -104,8 +104,8 @@ static void test_everything(void **state)
             }
         }
     }
-    deflate_records_free(records);
-    deflate_records_free(NULL);
+    rbwp_deflate_free(records);
+    rbwp_deflate_free(NULL);
     free(unit);
     free(data);
 }
@@ -113,23 +113,23 @@ static void test_everything(void **state)
 /* What repeats by units shrinks, at the full distance of the window too, and not beyond it. */
 static void test_finds_repetitions(void **state)
 {
-    (void)state;
+    bool greedy = *(bool *)*state;
     enum { SIZE = 65536, UNIT = 16 };
     static const size_t periods[] = {16, 1024, 32768, 32784};
-    uint8_t *data = malloc(SIZE + DEFLATE_RECORDS_SLACK);
+    uint8_t *data = malloc(SIZE + RBWP_DEFLATE_SLACK);
     uint32_t *unit = malloc((SIZE / UNIT) * sizeof *unit);
     for (size_t i = 0; i < SIZE / UNIT; i++)
         unit[i] = (uint32_t)(i * UNIT);
     for (size_t p = 0; p < 4; p++) {
         for (size_t i = 0; i < SIZE; i++)
             data[i] = i < periods[p] ? (uint8_t)next_number() : data[i - periods[p]];
-        struct deflate_records *records = deflate_records_new();
+        struct rbwp_deflate *records = rbwp_deflate_new(greedy);
         size_t stream = run(records, data, SIZE, unit, SIZE / UNIT);
         if (periods[p] <= 32768)
             assert_in_range(stream, 1, SIZE * 3 / 4);
         else
             assert_int_equal(stream, 0);
-        deflate_records_free(records);
+        rbwp_deflate_free(records);
     }
     free(unit);
     free(data);
@@ -138,25 +138,29 @@ static void test_finds_repetitions(void **state)
 /* Long runs of small random inputs with one state: what it remembers never breaks a stream. */
 static void test_remembered_costs(void **state)
 {
-    (void)state;
-    uint8_t data[3000 + DEFLATE_RECORDS_SLACK];
+    bool greedy = *(bool *)*state;
+    uint8_t data[3000 + RBWP_DEFLATE_SLACK];
     uint32_t unit[1001];
-    struct deflate_records *records = deflate_records_new();
+    struct rbwp_deflate *records = rbwp_deflate_new(greedy);
     for (unsigned turn = 0; turn < 2000; turn++) {
         size_t size = next_number() % 3000;
         make_data((enum data)(next_number() % DATA_KINDS), data, size);
         run(records, data, size, unit,
             make_units((enum units)(next_number() % UNITS_KINDS), size, unit));
     }
-    deflate_records_free(records);
+    rbwp_deflate_free(records);
 }
 
 int main(void)
 {
+    static bool cheapest = false, greedy = true;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everything),
-        cmocka_unit_test(test_finds_repetitions),
-        cmocka_unit_test(test_remembered_costs),
+        cmocka_unit_test_prestate(test_everything, &cheapest),
+        cmocka_unit_test_prestate(test_finds_repetitions, &cheapest),
+        cmocka_unit_test_prestate(test_remembered_costs, &cheapest),
+        cmocka_unit_test_prestate(test_everything, &greedy),
+        cmocka_unit_test_prestate(test_finds_repetitions, &greedy),
+        cmocka_unit_test_prestate(test_remembered_costs, &greedy),
     };
     return cmocka_run_group_tests_name("deflate_records", tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to one exporter: opens, puts all on one axis, reads one after the other. */
 #include "export.h"
+#include "jobs_option.h"
 #include "message.h"
 #include "trace_source.h"
 
@@ -9,14 +10,19 @@
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_csv, &exporter_ndjson, &exporter_parquet, &exporter_sqlite, &exporter_tsv,
+    &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_ndjson,
+    &exporter_parquet, &exporter_perfetto, &exporter_sqlite, &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson parquet sqlite tsv",
+    {"to", 't', "FORMAT", "chrome csv folded ndjson parquet perfetto sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
+     jobs_option_store},
+    {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
+     offsetof(struct export_options, no_deflate), option_store_true},
     {0},
 };
 
@@ -106,7 +112,8 @@ static enum exit_code read_sources(struct export *export, const struct sources *
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
-        struct trace_read_options options = {.filter = &export->options->filter};
+        struct trace_read_options options = {.filter = &export->options->filter,
+                                             .threads = export->threads};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
     }
     return code;
@@ -167,9 +174,16 @@ enum exit_code export_with(const struct exporter *exporter, const struct export_
         message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
         return EXIT_USAGE;
     }
+    export.threads = job_threads_new(options->threads);
+    if (!export.threads) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
         code = exit_worse(code, open_output(&export, &sources));
-    return exit_worse(code, close_sources(&sources));
+    code = exit_worse(code, close_sources(&sources)); /* which use the threads */
+    job_threads_free(export.threads);
+    return code;
 }

@@ -11,12 +11,15 @@
 #define EXPORT_H
 
 #include "filter.h"
+#include "ordered_jobs.h"
 #include "out.h"
 #include "trace.h"
 
 /* What the command line said; a group of options shared by export and merge. */
 struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
+    bool no_deflate;
+    unsigned threads; /* at work, 0 = one a CPU */
     struct out_options output;
     struct filter_options filter;
 };
@@ -26,7 +29,8 @@ struct export
     const struct exporter *exporter;
     const struct export_options *options;
     struct operands inputs;
-    struct out out;         /* unless the exporter has its own output */
+    struct out out; /* unless the exporter has its own output */
+    struct job_threads *threads;
     struct trace *trace;    /* set between begin and the first call of the sink */
     struct trace_sink sink; /* filled by begin */
     void *state;            /* the exporter's */
@@ -45,6 +49,7 @@ struct exporter {
 
 extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
 extern const struct exporter exporter_parquet, exporter_sqlite;
+extern const struct exporter exporter_chrome, exporter_folded, exporter_perfetto;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 

@@ -32,7 +32,6 @@ struct launches {
 };
 
 struct rbwp_thread {
-    uint64_t thread_id;
     bool known;
     struct track_batch batch;
     int64_t last_ns; /* latest time seen on it */
@@ -54,6 +53,7 @@ struct rbwp_source {
     struct rbwp_thread *threads;
     uint32_t thread_room;
     struct rbwp_thread *thread;                                    /* of the block */
+    uint64_t thread_id;                                            /* of thread, unless NULL */
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
     uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
     struct span_sorter gpu_spans;
@@ -218,8 +218,8 @@ static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id,
 }
 
 /* NULL when there is no room. */
-static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
-                                       int64_t time_ns)
+static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t thread_id,
+                                          int64_t time_ns)
 {
     uint32_t number = thread_map_number(&source->map, thread_id);
     if (number == THREAD_NONE || !thread_array_grow(&source->threads, &source->thread_room,
@@ -229,12 +229,22 @@ static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thre
     }
     struct rbwp_thread *thread = &source->threads[number];
     if (!thread->known) {
-        thread->thread_id = thread_id;
         track_batch_start(&thread->batch, add_thread_track(source, thread_id, time_ns));
         thread->known = true;
         thread->last_ns = time_ns;
     }
     return thread;
+}
+
+/* The same; nearly always it is the one of the span before. */
+static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
+                                       int64_t time_ns)
+{
+    if (!source->thread || source->thread_id != thread_id) {
+        source->thread = look_up_thread(source, thread_id, time_ns);
+        source->thread_id = thread_id;
+    }
+    return source->thread;
 }
 
 /* A Realm processor id has tag, node and index; others are shown as they are. */
@@ -347,8 +357,7 @@ static void take_span(void *context, const struct span *span)
 {
     struct rbwp_source *source = context;
     /* Spans that are given up come with their thread, not in a block of it. */
-    if (!source->thread || source->thread->thread_id != span->thread_id)
-        source->thread = find_thread(source, span->thread_id, span_name_time_ns(span));
+    (void)find_thread(source, span->thread_id, span_name_time_ns(span));
     source->last_id = span->id > source->last_id ? span->id : source->last_id;
     if (!source->thread || !span->has_begin)
         return;
@@ -371,7 +380,7 @@ static void begin_block(void *context, const struct rbwp_block *block)
 {
     struct rbwp_source *source = context;
     filter_resolve(&source->filter, block->first_ns);
-    source->thread = find_thread(source, block->header.thread_id, block->first_ns);
+    (void)find_thread(source, block->header.thread_id, block->first_ns);
 }
 
 static void end_block(void *context, const struct rbwp_block *block)
@@ -488,6 +497,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                  source->input.reader, &source->names);
     span_sorter_start(&source->gpu_spans);
     add_process(source);
+    if (options->threads)
+        input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);

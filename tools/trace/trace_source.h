@@ -15,6 +15,7 @@
 #define TRACE_SOURCE_H
 
 #include "filter.h"
+#include "ordered_jobs.h"
 #include "trace.h"
 
 /* What is known of a source before its spans are read. */
@@ -37,6 +38,7 @@ struct trace_read_options {
     const struct filter_options *filter; /* NULL: all */
     int64_t shift_ns;                    /* added to all times */
     uint32_t node;                       /* for sources that do not know theirs */
+    struct job_threads *threads;         /* that may help; NULL: none */
 };
 
 struct trace_source {
