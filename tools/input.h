@@ -30,6 +30,7 @@ struct input {
     struct rbwp_reader *reader;
     struct rbwp_live *live;   /* the file's names are from there; NULL if they are its own */
     uint64_t blocks, records; /* handed out, opaque blocks included */
+    bool recovered; /* put together of the file and its live file */
     bool follow;
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
