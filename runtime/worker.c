@@ -9,6 +9,7 @@
  * can then be taken back without its neighbours, and a requeue costs no more
  * than two stores.
  */
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -351,8 +352,11 @@ static int start_worker(struct work_runner *runner, const struct rbwp_work_confi
     int failed = pthread_attr_init(&attributes);
     if (failed)
         return failed;
-    if (config->stack_bytes > 0)
-        failed = pthread_attr_setstacksize(&attributes, config->stack_bytes);
+    size_t stack_bytes = (size_t)config->stack_bytes;
+    if (stack_bytes != config->stack_bytes)
+        failed = EINVAL;
+    else if (stack_bytes > 0)
+        failed = pthread_attr_setstacksize(&attributes, stack_bytes);
     if (!failed)
         failed = set_cpus(&attributes, config, domain, index);
     if (!failed) {

@@ -4,7 +4,7 @@
 #include "message.h"
 
 struct info_options {
-    bool json, quick;
+    bool json, quick, live;
     struct out_options output;
 };
 
@@ -13,6 +13,8 @@ static const struct option info_option_table[] = {
      offsetof(struct info_options, json), option_store_true},
     {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
      offsetof(struct info_options, quick), option_store_true},
+    {"live", 0, NULL, NULL, "with the records that only FILE.live has yet",
+     offsetof(struct info_options, live), option_store_true},
     {0},
 };
 
@@ -27,7 +29,7 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
 {
     struct input input;
     struct info info;
-    if (!input_open(&input, path, true))
+    if (!(options->live ? input_open_live(&input, path) : input_open(&input, path, true)))
         return EXIT_BAD_DATA;
     if (!info_gather(&info, &input, options->quick)) {
         input_close(&input);

@@ -7,7 +7,7 @@
 #include "arguments.h"
 #include "info.h"
 #include "quantity.h"
-#include "visible.h"
+#include "text_name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,21 +29,10 @@ static void grouped(struct out *out, uint64_t value)
     out_text(out, quantity_grouped(text, value));
 }
 
-static void visible(struct out *out, const char *text, size_t count)
-{
-    for (size_t at = 0; at < count;) {
-        /* Pieces end anywhere; a character that is cut shows as its bytes. */
-        size_t piece = count - at < 16384 ? count - at : 16384;
-        char *room = out_room(out, piece * VISIBLE_BYTES_MAX);
-        out_end(out, room + visible_text(text + at, piece, room, piece * VISIBLE_BYTES_MAX));
-        at += piece;
-    }
-}
-
 static void name(struct out *out, const struct name *known)
 {
     if (known && known->bytes)
-        visible(out, known->text, known->bytes);
+        text_name(out, known->text, known->bytes);
     else
         out_text(out, known ? "(no name)" : "(name not known)");
 }
@@ -81,21 +70,32 @@ static void range(struct out *out, int64_t first_ns, int64_t last_ns)
 
 /* ---- sections ----------------------------------------------------------- */
 
+static const char *state_of(const struct input *input)
+{
+    if (input->recovered)
+        return "not finalised: shown with what its live file has";
+    if (rbwp_reader_header(input->reader)->descriptor_offset)
+        return rbwp_reader_trailer(input->reader) ? "finalised, with trailer" : "finalised";
+    if (!input->live)
+        return "NEVER FINALISED: the writer did not stop; no names";
+    return rbwp_live_is_written(input->live)
+               ? "being written: names from its live file"
+               : "NEVER FINALISED: the writer did not stop; names from its live file";
+}
+
 static void head(struct out *out, const struct info *info)
 {
     const struct rbwp_reader *reader = info->input->reader;
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     label(out, "file");
-    visible(out, info->input->name, strlen(info->input->name));
+    text_name(out, info->input->name, strlen(info->input->name));
     out_text(out, ", ");
     grouped(out, rbwp_reader_size(reader));
     out_text(out, " bytes\n");
     label(out, "format");
     out_format(out, "RBWP %u, level %s, %s\n", header->version,
-               header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1",
-               header->descriptor_offset ? trailer ? "finalised, with trailer" : "finalised"
-                                         : "NEVER FINALISED: the writer did not stop; no names");
+               header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1", state_of(info->input));
     label(out, "node");
     out_format(out, "%" PRIu32, header->node);
     if (trailer && trailer->nodes)
@@ -116,7 +116,7 @@ static void command_line(struct out *out, const struct rbwp_trailer *trailer)
         const char *quote = bytes == 0 || memchr(text, ' ', bytes) ? "'" : "";
         out_text(out, separator);
         out_text(out, quote);
-        visible(out, text, bytes);
+        text_name(out, text, bytes);
         out_text(out, quote);
         separator = " ";
     }
@@ -129,12 +129,12 @@ static void session(struct out *out, const struct rbwp_trailer *trailer)
     range(out, trailer->start_ns, trailer->stop_ns);
     out_format(out, ", level %" PRIu32 "\n", trailer->level);
     label(out, "host");
-    visible(out, trailer->host, trailer->host_bytes);
+    text_name(out, trailer->host, trailer->host_bytes);
     out_format(out, ", process %" PRIu64 "\n", trailer->process_id);
     label(out, "command");
     command_line(out, trailer);
     label(out, "writer");
-    visible(out, trailer->writer, trailer->writer_bytes);
+    text_name(out, trailer->writer, trailer->writer_bytes);
     out_text(out, "\n");
     label(out, "memory");
     out_text(out, "at most ");
@@ -236,7 +236,7 @@ static void block_facts(struct out *out, const struct info *info)
     out_text(out, "\n");
     for (unsigned i = 0; i < info->tag_count; i++) {
         out_text(out, "  opaque '");
-        visible(out, info->tags[i].tag, info->tags[i].bytes);
+        text_name(out, info->tags[i].tag, info->tags[i].bytes);
         out_format(out, "': %" PRIu64 " blocks, ", info->tags[i].blocks);
         grouped(out, info->tags[i].data_bytes);
         out_text(out, " bytes\n");
@@ -291,7 +291,7 @@ static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
         const struct rbwp_thread_info *thread = &trailer->threads[i];
         out_format(out, "  %20" PRIu64 " %12" PRIu64 " records  ", thread->thread_id,
                    thread->records);
-        visible(out, thread->name, thread->name_bytes);
+        text_name(out, thread->name, thread->name_bytes);
         out_text(out, "\n");
     }
 }
@@ -330,7 +330,7 @@ static void sub_items(struct out *out, const struct info *info)
         if (info->counted)
             out_format(out, "%12" PRIu64 " begins  ", info->sub_items[item->id]);
         out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
-        visible(out, item->name, item->name_bytes);
+        text_name(out, item->name, item->name_bytes);
         out_text(out, "\n");
     }
 }

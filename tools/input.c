@@ -172,7 +172,7 @@ bool input_open_live(struct input *input, const char *path)
     int fd = temporary_file();
     bool recovered = fd >= 0 && recover_into(input, fd);
     close_files(input);
-    *input = (struct input){.path = path, .name = path, .fd = fd};
+    *input = (struct input){.path = path, .name = path, .fd = fd, .recovered = recovered};
     if (recovered && open_reader(input, false))
         return true;
     if (fd >= 0)

@@ -32,6 +32,7 @@ struct input {
     struct rbwp_live *live;     /* the file's names are from there; NULL if they are its own */
     struct decode_ahead *ahead; /* NULL: the reader works alone */
     uint64_t blocks, records;   /* handed out, opaque blocks included */
+    bool recovered;             /* put together of the file and its live file */
     bool follow;
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };

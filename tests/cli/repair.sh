@@ -122,6 +122,12 @@ expect_exit 0 "$RBWP" info --json "$work/pair.bin"
 import json; i = json.load(open('$work/out'))
 assert [w['name'] for w in i['work_items']] == ['flush'] and not i['finalized'] and i['record_count'] == 2
 assert [t['name'] for t in i['threads']] == ['worker', 'other']" || fail "info: names of the live file"
+expect_exit 0 "$RBWP" info "$work/pair.bin"
+grep -q "NEVER FINALISED: the writer did not stop; names from its live file" "$work/out" &&
+    grep -q '^records  *2:' "$work/out" || fail "info: of a pair"
+expect_exit 0 "$RBWP" info --live "$work/pair.bin"
+grep -q "shown with what its live file has" "$work/out" && grep -q '^records  *7:' "$work/out" ||
+    fail "info --live: of a pair"
 cp "$work/other.live" "$work/without.live"
 expect_exit 0 "$RBWP" info "$work/without"
 cp "$work/pair.bin" "$work/strange.bin"

@@ -54,4 +54,7 @@ struct words {
 struct words words_split(const uint8_t *data, size_t size);
 void words_free(struct words *words);
 
+/* The whole environment, of so many names and values. setenv would keep each value for ever. */
+void set_environment(size_t count, const char *const pairs[][2]);
+
 #endif /* FUZZ_H */

@@ -102,10 +102,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct words words = words_split(data, size);
     if (words.count && may_keep(words.word[0])) {
-        setenv("RBWP_FLAGS", words.word[0], 1);
+        set_environment(1, (const char *const[][2]){{"RBWP_FLAGS", words.word[0]}});
         own_table(&words);
         tables_of_the_runtime(&words);
-        unsetenv("RBWP_FLAGS");
+        set_environment(0, NULL);
     }
     words_free(&words);
     return 0;

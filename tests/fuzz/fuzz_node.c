@@ -33,10 +33,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct words words = words_split(data, size);
     if (words.count == 3) {
         uint32_t node, nodes;
-        setenv("V", words.word[0], 1);
-        setenv("PMI_RANK", words.word[0], 1);
-        setenv("PMI_SIZE", words.word[1], 1);
-        setenv("SLURM_JOB_ID", words.word[0], 1);
+        set_environment(4, (const char *const[][2]){{"V", words.word[0]},
+                                                    {"PMI_RANK", words.word[0]},
+                                                    {"PMI_SIZE", words.word[1]},
+                                                    {"SLURM_JOB_ID", words.word[0]}});
         node_from_launcher(&node, &nodes);
         REQUIRE(nodes == 0 || node < nodes || node == UINT32_MAX);
         expand(words.word[2], strlen(words.word[1]) + 1);

@@ -2,11 +2,12 @@
 /*
  * replay.c - runs a fuzz target without a fuzzer.
  *
- *   fuzz_TOPIC_replay [--mutate N] FILE|FOLDER...
+ *   fuzz_TOPIC_replay [--mutate N] [--keep FOLDER] FILE|FOLDER...
  *
  * Each file is one input. With --mutate each is also changed N times, with fixed
  * seeds, through the target's own mutator if it has one, and the changed files are
- * run as well. An input may use a second of processor time, ten under a sanitizer.
+ * run as well; --keep writes them to a folder. An input may use a second of processor time, ten
+ * under a sanitizer.
  */
 #include "fuzz.h"
 
@@ -28,6 +29,7 @@
 
 static uint64_t random_state;
 static unsigned mutations;
+static const char *keep_folder;
 static unsigned long inputs;
 
 static uint32_t next_number(void)
@@ -95,6 +97,19 @@ static bool run(const char *name, unsigned mutation, const uint8_t *data, size_t
     return false;
 }
 
+static bool keep(const uint8_t *data, size_t size)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/changed_%05lu.bin", keep_folder, inputs);
+    FILE *file = fopen(path, "wb");
+    bool good = file && fwrite(data, 1, size, file) == size;
+    if (file && fclose(file) != 0)
+        good = false;
+    if (!good)
+        perror(path);
+    return good;
+}
+
 static bool run_file(const char *path)
 {
     static uint8_t data[INPUT_BYTES_MAX], changed[INPUT_BYTES_MAX];
@@ -114,6 +129,7 @@ static bool run_file(const char *path)
         size_t changed_size = LLVMFuzzerCustomMutator
                                   ? LLVMFuzzerCustomMutator(changed, size, sizeof changed, i)
                                   : LLVMFuzzerMutate(changed, size, sizeof changed);
+        good = (!keep_folder || keep(changed, changed_size)) && good;
         good = run(path, i, changed, changed_size) && good;
     }
     return good;
@@ -147,6 +163,10 @@ int main(int argc, char **argv)
     if (argc > 2 && strcmp(argv[1], "--mutate") == 0) {
         mutations = (unsigned)strtoul(argv[2], NULL, 10);
         at = 3;
+    }
+    if (argc > at + 1 && strcmp(argv[at], "--keep") == 0) {
+        keep_folder = argv[at + 1];
+        at += 2;
     }
     if (LLVMFuzzerInitialize)
         LLVMFuzzerInitialize(&argc, &argv);

@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define ENVIRONMENT_MAX 4
+
 void require_failed(const char *condition, const char *file, int line)
 {
     fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
@@ -63,4 +65,21 @@ struct words words_split(const uint8_t *data, size_t size)
 void words_free(struct words *words)
 {
     free(words->text);
+}
+
+void set_environment(size_t count, const char *const pairs[][2])
+{
+    static char *entries[ENVIRONMENT_MAX + 1];
+    REQUIRE(count <= ENVIRONMENT_MAX);
+    for (size_t i = 0; i < ENVIRONMENT_MAX; i++) {
+        free(entries[i]);
+        entries[i] = NULL;
+    }
+    for (size_t i = 0; i < count; i++) {
+        size_t bytes = strlen(pairs[i][0]) + strlen(pairs[i][1]) + 2;
+        entries[i] = malloc(bytes);
+        REQUIRE(entries[i]);
+        snprintf(entries[i], bytes, "%s=%s", pairs[i][0], pairs[i][1]);
+    }
+    environ = entries;
 }

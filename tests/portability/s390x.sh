@@ -29,6 +29,7 @@ for program in tools/rbwp tests/cli/rbwp-make-extended; do
     chmod +x "$path"
 done
 [[ $(od -An -tx1 -j5 -N1 "$dir/s390x/tools/rbwp.s390x") == ' 02' ]] || { echo "not big-endian"; exit 1; }
+export RBWP_BYTE_ORDER=big # of the live files that tests make
 run_tests s390x -R '^(unit|cli|python|fuzz)' \
     -E '^unit_(stress|test_(recorder|record_|session|work|clock|drain|doorbell|numa|thread_registry))' \
     "$@"

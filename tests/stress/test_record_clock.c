@@ -24,7 +24,9 @@ enum { PAIRS = 5000, STEPS = 4 };
 static _Atomic time_t set_forth_s;
 
 int __real_clock_gettime(clockid_t clock, struct timespec *time);
-int __wrap_clock_gettime(clockid_t clock, struct timespec *time);
+/* Visible: some linkers have shared libraries refer to it too. */
+__attribute__((visibility("default"))) int __wrap_clock_gettime(clockid_t clock,
+                                                                struct timespec *time);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *time)
 {
     int result = __real_clock_gettime(clock, time);

@@ -38,6 +38,9 @@ static bool is_refused(void)
     return number == fails_at || (fails_on && number > fails_at);
 }
 
+/* Visible: some linkers have shared libraries refer to them too. */
+#pragma GCC visibility push(default)
+
 static void *taken(void *memory)
 {
     if (memory)
@@ -126,6 +129,8 @@ int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return is_refused() ? EAGAIN
                         : __real_pthread_create(thread, attributes, start_routine, argument);
 }
+
+#pragma GCC visibility pop
 
 /* ---- a session's life
  * ---------------------------------------------------------------------------- */
