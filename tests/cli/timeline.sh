@@ -76,6 +76,13 @@ open(f"{work}/two", "wb").write(m.file(blocks[:2], [(1, b"one"), (2, b"two")]))
 lines = run("timeline", "--width", "100", f"{work}/two").splitlines()
 assert lines[2].strip(". ") == "B" and lines[4].strip(". ").strip("A") == "" and 5 <= lines[4].count("A") <= 9, lines
 
+# GPU work that overlaps is busy time once: 100-300 and 200-400 are 300 of 400.
+records = [(50, "cb", 1), (60, "gpu", 9, 1, 100, 300), (70, "gpu", 9, 1, 200, 400), (450, "ce")]
+open(f"{work}/gpu", "wb").write(m.file([m.block(1, 0, records)], [(1, b"one")], zero_time=1))
+lines = run("timeline", "--width", "68", "--from", "40", "--to", "440", f"{work}/gpu").splitlines()
+assert lines[3].startswith("GPU 0x9") and lines[3].endswith(" 75.0%"), lines
+assert lines[3][LABEL:LABEL + 40] == " " * 6 + "@" * 30 + " " * 4, lines
+
 # Losses; colours; blocks.
 lost = run("timeline", "--width", "90", "--from", "900", "--to", "4100", f"{work}/extended.bin")
 assert lost.startswith("LOST 1234 records\n") and "!" in lost.splitlines()[2] and "\033" not in lost
