@@ -27,6 +27,21 @@ static int unlinked_file(const char *folder)
     return fd;
 }
 
+bool read_all_at(int fd, void *bytes, size_t count, uint64_t offset)
+{
+    for (size_t done = 0; done < count;) {
+        ssize_t got = pread(fd, (char *)bytes + done, count - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got == 0)
+            errno = 0;
+        if (got <= 0)
+            return false;
+        done += (size_t)got;
+    }
+    return true;
+}
+
 bool write_all(int fd, const char *bytes, size_t count)
 {
     while (count > 0) {

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* A descriptor of an empty temporary file, -1 with the message given. */
 int temporary_file(void);
@@ -16,6 +17,9 @@ int temporary_file(void);
 /* A copy of what fd gives until its end, at its beginning; -1 with the message given. name is for
  * messages. */
 int temporary_copy(int fd, const char *name);
+
+/* count bytes from offset on; false with errno set, to 0 where the file ends before. */
+bool read_all_at(int fd, void *bytes, size_t count, uint64_t offset);
 
 /* All of it, through interruptions and short writes; false with errno set. */
 bool write_all(int fd, const char *bytes, size_t count);

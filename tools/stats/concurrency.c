@@ -170,18 +170,11 @@ struct piece {
 static bool refill(struct concurrency *concurrency, struct piece *piece, size_t room)
 {
     uint64_t left = piece->end - piece->next;
-    size_t count = left < room ? (size_t)left : room, bytes = count * sizeof *piece->ends;
-    size_t done = 0;
-    while (done < bytes) {
-        ssize_t got = pread(concurrency->fd, (char *)piece->ends + done, bytes - done,
-                            (off_t)(piece->next * sizeof *piece->ends + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            fail(concurrency, got < 0 ? strerror(errno) : "the temporary file was cut");
-            return false;
-        }
-        done += (size_t)got;
+    size_t count = left < room ? (size_t)left : room;
+    if (!read_all_at(concurrency->fd, piece->ends, count * sizeof *piece->ends,
+                     piece->next * sizeof *piece->ends)) {
+        fail(concurrency, errno ? strerror(errno) : "the temporary file was cut");
+        return false;
     }
     piece->at = 0;
     piece->count = count;

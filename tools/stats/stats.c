@@ -393,7 +393,7 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     struct stats *stats = context;
     unsigned process;
     int end = 0;
-    if (sscanf(key, "process.%u.discarded%n", &process, &end) == 1 && end &&
+    if (sscanf(key, "process.%u.discarded%n", &process, &end) == 1 && end && key[end] == '\0' &&
         process < stats->process_count)
         stats->processes[process].empty_polls = strtoull(value.text, NULL, 10);
 }

@@ -113,18 +113,11 @@ struct piece {
 static bool refill(struct span_sorter *sorter, struct piece *piece, size_t room)
 {
     uint64_t left = piece->end - piece->next;
-    size_t count = left < room ? (size_t)left : room, bytes = count * sizeof *piece->spans;
-    char *to = (char *)piece->spans;
-    off_t from = (off_t)(piece->next * sizeof *piece->spans);
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(sorter->fd, to + done, bytes - done, from + (off_t)done);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0) {
-            fail(sorter, got < 0 ? strerror(errno) : "the temporary file was cut");
-            return false;
-        }
-        done += (size_t)got;
+    size_t count = left < room ? (size_t)left : room;
+    if (!read_all_at(sorter->fd, piece->spans, count * sizeof *piece->spans,
+                     piece->next * sizeof *piece->spans)) {
+        fail(sorter, errno ? strerror(errno) : "the temporary file was cut");
+        return false;
     }
     piece->at = 0;
     piece->count = count;

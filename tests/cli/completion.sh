@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completions and manual pages know every option that --help knows, and what they offer is what the
+# commands take. Guards shells against quoting in help texts.
+. "$(dirname "$0")/lib.sh"
+
+for shell in bash zsh fish; do
+    expect_exit 0 "$RBWP" help --completion $shell
+    expect_silence
+    cp "$work/out" "$work/$shell"
+done
+bash -n "$work/bash" || fail "the bash completion does not parse"
+if command -v zsh >/dev/null; then
+    zsh -n "$work/zsh" || fail "the zsh completion does not parse"
+fi
+if command -v fish >/dev/null; then
+    fish -n "$work/fish" || fail "the fish completion does not parse"
+fi
+[ "$(tr -cd "'" <"$work/fish" | wc -c)" -gt 100 ] || fail "no descriptions for fish"
+
+# complete WORD...: what bash offers for the last word.
+complete() {
+    bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=()
+        _rbwp "$1"; printf "%s\n" "${COMPREPLY[@]}"' - "$work/bash" "$@"
+}
+commands=$("$RBWP" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)
+[ "$(complete rbwp '' | sort)" = "$commands" ] || fail "bash offers other commands"
+for command in $(echo "$commands" | grep -v -x -e help -e version); do
+    expect_exit 0 "$RBWP" $command --help
+    grep -o -- '^ *\(-.,\)\? *--[a-z-]*' "$work/out" | grep -o -- '--[a-z-]*' | sort -u >"$work/options"
+    [ "$(complete rbwp $command -- | sort -u)" = "$(cat "$work/options")" ] || fail "bash offers other options of $command"
+    expect_exit 0 "$RBWP" help --man $command
+    while read -r option; do
+        grep -Eq -- "^\.It Fl (. , )?${option#-}( |\$)" "$work/out" || fail "$option of $command: not in help --man"
+        # The page of export is not written yet.
+        [ $command = export ] ||
+            grep -Eq -- "^\.It Fl (. , )?${option#-}( |\$)" "$MAN/rbwp-$command.1" ||
+            fail "$option of $command is not in its manual"
+        grep -q -- "'\*$option[=[]" "$work/zsh" || fail "$option is not in the zsh completion"
+        grep -q -- "seen_subcommand_from $command' -l ${option#--} " "$work/fish" || fail "$option of $command is not in the fish completion"
+    done <"$work/options"
+done
+[ "$(complete rbwp diff --by p)" = "$(printf 'p50\np99')" ] || fail "bash does not offer what --by takes"
+[ "$(complete /usr/bin/rbwp-dump --nd)" = "--ndjson" ] || fail "bash knows no rbwp-dump"
+[ -z "$(complete rbwp dump --output x)" ] || fail "bash offers words where a file is wanted"
+
+expect_exit 2 "$RBWP" help --completion tcsh
+expect_error "bash, zsh, fish"
+expect_no_output
+expect_exit 2 "$RBWP" help --man nothing
+finish

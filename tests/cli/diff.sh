@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# rbwp diff finds what got slower, by every measure, on files made to differ by known factors, and
+# its exit status is 4 exactly where the threshold is passed. Guards matching by name, not by slot.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "comparison"
+import json, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+
+def make(name, lengths, slots):
+    records, at = [], 1000
+    for item, ns in lengths:
+        records += [(at, "cb", slots[item]), (at + ns, "ce")]
+        at += ns + 7
+    open(f"{work}/{name}", "wb").write(m.file([m.block(1, 0, records)], [(n, i.encode()) for i, n in slots.items()]))
+
+
+def diff(*options, code=0, a="a", b="b"):
+    done = subprocess.run([rbwp, "diff", *options, f"{work}/{a}", f"{work}/{b}"], capture_output=True, text=True)
+    assert done.returncode == code, (options, done)
+    return done.stdout
+
+
+a = [("same", 100)] * 50 + [("slower", 1000)] * 20 + [("faster", 500)] * 10 + [("gone", 5)] + [("tail", 100)] * 98 + [("tail", 200)] * 2
+b = [("same", 100)] * 50 + [("slower", 1100)] * 20 + [("faster", 400)] * 10 + [("new", 5)] + [("tail", 100)] * 98 + [("tail", 2000)] * 2
+make("a", a, {"same": 1, "slower": 2, "faster": 3, "gone": 4, "tail": 5})
+make("b", b, {"slower": 1, "same": 2, "faster": 3, "new": 4, "tail": 5})
+rows = {r["name"]: r for r in json.loads(diff("--json"))["rows"]}
+assert {n: r["verdict"] for n, r in rows.items()} == {"same": "same", "slower": "slower", "faster": "faster", "new": "new", "gone": "gone", "tail": "slower"}
+assert rows["slower"]["ratio"] == 1.1 and rows["new"]["ratio"] is None
+assert (rows["slower"]["a"]["total"], rows["slower"]["b"]["total"], rows["slower"]["b"]["count"]) == (20000, 22000, 20)
+full = json.loads(diff("--json"))
+changes = [r["b"]["total"] - r["a"]["total"] for r in full["rows"]]
+assert changes == sorted(changes, reverse=True)
+# Exactly at the threshold nothing is slower; below it, it is.
+mean = lambda t, **k: json.loads(diff("--json", "--threshold", t, **k))
+assert mean("40%")["slower"] == 0
+only = mean("9.999%", code=4)
+assert only["slower"] == 2 and only["threshold_percent"] == 9.999
+assert {r["name"] for r in mean("10%", code=4)["rows"] if r["verdict"] == "slower"} == {"tail"}
+# By other measures: the tail shows only in p99 and totals.
+by = lambda what, code: {r["name"] for r in json.loads(diff("--json", "--threshold", "15", "--by", what, code=code))["rows"] if r["verdict"] == "slower"}
+assert by("p50", 0) == set() and by("p99", 4) == {"tail"} and by("total", 4) == {"tail"} and by("mean", 4) == {"tail"}
+# A file against itself.
+assert json.loads(diff("--json", "--threshold", "0", b="a"))["slower"] == 0
+text = diff()
+assert text.splitlines()[1].startswith("slower") and "\033" not in text
+assert "\033[31mslower" in diff("--color", "always")
+# Only what the filter takes.
+assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]
+P
+
+a=$GOLDEN/multi_thread.bin
+expect_exit 3 "$RBWP" diff --threshold 1 "$a" "$GOLDEN/crash_cut_in_data.bin"
+expect_exit 1 "$RBWP" diff "$a" "$work/none"
+expect_no_output
+: >"$work/empty"
+echo text >"$work/text"
+for bad in "$work/empty" "$work/text" "$work"; do
+    expect_exit 1 "$RBWP" diff "$a" "$bad"
+    expect_exit 1 "$RBWP" diff "$bad" "$a"
+    expect_no_output
+    expect_one_line
+done
+for options in "" "$a" "$a $a $a" "--threshold x $a $a" "--threshold -1 $a $a" "--threshold % $a $a" "--threshold 1e3 $a $a" \
+    "--threshold 99999999999999999999 $a $a" "--threshold 1.0001 $a $a" "--threshold 1. $a $a" "--by max $a $a"; do
+    expect_exit 2 "$RBWP" diff $options
+    expect_one_line
+    expect_no_output
+done
+finish

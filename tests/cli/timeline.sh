@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+# Bars and letters of rbwp timeline are those computed here from the spans, column by column; its
+# width is what was asked for; losses are marked; no colours and no blocks where they are not wanted.
+. "$(dirname "$0")/lib.sh"
+"$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "timeline"
+import collections, json, os, subprocess, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+LABEL, TAIL = 20, 8
+
+
+def run(*args, code=0, locale="C"):
+    done = subprocess.run([rbwp, *args], capture_output=True, env=dict(os.environ, LC_ALL=locale))
+    assert done.returncode == code, (args, done)
+    return done.stdout.decode()
+
+
+def spans(path):
+    return [json.loads(l) for l in run("dump", "--spans", "--ndjson", path).splitlines()]
+
+
+plain = " .:-=+*#@"
+path = f"{golden}/multi_thread.bin"
+found = [s for s in spans(path) if s["depth"] == 0]
+low, high = min(s["begin"] for s in found), max(s["end"] for s in found)
+for width in (40, 100, 250):
+    columns = width - LABEL - TAIL
+    step = (high - low) // columns + 1
+    window = ["--from", str(low), "--to", str(low + step * columns)]
+    lines = run("timeline", "--width", str(width), *window, path).splitlines()
+    threads = list(dict.fromkeys(s["thread_id"] for s in found))
+    legend = dict((l.split()[0], l.split(None, 1)[1]) for l in lines[1 + 2 * len(threads):])
+    assert all(len(l) <= width for l in lines[1:1 + 2 * len(threads)])
+    rows = {lines[i][:LABEL].strip(): (lines[i], lines[i + 1]) for i in range(1, 1 + 2 * len(threads), 2)}
+    assert len(rows) == len(threads)
+    for t in threads:
+        bars, letters = rows[f"thread 0x{t:x}"[:LABEL - 1]]
+        bars, share, letters = bars[LABEL:LABEL + columns], bars[LABEL + columns:], letters[LABEL:]
+        total = 0
+        for c in range(columns):
+            a, b = low + c * step, low + (c + 1) * step
+            names = collections.Counter()
+            for s in found:
+                if s["thread_id"] == t and s["begin"] < b and s["end"] > a:
+                    names[s["name"] or f"slot {s['slot']}"] += min(s["end"], b) - max(s["begin"], a)
+            busy = sum(names.values())
+            total += busy
+            level = int(busy / step * 8 + 0.5) or (1 if busy else 0)
+            assert bars[c] == plain[level], (t, c, bars, level)
+            if busy:
+                best = max(names.values())
+                assert names[legend[letters[c]]] == best, (t, c, names, letters[c])
+            else:
+                assert letters[c] == ".", (t, c)
+        assert share.strip() == f"{100 * total / step / columns:.1f}%", (share, total)
+
+# The range that is found while reading has every span and the same sums.
+lines = run("timeline", "--width", "140", path).splitlines()
+shares = sorted(float(l[-7:].strip("% ")) for l in lines[1:9:2])
+assert lines[0].startswith("from ") and int(lines[0].split()[1].strip(",")) <= low
+busy = sorted(100 * sum(s["end"] - s["begin"] for s in found if s["thread_id"] == t) / (high - low) for t in threads)
+assert all(abs(a - b) < 1 for a, b in zip(shares, busy)), (shares, busy)
+
+# Spans that come before those seen first, and hostile times.
+blocks = [m.block(1, 0, [(10**15, "cb", 1), (10**15 + 100, "ce")]), m.block(2, 0, [(2000, "cb", 2), (10**14, "ce")]), m.block(3, 0, [(2**61, "cb", 1), (2**61 + 5, "ce")])]
+open(f"{work}/wide", "wb").write(m.file(blocks, [(1, b"one"), (2, b"two")]))
+lines = run("timeline", "--width", "100", f"{work}/wide").splitlines()
+assert len(lines) == 1 + 6 + 2, lines
+open(f"{work}/two", "wb").write(m.file(blocks[:2], [(1, b"one"), (2, b"two")]))
+lines = run("timeline", "--width", "100", f"{work}/two").splitlines()
+assert lines[2].strip(". ") == "B" and lines[4].strip(". ").strip("A") == "" and 5 <= lines[4].count("A") <= 9, lines
+
+# GPU work that overlaps is busy time once: 100-300 and 200-400 are 300 of 400.
+records = [(50, "cb", 1), (60, "gpu", 9, 1, 100, 300), (70, "gpu", 9, 1, 200, 400), (450, "ce")]
+open(f"{work}/gpu", "wb").write(m.file([m.block(1, 0, records)], [(1, b"one")], zero_time=1))
+lines = run("timeline", "--width", "68", "--from", "40", "--to", "440", f"{work}/gpu").splitlines()
+assert lines[3].startswith("GPU 0x9") and lines[3].endswith(" 75.0%"), lines
+assert lines[3][LABEL:LABEL + 40] == " " * 6 + "@" * 30 + " " * 4, lines
+
+# Losses; colours; blocks.
+lost = run("timeline", "--width", "90", "--from", "900", "--to", "4100", f"{work}/extended.bin")
+assert lost.startswith("LOST 1234 records\n") and "!" in lost.splitlines()[2] and "\033" not in lost
+assert "\033[31m!\033[0m" in run("timeline", "--color", "always", f"{work}/extended.bin")
+assert "\u2588" in run("timeline", path, locale="C.UTF-8") and "\u2588" not in run("timeline", "--ascii", path, locale="C.UTF-8")
+assert run("timeline", path).isascii()
+for name, code in (("empty", 0), ("crash_header_only", 0), ("crash_killed", 0), ("crash_cut_in_data", 3), ("defect_discard_rotate", 3), ("gpu_work", 0)):
+    assert run("timeline", f"{golden}/{name}.bin", code=code).startswith("from "), name
+P
+
+gaps=$GOLDEN/gaps.bin
+: >"$work/empty"
+echo text >"$work/text"
+for bad in "$work/empty" "$work/text" "$work" "$work/none"; do
+    expect_exit 1 "$RBWP" timeline "$bad"
+    expect_no_output
+    expect_one_line
+done
+for options in "" "--width 39 $gaps" "--width 1001 $gaps" "--width x $gaps" "--width 99999999999999999999 $gaps" "--color x $gaps"; do
+    expect_exit 2 "$RBWP" timeline $options
+    expect_one_line
+    expect_no_output
+done
+expect_exit 0 "$RBWP" timeline --from 9223372036854775807 "$gaps"
+expect_exit 0 "$RBWP" timeline --from 0 --to 9223372036854775807 "$gaps"
+expect_exit 0 "$RBWP" timeline --from 5 --to 4 "$gaps"
+finish
