@@ -220,14 +220,17 @@ static bool has_process(const struct trace *trace, const char *name, size_t byte
     return false;
 }
 
-/* Viewers join processes of equal names. */
+/* Viewers join processes of equal names. What a name leaves of room is for the number. */
 static struct trace_text unique_name(const struct trace *trace, struct trace_text name, char *made,
                                      size_t room)
 {
-    int bytes = snprintf(made, room, "%.*s", (int)name.bytes, name.text);
+    enum { NUMBER_BYTES = 16 };
+    size_t most = room - NUMBER_BYTES;
+    int bytes = name.bytes < most ? (int)name.bytes : (int)most;
+    snprintf(made, room, "%.*s", bytes, name.text);
     for (unsigned i = 2; has_process(trace, made, strlen(made)); i++)
-        bytes = snprintf(made, room, "%.*s (%u)", (int)name.bytes, name.text, i);
-    return (struct trace_text){made, bytes < 0 ? 0 : (uint32_t)strlen(made)};
+        snprintf(made, room, "%.*s (%u)", bytes, name.text, i);
+    return trace_text(made);
 }
 
 uint32_t trace_add_process(struct trace *trace, struct trace_process process)
