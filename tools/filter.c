@@ -164,6 +164,8 @@ const struct option filter_option_table[] = {
      offsetof(struct filter_options, from), store_time},
     {"to", 0, "TIME", NULL, "before TIME; units ns (default), us, ms, s: +1.5ms",
      offsetof(struct filter_options, to), store_time},
+    {"until", 0, "TIME", NULL, "the same as --to, for commands where that is the format",
+     offsetof(struct filter_options, to), store_time},
     {"thread", 0, "ID|NAME", NULL, "of this thread; NAME may hold * and ?; may be repeated",
      offsetof(struct filter_options, threads), store_pattern},
     {"slot", 0, "N|NAME", NULL, "of calls of this work item; may be repeated",

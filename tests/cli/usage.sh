@@ -67,7 +67,7 @@ expect_exit 0 env LC_ALL=de_DE.UTF-8 TZ=Asia/Tokyo "$RBWP" info "$gaps"
 cmp -s "$work/out" "$work/c.txt" || fail "the locale or time zone changes the output"
 
 # Every option is in the manual.
-for command in dump info; do
+for command in dump export info; do
     expect_exit 0 "$RBWP" $command --help
     for option in $(grep -o -- '--[a-z-]*' "$work/out" | sort -u); do
         grep -Eq -- "^\.It Fl (. , )?${option#-}( |\$)" "$MAN/rbwp-$command.1" ||

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+# Collapsed stacks: the time that each span spent itself, computed here from the dump; every line is
+# a stack and a number whatever the names are.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "folded"
+import collections, glob, json, re, subprocess, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import export_expect as x
+
+
+def clean(name):
+    return re.sub("[\x00-\x1f\x7f]", " ", name).replace(";", ",")
+
+
+def want(path):
+    """Self times of all stacks of thread spans, by names alone."""
+    found = json.loads(subprocess.run([rbwp, "dump", "--spans", path], capture_output=True).stdout)
+    by_id = {s["id"]: s for s in found if s["kind"] != "gpu"}
+    own = collections.Counter()
+
+    def stack(s):
+        return (stack(by_id[s["parent"]]) if s["parent"] else ()) + (s["thread_id"], clean(x.name_of(s)))[0 if not s["parent"] else 1:]
+
+    for s in by_id.values():
+        own[stack(s)] += s["duration"]
+        if s["parent"]:
+            own[stack(by_id[s["parent"]])] -= s["duration"]
+    return collections.Counter({k[1:]: 0 for k in own}) + sum((collections.Counter({k[1:]: v}) for k, v in own.items()), collections.Counter())
+
+
+def have(path):
+    lines = x.export(rbwp, "folded", path).decode("utf-8").split("\n")
+    assert lines.pop() == ""
+    own = collections.Counter()
+    for line in lines:
+        frames, number = line.rsplit(" ", 1)
+        frames = frames.split(";")
+        assert int(number) > 0 and len(frames) >= 3
+        if not frames[1].startswith("GPU "):
+            own[tuple(frames[2:])] += int(number)
+    return own
+
+
+names = ["straddle", "gaps", "multi_thread", "level1_one_thread", "level2_all_types", "gpu_work", "discard", "empty"]
+for name in names:
+    path = f"{golden}/{name}.bin"
+    assert have(path) == want(path), (name, have(path) - want(path), want(path) - have(path))
+path = f"{work}/hostile.bin"
+x.hostile_names(path)
+assert have(path) == want(path)
+path = f"{work}/many.bin"
+x.many_inside(path)
+lines = x.export(rbwp, "folded", path).decode()
+# The big call is told behind what is in it: then its time holds theirs, too.
+assert lines == "node 0;thread 0x9;big 700040\nnode 0;thread 0x9;small 350000\n", lines
+
+# GPU work, and the exit codes of damaged files.
+path = f"{work}/overlap.bin"
+x.overlapping_gpu(path)
+gpu = re.findall(r"^node 0;GPU 0.(\d);(.*)$", x.export(rbwp, "folded", path).decode(), re.M)
+assert sorted(gpu) == [("1", "launch 250"), ("1", "launch;launch 30"), ("2", "launch 470")], gpu
+for path in glob.glob(f"{golden}/../bad/*/input.bin") + glob.glob(f"{golden}/crash*.bin"):
+    done = subprocess.run([rbwp, "export", "--to", "folded", path], capture_output=True)
+    assert done.returncode == x.code_of(rbwp, path), (path, done.returncode)
+P
+finish

