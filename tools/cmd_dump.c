@@ -18,6 +18,8 @@ static const struct option dump_option_table[] = {
      offsetof(struct dump_options, live), option_store_true},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct dump_options, threads),
      jobs_option_store},
+    {"gpu-bias", 0, NULL, NULL, "GPU work ends earlier, by what its noticing was measured to add",
+     offsetof(struct dump_options, gpu_bias), option_store_true},
     {0},
 };
 
@@ -32,7 +34,8 @@ typedef enum exit_code dump_fn(struct dump *dump, struct input *input);
 
 static bool needs_names(const struct dump_options *options)
 {
-    return options->ndjson || options->spans || filter_needs_names(&options->filter);
+    return options->ndjson || options->spans || options->gpu_bias ||
+           filter_needs_names(&options->filter);
 }
 
 static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *path)
@@ -43,6 +46,9 @@ static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *p
     if (!opened)
         return EXIT_BAD_DATA;
     input_decode_ahead(&input, dump->threads);
+    dump->bias = (struct gpu_bias){0};
+    if (dump->options->gpu_bias)
+        gpu_bias_load(&dump->bias, &input);
     enum exit_code code = write(dump, &input);
     return exit_worse(code, input_close(&input));
 }

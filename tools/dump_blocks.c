@@ -90,6 +90,36 @@ static void block_head(struct out *out, const struct rbwp_block *block, bool fir
     out_text(out, ",\"records\":[");
 }
 
+/* The facts beside GPU_WORK records, if that is what the block holds. */
+static void gpu_extras(struct out *out, const struct rbwp_block *block)
+{
+    uint64_t proc_id;
+    uint32_t count;
+    if (!rbwp_gpu_extras(block, &proc_id, &count))
+        return;
+    out_text(out, ",\"gpu\":{");
+    json_u64(out, "proc_id", proc_id);
+    out_text(out, ",\"entries\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        struct rbwp_gpu_extra extra;
+        rbwp_gpu_extra_get(block, i, &extra);
+        out_text(out, i ? ",\n{" : "\n{");
+        json_i64(out, "start", extra.start_ns);
+        out_text(out, ",");
+        json_i64(out, "stop", extra.stop_ns);
+        out_text(out, ",");
+        json_i64(out, "launch", extra.launch_ns);
+        out_text(out, ",");
+        json_u64(out, "thread_id", extra.thread_id);
+        out_text(out, ",");
+        json_u64(out, "start_gap", extra.start_gap_ns);
+        out_text(out, ",");
+        json_u64(out, "stop_gap", extra.stop_gap_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]}");
+}
+
 /* An extension: its tag and size; what is in it is told by the part that knows the tag. */
 static void opaque_block(struct out *out, const struct rbwp_block *block, bool first)
 {
@@ -97,12 +127,14 @@ static void opaque_block(struct out *out, const struct rbwp_block *block, bool f
     out_text(out, "],\"opaque\":true,");
     json_name(out, "tag", (const char *)block->data,
               block->header.data_bytes < 4 ? block->header.data_bytes : 4);
+    gpu_extras(out, block);
     out_text(out, "}");
 }
 
 /* ---- records to text ------------------------------------------------------------------- */
 
 struct block_text {
+    const struct gpu_bias *bias;
     char *text;
     size_t used, room;
     uint64_t records;
@@ -135,6 +167,8 @@ static bool put_records(struct block_text *text, struct rbwp_record_iterator *it
             return false;
         if (filter && !filter_record(filter, &record))
             continue;
+        if (record.kind == RBWP_GPU_WORK)
+            record.stop_ns = gpu_bias_stop(text->bias, &record);
         if (!text_reserve(text)) {
             text->failed = true;
             return false;
@@ -167,7 +201,7 @@ static void write_block(struct block_dump *blocks, const struct rbwp_block *bloc
 {
     struct out *out = &blocks->dump->out;
     struct rbwp_record_iterator iterator;
-    struct block_text text = {0};
+    struct block_text text = {.bias = &blocks->dump->bias};
     uint64_t shown = 0;
     bool more = true;
     rbwp_record_first(block, &iterator);
@@ -251,6 +285,7 @@ static void hand_over(struct block_dump *blocks, const struct rbwp_block *block)
     struct block_job *job;
     while (!(job = ordered_jobs_next(blocks->jobs)))
         (void)write_job(blocks);
+    job->text.bias = &blocks->dump->bias;
     if (fill_job(job, block))
         ordered_jobs_submit(blocks->jobs);
     else

@@ -175,6 +175,8 @@ static void append_block(struct recorded *recorded, const struct rbwp_block *blo
         assert_non_null(recorded->event);
     }
     recorded->blocks++;
+    if (block->header.records == 0)
+        return;
     rbwp_record_first(block, &iterator);
     struct event *event = recorded->event + recorded->events;
     while (rbwp_record_next(&iterator, &event->record)) {
@@ -348,7 +350,7 @@ uint64_t losses(const struct recorded *recorded, uint64_t thread_id, enum rbwp_l
 uint64_t all_losses(const struct recorded *recorded)
 {
     uint64_t count = 0;
-    for (int cause = RBWP_LOSS_DROPPED; cause <= RBWP_LOSS_KEPT_EMPTY; cause++)
+    for (int cause = RBWP_LOSS_DROPPED; cause <= RBWP_LOSS_GPU_FAILED; cause++)
         count += losses(recorded, 0, (enum rbwp_loss_cause)cause);
     return count;
 }
