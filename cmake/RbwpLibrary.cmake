@@ -7,14 +7,15 @@
 get_property(rbwp_include_directories GLOBAL PROPERTY RBWP_INCLUDE_DIRECTORIES)
 
 function(rbwp_library name type)
-  add_library(${name} ${type} $<TARGET_OBJECTS:rbwp-format> $<TARGET_OBJECTS:rbwp-runtime>)
+  add_library(${name} ${type} $<TARGET_OBJECTS:rbwp-format> $<TARGET_OBJECTS:rbwp-runtime>
+    $<TARGET_OBJECTS:rbwp-gpu>)
   rbwp_target_settings(${name})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME rbwp)
   foreach(directory IN LISTS rbwp_include_directories)
     target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${directory}>)
   endforeach()
   target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads)
+  target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
 
 # Hidden names still meet those of the program when it links an archive of several objects. So the

@@ -9,6 +9,7 @@
  */
 #include "block.h"
 
+#include "gpu_extra.h"
 #include "reader_error.h"
 #include "record.h"
 
@@ -252,7 +253,7 @@ static enum rbwp_status check_records(struct rbwp_block *block, struct rbwp_erro
     return RBWP_OK;
 }
 
-/* R41 and R42. No tag is known yet, so a capital refuses. */
+/* R41, R42 and R43. No known tag has a capital, so a capital refuses. */
 static enum rbwp_status check_opaque(struct rbwp_block *block, struct rbwp_error *error)
 {
     struct place place = {"block", block->offset, RULE_OPAQUE_TAG};
@@ -266,6 +267,10 @@ static enum rbwp_status check_opaque(struct rbwp_block *block, struct rbwp_error
                          "an opaque block \"%.4s\" must be understood and is not; a later version "
                          "of this program may read it",
                          (const char *)block->data);
+    place.rule = RULE_GPU_EXTRAS;
+    if (!gpu_extra_check(block))
+        return error_set(error, RBWP_E_CORRUPT, place,
+                         "the entries of an opaque block \"gpux\" do not fill it");
     block->first_ns = block->last_ns = 0;
     return RBWP_OK;
 }

@@ -172,6 +172,20 @@ struct rbwp_sub_item_name {
     const char *name;
 };
 
+/* ---- GPU work, beside its records: an extension (SPEC.md, "gpux") ---------------- */
+
+#define RBWP_GPU_EXTRA_TAG "gpux"
+#define RBWP_GPU_EXTRA_HEAD_BYTES 16 /* behind the tag, before the entries */
+#define RBWP_GPU_EXTRA_BYTES 40      /* an entry */
+
+/* What is known of the GPU_WORK record with the same processor id, start and stop. */
+struct rbwp_gpu_extra {
+    int64_t start_ns, stop_ns; /* as in the record */
+    int64_t launch_ns;         /* when the call that launched it began to */
+    uint64_t thread_id;        /* that made it, as in block headers; 0 = one that does not record */
+    uint32_t start_gap_ns, stop_gap_ns; /* start and stop may have been so much earlier */
+};
+
 /* ---- the trailer, an extension (SPEC.md, "Trailer") --------------------- */
 
 /* A recording thread. */
@@ -196,7 +210,9 @@ enum rbwp_loss_cause {
     RBWP_LOSS_UNCLOSED_FINE = 8, /* end with sub-items open; they were closed there */
     RBWP_LOSS_SIGNAL = 9,        /* recorded from a signal handler inside a recording call */
     RBWP_LOSS_RANGE = 10,        /* slot, sub-item id or time outside its range */
-    RBWP_LOSS_KEPT_EMPTY = 11    /* a discard that could not be honoured: its item was kept */
+    RBWP_LOSS_KEPT_EMPTY = 11,   /* a discard that could not be honoured: its item was kept */
+    RBWP_LOSS_GPU_PENDING = 12, /* GPU work that had not completed when it was waited for no more */
+    RBWP_LOSS_GPU_FAILED = 13   /* GPU work whose completion the driver could not tell */
 };
 /* "dropped", "stalled" ...; "unknown" for other values. Static text. */
 RBWP_API const char *rbwp_loss_cause_name(unsigned cause);
@@ -238,6 +254,17 @@ struct rbwp_index_range {
     uint32_t crc32c; /* of the bytes of the range as stored */
 };
 
+/* A GPU, and how late its completions are seen. */
+struct rbwp_gpu_info {
+    uint64_t proc_id;  /* as in GPU_WORK */
+    uint32_t api;      /* 0 CUDA, 1 HIP, 2 OpenCL */
+    uint32_t rounds;   /* in which bias and spread were measured; 0 = not measured */
+    int64_t bias_ns;   /* by so much GPU_WORK is longer than the work was: median */
+    int64_t spread_ns; /* of the bias, between its quartiles */
+    uint16_t name_bytes;
+    const char *name; /* any bytes, not terminated */
+};
+
 /* All that the trailer holds. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
@@ -260,8 +287,9 @@ struct rbwp_trailer {
     const struct rbwp_loss *losses;
     const struct rbwp_clock_sample *samples;
     const struct rbwp_slot_use *slot_uses;
+    const struct rbwp_gpu_info *gpus;
     const struct rbwp_index_range *index;
-    uint32_t thread_count, loss_count, sample_count, slot_use_count, index_count;
+    uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, index_count;
 };
 
 #ifdef __cplusplus

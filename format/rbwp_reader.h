@@ -111,6 +111,16 @@ RBWP_API bool rbwp_record_next(struct rbwp_record_iterator *iterator,
                                struct rbwp_record *record_out);
 
 /*
+ * Looks into an opaque block of facts beside GPU_WORK records. False if it is not one; else its
+ * processor id and how many entries it has.
+ */
+RBWP_API bool rbwp_gpu_extras(const struct rbwp_block *block, uint64_t *proc_id_out,
+                              uint32_t *count_out);
+/* Entry `index`, below that count. */
+RBWP_API void rbwp_gpu_extra_get(const struct rbwp_block *block, uint32_t index,
+                                 struct rbwp_gpu_extra *extra_out);
+
+/*
  * The descriptor tables in file order; empty when the file was not finalised.
  * Valid until close. For a stream they are empty until rbwp_reader_next_block
  * has returned RBWP_END.

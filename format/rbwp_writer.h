@@ -104,6 +104,13 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_writer_add_opaque(struct rbwp_write
                                                                uint32_t size_bytes);
 
 /*
+ * The data of an opaque block (tag RBWP_GPU_EXTRA_TAG) of count entries. data_out has room for
+ * RBWP_GPU_EXTRA_HEAD_BYTES + count * RBWP_GPU_EXTRA_BYTES; so many are written and returned.
+ */
+RBWP_API uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_extra *extras,
+                                        uint32_t count, uint8_t *data_out);
+
+/*
  * Writes the descriptor tables, the trailer (NULL = none, the strict form) and
  * patches the header, in this order, so that a file is finalised only when it
  * is whole. The trailer's index fields are ignored: the writer has its own.

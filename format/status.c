@@ -87,6 +87,8 @@ const char *rbwp_loss_cause_name(unsigned cause)
         [RBWP_LOSS_SIGNAL] = "signal",
         [RBWP_LOSS_RANGE] = "range",
         [RBWP_LOSS_KEPT_EMPTY] = "kept empty",
+        [RBWP_LOSS_GPU_PENDING] = "GPU work pending",
+        [RBWP_LOSS_GPU_FAILED] = "GPU work failed",
     };
     return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "unknown";
 }

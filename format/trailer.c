@@ -165,6 +165,28 @@ static void take_slot_use(const uint8_t *from, void *to)
     use->name_bytes = load_le16(from + 18);
 }
 
+static void put_gpu(const void *from, uint8_t *to)
+{
+    const struct rbwp_gpu_info *gpu = from;
+    store_le64(to, gpu->proc_id);
+    store_le32(to + 8, gpu->api);
+    store_le32(to + 12, gpu->rounds);
+    store_le_i64(to + 16, gpu->bias_ns);
+    store_le_i64(to + 24, gpu->spread_ns);
+    store_le16(to + 32, gpu->name_bytes);
+}
+
+static void take_gpu(const uint8_t *from, void *to)
+{
+    struct rbwp_gpu_info *gpu = to;
+    gpu->proc_id = load_le64(from);
+    gpu->api = load_le32(from + 8);
+    gpu->rounds = load_le32(from + 12);
+    gpu->bias_ns = load_le_i64(from + 16);
+    gpu->spread_ns = load_le_i64(from + 24);
+    gpu->name_bytes = load_le16(from + 32);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -238,6 +260,9 @@ static const struct table_section {
      offsetof(struct rbwp_trailer, slot_use_count), sizeof(struct rbwp_slot_use),
      offsetof(struct rbwp_slot_use, name), offsetof(struct rbwp_slot_use, name_bytes), put_slot_use,
      take_slot_use},
+    {"GPUD", 40, offsetof(struct rbwp_trailer, gpus), offsetof(struct rbwp_trailer, gpu_count),
+     sizeof(struct rbwp_gpu_info), offsetof(struct rbwp_gpu_info, name),
+     offsetof(struct rbwp_gpu_info, name_bytes), put_gpu, take_gpu},
     {"INDX", ENTRY_BYTES_LARGEST, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},

@@ -25,7 +25,7 @@ struct trailer_tables {
 struct trailer {
     struct rbwp_trailer values;
     struct trailer_tables tables;
-    void *arrays[5];
+    void *arrays[6];
 };
 
 struct footer {

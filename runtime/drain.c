@@ -4,6 +4,7 @@
 #include "chunk_pool.h"
 #include "failure.h"
 #include "live.h"
+#include "opaque_queue.h"
 #include "test_point.h"
 #include "thread_registry.h"
 
@@ -42,6 +43,7 @@ struct drain {
     int64_t stall_ns;
     int64_t start_ns; /* of the time line */
 
+    struct opaque_queue opaque;
     _Atomic(struct chunk *) published; /* a stack, newest first */
     sem_t wake; /* something was published, finished, or it is time to stop */
     pthread_t thread;
@@ -151,6 +153,15 @@ static struct job *take(struct drain *drain)
     return job;
 }
 
+enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const void *data,
+                                  uint32_t size_bytes)
+{
+    enum rbwp_status status = opaque_queue_push(&drain->opaque, tag, data, size_bytes);
+    if (status == RBWP_OK)
+        sem_post(&drain->wake);
+    return status;
+}
+
 /* ---- encoding --------------------------------------------------------------------- */
 
 static void made_progress(struct drain *drain)
@@ -256,6 +267,25 @@ static void write_job(struct drain *drain, struct job *job)
     pthread_mutex_unlock(&drain->lock);
 }
 
+/* Writes what is queued of opaque blocks; one that can't be written is given up. */
+static void write_opaque(struct drain *drain)
+{
+    for (struct opaque_block *block; (block = opaque_queue_pop(&drain->opaque)); free(block)) {
+        errno = 0;
+        enum rbwp_status status =
+            rbwp_writer_add_opaque(drain->writer, block->tag, block->data, block->size_bytes);
+        int os_errno = errno;
+        pthread_mutex_lock(&drain->lock);
+        if (status != RBWP_OK && drain->totals.error.status == RBWP_OK)
+            failure(&drain->totals.error, status, os_errno, "an extension could not be written");
+        uint64_t written = drain->next_written;
+        pthread_mutex_unlock(&drain->lock);
+        uint64_t file_bytes;
+        rbwp_writer_totals(drain->writer, &file_bytes, NULL, NULL);
+        live_commit(file_bytes, written);
+    }
+}
+
 /*
  * Adds the last sample of the clock to the live file: often at first, when little is known of the
  * clock's rate, then once a second.
@@ -288,6 +318,7 @@ static void *writer_thread(void *argument)
         struct job *job = next_to_write(drain);
         bool done = !job && all_done(drain);
         pthread_mutex_unlock(&drain->lock);
+        write_opaque(drain);
         if (done)
             return NULL;
         chunk_pool_stock(drain->pool);
@@ -311,6 +342,7 @@ static void free_drain(struct drain *drain)
 {
     for (uint32_t i = 0; i < drain->jobs; i++)
         chunk_encoder_free(drain->job[i].encoder);
+    opaque_queue_free(&drain->opaque);
     sem_destroy(&drain->wake);
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
@@ -349,6 +381,7 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
     pthread_cond_init(&drain->progress, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&drain->lock, NULL);
+    opaque_queue_init(&drain->opaque);
     sem_init(&drain->wake, 0, 0);
 
     /* One to encode for each CPU, and some that wait for their turn to be written. */

@@ -35,6 +35,10 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
 /* Queues a filled chunk. Any thread, async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);
 
+/* Queues an opaque block. Any thread. As opaque_queue_push. */
+enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const void *data,
+                                  uint32_t size_bytes);
+
 /* Encodes one queued chunk on the calling thread. False if there was none, or no encoder free. */
 bool drain_help(struct drain *drain);
 

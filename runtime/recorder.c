@@ -19,6 +19,7 @@
 #include "chunk_pool.h"
 #include "drain.h"
 #include "live.h"
+#include "rbwp_extend.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -50,15 +51,23 @@ static void log_loss(const struct thread *thread, enum rbwp_loss_cause cause)
     live_try_log(LIVE_LOSS, &entry, sizeof entry);
 }
 
-static void count_loss(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+static void count_losses(struct thread *thread, enum rbwp_loss_cause cause, uint64_t count,
+                         uint64_t ticks)
 {
     struct loss_tally *tally = &thread->loss[cause];
-    if (tally->count++ == 0)
+    uint64_t before = tally->count;
+    tally->count += count;
+    if (before == 0)
         tally->first_ticks = ticks;
     tally->last_ticks = ticks;
-    if ((tally->count & (tally->count - 1)) ==
-        0) /* 1, 2, 4 ...: a crash leaves the order of magnitude */
+    if ((before ^ tally->count) >
+        before) /* at 1, 2, 4 ...: a crash leaves the order of magnitude */
         log_loss(thread, cause);
+}
+
+static void count_loss(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+{
+    count_losses(thread, cause, 1, ticks);
 }
 
 /*
@@ -472,6 +481,18 @@ void rbwp_gpu_work_slow_(uint64_t proc_id, unsigned slot, int64_t start_ns, int6
         self->next = word + 4;
     }
     set_pending(self, thread, open_fine(self));
+}
+
+void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (count == 0 || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    if (self->thread)
+        count_losses(self->thread, cause, count, rbwp_now_ticks());
+    else
+        count_stray(rbwp_now_ticks());
+    rbwp_leave_(self);
 }
 
 void rbwp_set_time_limit(uint64_t limit_ns)

@@ -19,6 +19,7 @@ struct recording {
     struct chunk_pool *pool;
     struct drain *drain;
     enum rbwp_at_cap at_cap;
+    bool strict; /* nothing beyond version 1 in the file */
 };
 
 /* NULL without a session. */

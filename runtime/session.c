@@ -15,6 +15,7 @@
 
 #include "chunk_pool.h"
 #include "drain.h"
+#include "extend.h"
 #include "failure.h"
 #include "live.h"
 #include "names.h"
@@ -53,7 +54,8 @@ static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 
 /* ---- start ------------------------------------------------------------------------- */
 
-static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out);
+static void end_session(struct rbwp_session *session, enum rbwp_extend_moment moment,
+                        struct rbwp_session_summary *summary_out);
 
 static void stop_at_exit(void)
 {
@@ -64,7 +66,7 @@ static void stop_at_exit(void)
     ending = session != NULL;
     pthread_mutex_unlock(&lock);
     if (session)
-        end_session(session, NULL);
+        end_session(session, RBWP_EXTEND_EXITING, NULL);
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
@@ -205,6 +207,7 @@ static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error
                        "running unprofiled: cannot write to the profile \"%s\"",
                        session->summary.path);
     session->recording.at_cap = config->at_cap;
+    session->recording.strict = config->strict;
     session->recording.pool = chunk_pool_new(config->cap_bytes);
     if (session->recording.pool && session->has_live)
         begin_live(session);
@@ -270,6 +273,7 @@ struct facts {
     struct rbwp_thread_info *threads;
     struct rbwp_loss *losses;
     struct rbwp_clock_sample *samples;
+    struct rbwp_gpu_info *gpus;
     struct names_snapshot names;
     char host[256];
     char command[COMMAND_BYTES_MAX];
@@ -277,7 +281,8 @@ struct facts {
 
 static bool is_misuse(uint32_t cause)
 {
-    return cause >= RBWP_LOSS_NOT_ATTACHED;
+    return cause >= RBWP_LOSS_NOT_ATTACHED && cause != RBWP_LOSS_GPU_PENDING &&
+           cause != RBWP_LOSS_GPU_FAILED;
 }
 
 static void add_loss(struct rbwp_session *session, struct facts *facts, uint64_t thread_id,
@@ -421,6 +426,8 @@ static enum rbwp_status gather(struct rbwp_session *session, struct facts *facts
     facts->trailer.samples = facts->samples;
     facts->trailer.slot_uses = facts->names.slot_uses;
     facts->trailer.slot_use_count = facts->names.slot_use_count;
+    facts->gpus = extend_gpus(&facts->trailer.gpu_count);
+    facts->trailer.gpus = facts->gpus;
     return RBWP_OK;
 }
 
@@ -431,6 +438,7 @@ static void free_facts(struct facts *facts)
     free(facts->threads);
     free(facts->losses);
     free(facts->samples);
+    free(facts->gpus);
     names_release(&facts->names);
     free(facts);
 }
@@ -510,14 +518,17 @@ static void ended(void)
 }
 
 /* Of a session that has been taken to "ending". */
-static void end_session(struct rbwp_session *session, struct rbwp_session_summary *summary_out)
+static void end_session(struct rbwp_session *session, enum rbwp_extend_moment moment,
+                        struct rbwp_session_summary *summary_out)
 {
     int64_t begin_ns = clock_now_ns(0);
+    extend_tell(moment);
     thread_registry_lock();
     recording_end();
     recording_now = NULL;
     thread_registry_unlock();
     session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
+    extend_tell(RBWP_EXTEND_STOPPED);
 
     struct drain_totals totals;
     drain_finish(session->recording.drain, &totals);
@@ -545,7 +556,7 @@ enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
     struct rbwp_session_summary summary = {0};
     enum rbwp_status status = session ? RBWP_E_STATE : RBWP_OK;
     if (begin_to_end(session)) {
-        end_session(session, &summary);
+        end_session(session, RBWP_EXTEND_STOPPING, &summary);
         status = summary.error.status;
     }
     if (summary_out)

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cuda.c - the CUDA Driver API as a backend: devices, contexts, streams, events, memory.
+ *
+ * Code and launches are code_loader's. The primary context is shared with the
+ * CUDA runtime and everybody else in the process; a stream of another context is
+ * used in that one, since an event must be of its stream's context.
+ */
+#include "code_loader.h"
+#include "cuda_abi.h"
+#include "gpu_copy.h"
+#include "gpu_failure.h"
+#include "gpu_loader.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Static_assert(GPU_NOT_READY == CUDA_ERROR_CODE_NOT_READY, "codes are shared");
+_Static_assert(GPU_UNSUPPORTED == CUDA_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
+
+struct cuda_driver {
+    struct code_driver code; /* first, as struct gpu_driver is its first */
+    struct cuda_functions functions;
+};
+
+struct cuda_context_box {
+    struct gpu_context base;
+    cuda_device device;
+    bool retained; /* the primary context, which we hold */
+};
+
+static const char *const library_names[] = {"libcuda.so.1", NULL};
+
+static const struct gpu_symbol symbols[] = {
+#define CUDA_SYMBOL(symbol, parameters) {#symbol, offsetof(struct cuda_functions, symbol), false},
+    CUDA_FUNCTIONS(CUDA_SYMBOL)
+#undef CUDA_SYMBOL
+        {NULL, 0, false}};
+
+static const struct cuda_functions *cuda_of(const struct gpu_driver *driver)
+{
+    return &((const struct cuda_driver *)driver)->functions;
+}
+
+/* ---- driver and devices ---------------------------------------------------- */
+
+static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
+                                 struct rbwp_error *error)
+{
+    const char *name = NULL;
+    if (cuda_of(driver)->cuGetErrorName(code, &name) != GPU_OK)
+        name = NULL;
+    return gpu_describe(driver, code, name, what, error);
+}
+
+static enum rbwp_status start(struct cuda_driver *driver, struct rbwp_error *error)
+{
+    const struct cuda_functions *cu = &driver->functions;
+    int devices = 0;
+    const char *what = "cuInit";
+    int code = cu->cuInit(0);
+    if (code == GPU_OK) {
+        what = "cuDeviceGetCount";
+        code = cu->cuDeviceGetCount(&devices);
+    }
+    if (code != GPU_OK) {
+        describe(&driver->code.base, code, what, error);
+        if (error)
+            error->status = RBWP_E_UNSUPPORTED;
+        return RBWP_E_UNSUPPORTED;
+    }
+    if (devices <= 0)
+        return gpu_failure(error, RBWP_E_UNSUPPORTED, "cuda: the driver has no device");
+    driver->code.base.devices = (unsigned)devices;
+    cu->cuDriverGetVersion(&driver->code.base.version);
+    return RBWP_OK;
+}
+
+static void close_driver(struct gpu_driver *driver)
+{
+    if (driver)
+        code_driver_free((struct code_driver *)driver);
+    free(driver);
+}
+
+static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
+                                    struct gpu_driver **driver_out, struct rbwp_error *error)
+{
+    *driver_out = NULL;
+    void *library =
+        gpu_library_open(libraries ? libraries->driver : NULL, library_names, "cuda", error);
+    if (!library)
+        return RBWP_E_UNSUPPORTED;
+    struct cuda_driver *driver = calloc(1, sizeof *driver);
+    if (!driver)
+        return gpu_failure(error, RBWP_E_MEMORY, "cuda: no memory");
+    driver->code = (struct code_driver){
+        .base.backend = &gpu_cuda_backend,
+        .compiler_kind = RTC_NVRTC,
+        .takes_ptx = true,
+        .names_arch = true,
+    };
+    enum rbwp_status status =
+        code_driver_init(&driver->code, libraries)
+            ? gpu_symbols_load(library, symbols, &driver->functions, "cuda", error)
+            : gpu_failure(error, RBWP_E_MEMORY, "cuda: no memory");
+    if (status == RBWP_OK)
+        status = start(driver, error);
+    if (status != RBWP_OK) {
+        close_driver(&driver->code.base);
+        return status;
+    }
+    const struct cuda_functions *cu = &driver->functions;
+    driver->code.functions = (struct code_functions){cu->cuModuleLoadData, cu->cuModuleUnload,
+                                                     cu->cuModuleGetFunction, cu->cuLaunchKernel};
+    *driver_out = &driver->code.base;
+    return RBWP_OK;
+}
+
+static uint32_t attribute(const struct cuda_functions *cu, cuda_device device, int which)
+{
+    int value = 0;
+    return cu->cuDeviceGetAttribute(&value, which, device) == GPU_OK && value > 0 ? (uint32_t)value
+                                                                                  : 0;
+}
+
+static int device_info(struct gpu_driver *driver, unsigned ordinal,
+                       struct gpu_device_info *info_out)
+{
+    const struct cuda_functions *cu = cuda_of(driver);
+    *info_out = (struct gpu_device_info){0};
+    cuda_device device;
+    int code = cu->cuDeviceGet(&device, (int)ordinal);
+    if (code == GPU_OK)
+        code = cu->cuDeviceGetName(info_out->name, sizeof info_out->name - 1, device);
+    if (code != GPU_OK)
+        return code;
+    size_t memory_bytes = 0;
+    if (cu->cuDeviceTotalMem_v2(&memory_bytes, device) == GPU_OK)
+        info_out->memory_bytes = memory_bytes;
+    info_out->multiprocessors = attribute(cu, device, CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info_out->warp_threads = attribute(cu, device, CUDA_ATTRIBUTE_WARP_SIZE);
+    info_out->block_threads_max = attribute(cu, device, CUDA_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info_out->shared_bytes_max = attribute(cu, device, CUDA_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    snprintf(info_out->arch, sizeof info_out->arch, "sm_%u%u",
+             attribute(cu, device, CUDA_ATTRIBUTE_CAPABILITY_MAJOR),
+             attribute(cu, device, CUDA_ATTRIBUTE_CAPABILITY_MINOR));
+    return GPU_OK;
+}
+
+/* ---- contexts ------------------------------------------------------------------ */
+
+static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
+{
+    *saved_out = (struct gpu_attached){0};
+    return cuda_of(context->driver)->cuCtxPushCurrent_v2(context->native);
+}
+
+static void detach(struct gpu_context *context, const struct gpu_attached *saved)
+{
+    (void)saved; /* the driver keeps a stack */
+    cuda_context popped;
+    (void)cuda_of(context->driver)->cuCtxPopCurrent_v2(&popped);
+}
+
+/* The context of a stream, if it is of the device of this ordinal. */
+static int context_of_stream(const struct cuda_functions *cu, cuda_device device, void *stream,
+                             cuda_context *native_out)
+{
+    cuda_device of_stream = -1;
+    cuda_context popped;
+    int code = cu->cuStreamGetCtx(stream, native_out);
+    if (code == GPU_OK)
+        code = cu->cuCtxPushCurrent_v2(*native_out);
+    if (code != GPU_OK)
+        return code;
+    code = cu->cuCtxGetDevice(&of_stream);
+    (void)cu->cuCtxPopCurrent_v2(&popped);
+    return code == GPU_OK && of_stream != device ? GPU_INVALID : code;
+}
+
+static int context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
+                        struct gpu_context **context_out)
+{
+    const struct cuda_functions *cu = cuda_of(driver);
+    *context_out = NULL;
+    struct cuda_context_box *box = calloc(1, sizeof *box);
+    if (!box)
+        return GPU_NO_MEMORY;
+    box->base = (struct gpu_context){&gpu_cuda_backend, driver, ordinal, NULL};
+    int code = cu->cuDeviceGet(&box->device, (int)ordinal);
+    if (code == GPU_OK && stream) {
+        code = context_of_stream(cu, box->device, stream, &box->base.native);
+    } else if (code == GPU_OK) {
+        code = cu->cuDevicePrimaryCtxRetain(&box->base.native, box->device);
+        box->retained = code == GPU_OK;
+    }
+    if (code != GPU_OK) {
+        free(box);
+        return code;
+    }
+    *context_out = &box->base;
+    return GPU_OK;
+}
+
+static void context_close(struct gpu_context *context)
+{
+    struct cuda_context_box *box = (struct cuda_context_box *)context;
+    if (box && box->retained)
+        (void)cuda_of(context->driver)->cuDevicePrimaryCtxRelease_v2(box->device);
+    free(box);
+}
+
+/* ---- streams and events -------------------------------------------------------------- */
+
+static int stream_create(struct gpu_context *context, void **stream_out)
+{
+    return cuda_of(context->driver)->cuStreamCreate(stream_out, CUDA_STREAM_NON_BLOCKING);
+}
+
+static int stream_destroy(struct gpu_context *context, void *stream)
+{
+    return cuda_of(context->driver)->cuStreamDestroy_v2(stream);
+}
+
+static int stream_flush(struct gpu_context *context, void *stream)
+{
+    (void)context, (void)stream; /* the driver submits at once */
+    return GPU_OK;
+}
+
+static int stream_wait(struct gpu_context *context, void *stream)
+{
+    return cuda_of(context->driver)->cuStreamSynchronize(stream);
+}
+
+static int event_create(struct gpu_context *context, struct gpu_event *event_out)
+{
+    return cuda_of(context->driver)->cuEventCreate(&event_out->native, CUDA_EVENT_DISABLE_TIMING);
+}
+
+static void event_destroy(struct gpu_context *context, struct gpu_event *event)
+{
+    if (event->native)
+        (void)cuda_of(context->driver)->cuEventDestroy_v2(event->native);
+    event->native = NULL;
+}
+
+static int event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
+{
+    return cuda_of(context->driver)->cuEventRecord(event->native, stream);
+}
+
+static int event_query(struct gpu_context *context, const struct gpu_event *event)
+{
+    return cuda_of(context->driver)->cuEventQuery(event->native);
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_memory *memory_out)
+{
+    cuda_pointer address = 0;
+    int code = cuda_of(context->driver)->cuMemAlloc_v2(&address, bytes);
+    *memory_out = (struct gpu_memory){(void *)(uintptr_t)address, code == GPU_OK ? bytes : 0};
+    return code;
+}
+
+static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
+{
+    if (memory->native)
+        (void)cuda_of(context->driver)->cuMemFree_v2((uintptr_t)memory->native);
+    *memory = (struct gpu_memory){0};
+}
+
+static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
+{
+    *host_out = NULL;
+    return cuda_of(context->driver)->cuMemAllocHost_v2(host_out, bytes);
+}
+
+static void host_free(struct gpu_context *context, void *host)
+{
+    if (host)
+        (void)cuda_of(context->driver)->cuMemFreeHost(host);
+}
+
+static int copy_flat(const struct cuda_functions *cu, const struct gpu_copy *part, void *stream)
+{
+    char *dst = gpu_copy_address(&part->dst), *src = gpu_copy_address(&part->src);
+    if (!part->src.device)
+        return cu->cuMemcpyHtoDAsync_v2((uintptr_t)dst, src, part->width_bytes, stream);
+    if (!part->dst.device)
+        return cu->cuMemcpyDtoHAsync_v2(dst, (uintptr_t)src, part->width_bytes, stream);
+    return cu->cuMemcpyDtoDAsync_v2((uintptr_t)dst, (uintptr_t)src, part->width_bytes, stream);
+}
+
+static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                     void *stream)
+{
+    const struct cuda_functions *cu = cuda_of(context->driver);
+    if (is_flat)
+        return copy_flat(cu, part, stream);
+    const struct gpu_copy_side *dst = &part->dst, *src = &part->src;
+    struct cuda_copy_3d copy = {
+        .src_type = src->device ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST,
+        .src_host = gpu_copy_address(src),
+        .src_device = (uintptr_t)gpu_copy_address(src),
+        .src_pitch = src->row_bytes,
+        .src_height = src->slice_bytes / src->row_bytes,
+        .dst_type = dst->device ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST,
+        .dst_host = gpu_copy_address(dst),
+        .dst_device = (uintptr_t)gpu_copy_address(dst),
+        .dst_pitch = dst->row_bytes,
+        .dst_height = dst->slice_bytes / dst->row_bytes,
+        .width = part->width_bytes,
+        .height = part->height,
+        .depth = part->depth,
+    };
+    return cu->cuMemcpy3DAsync_v2(&copy, stream);
+}
+
+static int copy(struct gpu_context *context, const struct gpu_copy *what, void *stream)
+{
+    return gpu_copy_parts(context, what, stream, copy_part);
+}
+
+const struct gpu_backend gpu_cuda_backend = {
+    .name = "cuda",
+    .api = GPU_CUDA,
+    .open = open_driver,
+    .close = close_driver,
+    .device_info = device_info,
+    .context_open = context_open,
+    .context_close = context_close,
+    .attach = attach,
+    .detach = detach,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_flush = stream_flush,
+    .stream_wait = stream_wait,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .copy = copy,
+    .module_load = code_module_load,
+    .module_unload = code_module_unload,
+    .kernel_get = code_kernel_get,
+    .launch = code_launch,
+    .status_of = gpu_status_of,
+    .describe = describe,
+};

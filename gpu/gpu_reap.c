@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_reap.c - the reaping side: asks the driver for the oldest event of each stream, and finishes
+ * what has completed.
+ *
+ * Polling, because the drivers' own callbacks stall the stream, and because
+ * asking costs less than being told (docs/design/gpu.md). Times are read
+ * right after the driver's answer; how long nobody had looked before that is
+ * kept beside each record.
+ */
+#include "gpu_stream.h"
+
+#include "rbwp_extend.h"
+#include "rbwp_record.h"
+#include "rbwp_writer.h"
+
+#include <stdlib.h>
+
+/* An empty call of the work item shall end before its time slice does, else it would be recorded.
+ */
+#define MARGIN_NS 10000u
+/* Looks at the deadline after so many completions in a row. */
+#define NODES_PER_LOOK 16u
+
+/* ---- who reaps ------------------------------------------------------------------ */
+
+bool gpu_reaping_begin(struct rbwp_gpu_device *device, bool wait)
+{
+    pthread_t self = pthread_self();
+    pthread_mutex_lock(&device->lock);
+    bool inside = device->reaping && pthread_equal(device->reaper, self);
+    while (wait && !inside && device->reaping)
+        pthread_cond_wait(&device->reaping_ended, &device->lock);
+    bool mine = !device->reaping;
+    if (mine) {
+        device->reaping = true;
+        device->reaper = self;
+    }
+    pthread_mutex_unlock(&device->lock);
+    return mine;
+}
+
+void gpu_reaping_end(struct rbwp_gpu_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    device->reaping = false;
+    pthread_cond_signal(&device->reaping_ended);
+    pthread_mutex_unlock(&device->lock);
+}
+
+/* ---- facts beside the records ------------------------------------------------------ */
+
+void gpu_extras_flush(struct rbwp_gpu_device *device)
+{
+    uint8_t data[RBWP_GPU_EXTRA_HEAD_BYTES + GPU_EXTRAS_MAX * RBWP_GPU_EXTRA_BYTES];
+    if (device->extras == 0)
+        return;
+    uint32_t size_bytes =
+        rbwp_gpu_extra_encode(device->facts.proc_id, device->extra, device->extras, data);
+    device->extras = 0;
+    /* Only a help to readers: without them the records say less, but nothing wrong. */
+    (void)!rbwp_extend_block(RBWP_GPU_EXTRA_TAG, data, size_bytes);
+}
+
+static uint32_t gap_ns(const struct rbwp_gpu_stream *stream, int64_t launch_ns, int64_t seen_ns)
+{
+    int64_t since = stream->looked_ns > launch_ns ? stream->looked_ns : launch_ns;
+    int64_t gap = seen_ns - since;
+    return gap < 0 ? 0 : gap > UINT32_MAX ? UINT32_MAX : (uint32_t)gap;
+}
+
+/* ---- completions --------------------------------------------------------------------- */
+
+static void give_back(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    node->next = atomic_load_explicit(&stream->returned, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&stream->returned, &node->next, node,
+                                                  memory_order_release, memory_order_relaxed))
+        ;
+}
+
+static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *end,
+                        enum rbwp_status outcome, int64_t seen_ns)
+{
+    struct rbwp_gpu_device *device = stream->device;
+    if (outcome != RBWP_OK || end->start_ns == INT64_MAX) {
+        rbwp_extend_loss(outcome == RBWP_OK    ? RBWP_LOSS_GPU_FAILED
+                         : outcome == RBWP_END ? RBWP_LOSS_GPU_PENDING
+                                               : RBWP_LOSS_GPU_FAILED,
+                         1);
+        return;
+    }
+    int64_t start_ns = end->start_ns < seen_ns ? end->start_ns : seen_ns;
+    rbwp_gpu_work(device->facts.proc_id, end->slot, start_ns, seen_ns);
+    if (device->extras == GPU_EXTRAS_MAX)
+        gpu_extras_flush(device);
+    device->extra[device->extras++] = (struct rbwp_gpu_extra){
+        .start_ns = start_ns,
+        .stop_ns = seen_ns,
+        .launch_ns = end->launch_ns,
+        .thread_id = end->thread,
+        .start_gap_ns = end->start_gap_ns,
+        .stop_gap_ns = gap_ns(stream, end->launch_ns, seen_ns),
+    };
+}
+
+static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
+                       enum rbwp_status outcome, int64_t seen_ns)
+{
+    if (end->session == atomic_load_explicit(&stream->session, memory_order_relaxed)) {
+        if (end->kind == GPU_NODE_END && !end->measured)
+            record_work(stream, end, outcome, seen_ns);
+        atomic_fetch_add_explicit(&stream->done, 1, memory_order_relaxed);
+    }
+    gpu_measured_fn measured = end->measured;
+    void *argument = end->argument;
+    int64_t duration_ns = outcome == RBWP_OK ? seen_ns - end->start_ns : 0;
+    if (end->kind == GPU_NODE_CANCEL && outcome == RBWP_OK)
+        outcome = RBWP_E_IO;
+    give_back(stream, end);
+    if (measured)
+        measured(argument, outcome, duration_ns);
+}
+
+/* outcome: of the driver's answer; RBWP_END if it is not waited for any more. */
+static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum rbwp_status outcome,
+                   int64_t seen_ns)
+{
+    switch (node->kind) {
+    case GPU_NODE_START:
+        if (outcome == RBWP_OK) {
+            node->end->start_ns = seen_ns;
+            node->end->start_gap_ns = gap_ns(stream, node->end->launch_ns, seen_ns);
+        }
+        give_back(stream, node);
+        return;
+    case GPU_NODE_END:
+    case GPU_NODE_CANCEL:
+        finish_end(stream, node, outcome, seen_ns);
+        return;
+    case GPU_NODE_NOTIFY:
+        break;
+    }
+    rbwp_gpu_callback_fn notify = node->notify;
+    void *argument = node->argument;
+    give_back(stream, node);
+    notify(argument,
+           outcome == RBWP_OK                               ? RBWP_OK
+           : outcome == RBWP_END || outcome == RBWP_E_STATE ? RBWP_E_STATE
+                                                            : RBWP_E_IO,
+           seen_ns);
+}
+
+/* ---- streams -------------------------------------------------------------------------- */
+
+/* Moves what was pushed to the end of the FIFO. */
+static void collect(struct rbwp_gpu_stream *stream)
+{
+    if (!atomic_load_explicit(&stream->pushed, memory_order_relaxed))
+        return;
+    struct gpu_node *newest = atomic_exchange(&stream->pushed, NULL), *oldest = NULL;
+    for (struct gpu_node *node = newest, *next; node; node = next) {
+        next = node->next;
+        node->next = oldest;
+        oldest = node;
+    }
+    *(stream->first ? &stream->last->next : &stream->first) = oldest;
+    stream->last = newest;
+    stream->flushed = false;
+}
+
+static struct gpu_node *pop(struct rbwp_gpu_stream *stream)
+{
+    struct gpu_node *node = stream->first;
+    stream->first = node->next;
+    return node;
+}
+
+static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *node)
+{
+    if (node->kind == GPU_NODE_CANCEL)
+        return GPU_OK;
+    return stream->context->backend->event_query(stream->context, &node->event);
+}
+
+/* The oldest is not complete: an OpenCL queue may have to be told to begin. */
+static void note_wait(struct rbwp_gpu_stream *stream, int64_t looked_ns)
+{
+    stream->looked_ns = looked_ns;
+    if (!stream->flushed)
+        (void)stream->context->backend->stream_flush(stream->context, stream->native);
+    stream->flushed = true;
+}
+
+struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadline_ticks)
+{
+    struct gpu_reaped reaped = {0, false};
+    const struct gpu_backend *backend = stream->context->backend;
+    collect(stream);
+    if (!stream->first)
+        return reaped;
+    bool fine = rbwp_extend_thread() != 0; /* of others sub-items would be losses */
+    uint64_t begin_ticks = rbwp_now_ticks();
+    int64_t looked_ns = rbwp_now_ns();
+    while (stream->first) {
+        int code = query(stream, stream->first);
+        if (code == GPU_NOT_READY) {
+            note_wait(stream, looked_ns);
+            break;
+        }
+        int64_t seen_ns = rbwp_now_ns();
+        if (reaped.nodes++ == 0 && fine)
+            rbwp_fine_begin_at(stream->device->sub_item[stream->use], begin_ticks);
+        finish(stream, pop(stream), backend->status_of(code), seen_ns);
+        looked_ns = seen_ns;
+        if (reaped.nodes % NODES_PER_LOOK == 0 && rbwp_now_ticks() >= deadline_ticks)
+            break;
+        if (!stream->first)
+            collect(stream);
+    }
+    if (reaped.nodes && fine)
+        rbwp_fine_end();
+    reaped.pending = stream->first || atomic_load(&stream->pushed);
+    return reaped;
+}
+
+void gpu_abandon(struct rbwp_gpu_stream *stream)
+{
+    /* What callbacks add now is given up with the rest; those that add for ever are left alone. */
+    for (unsigned round = 0; round < 1000; round++) {
+        collect(stream);
+        if (!stream->first)
+            return;
+        while (stream->first)
+            finish(stream, pop(stream), RBWP_END, rbwp_now_ns());
+    }
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static struct rbwp_gpu_stream *first_stream(struct rbwp_gpu_device *device)
+{
+    pthread_mutex_lock(&device->lock);
+    struct rbwp_gpu_stream *stream = device->streams;
+    pthread_mutex_unlock(&device->lock);
+    return stream;
+}
+
+struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, uint64_t deadline_ticks)
+{
+    struct gpu_reaped all = {0, false};
+    for (struct rbwp_gpu_stream *stream = first_stream(device); stream; stream = stream->next) {
+        struct gpu_reaped one = gpu_reap_stream(stream, deadline_ticks);
+        all.nodes += one.nodes;
+        all.pending |= one.pending;
+    }
+    return all;
+}
+
+void gpu_wake(struct rbwp_gpu_device *device)
+{
+    if (atomic_load(&device->idle) && atomic_exchange(&device->idle, false))
+        (void)rbwp_work_make_active(device->manager, device->work);
+}
+
+static bool anything_pushed(struct rbwp_gpu_device *device)
+{
+    for (struct rbwp_gpu_stream *stream = first_stream(device); stream; stream = stream->next)
+        if (stream->first || atomic_load(&stream->pushed))
+            return true;
+    return false;
+}
+
+/* Goes to sleep, unless something has come meanwhile that nobody woke us for. */
+static bool stays_awake(struct rbwp_gpu_device *device)
+{
+    gpu_extras_flush(device);
+    atomic_store(&device->idle, true);
+    return anything_pushed(device) && atomic_exchange(&device->idle, false);
+}
+
+bool gpu_reap_work(void *argument, struct rbwp_deadline deadline)
+{
+    struct rbwp_gpu_device *device = argument;
+    if (!gpu_reaping_begin(device, false)) { /* somebody polls or closes; it may leave work */
+        rbwp_set_worked(false);
+        return true;
+    }
+    uint64_t now = rbwp_now_ticks(), margin = rbwp_ticks_from_ns(MARGIN_NS), nodes = 0;
+    uint64_t left = deadline.ticks > now ? deadline.ticks - now : 0;
+    uint64_t until = deadline.ticks - (margin < left / 2 ? margin : left / 2);
+    struct gpu_reaped reaped;
+    do {
+        reaped = gpu_reap(device, until);
+        nodes += reaped.nodes;
+    } while (reaped.pending && rbwp_now_ticks() < until);
+    bool again = reaped.pending || stays_awake(device);
+    gpu_reaping_end(device);
+    rbwp_set_worked(nodes > 0);
+    return again;
+}

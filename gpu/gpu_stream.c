@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_stream.c - the launching side: brackets and notifications of a stream.
+ *
+ * Nodes come in batches with their events and are used again in the order in
+ * which they came back, so a stream that is in its stride allocates nothing.
+ */
+#include "gpu_stream.h"
+
+#include "gpu_failure.h"
+#include "rbwp_extend.h"
+#include "rbwp_record.h"
+
+#include <stdlib.h>
+
+#define NODES_IN_BATCH 32u
+
+struct gpu_node_batch {
+    struct gpu_node_batch *next;
+    struct gpu_node node[NODES_IN_BATCH];
+};
+
+static _Atomic bool refused;
+
+struct gpu_context *gpu_stream_context(struct rbwp_gpu_stream *stream)
+{
+    return stream->context;
+}
+
+void *gpu_stream_native(struct rbwp_gpu_stream *stream)
+{
+    return stream->native;
+}
+
+/* ---- nodes ------------------------------------------------------------------- */
+
+/* Makes a batch of nodes with events. What could be made is used. Locked. */
+static int add_batch(struct rbwp_gpu_stream *stream)
+{
+    struct gpu_context *context = stream->context;
+    struct gpu_attached saved;
+    struct gpu_node_batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
+        return GPU_NO_MEMORY;
+    batch->next = stream->batch;
+    stream->batch = batch;
+    int code = context->backend->attach(context, &saved);
+    if (code != GPU_OK)
+        return code;
+    for (unsigned i = 0; i < NODES_IN_BATCH; i++) {
+        struct gpu_node *node = &batch->node[i];
+        code = context->backend->event_create(context, &node->event);
+        if (code != GPU_OK)
+            break;
+        node->next = stream->spare;
+        stream->spare = node;
+    }
+    context->backend->detach(context, &saved);
+    return code;
+}
+
+/* A node, or NULL and why there is none. Locked. */
+static struct gpu_node *take_node(struct rbwp_gpu_stream *stream, int *code_out)
+{
+    *code_out = GPU_OK;
+    if (!stream->spare) /* acquire: what the reaper did with them, pairs with give_back */
+        stream->spare = atomic_exchange_explicit(&stream->returned, NULL, memory_order_acquire);
+    if (!stream->spare)
+        *code_out = add_batch(stream);
+    struct gpu_node *node = stream->spare;
+    if (node)
+        stream->spare = node->next;
+    return node;
+}
+
+static void put_node(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    if (!node)
+        return;
+    node->next = stream->spare;
+    stream->spare = node;
+}
+
+static void push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    node->next = atomic_load_explicit(&stream->pushed, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&stream->pushed, &node->next, node))
+        ;
+}
+
+/* Records the node's event. A thread that has not launched yet may lack the context. Locked. */
+static int record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    struct gpu_context *context = stream->context;
+    const struct gpu_backend *backend = context->backend;
+    struct gpu_attached saved;
+    int code = backend->event_record(context, &node->event, stream->native);
+    if (code == GPU_OK || backend->status_of(code) != RBWP_E_STATE ||
+        backend->attach(context, &saved) != GPU_OK)
+        return code;
+    code = backend->event_record(context, &node->event, stream->native);
+    backend->detach(context, &saved);
+    return code;
+}
+
+/* ---- brackets ------------------------------------------------------------------ */
+
+static void lose(const struct rbwp_gpu_stream *stream, int code)
+{
+    bool no_memory = stream->context->backend->status_of(code) == RBWP_E_MEMORY;
+    rbwp_extend_loss(no_memory ? RBWP_LOSS_MEMORY : RBWP_LOSS_GPU_FAILED, 1);
+}
+
+/* Takes both nodes and sets the start on its way. Locked. */
+static int begin(struct rbwp_gpu_stream *stream, struct gpu_node **end_out)
+{
+    int code;
+    struct gpu_node *start = take_node(stream, &code);
+    struct gpu_node *end = start ? take_node(stream, &code) : NULL;
+    if (end)
+        code = record(stream, start);
+    if (!end || code != GPU_OK) {
+        put_node(stream, end);
+        put_node(stream, start);
+        return code;
+    }
+    start->kind = GPU_NODE_START;
+    start->end = end;
+    end->session = stream->session;
+    end->start_ns = INT64_MAX;
+    stream->begun++;
+    *end_out = end;
+    push(stream, start);
+    return GPU_OK;
+}
+
+static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stream *stream,
+                          const struct gpu_node *facts)
+{
+    struct gpu_node *end = NULL;
+    int code = GPU_OK;
+    pthread_mutex_lock(&stream->lock);
+    /* Looked at under the lock: whoever refused counts what has begun under it too. */
+    bool counted = facts->measured || !atomic_load_explicit(&refused, memory_order_relaxed);
+    if (counted && (code = begin(stream, &end)) == GPU_OK) {
+        end->slot = facts->slot;
+        end->thread = facts->thread;
+        end->launch_ns = facts->launch_ns;
+        end->measured = facts->measured;
+        end->argument = facts->argument;
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (end) {
+        *bracket = (struct rbwp_gpu_bracket){stream, end};
+        gpu_wake(stream->device);
+    } else if (counted) {
+        lose(stream, code);
+    }
+}
+
+void rbwp_gpu_bracket_begin(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stream *stream,
+                            unsigned slot)
+{
+    *bracket = (struct rbwp_gpu_bracket){NULL, NULL};
+    if (!rbwp_is_on_(1) || !stream)
+        return;
+    const struct gpu_node facts = {
+        .slot = slot,
+        .thread = rbwp_extend_thread(),
+        .launch_ns = rbwp_now_ns(),
+    };
+    begin_bracket(bracket, stream, &facts);
+}
+
+void gpu_bracket_measure(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stream *stream,
+                         gpu_measured_fn measured, void *argument)
+{
+    const struct gpu_node facts = {
+        .measured = measured,
+        .argument = argument,
+        .launch_ns = rbwp_now_ns(),
+    };
+    *bracket = (struct rbwp_gpu_bracket){NULL, NULL};
+    begin_bracket(bracket, stream, &facts);
+}
+
+static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind kind)
+{
+    struct rbwp_gpu_stream *stream = bracket->stream;
+    struct gpu_node *end = bracket->end;
+    if (!stream)
+        return;
+    bracket->stream = NULL;
+    pthread_mutex_lock(&stream->lock);
+    int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
+    end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
+    push(stream, end);
+    pthread_mutex_unlock(&stream->lock);
+    if (code != GPU_OK)
+        lose(stream, code);
+    gpu_wake(stream->device);
+}
+
+void rbwp_gpu_bracket_end(struct rbwp_gpu_bracket *bracket)
+{
+    finish_bracket(bracket, GPU_NODE_END);
+}
+
+void rbwp_gpu_bracket_cancel(struct rbwp_gpu_bracket *bracket)
+{
+    finish_bracket(bracket, GPU_NODE_CANCEL);
+}
+
+void gpu_brackets_refuse(bool refuse)
+{
+    atomic_store(&refused, refuse);
+}
+
+uint64_t gpu_stream_write_off(struct rbwp_gpu_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    uint64_t lost = stream->begun - atomic_load(&stream->done);
+    stream->begun = 0;
+    atomic_store(&stream->done, 0);
+    stream->session++;
+    pthread_mutex_unlock(&stream->lock);
+    return lost;
+}
+
+/* ---- notifications ----------------------------------------------------------------- */
+
+enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callback_fn callback,
+                                 void *argument)
+{
+    int code;
+    pthread_mutex_lock(&stream->lock);
+    struct gpu_node *node = take_node(stream, &code);
+    if (node && (code = record(stream, node)) == GPU_OK) {
+        node->kind = GPU_NODE_NOTIFY;
+        node->notify = callback;
+        node->argument = argument;
+        push(stream, node);
+    } else {
+        put_node(stream, node);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    if (code != GPU_OK)
+        return stream->context->backend->status_of(code);
+    gpu_wake(stream->device);
+    return RBWP_OK;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *native,
+                                      enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                      struct rbwp_error *error)
+{
+    *stream_out = NULL;
+    if ((unsigned)use > RBWP_GPU_REAP_DEVICE_TO_DEVICE ||
+        (!native && device->api == RBWP_GPU_OPENCL))
+        return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",
+                           device->driver->backend->name);
+    struct rbwp_gpu_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return gpu_failure(error, RBWP_E_MEMORY, "no memory for a stream");
+    const struct gpu_backend *backend = device->driver->backend;
+    int code =
+        backend->context_open(device->driver, device->context->ordinal, native, &stream->context);
+    if (code != GPU_OK) {
+        free(stream);
+        return backend->describe(device->driver, code, "a stream that can't be used", error);
+    }
+    stream->device = device;
+    stream->native = native;
+    stream->use = use;
+    pthread_mutex_init(&stream->lock, NULL);
+    pthread_mutex_lock(&device->lock);
+    stream->next = device->streams;
+    device->streams = stream;
+    pthread_mutex_unlock(&device->lock);
+    *stream_out = stream;
+    return RBWP_OK;
+}
+
+void gpu_stream_free(struct rbwp_gpu_stream *stream)
+{
+    struct gpu_context *context = stream->context;
+    struct gpu_attached saved;
+    bool attached = context->backend->attach(context, &saved) == GPU_OK;
+    for (struct gpu_node_batch *batch = stream->batch, *next; batch; batch = next) {
+        next = batch->next;
+        for (unsigned i = 0; i < NODES_IN_BATCH && attached; i++)
+            context->backend->event_destroy(context, &batch->node[i].event);
+        free(batch);
+    }
+    if (attached)
+        context->backend->detach(context, &saved);
+    context->backend->context_close(context);
+    pthread_mutex_destroy(&stream->lock);
+    free(stream);
+}

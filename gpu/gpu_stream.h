@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_stream.h - a device and its streams from the inside, and who may touch what.
+ *
+ *     launching threads                        whoever has the device's reaping
+ *     record event, push  --stack-->  collect into FIFO, ask the driver, finish the oldest
+ *     take spare nodes    <--stack--  give back
+ *
+ * A node is an event and what to do when it completes. Launching threads are in turn on one stream
+ * (its lock), so that nodes are pushed in the order in which their events were recorded. Only one
+ * thread at a time reaps a device: it has the *reaping*, which is not a lock - callbacks run with
+ * it - but a role that is asked for (gpu_reaping_begin). Streams come while another thread reaps;
+ * they go only under the reaping.
+ *
+ * A bracket takes both its nodes at its begin. The start node knows the end node and leaves in it
+ * when it was seen, so nothing needs to be found again, and brackets on a stream may overlap. A
+ * cancelled bracket pushes its end node without an event, since the start node may still come.
+ */
+#ifndef RBWP_GPU_STREAM_H
+#define RBWP_GPU_STREAM_H
+
+#include "gpu_device.h"
+#include "rbwp_format.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum gpu_node_kind { GPU_NODE_NOTIFY, GPU_NODE_START, GPU_NODE_END, GPU_NODE_CANCEL };
+
+/* Gets the times of a bracket that is measured, not recorded. On the reaping thread. */
+typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_t duration_ns);
+
+/* The launching thread writes it before the push; then it is the reaper's. */
+struct gpu_node {
+    struct gpu_node *next;
+    struct gpu_event event;
+    enum gpu_node_kind kind;
+    void *argument; /* of notify or measured */
+    union {
+        rbwp_gpu_callback_fn notify; /* NOTIFY */
+        struct gpu_node *end;        /* START */
+        gpu_measured_fn measured;    /* END; NULL: it is recorded */
+    };
+    /* END, CANCEL: the bracket. */
+    uint32_t session; /* of the stream's counting: an older one was counted as lost already */
+    unsigned slot;
+    uint64_t thread;       /* that launched */
+    int64_t launch_ns;     /* when the bracket began */
+    int64_t start_ns;      /* when its start was seen */
+    uint32_t start_gap_ns; /* how long nobody had looked then */
+};
+
+struct gpu_node_batch; /* nodes that were allocated together */
+
+struct rbwp_gpu_stream {
+    struct rbwp_gpu_device *device;
+    struct gpu_context *context;
+    void *native;
+    unsigned use;                 /* enum rbwp_gpu_reap */
+    struct rbwp_gpu_stream *next; /* of the device; changed under the reaping and its lock */
+
+    pthread_mutex_t lock;   /* guards this group; the driver's and the work manager's inside */
+    struct gpu_node *spare; /* nodes with an event, not in use */
+    struct gpu_node_batch *batch; /* all nodes */
+    uint64_t begun;               /* brackets of this session */
+    _Atomic uint32_t session;     /* counts sessions; read by the reaper too */
+
+    _Atomic(struct gpu_node *) pushed;   /* newest first; launching threads put, the reaper takes */
+    _Atomic(struct gpu_node *) returned; /* the reaper puts, launching threads take all */
+
+    /* The reaper's. */
+    struct gpu_node *first, *last; /* oldest first */
+    int64_t looked_ns;             /* when the oldest was last seen not to be complete */
+    bool flushed;                  /* all of first..last was handed to the device */
+    _Atomic uint64_t done;         /* brackets of this session that were finished or cancelled */
+};
+
+#define GPU_EXTRAS_MAX 256u
+
+struct rbwp_gpu_device {
+    struct rbwp_gpu_device *next; /* guarded by the list's lock, gpu_session.c */
+    struct gpu_driver *driver;
+    struct gpu_context *context;
+    struct rbwp_gpu_facts facts;
+    enum rbwp_gpu_api api;
+    uint64_t drain_limit_ns;
+    struct rbwp_work_manager *manager; /* NULL: polled */
+    struct rbwp_work_handle work;
+    unsigned sub_item[4]; /* by enum rbwp_gpu_reap */
+
+    /* True while the work item sleeps: then a push wakes it. Pairs with `pushed`: a pusher stores
+     * pushed, then loads idle; the reaper stores idle, then loads pushed. All sequentially
+     * consistent, so one of them sees the other. */
+    _Atomic bool idle;
+
+    pthread_mutex_t lock; /* guards this group; innermost */
+    pthread_cond_t reaping_ended;
+    bool reaping;
+    pthread_t reaper; /* who, while reaping */
+    struct rbwp_gpu_stream *streams;
+
+    /* The reaper's: facts beside the GPU_WORK records, on their way to the file. */
+    uint32_t extras;
+    struct rbwp_gpu_extra extra[GPU_EXTRAS_MAX];
+};
+
+/* ---- launching side (gpu_stream.c) -------------------------------------------- */
+
+/* A bracket whose duration goes to measured and whose records nowhere, at any level. */
+void gpu_bracket_measure(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stream *stream,
+                         gpu_measured_fn measured, void *argument);
+/* No bracket begins from here on, until it is called with false. Any thread. */
+void gpu_brackets_refuse(bool refuse);
+/* Brackets of the session so far that were not finished; a new session's counting begins. NULL
+ * stream is not allowed. The reaping is not needed. */
+uint64_t gpu_stream_write_off(struct rbwp_gpu_stream *stream);
+/* Frees; nothing is pending. Under the reaping, out of the device's list. */
+void gpu_stream_free(struct rbwp_gpu_stream *stream);
+
+/* ---- reaping side (gpu_reap.c) -------------------------------------------------- */
+
+/* Becomes the device's reaper. Without wait, false if somebody else is; false too if the calling
+ * thread is it already. */
+bool gpu_reaping_begin(struct rbwp_gpu_device *device, bool wait);
+void gpu_reaping_end(struct rbwp_gpu_device *device);
+
+/* What one look at all streams came to. */
+struct gpu_reaped {
+    uint64_t nodes;
+    bool pending;
+};
+/* Looks at each stream, and goes on with one while its oldest is complete and time is left.
+ * Under the reaping. */
+struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, uint64_t deadline_ticks);
+/* The same for one stream. */
+struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadline_ticks);
+/* Gives up what is pending: callbacks run with RBWP_E_STATE. Under the reaping. */
+void gpu_abandon(struct rbwp_gpu_stream *stream);
+/* Hands the facts beside the records to the session. Under the reaping. */
+void gpu_extras_flush(struct rbwp_gpu_device *device);
+/* The work item. */
+bool gpu_reap_work(void *device, struct rbwp_deadline deadline);
+/* After a push: sees to it that somebody reaps. */
+void gpu_wake(struct rbwp_gpu_device *device);
+
+/* ---- sessions (gpu_session.c) ----------------------------------------------------- */
+
+/* A device joins those whose pending work is waited for when a session stops, and leaves them.
+ * RBWP_E_LIMIT. */
+enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device);
+void gpu_session_leave(struct rbwp_gpu_device *device);
+
+/* ---- bias (gpu_bias.c) -------------------------------------------------------------- */
+
+/* Measures by how much brackets read longer than kernels run, and notes it in the device's facts.
+ * Leaves 0 rounds if it can't. */
+void gpu_bias_measure(struct rbwp_gpu_device *device);
+
+#endif /* RBWP_GPU_STREAM_H */

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hip.c - the HIP runtime as a backend: devices, streams, events, memory.
+ *
+ * Code and launches are code_loader's. HIP has no contexts to speak of: a thread
+ * has a current device, which attach sets and detach puts back.
+ */
+#include "code_loader.h"
+#include "gpu_copy.h"
+#include "gpu_failure.h"
+#include "gpu_loader.h"
+#include "hip_abi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Static_assert(GPU_NOT_READY == HIP_ERROR_CODE_NOT_READY, "codes are shared");
+_Static_assert(GPU_UNSUPPORTED == HIP_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
+
+struct hip_driver {
+    struct code_driver code; /* first, as struct gpu_driver is its first */
+    struct hip_functions functions;
+};
+
+static const char *const library_names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                            "libamdhip64.so.5", "libamdhip64.so", NULL};
+
+static const struct gpu_symbol symbols[] = {
+#define HIP_SYMBOL(result, symbol, parameters)                                                     \
+    {#symbol, offsetof(struct hip_functions, symbol), false},
+#define HIP_OPTIONAL(result, symbol, parameters)                                                   \
+    {#symbol, offsetof(struct hip_functions, symbol), true},
+    HIP_FUNCTIONS(HIP_SYMBOL) HIP_OPTIONAL_FUNCTIONS(HIP_OPTIONAL)
+#undef HIP_SYMBOL
+#undef HIP_OPTIONAL
+        {NULL, 0, false}};
+
+static const struct hip_functions *hip_of(const struct gpu_driver *driver)
+{
+    return &((const struct hip_driver *)driver)->functions;
+}
+
+/* ---- driver and devices ---------------------------------------------------- */
+
+static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
+                                 struct rbwp_error *error)
+{
+    return gpu_describe(driver, code, hip_of(driver)->hipGetErrorName(code), what, error);
+}
+
+static enum rbwp_status start(struct hip_driver *driver, struct rbwp_error *error)
+{
+    const struct hip_functions *hip = &driver->functions;
+    int devices = 0;
+    const char *what = "hipInit";
+    int code = hip->hipInit(0);
+    if (code == GPU_OK) {
+        what = "hipGetDeviceCount";
+        code = hip->hipGetDeviceCount(&devices);
+    }
+    if (code != GPU_OK) {
+        describe(&driver->code.base, code, what, error);
+        if (error)
+            error->status = RBWP_E_UNSUPPORTED;
+        return RBWP_E_UNSUPPORTED;
+    }
+    if (devices <= 0)
+        return gpu_failure(error, RBWP_E_UNSUPPORTED, "hip: the driver has no device");
+    driver->code.base.devices = (unsigned)devices;
+    (void)hip->hipDriverGetVersion(&driver->code.base.version);
+    return RBWP_OK;
+}
+
+static void close_driver(struct gpu_driver *driver)
+{
+    if (driver)
+        code_driver_free((struct code_driver *)driver);
+    free(driver);
+}
+
+static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
+                                    struct gpu_driver **driver_out, struct rbwp_error *error)
+{
+    *driver_out = NULL;
+    void *library =
+        gpu_library_open(libraries ? libraries->driver : NULL, library_names, "hip", error);
+    if (!library)
+        return RBWP_E_UNSUPPORTED;
+    struct hip_driver *driver = calloc(1, sizeof *driver);
+    if (!driver)
+        return gpu_failure(error, RBWP_E_MEMORY, "hip: no memory");
+    driver->code = (struct code_driver){
+        .base.backend = &gpu_hip_backend,
+        .compiler_kind = RTC_HIPRTC,
+        .library = library,
+    };
+    enum rbwp_status status =
+        code_driver_init(&driver->code, libraries)
+            ? gpu_symbols_load(library, symbols, &driver->functions, "hip", error)
+            : gpu_failure(error, RBWP_E_MEMORY, "hip: no memory");
+    if (status == RBWP_OK)
+        status = start(driver, error);
+    if (status != RBWP_OK) {
+        close_driver(&driver->code.base);
+        return status;
+    }
+    const struct hip_functions *hip = &driver->functions;
+    driver->code.functions =
+        (struct code_functions){hip->hipModuleLoadData, hip->hipModuleUnload,
+                                hip->hipModuleGetFunction, hip->hipModuleLaunchKernel};
+    *driver_out = &driver->code.base;
+    return RBWP_OK;
+}
+
+static uint32_t attribute(const struct hip_functions *hip, unsigned ordinal, int which)
+{
+    int value = 0;
+    int code = hip->hipDeviceGetAttribute(&value, which, (int)ordinal);
+    return code == GPU_OK && value > 0 ? (uint32_t)value : 0;
+}
+
+static int device_info(struct gpu_driver *driver, unsigned ordinal,
+                       struct gpu_device_info *info_out)
+{
+    const struct hip_functions *hip = hip_of(driver);
+    *info_out = (struct gpu_device_info){0};
+    if (ordinal >= driver->devices)
+        return GPU_INVALID;
+    int code = hip->hipDeviceGetName(info_out->name, sizeof info_out->name - 1, (int)ordinal);
+    if (code != GPU_OK)
+        return code;
+    size_t memory_bytes = 0;
+    if (hip->hipDeviceTotalMem(&memory_bytes, (int)ordinal) == GPU_OK)
+        info_out->memory_bytes = memory_bytes;
+    info_out->multiprocessors = attribute(hip, ordinal, HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+    info_out->warp_threads = attribute(hip, ordinal, HIP_ATTRIBUTE_WARP_SIZE);
+    info_out->block_threads_max = attribute(hip, ordinal, HIP_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+    info_out->shared_bytes_max = attribute(hip, ordinal, HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK);
+    return GPU_OK;
+}
+
+/* ---- contexts ------------------------------------------------------------------ */
+
+static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
+{
+    const struct hip_functions *hip = hip_of(context->driver);
+    *saved_out = (struct gpu_attached){NULL, -1};
+    int code = hip->hipGetDevice(&saved_out->device);
+    return code == GPU_OK ? hip->hipSetDevice((int)context->ordinal) : code;
+}
+
+static void detach(struct gpu_context *context, const struct gpu_attached *saved)
+{
+    if (saved->device >= 0 && saved->device != (int)context->ordinal)
+        (void)hip_of(context->driver)->hipSetDevice(saved->device);
+}
+
+static int context_open(struct gpu_driver *driver, unsigned ordinal, void *stream,
+                        struct gpu_context **context_out)
+{
+    const struct hip_functions *hip = hip_of(driver);
+    *context_out = NULL;
+    if (ordinal >= driver->devices ||
+        (stream && hip->hipGetStreamDeviceId && hip->hipGetStreamDeviceId(stream) != (int)ordinal))
+        return GPU_INVALID;
+    struct gpu_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return GPU_NO_MEMORY;
+    *context = (struct gpu_context){&gpu_hip_backend, driver, ordinal, NULL};
+    *context_out = context;
+    return GPU_OK;
+}
+
+static void context_close(struct gpu_context *context)
+{
+    free(context);
+}
+
+/* ---- streams and events -------------------------------------------------------------- */
+
+static int stream_create(struct gpu_context *context, void **stream_out)
+{
+    return hip_of(context->driver)->hipStreamCreateWithFlags(stream_out, HIP_STREAM_NON_BLOCKING);
+}
+
+static int stream_destroy(struct gpu_context *context, void *stream)
+{
+    return hip_of(context->driver)->hipStreamDestroy(stream);
+}
+
+static int stream_flush(struct gpu_context *context, void *stream)
+{
+    (void)context, (void)stream; /* hipEventQuery submits what it waits for */
+    return GPU_OK;
+}
+
+static int stream_wait(struct gpu_context *context, void *stream)
+{
+    return hip_of(context->driver)->hipStreamSynchronize(stream);
+}
+
+static int event_create(struct gpu_context *context, struct gpu_event *event_out)
+{
+    return hip_of(context->driver)
+        ->hipEventCreateWithFlags(&event_out->native, HIP_EVENT_DISABLE_TIMING);
+}
+
+static void event_destroy(struct gpu_context *context, struct gpu_event *event)
+{
+    if (event->native)
+        (void)hip_of(context->driver)->hipEventDestroy(event->native);
+    event->native = NULL;
+}
+
+static int event_record(struct gpu_context *context, struct gpu_event *event, void *stream)
+{
+    return hip_of(context->driver)->hipEventRecord(event->native, stream);
+}
+
+static int event_query(struct gpu_context *context, const struct gpu_event *event)
+{
+    return hip_of(context->driver)->hipEventQuery(event->native);
+}
+
+/* ---- memory ---------------------------------------------------------------------------- */
+
+static int memory_alloc(struct gpu_context *context, uint64_t bytes, struct gpu_memory *memory_out)
+{
+    void *address = NULL;
+    int code = hip_of(context->driver)->hipMalloc(&address, bytes);
+    *memory_out = (struct gpu_memory){address, code == GPU_OK ? bytes : 0};
+    return code;
+}
+
+static void memory_free(struct gpu_context *context, struct gpu_memory *memory)
+{
+    if (memory->native)
+        (void)hip_of(context->driver)->hipFree(memory->native);
+    *memory = (struct gpu_memory){0};
+}
+
+static int host_alloc(struct gpu_context *context, uint64_t bytes, void **host_out)
+{
+    *host_out = NULL;
+    return hip_of(context->driver)->hipHostMalloc(host_out, bytes, HIP_HOST_DEFAULT);
+}
+
+static void host_free(struct gpu_context *context, void *host)
+{
+    if (host)
+        (void)hip_of(context->driver)->hipHostFree(host);
+}
+
+static struct hip_pitched pitched(const struct gpu_copy_side *side)
+{
+    return (struct hip_pitched){gpu_copy_address(side), side->row_bytes, side->row_bytes,
+                                side->slice_bytes / side->row_bytes};
+}
+
+static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                     void *stream)
+{
+    const struct hip_functions *hip = hip_of(context->driver);
+    hip_copy_kind kind = !part->src.device   ? HIP_HOST_TO_DEVICE
+                         : !part->dst.device ? HIP_DEVICE_TO_HOST
+                                             : HIP_DEVICE_TO_DEVICE;
+    if (is_flat)
+        return hip->hipMemcpyAsync(gpu_copy_address(&part->dst), gpu_copy_address(&part->src),
+                                   part->width_bytes, kind, stream);
+    struct hip_copy_3d copy = {
+        .src = pitched(&part->src),
+        .dst = pitched(&part->dst),
+        .extent = {part->width_bytes, part->height, part->depth},
+        .kind = kind,
+    };
+    return hip->hipMemcpy3DAsync(&copy, stream);
+}
+
+static int copy(struct gpu_context *context, const struct gpu_copy *what, void *stream)
+{
+    return gpu_copy_parts(context, what, stream, copy_part);
+}
+
+const struct gpu_backend gpu_hip_backend = {
+    .name = "hip",
+    .api = GPU_HIP,
+    .open = open_driver,
+    .close = close_driver,
+    .device_info = device_info,
+    .context_open = context_open,
+    .context_close = context_close,
+    .attach = attach,
+    .detach = detach,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_flush = stream_flush,
+    .stream_wait = stream_wait,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_query = event_query,
+    .memory_alloc = memory_alloc,
+    .memory_free = memory_free,
+    .host_alloc = host_alloc,
+    .host_free = host_free,
+    .copy = copy,
+    .module_load = code_module_load,
+    .module_unload = code_module_unload,
+    .kernel_get = code_kernel_get,
+    .launch = code_launch,
+    .status_of = gpu_status_of,
+    .describe = describe,
+};
