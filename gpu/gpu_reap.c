@@ -286,14 +286,12 @@ bool gpu_reap_work(void *argument, struct rbwp_deadline deadline)
         rbwp_set_worked(false);
         return true;
     }
-    uint64_t now = rbwp_now_ticks(), margin = rbwp_ticks_from_ns(MARGIN_NS), nodes = 0;
-    uint64_t left = deadline.ticks > now ? deadline.ticks - now : 0;
-    uint64_t until = deadline.ticks - (margin < left / 2 ? margin : left / 2);
+    uint64_t nodes = 0;
     struct gpu_reaped reaped;
-    do {
-        reaped = gpu_reap(device, until);
+    do { /* a look that finds nothing lets the worker's other items have their turn */
+        reaped = gpu_reap(device, deadline.ticks);
         nodes += reaped.nodes;
-    } while (reaped.pending && rbwp_now_ticks() < until);
+    } while (reaped.nodes && reaped.pending && rbwp_now_ticks() < deadline.ticks);
     bool again = reaped.pending || stays_awake(device);
     gpu_reaping_end(device);
     rbwp_set_worked(nodes > 0);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fake driver as CUDA. A context is its device's number plus one. With
+ * FAKE_OLD a function that the backend needs is missing.
+ */
+#include "cuda_abi.h"
+#include "fake.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NOT_READY 600
+#define INVALID 1
+#define DEPTH 8
+
+static _Thread_local cuda_context stack[DEPTH];
+static _Thread_local int depth;
+
+#define CUDA_DECLARE(symbol, parameters) FAKE_API cuda_result symbol parameters;
+CUDA_FUNCTIONS(CUDA_DECLARE)
+
+#define CALL(operation)                                                                            \
+    do {                                                                                           \
+        int code_ = fake_call(operation);                                                          \
+        if (code_)                                                                                 \
+            return code_;                                                                          \
+    } while (0)
+
+cuda_result cuInit(unsigned flags)
+{
+    (void)flags;
+    return fake_call("init");
+}
+cuda_result cuDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return 0;
+}
+cuda_result cuGetErrorName(cuda_result code, const char **name)
+{
+    static _Thread_local char text[32];
+    snprintf(text, sizeof text, "FAKE_ERROR_%d", code);
+    *name = text;
+    return 0;
+}
+cuda_result cuDeviceGetCount(int *count)
+{
+    *count = fake_device_count();
+    return 0;
+}
+cuda_result cuDeviceGet(cuda_device *device, int ordinal)
+{
+    *device = ordinal;
+    return ordinal < fake_device_count() ? 0 : INVALID;
+}
+cuda_result cuDeviceGetName(char *name, int bytes, cuda_device device)
+{
+    snprintf(name, (size_t)bytes, "fake %d", device);
+    return fake_call("device_info");
+}
+cuda_result cuDeviceTotalMem_v2(size_t *bytes, cuda_device device)
+{
+    (void)device;
+    *bytes = 1 << 20;
+    return 0;
+}
+cuda_result cuDeviceGetAttribute(int *value, cuda_attribute attribute, cuda_device device)
+{
+    (void)device;
+    *value = attribute;
+    return 0;
+}
+cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
+{
+    CALL("context_open");
+    *context = (void *)(intptr_t)(device + 1);
+    return 0;
+}
+cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
+{
+    (void)device;
+    return fake_call("context_close");
+}
+cuda_result cuCtxPushCurrent_v2(cuda_context context)
+{
+    CALL("attach");
+    if (depth == DEPTH)
+        abort();
+    stack[depth++] = context;
+    return 0;
+}
+cuda_result cuCtxPopCurrent_v2(cuda_context *context)
+{
+    if (depth == 0)
+        return 201;
+    *context = stack[--depth];
+    return 0;
+}
+cuda_result cuCtxGetDevice(cuda_device *device)
+{
+    *device = depth ? (int)(intptr_t)stack[depth - 1] - 1 : -1;
+    return depth ? 0 : 201;
+}
+#ifndef FAKE_OLD
+cuda_result cuStreamGetCtx(cuda_stream stream, cuda_context *context)
+{
+    *context = (void *)(intptr_t)(((struct fake_stream *)stream)->device + 1);
+    return 0;
+}
+#endif
+cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
+{
+    (void)flags;
+    CALL("stream_create");
+    *stream = fake_stream_new(depth ? (int)(intptr_t)stack[depth - 1] - 1 : 0);
+    return 0;
+}
+cuda_result cuStreamDestroy_v2(cuda_stream stream)
+{
+    fake_stream_free(stream);
+    return 0;
+}
+cuda_result cuStreamSynchronize(cuda_stream stream)
+{
+    fake_complete(stream, UINT32_MAX);
+    return 0;
+}
+cuda_result cuEventCreate(cuda_event *event, unsigned flags)
+{
+    if (flags != CUDA_EVENT_DISABLE_TIMING || depth == 0)
+        return 201;
+    CALL("event_create");
+    *event = fake_event_new();
+    return 0;
+}
+cuda_result cuEventDestroy_v2(cuda_event event)
+{
+    fake_event_free(event);
+    return 0;
+}
+cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
+{
+    CALL("event_record");
+    fake_event_mark(event, stream);
+    return 0;
+}
+cuda_result cuEventQuery(cuda_event event)
+{
+    CALL("event_query");
+    return fake_event_done(event) ? 0 : NOT_READY;
+}
+cuda_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
+{
+    CALL("memory_alloc");
+    *address = (uintptr_t)malloc(bytes);
+    return 0;
+}
+cuda_result cuMemFree_v2(cuda_pointer address)
+{
+    free((void *)(uintptr_t)address);
+    return 0;
+}
+cuda_result cuMemAllocHost_v2(void **host, size_t bytes)
+{
+    *host = malloc(bytes);
+    return 0;
+}
+cuda_result cuMemFreeHost(void *host)
+{
+    free(host);
+    return 0;
+}
+static cuda_result move(void *to, const void *from, size_t bytes, cuda_stream stream)
+{
+    CALL("copy");
+    memcpy(to, from, bytes);
+    fake_enqueue(stream);
+    return 0;
+}
+cuda_result cuMemcpyHtoDAsync_v2(cuda_pointer to, const void *from, size_t bytes,
+                                 cuda_stream stream)
+{
+    return move((void *)(uintptr_t)to, from, bytes, stream);
+}
+cuda_result cuMemcpyDtoHAsync_v2(void *to, cuda_pointer from, size_t bytes, cuda_stream stream)
+{
+    return move(to, (void *)(uintptr_t)from, bytes, stream);
+}
+cuda_result cuMemcpyDtoDAsync_v2(cuda_pointer to, cuda_pointer from, size_t bytes,
+                                 cuda_stream stream)
+{
+    return move((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
+}
+cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
+{
+    CALL("copy");
+    char *to =
+        copy->dst_type == CUDA_MEMORY_HOST ? copy->dst_host : (char *)(uintptr_t)copy->dst_device;
+    const char *from =
+        copy->src_type == CUDA_MEMORY_HOST ? copy->src_host : (char *)(uintptr_t)copy->src_device;
+    if (copy->dst_pitch < copy->width || copy->src_pitch < copy->width)
+        return INVALID;
+    for (size_t z = 0; z < copy->depth; z++)
+        for (size_t y = 0; y < copy->height; y++)
+            memcpy(to + (z * copy->dst_height + y) * copy->dst_pitch,
+                   from + (z * copy->src_height + y) * copy->src_pitch, copy->width);
+    fake_enqueue(stream);
+    return 0;
+}
+cuda_result cuModuleLoadData(cuda_module *module, const void *image)
+{
+    CALL("module_load");
+    *module = strdup(image);
+    return 0;
+}
+cuda_result cuModuleUnload(cuda_module module)
+{
+    free(module);
+    return 0;
+}
+cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
+{
+    *function = strstr(module, name);
+    return *function ? 0 : 500;
+}
+cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned grid_y,
+                           unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,
+                           unsigned shared_bytes, cuda_stream stream, void **arguments,
+                           void **extra)
+{
+    (void)function, (void)shared_bytes, (void)arguments, (void)extra;
+    CALL("launch");
+    if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
+        return INVALID;
+    fake_enqueue(stream);
+    return 0;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The fake driver as HIP.
+ */
+#include "fake.h"
+#include "hip_abi.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HIP_DECLARE(result, symbol, parameters) FAKE_API result symbol parameters;
+HIP_FUNCTIONS(HIP_DECLARE)
+HIP_OPTIONAL_FUNCTIONS(HIP_DECLARE)
+
+static _Thread_local int current;
+
+#define CALL(operation)                                                                            \
+    do {                                                                                           \
+        int code_ = fake_call(operation);                                                          \
+        if (code_)                                                                                 \
+            return code_;                                                                          \
+    } while (0)
+
+hip_result hipInit(unsigned flags)
+{
+    (void)flags;
+    return fake_call("init");
+}
+hip_result hipDriverGetVersion(int *version)
+{
+    *version = 50200;
+    return 0;
+}
+hip_text hipGetErrorName(hip_result code)
+{
+    static _Thread_local char text[32];
+    snprintf(text, sizeof text, "FAKE_ERROR_%d", code);
+    return text;
+}
+hip_result hipGetDeviceCount(int *count)
+{
+    *count = fake_device_count();
+    return *count ? 0 : 100;
+}
+hip_result hipDeviceGetName(char *name, int bytes, hip_device device)
+{
+    snprintf(name, (size_t)bytes, "fake %d", device);
+    return fake_call("device_info");
+}
+hip_result hipDeviceTotalMem(size_t *bytes, hip_device device)
+{
+    (void)device;
+    *bytes = 1 << 20;
+    return 0;
+}
+hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int device)
+{
+    (void)device;
+    *value = attribute;
+    return 0;
+}
+hip_result hipGetDevice(int *device)
+{
+    *device = current;
+    return 0;
+}
+hip_result hipSetDevice(int device)
+{
+    CALL("attach");
+    current = device;
+    return 0;
+}
+hip_result hipStreamCreateWithFlags(hip_stream *stream, unsigned flags)
+{
+    (void)flags;
+    CALL("stream_create");
+    *stream = fake_stream_new(current);
+    return 0;
+}
+hip_result hipStreamDestroy(hip_stream stream)
+{
+    fake_stream_free(stream);
+    return 0;
+}
+hip_result hipStreamSynchronize(hip_stream stream)
+{
+    fake_complete(stream, UINT32_MAX);
+    return 0;
+}
+int hipGetStreamDeviceId(hip_stream stream)
+{
+    return ((struct fake_stream *)stream)->device;
+}
+hip_result hipEventCreateWithFlags(hip_event *event, unsigned flags)
+{
+    if (flags != HIP_EVENT_DISABLE_TIMING)
+        return 1;
+    CALL("event_create");
+    *event = fake_event_new();
+    return 0;
+}
+hip_result hipEventDestroy(hip_event event)
+{
+    fake_event_free(event);
+    return 0;
+}
+hip_result hipEventRecord(hip_event event, hip_stream stream)
+{
+    CALL("event_record");
+    fake_event_mark(event, stream);
+    return 0;
+}
+#ifndef FAKE_OLD
+hip_result hipEventQuery(hip_event event)
+{
+    CALL("event_query");
+    return fake_event_done(event) ? 0 : 600;
+}
+#endif
+hip_result hipMalloc(void **address, size_t bytes)
+{
+    CALL("memory_alloc");
+    *address = malloc(bytes);
+    return 0;
+}
+hip_result hipFree(void *address)
+{
+    free(address);
+    return 0;
+}
+hip_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    *host = malloc(bytes);
+    return 0;
+}
+hip_result hipHostFree(void *host)
+{
+    free(host);
+    return 0;
+}
+hip_result hipMemcpyAsync(void *to, const void *from, size_t bytes, hip_copy_kind kind,
+                          hip_stream stream)
+{
+    (void)kind;
+    CALL("copy");
+    memcpy(to, from, bytes);
+    fake_enqueue(stream);
+    return 0;
+}
+hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
+{
+    CALL("copy");
+    char *to = copy->dst.pointer;
+    const char *from = copy->src.pointer;
+    if (copy->dst.pitch < copy->extent.width || copy->src.pitch < copy->extent.width)
+        return 1;
+    for (size_t z = 0; z < copy->extent.depth; z++)
+        for (size_t y = 0; y < copy->extent.height; y++)
+            memcpy(to + (z * copy->dst.height + y) * copy->dst.pitch,
+                   from + (z * copy->src.height + y) * copy->src.pitch, copy->extent.width);
+    fake_enqueue(stream);
+    return 0;
+}
+hip_result hipModuleLoadData(hip_module *module, const void *image)
+{
+    CALL("module_load");
+    *module = strdup(image);
+    return 0;
+}
+hip_result hipModuleUnload(hip_module module)
+{
+    free(module);
+    return 0;
+}
+hip_result hipModuleGetFunction(hip_function *function, hip_module module, const char *name)
+{
+    *function = strstr(module, name);
+    return *function ? 0 : 500;
+}
+hip_result hipModuleLaunchKernel(hip_function function, unsigned grid_x, unsigned grid_y,
+                                 unsigned grid_z, unsigned block_x, unsigned block_y,
+                                 unsigned block_z, unsigned shared_bytes, hip_stream stream,
+                                 void **arguments, void **extra)
+{
+    (void)function, (void)shared_bytes, (void)arguments, (void)extra;
+    CALL("launch");
+    if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
+        return 1;
+    fake_enqueue(stream);
+    return 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_support.h - for tests of the GPU side: an open device, streams made through its backend, and
+ * the GPU_WORK records and facts beside them that came of it.
+ */
+#ifndef GPU_SUPPORT_H
+#define GPU_SUPPORT_H
+
+#include "gpu_device.h"
+#include "rbwp_reader.h"
+
+/* Which API and libraries the test uses; set by main. */
+extern struct rbwp_gpu_config test_gpu;
+
+/* Opens test_gpu with this manager (NULL: polled), fails the test if it can't. */
+struct rbwp_gpu_device *open_device(struct rbwp_work_manager *manager);
+/* A stream of its own, and its end. */
+struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_reap use);
+void close_stream(struct rbwp_gpu_stream *stream);
+
+/* Polls until nothing is pending. */
+void poll_all(struct rbwp_gpu_device *device);
+
+/* GPU_WORK records and their facts in a file, in file order. */
+struct works {
+    struct rbwp_record *work;
+    struct rbwp_gpu_extra *extra;
+    size_t works, extras;
+};
+struct works read_works(const char *path);
+void works_free(struct works *works);
+/* The only one of a slot; fails the test otherwise. */
+const struct rbwp_record *work_of_slot(const struct works *works, unsigned slot);
+/* Each record has its facts, each fact its record, and none ends before it starts. */
+void assert_works_whole(const struct works *works);
+
+/* Copies of all shapes through the device, compared with loops. */
+void check_copies(struct rbwp_gpu_device *device, struct rbwp_gpu_stream *stream);
+
+#endif /* GPU_SUPPORT_H */

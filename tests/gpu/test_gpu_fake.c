@@ -1,0 +1,903 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tests of brackets, notifications and reaping against a driver that does what the test says
+ * (fake.h): order, faults, the ends of streams and sessions, level 0, many threads. Run once for
+ * each API: test_gpu_fake cuda|hip|opencl LIBRARY OLD_LIBRARY.
+ */
+#include "fake.h"
+#include "gpu_support.h"
+#include "record_support.h"
+#include "unit.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORK_THREADS 4u
+#define WORK_EACH 1500u
+
+static const char *old_library;
+
+/* The driver's own code for a thing that went wrong. */
+static int code_of(enum rbwp_status status)
+{
+    bool opencl = test_gpu.api == RBWP_GPU_OPENCL;
+    switch (status) {
+    case RBWP_E_MEMORY:
+        return opencl ? -6 : 2;
+    case RBWP_E_STATE:
+        return opencl ? -34 : 709;
+    default:
+        return opencl ? -9999 : 999 - 1;
+    }
+}
+
+static int reset(void **state)
+{
+    (void)state;
+    fake_reset();
+    return 0;
+}
+
+static void launch(struct rbwp_gpu_stream *stream)
+{
+    fake_enqueue(gpu_stream_native(stream));
+}
+
+static void bracket(struct rbwp_gpu_stream *stream, unsigned slot)
+{
+    struct rbwp_gpu_bracket b;
+    rbwp_gpu_bracket_begin(&b, stream, slot);
+    launch(stream);
+    rbwp_gpu_bracket_end(&b);
+}
+
+static struct rbwp_session *start_session(int level)
+{
+    struct rbwp_session_config config = test_config(level);
+    assert_int_equal(rbwp_thread_attach("tester"), RBWP_OK);
+    return start(&config);
+}
+
+/* Stops and reads; the caller frees both. */
+static struct works finish_session(struct rbwp_session *session, struct recorded *recorded_out)
+{
+    stop(session);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    *recorded_out = read_back(test_config(1).logfile);
+    return read_works(test_config(1).logfile);
+}
+
+/* ---- finding a driver ---------------------------------------------------------------- */
+
+static void assert_refused(const struct rbwp_gpu_config *config, enum rbwp_status expected,
+                           const char *word)
+{
+    struct rbwp_gpu_device *device;
+    struct rbwp_error error = {.text = ""};
+    assert_int_equal(rbwp_gpu_device_open(config, &device, &error), expected);
+    assert_null(device);
+    assert_int_equal(error.status, expected);
+    if (!strstr(error.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", error.text, word);
+}
+
+/* No library, one without a symbol, none that starts, no device: an ordinary answer that says
+ * which. */
+static void test_no_driver(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_config config = test_gpu;
+    unsigned count = 9;
+    config.driver_library = "/nonexistent/libdriver.so";
+    assert_refused(&config, RBWP_E_UNSUPPORTED, "no driver here");
+    assert_int_equal(rbwp_gpu_count(config.api, config.driver_library, &count, NULL),
+                     RBWP_E_UNSUPPORTED);
+    assert_int_equal(count, 0);
+    config.driver_library = old_library;
+    assert_refused(&config, RBWP_E_UNSUPPORTED, "too old");
+    config = test_gpu;
+    fake_devices(0);
+    assert_refused(&config, RBWP_E_UNSUPPORTED, "");
+    fake_devices(1);
+    config.ordinal = 1;
+    assert_refused(&config, RBWP_E_UNSUPPORTED, "no device 1");
+    config.ordinal = 0;
+    fake_fail("init", code_of(RBWP_E_IO), 0, 1);
+    assert_refused(&config, RBWP_E_UNSUPPORTED, rbwp_gpu_api_name(config.api));
+    fake_fail("device_info", code_of(RBWP_E_IO), 0, 1);
+    assert_refused(&config, RBWP_E_IO, "can't be opened");
+    config.size = 1;
+    assert_refused(&config, RBWP_E_INVALID, "size");
+    assert_int_equal(rbwp_gpu_count(test_gpu.api, test_gpu.driver_library, &count, NULL), RBWP_OK);
+    assert_int_equal(count, 1);
+}
+
+/* A stream of another device is refused; NULL is the default stream where there is one. */
+static void test_streams_refused(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream;
+    fake_devices(2);
+    assert_int_equal(
+        rbwp_gpu_stream_open(device, fake_foreign_stream(), RBWP_GPU_REAP_STREAM, &stream, NULL),
+        RBWP_E_INVALID);
+    assert_null(stream);
+    bool has_default = test_gpu.api != RBWP_GPU_OPENCL;
+    assert_int_equal(rbwp_gpu_stream_open(device, NULL, RBWP_GPU_REAP_STREAM, &stream, NULL),
+                     has_default ? RBWP_OK : RBWP_E_INVALID);
+    assert_int_equal(rbwp_gpu_stream_close(stream), RBWP_OK);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Programs that found no GPU pass NULL and nothing happens. */
+static void test_null_is_no_gpu(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_bracket b;
+    struct rbwp_session *session = start_session(2);
+    rbwp_gpu_bracket_begin(&b, NULL, 1);
+    rbwp_gpu_bracket_end(&b);
+    rbwp_gpu_bracket_begin(&b, NULL, 1);
+    rbwp_gpu_bracket_cancel(&b);
+    assert_int_equal(rbwp_gpu_poll(NULL), RBWP_END);
+    assert_int_equal(rbwp_gpu_drain(NULL, 1), RBWP_OK);
+    assert_int_equal(rbwp_gpu_stream_close(NULL), RBWP_OK);
+    assert_int_equal(rbwp_gpu_device_close(NULL), RBWP_OK);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works + all_losses(&recorded), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+}
+
+/* ---- brackets --------------------------------------------------------------------------- */
+
+/* Start is when the start was seen, stop when the end was: both after what the driver was told and
+ * before what the test saw. */
+static void test_bracket_times(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    fake_hold(true);
+    int64_t before = rbwp_now_ns();
+    bracket(stream, 7);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_AGAIN);
+    int64_t waiting = rbwp_now_ns();
+    fake_complete(NULL, 1);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+    int64_t started = rbwp_now_ns();
+    fake_complete(NULL, 1); /* the launch; its end is not there yet */
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_AGAIN);
+    int64_t running = rbwp_now_ns();
+    fake_complete(NULL, 1);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+    int64_t ended = rbwp_now_ns();
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_END);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    const struct rbwp_record *work = work_of_slot(&works, 7);
+    assert_in_range(work->start_ns, waiting, started);
+    assert_in_range(work->stop_ns, running, ended);
+    assert_int_equal(work->proc_id, (uint64_t)(test_gpu.api + 1) << 32);
+    assert_works_whole(&works);
+    const struct rbwp_gpu_extra *extra = works.extra;
+    assert_in_range(extra->launch_ns, before, waiting);
+    assert_int_equal(extra->thread_id, thread_named(&recorded, "tester")->thread_id);
+    assert_in_range(extra->stop_ns - extra->stop_gap_ns, started, running);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* A reaper that comes late sees start and end together: a record of no length, none negative. */
+static void test_late_reaper(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    for (unsigned slot = 0; slot < 100; slot++)
+        bracket(stream, slot);
+    int64_t reaping = rbwp_now_ns(), last = 0;
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 100);
+    assert_works_whole(&works);
+    for (unsigned slot = 0; slot < 100; slot++) {
+        const struct rbwp_record *work = work_of_slot(&works, slot);
+        assert_true(work->start_ns >= reaping && work->start_ns >= last);
+        last = work->stop_ns;
+    }
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Two streams that make progress in turns: each bracket has its own times. */
+static void test_streams_interleave(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *a = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *b = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    int64_t seen[4];
+    fake_hold(true);
+    bracket(a, 1);
+    bracket(b, 2);
+    bracket(a, 3);
+    struct {
+        struct rbwp_gpu_stream *stream;
+        unsigned things;
+    } steps[4] = {{b, 1}, {a, 1}, {a, 3}, {b, 2}};
+    for (unsigned i = 0; i < 4; i++) {
+        fake_complete(gpu_stream_native(steps[i].stream), steps[i].things);
+        assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+        seen[i] = rbwp_now_ns();
+    }
+    fake_complete(NULL, 10);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_in_range(work_of_slot(&works, 2)->start_ns, 0, seen[0]);
+    assert_in_range(work_of_slot(&works, 1)->start_ns, seen[0], seen[1]);
+    assert_in_range(work_of_slot(&works, 1)->stop_ns, seen[1], seen[2]);
+    assert_in_range(work_of_slot(&works, 3)->start_ns, seen[1], seen[2]);
+    assert_in_range(work_of_slot(&works, 2)->stop_ns, seen[2], seen[3]);
+    assert_true(work_of_slot(&works, 3)->stop_ns >= seen[3]);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(a);
+    close_stream(b);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Brackets may overlap on a stream, and one of them may be cancelled before or after its start was
+ * seen; their ends find their own starts. */
+static void test_brackets_overlap(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    struct rbwp_gpu_bracket one, two, three, four;
+    fake_hold(true);
+    rbwp_gpu_bracket_begin(&one, stream, 1);
+    rbwp_gpu_bracket_begin(&two, stream, 2);
+    rbwp_gpu_bracket_begin(&three, stream, 3);
+    rbwp_gpu_bracket_cancel(&three);
+    fake_complete(NULL, 1);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+    int64_t first = rbwp_now_ns();
+    rbwp_gpu_bracket_begin(&four, stream, 4);
+    fake_complete(NULL, 10);
+    poll_all(device);
+    rbwp_gpu_bracket_cancel(&four);
+    rbwp_gpu_bracket_end(&one);
+    rbwp_gpu_bracket_end(&two);
+    fake_complete(NULL, 10);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 2);
+    assert_true(work_of_slot(&works, 1)->start_ns <= first);
+    assert_true(work_of_slot(&works, 2)->start_ns >= first);
+    assert_int_equal(all_losses(&recorded), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* At level 0 a bracket makes no event and asks the driver nothing. */
+static void test_level_0(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    unsigned attached = fake_count("attach");
+    for (unsigned i = 0; i < 100; i++)
+        bracket(stream, i);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_END);
+    assert_int_equal(fake_count("event_create"), 0);
+    assert_int_equal(fake_count("event_record"), 0);
+    assert_int_equal(fake_count("event_query"), 0);
+    assert_int_equal(fake_count("attach"), attached);
+    assert_int_equal(fake_live_events(), 0);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* ---- faults ------------------------------------------------------------------------------ */
+
+/* What the driver refuses is counted, and the next bracket is recorded. */
+static void test_events_fail(void **state)
+{
+    (void)state;
+    static const struct {
+        enum rbwp_status fails;
+        unsigned after;
+        enum rbwp_loss_cause cause;
+    } cases[] = {{RBWP_E_MEMORY, 0, RBWP_LOSS_MEMORY},
+                 {RBWP_E_IO, 0, RBWP_LOSS_GPU_FAILED},
+                 {RBWP_E_IO, 1, RBWP_LOSS_GPU_FAILED}}; /* the bracket's end */
+    for (unsigned i = 0; i < 3; i++) {
+        struct rbwp_gpu_device *device = open_device(NULL);
+        struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+        struct rbwp_session *session = start_session(1);
+        fake_fail("event_record", code_of(cases[i].fails), cases[i].after, 1);
+        bracket(stream, 1);
+        bracket(stream, 2);
+        poll_all(device);
+        struct recorded recorded;
+        struct works works = finish_session(session, &recorded);
+        assert_int_equal(works.works, 1);
+        work_of_slot(&works, 2);
+        assert_int_equal(losses(&recorded, 0, cases[i].cause), 1);
+        assert_int_equal(all_losses(&recorded), 1);
+        works_free(&works);
+        recorded_free(&recorded);
+        close_stream(stream);
+        assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+        assert_int_equal(fake_live_events(), 0);
+    }
+}
+
+/* Events that can't be made: no memory is a loss, what was made is used, nothing leaks. */
+static void test_event_create_fails(void **state)
+{
+    (void)state;
+    if (test_gpu.api == RBWP_GPU_OPENCL)
+        return; /* makes them by recording: test_events_fail */
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    fake_hold(true);
+    fake_fail("event_create", code_of(RBWP_E_MEMORY), 3, 1000000);
+    bracket(stream, 1); /* two of three events */
+    bracket(stream, 2);
+    fake_hold(false);
+    poll_all(device);
+    bracket(stream, 3);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 2);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_MEMORY), 1);
+    assert_int_equal(all_losses(&recorded), 1);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+struct heard {
+    unsigned calls;
+    enum rbwp_status outcome;
+    int64_t seen_ns;
+};
+
+static void hear(void *argument, enum rbwp_status outcome, int64_t seen_ns)
+{
+    struct heard *heard = argument;
+    heard->calls++;
+    heard->outcome = outcome;
+    heard->seen_ns = seen_ns;
+}
+
+/* A context that is lost under pending work: callbacks hear of it once, brackets are counted, and
+ * polling comes to an end. */
+static void test_context_lost(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    struct heard heard = {0};
+    fake_hold(true);
+    bracket(stream, 1);
+    assert_int_equal(rbwp_gpu_notify(stream, hear, &heard), RBWP_OK);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_AGAIN);
+    fake_fail("event_query", code_of(RBWP_E_STATE), 0, 1000000);
+    fake_fail("event_record", code_of(RBWP_E_STATE), 0, 1000000);
+    poll_all(device);
+    assert_int_equal(heard.calls, 1);
+    assert_int_equal(heard.outcome, RBWP_E_STATE);
+    bracket(stream, 2);
+    assert_int_equal(rbwp_gpu_notify(stream, hear, &heard), RBWP_E_STATE);
+    assert_int_equal(heard.calls, 1);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 0);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_GPU_FAILED), 2);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+/* A stream closed with work pending: after the limit callbacks run with RBWP_E_STATE, brackets are
+ * counted with their cause, also one that was never ended. */
+static void test_close_with_pending(void **state)
+{
+    (void)state;
+    test_gpu.drain_limit_ns = 1000000;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    test_gpu.drain_limit_ns = 0;
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    struct rbwp_gpu_bracket never_ended;
+    struct heard heard = {0};
+    fake_hold(true);
+    bracket(stream, 1);
+    bracket(stream, 2);
+    fake_complete(NULL, 3); /* the first one */
+    assert_int_equal(rbwp_gpu_notify(stream, hear, &heard), RBWP_OK);
+    rbwp_gpu_bracket_begin(&never_ended, stream, 3);
+    close_stream(stream);
+    assert_int_equal(heard.calls, 1);
+    assert_int_equal(heard.outcome, RBWP_E_STATE);
+    assert_int_equal(fake_live_events(), 0);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 1);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_GPU_PENDING), 2);
+    assert_int_equal(all_losses(&recorded), 2);
+    works_free(&works);
+    recorded_free(&recorded);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Closing a device closes its streams. */
+static void test_device_close_takes_streams(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct heard heard = {0};
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(rbwp_gpu_notify(open_stream(device, RBWP_GPU_REAP_STREAM), hear, &heard),
+                         RBWP_OK);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(heard.calls, 3);
+    assert_int_equal(heard.outcome, RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* A session that stops waits for what is pending; what is pending still after the limit is counted,
+ * and does not turn up in the next session. */
+static void test_session_stops_with_pending(void **state)
+{
+    (void)state;
+    test_gpu.drain_limit_ns = 1000000;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    test_gpu.drain_limit_ns = 0;
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    struct recorded recorded;
+    bracket(stream, 1); /* complete, and nobody polls: the stop does */
+    fake_hold(true);
+    bracket(stream, 2);
+    bracket(stream, 3);
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 1);
+    work_of_slot(&works, 1);
+    assert_int_equal(works.extras, 1);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_GPU_PENDING), 2);
+    works_free(&works);
+    recorded_free(&recorded);
+
+    session = start_session(1);
+    bracket(stream, 4);
+    fake_hold(false);
+    poll_all(device);
+    works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 1);
+    work_of_slot(&works, 4);
+    assert_int_equal(all_losses(&recorded), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* A thread that does not record stops the session: what it reaps is recorded all the same. */
+static void test_stop_by_a_stranger(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    fake_delay(50);
+    bracket(stream, 1);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    stop(session);
+    struct recorded recorded = read_back(test_config(1).logfile);
+    struct works works = read_works(test_config(1).logfile);
+    work_of_slot(&works, 1);
+    assert_int_equal(all_losses(&recorded), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* A strict session has the records and no extension. */
+static void test_strict(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session_config config = test_config(1);
+    config.strict = true;
+    assert_int_equal(rbwp_thread_attach("tester"), RBWP_OK);
+    struct rbwp_session *session = start(&config);
+    for (unsigned i = 0; i < 600; i++)
+        bracket(stream, i % 256);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 600);
+    assert_int_equal(works.extras, 0);
+    assert_null(recorded.trailer);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* ---- callbacks ---------------------------------------------------------------------------------
+ */
+
+struct chain {
+    struct rbwp_gpu_device *device;
+    struct rbwp_gpu_stream *stream;
+    unsigned left, ran;
+};
+
+static void go_on(void *argument, enum rbwp_status outcome, int64_t seen_ns)
+{
+    struct chain *chain = argument;
+    (void)seen_ns;
+    assert_int_equal(outcome, RBWP_OK);
+    chain->ran++;
+    assert_int_equal(rbwp_gpu_poll(chain->device), RBWP_E_BUSY);
+    assert_int_equal(rbwp_gpu_drain(chain->device, 1), RBWP_E_STATE);
+    assert_int_equal(rbwp_gpu_stream_close(chain->stream), RBWP_E_STATE);
+    assert_int_equal(rbwp_gpu_device_close(chain->device), RBWP_E_STATE);
+    if (chain->left-- > 0) {
+        bracket(chain->stream, 9);
+        assert_int_equal(rbwp_gpu_notify(chain->stream, go_on, chain), RBWP_OK);
+    }
+}
+
+/* Callbacks add notifications and brackets, and are refused what would wait for themselves. */
+static void test_callbacks_add_more(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct chain chain = {device, open_stream(device, RBWP_GPU_REAP_STREAM), 200, 0};
+    struct rbwp_session *session = start_session(1);
+    assert_int_equal(rbwp_gpu_notify(chain.stream, go_on, &chain), RBWP_OK);
+    poll_all(device);
+    assert_int_equal(chain.ran, 201);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 200);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(chain.stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+struct order {
+    unsigned next, wrong;
+};
+struct place {
+    struct order *order;
+    unsigned number;
+};
+
+static void in_turn(void *argument, enum rbwp_status outcome, int64_t seen_ns)
+{
+    struct place *place = argument;
+    (void)outcome, (void)seen_ns;
+    place->order->wrong += place->order->next++ != place->number;
+}
+
+/* Notifications of a stream run in the order in which they were asked for, more of them than one
+ * batch of events holds. */
+static void test_notifications_in_order(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct order order = {0};
+    struct place place[500];
+    fake_hold(true);
+    for (unsigned i = 0; i < 500; i++) {
+        place[i] = (struct place){&order, i};
+        assert_int_equal(rbwp_gpu_notify(stream, in_turn, &place[i]), RBWP_OK);
+        if (i % 7 == 0) {
+            fake_complete(NULL, 3);
+            (void)!rbwp_gpu_poll(device);
+        }
+    }
+    assert_int_equal(rbwp_gpu_drain(device, 1000), RBWP_AGAIN);
+    fake_hold(false);
+    poll_all(device);
+    assert_int_equal(order.next, 500);
+    assert_int_equal(order.wrong, 0);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* ---- threads, the work manager ------------------------------------------------------------------
+ */
+
+struct launcher {
+    pthread_t thread;
+    struct rbwp_gpu_stream *stream[2];
+    unsigned number;
+};
+
+static void *launch_many(void *argument)
+{
+    struct launcher *launcher = argument;
+    char name[16];
+    snprintf(name, sizeof name, "launcher %u", launcher->number);
+    assert_int_equal(rbwp_thread_attach(name), RBWP_OK);
+    for (unsigned i = 0; i < WORK_EACH; i++)
+        bracket(launcher->stream[i % 2], launcher->number);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    return NULL;
+}
+
+static struct rbwp_work_manager *start_workers(void)
+{
+    struct rbwp_work_config config = {.size = sizeof config, .workers = 2};
+    struct rbwp_work_manager *manager;
+    assert_int_equal(rbwp_work_start(&config, &manager, NULL), RBWP_OK);
+    return manager;
+}
+
+/* Sub-items of type GPU_REAP that began, by name. */
+static unsigned reaps_named(const struct recorded *recorded, const char *name)
+{
+    unsigned count = 0, id = RBWP_SUB_ITEMS_MAX;
+    for (uint32_t i = 0; i < recorded->tables->sub_item_count; i++) {
+        const struct rbwp_sub_item_name *item = &recorded->tables->sub_items[i];
+        if (item->type == RBWP_GPU_REAP && item->name_bytes == strlen(name) &&
+            memcmp(item->name, name, item->name_bytes) == 0)
+            id = item->id;
+    }
+    for (size_t i = 0; i < recorded->events; i++)
+        count += recorded->event[i].record.kind == RBWP_FINE_BEGIN &&
+                 recorded->event[i].record.sub_item == id;
+    return count;
+}
+
+/* Many threads on shared streams, workers that reap: every bracket has one record, none is lost,
+ * and reaping shows at level 2 under the name of the stream's use. */
+static void test_threads(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager = start_workers();
+    struct rbwp_gpu_device *device = open_device(manager);
+    struct rbwp_gpu_stream *stream[2] = {open_stream(device, RBWP_GPU_REAP_STREAM),
+                                         open_stream(device, RBWP_GPU_REAP_DEVICE_TO_HOST)};
+    struct rbwp_session *session = start_session(2);
+    struct launcher launcher[WORK_THREADS];
+    fake_delay(2);
+    for (unsigned i = 0; i < WORK_THREADS; i++) {
+        launcher[i] = (struct launcher){.stream = {stream[0], stream[1]}, .number = i};
+        assert_int_equal(pthread_create(&launcher[i].thread, NULL, launch_many, &launcher[i]), 0);
+    }
+    for (unsigned i = 0; i < WORK_THREADS; i++)
+        pthread_join(launcher[i].thread, NULL);
+    rbwp_work_drain(manager); /* the reaper sleeps when nothing is pending */
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_END);
+    bracket(stream[0], 200); /* and wakes again */
+    rbwp_work_drain(manager);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    unsigned of_slot[256] = {0};
+    for (size_t i = 0; i < works.works; i++)
+        of_slot[works.work[i].slot]++;
+    for (unsigned i = 0; i < WORK_THREADS; i++)
+        assert_int_equal(of_slot[i], WORK_EACH);
+    assert_int_equal(of_slot[200], 1);
+    assert_int_equal(all_losses(&recorded), 0);
+    assert_works_whole(&works);
+    assert_true(reaps_named(&recorded, "stream reap") > 0);
+    assert_true(reaps_named(&recorded, "device-to-host") > 0);
+    assert_int_equal(reaps_named(&recorded, "host-to-device"), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream[0]);
+    close_stream(stream[1]);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(rbwp_work_stop(manager, true, NULL), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* While nothing completes the reaper is active but leaves no records of its empty looks. */
+static void test_waiting_leaves_no_trace(void **state)
+{
+    (void)state;
+    struct rbwp_work_config work = {.size = sizeof work, .no_workers = true, .slice_ns = 20000000};
+    struct rbwp_work_manager *manager;
+    assert_int_equal(rbwp_work_start(&work, &manager, NULL), RBWP_OK);
+    struct rbwp_gpu_device *device = open_device(manager);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(2);
+    fake_hold(true);
+    bracket(stream, 1);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(rbwp_work_run(manager, 0), RBWP_OK);
+    fake_hold(false);
+    rbwp_work_drain(manager);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    work_of_slot(&works, 1);
+    unsigned begins = 0;
+    for (size_t i = 0; i < recorded.events; i++)
+        begins += recorded.event[i].record.kind == RBWP_COARSE_BEGIN;
+    assert_int_equal(begins, 1);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(rbwp_work_stop(manager, true, NULL), RBWP_OK);
+}
+
+/* ---- the rest -----------------------------------------------------------------------------------
+ */
+
+/* The bias is measured at open, told in the facts and in the trailer. */
+static void test_bias_in_trailer(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_facts facts;
+    test_gpu.no_bias = false;
+    test_gpu.proc_id = 4711;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    test_gpu.no_bias = true;
+    test_gpu.proc_id = 0;
+    rbwp_gpu_device_facts(device, &facts);
+    assert_int_equal(facts.bias_rounds, 101);
+    assert_true(facts.bias_ns >= 0 && facts.bias_spread_ns >= 0);
+    struct rbwp_session *session = start_session(1);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    bool found = false;
+    for (uint32_t i = 0; i < recorded.trailer->gpu_count; i++) {
+        const struct rbwp_gpu_info *gpu = &recorded.trailer->gpus[i];
+        if (gpu->proc_id != 4711)
+            continue;
+        found = true;
+        assert_int_equal(gpu->bias_ns, facts.bias_ns);
+        assert_int_equal(gpu->spread_ns, facts.bias_spread_ns);
+        assert_int_equal(gpu->rounds, 101);
+        assert_int_equal(gpu->api, test_gpu.api);
+        assert_memory_equal(gpu->name, "fake 0", 6);
+    }
+    assert_true(found);
+    assert_int_equal(works.works, 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_live_events(), 0);
+}
+
+/* A bias that can't be measured is not known, and the device is there all the same. */
+static void test_bias_fails(void **state)
+{
+    (void)state;
+    static const char *const operations[] = {"module_load", "launch", "stream_create",
+                                             "event_record", "event_query"};
+    for (unsigned i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        struct rbwp_gpu_facts facts;
+        fake_reset();
+        fake_fail(operations[i], code_of(RBWP_E_IO), 0, 1000000);
+        test_gpu.no_bias = false;
+        struct rbwp_gpu_device *device = open_device(NULL);
+        test_gpu.no_bias = true;
+        rbwp_gpu_device_facts(device, &facts);
+        assert_int_equal(facts.bias_rounds, 0);
+        assert_int_equal(facts.bias_ns, 0);
+        assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+        assert_int_equal(fake_live_events(), 0);
+    }
+}
+
+static void test_copies(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    check_copies(device, stream);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Code that does not compile: the reason in the error, all of the compiler's words in the log. */
+static void test_code(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct gpu_context *context = gpu_device_context(device);
+    struct gpu_module *module;
+    struct gpu_kernel *kernel;
+    struct rbwp_error error = {.text = ""};
+    char log[64];
+    struct gpu_code_text text = {
+        .name = "bad.cu", .source = "#error", .log = log, .log_bytes = sizeof log};
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                     RBWP_E_INVALID);
+    assert_null(module);
+    assert_non_null(strstr(error.text, "bad.cu"));
+    assert_non_null(strstr(error.text, "error: says the source"));
+    assert_non_null(strstr(log, "says the source"));
+    text.source = NULL;
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                     RBWP_E_UNSUPPORTED);
+    text.source = "my_kernel";
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error), RBWP_OK);
+    assert_int_not_equal(context->backend->kernel_get(module, "your_kernel", &kernel), GPU_OK);
+    assert_null(kernel);
+    assert_int_equal(context->backend->kernel_get(module, "my_kernel", &kernel), GPU_OK);
+    context->backend->module_unload(module);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 4)
+        return 2;
+    while (strcmp(argv[1], rbwp_gpu_api_name(test_gpu.api)) != 0)
+        test_gpu.api++;
+    test_gpu.driver_library = test_gpu.compiler_library = argv[2];
+    old_library = argv[3];
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_no_driver, reset),
+        cmocka_unit_test_setup(test_streams_refused, reset),
+        cmocka_unit_test_setup(test_null_is_no_gpu, reset),
+        cmocka_unit_test_setup(test_bracket_times, reset),
+        cmocka_unit_test_setup(test_late_reaper, reset),
+        cmocka_unit_test_setup(test_streams_interleave, reset),
+        cmocka_unit_test_setup(test_brackets_overlap, reset),
+        cmocka_unit_test_setup(test_level_0, reset),
+        cmocka_unit_test_setup(test_events_fail, reset),
+        cmocka_unit_test_setup(test_event_create_fails, reset),
+        cmocka_unit_test_setup(test_context_lost, reset),
+        cmocka_unit_test_setup(test_close_with_pending, reset),
+        cmocka_unit_test_setup(test_device_close_takes_streams, reset),
+        cmocka_unit_test_setup(test_session_stops_with_pending, reset),
+        cmocka_unit_test_setup(test_stop_by_a_stranger, reset),
+        cmocka_unit_test_setup(test_strict, reset),
+        cmocka_unit_test_setup(test_callbacks_add_more, reset),
+        cmocka_unit_test_setup(test_notifications_in_order, reset),
+        cmocka_unit_test_setup(test_threads, reset),
+        cmocka_unit_test_setup(test_waiting_leaves_no_trace, reset),
+        cmocka_unit_test_setup(test_bias_in_trailer, reset),
+        cmocka_unit_test_setup(test_bias_fails, reset),
+        cmocka_unit_test_setup(test_copies, reset),
+        cmocka_unit_test_setup(test_code, reset),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
