@@ -15,6 +15,7 @@ typedef ushort u16;
 typedef uint u32;
 typedef ulong u64;
 typedef long i64;
+typedef ulong2 u128;
 #define KERNEL __kernel void
 #define DEVICE inline static
 #define GLOBAL __global
@@ -36,6 +37,7 @@ typedef long long i64;
 #define GLOBAL
 #define HAS_F64 1
 #if defined(__clang__)
+typedef u64 u128 __attribute__((ext_vector_type(2)));
 #define KERNEL extern "C" __attribute__((global)) void
 #define DEVICE static __attribute__((device)) inline
 #define LOCAL __attribute__((shared)) static
@@ -56,6 +58,9 @@ typedef long long i64;
 #define BARRIER() __syncthreads()
 #endif
 #else
+struct __attribute__((aligned(16))) u128 {
+    u64 low, high;
+};
 #define KERNEL extern "C" __global__ void
 #define DEVICE static __device__ inline
 #define LOCAL __shared__
@@ -67,11 +72,6 @@ typedef long long i64;
 #endif
 
 #include "transfer_layout.h"
-
-struct unit_16 {
-    u64 low, high;
-} __attribute__((aligned(16)));
-typedef struct unit_16 u128;
 
 /* Adds the offsets of index `rest` in loops begin to end - 1 to from and to. */
 #define ADD_OFFSETS(piece, rest, begin, end, from, to)                                             \
