@@ -58,8 +58,7 @@ enum rule {
     RULE_TABLES_TWICE = 61,
     RULE_INDEX_RANGES = 62,
     RULE_INDEX_VALUES = 63,
-    RULE_INDEX_SUM = 64,
-    RULE_GPU_ONCE = 65
+    RULE_INDEX_SUM = 64
 };
 
 #define ZLIB_EXPANSION_MAX 1032u      /* R14 */

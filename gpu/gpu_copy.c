@@ -62,6 +62,8 @@ int gpu_copy_parts(struct gpu_context *context, const struct gpu_copy *copy, voi
         return part(context, &whole, whole.height == 1 && whole.depth == 1, stream);
     struct gpu_copy slice = whole;
     slice.depth = 1;
+    slice.dst.slice_bytes = whole.dst.row_bytes * whole.height;
+    slice.src.slice_bytes = whole.src.row_bytes * whole.height;
     int code = GPU_OK;
     for (uint64_t i = 0; i < whole.depth && code == GPU_OK; i++) {
         code = part(context, &slice, slice.height == 1, stream);

@@ -161,6 +161,7 @@ enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
         return gpu_failure(error, RBWP_E_INVALID,
                            "a GPU's configuration has size %zu, not %zu, or names no API",
                            config->size, sizeof *config);
+    (void)rbwp_ticks_per_second(); /* decides which clock ticks are of, before any is read */
     struct rbwp_gpu_device *device = calloc(1, sizeof *device);
     if (!device)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a GPU");

@@ -111,8 +111,9 @@ static void lose(const struct rbwp_gpu_stream *stream, int code)
     rbwp_extend_loss(no_memory ? RBWP_LOSS_MEMORY : RBWP_LOSS_GPU_FAILED, 1);
 }
 
-/* Takes both nodes and sets the start on its way. Locked. */
-static int begin(struct rbwp_gpu_stream *stream, struct gpu_node **end_out)
+/* Takes both nodes, notes the facts in the end, and sets the start on its way. Locked. */
+static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
+                 struct gpu_node **end_out)
 {
     int code;
     struct gpu_node *start = take_node(stream, &code);
@@ -126,6 +127,11 @@ static int begin(struct rbwp_gpu_stream *stream, struct gpu_node **end_out)
     }
     start->kind = GPU_NODE_START;
     start->end = end;
+    end->slot = facts->slot;
+    end->thread = facts->thread;
+    end->launch_ns = facts->launch_ns;
+    end->measured = facts->measured;
+    end->argument = facts->argument;
     end->session = stream->session;
     end->start_ns = INT64_MAX;
     stream->begun++;
@@ -142,13 +148,8 @@ static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stre
     pthread_mutex_lock(&stream->lock);
     /* Looked at under the lock: whoever refused counts what has begun under it too. */
     bool counted = facts->measured || !atomic_load_explicit(&refused, memory_order_relaxed);
-    if (counted && (code = begin(stream, &end)) == GPU_OK) {
-        end->slot = facts->slot;
-        end->thread = facts->thread;
-        end->launch_ns = facts->launch_ns;
-        end->measured = facts->measured;
-        end->argument = facts->argument;
-    }
+    if (counted)
+        code = begin(stream, facts, &end);
     pthread_mutex_unlock(&stream->lock);
     if (end) {
         *bracket = (struct rbwp_gpu_bracket){stream, end};

@@ -69,7 +69,7 @@ enum rbwp_status opencl_describe(const struct gpu_driver *driver, int code, cons
 static enum rbwp_status add_platform(struct opencl_driver *driver, ocl_platform platform)
 {
     const struct ocl_functions *cl = &driver->functions;
-    char version[64] = "";
+    char version[1024] = "";
     ocl_uint count = 0;
     if (cl->clGetPlatformInfo(platform, OCL_PLATFORM_VERSION, sizeof version - 1, version, NULL) ||
         !strncmp(version, "OpenCL 1.0", 10) || !strncmp(version, "OpenCL 1.1", 10) ||

@@ -15,6 +15,8 @@ static const struct option dump_option_table[] = {
      offsetof(struct dump_options, spans), option_store_true},
     {"live", 0, NULL, NULL, "with the records that only FILE.live has yet",
      offsetof(struct dump_options, live), option_store_true},
+    {"gpu-bias", 0, NULL, NULL, "GPU work ends earlier, by what its noticing was measured to add",
+     offsetof(struct dump_options, gpu_bias), option_store_true},
     {0},
 };
 
@@ -29,7 +31,8 @@ typedef enum exit_code dump_fn(struct dump *dump, struct input *input);
 
 static bool needs_names(const struct dump_options *options)
 {
-    return options->ndjson || options->spans || filter_needs_names(&options->filter);
+    return options->ndjson || options->spans || options->gpu_bias ||
+           filter_needs_names(&options->filter);
 }
 
 static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *path)
@@ -39,6 +42,9 @@ static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *p
                                       : input_open(&input, path, needs_names(dump->options));
     if (!opened)
         return EXIT_BAD_DATA;
+    dump->bias = (struct gpu_bias){0};
+    if (dump->options->gpu_bias)
+        gpu_bias_load(&dump->bias, &input);
     enum exit_code code = write(dump, &input);
     return exit_worse(code, input_close(&input));
 }

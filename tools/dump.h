@@ -8,11 +8,12 @@
 #define DUMP_H
 
 #include "filter.h"
+#include "gpu_bias.h"
 #include "input.h"
 #include "out.h"
 
 struct dump_options {
-    bool ndjson, spans, live;
+    bool ndjson, spans, live, gpu_bias;
     struct out_options output;
     struct filter_options filter;
 };
@@ -20,7 +21,8 @@ struct dump_options {
 struct dump {
     const struct dump_options *options;
     struct out out;
-    uint64_t written; /* elements of the outermost array so far */
+    uint64_t written;     /* elements of the outermost array so far */
+    struct gpu_bias bias; /* of the present input; empty without --gpu-bias */
 };
 
 /* Each returns how the dumping went; the state of the input is reported when it is closed. */

@@ -74,6 +74,36 @@ static void block_head(struct out *out, const struct rbwp_block *block, bool fir
     out_text(out, ",\"records\":[");
 }
 
+/* The facts beside GPU_WORK records, if that is what the block holds. */
+static void gpu_extras(struct out *out, const struct rbwp_block *block)
+{
+    uint64_t proc_id;
+    uint32_t count;
+    if (!rbwp_gpu_extras(block, &proc_id, &count))
+        return;
+    out_text(out, ",\"gpu\":{");
+    json_u64(out, "proc_id", proc_id);
+    out_text(out, ",\"entries\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        struct rbwp_gpu_extra extra;
+        rbwp_gpu_extra_get(block, i, &extra);
+        out_text(out, i ? ",\n{" : "\n{");
+        json_i64(out, "start", extra.start_ns);
+        out_text(out, ",");
+        json_i64(out, "stop", extra.stop_ns);
+        out_text(out, ",");
+        json_i64(out, "launch", extra.launch_ns);
+        out_text(out, ",");
+        json_u64(out, "thread_id", extra.thread_id);
+        out_text(out, ",");
+        json_u64(out, "start_gap", extra.start_gap_ns);
+        out_text(out, ",");
+        json_u64(out, "stop_gap", extra.stop_gap_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]}");
+}
+
 /* An extension: its tag and size; what is in it is told by the part that knows the tag. */
 static void opaque_block(struct out *out, const struct rbwp_block *block, bool first)
 {
@@ -81,6 +111,7 @@ static void opaque_block(struct out *out, const struct rbwp_block *block, bool f
     out_text(out, "],\"opaque\":true,");
     json_name(out, "tag", (const char *)block->data,
               block->header.data_bytes < 4 ? block->header.data_bytes : 4);
+    gpu_extras(out, block);
     out_text(out, "}");
 }
 
@@ -96,6 +127,8 @@ static uint64_t block_records(struct dump *dump, struct filter *filter,
     while (rbwp_record_next(&iterator, &record)) {
         if (filtered && !filter_record(filter, &record))
             continue;
+        if (record.kind == RBWP_GPU_WORK)
+            record.stop_ns = gpu_bias_stop(&dump->bias, &record);
         if (shown++ == 0)
             block_head(out, block, first_block);
         char *at = out_room(out, RECORD_TEXT_MAX);

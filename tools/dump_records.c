@@ -17,6 +17,8 @@ static void block_lines(struct dump *dump, const struct input *input, struct fil
     while (rbwp_record_next(&iterator, &record)) {
         if (filtered && !filter_record(filter, &record))
             continue;
+        if (record.kind == RBWP_GPU_WORK)
+            record.stop_ns = gpu_bias_stop(&dump->bias, &record);
         json_record_line(&dump->out, input->path, names, block->header.thread_id, block->first_ns,
                          &record);
     }

@@ -45,10 +45,22 @@ static struct filter_span judge(const struct span *span)
                                 .duration_ns = span_duration_ns(span)};
 }
 
-static void write_span(void *context, const struct span *span)
+/* The span without what noticing its end adds, if it is GPU work and --gpu-bias is given. */
+static struct span corrected(const struct dump *dump, const struct span *span)
+{
+    struct span result = *span;
+    const struct rbwp_record work = {
+        .proc_id = span->proc_id, .start_ns = span->begin_ns, .stop_ns = span->end_ns};
+    if (span->kind == SPAN_GPU)
+        result.end_ns = gpu_bias_stop(&dump->bias, &work);
+    return result;
+}
+
+static void write_span(void *context, const struct span *stored)
 {
     struct span_dump *spans = context;
     struct out *out = &spans->dump->out;
+    const struct span whole = corrected(spans->dump, stored), *span = &whole;
     struct filter_span judged = judge(span);
     if (out_failed(out) || !filter_takes_span(&spans->filter, &judged))
         return;

@@ -273,10 +273,29 @@ static void slot_uses(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void gpus(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"gpus\":[");
+    for (uint32_t i = 0; i < trailer->gpu_count; i++) {
+        const struct rbwp_gpu_info *gpu = &trailer->gpus[i];
+        element(out, i);
+        out_text(out, "{");
+        json_u64(out, "proc_id", gpu->proc_id);
+        comma(out);
+        json_name(out, "name", gpu->name, gpu->name_bytes);
+        plain_member(out, "api", gpu->api);
+        plain_member(out, "bias_rounds", gpu->rounds);
+        time_member(out, "bias", gpu->bias_ns);
+        time_member(out, "bias_spread", gpu->spread_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses, slot_uses};
+        session, clock_facts, threads, losses, slot_uses, gpus};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

@@ -18,7 +18,7 @@ import rbwp_reader
 
 REQUIRED = ("file_size", "header", "finalized", "work_items", "sub_items", "block_count", "opaque_block_count",
             "record_count", "incomplete_tail", "blocks")
-EXTENSIONS = ("session", "host", "command", "writer", "threads", "losses", "clock", "samples", "slot_uses",
+EXTENSIONS = ("session", "host", "command", "writer", "threads", "losses", "clock", "samples", "slot_uses", "gpus",
               "tables", "index", "trailer")
 
 

@@ -185,13 +185,15 @@ def block_data(file, block, behind):
 
 
 def read_block(file, offset, end):
-    """One whole block, of records or opaque, and the offset behind it. Raises Broken (R10-R19, R40, R41)."""
+    """One whole block, of records or opaque, and the offset behind it. Raises Broken (R10-R19, R40, R41, R43)."""
     block, behind = read_block_header(file, offset, end)
     data = block_data(file, block, behind)
     if block["record_count"]:
         block["records"] = read_records(data, block["record_count"], block["base_timestamp"], offset)
     else:
         block.update(records=[], opaque=True, tag=opaque_tag(data, offset))
+        if block["tag"] == "gpux":
+            block["gpu"] = gpu_facts(data[4:], offset)
     return block, behind
 
 
@@ -203,6 +205,22 @@ def opaque_tag(data, where):
     if not (tag.isalnum() and tag[:1].isalpha()):  # of bytes: ASCII only
         raise Broken("R41", where, f"the tag of an opaque block is {tag.hex(' ')}")
     return tag.decode("ascii")
+
+
+GPU_FACTS = struct.Struct("<QII")
+GPU_FACT = struct.Struct("<qqqQII")
+
+
+def gpu_facts(data, where):
+    """Section 9.1: facts beside GPU_WORK records."""
+    size, count = 0, 0
+    if len(data) >= GPU_FACTS.size:
+        proc_id, size, count = GPU_FACTS.unpack_from(data)
+    if size < GPU_FACT.size or GPU_FACTS.size + size * count != len(data):
+        raise Broken("R43", where, f"{count} entries of {size} bytes in a gpux block of {len(data)}")
+    fields = ("start", "stop", "launch", "thread_id", "start_gap", "stop_gap")
+    return {"proc_id": proc_id, "entries": [
+        dict(zip(fields, GPU_FACT.unpack_from(data, GPU_FACTS.size + size * index))) for index in range(count)]}
 
 
 # --- Section 8: damage, and files that end too early -----------------------------------------------------
@@ -512,6 +530,7 @@ SECTIONS = {
     b"CLCK": FixedSection("clock", "I4xQQ", "kind", "hz", "error_ns"),
     b"SAMP": TableSection("samples", "Qqqq", "ticks", "ts", "monotonic", "realtime"),
     b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
+    b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",

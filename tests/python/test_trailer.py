@@ -72,6 +72,15 @@ class Sections(unittest.TestCase):
         self.assertEqual(result["samples"], [{"ticks": 1, "ts": -2, "monotonic": -3, "realtime": -4}])
         self.assertEqual(result["slot_uses"], [{"from": -1, "to": 0, "slot": 255, "name": "s"}])
 
+    def test_gpus(self):
+        """Wider entries of a later version, and two names."""
+        entries = [struct.pack("<QIIqqH6xQ", proc_id, 2, 101, 4500, -1, name_bytes, 9)
+                   for proc_id, name_bytes in (((1 << 64) - 1, 2), (7, 1))]
+        gpus = self.values(table_section(b"GPUD", entries, 48, b"abc"))["gpus"]
+        self.assertEqual([(gpu["proc_id"], gpu["name"]) for gpu in gpus], [((1 << 64) - 1, "ab"), (7, "c")])
+        self.assertEqual(gpus[1], {"proc_id": 7, "api": 2, "bias_rounds": 101, "bias": 4500, "bias_spread": -1,
+                                   "name": "c"})
+
     def test_unknown_sections(self):
         result = self.values(section(b"ABCD", b"12"), section(b"ABCD", flags=0xFFFE), section(b"HOST", b"h", flags=1))
         self.assertEqual([unknown["length"] for unknown in result["unknown_sections"]], [2, 0])

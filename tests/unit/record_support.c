@@ -173,6 +173,8 @@ static void append_block(struct recorded *recorded, const struct rbwp_block *blo
         assert_non_null(recorded->event);
     }
     recorded->blocks++;
+    if (block->header.records == 0)
+        return;
     rbwp_record_first(block, &iterator);
     struct event *event = recorded->event + recorded->events;
     while (rbwp_record_next(&iterator, &event->record)) {

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guards that gpu/hip_abi.h says what hip_runtime_api.h says. Compiling it is the test.
+ */
+#define __HIP_PLATFORM_AMD__ 1
+#include <stdbool.h>
+
+#include <hip/hip_runtime_api.h>
+#include <hip/hiprtc.h>
+
+#include "abi.h"
+
+#define RBWP_ABI_REAL
+typedef hipError_t hip_result;
+typedef hipDeviceAttribute_t hip_attribute;
+typedef hipDevice_t hip_device;
+typedef hipMemcpyKind hip_copy_kind;
+typedef hipStream_t hip_stream;
+typedef hipEvent_t hip_event;
+typedef hipModule_t hip_module;
+typedef hipFunction_t hip_function;
+typedef const char *hip_text;
+typedef struct hipMemcpy3DParms hip_copy;
+#include "hip_abi.h"
+
+#define CHECK(result, symbol, parameters) ABI_PROTOTYPE(struct hip_functions, symbol, symbol)
+HIP_FUNCTIONS(CHECK)
+HIP_OPTIONAL_FUNCTIONS(CHECK)
+
+ABI_PASSED_AS(hipError_t, int);
+ABI_PASSED_AS(hipDeviceAttribute_t, int);
+ABI_PASSED_AS(hipMemcpyKind, int);
+ABI_PASSED_AS(hipDevice_t, int);
+ABI_PASSED_AS(hipStream_t, void *);
+ABI_PASSED_AS(hipEvent_t, void *);
+ABI_PASSED_AS(hipModule_t, void *);
+ABI_PASSED_AS(hipFunction_t, void *);
+
+ABI_SAME(HIP_EVENT_DISABLE_TIMING, (int)hipEventDisableTiming);
+ABI_SAME(HIP_STREAM_NON_BLOCKING, (int)hipStreamNonBlocking);
+ABI_SAME(HIP_HOST_DEFAULT, (int)hipHostMallocDefault);
+ABI_SAME(HIP_HOST_TO_DEVICE, (int)hipMemcpyHostToDevice);
+ABI_SAME(HIP_DEVICE_TO_HOST, (int)hipMemcpyDeviceToHost);
+ABI_SAME(HIP_DEVICE_TO_DEVICE, (int)hipMemcpyDeviceToDevice);
+ABI_SAME(HIP_ATTRIBUTE_MAX_THREADS_PER_BLOCK, (int)hipDeviceAttributeMaxThreadsPerBlock);
+ABI_SAME(HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)hipDeviceAttributeMultiprocessorCount);
+ABI_SAME(HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, (int)hipDeviceAttributeMaxSharedMemoryPerBlock);
+ABI_SAME(HIP_ATTRIBUTE_WARP_SIZE, (int)hipDeviceAttributeWarpSize);
+ABI_SAME(HIP_ERROR_CODE_NOT_READY, (int)hipErrorNotReady);
+ABI_SAME(HIP_ERROR_CODE_NOT_SUPPORTED, (int)hipErrorNotSupported);
+
+/* The compiler's: hipRTC does not say const where NVRTC, and we, do; else they are the same. */
+typedef hiprtcProgram rtc_program;
+typedef hiprtcResult rtc_result;
+#include "rtc.h"
+ABI_PASSED_AS(hiprtcProgram, void *);
+ABI_PASSED_AS(hiprtcResult, int);
+struct hiprtc_functions {
+    hiprtcResult (*create)(hiprtcProgram *, const char *, const char *, int, const char **,
+                           const char **);
+    hiprtcResult (*compile)(hiprtcProgram, int, const char **);
+};
+ABI_PROTOTYPE(struct hiprtc_functions, create, hiprtcCreateProgram)
+ABI_PROTOTYPE(struct hiprtc_functions, compile, hiprtcCompileProgram)
+ABI_PROTOTYPE(struct rtc_functions, code_size, hiprtcGetCodeSize)
+ABI_PROTOTYPE(struct rtc_functions, code, hiprtcGetCode)
+ABI_PROTOTYPE(struct rtc_functions, log_size, hiprtcGetProgramLogSize)
+ABI_PROTOTYPE(struct rtc_functions, log, hiprtcGetProgramLog)
+ABI_PROTOTYPE(struct rtc_functions, destroy, hiprtcDestroyProgram)
+
+/* Our struct, with our own types: once more, under other names. */
+#undef RBWP_ABI_REAL
+#undef RBWP_HIP_ABI_H
+#define hip_result our_result
+#define hip_attribute our_attribute
+#define hip_device our_device
+#define hip_copy_kind our_copy_kind
+#define hip_stream our_stream
+#define hip_event our_event
+#define hip_module our_module
+#define hip_function our_function
+#define hip_text our_text
+#define hip_copy our_copy
+#define hip_functions our_functions
+#include "hip_abi.h"
+#define FIELD(ours, real) ABI_FIELD(struct hip_copy_3d, ours, struct hipMemcpy3DParms, real)
+ABI_SAME(sizeof(struct hip_copy_3d), sizeof(struct hipMemcpy3DParms));
+FIELD(src_array, srcArray);
+FIELD(src_position.x, srcPos.x);
+FIELD(src.pointer, srcPtr.ptr);
+FIELD(src.pitch, srcPtr.pitch);
+FIELD(src.width, srcPtr.xsize);
+FIELD(src.height, srcPtr.ysize);
+FIELD(dst_array, dstArray);
+FIELD(dst_position.z, dstPos.z);
+FIELD(dst.pointer, dstPtr.ptr);
+FIELD(dst.pitch, dstPtr.pitch);
+FIELD(dst.width, dstPtr.xsize);
+FIELD(dst.height, dstPtr.ysize);
+FIELD(extent.width, extent.width);
+FIELD(extent.height, extent.height);
+FIELD(extent.depth, extent.depth);
+FIELD(kind, kind);
