@@ -3,6 +3,7 @@
  * test_gpu_channel.c - GPU channels do what the host's channels do, byte for byte.
  *
  *     test_gpu_channel cuda|hip|opencl [--driver PATH] [--compiler PATH] [--source] [--rounds N]
+ *                      [--small]
  *
  * Each case is carried out twice, by a host channel on host memory and by a GPU channel on a copy
  * of it, and all memory is compared, what lies around the elements too: so an element that was not
@@ -31,7 +32,7 @@ static struct {
     struct rbwp_gpu_device *device;
     struct rbwp_channel *host;
     struct rbwp_gpu_channel *gpu;
-    bool from_source, lacks_f64;
+    bool from_source, small, lacks_f64;
     unsigned rounds;
 } test;
 
@@ -660,6 +661,8 @@ static struct rbwp_gpu_config take_arguments(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (strcmp(argv[i], "--source") == 0)
             test.from_source = true;
+        else if (strcmp(argv[i], "--small") == 0)
+            test.small = true;
         else if (strcmp(argv[i], "--driver") == 0)
             config.driver_library = value, i++;
         else if (strcmp(argv[i], "--compiler") == 0)
@@ -671,7 +674,7 @@ static struct rbwp_gpu_config take_arguments(int argc, char **argv)
     }
     if (config.api == 3) {
         fprintf(stderr, "usage: test_gpu_channel cuda|hip|opencl [--driver PATH] "
-                        "[--compiler PATH] [--source] [--rounds N]\n");
+                        "[--compiler PATH] [--source] [--rounds N] [--small]\n");
         exit(2);
     }
     return config;
@@ -689,7 +692,8 @@ int main(int argc, char **argv)
     transfers_go_in_order(&dice);
     random_batches(&dice);
     copies_with_the_host(&dice);
-    large_transfers(&dice);
+    if (!test.small)
+        large_transfers(&dice);
     threads_submit();
     freeing_ends_what_is_queued();
     struct rbwp_gpu_channel_counts counts;
