@@ -70,7 +70,7 @@ static int launch(struct channel_target *to, const struct channel_flight *flight
         return code;
     }
     rbwp_gpu_bracket_end(&bracket);
-    to->kernels++;
+    atomic_fetch_add_explicit(&to->kernels, 1, memory_order_relaxed);
     return GPU_OK;
 }
 
@@ -109,7 +109,7 @@ static int launch_part(struct channel_target *to, struct channel_flight *flight,
 
 static int copy(struct channel_target *to, const struct gpu_copy *what)
 {
-    to->copies++;
+    atomic_fetch_add_explicit(&to->copies, 1, memory_order_relaxed);
     return to->context->backend->copy(to->context, what, to->native_stream);
 }
 

@@ -11,6 +11,8 @@
 #include "channel_code.h"
 #include "channel_plan.h"
 
+#include <stdatomic.h>
+
 /* About what one launch moves at most, so that a long transfer shares the device. */
 #define CHANNEL_LAUNCH_BYTES (UINT64_C(64) << 20)
 
@@ -30,7 +32,7 @@ struct channel_target {
     struct gpu_memory scratch;
     unsigned slot; /* of the brackets */
     u32 blocks_max;
-    uint64_t copies, kernels; /* launched so far */
+    _Atomic uint64_t copies, kernels; /* launched so far; writer: who launches; reader: anyone */
 };
 
 /* A transfer under way. */

@@ -57,9 +57,9 @@ struct rbwp_gpu_channel {
     unsigned launches;       /* since the last notification was asked for */
     uint64_t launched_bytes; /* likewise */
 
-    atomic_uint under_way; /* notifications that have not come */
-    atomic_bool lost;      /* one came because the stream was given up */
-    _Atomic uint64_t ended, copies, kernels;
+    atomic_uint under_way;  /* notifications that have not come */
+    atomic_bool lost;       /* one came because the stream was given up */
+    _Atomic uint64_t ended; /* transfers */
 };
 
 /* Set while a done of ours runs on this thread. */
@@ -237,12 +237,6 @@ static void serve_job(struct rbwp_gpu_channel *channel, struct rbwp_deadline dea
     rbwp_fine_end();
 }
 
-static void publish_counts(struct rbwp_gpu_channel *channel)
-{
-    atomic_store_explicit(&channel->copies, channel->target.copies, memory_order_relaxed);
-    atomic_store_explicit(&channel->kernels, channel->target.kernels, memory_order_relaxed);
-}
-
 /* True while there is something left to launch and room for it. */
 static bool serve_attached(struct rbwp_gpu_channel *channel, struct rbwp_deadline deadline,
                            bool *worked_out)
@@ -270,7 +264,6 @@ static bool serve(void *argument, struct rbwp_deadline deadline)
     const bool more = serve_attached(channel, deadline, &worked);
     if (attached)
         context->backend->detach(context, &saved);
-    publish_counts(channel);
     if (!worked)
         rbwp_set_worked(false);
     return more;
@@ -411,8 +404,8 @@ void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
 {
     *counts_out = (struct rbwp_gpu_channel_counts){
         .transfers = atomic_load_explicit(&channel->ended, memory_order_relaxed),
-        .copies = atomic_load_explicit(&channel->copies, memory_order_relaxed),
-        .kernels = atomic_load_explicit(&channel->kernels, memory_order_relaxed),
+        .copies = atomic_load_explicit(&channel->target.copies, memory_order_relaxed),
+        .kernels = atomic_load_explicit(&channel->target.kernels, memory_order_relaxed),
     };
 }
 

@@ -22,3 +22,6 @@ target_link_libraries(rbwp-hip-shim PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 rbwp_gpu_test(test_hip_shim)
 rbwp_add_test(gpu_hip_shim test_hip_shim
   $<TARGET_FILE:rbwp-hip-shim> $<TARGET_FILE:rbwp-fake-gpu-now>)
+
+rbwp_gpu_test(test_channel_plan)
+rbwp_add_test(gpu_channel_plan test_channel_plan)

@@ -387,10 +387,99 @@ static void copies_with_the_host(struct dice *dice)
     }
 }
 
+/* ---- how it is carried out ------------------------------------------------------------- */
+
+static uint64_t kernels_so_far(void)
+{
+    struct rbwp_gpu_channel_counts counts;
+    rbwp_gpu_channel_counts(test.gpu, &counts);
+    return counts.kernels;
+}
+
+/* Strided copies from even to odd bytes of one buffer. */
+static void submit_strided(struct rbwp_gpu_channel *channel, struct rbwp_gpu_buffer buffer,
+                           unsigned transfers, bool independent)
+{
+    struct rbwp_error error;
+    for (unsigned i = 0; i < transfers; i++) {
+        struct rbwp_gpu_transfer t = flat(10);
+        t.what.source.stride_bytes[0] = t.what.target.stride_bytes[0] = 2;
+        t.source = t.target = buffer;
+        t.source_offset_bytes = i * 20;
+        t.target_offset_bytes = i * 20 + 1;
+        t.independent = independent;
+        must(rbwp_gpu_channel_submit(channel, &t, NULL, &error), &error);
+    }
+}
+
+/* Guards: independent transfers that wait together are one launch, six at most; those that depend
+ * on each other never are. (On a device that runs blocks one after the other, results don't tell.)
+ */
+static void only_independent_ones_join(void)
+{
+    enum { TRANSFERS = 12 };
+    struct rbwp_error error;
+    struct rbwp_work_manager *manager; /* launches when the test says so */
+    struct rbwp_gpu_channel *channel;
+    struct rbwp_gpu_channel_counts counts;
+    const struct rbwp_work_config work = {
+        .size = sizeof work, .no_workers = true, .slice_ns = 1000000000};
+    must(rbwp_work_start(&work, &manager, &error), &error);
+    const struct rbwp_gpu_channel_config config = {.size = sizeof config,
+                                                   .device = test.device,
+                                                   .manager = manager,
+                                                   .compile = test.from_source,
+                                                   .name = "by hand"};
+    must(rbwp_gpu_channel_new(&config, &channel, &error), &error);
+    struct rbwp_gpu_buffer buffer = device_buffer(1000);
+    expect_ends_begin();
+    submit_strided(channel, buffer, TRANSFERS, true);
+    CHECK(rbwp_work_run(manager, 0) == RBWP_OK);
+    expect_good(TRANSFERS);
+    rbwp_gpu_channel_counts(channel, &counts);
+    CHECK(counts.kernels == TRANSFERS / 6);
+    expect_ends_begin();
+    submit_strided(channel, buffer, TRANSFERS, false);
+    CHECK(rbwp_work_run(manager, 0) == RBWP_OK);
+    expect_good(TRANSFERS);
+    rbwp_gpu_channel_counts(channel, &counts);
+    CHECK(counts.kernels == TRANSFERS / 6 + TRANSFERS);
+    CHECK(rbwp_gpu_channel_free(channel) == RBWP_OK);
+    CHECK(rbwp_work_stop(manager, true, NULL) == RBWP_OK);
+    rbwp_gpu_buffer_free(test.device, &buffer);
+}
+
+/* Guards: columns to columns of one matrix, whose rows reach over each other, are a kernel's. */
+static void within_one_buffer(struct dice *dice)
+{
+    enum { PITCH = 64, ROWS = 50 };
+    uint8_t *cells = noise(dice, PITCH * ROWS), *found = malloc(PITCH * ROWS);
+    struct rbwp_gpu_buffer buffer = device_buffer(PITCH * ROWS);
+    struct rbwp_gpu_transfer t = flat(20);
+    upload(buffer, cells);
+    t.what.dimensions = 2;
+    t.what.extent[1] = ROWS;
+    t.what.source.stride_bytes[1] = t.what.target.stride_bytes[1] = PITCH;
+    t.source = t.target = buffer;
+    t.source_offset_bytes = 3;
+    t.target_offset_bytes = 30;
+    const uint64_t before = kernels_so_far();
+    expect_ends_begin();
+    submit(&t);
+    expect_good(1);
+    CHECK(kernels_so_far() - before == 1);
+    download(found, buffer);
+    for (unsigned row = 0; row < ROWS; row++)
+        memcpy(cells + row * PITCH + 30, cells + row * PITCH + 3, 20);
+    expect_same(cells, found, PITCH * ROWS, "within one buffer", 0);
+    rbwp_gpu_buffer_free(test.device, &buffer);
+    free(cells), free(found);
+}
+
 /* ---- large ones ------------------------------------------------------------------------------ */
 
 static void large_case(struct rbwp_transfer what, size_t source_bytes, size_t target_bytes,
-                       struct dice *dice, const char *name)
+                       uint64_t kernels, struct dice *dice, const char *name)
 {
     uint8_t *source = malloc(source_bytes), *target = noise(dice, target_bytes);
     for (size_t i = 0; i + 4 <= source_bytes; i += 4) {
@@ -410,8 +499,10 @@ static void large_case(struct rbwp_transfer what, size_t source_bytes, size_t ta
     upload(gpu.source, source);
     upload(gpu.target, target);
     expect_ends_begin();
+    const uint64_t before = kernels_so_far();
     submit(&gpu);
     expect_good(1);
+    CHECK(kernels_so_far() - before == kernels);
     download(found, gpu.target);
     what.source.memory = source;
     what.target.memory = target;
@@ -431,10 +522,10 @@ static void large_transfers(struct dice *dice)
                               .element_bytes = 4,
                               .extent = {5003, 3701}};
     const size_t bytes = (size_t)t.extent[0] * t.extent[1] * 4;
-    large_case(t, bytes, bytes, dice, "a large transpose");
+    large_case(t, bytes, bytes, 2, dice, "a large transpose");
     t.kind = RBWP_TRANSFER_COPY;
     t.source.stride_bytes[1] = RBWP_STRIDE_FIXED; /* rows again and again: not for the engine */
-    large_case(t, bytes, bytes, dice, "a large copy");
+    large_case(t, bytes, bytes, 2, dice, "a large copy");
     t = (struct rbwp_transfer){.size = sizeof t,
                                .kind = RBWP_TRANSFER_REDUCE,
                                .dimensions = 1,
@@ -442,19 +533,19 @@ static void large_transfers(struct dice *dice)
                                .reduce_type = RBWP_REDUCE_F32,
                                .extent = {3000001}, /* the sum is exact */
                                .target.stride_bytes = {RBWP_STRIDE_FIXED}};
-    large_case(t, 4 * 3000001, 4, dice, "a large sum");
+    large_case(t, 4 * 3000001, 4, 2, dice, "a large sum");
     t.reduce_type = RBWP_REDUCE_I32;
     t.reduce_op = RBWP_REDUCE_PROD;
-    large_case(t, 4 * 3000001, 4, dice, "a large product");
+    large_case(t, 4 * 3000001, 4, 2, dice, "a large product");
     t.reduce_op = RBWP_REDUCE_MIN;
     t.dimensions = 2;
     t.extent[0] = 100001, t.extent[1] = 37;
     t.target.stride_bytes[1] = 4;
-    large_case(t, 4 * 100001 * 37, 4 * 37, dice, "37 large minima");
+    large_case(t, 4 * 100001 * 37, 4 * 37, 2, dice, "37 large minima");
     t.dimensions = 3; /* fold the first and the last */
     t.extent[0] = 301, t.extent[1] = 7, t.extent[2] = 211;
     t.target.stride_bytes[2] = RBWP_STRIDE_FIXED;
-    large_case(t, 4 * 301 * 7 * 211, 4 * 7, dice, "7 minima of planes");
+    large_case(t, 4 * 301 * 7 * 211, 4 * 7, 2, dice, "7 minima of planes");
 }
 
 /* ---- order, threads, ends
@@ -683,6 +774,7 @@ static struct rbwp_gpu_config take_arguments(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct dice dice = {2026};
+    setvbuf(stdout, NULL, _IOLBF, 0);
     open_all(take_arguments(argc, argv));
     struct rbwp_gpu_facts facts;
     rbwp_gpu_device_facts(test.device, &facts);
@@ -692,6 +784,8 @@ int main(int argc, char **argv)
     transfers_go_in_order(&dice);
     random_batches(&dice);
     copies_with_the_host(&dice);
+    only_independent_ones_join();
+    within_one_buffer(&dice);
     if (!test.small)
         large_transfers(&dice);
     threads_submit();
