@@ -48,13 +48,9 @@ static void stop(struct rbwp_gpu_device *device)
 {
     if (!gpu_reaping_begin(device, true))
         return; /* a callback stops the session: it can't wait for itself */
-    bool stranger = rbwp_extend_thread() == 0; /* what it reaps would be lost */
-    stranger = stranger && brackets_open(device) && rbwp_thread_attach("GPU drain") == RBWP_OK;
     finish_brackets(device);
     gpu_extras_flush(device);
     rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
-    if (stranger)
-        (void)rbwp_thread_detach();
     gpu_reaping_end(device);
 }
 
@@ -66,12 +62,17 @@ static void at_end(enum rbwp_extend_moment moment)
     }
     gpu_brackets_refuse(true);
     pthread_mutex_lock(&list_lock);
+    bool stranger = false; /* a thread that does not record: what it reaps would be lost */
     for (struct rbwp_gpu_device *device = devices; device; device = device->next) {
+        if (rbwp_extend_thread() == 0 && brackets_open(device))
+            stranger = rbwp_thread_attach("GPU drain") == RBWP_OK;
         if (moment == RBWP_EXTEND_EXITING)
             rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
         else
             stop(device);
     }
+    if (stranger)
+        (void)rbwp_thread_detach();
     pthread_mutex_unlock(&list_lock);
 }
 

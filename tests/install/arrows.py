@@ -13,8 +13,8 @@ import shlex
 import subprocess
 import sys
 
-# tools -> format <- runtime
-ARROWS = {"format": set(), "runtime": {"format"}, "tools": {"format"}}
+# tools -> format <- runtime <- gpu
+ARROWS = {"format": set(), "runtime": {"format"}, "tools": {"format"}, "gpu": {"format", "runtime"}}
 
 
 def compile_flags(folder, build):
@@ -48,7 +48,7 @@ def paths_out_of_the_folder(folder):
     """Includes that go round the include path."""
     for file in folder.rglob("*.[ch]"):
         for line in re.findall(r'^\s*#\s*include\s*["<].*/.*', file.read_text(), re.M):
-            if re.search(r'["<](\.\./|/|format/|runtime/|tools/)', line):
+            if re.search(r'["<](\.\./|/|format/|runtime/|tools/|gpu/)', line):
                 yield f"{file}: {line}"
 
 

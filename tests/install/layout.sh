@@ -11,7 +11,7 @@ major=${version%%.*}
 
 expected() {
     printf '%s\n' bin/rbwp bin/rbwp-dump
-    (cd "$source" && printf 'include/%s\n' {format,runtime}/rbwp_*.h) | sed 's|/[a-z]*/|/|'
+    (cd "$source" && printf 'include/%s\n' {format,runtime,gpu}/rbwp_*.h) | sed 's|/[a-z]*/|/|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp.so "librbwp.so.$major" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
