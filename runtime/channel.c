@@ -213,6 +213,15 @@ static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status
     return status;
 }
 
+enum rbwp_status rbwp_transfer_shape_make(const struct rbwp_transfer *transfer,
+                                          struct rbwp_transfer_shape *shape_out,
+                                          struct rbwp_error *error)
+{
+    const char *reason;
+    const enum rbwp_status status = channel_shape_make(transfer, shape_out, &reason);
+    return status == RBWP_OK ? status : refuse(error, status, reason);
+}
+
 enum rbwp_status rbwp_channel_new(struct rbwp_work_manager *manager, const char *name, int domain,
                                   struct rbwp_channel **channel_out, struct rbwp_error *error)
 {

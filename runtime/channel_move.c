@@ -95,7 +95,7 @@ static void fill_run(uint8_t *target, const struct channel_action *action, uint3
     }
 }
 
-static void move_row(const struct channel_shape *shape, const struct channel_action *action,
+static void move_row(const struct rbwp_transfer_shape *shape, const struct channel_action *action,
                      struct row row)
 {
     const uint32_t element_bytes = shape->element_bytes;
@@ -111,7 +111,8 @@ static void move_row(const struct channel_shape *shape, const struct channel_act
 }
 
 /* Elements of loop 0 visited one after the other cost their bytes, others more. */
-static uint64_t element_cost(const struct channel_shape *shape, const struct channel_action *action)
+static uint64_t element_cost(const struct rbwp_transfer_shape *shape,
+                             const struct channel_action *action)
 {
     const int64_t element_bytes = shape->element_bytes;
     const bool target_runs = shape->target_stride[0] == element_bytes ||
@@ -136,7 +137,7 @@ static uint8_t *address_of(struct channel_side side, int64_t offset)
 }
 
 /* step[d] elements of loop d were done; loops below a finished one start again. */
-static void advance(struct channel_walk *walk, const struct channel_shape *shape,
+static void advance(struct channel_walk *walk, const struct rbwp_transfer_shape *shape,
                     const uint64_t step[RBWP_TRANSFER_DIMENSIONS_MAX])
 {
     for (unsigned d = 0; d < shape->loops; d++) {
@@ -152,7 +153,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-static uint64_t step_rows(struct channel_walk *walk, const struct channel_shape *shape,
+static uint64_t step_rows(struct channel_walk *walk, const struct rbwp_transfer_shape *shape,
                           const struct channel_action *action, struct channel_side target,
                           struct channel_side source, uint64_t elements_max, uint64_t cost)
 {
@@ -185,7 +186,7 @@ static uint64_t tile_edge(uint32_t element_bytes)
 }
 
 /* One tile, in lines along the source into the buffer, then in lines along the target. */
-static void copy_tile(const struct channel_shape *shape, struct row tile, uint64_t rows)
+static void copy_tile(const struct rbwp_transfer_shape *shape, struct row tile, uint64_t rows)
 {
     const uint32_t element_bytes = shape->element_bytes;
     const int64_t line_bytes = (int64_t)(rows * element_bytes);
@@ -210,7 +211,7 @@ static void copy_tile(const struct channel_shape *shape, struct row tile, uint64
                      element_bytes);
 }
 
-static uint64_t step_tiles(struct channel_walk *walk, const struct channel_shape *shape,
+static uint64_t step_tiles(struct channel_walk *walk, const struct rbwp_transfer_shape *shape,
                            struct channel_side target, struct channel_side source, uint64_t cost)
 {
     const uint64_t edge = tile_edge(shape->element_bytes);
@@ -237,12 +238,12 @@ static uint64_t step_tiles(struct channel_walk *walk, const struct channel_shape
     return moved;
 }
 
-void channel_walk_begin(struct channel_walk *walk, const struct channel_shape *shape)
+void channel_walk_begin(struct channel_walk *walk, const struct rbwp_transfer_shape *shape)
 {
     *walk = (struct channel_walk){.left = shape->elements};
 }
 
-uint64_t channel_walk_step(struct channel_walk *walk, const struct channel_shape *shape,
+uint64_t channel_walk_step(struct channel_walk *walk, const struct rbwp_transfer_shape *shape,
                            const struct channel_action *action, struct channel_side target,
                            struct channel_side source, uint64_t elements_max, uint64_t cost)
 {

@@ -37,14 +37,14 @@ struct channel_walk {
  */
 #define CHANNEL_PIECE_COST 16384u
 
-void channel_walk_begin(struct channel_walk *walk, const struct channel_shape *shape);
+void channel_walk_begin(struct channel_walk *walk, const struct rbwp_transfer_shape *shape);
 
 /*
  * Goes on for about cost, at least one element or tile and at most elements_max elements (more
  * than that only in a tiled shape, which takes no limit). Returns the elements moved; 0 when
  * none is left.
  */
-uint64_t channel_walk_step(struct channel_walk *walk, const struct channel_shape *shape,
+uint64_t channel_walk_step(struct channel_walk *walk, const struct rbwp_transfer_shape *shape,
                            const struct channel_action *action, struct channel_side target,
                            struct channel_side source, uint64_t elements_max, uint64_t cost);
 

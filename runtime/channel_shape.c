@@ -115,7 +115,8 @@ static const char *resolve_strides(const struct rbwp_transfer_place *place,
 
 /* The bytes that a side reaches, from its first element on, must be addresses. */
 static const char *check_reach(const struct rbwp_transfer_place *place,
-                               const struct channel_shape *shape, const int64_t stride[DIMENSIONS])
+                               const struct rbwp_transfer_shape *shape,
+                               const int64_t stride[DIMENSIONS])
 {
     int64_t low = 0, high = shape->element_bytes;
     for (unsigned d = 0; d < shape->loops; d++) {
@@ -141,7 +142,7 @@ static const char *check_reach(const struct rbwp_transfer_place *place,
 }
 
 static const char *check_target_strides(const struct rbwp_transfer *transfer,
-                                        const struct channel_shape *shape)
+                                        const struct rbwp_transfer_shape *shape)
 {
     for (unsigned d = 0; d < shape->loops; d++) {
         const int64_t stride = shape->target_stride[d];
@@ -153,7 +154,7 @@ static const char *check_target_strides(const struct rbwp_transfer *transfer,
     return NULL;
 }
 
-static void swap_loops(struct channel_shape *shape, unsigned a, unsigned b)
+static void swap_loops(struct rbwp_transfer_shape *shape, unsigned a, unsigned b)
 {
     const uint64_t extent = shape->extent[a];
     const int64_t source = shape->source_stride[a], target = shape->target_stride[a];
@@ -165,14 +166,14 @@ static void swap_loops(struct channel_shape *shape, unsigned a, unsigned b)
     shape->target_stride[b] = target;
 }
 
-static void drop_loop(struct channel_shape *shape, unsigned loop)
+static void drop_loop(struct rbwp_transfer_shape *shape, unsigned loop)
 {
     for (unsigned d = loop; d + 1 < DIMENSIONS; d++)
         swap_loops(shape, d, d + 1);
     shape->loops--;
 }
 
-static void drop_single_loops(struct channel_shape *shape)
+static void drop_single_loops(struct rbwp_transfer_shape *shape)
 {
     for (unsigned d = shape->loops; d-- > 0 && shape->loops > 1;)
         if (shape->extent[d] == 1)
@@ -185,7 +186,7 @@ static uint64_t length_of(int64_t stride)
 }
 
 /* Order of the loops: those that fold first, then by the target's stride. */
-static void sort_loops(struct channel_shape *shape)
+static void sort_loops(struct rbwp_transfer_shape *shape)
 {
     for (unsigned end = shape->loops; end > 1; end--)
         for (unsigned d = 0; d + 1 < end; d++)
@@ -194,14 +195,14 @@ static void sort_loops(struct channel_shape *shape)
 }
 
 /* The extents are checked: no product of them with a stride overflows. */
-static bool continues(const struct channel_shape *shape, unsigned loop)
+static bool continues(const struct rbwp_transfer_shape *shape, unsigned loop)
 {
     const int64_t extent = (int64_t)shape->extent[loop];
     return shape->source_stride[loop + 1] == extent * shape->source_stride[loop] &&
            shape->target_stride[loop + 1] == extent * shape->target_stride[loop];
 }
 
-static void join_loops(struct channel_shape *shape)
+static void join_loops(struct rbwp_transfer_shape *shape)
 {
     for (unsigned d = shape->loops - 1; d-- > 0;)
         if (continues(shape, d)) {
@@ -213,7 +214,7 @@ static void join_loops(struct channel_shape *shape)
 }
 
 /* Where another loop than 0 is the source's fastest, makes it loop 1 and asks for tiles. */
-static void choose_tiles(struct channel_shape *shape)
+static void choose_tiles(struct rbwp_transfer_shape *shape)
 {
     unsigned fastest = 0;
     for (unsigned d = 1; d < shape->loops; d++)
@@ -225,7 +226,7 @@ static void choose_tiles(struct channel_shape *shape)
     shape->tiled = true;
 }
 
-static void simplify(const struct rbwp_transfer *transfer, struct channel_shape *shape)
+static void simplify(const struct rbwp_transfer *transfer, struct rbwp_transfer_shape *shape)
 {
     const bool has_file = transfer->source.is_file || transfer->target.is_file;
     drop_single_loops(shape);
@@ -239,7 +240,7 @@ static void simplify(const struct rbwp_transfer *transfer, struct channel_shape 
 
 /* Strides of both sides, the loops in the order of the dimensions of the source. */
 static const char *lay_out(const struct rbwp_transfer *transfer, const unsigned order[DIMENSIONS],
-                           struct channel_shape *shape)
+                           struct rbwp_transfer_shape *shape)
 {
     uint64_t target_extent[DIMENSIONS];
     int64_t target_stride[DIMENSIONS];
@@ -260,7 +261,7 @@ static const char *lay_out(const struct rbwp_transfer *transfer, const unsigned 
 }
 
 static const char *check_space(const struct rbwp_transfer *transfer,
-                               const struct channel_shape *shape)
+                               const struct rbwp_transfer_shape *shape)
 {
     const char *reason = check_reach(&transfer->target, shape, shape->target_stride);
     if (!reason && transfer->kind != RBWP_TRANSFER_FILL)
@@ -269,9 +270,9 @@ static const char *check_space(const struct rbwp_transfer *transfer,
 }
 
 /* A file's loops go in its own order: the target's dimensions, if it is the target. */
-static void follow_target(struct channel_shape *shape, const unsigned order[DIMENSIONS])
+static void follow_target(struct rbwp_transfer_shape *shape, const unsigned order[DIMENSIONS])
 {
-    const struct channel_shape by_source = *shape;
+    const struct rbwp_transfer_shape by_source = *shape;
     for (unsigned d = 0; d < shape->loops; d++) {
         shape->extent[d] = by_source.extent[order[d]];
         shape->source_stride[d] = by_source.source_stride[order[d]];
@@ -279,7 +280,7 @@ static void follow_target(struct channel_shape *shape, const unsigned order[DIME
     }
 }
 
-static const char *count_elements(struct channel_shape *shape)
+static const char *count_elements(struct rbwp_transfer_shape *shape)
 {
     int64_t bytes = shape->element_bytes;
     shape->elements = 1;
@@ -293,9 +294,9 @@ static const char *count_elements(struct channel_shape *shape)
 }
 
 enum rbwp_status channel_shape_make(const struct rbwp_transfer *transfer,
-                                    struct channel_shape *shape_out, const char **reason_out)
+                                    struct rbwp_transfer_shape *shape_out, const char **reason_out)
 {
-    struct channel_shape shape = {.loops = 1};
+    struct rbwp_transfer_shape shape = {.loops = 1};
     unsigned order[DIMENSIONS] = {0};
     *reason_out = check_fields(transfer);
     if (!*reason_out)

@@ -12,26 +12,15 @@
 
 #include "rbwp_channel.h"
 
-/* Loop 0 is the innermost. Strides are bytes; a loop that stays in place has stride 0. */
-struct channel_shape {
-    unsigned loops; /* 1 to 3 */
-    uint32_t element_bytes;
-    uint64_t extent[RBWP_TRANSFER_DIMENSIONS_MAX];
-    int64_t source_stride[RBWP_TRANSFER_DIMENSIONS_MAX];
-    int64_t target_stride[RBWP_TRANSFER_DIMENSIONS_MAX];
-    uint64_t elements;
-    bool tiled; /* source and target are contiguous along different loops, which are 0 and 1 */
-};
-
 /* RBWP_OK, or RBWP_E_INVALID with *reason_out saying what is wrong (static text). */
 enum rbwp_status channel_shape_make(const struct rbwp_transfer *transfer,
-                                    struct channel_shape *shape_out, const char **reason_out);
+                                    struct rbwp_transfer_shape *shape_out, const char **reason_out);
 
 /* Bytes of one number of a reduction; 0 if there is no such type. */
 uint32_t channel_number_bytes(enum rbwp_reduce_type type);
 
 /* True when both sides are one run of bytes along loop 0. */
-static inline bool channel_shape_is_run(const struct channel_shape *shape)
+static inline bool channel_shape_is_run(const struct rbwp_transfer_shape *shape)
 {
     return shape->source_stride[0] == (int64_t)shape->element_bytes &&
            shape->target_stride[0] == (int64_t)shape->element_bytes;

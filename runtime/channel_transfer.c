@@ -57,7 +57,7 @@ enum rbwp_status channel_transfer_begin(struct channel_transfer *t,
                                         const struct rbwp_transfer *transfer, uint8_t *fill_copy,
                                         const char **reason_out)
 {
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     const enum rbwp_status status = channel_shape_make(transfer, &shape, reason_out);
     if (status != RBWP_OK)
         return status;

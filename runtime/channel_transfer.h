@@ -29,7 +29,7 @@ enum channel_class {
 enum channel_phase { CHANNEL_NEXT_PIECE, CHANNEL_READING, CHANNEL_WALKING, CHANNEL_WRITING };
 
 struct channel_transfer {
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     struct channel_action action;
     struct channel_walk walk;
     struct channel_side target, source; /* the side of a file: set per piece */

@@ -186,6 +186,32 @@ RBWP_API enum rbwp_status rbwp_channel_cancel(struct rbwp_channel *channel, uint
  */
 RBWP_API enum rbwp_status rbwp_channel_free(struct rbwp_channel *channel);
 
+/* ---- for who carries transfers out elsewhere -------------------------------------- */
+
+/*
+ * The shortest nest of loops that visits the elements of a transfer. Loop 0 is the innermost.
+ * Strides are bytes; a loop that stays in place has stride 0. Loops that fold a target come first,
+ * then they go by the target's strides.
+ */
+struct rbwp_transfer_shape {
+    unsigned loops; /* 1 to 3 */
+    uint32_t element_bytes;
+    uint64_t extent[RBWP_TRANSFER_DIMENSIONS_MAX];
+    int64_t source_stride[RBWP_TRANSFER_DIMENSIONS_MAX];
+    int64_t target_stride[RBWP_TRANSFER_DIMENSIONS_MAX];
+    uint64_t elements;
+    bool tiled; /* source and target are contiguous along different loops, which are 0 and 1 */
+};
+
+/*
+ * Checks a transfer as rbwp_channel_submit does and gives its loops; no sum or product of their
+ * numbers overflows. Looks at no memory but fill's address. RBWP_OK; RBWP_E_INVALID with the reason
+ * in error (may be NULL).
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_transfer_shape_make(const struct rbwp_transfer *transfer,
+                         struct rbwp_transfer_shape *shape_out, struct rbwp_error *error);
+
 #ifdef __cplusplus
 }
 #endif

@@ -26,7 +26,7 @@ static void run_against_reference(struct random_transfer *random, struct dice *d
     memcpy(expected, random->target, random->target_bytes);
     reference_transfer(t, expected + random->target_first, t->source.memory);
 
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     struct channel_walk walk;
     const char *reason;
     assert_int_equal(channel_shape_make(t, &shape, &reason), RBWP_OK);
@@ -106,7 +106,7 @@ static void big_transpose_uses_tiles(void **state)
                                     .extent = {COLUMNS, ROWS},
                                     .source.memory = from,
                                     .target.memory = to};
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     struct channel_walk walk;
     const char *reason;
     assert_int_equal(channel_shape_make(&t, &shape, &reason), RBWP_OK);
@@ -132,7 +132,7 @@ static void step_stays_near_its_cost(void **state)
         struct dice dice = {50000 + round};
         struct random_transfer random;
         random_transfer_make(&dice, (enum rbwp_transfer_kind)(1 + round % 4), 60, &random);
-        struct channel_shape shape;
+        struct rbwp_transfer_shape shape;
         struct channel_walk walk;
         const char *reason;
         const struct rbwp_transfer *t = &random.transfer;

@@ -18,9 +18,9 @@ static struct rbwp_transfer good_copy(void)
                                   .target.memory = memory + 2048};
 }
 
-static struct channel_shape shape_of(const struct rbwp_transfer *t)
+static struct rbwp_transfer_shape shape_of(const struct rbwp_transfer *t)
 {
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     const char *reason = NULL;
     assert_int_equal(channel_shape_make(t, &shape, &reason), RBWP_OK);
     assert_null(reason);
@@ -29,7 +29,7 @@ static struct channel_shape shape_of(const struct rbwp_transfer *t)
 
 static void assert_refused(const struct rbwp_transfer *t, const char *word)
 {
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     const char *reason = NULL;
     assert_int_equal(channel_shape_make(t, &shape, &reason), RBWP_E_INVALID);
     assert_non_null(reason);
@@ -133,7 +133,7 @@ static void no_elements_is_fine(void **state)
     t.extent[1] = 0, t.source.memory = NULL, t.target.memory = NULL;
     assert_int_equal(shape_of(&t).elements, 0);
     t.extent[0] = UINT64_MAX / 2;
-    struct channel_shape shape;
+    struct rbwp_transfer_shape shape;
     const char *reason;
     (void)channel_shape_make(&t, &shape, &reason); /* refused or empty, but no crash */
 }
@@ -143,7 +143,7 @@ static void loops_that_continue_are_joined(void **state)
 {
     (void)state;
     struct rbwp_transfer t = good_copy();
-    struct channel_shape shape = shape_of(&t);
+    struct rbwp_transfer_shape shape = shape_of(&t);
     assert_int_equal(shape.loops, 1);
     assert_int_equal(shape.extent[0], 24);
     assert_true(channel_shape_is_run(&shape));
@@ -164,7 +164,7 @@ static void loops_go_along_the_target(void **state)
     t.dimensions = 2, t.extent[0] = 8, t.extent[1] = 16;
     t.source.stride_bytes[0] = t.target.stride_bytes[0] = 64;
     t.source.stride_bytes[1] = t.target.stride_bytes[1] = 4;
-    struct channel_shape shape = shape_of(&t);
+    struct rbwp_transfer_shape shape = shape_of(&t);
     assert_true(channel_shape_is_run(&shape));
     assert_int_equal(shape.extent[0], 16 * 8);
     assert_false(shape.tiled);
@@ -183,7 +183,7 @@ static void a_file_keeps_its_order(void **state)
     t.kind = RBWP_TRANSFER_TRANSPOSE;
     t.dimensions = 2;
     t.target = (struct rbwp_transfer_place){.is_file = true};
-    const struct channel_shape shape = shape_of(&t);
+    const struct rbwp_transfer_shape shape = shape_of(&t);
     assert_false(shape.tiled);
     assert_int_equal(shape.extent[0], 3);
     assert_int_equal(shape.target_stride[0], 4);
