@@ -22,6 +22,8 @@ enum rbwp_status output_open(struct output *output, const char *path, struct rbw
     if (output->fd < 0)
         return failure(error, RBWP_E_IO, errno,
                        "running unprofiled: cannot open the profile \"%s\"", path);
+    struct stat status;
+    output->is_regular = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode);
     struct rlimit limit;
     output->limit_bytes = UINT64_MAX;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
@@ -90,15 +92,29 @@ static void note_header(struct output *output, uint64_t offset, const void *byte
     memcpy(output->header + (room ? offset : 0), bytes, count < room ? count : room);
 }
 
-/* Without a header nothing of a file that somebody emptied could be read. */
+/*
+ * Where the file was cut and written to again, zeros stand before what was written last. Without a
+ * header nothing of a file that somebody emptied could be read, so that is put back.
+ */
 static void look_for_a_cut(struct output *output)
 {
-    struct stat status;
-    if (fstat(output->fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-        (uint64_t)status.st_size >= output->size_bytes)
+    uint8_t found[sizeof output->tail];
+    size_t count = output->tail_bytes;
+    ssize_t n = pread(output->fd, found, count, (off_t)(output->size_bytes - count));
+    if (n < 0 || ((size_t)n == count && memcmp(found, output->tail, count) == 0))
         return;
     output->was_cut = true;
     (void)write_quietly(output->fd, output->header, sizeof output->header, 0);
+}
+
+static void note_tail(struct output *output, const char *bytes, size_t count)
+{
+    if (output->is_regular && count >= sizeof output->tail) {
+        memcpy(output->tail, bytes + count - sizeof output->tail, sizeof output->tail);
+        output->tail_bytes = sizeof output->tail;
+    } else {
+        output->tail_bytes = 0;
+    }
 }
 
 static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
@@ -108,7 +124,6 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
     TEST_POINT("output: before a write");
     if (!allocate(output, count))
         return RBWP_E_IO;
-    look_for_a_cut(output);
     note_header(output, output->size_bytes, bytes, count);
     for (size_t left = count; left > 0;) {
         ssize_t n = write_quietly(output->fd, next, left, output->size_bytes + (count - left));
@@ -125,6 +140,8 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
         next += n;
         left -= (size_t)n;
     }
+    look_for_a_cut(output);
+    note_tail(output, bytes, count);
     output->size_bytes += count;
     sync_now_and_then(output);
     return RBWP_OK;
@@ -135,6 +152,8 @@ static enum rbwp_status patch_all(void *context, uint64_t offset, const void *by
     struct output *output = context;
     const char *next = bytes;
     note_header(output, offset, bytes, count);
+    if (offset + count > output->size_bytes - output->tail_bytes)
+        output->tail_bytes = 0;
     while (count > 0) {
         ssize_t n = write_quietly(output->fd, next, count, offset);
         if (n < 0 && errno == EINTR)

@@ -25,9 +25,12 @@ struct output {
     int64_t synced_ns;        /* CLOCK_MONOTONIC, the last time */
     bool ending;              /* the reserve may be used now */
     bool no_allocate;         /* the file system can't allocate ahead */
+    bool is_regular;          /* a file, no device */
     bool was_cut;             /* somebody made the file shorter */
     bool was_removed;         /* set by output_close */
     uint8_t header[RBWP_FILE_HEADER_BYTES]; /* as it is in the file */
+    uint8_t tail[8];                        /* of the last write, none if that was shorter */
+    size_t tail_bytes;
 };
 
 /* Creates or empties the file. RBWP_E_IO with error filled. */
