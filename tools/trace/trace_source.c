@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static const struct trace_format *const formats[] = {&trace_format_rbwp};
+static const struct trace_format *const formats[] = {&trace_format_rbwp, &trace_format_legion};
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
 
 /* ---- what it is ------------------------------------------------------------- */
