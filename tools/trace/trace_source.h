@@ -80,7 +80,7 @@ struct trace_format {
     enum exit_code (*close)(struct trace_source *source);
 };
 
-extern const struct trace_format trace_format_rbwp, trace_format_legion;
+extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome;
 
 /* "-" is standard input. False with the message given. */
 bool trace_source_open(struct trace_source *source, const char *path);
