@@ -48,6 +48,7 @@ extern const struct command command_check;
 extern const struct command command_dump;
 extern const struct command command_export;
 extern const struct command command_info;
+extern const struct command command_merge;
 extern const struct command command_repair;
 extern const struct command command_tail;
 

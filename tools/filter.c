@@ -38,8 +38,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "12", "1.5ms": a time without sign. Digits below a nanosecond are refused, not rounded. */
-static bool parse_ns(const char *text, int64_t *ns_out, struct option_error *error)
+bool filter_parse_ns(const char *text, int64_t *ns_out, struct option_error *error)
 {
     static const char wrong[] = "is not a time such as 1500, 20us or 1.5ms";
     uint64_t value = 0, divisor = 1;
@@ -73,14 +72,14 @@ static bool store_time(void *value, const char *text, struct option_error *error
     struct filter_time *time = value;
     time->set = true;
     time->relative = text[0] == '+';
-    return parse_ns(text + time->relative, &time->ns, error);
+    return filter_parse_ns(text + time->relative, &time->ns, error);
 }
 
 static bool store_duration(void *value, const char *text, struct option_error *error)
 {
     struct filter_time *time = value;
     time->set = true;
-    return parse_ns(text, &time->ns, error);
+    return filter_parse_ns(text, &time->ns, error);
 }
 
 /* Decimal or 0x hexadecimal, nothing else around it. */

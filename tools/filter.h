@@ -53,6 +53,9 @@ struct filter_options {
 };
 extern const struct option filter_option_table[]; /* of struct filter_options */
 
+/* "12", "1.5ms": a time without sign. Digits below a nanosecond are refused, not rounded. */
+bool filter_parse_ns(const char *text, int64_t *ns_out, struct option_error *error);
+
 /* True when the names must be known before the first record is looked at. */
 bool filter_needs_names(const struct filter_options *options);
 /* True when any condition is set. */

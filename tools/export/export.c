@@ -74,6 +74,7 @@ static const struct exporter *exporter_for(const char *path)
 
 struct sources {
     struct trace_source *list;
+    struct alignment *alignments;
     int count;
 };
 
@@ -81,7 +82,8 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
 {
     enum exit_code code = EXIT_GOOD;
     sources->list = calloc((size_t)files.count, sizeof *sources->list);
-    if (!sources->list) {
+    sources->alignments = calloc((size_t)files.count, sizeof *sources->alignments);
+    if (!sources->list || !sources->alignments) {
         message("out of memory");
         return EXIT_BAD_DATA;
     }
@@ -98,7 +100,7 @@ static int64_t origin_ns(const struct sources *sources)
 {
     int64_t origin = INT64_MAX;
     for (int i = 0; i < sources->count; i++) {
-        int64_t first = sources->list[i].facts.first_ns;
+        int64_t first = sources->list[i].facts.first_ns + sources->alignments[i].shift_ns;
         origin = first && first < origin ? first : origin;
     }
     return origin == INT64_MAX ? 0 : origin;
@@ -108,7 +110,8 @@ static enum exit_code read_sources(struct export *export, const struct sources *
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
-        struct trace_read_options options = {.filter = &export->options->filter};
+        struct trace_read_options options = {.filter = &export->options->filter,
+                                             .shift_ns = sources->alignments[i].shift_ns};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
     }
     return code;
@@ -120,6 +123,7 @@ static enum exit_code close_sources(struct sources *sources)
     for (int i = 0; i < sources->count; i++)
         code = exit_worse(code, trace_source_close(&sources->list[i]));
     free(sources->list);
+    free(sources->alignments);
     return code;
 }
 
@@ -134,6 +138,7 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
     if (export->trace) {
         trace_add_fact(export->trace, "rbwp.version", "%s", rbwp_version());
         trace_add_fact(export->trace, "origin_ns", "%" PRId64, trace_origin_ns(export->trace));
+        align_add_facts(export->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(export, sources);
     } else {
         message("out of memory");
@@ -154,6 +159,28 @@ static enum exit_code open_output(struct export *export, const struct sources *s
     return exit_worse(code, out_close(&export->out));
 }
 
+static uint32_t count_nodes(const struct sources *sources)
+{
+    uint32_t nodes = 1;
+    for (int i = 0; i < sources->count; i++) {
+        const struct trace_facts *facts = &sources->list[i].facts;
+        uint32_t least = facts->node < UINT32_MAX ? facts->node + 1 : facts->node;
+        nodes = least > nodes ? least : nodes;
+        nodes = facts->nodes > nodes ? facts->nodes : nodes;
+    }
+    return nodes;
+}
+
+static enum exit_code align_and_write(struct export *export, const struct sources *sources)
+{
+    bool usage;
+    if (!align_sources(sources->list, sources->count, &export->options->align, sources->alignments,
+                       &usage))
+        return usage ? EXIT_USAGE : EXIT_BAD_DATA;
+    export->nodes = count_nodes(sources);
+    return open_output(export, sources);
+}
+
 enum exit_code export_files(const struct export_options *options, struct operands files)
 {
     struct export export = {.options = options, .inputs = files};
@@ -164,6 +191,6 @@ enum exit_code export_files(const struct export_options *options, struct operand
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
-        code = exit_worse(code, open_output(&export, &sources));
+        code = exit_worse(code, align_and_write(&export, &sources));
     return exit_worse(code, close_sources(&sources));
 }

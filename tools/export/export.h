@@ -10,6 +10,7 @@
 #ifndef EXPORT_H
 #define EXPORT_H
 
+#include "align.h"
 #include "filter.h"
 #include "out.h"
 #include "trace.h"
@@ -19,6 +20,7 @@ struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     struct out_options output;
     struct filter_options filter;
+    struct align_options align; /* of merge; zero for export */
 };
 
 struct export
@@ -26,6 +28,7 @@ struct export
     const struct exporter *exporter;
     const struct export_options *options;
     struct operands inputs;
+    uint32_t nodes;         /* of the job, as far as the sources know */
     struct out out;         /* unless the exporter has its own output */
     struct trace *trace;    /* set between begin and the first call of the sink */
     struct trace_sink sink; /* filled by begin */
