@@ -5,20 +5,34 @@
 #include "trace_source.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
     &exporter_csv,
+    &exporter_legion,
     &exporter_ndjson,
     &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
+static bool store_legion_version(void *value, const char *text, struct option_error *error)
+{
+    bool old = strcmp(text, "1008") == 0;
+    *(uint32_t *)value = old ? 1008 : 1011;
+    if (old || strcmp(text, "1011") == 0)
+        return true;
+    snprintf(error->text, sizeof error->text, "is none of 1008, 1011");
+    return false;
+}
+
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "csv ndjson tsv",
+    {"to", 't', "FORMAT", "csv legion ndjson tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
+    {"legion-version", 0, "NUMBER", "1008 1011", "of Legion Prof logs that are written (1008)",
+     offsetof(struct export_options, legion_version), store_legion_version},
     {0},
 };
 

@@ -17,7 +17,8 @@
 
 /* What the command line said; a group of options shared by export and merge. */
 struct export_options {
-    const char *to; /* name of the exporter; NULL: by the suffix of the output */
+    const char *to;          /* name of the exporter; NULL: by the suffix of the output */
+    uint32_t legion_version; /* 1008 or 1011; 0: 1008 */
     struct out_options output;
     struct filter_options filter;
     struct align_options align; /* of merge; zero for export */
@@ -46,7 +47,7 @@ struct exporter {
     enum exit_code (*end)(struct export *export);
 };
 
-extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
+extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 
