@@ -131,6 +131,16 @@ for dialect in "AB":
     assert code == 3 and flat(spans) == [(9, 0, "Processor 3.1", "task", "task 0")], (code, spans)
     assert "1 rows have impossible times" in error and "1 rows end before they start" in error
 
+# Waits before, behind and across the ends of their task, or of no task, are left out; one that fills it stays.
+def wait(op, start, stop):
+    return ("TaskWaitInfo", {"op_id": op, "wait_start": start, "wait_ready": stop, "wait_end": stop})
+
+
+task = ("TaskInfo", {"op_id": 1, "proc_id": CPU, "start": 50, "stop": 80})
+code, spans, error = export(m.log("A", [*m.head("A"), wait(1, 40, 60), wait(1, 70, 90), wait(1, 85, 86), wait(2, 55, 56), task, wait(1, 50, 80)]))
+assert code == 3 and flat(spans, 0) == [(50, 30, "Processor 3.1", "task", "task 0"), (50, 30, "Processor 3.1", "wait", "task 0 (waiting)")], (flat(spans, 0), error)
+assert "4 waits are outside of their task" in error and next(s for s in spans if s["category"] == "wait")["depth"] == 1
+
 # Without a zero time the log's own times count.
 code, spans, error = export(m.log("A", m.head("A") + [("TaskInfo", {"op_id": 1, "proc_id": CPU, "start": 5, "stop": 8})]))
 assert code == 0 and flat(spans, 0) == [(5, 3, "Processor 3.1", "task", "task 0")], (code, spans, error)

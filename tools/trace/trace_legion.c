@@ -604,7 +604,7 @@ static enum exit_code report(const struct legion_source *source, const struct le
     if (source->texts.full)
         message("%s: too many names; some are shown as numbers", source->name);
     bool whole = !*log->problem && !source->impossible && !source->backwards && !source->failed &&
-                 !source->texts.full && !source->spans.failed;
+                 !source->texts.full && !source->spans.failed && !source->join.lone_waits;
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }
 
