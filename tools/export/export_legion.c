@@ -318,7 +318,8 @@ static void push(struct legion_export *legion, struct open_lane *lane, int64_t s
         fail(legion, "out of memory");
 }
 
-/* A late span comes behind what it encloses: it can have no calls. */
+/* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
+ * where lanes ran out, is no call. */
 static void take_span(struct legion_export *legion, struct legion_track *track,
                       const struct trace_span *span)
 {
