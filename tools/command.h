@@ -50,6 +50,7 @@ extern const struct command command_dump;
 extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_info;
+extern const struct command command_merge;
 extern const struct command command_repair;
 extern const struct command command_split;
 extern const struct command command_stats;

@@ -38,7 +38,6 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* "12", "1.5ms": a time without sign. Digits below a nanosecond are refused, not rounded. */
 bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_error *error)
 {
     static const char wrong[] = "is not a time such as 1500, 20us or 1.5ms";

@@ -53,7 +53,8 @@ struct filter_options {
 };
 extern const struct option filter_option_table[]; /* of struct filter_options */
 
-/* A time without sign, as the options take it: "12", "1.5ms". */
+/* A time without sign, as the options take it: "12", "1.5ms". Digits below a nanosecond are
+ * refused, not rounded. */
 bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_error *error);
 
 /* True when the names must be known before the first record is looked at. */

@@ -6,23 +6,36 @@
 #include "trace_source.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_ndjson,
+    &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_legion, &exporter_ndjson,
     &exporter_parquet, &exporter_perfetto, &exporter_sqlite, &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
+static bool store_legion_version(void *value, const char *text, struct option_error *error)
+{
+    bool old = strcmp(text, "1008") == 0;
+    *(uint32_t *)value = old ? 1008 : 1011;
+    if (old || strcmp(text, "1011") == 0)
+        return true;
+    snprintf(error->text, sizeof error->text, "is none of 1008, 1011");
+    return false;
+}
+
 const struct option export_option_table[] = {
-    {"to", 't', "FORMAT", "chrome csv folded ndjson parquet perfetto sqlite tsv",
+    {"to", 't', "FORMAT", "chrome csv folded legion ndjson parquet perfetto sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
      jobs_option_store},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
      offsetof(struct export_options, no_deflate), option_store_true},
+    {"legion-version", 0, "NUMBER", "1008 1011", "of Legion Prof logs that are written (1008)",
+     offsetof(struct export_options, legion_version), store_legion_version},
     {0},
 };
 
@@ -78,6 +91,7 @@ static const struct exporter *exporter_for(const char *path)
 
 struct sources {
     struct trace_source *list;
+    struct alignment *alignments;
     int count;
 };
 
@@ -85,7 +99,8 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
 {
     enum exit_code code = EXIT_GOOD;
     sources->list = calloc((size_t)files.count, sizeof *sources->list);
-    if (!sources->list) {
+    sources->alignments = calloc((size_t)files.count, sizeof *sources->alignments);
+    if (!sources->list || !sources->alignments) {
         message("out of memory");
         return EXIT_BAD_DATA;
     }
@@ -102,7 +117,7 @@ static int64_t origin_ns(const struct sources *sources)
 {
     int64_t origin = INT64_MAX;
     for (int i = 0; i < sources->count; i++) {
-        int64_t first = sources->list[i].facts.first_ns;
+        int64_t first = sources->list[i].facts.first_ns + sources->alignments[i].shift_ns;
         origin = first && first < origin ? first : origin;
     }
     return origin == INT64_MAX ? 0 : origin;
@@ -113,6 +128,7 @@ static enum exit_code read_sources(struct export *export, const struct sources *
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
         struct trace_read_options options = {.filter = &export->options->filter,
+                                             .shift_ns = sources->alignments[i].shift_ns,
                                              .threads = export->threads};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
     }
@@ -125,6 +141,7 @@ static enum exit_code close_sources(struct sources *sources)
     for (int i = 0; i < sources->count; i++)
         code = exit_worse(code, trace_source_close(&sources->list[i]));
     free(sources->list);
+    free(sources->alignments);
     return code;
 }
 
@@ -139,6 +156,7 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
     if (export->trace) {
         trace_add_fact(export->trace, "rbwp.version", "%s", rbwp_version());
         trace_add_fact(export->trace, "origin_ns", "%" PRId64, trace_origin_ns(export->trace));
+        align_add_facts(export->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(export, sources);
     } else {
         message("out of memory");
@@ -157,6 +175,28 @@ static enum exit_code open_output(struct export *export, const struct sources *s
         return EXIT_BAD_DATA;
     enum exit_code code = write_trace(export, sources);
     return exit_worse(code, out_close(&export->out));
+}
+
+static uint32_t count_nodes(const struct sources *sources)
+{
+    uint32_t nodes = 1;
+    for (int i = 0; i < sources->count; i++) {
+        const struct trace_facts *facts = &sources->list[i].facts;
+        uint32_t least = facts->node < UINT32_MAX ? facts->node + 1 : facts->node;
+        nodes = least > nodes ? least : nodes;
+        nodes = facts->nodes > nodes ? facts->nodes : nodes;
+    }
+    return nodes;
+}
+
+static enum exit_code align_and_write(struct export *export, const struct sources *sources)
+{
+    bool usage;
+    if (!align_sources(sources->list, sources->count, &export->options->align, sources->alignments,
+                       &usage))
+        return usage ? EXIT_USAGE : EXIT_BAD_DATA;
+    export->nodes = count_nodes(sources);
+    return open_output(export, sources);
 }
 
 enum exit_code export_files(const struct export_options *options, struct operands files)
@@ -182,7 +222,7 @@ enum exit_code export_with(const struct exporter *exporter, const struct export_
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
-        code = exit_worse(code, open_output(&export, &sources));
+        code = exit_worse(code, align_and_write(&export, &sources));
     code = exit_worse(code, close_sources(&sources)); /* which use the threads */
     job_threads_free(export.threads);
     return code;

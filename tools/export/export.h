@@ -10,6 +10,7 @@
 #ifndef EXPORT_H
 #define EXPORT_H
 
+#include "align.h"
 #include "filter.h"
 #include "ordered_jobs.h"
 #include "out.h"
@@ -19,9 +20,11 @@
 struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate;
-    unsigned threads; /* at work, 0 = one a CPU */
+    unsigned threads;        /* at work, 0 = one a CPU */
+    uint32_t legion_version; /* 1008 or 1011; 0: 1008 */
     struct out_options output;
     struct filter_options filter;
+    struct align_options align; /* of merge; zero for export */
 };
 
 struct export
@@ -29,6 +32,7 @@ struct export
     const struct exporter *exporter;
     const struct export_options *options;
     struct operands inputs;
+    uint32_t nodes; /* of the job, as far as the sources know */
     struct out out; /* unless the exporter has its own output */
     struct job_threads *threads;
     struct trace *trace;    /* set between begin and the first call of the sink */
@@ -47,7 +51,7 @@ struct exporter {
     enum exit_code (*end)(struct export *export);
 };
 
-extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
+extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
 extern const struct exporter exporter_parquet, exporter_sqlite;
 extern const struct exporter exporter_chrome, exporter_folded, exporter_perfetto;
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 enum { LAUNCHES = 4096, GPUS_MAX = 4096 };
+#define REALTIME_SHIFT_MAX (INT64_C(1) << 61)
 
 struct launch {
     int64_t begin_ns;
@@ -44,6 +45,7 @@ struct rbwp_source {
     /* While it is read. */
     struct trace *trace;
     const struct trace_read_options *options;
+    struct filter_options wanted; /* on the file's own axis */
     struct filter filter;
     bool filtered; /* else all spans are wanted */
     uint32_t process;
@@ -80,6 +82,26 @@ static void fail(struct rbwp_source *source)
 
 /* ---- opening ---------------------------------------------------------------- */
 
+/* How far the wall clock was from record times, in the middle of all samples. */
+static void fill_realtime(struct trace_facts *facts, const struct rbwp_trailer *trailer)
+{
+    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN, ns;
+    for (uint32_t i = 0; i < trailer->sample_count; i++) {
+        const struct rbwp_clock_sample *sample = &trailer->samples[i];
+        if (sample->realtime_ns == 0 ||
+            __builtin_sub_overflow(sample->realtime_ns, sample->time_ns, &ns) ||
+            ns < -REALTIME_SHIFT_MAX || ns > REALTIME_SHIFT_MAX)
+            continue;
+        least_ns = ns < least_ns ? ns : least_ns;
+        most_ns = ns > most_ns ? ns : most_ns;
+    }
+    facts->has_realtime = least_ns <= most_ns;
+    if (!facts->has_realtime)
+        return;
+    facts->realtime_error_ns = (uint64_t)(most_ns - least_ns + 1) / 2;
+    facts->realtime_shift_ns = least_ns + (int64_t)facts->realtime_error_ns;
+}
+
 static void fill_facts(struct trace_source *source, const struct rbwp_reader *reader)
 {
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
@@ -87,13 +109,18 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts = (struct trace_facts){
         .has_node = true,
         .node = header->node,
-        .nodes = trailer ? trailer->nodes : 0,
         .has_zero = true, /* record times are since 1970 themselves */
         .zero_ns = 0,
         .run_zero_ns = header->zero_time_ns,
-        .error_ns = trailer ? trailer->clock_error_ns : 0,
         .first_ns = header->zero_time_ns,
     };
+    if (!trailer)
+        return;
+    source->facts.nodes = trailer->nodes;
+    source->facts.error_ns = trailer->clock_error_ns;
+    source->facts.last_ns = trailer->stop_ns;
+    source->facts.host = (struct trace_text){trailer->host, trailer->host_bytes};
+    fill_realtime(&source->facts, trailer);
 }
 
 static bool open_rbwp(struct trace_source *source)
@@ -308,7 +335,6 @@ static void add_gpu_span(struct rbwp_source *source, const struct span *span,
                          const struct trace_span *made)
 {
     struct trace_span gpu = *made;
-    int64_t shift_ns = source->options->shift_ns;
     gpu.track = gpu_track(source, span->proc_id);
     span_sorter_add(&source->gpu_spans, &gpu);
     const struct launch *launch = find_launch(source->launches[span->slot], made->start_ns);
@@ -316,7 +342,7 @@ static void add_gpu_span(struct rbwp_source *source, const struct span *span,
         trace_add_link(source->trace, (struct trace_link){.from_track = launch->track,
                                                           .from_ns = launch->begin_ns,
                                                           .to_track = gpu.track,
-                                                          .to_ns = span->begin_ns + shift_ns,
+                                                          .to_ns = made->start_ns,
                                                           .to_span = gpu.id});
 }
 
@@ -327,13 +353,22 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
     return time_ns < least_ns ? least_ns : time_ns;
 }
 
+/* Times in a file may be anything. */
+static int64_t shifted(int64_t time_ns, int64_t shift_ns)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
+        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 static struct trace_span make_span(struct rbwp_source *source, const struct span *span)
 {
     int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
     int64_t end_ns = span->has_end ? span->end_ns : source->thread->last_ns;
     struct trace_span made = {
-        .start_ns = span->begin_ns + shift_ns,
-        .stop_ns = at_least(end_ns, span->begin_ns) + shift_ns,
+        .start_ns = shifted(span->begin_ns, shift_ns),
+        .stop_ns = shifted(at_least(end_ns, span->begin_ns), shift_ns),
         .id = source->first_id + span->id,
         .parent = span->parent ? source->first_id + span->parent : 0,
         .flags = span->has_end ? 0 : TRACE_UNFINISHED,
@@ -367,7 +402,7 @@ static void take_span(void *context, const struct span *span)
         note_launch(source, span->slot, made.start_ns, track);
     if (span->kind != SPAN_GPU)
         source->thread->last_ns =
-            at_least(source->thread->last_ns, made.stop_ns - source->options->shift_ns);
+            at_least(source->thread->last_ns, shifted(made.stop_ns, -source->options->shift_ns));
     if (source->filtered && !is_wanted(source, span))
         return;
     if (span->kind == SPAN_GPU)
@@ -433,8 +468,8 @@ static void add_losses(struct rbwp_source *source)
                                           .track = thread ? thread->batch.track : TRACE_NONE,
                                           .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
                                           .count = loss->count,
-                                          .first_ns = timed ? loss->first_ns + shift_ns : 0,
-                                          .last_ns = timed ? loss->last_ns + shift_ns : 0,
+                                          .first_ns = timed ? shifted(loss->first_ns, shift_ns) : 0,
+                                          .last_ns = timed ? shifted(loss->last_ns, shift_ns) : 0,
                                       });
     }
 }
@@ -479,10 +514,21 @@ static void free_reading(struct rbwp_source *source)
     filter_stop(&source->filter);
 }
 
+/* Absolute times on the command line are on the trace's axis. */
+static void shift_filter(struct rbwp_source *source, const struct trace_read_options *options)
+{
+    if (!options->filter)
+        return;
+    source->wanted = *options->filter;
+    if (source->wanted.from.set && !source->wanted.from.relative)
+        source->wanted.from.ns -= options->shift_ns;
+    if (source->wanted.to.set && !source->wanted.to.relative)
+        source->wanted.to.ns -= options->shift_ns;
+}
+
 static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace,
                                 const struct trace_read_options *options)
 {
-    static const struct filter_options no_filter;
     struct rbwp_source *source = opened->state;
     struct span_walk walk = {.context = source,
                              .span = take_span,
@@ -493,8 +539,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->options = options;
     source->first_id = trace_new_ids(trace, 0) - 1;
     source->filtered = options->filter && filter_is_set(options->filter);
-    filter_start(&source->filter, options->filter ? options->filter : &no_filter,
-                 source->input.reader, &source->names);
+    shift_filter(source, options);
+    filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
     span_sorter_start(&source->gpu_spans);
     add_process(source);
     if (options->threads)

@@ -11,7 +11,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static const struct trace_format *const formats[] = {&trace_format_rbwp};
+static const struct trace_format *const formats[] = {&trace_format_rbwp, &trace_format_legion,
+                                                     &trace_format_chrome};
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
 
 /* ---- what it is ------------------------------------------------------------- */

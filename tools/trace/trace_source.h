@@ -18,7 +18,15 @@
 #include "ordered_jobs.h"
 #include "trace.h"
 
-/* What is known of a source before its spans are read. */
+/* The quickest message from another node: when it came less when it was sent, each on its node's
+ * clock, counted from its node's zero time. */
+struct trace_latency {
+    uint32_t from_node;
+    int64_t least_ns;
+};
+
+/* What is known of a source before its spans are read. "Axis" is the source's own: nanoseconds
+ * since 1970 where it knows them. */
 struct trace_facts {
     bool has_node;
     uint32_t node, nodes; /* nodes: of the job, 0 unknown */
@@ -29,15 +37,27 @@ struct trace_facts {
     /* The job's common zero: of equal value in all files of one run whose nodes agreed on it. 0
      * unknown. */
     int64_t run_zero_ns;
+    /* has_zero is false, but what the file has as 0 is the zero time of its node's run. */
+    bool from_run_zero;
+    /* Its axis is the system's wall clock, and nothing else is known of it. */
+    bool wall_clock;
+    /* Axis and wall clock were compared while it was recorded: shift to be added to times of the
+     * axis, and by how much that differed. */
+    bool has_realtime;
+    int64_t realtime_shift_ns;
+    uint64_t realtime_error_ns;
     uint64_t error_ns; /* bound of the source's own clock against CLOCK_REALTIME; 0 unknown */
-    int64_t
-        first_ns; /* where the source begins on its axis, if known without reading; else zero_ns */
+    /* Where the source begins on its axis, if known without reading; else zero_ns. */
+    int64_t first_ns;
+    int64_t last_ns;        /* where it ends; 0 unknown */
+    struct trace_text host; /* empty: unknown */
+    const struct trace_latency *latencies;
+    uint32_t latency_count;
 };
 
 struct trace_read_options {
     const struct filter_options *filter; /* NULL: all */
     int64_t shift_ns;                    /* added to all times */
-    uint32_t node;                       /* for sources that do not know theirs */
     struct job_threads *threads;         /* that may help; NULL: none */
 };
 
@@ -62,7 +82,7 @@ struct trace_format {
     enum exit_code (*close)(struct trace_source *source);
 };
 
-extern const struct trace_format trace_format_rbwp;
+extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome;
 
 /* "-" is standard input. False with the message given. */
 bool trace_source_open(struct trace_source *source, const char *path);

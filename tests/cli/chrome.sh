@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+# Chrome Trace JSON in every form that people have comes out as the spans that it says, to the nanosecond;
+# what is odd is told and costs nothing else; JSON cut at any byte keeps the events that are whole.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$work" <<'P' || fail "Chrome JSON"
+import gzip, json, random, subprocess, sys
+
+rbwp, work = sys.argv[1:]
+
+
+def export(data, args=("--to=ndjson",)):
+    if not isinstance(data, bytes):
+        data = data.encode() if isinstance(data, str) else json.dumps(data).encode()
+    open(f"{work}/t", "wb").write(data)
+    done = subprocess.run([rbwp, "export", *args, f"{work}/t"], capture_output=True)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+
+
+def flat(spans):
+    return sorted((s["start_ns"], s["duration_ns"], s["process"], s["track"], s["category"], s["name"]) for s in spans)
+
+
+def x(name, ts, dur, pid=1, tid=2, **more):
+    return {"ph": "X", "name": name, "ts": ts, "dur": dur, "pid": pid, "tid": tid, **more}
+
+
+# An array or an object, packed or not, with or without the last bracket, members in any order.
+events = [x("a", 1.5, 2), x("b", 10, 0.001), {"dur": 7, "args": {"deep": [[{"ph": "E"}]]}, "tid": 2, "pid": 1, "ts": 20, "name": "c", "ph": "X"}]
+want = [(1500, 2000, "process 1", "thread 2", "other", "a"), (10000, 1, "process 1", "thread 2", "other", "b"), (20000, 7000, "process 1", "thread 2", "other", "c")]
+text = json.dumps(events)
+for data in (text, json.dumps({"displayTimeUnit": "ns", "traceEvents": events, "otherData": {"k": None}}), gzip.compress(text.encode()),
+             text[:-1], text[:-1] + ",\n", "\ufeff" + text, " \n" + text):
+    code, spans, error = export(data)
+    assert code == 0 and not error and flat(spans) == want, (data, code, error, spans)
+
+# Times to the nanosecond where doubles cannot, as strings and with exponents.
+for ts, ns in (("1700000000123456.789", 1700000000123456789), ('"1700000000123456.789"', 1700000000123456789), ("1e3", 1000000), ("1.25E-1", 125), ("-0.5", -500),
+               ("0.0004999", 0), ("12345678.9015", 12345678902), ("2", 2000), ("00000000000000000000000001.5", 1500)):
+    code, spans, error = export(f'[{{"ph":"X","name":"a","ts":{ts},"dur":0.25,"pid":1,"tid":1}}]')
+    assert code == 0 and (spans[0]["start_ns"], spans[0]["duration_ns"]) == (ns, 250), (ts, spans, error)
+for ts in ("1e400", "99999999999999999999", '"now"', "-"):
+    code, spans, error = export(f'[{{"ph":"X","name":"a","ts":{ts},"dur":1,"pid":1,"tid":1}},{json.dumps(x("b", 1, 1))}]')
+    assert code == 3 and [s["name"] for s in spans] == ["b"] and "times that cannot be" in error, (ts, code, spans, error)
+
+# Begin and end, nested and on two threads; asynchronous ones that overlap; instants; what has no partner.
+events = [
+    {"ph": "B", "name": "outer", "ts": 1, "pid": 1, "tid": 1}, {"ph": "B", "name": "inner", "ts": 2, "pid": 1, "tid": 1},
+    {"ph": "B", "name": "other", "ts": 2.5, "pid": 1, "tid": 2}, {"ph": "E", "ts": 3, "pid": 1, "tid": 1}, {"ph": "E", "ts": 9, "pid": 1, "tid": 1},
+    {"ph": "E", "ts": 4, "pid": 1, "tid": 2}, {"ph": "E", "ts": 5, "pid": 1, "tid": 2},
+    {"ph": "b", "cat": "io", "id": "0x1", "name": "read", "ts": 1, "pid": 1, "tid": 1}, {"ph": "b", "cat": "io", "id": 2, "name": "write", "ts": 2, "pid": 1, "tid": 1},
+    {"ph": "n", "cat": "io", "id": 2, "name": "mark", "ts": 2.5, "pid": 1, "tid": 1},
+    {"ph": "e", "cat": "io", "id": "0x1", "name": "read", "ts": 3, "pid": 1, "tid": 7}, {"ph": "e", "cat": "io", "id2": {"global": 2}, "name": "write", "ts": 4, "pid": 1, "tid": 1},
+    {"ph": "i", "name": "tick", "s": "t", "ts": 6, "pid": 1, "tid": 2}, {"ph": "B", "name": "never", "ts": 7, "pid": 1, "tid": 2},
+    {"ph": "i", "name": "tock", "s": "g", "ts": 8, "pid": 1, "tid": 2}, {"ph": "C", "name": "c", "ts": 1, "pid": 1, "args": {"v": 1}},
+    {"ph": "P", "name": "p", "ts": 1, "pid": 1, "tid": 1}, {"ph": "X", "name": "no time", "pid": 1, "tid": 1}, x("back", 5, -1), "text", 7,
+]
+code, spans, error = export(events)
+p = "process 1"
+assert flat(spans) == sorted([
+    (1000, 8000, p, "thread 1", "other", "outer"), (2000, 1000, p, "thread 1", "other", "inner"), (2500, 1500, p, "thread 2", "other", "other"),
+    (1000, 2000, p, "async io", "other", "read"), (2000, 2000, p, "async io", "other", "write"), (2500, 0, p, "async io", "other", "mark"),
+    (6000, 0, p, "thread 2", "other", "tick"), (7000, 1000, p, "thread 2", "other", "never"), (8000, 0, p, "thread 2", "other", "tock"), (5000, 0, p, "thread 2", "other", "back")]), flat(spans)
+assert code == 3 and not next(s for s in spans if s["name"] == "never")["finished"]
+for told in ("1 ends have no begin", "1 begins have no end", "1 counter values", "3 events of other kinds", "1 events have no time", "1 events end before they begin"):
+    assert told in error, (told, error)
+
+# PyTorch: absolute by its base, ranks, names that stand behind, streams of a GPU, string pids.
+kineto = {"schemaVersion": 1, "deviceProperties": [{"id": 0}], "baseTimeNanoseconds": 1699999999000000000, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8},
+          "traceEvents": [x("aten::add", 10.001, 5, 77, 78, cat="cpu_op"), x("cudaLaunchKernel", 11, 1, 77, 78, cat="cuda_runtime"), x("k", 20, 3, 0, 7, cat="kernel"),
+                          x("Memcpy", 30, 3, 0, 7, cat="gpu_memcpy"), x("PyTorch Profiler (0)", 0, 100, "Spans", "PyTorch Profiler", cat="Trace"),
+                          {"ph": "M", "name": "process_name", "pid": 77, "tid": 0, "ts": 0, "args": {"name": "python"}}, {"ph": "M", "name": "process_labels", "pid": 0, "tid": 0, "args": {"labels": "GPU 0"}},
+                          {"ph": "M", "name": "thread_name", "pid": 0, "tid": 7, "args": {"name": "stream 7 "}}, {"ph": "M", "name": "thread_sort_index", "pid": 0, "tid": 7, "args": {"sort_index": 7}},
+                          {"ph": "i", "s": "g", "name": "Record Window End", "pid": "", "tid": "", "ts": 110}], "traceName": "x"}
+code, spans, error = export(kineto)
+base = 1699999999000000000
+assert code == 0 and not error and flat(spans) == sorted([
+    (base + 10001, 5000, "node 3 python 77", "thread 78", "other", "aten::add"), (base + 11000, 1000, "node 3 python 77", "thread 78", "call", "cudaLaunchKernel"),
+    (base + 20000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "gpu", "k"), (base + 30000, 3000, "node 3 process 0 (GPU 0)", "stream 7 ", "copy", "Memcpy"),
+    (base, 100000, "node 3 process Spans", "PyTorch Profiler", "other", "PyTorch Profiler (0)"), (base + 110000, 0, "node 3 process ", "events", "other", "Record Window End")]), (flat(spans), error)
+assert {s["track_kind"] for s in spans if s["category"] in ("gpu", "copy")} == {"gpu"}
+
+# iris: raw cycles of 10 ns; the unit stands behind. Overlaps get a second lane. warpscope: plain numbers.
+iris = {"traceEvents": [{"name": "put", "cat": "iris", "ts": 5000, "pid": 0, "tid": "XCC2_CU5", "args": {"program_id": 7}, "ph": "X", "dur": 600},
+                        {"name": "store", "cat": "iris", "ts": 5100, "pid": 0, "tid": "XCC2_CU5", "args": {}, "ph": "X", "dur": 800},
+                        {"name": "unknown_99", "cat": "iris", "ts": 5200, "pid": 0, "tid": "XCC0_CU0", "args": {}, "ph": "i", "s": "t"},
+                        {"name": "process_name", "ph": "M", "pid": 0, "args": {"name": "Rank 0"}}], "displayTimeUnit": "ns",
+        "metadata": {"schema_version": "1.1", "num_events": 3, "rank": 0, "world_size": 2, "time_unit": "raw cycles (s_memrealtime @ 100MHz)", "fields": {"ts": "x", "rank": "y"}}}
+code, spans, error = export(iris)
+assert code == 0 and flat(spans) == [(50000, 6000, "node 0 Rank 0 0", "XCC2_CU5", "other", "put"), (51000, 8000, "node 0 Rank 0 0", "XCC2_CU5", "other", "store"),
+                                     (52000, 0, "node 0 Rank 0 0", "XCC0_CU0", "other", "unknown_99")], (flat(spans), error)
+assert [s["lane"] for s in sorted(spans, key=lambda s: s["start_ns"])] == [0, 1, 0]
+iris["metadata"]["time_unit"] = "furlongs"
+assert "unit of time is not known" in export(iris)[2]
+
+# Names of any kind; escapes; a broken pair becomes U+FFFD; no name at all.
+code, spans, error = export('[{"ph":"X","name":"q\\"\\\\\\u00e9\\ud83d\\ude00\\ud800\\n","ts":1,"dur":1,"pid":1,"tid":1},{"ph":"X","ts":2,"dur":1,"pid":1,"tid":1}]')
+assert code == 0 and [s["name"] for s in spans] == ['q"\\\u00e9\U0001f600\ufffd\n', "unnamed"], (spans, error)
+long = "n" * 9000
+assert len(export([x(long, 1, 1)])[1][0]["name"]) == 512
+
+# Broken JSON: told where, what came before stays. Depth is bounded.
+good = json.dumps(x("a", 1, 1))
+for tail, told in (("{", ""), ("nonsense", "no comma"), (", nonsense]", ""), (', {"a" 1}]', "a name without its value"), (", {1:2}]", "a member without a name"), ("}", "closes what is not open"),
+                   (", " + "[" * 300, "nested too deep"), (', {"a":"\\x"}]', "a broken string"), ('] 5', "something follows"), (', {"ph":', "cut"), (", @]", "begins no value")):
+    code, spans, error = export("[" + good + tail)
+    assert len(spans) == 1 and (code in (0, 3)) and told in error, (tail, code, spans, error)
+    assert code == 3 or told == "", (tail, code, error)
+for text, told in (("{", ""), ("[", ""), ("[]", ""), ("{}", ""), ('{"traceEvents": 5}', ""), ("[x", None), ('{"a" 5}', "no Chrome JSON")):
+    code, spans, error = export(text)
+    assert not spans and (told is None or told in error), (text, code, error)
+    assert code in (0, 1, 3) if told is not None else code == 1, (text, code)
+
+# Cut at every byte: whole events only, and never more than there were.
+text = json.dumps(events[:6]).encode()
+for data in (text, gzip.compress(text)):
+    most = 0
+    for cut in range(2, len(data)):
+        code, spans, error = export(data[:cut])
+        assert code in (0, 1, 3), (cut, code, error)
+        if data is text:
+            assert len(spans) <= 3, cut
+
+# Random bytes put in anywhere.
+random.seed(4)
+for _ in range(150):
+    hurt = bytearray(json.dumps(kineto).encode())
+    for _ in range(random.randrange(1, 5)):
+        hurt[random.randrange(len(hurt))] = random.choice(b'{}[]",:\\0e-\x00\xff')
+    code, spans, error = export(bytes(hurt))
+    assert code in (0, 1, 3) and (code != 0 or spans), (code, error)
+P
+finish

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps of each track and lane what encloses the place reached. */
+#include "check_sink.h"
+#include "fuzz.h"
+#include "thread_map.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct check_lane {
+    int64_t *open, last_start_ns;
+    uint32_t depth, room;
+    bool used;
+};
+struct check_track {
+    struct check_lane *lanes;
+    uint32_t room;
+};
+struct check {
+    struct trace *trace;
+    uint32_t processes, names, tracks;
+    struct check_track *track;
+    uint32_t track_room;
+};
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct check *check = context;
+    REQUIRE(process->number == check->processes);
+    REQUIRE(process->name.bytes > 0);
+    check->processes++;
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct check *check = context;
+    REQUIRE(track->number == check->tracks);
+    REQUIRE(track->process < check->processes);
+    REQUIRE(track->name.bytes > 0);
+    check->tracks++;
+}
+
+static void take_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct check *check = context;
+    (void)name;
+    REQUIRE(number == check->names);
+    check->names++;
+}
+
+static void check_span(struct check *check, const struct trace_span *span)
+{
+    REQUIRE(span->start_ns <= span->stop_ns);
+    REQUIRE(span->id != 0 && span->name < check->names && span->category < TRACE_CATEGORIES);
+    REQUIRE((span->flags & ~(TRACE_UNFINISHED | TRACE_LATE | TRACE_INSTANT)) == 0);
+    REQUIRE(thread_array_grow(&check->track, &check->track_room, span->track + 1,
+                              sizeof *check->track));
+    struct check_track *track = &check->track[span->track];
+    REQUIRE(thread_array_grow(&track->lanes, &track->room, span->lane + 1u, sizeof *track->lanes));
+    struct check_lane *lane = &track->lanes[span->lane];
+    REQUIRE(!lane->used || lane->last_start_ns <= span->start_ns);
+    while (lane->depth && lane->open[lane->depth - 1] <= span->start_ns)
+        lane->depth--;
+    REQUIRE(lane->depth == 0 || lane->open[lane->depth - 1] >= span->stop_ns);
+    REQUIRE(span->depth == lane->depth || lane->depth > UINT16_MAX);
+    REQUIRE(thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open));
+    lane->open[lane->depth++] = span->stop_ns;
+    lane->last_start_ns = span->start_ns;
+    lane->used = true;
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct check *check = context;
+    REQUIRE(count > 0 && spans[0].track < check->tracks);
+    for (size_t i = 0; i < count; i++) {
+        REQUIRE(spans[i].track == spans[0].track);
+        check_span(check, &spans[i]);
+    }
+}
+
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct check *check = context;
+    REQUIRE(link->from_track < check->tracks && link->to_track < check->tracks && link->to_span);
+}
+
+static void free_check(struct check *check)
+{
+    for (uint32_t i = 0; i < check->track_room; i++) {
+        for (uint32_t lane = 0; lane < check->track[i].room; lane++)
+            free(check->track[i].lanes[lane].open);
+        free(check->track[i].lanes);
+    }
+    free(check->track);
+}
+
+void check_trace_file(const uint8_t *data, size_t size, const struct trace_format *format)
+{
+    struct check check = {0};
+    struct trace_source source;
+    char path[32];
+    int fd = memory_file(data, size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    if (trace_source_open(&source, path)) {
+        struct trace_sink sink = {.context = &check,
+                                  .process = take_process,
+                                  .track = take_track,
+                                  .name = take_name,
+                                  .spans = take_spans,
+                                  .link = take_link};
+        struct trace_read_options options = {.shift_ns = (int64_t)(size % 3) - 1};
+        check.trace = trace_new(&sink, 0);
+        REQUIRE(check.trace);
+        enum exit_code code =
+            source.format == format ? trace_source_read(&source, check.trace, &options) : EXIT_GOOD;
+        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+        code = trace_source_close(&source);
+        REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+        trace_free(check.trace);
+    }
+    free_check(&check);
+    close(fd);
+}

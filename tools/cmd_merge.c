@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp merge: export of several files, with a say in how they come onto one axis. */
+#include "export.h"
+#include "message.h"
+
+#include <string.h>
+
+static const struct option_group merge_groups[] = {
+    {"Alignment", align_option_table, offsetof(struct export_options, align)},
+    {"Format", export_option_table, 0},
+    {"Filters", filter_option_table, offsetof(struct export_options, filter)},
+    {"Output", out_option_table, offsetof(struct export_options, output)},
+    {0},
+};
+
+static bool method_is_known(const char *method)
+{
+    static const char *const known[] = {"auto", "zero", "realtime", "messages", "start"};
+    for (int i = 0; method && i < 5; i++)
+        if (strcmp(method, known[i]) == 0)
+            return true;
+    if (method)
+        message_usage("--align %s: is none of auto, zero, realtime, messages, start", method);
+    return !method;
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct export_options *options = config;
+    if (!method_is_known(options->align.method))
+        return EXIT_USAGE;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    return export_files(options, files);
+}
+
+const struct command command_merge = {
+    .name = "merge",
+    .summary = "put files of several nodes and profilers onto one time axis",
+    .operands = "FILE...",
+    .description =
+        "Writes RBWP files, Legion Prof logs and Chrome JSON as one trace, in any form that\n"
+        "export knows. How each file came onto the axis, and how wrong that can be, is told and\n"
+        "stored; files that cannot belong together are refused.\n"
+        "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
+    .groups = merge_groups,
+    .config_bytes = sizeof(struct export_options),
+    .run = run,
+};

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Legion Prof logs: one file a node, to be loaded beside Legion's own.
+ *
+ * A track is a processor. Its outermost spans, calls of work items and other
+ * profilers' tasks are tasks; what is nested in one on the same lane is a
+ * runtime call of it. Legion Prof stops with a failed assertion at an event
+ * used twice, a call that is not inside its task or overlaps another, or an id
+ * without a description: none of these can come out of here. Ids of kinds are
+ * hashes of names, so that logs of several nodes that were exported apart
+ * agree.
+ */
+#include "export.h"
+#include "legion_file.h"
+#include "message.h"
+#include "thread_map.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODES_MAX = 1 << 16, FIRST_WORKER = 0xC00, LAST_WORKER = 0xFFF, LEAST_WORKER = 0x400 };
+#define KIND_MASK UINT32_C(0x0fffffff)
+#define FIRST_TASK_KIND UINT32_C(0x40000000)
+#define FIRST_CALL_KIND UINT32_C(0x1000)
+
+/* What a node's file has described: keys are DESCRIBED_... and a number. */
+enum described { DESCRIBED_PROC = 1, DESCRIBED_TASK, DESCRIBED_CALL };
+
+struct legion_node {
+    struct legion_file file;
+    uint32_t node;
+    uint64_t spans; /* events and operations given out */
+    uint32_t next_worker;
+    struct thread_map procs, kinds;
+};
+
+struct open_task {
+    int64_t stop_ns;
+    uint64_t event; /* of the innermost task from here outwards */
+};
+struct open_lane {
+    struct open_task *open;
+    uint32_t depth, room;
+};
+
+struct legion_track {
+    uint32_t node; /* index in nodes */
+    bool known;
+    uint64_t proc;
+    enum trace_track_kind kind;
+    struct open_lane *lanes;
+    uint32_t lane_room;
+};
+
+struct legion_export {
+    struct export *export;
+    struct legion_node **nodes;
+    uint32_t node_room, node_count;
+    struct legion_track *tracks;
+    uint32_t track_room;
+    uint32_t *name_ids; /* by name number: id + 1 */
+    uint32_t name_room;
+    struct thread_map ids; /* those that are taken */
+    uint64_t clamped;
+    bool failed, crowded;
+};
+
+static void fail(struct legion_export *legion, const char *why)
+{
+    if (!legion->failed)
+        message("%s; the rest is left out", why);
+    legion->failed = true;
+}
+
+/* ---- nodes ----------------------------------------------------------------------- */
+
+/* The % of the output's name is the node. False with the message given. */
+static bool make_path(const struct legion_export *legion, uint32_t node, char *path, size_t room)
+{
+    const char *name = legion->export->options->output.path;
+    const char *percent = strchr(name, '%');
+    int bytes = percent ? snprintf(path, room, "%.*s%" PRIu32 "%s", (int)(percent - name), name,
+                                   node, percent + 1)
+                        : snprintf(path, room, "%s", name);
+    if (bytes < 0 || (size_t)bytes >= room)
+        message("%s: too long a name", name);
+    else if (!percent && legion->node_count > 0)
+        message("%s: there are several nodes: put a %% where the node's number goes", name);
+    else
+        return true;
+    return false;
+}
+
+static bool open_node(struct legion_export *legion, struct legion_node *made,
+                      const struct trace_process *process)
+{
+    const struct export_options *options = legion->export->options;
+    if (process->node >= NODES_MAX) {
+        message("node %" PRIu32 ": Legion has nodes 0 to 65535", process->node);
+        return false;
+    }
+    made->node = process->node;
+    made->next_worker = FIRST_WORKER;
+    if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
+        return false;
+    struct out_options output = {.path = made->file.path, .force = options->output.force};
+    struct legion_machine machine = {.node = process->node,
+                                     .nodes = legion->export->nodes,
+                                     .version =
+                                         options->legion_version ? options->legion_version : 1008,
+                                     .process_id = process->os_id,
+                                     .host = process->host,
+                                     .zero_ns = trace_origin_ns(legion->export->trace)};
+    return legion_file_open(&made->file, &output, legion->export->inputs, &machine);
+}
+
+/* Its index; false when it cannot be made. */
+static bool find_node(struct legion_export *legion, const struct trace_process *process,
+                      uint32_t *index_out)
+{
+    uint32_t i = 0;
+    while (i < legion->node_count && legion->nodes[i]->node != process->node)
+        i++;
+    *index_out = i;
+    if (i < legion->node_count)
+        return true;
+    struct legion_node *made = calloc(1, sizeof *made);
+    if (!made ||
+        !thread_array_grow(&legion->nodes, &legion->node_room, i + 1, sizeof *legion->nodes)) {
+        free(made);
+        message("out of memory");
+        return false;
+    }
+    if (!open_node(legion, made, process)) {
+        free(made);
+        return false;
+    }
+    legion->nodes[legion->node_count++] = made;
+    return true;
+}
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct legion_export *legion = context;
+    uint32_t index;
+    if (!legion->failed && !find_node(legion, process, &index))
+        legion->failed = true; /* with the message given */
+}
+
+/* ---- processors ------------------------------------------------------------------ */
+
+/* True the first time for this node. */
+static bool is_new(struct legion_export *legion, struct thread_map *map, uint64_t key)
+{
+    uint32_t known = map->count, number = thread_map_number(map, key);
+    if (number == THREAD_NONE)
+        fail(legion, "too many names or processors");
+    return number == known;
+}
+
+/* Numbers that Realm does not come to: upwards from 0xC00, then downwards from there. */
+static uint64_t worker_id(struct legion_export *legion, struct legion_node *node)
+{
+    uint64_t base = UINT64_C(0x1d) << 56 | (uint64_t)node->node << 40;
+    uint64_t id = base | node->next_worker;
+    if (node->next_worker >= FIRST_WORKER && node->next_worker < LAST_WORKER) {
+        node->next_worker++;
+    } else if (node->next_worker == LAST_WORKER) {
+        node->next_worker = FIRST_WORKER - 1;
+    } else if (node->next_worker > LEAST_WORKER) {
+        node->next_worker--;
+    } else {
+        legion->crowded = true;
+    }
+    return id;
+}
+
+static uint32_t proc_kind(const struct trace_track *track)
+{
+    static const struct {
+        const char *start;
+        uint32_t kind;
+    } kinds[] = {{"GPU", 1}, {"CPU", 2}, {"Utility", 3}, {"IO", 4}, {"OpenMP", 7}, {"Python", 8}};
+    if (track->kind == TRACE_GPU)
+        return LEGION_GPU;
+    if (track->kind != TRACE_PROCESSOR)
+        return LEGION_UTILITY;
+    for (int i = 0; i < 6; i++)
+        if (track->name.bytes >= strlen(kinds[i].start) &&
+            memcmp(track->name.text, kinds[i].start, strlen(kinds[i].start)) == 0)
+            return kinds[i].kind;
+    return LEGION_CPU;
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct legion_export *legion = context;
+    const struct trace_process *process = trace_process_of(legion->export->trace, track->process);
+    struct legion_track made = {.known = true, .kind = track->kind};
+    if (legion->failed || !find_node(legion, process, &made.node))
+        return;
+    struct legion_node *node = legion->nodes[made.node];
+    bool real =
+        track->id >> 56 == 0x1d && (track->kind == TRACE_GPU || track->kind == TRACE_PROCESSOR);
+    made.proc = real ? track->id : worker_id(legion, node);
+    if (!thread_array_grow(&legion->tracks, &legion->track_room, track->number + 1,
+                           sizeof *legion->tracks)) {
+        fail(legion, "out of memory");
+        return;
+    }
+    legion->tracks[track->number] = made;
+    if (is_new(legion, &node->procs, made.proc))
+        legion_file_proc(&node->file, made.proc, proc_kind(track));
+}
+
+/* ---- names ----------------------------------------------------------------------- */
+
+/* A hash of the name; the next free number when another name has it. */
+static uint32_t name_id(struct legion_export *legion, uint32_t name)
+{
+    if (!thread_array_grow(&legion->name_ids, &legion->name_room, name + 1,
+                           sizeof *legion->name_ids)) {
+        fail(legion, "out of memory");
+        return 0;
+    }
+    if (legion->name_ids[name])
+        return legion->name_ids[name] - 1;
+    struct trace_text text = trace_name_of(legion->export->trace, name);
+    uint32_t id = 0x811c9dc5;
+    for (uint32_t i = 0; i < text.bytes; i++)
+        id = (id ^ (uint8_t)text.text[i]) * 0x01000193;
+    id = (id ^ id >> 28) & KIND_MASK;
+    while (!legion->failed && !is_new(legion, &legion->ids, id))
+        id = (id + 1) & KIND_MASK;
+    legion->name_ids[name] = id + 1;
+    return id;
+}
+
+static uint32_t task_kind(struct legion_export *legion, struct legion_node *node,
+                          const struct trace_span *span)
+{
+    uint32_t kind = FIRST_TASK_KIND + name_id(legion, span->name);
+    struct trace_text name = trace_name_of(legion->export->trace, span->name);
+    if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
+        legion_file_task_kind(&node->file, kind, name,
+                              span->category == TRACE_CALL ? trace_text("bgwork") : name);
+    return kind;
+}
+
+static uint32_t call_kind(struct legion_export *legion, struct legion_node *node,
+                          const struct trace_span *span)
+{
+    uint32_t kind = FIRST_CALL_KIND + name_id(legion, span->name);
+    if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_CALL << 32 | kind))
+        legion_file_call_kind(&node->file, kind, trace_name_of(legion->export->trace, span->name));
+    return kind;
+}
+
+/* ---- spans ----------------------------------------------------------------------- */
+
+/* From the zero time; Legion's times have no sign. */
+static uint64_t relative(struct legion_export *legion, int64_t time_ns)
+{
+    int64_t origin_ns = trace_origin_ns(legion->export->trace);
+    if (time_ns < origin_ns) {
+        legion->clamped++;
+        return 0;
+    }
+    return (uint64_t)time_ns - (uint64_t)origin_ns;
+}
+
+static uint64_t new_event(struct legion_node *node)
+{
+    uint64_t index = 0x4000000 + (node->spans & 0x3ffffff), generation = 1 + (node->spans >> 26);
+    return UINT64_C(1) << 63 | (uint64_t)node->node << 47 | index << 20 | (generation & 0xfffff);
+}
+
+static uint64_t write_task(struct legion_export *legion, const struct legion_track *track,
+                           const struct trace_span *span)
+{
+    struct legion_node *node = legion->nodes[track->node];
+    struct legion_task task = {
+        .op = (UINT64_C(1) << 62) + ((uint64_t)node->node << 40) + node->spans,
+        .proc = track->proc,
+        .event = new_event(node),
+        .kind = task_kind(legion, node, span),
+        .start = relative(legion, span->start_ns),
+        .stop = relative(legion, span->stop_ns),
+        .device = track->kind == TRACE_GPU,
+    };
+    node->spans++;
+    legion_file_task(&node->file, &task);
+    return task.event;
+}
+
+static struct open_lane *find_lane(struct legion_export *legion, struct legion_track *track,
+                                   const struct trace_span *span)
+{
+    if (!thread_array_grow(&track->lanes, &track->lane_room, span->lane + 1u,
+                           sizeof *track->lanes)) {
+        fail(legion, "out of memory");
+        return NULL;
+    }
+    struct open_lane *lane = &track->lanes[span->lane];
+    while (lane->depth && lane->open[lane->depth - 1].stop_ns <= span->start_ns)
+        lane->depth--;
+    return lane;
+}
+
+static void push(struct legion_export *legion, struct open_lane *lane, int64_t stop_ns,
+                 uint64_t event)
+{
+    if (thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+        lane->open[lane->depth++] = (struct open_task){stop_ns, event};
+    else
+        fail(legion, "out of memory");
+}
+
+/* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
+ * where lanes ran out, is no call. */
+static void take_span(struct legion_export *legion, struct legion_track *track,
+                      const struct trace_span *span)
+{
+    struct open_lane *lane = span->flags & TRACE_LATE ? NULL : find_lane(legion, track, span);
+    const struct open_task *outer = lane && lane->depth ? &lane->open[lane->depth - 1] : NULL;
+    bool task = !outer || outer->stop_ns < span->stop_ns || track->kind == TRACE_GPU ||
+                span->category == TRACE_CALL || span->category == TRACE_TASK;
+    uint64_t event = task ? write_task(legion, track, span) : outer->event;
+    struct legion_node *node = legion->nodes[track->node];
+    if (!task)
+        legion_file_call(&node->file, call_kind(legion, node, span),
+                         relative(legion, span->start_ns), relative(legion, span->stop_ns),
+                         track->proc, event);
+    if (lane)
+        push(legion, lane, span->stop_ns, event);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct legion_export *legion = context;
+    struct legion_track *track =
+        spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
+    for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)
+        take_span(legion, track, &spans[i]);
+}
+
+static bool is_full(void *context)
+{
+    const struct legion_export *legion = context;
+    return legion->failed;
+}
+
+/* ---- the exporter ---------------------------------------------------------------- */
+
+static bool begin(struct export *export)
+{
+    const char *path = export->options->output.path;
+    if (!path || strcmp(path, "-") == 0) {
+        message("a Legion Prof log is a file a node: give -o NAME, with %% for the node's number");
+        return false;
+    }
+    struct legion_export *legion = calloc(1, sizeof *legion);
+    if (!legion) {
+        message("out of memory");
+        return false;
+    }
+    legion->export = export;
+    export->state = legion;
+    export->sink = (struct trace_sink){.context = legion,
+                                       .process = take_process,
+                                       .track = take_track,
+                                       .spans = take_spans,
+                                       .full = is_full};
+    return true;
+}
+
+static enum exit_code close_nodes(struct legion_export *legion)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (uint32_t i = 0; i < legion->node_count; i++) {
+        code = exit_worse(code, legion_file_close(&legion->nodes[i]->file));
+        thread_map_free(&legion->nodes[i]->procs);
+        thread_map_free(&legion->nodes[i]->kinds);
+        free(legion->nodes[i]);
+    }
+    return code;
+}
+
+static enum exit_code end(struct export *export)
+{
+    struct legion_export *legion = export->state;
+    enum exit_code code = close_nodes(legion);
+    if (legion->clamped)
+        message("%" PRIu64 " times before the run's zero time were moved to it", legion->clamped);
+    if (legion->crowded)
+        message("more than 3072 threads on a node: the last share a processor");
+    if (legion->failed)
+        code = EXIT_BAD_DATA;
+    for (uint32_t i = 0; i < legion->track_room; i++) {
+        for (uint32_t lane = 0; lane < legion->tracks[i].lane_room; lane++)
+            free(legion->tracks[i].lanes[lane].open);
+        free(legion->tracks[i].lanes);
+    }
+    free(legion->tracks);
+    free(legion->nodes);
+    free(legion->name_ids);
+    thread_map_free(&legion->ids);
+    free(legion);
+    return code;
+}
+
+const struct exporter exporter_legion = {
+    .name = "legion",
+    .suffixes = "%.gz .legion .legion.gz",
+    .summary = "Legion Prof logs, one a node (% in the output's name)",
+    .own_output = true,
+    .begin = begin,
+    .end = end,
+};

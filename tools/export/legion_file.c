@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Records are put together in a buffer and deflated; numbers of kinds are those that Legion has. */
+#include "legion_file.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { RECORD_BYTES = 16 << 10, TEXT_BYTES = 4096, UUID_BYTES = 16, VARIANT = 1 };
+enum kind {
+    CALL_DESC = 3,
+    PROC_DESC = 6,
+    MACHINE_DESC = 10,
+    TASK_KIND = 11,
+    TASK_VARIANT = 12,
+    TASK_INFO = 18,
+    CALL_INFO = 26,
+    GPU_TASK_INFO = 29,
+    ZERO_TIME = 60
+};
+
+#define TASK_HEAD                                                                                  \
+    ", op_id:UniqueID:8, task_id:TaskID:4, variant_id:VariantID:4, proc_id:ProcID:8"               \
+    ", create:timestamp_t:8, ready:timestamp_t:8, start:timestamp_t:8, stop:timestamp_t:8"
+#define TASK_TAIL                                                                                  \
+    ", creator:unsigned long long:8, critical:unsigned long long:8, fevent:unsigned long "         \
+    "long:8}\n"
+
+/* What both dialects declare alike. */
+static const char declarations[] =
+    "RuntimeCallDesc {id:3, kind:RuntimeCallKind:4, name:string:-1}\n"
+    "ProcDesc {id:6, proc_id:ProcID:8, kind:ProcKind:4, uuid_size:unsigned:4, uuid:uuid:1}\n"
+    "TaskKind {id:11, task_id:TaskID:4, name:string:-1, overwrite:bool:1}\n"
+    "TaskVariant {id:12, task_id:TaskID:4, variant_id:VariantID:4, name:string:-1}\n"
+    "TaskInfo {id:18" TASK_HEAD TASK_TAIL
+    "RuntimeCallInfo {id:26, kind:RuntimeCallKind:4, start:timestamp_t:8, stop:timestamp_t:8"
+    ", proc_id:ProcID:8, fevent:unsigned long long:8}\n"
+    "GPUTaskInfo {id:29" TASK_HEAD ", gpu_start:timestamp_t:8, gpu_stop:timestamp_t:8" TASK_TAIL
+    "ZeroTime {id:60, zero_time:long long:8}\n"
+    "\n";
+
+/* ---- bytes ----------------------------------------------------------------------- */
+
+static void deflate_bytes(struct legion_file *file, const void *bytes, size_t count, int flush)
+{
+    z_stream *stream = &file->stream;
+    stream->next_in = (z_const Bytef *)(uintptr_t)bytes;
+    stream->avail_in = (uInt)count;
+    do {
+        enum { ROOM = 16 << 10 };
+        char *at = out_room(&file->out, ROOM);
+        stream->next_out = (Bytef *)at;
+        stream->avail_out = ROOM;
+        (void)deflate(stream, flush); /* cannot fail with room and a sound stream */
+        out_end(&file->out, at + (ROOM - stream->avail_out));
+    } while (stream->avail_out == 0);
+}
+
+static void put(struct legion_file *file, uint64_t value, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        file->record[file->record_bytes++] = (uint8_t)(value >> 8 * i);
+}
+
+/* A zero byte would end it, so it ends there. */
+static void put_text(struct legion_file *file, struct trace_text text)
+{
+    for (uint32_t i = 0; i < text.bytes && i < TEXT_BYTES && text.text[i]; i++)
+        file->record[file->record_bytes++] = (uint8_t)text.text[i];
+    put(file, 0, 1);
+}
+
+static void begin(struct legion_file *file, enum kind kind)
+{
+    file->record_bytes = 0;
+    put(file, kind, 4);
+}
+
+static void end(struct legion_file *file)
+{
+    deflate_bytes(file, file->record, file->record_bytes, Z_NO_FLUSH);
+}
+
+/* ---- the file -------------------------------------------------------------------- */
+
+static void write_head(struct legion_file *file, const struct legion_machine *machine)
+{
+    char text[512];
+    int bytes = file->dialect_b
+                    ? snprintf(text, sizeof text, "FileType: BinaryLegionProf v: %u\nrbwp\n",
+                               (unsigned)machine->version)
+                    : snprintf(text, sizeof text, "FileType: BinaryLegionProf v: 1.0\n");
+    bytes +=
+        snprintf(text + bytes, sizeof text - (size_t)bytes,
+                 "MachineDesc {id:10, node_id:unsigned:4, num_nodes:unsigned:4%s"
+                 ", hostname:string:-1, host_id:unsigned long long:8, process_id:unsigned:4}\n",
+                 file->dialect_b ? "" : ", version:unsigned:4");
+    deflate_bytes(file, text, (size_t)bytes, Z_NO_FLUSH);
+    deflate_bytes(file, declarations, sizeof declarations - 1, Z_NO_FLUSH);
+    begin(file, MACHINE_DESC);
+    put(file, machine->node, 4);
+    put(file, machine->nodes, 4);
+    if (!file->dialect_b)
+        put(file, machine->version, 4);
+    put_text(file, machine->host);
+    put(file, 0, 8);
+    put(file, machine->process_id, 4);
+    end(file);
+    if (machine->zero_ns == 0)
+        return;
+    begin(file, ZERO_TIME);
+    put(file, (uint64_t)machine->zero_ns, 8);
+    end(file);
+}
+
+bool legion_file_open(struct legion_file *file, const struct out_options *options,
+                      struct operands inputs, const struct legion_machine *machine)
+{
+    file->dialect_b = machine->version > 1008;
+    file->stream = (z_stream){0};
+    file->record = malloc(RECORD_BYTES);
+    if (!file->record ||
+        deflateInit2(&file->stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
+        free(file->record);
+        message("out of memory");
+        return false;
+    }
+    if (!out_open(&file->out, options, inputs)) {
+        deflateEnd(&file->stream);
+        free(file->record);
+        return false;
+    }
+    write_head(file, machine);
+    return true;
+}
+
+enum exit_code legion_file_close(struct legion_file *file)
+{
+    deflate_bytes(file, NULL, 0, Z_FINISH);
+    deflateEnd(&file->stream);
+    free(file->record);
+    return out_close(&file->out);
+}
+
+/* ---- records --------------------------------------------------------------------- */
+
+void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind)
+{
+    begin(file, PROC_DESC);
+    put(file, proc, 8);
+    put(file, kind, 4);
+    put(file, UUID_BYTES, 4);
+    put(file, 0, 8);
+    put(file, 0, 8);
+    end(file);
+}
+
+void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name,
+                           struct trace_text variant)
+{
+    begin(file, TASK_KIND);
+    put(file, kind, 4);
+    put_text(file, name);
+    put(file, 1, 1);
+    end(file);
+    begin(file, TASK_VARIANT);
+    put(file, kind, 4);
+    put(file, VARIANT, 4);
+    put_text(file, variant);
+    end(file);
+}
+
+void legion_file_call_kind(struct legion_file *file, uint32_t kind, struct trace_text name)
+{
+    begin(file, CALL_DESC);
+    put(file, kind, 4);
+    put_text(file, name);
+    end(file);
+}
+
+void legion_file_task(struct legion_file *file, const struct legion_task *task)
+{
+    begin(file, task->device ? GPU_TASK_INFO : TASK_INFO);
+    put(file, task->op, 8);
+    put(file, task->kind, 4);
+    put(file, VARIANT, 4);
+    put(file, task->proc, 8);
+    put(file, task->start, 8); /* create, ready, start */
+    put(file, task->start, 8);
+    put(file, task->start, 8);
+    put(file, task->device ? task->start : task->stop, 8);
+    if (task->device) {
+        put(file, task->start, 8);
+        put(file, task->stop, 8);
+    }
+    put(file, 0, 8); /* creator and critical: none */
+    put(file, 0, 8);
+    put(file, task->event, 8);
+    end(file);
+}
+
+void legion_file_call(struct legion_file *file, uint32_t kind, uint64_t start, uint64_t stop,
+                      uint64_t proc, uint64_t event)
+{
+    begin(file, CALL_INFO);
+    put(file, kind, 4);
+    put(file, start, 8);
+    put(file, stop, 8);
+    put(file, proc, 8);
+    put(file, event, 8);
+    end(file);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * legion_file.h - one Legion Prof log being written: declarations, then records.
+ *
+ * One gzip member, since Legion Prof reads no more. Only the kinds that are
+ * known to be enough for it are written.
+ */
+#ifndef LEGION_FILE_H
+#define LEGION_FILE_H
+
+#include "out.h"
+#include "trace.h"
+
+#include <zlib.h>
+
+#define LEGION_GPU 1
+#define LEGION_CPU 2
+#define LEGION_UTILITY 3
+
+struct legion_file {
+    struct out out;
+    z_stream stream;
+    uint8_t *record; /* being put together */
+    size_t record_bytes;
+    bool dialect_b, failed;
+    char path[4096];
+};
+
+struct legion_machine {
+    uint32_t node, nodes, version;
+    uint64_t process_id;
+    struct trace_text host;
+    int64_t zero_ns; /* 0 unknown */
+};
+
+/* A task, or what is shown as one. device: gpu_start and gpu_stop are start and stop, and the
+ * host's part is a point at start. */
+struct legion_task {
+    uint64_t op, proc, event;
+    uint32_t kind;
+    uint64_t start, stop;
+    bool device;
+};
+
+/* False with the message given. Writes declarations, machine and zero time. */
+bool legion_file_open(struct legion_file *file, const struct out_options *options,
+                      struct operands inputs, const struct legion_machine *machine);
+enum exit_code legion_file_close(struct legion_file *file);
+
+void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind);
+void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name,
+                           struct trace_text variant);
+void legion_file_call_kind(struct legion_file *file, uint32_t kind, struct trace_text name);
+void legion_file_task(struct legion_file *file, const struct legion_task *task);
+/* In the task that has the event. */
+void legion_file_call(struct legion_file *file, uint32_t kind, uint64_t start, uint64_t stop,
+                      uint64_t proc, uint64_t event);
+
+#endif /* LEGION_FILE_H */

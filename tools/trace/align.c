@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Methods are tried in the order of the table at the end, against each source
+ * that is placed already, until no more can be placed.
+ */
+#include "align.h"
+#include "align_offsets.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool store_shift(void *value, const char *text, struct option_error *error)
+{
+    struct align_options *options = value;
+    int64_t ns;
+    const char *equals = strrchr(text, '=');
+    if (!equals || equals == text) {
+        snprintf(error->text, sizeof error->text, "is not FILE=+TIME or FILE=-TIME");
+        return false;
+    }
+    if (!align_parse_time(equals + 1, &ns, error))
+        return false;
+    if (options->shift_count == ALIGN_SHIFTS_MAX) {
+        snprintf(error->text, sizeof error->text, "is one shift too many");
+        return false;
+    }
+    options->shifts[options->shift_count++] = text;
+    return true;
+}
+
+const struct option align_option_table[] = {
+    {"align", 0, "METHOD", "auto zero realtime messages start",
+     "how files come onto one time axis (auto)", offsetof(struct align_options, method),
+     option_store_text},
+    {"shift", 0, "FILE=TIME", NULL, "add TIME (+2ms, -150us) to all times of FILE", 0, store_shift},
+    {"offsets", 0, "FILE", NULL, "lines 'NODE TIME [ERROR]': a node's clock is ahead by TIME",
+     offsetof(struct align_options, offsets), option_store_text},
+    {"force-merge", 0, NULL, NULL, "merge files that cannot belong together",
+     offsetof(struct align_options, force), option_store_true},
+    {0},
+};
+
+struct aligner {
+    const struct trace_source *sources;
+    int count, reference;
+    const struct align_options *options;
+    struct alignment *alignments;
+    struct align_offsets offsets;
+    char reason[256]; /* why the last one could not be placed; empty: nothing to go by */
+};
+
+/* ---- what sources have in common ------------------------------------------------- */
+
+/* Where relative times of other files count from, on the axis. */
+static int64_t common_zero_ns(const struct aligner *aligner)
+{
+    const struct trace_facts *facts = &aligner->sources[aligner->reference].facts;
+    int64_t zero_ns = facts->run_zero_ns ? facts->run_zero_ns : facts->first_ns;
+    return zero_ns + aligner->alignments[aligner->reference].shift_ns;
+}
+
+static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
+{
+    return a->has_node && b->has_node && a->node == b->node;
+}
+
+/* One clock serves both. */
+static bool same_host(const struct trace_facts *a, const struct trace_facts *b)
+{
+    return same_node(a, b) || (a->host.bytes > 0 && a->host.bytes == b->host.bytes &&
+                               memcmp(a->host.text, b->host.text, a->host.bytes) == 0);
+}
+
+/* Both have clocks that were watched, and the same one is behind them. */
+static void bound(struct alignment *made, const struct trace_facts *a, const struct trace_facts *b,
+                  const struct alignment *other, uint64_t more_ns)
+{
+    made->bounded = same_host(a, b) && other->bounded;
+    made->error_ns = a->error_ns + other->error_ns + more_ns; /* which has those of b */
+}
+
+static double seconds(int64_t ns)
+{
+    return (double)ns / 1e9;
+}
+
+/* False, and the reason noted, when two sources do not run at the same time. */
+static bool overlap(struct aligner *aligner, int i, int64_t shift_ns, int j)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    int64_t other_ns = aligner->alignments[j].shift_ns;
+    if (a->last_ns == 0 || b->last_ns == 0)
+        return true;
+    int64_t gap_ns = b->first_ns + other_ns - (a->last_ns + shift_ns);
+    if (gap_ns < a->first_ns + shift_ns - (b->last_ns + other_ns))
+        gap_ns = a->first_ns + shift_ns - (b->last_ns + other_ns);
+    if (gap_ns <= 0)
+        return true;
+    snprintf(aligner->reason, sizeof aligner->reason,
+             "it shares no time with %.120s (%.3f s apart)", aligner->sources[j].name,
+             seconds(gap_ns));
+    return false;
+}
+
+/* ---- methods: whether source i is placed by its relation to j --------------------- */
+
+static bool by_zero(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    if (a->run_zero_ns == 0 || b->run_zero_ns == 0)
+        return false;
+    if (a->run_zero_ns != b->run_zero_ns) {
+        snprintf(aligner->reason, sizeof aligner->reason,
+                 "its run began %+.9f s from that of %.120s",
+                 seconds(a->run_zero_ns - b->run_zero_ns), aligner->sources[j].name);
+        return false;
+    }
+    made->shift_ns = aligner->alignments[j].shift_ns;
+    bound(made, a, b, &aligner->alignments[j], 0);
+    return true;
+}
+
+/* A node has one clock and one zero time: another zero time is another run. */
+static bool contradicts(struct aligner *aligner, int i)
+{
+    for (int j = 0; j < aligner->count; j++) {
+        const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+        if (!aligner->alignments[j].placed || !same_node(a, b) || a->run_zero_ns == 0 ||
+            b->run_zero_ns == 0 || a->run_zero_ns == b->run_zero_ns)
+            continue;
+        snprintf(
+            aligner->reason, sizeof aligner->reason,
+            "it is of node %" PRIu32 " as %.100s is, but of another run: they began %.9f s apart",
+            a->node, aligner->sources[j].name, seconds(llabs(a->run_zero_ns - b->run_zero_ns)));
+        return true;
+    }
+    return false;
+}
+
+static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    if (!a->has_realtime || !b->has_realtime)
+        return false;
+    made->shift_ns = aligner->alignments[j].shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
+    bound(made, a, b, &aligner->alignments[j], a->realtime_error_ns + b->realtime_error_ns);
+    return overlap(aligner, i, made->shift_ns, j);
+}
+
+/* The axis of one of them is the wall clock; that of the other was set by it when it began. */
+static bool by_wall_clock(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    if (!(a->wall_clock && b->has_zero) && !(b->wall_clock && a->has_zero))
+        return false;
+    made->shift_ns = aligner->alignments[j].shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
+    return overlap(aligner, i, made->shift_ns, j);
+}
+
+static const struct trace_latency *latency_from(const struct trace_facts *facts, uint32_t node)
+{
+    for (uint32_t i = 0; i < facts->latency_count; i++)
+        if (facts->latencies[i].from_node == node)
+            return &facts->latencies[i];
+    return NULL;
+}
+
+/* With one message each way, half the difference of their times is how far the clocks are apart,
+ * and half the sum bounds the error. */
+static bool by_messages(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    const struct trace_latency *to_a = latency_from(a, b->node), *to_b = latency_from(b, a->node);
+    if (!a->has_node || !b->has_node || !to_a || !to_b)
+        return false;
+    int64_t sum_ns = to_a->least_ns + to_b->least_ns;
+    if (sum_ns < 0) {
+        snprintf(aligner->reason, sizeof aligner->reason,
+                 "messages to and from %.120s take less than no time together",
+                 aligner->sources[j].name);
+        return false;
+    }
+    int64_t ahead_ns = (to_a->least_ns - to_b->least_ns) / 2;
+    made->shift_ns = b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].shift_ns - ahead_ns;
+    made->bounded = aligner->alignments[j].bounded;
+    made->error_ns = (uint64_t)(sum_ns + 1) / 2 + aligner->alignments[j].error_ns;
+    return true;
+}
+
+/* Runs whose nodes take their zero time between two barriers begin at one instant. */
+static bool by_start(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    bool known = (a->run_zero_ns || a->from_run_zero) && (b->run_zero_ns || b->from_run_zero);
+    made->shift_ns = b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].shift_ns;
+    return known;
+}
+
+static const struct {
+    const char *option, *name;
+    bool in_auto;
+    bool (*place)(struct aligner *aligner, int i, int j, struct alignment *made);
+} methods[] = {
+    {"zero", "equal zero time", true, by_zero},
+    {"realtime", "REALTIME pairs", true, by_realtime},
+    {"messages", "message latencies", true, by_messages},
+    {"realtime", "wall clock", true, by_wall_clock},
+    {"start", "equal start", false, by_start},
+};
+/* 73 years. */
+#define TIME_LIMIT (INT64_C(1) << 61)
+enum { METHODS = sizeof methods / sizeof methods[0] };
+
+/* ---- what the user says ---------------------------------------------------------- */
+
+/* Times that count from an unknown zero are taken to count from the run's. */
+static void place_given(const struct aligner *aligner, int i, const char *method, int64_t shift_ns,
+                        uint64_t error_ns, bool bounded)
+{
+    const struct trace_facts *facts = &aligner->sources[i].facts;
+    bool relative = !facts->has_zero && i != aligner->reference;
+    aligner->alignments[i] =
+        (struct alignment){.placed = true,
+                           .method = method,
+                           .shift_ns = shift_ns + (relative ? common_zero_ns(aligner) : 0),
+                           .bounded = bounded,
+                           .error_ns = error_ns + facts->error_ns};
+}
+
+static bool place_as_told(struct aligner *aligner, int i)
+{
+    const struct trace_source *source = &aligner->sources[i];
+    const struct align_options *options = aligner->options;
+    for (unsigned at = 0; at < options->shift_count; at++) {
+        int64_t ns;
+        struct option_error error;
+        const char *equals = strrchr(options->shifts[at], '=');
+        size_t bytes = (size_t)(equals - options->shifts[at]);
+        if (strlen(source->name) != bytes || memcmp(source->name, options->shifts[at], bytes) != 0)
+            continue;
+        (void)align_parse_time(equals + 1, &ns, &error);
+        place_given(aligner, i, "--shift", ns, 0, false);
+        return true;
+    }
+    const struct align_offset *offset =
+        source->facts.has_node ? align_offset_of(&aligner->offsets, source->facts.node) : NULL;
+    if (offset)
+        place_given(aligner, i, "measured offsets", -offset->ahead_ns, offset->error_ns,
+                    offset->has_error);
+    return offset;
+}
+
+static bool shifts_are_used(const struct aligner *aligner)
+{
+    for (unsigned at = 0; at < aligner->options->shift_count; at++) {
+        const char *text = aligner->options->shifts[at];
+        size_t bytes = (size_t)(strrchr(text, '=') - text);
+        bool found = false;
+        for (int i = 0; i < aligner->count; i++)
+            found |= strlen(aligner->sources[i].name) == bytes &&
+                     memcmp(aligner->sources[i].name, text, bytes) == 0;
+        if (!found) {
+            message_usage("--shift %s: '%.*s' is none of the files", text, (int)bytes, text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+static bool may_try(const struct aligner *aligner, int method)
+{
+    const char *wanted = aligner->options->method;
+    if (!wanted || strcmp(wanted, "auto") == 0)
+        return methods[method].in_auto;
+    return strcmp(wanted, methods[method].option) == 0;
+}
+
+static bool place(struct aligner *aligner, int i)
+{
+    aligner->reason[0] = '\0';
+    if (contradicts(aligner, i))
+        return false;
+    /* Files of one node have one clock, whatever is chosen for the others. */
+    for (int j = 0; j < aligner->count; j++) {
+        struct alignment made = {.placed = true, .method = methods[0].name};
+        if (aligner->alignments[j].placed &&
+            same_node(&aligner->sources[i].facts, &aligner->sources[j].facts) &&
+            by_zero(aligner, i, j, &made)) {
+            aligner->alignments[i] = made;
+            return true;
+        }
+    }
+    for (int method = 0; method < METHODS; method++) {
+        for (int j = 0; may_try(aligner, method) && j < aligner->count; j++) {
+            struct alignment made = {.placed = true, .method = methods[method].name};
+            if (aligner->alignments[j].placed && methods[method].place(aligner, i, j, &made) &&
+                llabs(made.shift_ns) < TIME_LIMIT) {
+                aligner->alignments[i] = made;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void place_all(struct aligner *aligner)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < aligner->count; i++)
+            if (!aligner->alignments[i].placed && place(aligner, i))
+                more = true;
+    }
+}
+
+/* So that no sum of them overflows. */
+static bool times_are_possible(const struct trace_source *source)
+{
+    const int64_t times[] = {source->facts.run_zero_ns, source->facts.first_ns,
+                             source->facts.last_ns};
+    for (int i = 0; i < 3; i++) {
+        if (times[i] > -TIME_LIMIT && times[i] < TIME_LIMIT)
+            continue;
+        message("%s: its times are impossible: it cannot be merged", source->name);
+        return false;
+    }
+    return true;
+}
+
+/* Node numbers and sizes of the job must fit; the same file twice does not. */
+static bool fit_together(const struct aligner *aligner, int i)
+{
+    const struct trace_source *a = &aligner->sources[i];
+    for (int j = 0; j < i; j++) {
+        const struct trace_source *b = &aligner->sources[j];
+        if (a->facts.nodes && b->facts.nodes && a->facts.nodes != b->facts.nodes) {
+            message("%s: is of a job of %" PRIu32 " nodes, but %s of one of %" PRIu32, a->name,
+                    a->facts.nodes, b->name, b->facts.nodes);
+            return false;
+        }
+        if (a->format == b->format && same_node(&a->facts, &b->facts) && a->facts.run_zero_ns &&
+            a->facts.run_zero_ns == b->facts.run_zero_ns) {
+            message("%s: is of the same node and run as %s; is it given twice?", a->name, b->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void tell(const struct aligner *aligner, int i)
+{
+    const struct alignment *made = &aligner->alignments[i];
+    const struct trace_source *source = &aligner->sources[i];
+    char node[32] = "", error[64] = "no bound on the error";
+    if (source->facts.has_node)
+        snprintf(node, sizeof node, ", node %" PRIu32, source->facts.node);
+    if (made->bounded)
+        snprintf(error, sizeof error, "error at most %" PRIu64 " ns", made->error_ns);
+    message_plain("%s: %s%s: aligned by %s, shift %+" PRId64 " ns, %s", source->name,
+                  source->format->name, node, made->method, made->shift_ns, error);
+}
+
+static int find_reference(const struct trace_source *sources, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (sources[i].facts.run_zero_ns)
+            return i;
+    for (int i = 0; i < count; i++)
+        if (sources[i].facts.has_zero)
+            return i;
+    return 0;
+}
+
+static bool refuse(struct aligner *aligner, int i)
+{
+    if (place(aligner, i)) /* for the reason; or by one that was forced */
+        return true;
+    message("%s: cannot be brought onto one axis with the others: %s", aligner->sources[i].name,
+            *aligner->reason ? aligner->reason : "nothing in it tells when it was");
+    if (aligner->options->force) {
+        place_given(aligner, i, "force", 0, 0, false);
+        return true;
+    }
+    message("rbwp merge takes --shift FILE=TIME, --offsets FILE, --align start, or --force-merge");
+    return false;
+}
+
+static bool align(struct aligner *aligner)
+{
+    bool good = true;
+    struct alignment *reference = &aligner->alignments[aligner->reference];
+    for (int i = 0; i < aligner->count; i++) {
+        if (!times_are_possible(&aligner->sources[i]))
+            return false;
+        good &= fit_together(aligner, i) || aligner->options->force;
+    }
+    if (!place_as_told(aligner, aligner->reference))
+        place_given(aligner, aligner->reference, "being the reference", 0, 0, true);
+    /* What is told of the reference moves the axis and is no error. */
+    reference->bounded = true;
+    for (int i = 0; i < aligner->count; i++)
+        if (i != aligner->reference)
+            (void)place_as_told(aligner, i);
+    place_all(aligner);
+    for (int i = 0; i < aligner->count; i++)
+        if (!aligner->alignments[i].placed)
+            good &= refuse(aligner, i);
+    for (int i = 0; good && i < aligner->count; i++)
+        tell(aligner, i);
+    return good;
+}
+
+bool align_sources(const struct trace_source *sources, int count,
+                   const struct align_options *options, struct alignment *alignments,
+                   bool *usage_out)
+{
+    struct aligner aligner = {.sources = sources,
+                              .count = count,
+                              .reference = find_reference(sources, count),
+                              .options = options,
+                              .alignments = alignments};
+    *usage_out = true;
+    memset(alignments, 0, (size_t)count * sizeof *alignments);
+    if (!shifts_are_used(&aligner) ||
+        (options->offsets && !align_offsets_read(&aligner.offsets, options->offsets)))
+        return false;
+    *usage_out = false;
+    bool good = true;
+    if (count > 1 || options->shift_count || options->offsets)
+        good = align(&aligner);
+    align_offsets_free(&aligner.offsets);
+    return good;
+}
+
+void align_add_facts(struct trace *trace, const struct trace_source *sources, int count,
+                     const struct alignment *alignments)
+{
+    char key[64];
+    for (int i = 0; i < count && alignments[i].placed; i++) {
+        const struct alignment *made = &alignments[i];
+        snprintf(key, sizeof key, "alignment.%d.file", i);
+        trace_add_fact(trace, key, "%s", sources[i].name);
+        snprintf(key, sizeof key, "alignment.%d.method", i);
+        trace_add_fact(trace, key, "%s", made->method);
+        snprintf(key, sizeof key, "alignment.%d.shift_ns", i);
+        trace_add_fact(trace, key, "%" PRId64, made->shift_ns);
+        snprintf(key, sizeof key, "alignment.%d.error_ns", i);
+        if (made->bounded)
+            trace_add_fact(trace, key, "%" PRIu64, made->error_ns);
+        else
+            trace_add_fact(trace, key, "not known");
+    }
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * align.h - several sources on one axis, and how that was found out.
+ *
+ * The axis is that of the first source that knows when its times were. Each
+ * other one is placed by a method that is told, with a bound on its error
+ * where there is one. A source that no method places is refused: a picture
+ * that is plausible and wrong is worse than none.
+ */
+#ifndef ALIGN_H
+#define ALIGN_H
+
+#include "trace_source.h"
+
+#define ALIGN_SHIFTS_MAX 256
+
+struct align_options {
+    const char *method;  /* NULL: auto */
+    const char *offsets; /* a file */
+    const char *shifts[ALIGN_SHIFTS_MAX];
+    unsigned shift_count;
+    bool force;
+};
+extern const struct option align_option_table[]; /* of struct align_options */
+
+struct alignment {
+    bool placed;
+    const char *method;
+    int64_t shift_ns;
+    bool bounded;
+    uint64_t error_ns;
+};
+
+/* Fills one alignment a source, and tells how when there are several. False with the message given
+ * when they cannot belong together; *usage_out when an option is the reason. */
+bool align_sources(const struct trace_source *sources, int count,
+                   const struct align_options *options, struct alignment *alignments,
+                   bool *usage_out);
+/* Stores it. */
+void align_add_facts(struct trace *trace, const struct trace_source *sources, int count,
+                     const struct alignment *alignments);
+
+#endif /* ALIGN_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chrome_event.h - one event of Chrome Trace JSON, whatever the order of its members.
+ *
+ * Numbers that name something (pid, tid, id) are kept as they are written, for
+ * they may be strings as well. Times are decimal text turned into nanoseconds
+ * without a detour through a double.
+ */
+#ifndef CHROME_EVENT_H
+#define CHROME_EVENT_H
+
+#include "json_scan.h"
+
+/* A number or a string that names something; cut at its room. */
+struct chrome_id {
+    bool given, is_number;
+    uint32_t bytes;
+    char text[128];
+};
+
+struct chrome_event {
+    char phase;   /* 0: none */
+    char binding; /* of bp, 0 none */
+    bool has_time, has_duration, bad_time;
+    int64_t time_ns, duration_ns;
+    struct chrome_id process, thread, id;
+    bool id_is_local; /* to the process */
+    uint32_t name_bytes, category_bytes, argument_bytes;
+    char name[512], category[128];
+    char argument[256]; /* of a metadata event: its name or labels */
+};
+
+/* How long the unit of times is: numerator/denominator ns. */
+struct chrome_unit {
+    uint32_t numerator, denominator;
+};
+
+/* Behind the opening brace. False when the text ends before the event does. */
+bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct chrome_event *event);
+
+/* Decimal text times the unit; false if it is none, or beyond 73 years. */
+bool chrome_time(const char *text, uint32_t bytes, struct chrome_unit unit, int64_t *ns_out);
+
+#endif /* CHROME_EVENT_H */

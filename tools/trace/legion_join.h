@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * legion_join.h - rows of a Legion Prof log that tell of one thing.
+ *
+ * A task's waits, and the memories between which a copy goes, are rows of
+ * their own, anywhere in the log, that name the task's operation or the
+ * copy's event. Both sides are put into a span_sorter with the key in place
+ * of the track, and come out side by side: memory does not grow with the
+ * number of tasks.
+ */
+#ifndef LEGION_JOIN_H
+#define LEGION_JOIN_H
+
+#include "span_sorter.h"
+
+struct legion_join {
+    struct span_sorter rows;
+    struct trace *trace; /* where names are */
+    void *context;
+    /* A span that was found to be complete: a wait in its task, or a copy on its channel. */
+    void (*found)(void *context, struct trace_span *span);
+    /* The track for copies between two memories; LEGION_NO_MEMORY where it is not known. */
+    uint32_t (*channel)(void *context, uint32_t src, uint32_t dst);
+    uint64_t lone_waits; /* whose task is not in the log, or that lie outside of it */
+    void *groups;        /* while it finishes */
+};
+
+#define LEGION_NO_MEMORY UINT32_MAX
+
+/* Zero the rest of the struct before. */
+void legion_join_start(struct legion_join *join);
+/* key: what both sides have. */
+void legion_join_task(struct legion_join *join, uint64_t key, const struct trace_span *task);
+void legion_join_wait(struct legion_join *join, uint64_t key, int64_t start_ns, int64_t ready_ns,
+                      int64_t stop_ns);
+void legion_join_copy(struct legion_join *join, uint64_t key, const struct trace_span *copy);
+void legion_join_place(struct legion_join *join, uint64_t key, uint32_t src, uint32_t dst);
+/* Calls found for all. False when rows were lost, with the message given. */
+bool legion_join_finish(struct legion_join *join);
+void legion_join_stop(struct legion_join *join);
+
+#endif /* LEGION_JOIN_H */

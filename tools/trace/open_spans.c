@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lists in one array, a free list in the same. */
+#include "open_spans.h"
+#include "id_texts.h"
+
+#include <stdlib.h>
+
+static uint32_t take_free(struct open_spans *open)
+{
+    uint32_t taken = open->free;
+    if (taken) {
+        open->free = open->entries[taken - 1].next;
+        return taken;
+    }
+    if (open->count == open->room) {
+        uint32_t room = open->room ? open->room * 2 : 256;
+        struct open_entry *moved =
+            room <= OPEN_SPANS_MAX ? realloc(open->entries, room * sizeof *moved) : NULL;
+        if (!moved)
+            return 0;
+        open->entries = moved;
+        open->room = room;
+    }
+    return ++open->count;
+}
+
+bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span)
+{
+    uint32_t *cell = &open->cells[id_hash(key) % OPEN_SPANS_CELLS];
+    uint32_t taken = take_free(open);
+    if (!taken)
+        return false;
+    open->entries[taken - 1] = (struct open_entry){key, *cell, *span};
+    *cell = taken;
+    return true;
+}
+
+static void release(struct open_spans *open, uint32_t *link, struct trace_span *span_out)
+{
+    uint32_t taken = *link;
+    struct open_entry *entry = &open->entries[taken - 1];
+    *span_out = entry->span;
+    *link = entry->next;
+    entry->next = open->free;
+    open->free = taken;
+}
+
+bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out)
+{
+    uint32_t *link = &open->cells[id_hash(key) % OPEN_SPANS_CELLS];
+    while (*link && open->entries[*link - 1].key != key)
+        link = &open->entries[*link - 1].next;
+    if (!*link)
+        return false;
+    release(open, link, span_out);
+    return true;
+}
+
+bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out)
+{
+    for (uint32_t i = 0; i < OPEN_SPANS_CELLS; i++) {
+        if (open->cells[i]) {
+            release(open, &open->cells[i], span_out);
+            return true;
+        }
+    }
+    return false;
+}
+
+void open_spans_free(struct open_spans *open)
+{
+    free(open->entries);
+    *open = (struct open_spans){0};
+}

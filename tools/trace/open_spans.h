@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open_spans.h - begins that wait for their ends, by a key.
+ *
+ * The newest begin of a key is closed first. Memory holds what is open, at
+ * most OPEN_SPANS_MAX; more are turned away.
+ */
+#ifndef OPEN_SPANS_H
+#define OPEN_SPANS_H
+
+#include "trace.h"
+
+#define OPEN_SPANS_MAX (1u << 20)
+#define OPEN_SPANS_CELLS (1u << 12)
+
+struct open_entry {
+    uint64_t key;
+    uint32_t next; /* index + 1 */
+    struct trace_span span;
+};
+
+struct open_spans {
+    struct open_entry *entries;
+    uint32_t cells[OPEN_SPANS_CELLS]; /* newest entry of each hash, index + 1 */
+    uint32_t count, room;             /* entries ever used */
+    uint32_t free;                    /* list of those that are free, index + 1 */
+};
+
+/* False when there is no room. Zero is none open. */
+bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span);
+bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out);
+/* Any one of those that are left; false when none is. */
+bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out);
+void open_spans_free(struct open_spans *open);
+
+#endif /* OPEN_SPANS_H */
