@@ -444,6 +444,7 @@ static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
         FACT("writer", "%.*s", (int)trailer->writer_bytes, trailer->writer);
         FACT("level", "%" PRIu32, trailer->level);
         FACT("clock_error_ns", "%" PRIu64, trailer->clock_error_ns);
+        FACT("discarded", "%" PRIu64, trailer->discarded);
     }
 #undef FACT
 }

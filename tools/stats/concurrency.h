@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * concurrency.h - how many were busy at the same time, and for how long.
+ *
+ * Takes intervals in any order, as threads hand them in block by block, and
+ * sweeps over their ends in the order of time when all have come. The ends
+ * are kept as one number each; CONCURRENCY_ENDS at a time are sorted and put
+ * into a temporary file, so memory is bounded and the result is exact.
+ */
+#ifndef CONCURRENCY_H
+#define CONCURRENCY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CONCURRENCY_ENDS (1u << 20)
+#define CONCURRENCY_STEPS 100 /* of the course over time */
+
+struct concurrency {
+    int64_t *ends; /* twice the time, odd for a beginning */
+    int64_t *spare;
+    size_t count, room;
+    int fd;          /* of the temporary file, -1 none yet */
+    uint64_t pieces; /* in the file */
+    bool failed;     /* the user was told */
+};
+
+struct concurrency_result {
+    uint64_t *level_ns; /* by number of busy ones: time during which it was so */
+    uint32_t levels;    /* 0 when it failed */
+    int64_t first_ns, step_ns;
+    /* Busy time of all in each step of step_ns from first_ns. */
+    uint64_t step_busy_ns[CONCURRENCY_STEPS];
+};
+
+void concurrency_start(struct concurrency *concurrency);
+void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns);
+/* All between first_ns and last_ns, in which all intervals lie; frees what was kept. */
+void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64_t last_ns,
+                        struct concurrency_result *result_out);
+/* Without a result. */
+void concurrency_stop(struct concurrency *concurrency);
+void concurrency_free(struct concurrency_result *result);
+
+#endif /* CONCURRENCY_H */

@@ -1,0 +1,541 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink that adds up. The row of a span is found by its name's number
+ * first, which is right but for names that several items share; a hash table
+ * finds the others.
+ */
+#include "stats.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(struct stats *stats)
+{
+    if (!stats->failed)
+        message("out of memory; the rest is left out");
+    stats->failed = true;
+}
+
+static bool grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes)
+{
+    uint32_t more = *room ? *room : 64;
+    if (count <= *room)
+        return true;
+    while (more < count)
+        more = more > UINT32_MAX / 2 ? UINT32_MAX : more * 2;
+    char *moved = realloc(*(void **)array, more * bytes);
+    if (!moved) {
+        fail(stats);
+        return false;
+    }
+    memset(moved + *room * bytes, 0, (more - *room) * bytes);
+    *(void **)array = moved;
+    *room = more;
+    return true;
+}
+
+static struct trace_text copy_text(struct stats *stats, struct trace_text text)
+{
+    char *copy = malloc(text.bytes + 1);
+    if (!copy) {
+        fail(stats);
+        return (struct trace_text){NULL, 0};
+    }
+    memcpy(copy, text.text, text.bytes);
+    copy[text.bytes] = '\0';
+    return (struct trace_text){copy, text.bytes};
+}
+
+static void free_text(struct trace_text text)
+{
+    free((char *)(uintptr_t)text.text);
+}
+
+static uint64_t add(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static uint64_t row_hash(uint8_t category, uint32_t item, struct trace_text name)
+{
+    uint64_t value = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)category << 32 ^ item;
+    for (uint32_t i = 0; i < name.bytes; i++)
+        value = (value ^ (uint8_t)name.text[i]) * UINT64_C(0x100000001b3);
+    return value ^ value >> 29;
+}
+
+static bool same_text(struct trace_text a, struct trace_text b)
+{
+    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+}
+
+/* The cell that holds the row, or the free one where it belongs. */
+static uint32_t *find_cell(const struct stats *stats, uint8_t category, uint32_t item,
+                           struct trace_text name)
+{
+    for (uint64_t at = row_hash(category, item, name);; at++) {
+        uint32_t *cell = &stats->cells[at & (stats->cell_count - 1)];
+        const struct stats_row *row = &stats->rows[*cell ? *cell - 1 : 0];
+        if (*cell == 0 ||
+            (row->category == category && row->item == item && same_text(row->name, name)))
+            return cell;
+    }
+}
+
+/* At most half full. */
+static bool grow_cells(struct stats *stats)
+{
+    if (stats->row_count * 2 < stats->cell_count)
+        return true;
+    uint32_t count = stats->cell_count ? stats->cell_count * 2 : 1024;
+    uint32_t *cells = calloc(count, sizeof *cells);
+    if (!cells) {
+        fail(stats);
+        return false;
+    }
+    free(stats->cells);
+    stats->cells = cells;
+    stats->cell_count = count;
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        *find_cell(stats, row->category, row->item, row->name) = i + 1;
+    }
+    return true;
+}
+
+/* TRACE_NONE when out of memory. */
+static uint32_t add_row(struct stats *stats, uint8_t category, uint32_t item,
+                        struct trace_text name)
+{
+    if (stats->row_count >= STATS_ROWS_MAX - 1)
+        category = TRACE_OTHER, item = 0, name = trace_text("(others)");
+    if (!grow_cells(stats))
+        return TRACE_NONE;
+    uint32_t *cell = find_cell(stats, category, item, name);
+    if (*cell)
+        return *cell - 1;
+    if (!grow(stats, &stats->rows, &stats->row_room, stats->row_count + 1, sizeof *stats->rows))
+        return TRACE_NONE;
+    struct trace_text copy = copy_text(stats, name);
+    if (!copy.text)
+        return TRACE_NONE;
+    stats->rows[stats->row_count] =
+        (struct stats_row){.category = category, .item = item, .name = copy, .min_ns = UINT64_MAX};
+    *cell = ++stats->row_count;
+    return *cell - 1;
+}
+
+static uint32_t row_of(struct stats *stats, const struct trace_span *span)
+{
+    if (!grow(stats, &stats->row_of_name, &stats->row_of_name_room, span->name + 1,
+              sizeof *stats->row_of_name))
+        return TRACE_NONE;
+    uint32_t *known = &stats->row_of_name[span->name];
+    if (*known) {
+        const struct stats_row *row = &stats->rows[*known - 1];
+        if (row->category == span->category && row->item == span->item)
+            return *known - 1;
+    }
+    struct trace_text name =
+        span->name < stats->name_room ? stats->names[span->name] : (struct trace_text){"", 0};
+    uint32_t row = add_row(stats, span->category, span->item, name);
+    if (row != TRACE_NONE)
+        *known = row + 1;
+    return row;
+}
+
+static void count_span(struct stats *stats, struct stats_row *row, const struct trace_span *span)
+{
+    uint64_t duration_ns = trace_duration_ns(span);
+    if (span->flags & TRACE_UNFINISHED) {
+        row->unfinished++;
+        return;
+    }
+    row->count++;
+    row->total_ns = add(row->total_ns, duration_ns);
+    row->min_ns = duration_ns < row->min_ns ? duration_ns : row->min_ns;
+    row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
+    if (!histogram_add(&row->durations, duration_ns))
+        fail(stats);
+}
+
+/* ---- what is inside what ----------------------------------------------------------------- */
+
+static uint32_t *lane_row(struct stats *stats, struct stats_track *track, uint16_t lane,
+                          uint16_t depth)
+{
+    if (!grow(stats, &track->lanes, &track->lane_count, lane + 1u, sizeof *track->lanes))
+        return NULL;
+    struct stats_lane *at = &track->lanes[lane];
+    if (depth >= at->room) {
+        uint32_t room = depth + 4u;
+        uint32_t *rows = realloc(at->rows, room * sizeof *rows);
+        if (!rows) {
+            fail(stats);
+            return NULL;
+        }
+        for (uint32_t i = at->room; i < room; i++)
+            rows[i] = TRACE_NONE;
+        at->rows = rows;
+        at->room = room;
+    }
+    return &at->rows[depth];
+}
+
+static struct stats_late *find_late(struct stats_track *track, uint64_t id, bool make)
+{
+    for (unsigned i = 0; i < STATS_LATE; i++)
+        if (track->late[i].id == id)
+            return &track->late[i];
+    if (!make)
+        return NULL;
+    struct stats_late *late = &track->late[track->next_late++ % STATS_LATE];
+    *late = (struct stats_late){.id = id, .row = TRACE_NONE};
+    return late;
+}
+
+/* The enclosing span has come already, or will come late, or never. */
+static void nest_in_late(struct stats *stats, struct stats_track *track,
+                         const struct trace_span *span)
+{
+    struct stats_late *late = find_late(track, span->parent, true);
+    if (late->row == TRACE_NONE)
+        late->nested_ns = add(late->nested_ns, trace_duration_ns(span));
+    else
+        stats->rows[late->row].nested_ns =
+            add(stats->rows[late->row].nested_ns, trace_duration_ns(span));
+}
+
+static void come_late(struct stats *stats, struct stats_track *track, const struct trace_span *span,
+                      uint32_t row)
+{
+    struct stats_late *late = find_late(track, span->id, true);
+    if (span->flags & TRACE_UNFINISHED)
+        return;
+    late->row = row;
+    stats->rows[row].nested_ns = add(stats->rows[row].nested_ns, late->nested_ns);
+}
+
+static void nest(struct stats *stats, struct stats_track *track, const struct trace_span *span,
+                 uint32_t row)
+{
+    bool finished = !(span->flags & TRACE_UNFINISHED);
+    uint32_t *here = lane_row(stats, track, span->lane, span->depth);
+    if (!here)
+        return;
+    *here = finished ? row : TRACE_NONE;
+    if (span->flags & TRACE_LATE)
+        come_late(stats, track, span, row);
+    if (!finished)
+        return;
+    if (span->depth == 0 && span->parent)
+        nest_in_late(stats, track, span);
+    if (span->depth > 0 && here[-1] != TRACE_NONE)
+        stats->rows[here[-1]].nested_ns =
+            add(stats->rows[here[-1]].nested_ns, trace_duration_ns(span));
+}
+
+/* ---- tracks ---------------------------------------------------------------------------- */
+
+static bool is_outermost(const struct stats *stats, const struct trace_span *span)
+{
+    return span->depth == 0 && (span->parent == 0 || stats->options.orphans);
+}
+
+static void count_busy(struct stats *stats, struct stats_track *track,
+                       const struct trace_span *span)
+{
+    int64_t from_ns, until_ns;
+    track->calls++;
+    bool ended = busy_add(&track->busy, span->start_ns, span->stop_ns, &from_ns, &until_ns);
+    if (ended && stats_is_worker(track) && !stats->options.no_concurrency)
+        concurrency_add(&stats->ends, from_ns, until_ns);
+}
+
+/* ---- the longest calls: a heap with the shortest of them on top --------------------------- */
+
+static bool is_shorter(const struct stats_call *a, const struct stats_call *b)
+{
+    if (a->duration_ns != b->duration_ns)
+        return a->duration_ns < b->duration_ns;
+    return a->start_ns != b->start_ns ? a->start_ns > b->start_ns : a->id > b->id;
+}
+
+static void sift(struct stats_call *heap, uint32_t count, uint32_t at)
+{
+    for (;;) {
+        uint32_t least = at;
+        for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
+            if (is_shorter(&heap[child], &heap[least]))
+                least = child;
+        if (least == at)
+            return;
+        struct stats_call moved = heap[at];
+        heap[at] = heap[least];
+        heap[least] = moved;
+        at = least;
+    }
+}
+
+static void keep_longest(struct stats *stats, const struct trace_span *span, uint32_t row)
+{
+    struct stats_call call = {span->start_ns, trace_duration_ns(span), span->id, span->track, row};
+    if (stats->longest_count < stats->options.top) {
+        uint32_t at = stats->longest_count++;
+        for (; at > 0 && is_shorter(&call, &stats->longest[(at - 1) / 2]); at = (at - 1) / 2)
+            stats->longest[at] = stats->longest[(at - 1) / 2];
+        stats->longest[at] = call;
+    } else if (stats->options.top && is_shorter(&stats->longest[0], &call)) {
+        stats->longest[0] = call;
+        sift(stats->longest, stats->longest_count, 0);
+    }
+}
+
+/* Takes the shortest off the heap and puts it behind the others, until all are in order. */
+static void order_longest(struct stats *stats)
+{
+    for (uint32_t count = stats->longest_count; count > 1; count--) {
+        struct stats_call shortest = stats->longest[0];
+        stats->longest[0] = stats->longest[count - 1];
+        stats->longest[count - 1] = shortest;
+        sift(stats->longest, count - 1, 0);
+    }
+}
+
+/* ---- the sink -------------------------------------------------------------------------- */
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct stats *stats = context;
+    if (!grow(stats, &stats->processes, &stats->process_room, process->number + 1,
+              sizeof *stats->processes))
+        return;
+    stats->processes[process->number] =
+        (struct stats_process){.node = process->node,
+                               .name = copy_text(stats, process->name),
+                               .source = copy_text(stats, process->source)};
+    stats->process_count = process->number + 1;
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct stats *stats = context;
+    if (!grow(stats, &stats->tracks, &stats->track_room, track->number + 1, sizeof *stats->tracks))
+        return;
+    stats->tracks[track->number] = (struct stats_track){.track = *track};
+    stats->tracks[track->number].track.name = copy_text(stats, track->name);
+    stats->track_count = track->number + 1;
+}
+
+static void take_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct stats *stats = context;
+    if (grow(stats, &stats->names, &stats->name_room, number + 1, sizeof *stats->names))
+        stats->names[number] = name;
+}
+
+static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span)
+{
+    uint32_t row = row_of(stats, span);
+    if (row == TRACE_NONE)
+        return;
+    count_span(stats, &stats->rows[row], span);
+    nest(stats, track, span, row);
+    track->spans++;
+    track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
+    if (is_outermost(stats, span))
+        count_busy(stats, track, span);
+    if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED))
+        keep_longest(stats, span, row);
+    if (stats->spans++ == 0)
+        stats->first_ns = span->start_ns, stats->last_ns = span->stop_ns;
+    stats->first_ns = span->start_ns < stats->first_ns ? span->start_ns : stats->first_ns;
+    stats->last_ns = span->stop_ns > stats->last_ns ? span->stop_ns : stats->last_ns;
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct stats *stats = context;
+    for (size_t i = 0; i < count && !stats->failed; i++)
+        take_span(stats, &stats->tracks[spans[i].track], &spans[i]);
+}
+
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct stats *stats = context;
+    (void)link;
+    stats->links++;
+}
+
+static void take_loss(void *context, const struct trace_loss *loss)
+{
+    struct stats *stats = context;
+    stats->lost_records = add(stats->lost_records, loss->count);
+    if (loss->track < stats->track_count)
+        stats->tracks[loss->track].lost_records =
+            add(stats->tracks[loss->track].lost_records, loss->count);
+    if (stats->loss_count == STATS_LOSSES_MAX)
+        return;
+    stats->losses[stats->loss_count++] = (struct stats_loss){
+        loss->process, loss->track,    copy_text(stats, loss->cause),
+        loss->count,   loss->first_ns, loss->last_ns,
+    };
+}
+
+/* Of all facts only the count of empty polls: "process.0.discarded". */
+static void take_fact(void *context, const char *key, struct trace_text value)
+{
+    struct stats *stats = context;
+    unsigned process;
+    int end = 0;
+    if (sscanf(key, "process.%u.discarded%n", &process, &end) == 1 && end &&
+        process < stats->process_count)
+        stats->processes[process].empty_polls = strtoull(value.text, NULL, 10);
+}
+
+static bool is_full(void *context)
+{
+    const struct stats *stats = context;
+    return stats->failed;
+}
+
+struct trace_sink stats_sink(struct stats *stats)
+{
+    return (struct trace_sink){
+        .context = stats,
+        .process = take_process,
+        .track = take_track,
+        .name = take_name,
+        .spans = take_spans,
+        .link = take_link,
+        .loss = take_loss,
+        .fact = take_fact,
+        .full = is_full,
+    };
+}
+
+/* ---- begin and end --------------------------------------------------------------------- */
+
+void stats_start(struct stats *stats, const struct stats_options *options)
+{
+    *stats = (struct stats){.options = *options};
+    if (stats->options.top > STATS_TOP_MAX)
+        stats->options.top = STATS_TOP_MAX;
+    concurrency_start(&stats->ends);
+    stats->losses = calloc(STATS_LOSSES_MAX, sizeof *stats->losses);
+    stats->longest = calloc(stats->options.top + 1, sizeof *stats->longest);
+    if (!stats->losses || !stats->longest)
+        fail(stats);
+}
+
+static void free_filling(struct stats *stats)
+{
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        struct stats_track *track = &stats->tracks[i];
+        for (uint32_t lane = 0; lane < track->lane_count; lane++)
+            free(track->lanes[lane].rows);
+        free(track->lanes);
+        track->lanes = NULL;
+        track->lane_count = 0;
+    }
+    free(stats->names);
+    free(stats->row_of_name);
+    free(stats->cells);
+    stats->names = NULL;
+    stats->row_of_name = stats->cells = NULL;
+    stats->name_room = stats->row_of_name_room = 0;
+}
+
+void stats_finish(struct stats *stats)
+{
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        const struct stats_track *track = &stats->tracks[i];
+        if (!stats_is_worker(track))
+            continue;
+        stats->workers++;
+        stats->worker_busy_ns = add(stats->worker_busy_ns, track->busy.busy_ns);
+        if (!stats->options.no_concurrency && track->busy.any)
+            concurrency_add(&stats->ends, track->busy.from_ns, track->busy.until_ns);
+    }
+    if (!stats->options.no_concurrency)
+        concurrency_finish(&stats->ends, stats->first_ns, stats->last_ns, &stats->concurrency);
+    order_longest(stats);
+    free_filling(stats);
+}
+
+void stats_free(struct stats *stats)
+{
+    free_filling(stats);
+    concurrency_stop(&stats->ends);
+    concurrency_free(&stats->concurrency);
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        free_text(stats->rows[i].name);
+        histogram_free(&stats->rows[i].durations);
+    }
+    for (uint32_t i = 0; i < stats->track_count; i++)
+        free_text(stats->tracks[i].track.name);
+    for (uint32_t i = 0; i < stats->process_count; i++) {
+        free_text(stats->processes[i].name);
+        free_text(stats->processes[i].source);
+    }
+    for (uint32_t i = 0; i < stats->loss_count; i++)
+        free_text(stats->losses[i].cause);
+    free(stats->rows);
+    free(stats->tracks);
+    free(stats->processes);
+    free(stats->losses);
+    free(stats->longest);
+}
+
+/* ---- derived --------------------------------------------------------------------------- */
+
+bool stats_is_call(unsigned category)
+{
+    return category == TRACE_CALL || category == TRACE_TASK || category == TRACE_OTHER;
+}
+
+uint64_t stats_extent_ns(const struct stats *stats)
+{
+    return (uint64_t)stats->last_ns - (uint64_t)stats->first_ns;
+}
+
+uint64_t stats_self_ns(const struct stats_row *row)
+{
+    return row->total_ns > row->nested_ns ? row->total_ns - row->nested_ns : 0;
+}
+
+uint64_t stats_mean_ns(const struct stats_row *row)
+{
+    return row->count ? row->total_ns / row->count : 0;
+}
+
+uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille)
+{
+    uint64_t value = histogram_quantile(&row->durations, permille);
+    if (row->count == 0)
+        return 0;
+    value = value < row->min_ns ? row->min_ns : value;
+    return value > row->max_ns ? row->max_ns : value;
+}
+
+double stats_share(const struct stats *stats, uint64_t time_ns)
+{
+    double all = (double)stats_extent_ns(stats) * stats->workers;
+    return all > 0 ? (double)time_ns / all : 0;
+}
+
+bool stats_row_merge(struct stats_row *row, const struct stats_row *from)
+{
+    row->count += from->count;
+    row->unfinished += from->unfinished;
+    row->total_ns = add(row->total_ns, from->total_ns);
+    row->nested_ns = add(row->nested_ns, from->nested_ns);
+    row->min_ns = from->min_ns < row->min_ns ? from->min_ns : row->min_ns;
+    row->max_ns = from->max_ns > row->max_ns ? from->max_ns : row->max_ns;
+    return histogram_merge(&row->durations, &from->durations);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * stats.h - a trace added up.
+ *
+ * A sink (trace.h) that keeps, of any number of spans: a row for each kind of
+ * work (category, item and name), a row for each track, the longest calls,
+ * the losses, and how many workers were busy at the same time. Knows nothing
+ * of output. Memory grows with the number of rows and tracks, never with
+ * spans; all texts are copies, so that the trace may go.
+ *
+ * What is counted:
+ * - a span counts in its row if its end is known; one that is unfinished is
+ *   counted as such, and its time as busy time of its track only;
+ * - the self time of a span is its duration less that of the finished spans
+ *   directly inside it, on the same lane;
+ * - a track is busy while at least one outermost span of it is open, however
+ *   many overlap;
+ * - workers are threads and processors, not GPUs and channels. The share of
+ *   worker time is of the trace's whole time (first start to last stop on any
+ *   track) times the number of workers.
+ * A span marked TRACE_LATE comes after its contents: these are held against
+ * it by the id of their parent, of up to STATS_LATE such parents a track.
+ */
+#ifndef STATS_H
+#define STATS_H
+
+#include "busy.h"
+#include "concurrency.h"
+#include "histogram.h"
+#include "trace.h"
+
+#define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
+#define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
+#define STATS_LATE 8
+#define STATS_TOP_MAX 10000u
+
+struct stats_row {
+    uint8_t category; /* enum trace_category */
+    uint32_t item;
+    struct trace_text name;
+    uint64_t count, unfinished;
+    uint64_t total_ns, nested_ns, min_ns, max_ns; /* of the finished ones */
+    struct histogram durations;
+};
+
+/* A span that came late, or will: what is directly inside it. */
+struct stats_late {
+    uint64_t id;
+    uint64_t nested_ns;
+    uint32_t row; /* TRACE_NONE until it has come */
+};
+
+struct stats_lane {
+    uint32_t *rows; /* of the spans that enclose the place reached; TRACE_NONE: unfinished */
+    uint32_t room;
+};
+
+struct stats_track {
+    struct trace_track track; /* its name is a copy */
+    struct busy busy;
+    uint64_t spans, unfinished, calls; /* calls: outermost spans */
+    uint64_t lost_records;
+    struct stats_lane *lanes;
+    uint32_t lane_count;
+    struct stats_late late[STATS_LATE];
+    unsigned next_late;
+};
+
+struct stats_call {
+    int64_t start_ns;
+    uint64_t duration_ns, id;
+    uint32_t track, row;
+};
+
+struct stats_process {
+    uint32_t node;
+    struct trace_text name, source;
+    uint64_t empty_polls; /* calls that did nothing and left no trace */
+};
+
+struct stats_loss {
+    uint32_t process, track;
+    struct trace_text cause;
+    uint64_t count;
+    int64_t first_ns, last_ns;
+};
+
+struct stats_options {
+    uint32_t top;        /* longest calls to keep, at most STATS_TOP_MAX */
+    bool orphans;        /* enclosing spans may have been filtered out: what has a parent that is
+                            not there is then outermost */
+    bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
+};
+
+struct stats {
+    struct stats_options options;
+    struct stats_row *rows;
+    struct stats_track *tracks;
+    struct stats_process *processes;
+    struct stats_call *longest; /* after finish: the longest first */
+    struct stats_loss *losses;
+    uint32_t row_count, track_count, process_count, longest_count, loss_count;
+    uint64_t spans, links, lost_records;
+    int64_t first_ns, last_ns; /* of spans; 0,0 without */
+
+    /* After finish. */
+    uint32_t workers; /* tracks */
+    uint64_t worker_busy_ns;
+    struct concurrency_result concurrency;
+
+    /* While it is filled. */
+    struct concurrency ends;
+    struct trace_text *names;                  /* by number, the trace's */
+    uint32_t *row_of_name, *cells, cell_count; /* rows + 1 */
+    uint32_t name_room, row_of_name_room, row_room, track_room, process_room;
+    bool failed; /* out of memory; the user was told */
+};
+
+void stats_start(struct stats *stats, const struct stats_options *options);
+/* The sink to give to trace_new; stats must stay where it is. */
+struct trace_sink stats_sink(struct stats *stats);
+/* After the last span. */
+void stats_finish(struct stats *stats);
+void stats_free(struct stats *stats);
+
+/* ---- derived ------------------------------------------------------------------------- */
+
+/* From the first start to the last stop. */
+uint64_t stats_extent_ns(const struct stats *stats);
+static inline bool stats_is_worker(const struct stats_track *track)
+{
+    return track->track.kind == TRACE_THREAD || track->track.kind == TRACE_PROCESSOR;
+}
+/* Calls and the like, not sub-items and GPU work. */
+bool stats_is_call(unsigned category);
+uint64_t stats_self_ns(const struct stats_row *row);
+uint64_t stats_mean_ns(const struct stats_row *row);
+/* Inside [min, max] of the row. */
+uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
+/* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */
+double stats_share(const struct stats *stats, uint64_t time_ns);
+
+/* Adds what is counted in from, of another trace. False when out of memory. */
+bool stats_row_merge(struct stats_row *row, const struct stats_row *from);
+
+#endif /* STATS_H */
