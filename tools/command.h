@@ -49,6 +49,7 @@ extern const struct command command_dump;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_repair;
+extern const struct command command_report;
 extern const struct command command_tail;
 
 #endif /* COMMAND_H */

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_check, &command_dump, &command_export, &command_info, &command_repair, &command_tail,
+    &command_check,  &command_dump,   &command_export, &command_info,
+    &command_repair, &command_report, &command_tail,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

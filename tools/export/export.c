@@ -154,16 +154,20 @@ static enum exit_code open_output(struct export *export, const struct sources *s
     return exit_worse(code, out_close(&export->out));
 }
 
-enum exit_code export_files(const struct export_options *options, struct operands files)
+enum exit_code export_files_to(const struct exporter *exporter,
+                               const struct export_options *options, struct operands files)
 {
-    struct export export = {.options = options, .inputs = files};
-    export.exporter =
-        options->to ? exporter_named(options->to) : exporter_for(options->output.path);
-    if (!export.exporter)
-        return EXIT_USAGE;
+    struct export export = {.exporter = exporter, .options = options, .inputs = files};
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files);
     if (sources.count > 0)
         code = exit_worse(code, open_output(&export, &sources));
     return exit_worse(code, close_sources(&sources));
+}
+
+enum exit_code export_files(const struct export_options *options, struct operands files)
+{
+    const struct exporter *exporter =
+        options->to ? exporter_named(options->to) : exporter_for(options->output.path);
+    return exporter ? export_files_to(exporter, options, files) : EXIT_USAGE;
 }

@@ -47,7 +47,10 @@ extern const struct exporter exporter_csv, exporter_ndjson, exporter_tsv;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 
-/* Reads the files into one trace and writes it. */
+/* Reads the files into one trace and writes it by this exporter. */
+enum exit_code export_files_to(const struct exporter *exporter,
+                               const struct export_options *options, struct operands files);
+/* The same by the exporter that the options choose. */
 enum exit_code export_files(const struct export_options *options, struct operands files);
 
 #endif /* EXPORT_H */
