@@ -2,10 +2,10 @@
 /*
  * Makes tiles, keeps them in a temporary file, chooses, and writes.
  *
- * A tile of spans has three columns: the gap to the span before (zigzag; the
- * first counts from the tile's first time), the duration, kind * 8 + flags.
- * One of links: the step of to_ns likewise, to_ns - from_ns (zigzag), the
- * track. Columns of like numbers deflate to about half of mixed ones.
+ * A tile of spans has three columns: the step from the start before (zigzag;
+ * the first counts from the tile's first time), the duration, kind * 8 +
+ * flags. One of links: the step of to_ns likewise, to_ns - from_ns (zigzag),
+ * the track. Columns of like numbers deflate to about half of mixed ones.
  */
 #include "detail.h"
 #include "message.h"
@@ -91,10 +91,10 @@ void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_s
     }
     int64_t before_ns = tile.first_ns;
     column->used = 0;
-    for (uint32_t i = 0; i < count; before_ns = spans[i++].stop_ns)
-        buffer_zigzag(column, spans[i].start_ns - before_ns);
+    for (uint32_t i = 0; i < count; before_ns = spans[i++].start_ns)
+        buffer_zigzag(column, time_step_ns(before_ns, spans[i].start_ns));
     for (uint32_t i = 0; i < count; i++)
-        buffer_varint(column, (uint64_t)(spans[i].stop_ns - spans[i].start_ns));
+        buffer_varint(column, (uint64_t)time_step_ns(spans[i].start_ns, spans[i].stop_ns));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, (uint64_t)spans[i].kind << 3 | spans[i].flags);
     add_tile(detail, tile);
@@ -121,9 +121,9 @@ void detail_add_links(struct detail *detail, uint32_t to_track, const struct det
     int64_t before_ns = tile.first_ns;
     column->used = 0;
     for (uint32_t i = 0; i < count; before_ns = links[i++].to_ns)
-        buffer_zigzag(column, links[i].to_ns - before_ns);
+        buffer_zigzag(column, time_step_ns(before_ns, links[i].to_ns));
     for (uint32_t i = 0; i < count; i++)
-        buffer_zigzag(column, links[i].to_ns - links[i].from_ns);
+        buffer_zigzag(column, time_step_ns(links[i].from_ns, links[i].to_ns));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, links[i].from_track);
     add_tile(detail, tile);
@@ -172,8 +172,8 @@ static void index_tile(struct detail_writer *writer, const struct detail_tile *t
                        size_t characters)
 {
     struct byte_buffer *index = &writer->index;
-    buffer_double(index, (double)(tile->first_ns - writer->taken->first_ns));
-    buffer_double(index, (double)(tile->last_ns - writer->taken->first_ns));
+    buffer_double(index, time_step_about(writer->taken->first_ns, tile->first_ns));
+    buffer_double(index, time_step_about(writer->taken->first_ns, tile->last_ns));
     buffer_le(index, tile->owner, 4);
     buffer_le(index, tile->count | (uint32_t)tile->is_link << 31, 4);
     buffer_le(index, writer->elements - 1, 4);
@@ -202,16 +202,16 @@ static bool write_tile(struct detail_writer *writer, struct detail_tile *tile)
 }
 
 /* The last window ends after the run. */
-static int64_t window_width_ns(const struct detail_taken *taken)
+static uint64_t window_width_ns(const struct detail_taken *taken)
 {
-    return (taken->last_ns - taken->first_ns) / DETAIL_WINDOWS + 1;
+    return (uint64_t)time_step_ns(taken->first_ns, taken->last_ns) / DETAIL_WINDOWS + 1;
 }
 
 static unsigned window_of(const struct detail_taken *taken, int64_t time_ns)
 {
     if (time_ns <= taken->first_ns)
         return 0;
-    int64_t window = (time_ns - taken->first_ns) / window_width_ns(taken);
+    uint64_t window = (uint64_t)time_step_ns(taken->first_ns, time_ns) / window_width_ns(taken);
     return window < DETAIL_WINDOWS ? (unsigned)window : DETAIL_WINDOWS - 1;
 }
 

@@ -21,6 +21,19 @@
 
 enum { DETAIL_TILE = 1024, DETAIL_WINDOWS = 256, DETAIL_MARKS = 512 };
 
+/* From one time to another. Times of GPU work may be anything: steps too large for a number wrap
+ * around, or are told as about what they are. */
+static inline int64_t time_step_ns(int64_t from_ns, int64_t to_ns)
+{
+    return (int64_t)((uint64_t)to_ns - (uint64_t)from_ns);
+}
+static inline double time_step_about(int64_t from_ns, int64_t to_ns)
+{
+    int64_t step_ns;
+    return __builtin_sub_overflow(to_ns, from_ns, &step_ns) ? (double)to_ns - (double)from_ns
+                                                            : (double)step_ns;
+}
+
 /* One span or one link on its way into a tile. */
 struct detail_span {
     int64_t start_ns, stop_ns;
@@ -54,7 +67,8 @@ struct detail {
 
 /* What of it is in the page. */
 struct detail_taken {
-    int64_t first_ns, last_ns;       /* of the run */
+    /* Cut into windows; what lies outside counts to the outer ones. */
+    int64_t first_ns, last_ns;
     uint8_t windows[DETAIL_WINDOWS]; /* 1: in the page */
     uint64_t spans, links;           /* in the page */
     bool all;

@@ -8,8 +8,8 @@ const GUTTER = 172, AXIS = 26, ROW = 18, INNER_ROW = 12, TRACK_GAP = 7, PROCESS 
 const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
 
 const overview = document.getElementById("overview"), canvas = document.getElementById("rows");
-const view = {from: 0, to: extent, top: 0, height: 0, width: 0, hover: null, selected: null, links: [],
-  matches: null, only: null, ready: true, mode: ""};
+const view = {from: runFrom, to: runTo, top: 0, height: 0, width: 0, hover: null, selected: null, links: [],
+  matches: null, only: null, ready: true, tilesWanted: 0, mode: ""};
 const ink = {};
 
 function readInk() {
@@ -72,15 +72,14 @@ function sized(element, height) {
 const isDim = kind => view.matches !== null && !view.matches.has(kind);
 
 function drawCells(context, row, y, height, from, to) {
-  const level = levelFor(scale() * 1.5), place = level.places[row.number], width = level.width;
-  const low = Math.max(0, Math.floor((from - level.origin) / width) - place.first);
-  const high = Math.min(place.count - 1, Math.floor((to - level.origin) / width) - place.first);
+  const cells = cellsOf(row, scale() * 2.5), {width} = cells;
+  const low = Math.max(0, Math.floor((from - cells.start) / width));
+  const high = Math.min(cells.count - 1, Math.floor((to - cells.start) / width));
   let colour = "";
   for (let i = low; i <= high; i++) {
-    const share = level.busy[place.at + i], begun = level.begun[place.at + i];
+    const share = cells.busy[cells.at + i], begun = cells.begun[cells.at + i];
     if (!share && !begun) continue;
-    const kind = level.kinds[place.at + i];
-    const start = level.origin + (place.first + i) * width;
+    const kind = cells.kinds[cells.at + i], start = cells.start + i * width;
     const left = xOf(Math.max(start, from)), right = xOf(Math.min(start + width, to));
     const wanted = kindColours[kind] || "#8a8f98";
     if (wanted !== colour) context.fillStyle = colour = wanted;
@@ -145,6 +144,13 @@ function spansInSight(tiles, from, to) {
   return count;
 }
 
+/* True when a stretch of a row is drawn span by span: they are few for its width on the screen. */
+function isSingly(row, from, to, single) {
+  if (!single) return false;
+  const tiles = tilesIn(row, from, to);
+  return tiles.length < TILE_CACHE / 8 && spansInSight(tiles, from, to) < SPANS_A_PIXEL * ((to - from) / scale() + 2);
+}
+
 /* True when all tiles are unpacked; unpacks some as long as there is time in this frame. */
 function unpackTiles(tiles, deadline) {
   for (const tile of tiles) {
@@ -161,9 +167,8 @@ function unpackTiles(tiles, deadline) {
 function drawRow(context, line, y, deadline) {
   const tally = {spans: 0, cells: 0};
   for (const [from, to, single] of stretchesOf(view.from, view.to)) {
-    const tiles = single ? tilesIn(line.row, from, to) : null;
-    const few = single && spansInSight(tiles, from, to) < SPANS_A_PIXEL * view.width;
-    if (few && tiles.length < TILE_CACHE / 4 && unpackTiles(tiles, deadline)) {
+    const tiles = isSingly(line.row, from, to, single) ? tilesIn(line.row, from, to) : null;
+    if (tiles && (view.tilesWanted += tiles.length) < TILE_CACHE && unpackTiles(tiles, deadline)) {
       drawSpans(context, tiles, y, line.height, from, to);
       tally.spans++;
     } else {
@@ -263,6 +268,10 @@ function drawSelected(context) {
   if (!chosen) return;
   const {line} = chosen.row, y = AXIS + line.y - view.top;
   const left = Math.max(xOf(chosen.start), GUTTER - 2), right = Math.min(xOf(chosen.stop), view.width + 2);
+  context.save();
+  context.beginPath();
+  context.rect(GUTTER - 3, AXIS, view.width, view.height);
+  context.clip();
   context.strokeStyle = ink.text;
   context.lineWidth = 2;
   if (right >= left) context.strokeRect(left - 1, y - 1, Math.max(3, right - left + 2), line.height + 2);
@@ -281,7 +290,17 @@ function drawSelected(context) {
     context.fillStyle = ink.accent;
     context.fill();
   }
-  context.lineWidth = 1;
+  context.restore();
+}
+
+/* What part of the rows is in sight. */
+function drawScrollbar(context) {
+  const room = view.height - AXIS;
+  if (contentHeight <= room) return;
+  context.fillStyle = ink.quiet;
+  context.globalAlpha = .5;
+  context.fillRect(view.width - 6, AXIS + view.top / contentHeight * room, 4, Math.max(20, room * room / contentHeight));
+  context.globalAlpha = 1;
 }
 
 function drawRows() {
@@ -289,6 +308,7 @@ function drawRows() {
   const tally = {spans: 0, cells: 0};
   view.width = canvas.clientWidth;
   view.ready = true;
+  view.tilesWanted = 0; /* never more than are kept, or each frame would unpack them again */
   drawGrid(context, view.height);
   const inSight = lines.filter(line => line.y + line.height >= view.top && line.y < view.top + view.height - AXIS);
   for (const line of inSight) {
@@ -302,6 +322,7 @@ function drawRows() {
   for (const line of inSight)
     (line.row ? drawLabel : drawTitle)(context, line, AXIS + line.y - view.top);
   drawAxis(context);
+  drawScrollbar(context);
   view.mode = tally.cells === 0 ? "single spans" : tally.spans === 0 ? "summary" : "partly summary";
 }
 
@@ -311,24 +332,16 @@ function drawRows() {
 const overviewShares = new Map();
 function workerShares(width) {
   if (overviewShares.has(width)) return overviewShares.get(width);
-  const shares = new Float64Array(width), level = levelFor(extent / width * 2);
+  const shares = new Float64Array(width), pixel = runLength / width;
   const rows = data.rows.filter(row => isWorker(data.tracks[row.track]) && row.depth === 0 && row.lane === 0);
   for (const row of rows) {
-    const place = level.places[row.number];
-    for (let i = 0; i < place.count; i++) {
-      const start = level.origin + (place.first + i) * level.width;
-      const low = Math.max(0, Math.floor(start / extent * width));
-      const high = Math.min(width - 1, Math.max(low, Math.ceil((start + level.width) / extent * width) - 1));
-      for (let x = low; x <= high; x++) shares[x] = Math.max(shares[x], 0) + level.busy[place.at + i] / 255;
+    const cells = cellsOf(row, pixel * 1.5);
+    for (let i = 0; i < cells.count; i++) {
+      const start = (cells.start + i * cells.width - runFrom) / pixel, stop = start + cells.width / pixel;
+      for (let x = Math.max(0, Math.floor(start)); x < Math.min(width, stop); x++)
+        shares[x] += cells.busy[cells.at + i] / 255 * (Math.min(stop, x + 1) - Math.max(start, x)) / rows.length;
     }
   }
-  const cells = new Float64Array(width);
-  for (let i = 0; i * level.width + level.origin < extent; i++) {
-    const low = Math.max(0, Math.floor((level.origin + i * level.width) / extent * width));
-    const high = Math.min(width - 1, Math.max(low, Math.ceil((level.origin + (i + 1) * level.width) / extent * width) - 1));
-    for (let x = low; x <= high; x++) cells[x]++;
-  }
-  for (let x = 0; x < width; x++) shares[x] /= Math.max(1, rows.length * cells[x]);
   overviewShares.clear();
   overviewShares.set(width, shares);
   return shares;
@@ -336,7 +349,7 @@ function workerShares(width) {
 
 function drawOverview() {
   const height = 46, context = sized(overview, height), left = GUTTER, width = Math.max(1, overview.clientWidth - GUTTER);
-  const xFor = time => left + time / extent * width, shares = workerShares(Math.ceil(width));
+  const xFor = time => left + (time - runFrom) / runLength * width, shares = workerShares(Math.ceil(width));
   context.fillStyle = ink.accent;
   context.globalAlpha = .55;
   for (let x = 0; x < width; x++) {
@@ -345,7 +358,7 @@ function drawOverview() {
   }
   context.globalAlpha = 1;
   if (!data.detail.all)
-    for (const [from, to, single] of stretchesOf(0, extent)) if (!single) hatch(context, xFor(from), xFor(to), height - 4, 4);
+    for (const [from, to, single] of stretchesOf(runFrom, runTo)) if (!single) hatch(context, xFor(from), xFor(to), height - 4, 4);
   drawLosses(context, xFor, 0, height, false);
   const from = xFor(view.from), to = Math.max(from + 2, xFor(view.to));
   context.fillStyle = ink.bg;
@@ -357,5 +370,5 @@ function drawOverview() {
   context.strokeRect(from + .5, .5, to - from - 1, height - 1);
   context.fillStyle = ink.quiet;
   context.fillText("busy workers", 14, height / 2 - 7);
-  context.fillText(`${moment(extent, extent / 100)} in all`, 14, height / 2 + 9);
+  context.fillText(`${moment(runLength, runLength / 100)} in all`, 14, height / 2 + 9);
 }

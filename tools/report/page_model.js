@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the page holds: tables, summaries, tiles of single spans. Times are nanoseconds from the
- * first span. Summaries and tiles are unpacked when first looked at. */
+ * first span of a worker. Summaries and tiles are unpacked when first looked at. */
 "use strict";
 
 const data = JSON.parse(new TextDecoder().decode(unpackElement("data0")));
-const extent = Math.max(1, Number(data.extent_ns));
+const extent = Math.max(1, Number(data.extent_ns)); /* as the tables have it */
+/* What the timeline shows at first: all, unless some of it lies very far from the workers. */
+const whole = [Number(data.first), Number(data.last)];
+const isFar = whole[1] - whole[0] > 4 * Number(data.focus_ns) + 1e6;
+const [runFrom, runTo] = isFar ? [0, Math.max(1, Number(data.focus_ns))] : [whole[0], Math.max(whole[0] + 1, whole[1])];
+const runLength = runTo - runFrom;
 
 /* ---- numbers as text ---------------------------------------------------------- */
 
@@ -75,13 +80,16 @@ const kindColours = data.kinds.map(kind => colourOf(kind.name));
 /* Stretches with all spans, as [from, to]. */
 const detailed = (() => {
   if (data.detail.all) return [[-Infinity, Infinity]];
-  const windows = data.detail.windows, width = Math.floor(extent / windows.length) + 1, stretches = [];
+  const windows = data.detail.windows, stretches = [];
+  const width = Math.floor(Number(data.focus_ns) / windows.length) + 1;
   for (let i = 0; i < windows.length; i++) {
     if (windows[i] !== "1") continue;
     const last = stretches[stretches.length - 1];
     if (last && last[1] === i * width) last[1] += width;
     else stretches.push([i * width, (i + 1) * width]);
   }
+  if (windows[0] === "1") stretches[0][0] = -Infinity;
+  if (windows[windows.length - 1] === "1") stretches[stretches.length - 1][1] = Infinity;
   return stretches;
 })();
 /* The view as [from, to, has single spans]. */
@@ -147,8 +155,8 @@ function readSpans(tile) {
   const kinds = new Uint32Array(count), flags = new Uint8Array(count);
   for (let i = 0; i < count; i++) starts[i] = signed();
   for (let i = 0, before = tile.first; i < count; i++) {
-    starts[i] += before;
-    before = stops[i] = starts[i] + number();
+    before = starts[i] += before;
+    stops[i] = before + number();
   }
   for (let i = 0; i < count; i++) {
     const value = number();
@@ -191,30 +199,30 @@ function tilesIn(row, from, to) {
 
 /* ---- summaries ------------------------------------------------------------------ */
 
-/* Level 0 is the finest; each next one has cells four times as wide. Cell i of a row starts at
- * origin + (first + i) * width: cells lie on multiples of their width since 1970. */
+/* Level 0 is the finest; each next one has cells four times as wide. Rows have their own widths. */
 const levels = [];
 function levelOf(number) {
   if (levels[number]) return levels[number];
   const bytes = unpackElement("cells" + number), count = data.rows.length;
-  const head = new Int32Array(bytes.buffer, 0, count * 2), places = [];
+  const head = new DataView(bytes.buffer), places = [];
   let cells = 0;
   for (let i = 0; i < count; i++) {
-    places.push({first: head[2 * i], count: head[2 * i + 1], at: cells});
-    cells += head[2 * i + 1];
+    places.push({start: head.getFloat64(16 * i, true), count: head.getUint32(16 * i + 8, true), at: cells,
+      width: 2 ** head.getUint32(16 * i + 12, true)});
+    cells += places[i].count;
   }
-  const shift = BigInt(Number(data.shift) + 2 * number), start = BigInt(data.origin_ns);
   levels[number] = {
-    width: Number(1n << shift), origin: Number((start >> shift << shift) - start), places,
-    begun: new Uint32Array(bytes.buffer, count * 8, cells),
-    kinds: new Uint16Array(bytes.buffer, count * 8 + cells * 4, cells),
-    busy: new Uint8Array(bytes.buffer, count * 8 + cells * 6, cells),
+    places,
+    begun: new Uint32Array(bytes.buffer, count * 16, cells),
+    kinds: new Uint16Array(bytes.buffer, count * 16 + cells * 4, cells),
+    busy: new Uint8Array(bytes.buffer, count * 16 + cells * 6, cells),
   };
   return levels[number];
 }
-/* The coarsest level whose cells are no wider than this, else the finest. */
-function levelFor(width) {
-  let number = 0;
-  while (number + 1 < data.levels && 2 ** (Number(data.shift) + 2 * (number + 1)) <= width) number++;
-  return levelOf(number);
+/* A row's cells on the coarsest level where they are no wider than this, else on the finest. */
+function cellsOf(row, width) {
+  const coarsest = levelOf(data.levels - 1), {width: coarse} = coarsest.places[row.number];
+  const up = Math.max(0, Math.ceil(Math.log2(coarse / width) / 2));
+  const level = levelOf(Math.max(0, data.levels - 1 - up));
+  return {...level.places[row.number], begun: level.begun, kinds: level.kinds, busy: level.busy};
 }

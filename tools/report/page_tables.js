@@ -43,10 +43,11 @@ function fillAlerts() {
   for (const [key, value] of strays)
     alertLine(`${data.processes[Number(key.split(".")[1])].source}: ${exact(value)} end${value === "1" ? "" : "s"} without a begin could not be shown.`);
   if (!data.detail.all)
-    alertLine(`The page has ${exact(data.detail.spans)} of ${exact(data.spans)} spans one by one: all those in the stretches that are not hatched, and summaries of everything elsewhere. All numbers are of the whole run. A larger --detail gives more.`);
+    alertLine(`The page has ${exact(data.detail.spans)} of ${exact(data.spans)} spans one by one: all those in the stretches that are not hatched, and summaries of everything elsewhere. All numbers are of the whole run. A larger -\u2060-\u2060detail gives more.`);
   if (Number(data.hidden) > 0)
     alertLine(`${exact(data.hidden)} spans are in the tables but not on the timeline: they lie too deep, or on rows beyond what a page has.`);
-  if (extent > 2 ** 53) alertLine("The run is so long that places on the timeline are rounded.");
+  if (isFar) alertLine(`Some spans lie far from what the workers did: from ${duration(whole[0])} to ${duration(whole[1])}. The timeline begins with the workers; shares of time are of all.`);
+  if (Math.max(-whole[0], whole[1]) > 2 ** 53) alertLine("Times so far away are rounded on the timeline.");
   if (!data.tracks.length || Number(data.spans) === 0) alertLine("There are no spans in this file.");
 }
 
@@ -218,7 +219,7 @@ function fillGpus(parent) {
     shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Work", "spans"), count("Gaps", "gaps"),
     {title: "Longest gap", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
       () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))}], gpus, 2);
-  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go.`, "caption");
+  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. RBWP files do not say which call launched a piece of work: the link leads to the latest call of the slot that had begun before it.`, "caption");
   kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
 }
 
@@ -270,7 +271,7 @@ function fillLosses(parent) {
 }
 
 function fillAbout(parent) {
-  add(parent, "p", `Written by rbwp ${data.version}. Times count from the start of the first span, ${data.origin_ns} ns since 1970.`, "caption");
+  add(parent, "p", `Written by rbwp ${data.version}. Times count from the first start of a span of a worker, ${data.origin_ns} ns since 1970.`, "caption");
   table(parent, [{title: "Process", left: true, value: process => process.name}, {title: "Host", left: true, value: process => process.host, text: process => process.host},
     {title: "File", left: true, value: process => process.source, text: process => process.source},
     {title: "Command", left: true, value: process => process.command, text: process => process.command.replaceAll("\0", " ")},

@@ -15,16 +15,17 @@ function redraw() {
     drawOverview();
     const step = axisStep() / 10;
     document.getElementById("range").textContent =
-      `${moment(Math.max(0, view.from), step)} to ${moment(view.to, step)}, ${duration(view.to - view.from)} shown`;
+      `${moment(Math.max(Math.min(runFrom, view.to), view.from), step)} to ${moment(view.to, step)}, ${duration(view.to - view.from)} shown`;
     document.getElementById("mode").textContent = view.mode;
     if (!view.ready) redraw();
   });
 }
 
 function show(from, to) {
-  const wanted = Math.max(LEAST_VIEW_NS, to - from), middle = (from + to) / 2, most = extent * 1.02;
+  const wanted = Math.max(LEAST_VIEW_NS, to - from), middle = (from + to) / 2;
+  const low = Math.min(whole[0], runFrom), high = Math.max(whole[1], runTo), edge = (high - low) * .01, most = (high - low) + 2 * edge;
   const width = Math.min(wanted, most);
-  from = Math.max(-extent * .01, Math.min(middle - width / 2, extent * 1.01 - width));
+  from = Math.max(low - edge, Math.min(middle - width / 2, high + edge - width));
   view.from = from;
   view.to = from + width;
   redraw();
@@ -42,7 +43,7 @@ function scrollRows(pixels) {
   redraw();
 }
 function fit() {
-  show(-extent * .004, extent * 1.004);
+  show(runFrom - runLength * .004, runTo + runLength * .004);
 }
 
 /* ---- what is where --------------------------------------------------------------- */
@@ -69,15 +70,12 @@ function lineAt(y) {
 }
 function isDrawnSingly(row, time) {
   const [from, to, single] = stretchesOf(view.from, view.to).find(([a, b]) => time >= a && time <= b) || [0, 0, false];
-  return single && spansInSight(tilesIn(row, from, to), from, to) < SPANS_A_PIXEL * view.width;
+  return isSingly(row, from, to, single);
 }
 function cellAt(row, time) {
-  const level = levelFor(scale() * 1.5), place = level.places[row.number];
-  const i = Math.floor((time - level.origin) / level.width) - place.first;
-  if (i < 0 || i >= place.count) return null;
-  const at = place.at + i;
-  return {start: level.origin + (place.first + i) * level.width, width: level.width, begun: level.begun[at],
-    busy: level.busy[at] / 255, kind: level.kinds[at]};
+  const cells = cellsOf(row, scale() * 2.5), i = Math.floor((time - cells.start) / cells.width), at = cells.at + i;
+  if (i < 0 || i >= cells.count) return null;
+  return {width: cells.width, begun: cells.begun[at], busy: cells.busy[at] / 255, kind: cells.kinds[at]};
 }
 
 /* ---- the tip --------------------------------------------------------------------- */
@@ -265,7 +263,7 @@ canvas.addEventListener("wheel", event => {
 }, {passive: false});
 
 let range = null;
-const overviewTime = event => (event.clientX - overview.getBoundingClientRect().left - GUTTER) / Math.max(1, overview.clientWidth - GUTTER) * extent;
+const overviewTime = event => (event.clientX - overview.getBoundingClientRect().left - GUTTER) / Math.max(1, overview.clientWidth - GUTTER) * runLength + runFrom;
 overview.addEventListener("pointerdown", event => {
   overview.setPointerCapture(event.pointerId);
   range = overviewTime(event);
@@ -273,11 +271,11 @@ overview.addEventListener("pointerdown", event => {
 overview.addEventListener("pointermove", event => {
   if (range === null) return;
   const time = overviewTime(event);
-  if (Math.abs(time - range) > extent / overview.clientWidth * 3) show(Math.min(range, time), Math.max(range, time));
+  if (Math.abs(time - range) > runLength / overview.clientWidth * 3) show(Math.min(range, time), Math.max(range, time));
 });
 overview.addEventListener("pointerup", event => {
   const time = overviewTime(event), width = view.to - view.from;
-  if (range !== null && Math.abs(time - range) <= extent / overview.clientWidth * 3) show(time - width / 2, time + width / 2);
+  if (range !== null && Math.abs(time - range) <= runLength / overview.clientWidth * 3) show(time - width / 2, time + width / 2);
   range = null;
 });
 window.addEventListener("resize", redraw);

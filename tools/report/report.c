@@ -35,6 +35,15 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
     report->stats_sink.name(report->stats_sink.context, number, name);
 }
 
+static void widen_focus(struct report *report, const struct trace_span *span)
+{
+    if (!report->has_focus || span->start_ns < report->focus_first_ns)
+        report->focus_first_ns = span->start_ns;
+    if (!report->has_focus || span->stop_ns > report->focus_last_ns)
+        report->focus_last_ns = span->stop_ns;
+    report->has_focus = true;
+}
+
 static void take_span(struct report *report, const struct trace_span *span, bool hollow)
 {
     uint32_t number = kinds_number(&report->kinds, span);
@@ -51,8 +60,10 @@ static void take_span(struct report *report, const struct trace_span *span, bool
         kind->longest_start_ns = span->start_ns;
     }
     timeline_add_span(&report->timeline, span, number);
-    if (stats_is_worker(&report->stats.tracks[span->track]))
+    if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
+        widen_focus(report, span);
+    }
 }
 
 /* A batch has spans with what is inside behind them, but for late ones: those hold something. */
@@ -201,10 +212,10 @@ static void mark_longest(struct report *report)
 static bool write_data(struct report *report, struct page_data *data)
 {
     struct report_page page = {
-        .taken = {.first_ns = report->stats.first_ns, .last_ns = report->stats.last_ns}};
+        .taken = {.first_ns = report->focus_first_ns, .last_ns = report->focus_last_ns}};
     mark_longest(report);
     bool good = timeline_write(&report->timeline, data, budget_bytes(report->options), &page.taken,
-                               &page.levels, &page.shift);
+                               &page.levels);
     return write_json(report, &page, data) && good;
 }
 
@@ -236,6 +247,10 @@ static enum exit_code end(struct export *export)
     report->trace = export->trace;
     stats_finish(&report->stats);
     waits_finish(&report->waits);
+    if (!report->has_focus) {
+        report->focus_first_ns = report->stats.first_ns;
+        report->focus_last_ns = report->stats.last_ns;
+    }
     enum exit_code code = EXIT_GOOD;
     if (!write_page(report, &export->out) || report->failed || report->waits.failed ||
         report->stats.failed)

@@ -39,13 +39,16 @@ struct report {
     struct waits waits;
     struct report_fact *facts;
     uint32_t fact_count;
+    /* Where workers had spans: the page is about that. A GPU's times may make no sense. */
+    bool has_focus;
+    int64_t focus_first_ns, focus_last_ns;
     bool failed;
 };
 
 /* What is known when the timeline has been written. */
 struct report_page {
     struct detail_taken taken;
-    unsigned levels, shift;
+    unsigned levels;
 };
 
 /* The page's numbers and names as JSON. */

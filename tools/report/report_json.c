@@ -2,7 +2,7 @@
 /*
  * The page's tables as JSON.
  *
- * Times are nanoseconds from the first span's start. A number above 2^53,
+ * Times are nanoseconds from the first start of a span of a worker. A number above 2^53,
  * which a script would round, is written as a string. Histograms have four
  * buckets for each power of two: bucket b holds from 2^(b/4) on, evenly
  * divided inside the power.
@@ -49,7 +49,7 @@ static void put_text(struct out *out, const char *key, struct trace_text text)
 /* Times of a loss may lie before the first span. */
 static void put_time(const struct writer *writer, const char *key, int64_t time_ns)
 {
-    int64_t since_ns = time_ns - writer->page->taken.first_ns;
+    int64_t since_ns = time_step_ns(writer->page->taken.first_ns, time_ns);
     json_key(writer->out, key);
     out_i64(writer->out, since_ns);
     comma(writer->out);
@@ -244,7 +244,7 @@ static void put_longest(const struct writer *writer)
     begin_list(writer->out, "longest");
     for (uint32_t i = 0; i < stats->longest_count; i++) {
         const struct stats_call *call = &stats->longest[i];
-        uint64_t since_ns = (uint64_t)(call->start_ns - writer->page->taken.first_ns);
+        uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns);
         put_numbers(writer->out, i > 0,
                     (uint64_t[]){call->track, call->row, since_ns, call->duration_ns}, 4);
     }
@@ -258,7 +258,7 @@ static void put_waits(const struct writer *writer)
     begin_list(writer->out, "waits");
     for (uint32_t i = 0; i < waits->count; i++) {
         const struct wait *wait = &waits->longest[i];
-        uint64_t since_ns = (uint64_t)(wait->start_ns - writer->page->taken.first_ns);
+        uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, wait->start_ns);
         put_numbers(writer->out, i > 0, (uint64_t[]){wait->track, since_ns, wait->duration_ns}, 3);
     }
     end_list(writer->out);
@@ -350,7 +350,10 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_number(out, "hidden", report->timeline.hidden);
     put_number(out, "workers", stats->workers);
     put_number(out, "worker_busy_ns", stats->worker_busy_ns);
-    put_number(out, "shift", page->shift);
+    put_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
+    out_format(out, "\"first\":%.0f,\"last\":%.0f,",
+               time_step_about(page->taken.first_ns, stats->first_ns),
+               time_step_about(page->taken.first_ns, stats->last_ns));
     put_detail(&writer);
     put_processes(&writer);
     put_tracks(&writer);

@@ -137,9 +137,11 @@ bool summary_add(struct summary_row *row, uint32_t most, int64_t start_ns, int64
     cell->begun++;
     for (int64_t at_ns = start_ns; at_ns < stop_ns; cell++, number++) {
         int64_t end_ns = (int64_t)((uint64_t)(number + 1) << row->shift);
-        int64_t until_ns = stop_ns < end_ns ? stop_ns : end_ns;
-        cell->busy_ns += (uint64_t)(until_ns - at_ns);
-        add_kind(cell, kind, (float)(until_ns - at_ns));
+        /* The last cell of all time ends beyond what a number holds. */
+        int64_t until_ns = stop_ns < end_ns || end_ns < at_ns ? stop_ns : end_ns;
+        uint64_t part_ns = (uint64_t)until_ns - (uint64_t)at_ns;
+        cell->busy_ns += part_ns;
+        add_kind(cell, kind, (float)part_ns);
         at_ns = until_ns;
     }
     return true;

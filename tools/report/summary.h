@@ -13,7 +13,7 @@
 
 #include "byte_buffer.h"
 
-#define SUMMARY_CELLS (1u << 20)     /* of all rows together */
+#define SUMMARY_CELLS (1u << 21)     /* of all rows together */
 #define SUMMARY_ROW_CELLS (1u << 15) /* of one row, at most */
 enum { SUMMARY_KINDS = 3 };
 

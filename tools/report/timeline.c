@@ -3,9 +3,10 @@
  * Rows, their summaries and their tiles.
  *
  * Levels of a summary differ by a factor of 4. A level is written as one
- * element: for each row the number of its first cell (from that of the run)
- * and how many there are, then of all cells the columns begun, main kind and
- * busy share, each deflated well by itself.
+ * element: for each row where its first cell begins, how many there are and
+ * how wide they are, then of all cells the columns begun, main kind and busy
+ * share. Each row has its own width: a span with a time that makes no sense
+ * spoils the summary of its row and no other.
  */
 #include "timeline.h"
 #include "message.h"
@@ -101,9 +102,16 @@ static void pass_waiting(struct timeline *timeline, struct timeline_row *row)
     row->waiting_count = 0;
 }
 
-static bool make_room(struct timeline *timeline, struct timeline_row *row)
+/* A page adds up the steps inside a tile, exactly only as long as they are not too large. */
+static bool is_far(const struct timeline_row *row, int64_t start_ns)
 {
-    if (row->waiting_count == DETAIL_TILE)
+    return row->waiting_count > 0 &&
+           (uint64_t)time_step_ns(row->waiting[0].start_ns, start_ns) >> 50;
+}
+
+static bool make_room(struct timeline *timeline, struct timeline_row *row, int64_t start_ns)
+{
+    if (row->waiting_count == DETAIL_TILE || is_far(row, start_ns))
         pass_waiting(timeline, row);
     if (row->waiting_count < row->waiting_room)
         return true;
@@ -131,7 +139,7 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
         return;
     }
     row->spans++;
-    if (!make_room(timeline, row) ||
+    if (!make_room(timeline, row, span->start_ns) ||
         !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind)) {
         fail(timeline);
         return;
@@ -195,13 +203,15 @@ static uint64_t cell_kind(const struct summary_cell *cell)
 }
 
 static bool write_level(const struct timeline *timeline, struct page_data *data, unsigned level,
-                        int64_t first_ns, unsigned shift)
+                        int64_t origin_ns)
 {
     struct byte_buffer bytes = {0};
     for (uint32_t i = 0; i < timeline->row_count; i++) {
         const struct summary_row *row = &timeline->rows[i].summary;
-        buffer_le(&bytes, (uint64_t)(row->first - (first_ns >> shift)), 4);
+        int64_t start_ns = (int64_t)((uint64_t)row->first << row->shift);
+        buffer_double(&bytes, time_step_about(origin_ns, start_ns));
         buffer_le(&bytes, row->count, 4);
+        buffer_le(&bytes, row->shift, 4);
     }
 #define COLUMN(expression, size)                                                                   \
     for (uint32_t i = 0; i < timeline->row_count; i++)                                             \
@@ -211,27 +221,11 @@ static bool write_level(const struct timeline *timeline, struct page_data *data,
         }
     COLUMN(cell->begun, 4)
     COLUMN(cell_kind(cell), 2)
-    COLUMN(busy_share(cell, shift), 1)
+    COLUMN(busy_share(cell, timeline->rows[i].summary.shift), 1)
 #undef COLUMN
     bool good = page_data_element(data, "cells", level, &bytes);
     buffer_free(&bytes);
     return good;
-}
-
-/* All rows get cells of one width. Returns its shift. */
-static unsigned align_rows(struct timeline *timeline)
-{
-    unsigned shift = 0;
-    for (uint32_t i = 0; i < timeline->row_count; i++)
-        if (timeline->rows[i].summary.shift > shift)
-            shift = timeline->rows[i].summary.shift;
-    return shift;
-}
-
-static void coarsen_rows(struct timeline *timeline, unsigned shift)
-{
-    for (uint32_t i = 0; i < timeline->row_count; i++)
-        summary_coarsen(&timeline->rows[i].summary, shift);
 }
 
 static uint32_t longest_row(const struct timeline *timeline)
@@ -244,20 +238,20 @@ static uint32_t longest_row(const struct timeline *timeline)
 }
 
 bool timeline_write(struct timeline *timeline, struct page_data *data, uint64_t budget_bytes,
-                    struct detail_taken *taken, unsigned *levels_out, unsigned *shift_out)
+                    struct detail_taken *taken, unsigned *levels_out)
 {
     for (uint32_t i = 0; i < timeline->row_count; i++)
         pass_waiting(timeline, &timeline->rows[i]);
     for (uint32_t i = 0; i < timeline->link_room; i++)
         pass_links(timeline, i);
     bool good = !timeline->failed;
-    unsigned shift = align_rows(timeline);
-    *shift_out = shift;
-    for (*levels_out = 0; good; shift += LEVEL_SHIFT) {
-        coarsen_rows(timeline, shift);
-        good = write_level(timeline, data, (*levels_out)++, taken->first_ns, shift);
+    for (*levels_out = 0; good;) {
+        good = write_level(timeline, data, (*levels_out)++, taken->first_ns);
         if (longest_row(timeline) <= LEVEL_CELLS_LEAST)
             break;
+        for (uint32_t i = 0; i < timeline->row_count; i++)
+            summary_coarsen(&timeline->rows[i].summary,
+                            timeline->rows[i].summary.shift + LEVEL_SHIFT);
     }
     return detail_write(&timeline->detail, data, budget_bytes, taken) && good;
 }

@@ -50,8 +50,8 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
 void timeline_add_link(struct timeline *timeline, const struct trace_link *link);
 
 /* Writes summaries (elements cells0, cells1 ... from fine to coarse) and tiles. False if anything
- * is missing. shift_out: cells of level 0 are 1 << shift wide. */
+ * is missing. */
 bool timeline_write(struct timeline *timeline, struct page_data *data, uint64_t budget_bytes,
-                    struct detail_taken *taken, unsigned *levels_out, unsigned *shift_out);
+                    struct detail_taken *taken, unsigned *levels_out);
 
 #endif /* TIMELINE_H */
