@@ -4,7 +4,7 @@
  * them in sight, else from its summary: the height of a bar is how busy the row was. */
 "use strict";
 
-const GUTTER = 172, AXIS = 26, ROW = 18, INNER_ROW = 12, TRACK_GAP = 7, PROCESS = 26;
+const GUTTER = 204, AXIS = 26, ROW = 18, INNER_ROW = 12, TRACK_GAP = 7, PROCESS = 26;
 const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
 
 const overview = document.getElementById("overview"), canvas = document.getElementById("rows");

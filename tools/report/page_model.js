@@ -22,7 +22,7 @@ function duration(ns) {
   if (size < 1000) return `${Math.round(ns)} ns`;
   const [scale, unit] = size < 999.5e3 ? [1e3, "\u00b5s"] : size < 999.5e6 ? [1e6, "ms"] : [1e9, "s"];
   const value = ns / scale;
-  return `${value.toFixed(Math.abs(value) < 9.995 ? 2 : Math.abs(value) < 99.95 ? 1 : 0)} ${unit}`;
+  return value < 1e4 ? `${value.toFixed(Math.abs(value) < 9.995 ? 2 : Math.abs(value) < 99.95 ? 1 : 0)} ${unit}` : `${exact(Math.round(value))} s`;
 }
 /* A place on the axis, with as many digits as a step needs. */
 function moment(ns, step) {
