@@ -80,7 +80,7 @@ function drawCells(context, row, y, height, from, to) {
     const share = cells.busy[cells.at + i], begun = cells.begun[cells.at + i];
     if (!share && !begun) continue;
     const kind = cells.kinds[cells.at + i], start = cells.start + i * width;
-    const left = xOf(Math.max(start, from)), right = xOf(Math.min(start + width, to));
+    const left = Math.round(xOf(Math.max(start, from))), right = Math.round(xOf(Math.min(start + width, to)));
     const wanted = kindColours[kind] || "#8a8f98";
     if (wanted !== colour) context.fillStyle = colour = wanted;
     context.globalAlpha = isDim(kind) ? .13 : 1;

@@ -60,7 +60,7 @@ function shape(parent, name, attributes) {
   parent.append(element);
   return element;
 }
-const bucketStart = bucket => 2 ** Math.floor(bucket / 4) * (1 + bucket % 4 / 4);
+const bucketStart = bucket => 2 ** (bucket / 4);
 
 function sparkline(parent, histogram, colour) {
   const [, ...counts] = histogram, most = Math.max(...counts.map(Number)), width = 110, height = 20;
@@ -81,7 +81,7 @@ function largeHistogram(parent, histogram, colour, unit) {
   counts.forEach((count, i) => {
     const bucket = first + i, bar = Number(count) ? Math.max(1.5, Number(count) / most * height) : 0;
     const rect = shape(picture, "rect", {x: 10 + i * step, y: height + 8 - bar, width: step - 1.5, height: bar, fill: colour, rx: 1});
-    shape(rect, "title").textContent = `${exact(count)} ${unit} from ${duration(bucketStart(bucket))} to ${duration(bucketStart(bucket + 1))}`;
+    shape(rect, "title").textContent = `${exact(count)} ${unit} from about ${duration(bucketStart(bucket))} to ${duration(bucketStart(bucket + 1))}`;
     if (bucket % 4 === 0 && (step * 4 > 52 || bucket / 4 % 2 === 0))
       shape(picture, "text", {x: 10 + i * step, y: height + 25}).textContent = duration(bucketStart(bucket));
   });
