@@ -243,7 +243,8 @@ function fillWaits(parent) {
 function fillPolls(parent) {
   const discarded = sumOf(data.processes, "discarded");
   add(parent, "p", `${exact(discarded)} calls found nothing to do and left no trace.` + (subItems.length
-    ? " Below: calls in which no sub-item ran. For a work item that reports its work by sub-items, these are polls that found nothing."
+    ? " Below: calls in which no sub-item ran. For a work item that reports its work by sub-items, these are polls that found nothing." +
+      (data.facts.some(([key, value]) => key.endsWith(".level") && value === "1") ? " Files of level 1 have no sub-items: all of their calls count here." : "")
     : " This run has no sub-items (level 1), so empty polls that were kept cannot be told from others."), "caption");
   if (!subItems.length) return;
   table(parent, [nameColumn("Work item"), {title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}, count("Calls", "count"),
