@@ -9,7 +9,7 @@ const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
 
 const overview = document.getElementById("overview"), canvas = document.getElementById("rows");
 const view = {from: runFrom, to: runTo, top: 0, height: 0, width: 0, hover: null, selected: null, links: [],
-  matches: null, only: null, ready: true, tilesWanted: 0, mode: ""};
+  matches: null, only: null, ready: true, unpackMs: 0, tilesWanted: 0, mode: ""};
 const ink = {};
 
 function readInk() {
@@ -151,24 +151,27 @@ function isSingly(row, from, to, single) {
   return tiles.length < TILE_CACHE / 8 && spansInSight(tiles, from, to) < SPANS_A_PIXEL * ((to - from) / scale() + 2);
 }
 
-/* True when all tiles are unpacked; unpacks some as long as there is time in this frame. */
-function unpackTiles(tiles, deadline) {
+/* True when all tiles are unpacked. Unpacks UNPACK_MS long in a frame, one at least: the time that
+ * drawing takes does not count, or rows drawn late would never get theirs. */
+function unpackTiles(tiles) {
   for (const tile of tiles) {
     if (isLoaded(tile)) continue;
-    if (performance.now() > deadline) {
+    if (view.unpackMs <= 0) {
       view.ready = false;
       return false;
     }
+    const begun = performance.now();
     spansOf(tile);
+    view.unpackMs -= Math.max(.05, performance.now() - begun);
   }
   return true;
 }
 
-function drawRow(context, line, y, deadline) {
+function drawRow(context, line, y) {
   const tally = {spans: 0, cells: 0};
   for (const [from, to, single] of stretchesOf(view.from, view.to)) {
     const tiles = isSingly(line.row, from, to, single) ? tilesIn(line.row, from, to) : null;
-    if (tiles && (view.tilesWanted += tiles.length) < TILE_CACHE && unpackTiles(tiles, deadline)) {
+    if (tiles && (view.tilesWanted += tiles.length) < TILE_CACHE && unpackTiles(tiles)) {
       drawSpans(context, tiles, y, line.height, from, to);
       tally.spans++;
     } else {
@@ -304,16 +307,17 @@ function drawScrollbar(context) {
 }
 
 function drawRows() {
-  const context = sized(canvas, view.height), deadline = performance.now() + UNPACK_MS;
+  const context = sized(canvas, view.height);
   const tally = {spans: 0, cells: 0};
   view.width = canvas.clientWidth;
   view.ready = true;
+  view.unpackMs = UNPACK_MS;
   view.tilesWanted = 0; /* never more than are kept, or each frame would unpack them again */
   drawGrid(context, view.height);
   const inSight = lines.filter(line => line.y + line.height >= view.top && line.y < view.top + view.height - AXIS);
   for (const line of inSight) {
     if (!line.row) continue;
-    const drawn = drawRow(context, line, AXIS + line.y - view.top, deadline);
+    const drawn = drawRow(context, line, AXIS + line.y - view.top);
     tally.spans += drawn.spans;
     tally.cells += drawn.cells;
   }
