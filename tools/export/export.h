@@ -57,7 +57,7 @@ extern const struct exporter exporter_chrome, exporter_folded, exporter_perfetto
 
 extern const struct option export_option_table[]; /* of struct export_options */
 
-/* Reads the files into one trace and writes it. */
+/* Reads the files into one trace and writes it by the exporter that the options choose. */
 enum exit_code export_files(const struct export_options *options, struct operands files);
 /* The same to one that is not in the table: for commands that make something else of a trace. */
 enum exit_code export_with(const struct exporter *exporter, const struct export_options *options,

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// report_page.mjs MODULES PAGE DUMP WORK DETAIL: see report_page.sh.
+import {createRequire} from "node:module";
+import {readFileSync} from "node:fs";
+import assert from "node:assert/strict";
+
+const [, , modules, file, dumpFile, work, detail] = process.argv;
+const puppeteer = createRequire(`${modules}/`)("puppeteer-core");
+const spans = JSON.parse(readFileSync(dumpFile, "utf8")).filter(span => span.begin !== null);
+const name = file.split("/").pop().replace(".html", "");
+const browser = await (puppeteer.default || puppeteer).launch({
+  executablePath: process.env.CHROMIUM, userDataDir: `${work}/profile-${name}-${detail}`,
+  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync"],
+});
+const page = await browser.newPage();
+const complaints = [];
+page.on("console", message => message.text().includes("willReadFrequently") || complaints.push(`${message.type()}: ${message.text()}`));
+page.on("pageerror", error => complaints.push(error.message));
+page.on("request", request => request.url() === `file://${file}` || complaints.push(`asks for ${request.url()}`));
+
+const settle = () => page.evaluate(() => new Promise(done => {
+  const look = () => requestAnimationFrame(() => rbwpReport.view.ready ? requestAnimationFrame(done) : look());
+  look();
+}));
+const press = async (key, times = 1) => {
+  for (let i = 0; i < times; i++) await page.keyboard.press(key);
+  await settle();
+};
+const view = () => page.evaluate(() => ({from: rbwpReport.view.from, to: rbwpReport.view.to, mode: rbwpReport.view.mode}));
+/* Share of the pixels of the rows, right of the labels, that are not background. */
+const painted = () => page.evaluate(() => {
+  const rows = document.getElementById("rows"), {width, height, data} = rows.getContext("2d").getImageData(180, 30, rows.width - 190, rows.height - 34);
+  let count = 0;
+  for (let i = 3; i < data.length; i += 4) if (data[i] > 0) count++;
+  return count / (width * height);
+});
+const shoot = async level => process.env.SHOTS && page.screenshot({path: `${process.env.SHOTS}/${name}-${detail}-${level}.png`});
+const shown = id => page.evaluate(id => document.getElementById(id)?.textContent.replaceAll(",", ""), id);
+const finished = kind => spans.filter(span => span.kind === kind && span.finished).length;
+
+try {
+  await page.setViewport({width: 1440, height: 1000});
+  await page.emulateMediaFeatures([{name: "prefers-color-scheme", value: detail === "0" ? "light" : "dark"}]);
+  await page.goto(`file://${file}`, {waitUntil: "load"});
+  await settle();
+  assert.equal(await page.title(), `${name}.bin - rbwp report`);
+  assert.equal(await shown("figure-spans"), String(spans.length));
+  for (const [id, kind] of [["figure-calls", "coarse"], ["figure-sub-items", "fine"], ["figure-gpu", "gpu"]])
+    assert.equal(await shown(id) ?? "0", String(finished(kind)), id);
+  /* The tables' rows add up to the same: the sums of their Count columns. */
+  for (const [tab, kind] of [["Work items", "coarse"], ["Sub-items", "fine"]]) {
+    const sum = await page.evaluate(title => {
+      const button = [...document.querySelectorAll("#tabs button")].find(button => button.textContent === title);
+      if (!button) return 0;
+      button.click();
+      const place = [...document.querySelectorAll("#tables th")].findIndex(cell => cell.textContent.startsWith("Count"));
+      return [...document.querySelectorAll("#tables tbody tr")].reduce((sum, row) => sum + Number(row.cells[place].textContent.replaceAll(",", "")), 0);
+    }, tab);
+    assert.equal(sum, finished(kind), tab);
+  }
+  for (const button of await page.$$("#tabs button")) await button.evaluate(button => button.click()); /* all of them open */
+  await shoot(0);
+
+  const start = await view();
+  assert.equal(await page.evaluate(() => rbwpReport.data.detail.all), detail !== "0" || !spans.length);
+  if (name === "busy") {
+    assert.notEqual(start.mode, "single spans");
+    assert.ok(await painted() > .08, "the whole run is drawn");
+    await press("w", 8);
+    const closer = await view();
+    assert.ok(closer.to - closer.from < (start.to - start.from) / 20);
+    assert.equal(closer.mode, detail === "0" ? "summary" : "single spans");
+    assert.ok(await painted() > .08, "a part of the run is drawn");
+    await shoot(1);
+    await press("d");
+    assert.ok((await view()).from > closer.from);
+    await press("0");
+    assert.deepEqual(await view(), start);
+    await press("/");
+    await page.keyboard.type("disk");
+    await press("Enter");
+    await press("Escape");
+  }
+  if (name === "busy" && detail !== "0") {
+    /* Where a search and some steps lead is one of the dump's spans, and can be seen. */
+    const origin = BigInt(await page.evaluate(() => rbwpReport.data.origin_ns));
+    const texts = readFileSync(dumpFile, "utf8");
+    for (const key of ["", "]", "]", "n", "["]) {
+      if (key) await press(key);
+      const chosen = await page.evaluate(() => {
+        const {start, stop, kind} = rbwpReport.view.selected;
+        return {start, stop, name: rbwpReport.data.kinds[kind].name};
+      });
+      const begin = origin + BigInt(chosen.start), end = origin + BigInt(chosen.stop);
+      assert.ok(texts.includes(`"name":"${chosen.name}","begin":${begin},"end":${end},`), `${chosen.name} from ${begin} to ${end}`);
+    }
+    await press("f");
+    const closest = await view();
+    assert.equal(closest.mode, "single spans");
+    assert.ok(closest.to - closest.from < 1e5);
+    await shoot(2);
+    await press("Escape");
+    assert.equal(await page.evaluate(() => rbwpReport.view.selected), null);
+  }
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  assert.equal(await theme(), detail === "0" ? "light" : "dark");
+  await press("t");
+  assert.equal(await theme(), detail === "0" ? "dark" : "light");
+  assert.equal(await page.title(), `${name}.bin - rbwp report`); /* no name ran as script */
+  assert.deepEqual(complaints, []);
+} catch (error) {
+  console.error(`FAILED: ${name}, --detail ${detail}: ${error.message}`, complaints);
+  process.exitCode = 1;
+} finally {
+  await browser.close();
+}

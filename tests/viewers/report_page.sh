@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# report_page: a real browser opens the page of rbwp report, from a file, with no network. No error
+# reaches its console, the counts that it shows are those of the dump, keys lead from the whole run
+# to single records, and each span that a search or a step reaches is one of the dump's.
+# Chromium is the system's; puppeteer-core, which drives it, is fetched with npm (version and hashes in
+# chromium/package-lock.json) into VIEWERS_DIR, once. Without one of them the test is skipped.
+# SHOTS=FOLDER keeps screenshots.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+: "${RBWP:?the rbwp command}" "${GOLDEN:?the folder of golden files}" "${VIEWERS_DIR:?where to keep puppeteer-core}"
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+command -v node >/dev/null && command -v npm >/dev/null || skip "no node and npm here"
+CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)} ||
+    skip "no chromium here"
+export CHROMIUM
+modules=$VIEWERS_DIR/chromium
+mkdir -p "$modules" && cp "$here"/chromium/*.json "$modules"
+if ! (cd "$modules" && npm ls --silent >/dev/null 2>&1); then
+    (cd "$modules" && timeout 240 npm install --no-save --ignore-scripts --no-audit --no-fund >npm.log 2>&1)
+    code=$?
+    # Whatever is not the network's doing, above all a wrong hash, is a failure.
+    if ((code == 124)) || grep -qE 'code (E404|ETARGET|ENOTFOUND|EAI_AGAIN|ECONN[A-Z]*|ENET[A-Z]*|ETIMEDOUT|ERR_SOCKET_TIMEOUT)' "$modules/npm.log"; then
+        skip "npm cannot fetch puppeteer-core: $(grep -m 1 'error' "$modules/npm.log")"
+    elif ((code)); then
+        cat "$modules/npm.log"
+        exit 1
+    fi
+fi
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+"${PYTHON:-python3}" -B "$here/report_page_make.py" "$here/../cli" "$work" || exit 1
+failed=0
+for input in "$work"/*.bin "$GOLDEN"/{multi_thread,level2_all_types,gpu_work,crash_killed,empty}.bin; do
+    name=$(basename "$input" .bin)
+    for detail in 32 0; do
+        [[ $detail = 32 || $name = busy ]] || continue
+        "$RBWP" report "$input" --detail "$detail" -f -o "$work/$name.html" 2>/dev/null
+        "$RBWP" dump --spans "$input" >"$work/$name.json" 2>/dev/null
+        node "$here/report_page.mjs" "$modules" "$work/$name.html" "$work/$name.json" "$work" "$detail" || failed=1
+    done
+done
+((failed)) || echo "report_page: all passed"
+exit $failed

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
+GPU work and polls; evil.bin, whose names would run as script if they were markup."""
+import random
+import sys
+
+sys.path.insert(0, sys.argv[1])
+import rbwp_make as m
+
+rng = random.Random(7)
+ZERO = 1700000000000000000
+
+
+def worker(count):
+    records, now = [], ZERO + rng.randrange(1000)
+    for i in range(count):
+        now += rng.randrange(100, 2500) if i % 3000 else 4000000
+        slot = rng.randrange(4)
+        records.append((now, "cb", slot))
+        for _ in range(rng.randrange(3)):
+            begin = now + rng.randrange(1, 300)
+            now = begin + rng.randrange(50, 900)
+            records += [(begin, "fb", rng.randrange(3)), (now, "fe")]
+        now += rng.randrange(20, 3000)
+        records.append((now, "ce"))
+        if slot == 2:
+            records.append((now, "gpu", 0x1D << 56, 2, now + 10, now + 90))
+    return records
+
+
+blocks = []
+for thread in range(4):
+    records = worker(6000)
+    for start in range(0, len(records), 4000):
+        blocks.append(m.block(0x7F0000000000 + thread, len(blocks), records[start : start + 4000], True))
+slots = [(0, b"active messages"), (1, b"disk writer"), (2, b"kernel launcher"), (3, b"timer wheel")]
+with open(f"{sys.argv[2]}/busy.bin", "wb") as file:
+    file.write(m.file(blocks, slots, [(0, 0, b"SpawnTaskReply"), (1, 1, b"memcpy channel"), (2, 2, b"by field op")], ZERO))
+evil = [b"</script><script>document.title='broken'</script>", b"<img src=x onerror=\"document.title='broken'\">", b"\x00\x1b[2J\xff\xfe"]
+calls = [r for i in range(3) for r in ((1000 + 100 * i, "cb", i), (1010 + 100 * i, "fb", i), (1020 + 100 * i, "fe"), (1050 + 100 * i, "ce"))]
+with open(f"{sys.argv[2]}/evil.bin", "wb") as file:
+    file.write(m.file([m.block(7, 0, calls)], list(enumerate(evil)), [(i, 0, n) for i, n in enumerate(evil)]))

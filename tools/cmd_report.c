@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp report: one page that opens anywhere. It is made in report/. */
+#include "message.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static bool store_megabytes(void *value, const char *text, struct option_error *error)
+{
+    struct report_options *options = value;
+    char *end;
+    errno = 0;
+    unsigned long megabytes = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || errno || megabytes > REPORT_DETAIL_MB_MAX) {
+        snprintf(error->text, sizeof error->text, "is not a number of megabytes up to %u",
+                 (unsigned)REPORT_DETAIL_MB_MAX);
+        return false;
+    }
+    options->detail.set = true;
+    options->detail.megabytes = (uint32_t)megabytes;
+    return true;
+}
+
+static const struct option report_option_table[] = {
+    {"detail", 0, "MB", NULL, "room in the page for single spans (default 32)", 0, store_megabytes},
+    {0},
+};
+
+#define COMMON(member)                                                                             \
+    (offsetof(struct report_options, common) + offsetof(struct export_options, member))
+
+static const struct option_group report_groups[] = {
+    {"Report", report_option_table, 0},
+    {"Filters", filter_option_table, COMMON(filter)},
+    {"Output", out_option_table, COMMON(output)},
+    {0},
+};
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct report_options *options = config;
+    const char *path = options->common.output.path;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (!path && isatty(STDOUT_FILENO)) {
+        message_usage("a page is nothing for a terminal: give -o FILE.html");
+        return EXIT_USAGE;
+    }
+    return report_files(options, files);
+}
+
+const struct command command_report = {
+    .name = "report",
+    .summary = "write one HTML page: timeline, tables, histograms",
+    .operands = "FILE... -o PAGE.html",
+    .description = "Writes a page that shows RBWP files in any browser, with no network; '-' is\n"
+                   "standard input. Files of several nodes come out as one. When single spans of\n"
+                   "the whole run do not fit into --detail, some stretches of it have them all,\n"
+                   "the others summaries, and the page says which.\n"
+                   "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
+    .groups = report_groups,
+    .config_bytes = sizeof(struct report_options),
+    .run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * page_data.h - data inside the page: deflated, then base64, in script elements
+ * that no browser runs.
+ *
+ * Nothing that comes from an input stands in the page in any other form, so
+ * no name, however hostile, can end an element or become markup.
+ */
+#ifndef PAGE_DATA_H
+#define PAGE_DATA_H
+
+#include "byte_buffer.h"
+#include "out.h"
+
+#include <zlib.h>
+
+struct page_data {
+    struct out *out;
+    z_stream stream;
+    struct byte_buffer packed; /* the latest output of page_data_pack */
+};
+
+/* False with the message given. */
+bool page_data_start(struct page_data *data, struct out *out);
+void page_data_stop(struct page_data *data);
+
+/* Deflates without a header, into data->packed. False without memory. */
+bool page_data_pack(struct page_data *data, const void *bytes, size_t count);
+/* data->packed as base64, padded; returns the number of characters. */
+size_t page_data_put(struct page_data *data);
+
+void page_data_open(struct page_data *data, const char *id, uint64_t number);
+void page_data_close(struct page_data *data);
+/* All bytes as one element: its id is id and the number. False without memory. */
+bool page_data_element(struct page_data *data, const char *id, uint64_t number,
+                       const struct byte_buffer *bytes);
+
+#endif /* PAGE_DATA_H */

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Draws the rows, the axis and the strip of the whole run. Knows the view, leaves what changes it to
+ * page_timeline.js. A row is drawn span by span where there are single spans and few enough of
+ * them in sight, else from its summary: the height of a bar is how busy the row was. */
+"use strict";
+
+const GUTTER = 204, AXIS = 26, ROW = 18, INNER_ROW = 12, TRACK_GAP = 7, PROCESS = 26;
+const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
+
+const overview = document.getElementById("overview"), canvas = document.getElementById("rows");
+const view = {from: runFrom, to: runTo, top: 0, height: 0, width: 0, hover: null, selected: null, links: [],
+  matches: null, only: null, ready: true, unpackMs: 0, tilesWanted: 0, mode: ""};
+const ink = {};
+
+function readInk() {
+  const style = getComputedStyle(document.documentElement);
+  for (const name of ["bg", "panel", "text", "quiet", "line", "line-soft", "accent", "red", "shade"])
+    ink[name] = style.getPropertyValue("--" + name).trim();
+}
+function isDark(colour) {
+  const value = parseInt(colour.slice(1), 16);
+  return (value >> 16) * .3 + (value >> 8 & 255) * .59 + (value & 255) * .11 < 140;
+}
+const kindInks = kindColours.map(colour => isDark(colour) ? "#ffffff" : "#16202c");
+
+/* ---- where rows are -------------------------------------------------------------- */
+
+const lines = [];
+const contentHeight = (() => {
+  let y = 4, process = -1;
+  for (const track of tracksInOrder) {
+    if (!track.rows.length) continue;
+    if (track.process !== process) {
+      process = track.process;
+      const {name, host} = data.processes[process];
+      lines.push({y, height: PROCESS, title: host && host !== name ? `${name}, ${host}` : name});
+      y += PROCESS;
+    }
+    track.rows.sort((a, b) => a.lane - b.lane || a.depth - b.depth);
+    track.rows.forEach((row, place) => {
+      const height = row.depth === 0 ? ROW : INNER_ROW;
+      lines.push({y, height, row, track, label: place === 0});
+      row.line = lines[lines.length - 1];
+      y += height + 1;
+    });
+    y += TRACK_GAP;
+  }
+  return y;
+})();
+
+const scale = () => (view.to - view.from) / Math.max(1, view.width - GUTTER); /* ns a pixel */
+const xOf = time => GUTTER + (time - view.from) / scale();
+const timeAt = x => view.from + (x - GUTTER) * scale();
+
+function sized(element, height) {
+  const ratio = window.devicePixelRatio || 1, width = element.clientWidth;
+  if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+    element.width = Math.round(width * ratio);
+    element.height = Math.round(height * ratio);
+    element.style.height = height + "px";
+  }
+  const context = element.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  context.clearRect(0, 0, width, height);
+  context.font = `11.5px ${getComputedStyle(document.body).fontFamily}`;
+  context.textBaseline = "middle";
+  return context;
+}
+
+/* ---- one row ---------------------------------------------------------------------- */
+
+const isDim = kind => view.matches !== null && !view.matches.has(kind);
+
+function drawCells(context, row, y, height, from, to) {
+  const cells = cellsOf(row, scale() * 2.5), {width} = cells;
+  const low = Math.max(0, Math.floor((from - cells.start) / width));
+  const high = Math.min(cells.count - 1, Math.floor((to - cells.start) / width));
+  let colour = "";
+  for (let i = low; i <= high; i++) {
+    const share = cells.busy[cells.at + i], begun = cells.begun[cells.at + i];
+    if (!share && !begun) continue;
+    const kind = cells.kinds[cells.at + i], start = cells.start + i * width;
+    const left = Math.round(xOf(Math.max(start, from))), right = Math.round(xOf(Math.min(start + width, to)));
+    const wanted = kindColours[kind] || "#8a8f98";
+    if (wanted !== colour) context.fillStyle = colour = wanted;
+    context.globalAlpha = isDim(kind) ? .13 : 1;
+    const bar = Math.max(1.5, share / 255 * height);
+    context.fillRect(left, y + height - bar, Math.max(1, right - left), bar);
+  }
+  context.globalAlpha = 1;
+}
+
+const textWidths = new Map();
+function fitted(context, text, room) {
+  if (!textWidths.has(text)) {
+    if (textWidths.size > 20000) textWidths.clear();
+    textWidths.set(text, context.measureText(text).width);
+  }
+  const width = textWidths.get(text);
+  if (width <= room) return text;
+  const letters = Math.floor(text.length * room / width) - 1;
+  return letters > 2 ? text.slice(0, letters) + "\u2026" : "";
+}
+
+function drawSpan(context, kind, flags, left, right, y, height, wide) {
+  const shown = Math.max(left, GUTTER - 1), width = Math.max(1, Math.min(right, view.width + 1) - shown);
+  context.globalAlpha = isDim(kind) ? .13 : 1;
+  context.fillStyle = kindColours[kind] || "#8a8f98";
+  context.fillRect(shown, y, width > 4 ? width - .6 : width, height);
+  if (flags & 1) { /* its end is not known */
+    context.fillStyle = ink.red;
+    context.fillRect(Math.min(right, view.width) - 2.5, y, 2.5, height);
+  }
+  if (!wide || width < TEXT_LEAST || height < 11) return;
+  context.fillStyle = kindInks[kind] || "#16202c";
+  context.fillText(fitted(context, data.kinds[kind].name, width - 9), shown + 5, y + height / 2 + .5);
+}
+
+function drawSpans(context, tiles, y, height, from, to) {
+  const step = scale();
+  for (const tile of tiles) {
+    const {starts, stops, kinds, flags, count} = spansOf(tile);
+    let last = -1;
+    for (let i = 0; i < count; i++) {
+      if (stops[i] < from || starts[i] > to) continue;
+      const left = GUTTER + (Math.max(starts[i], from) - view.from) / step;
+      const right = GUTTER + (Math.min(stops[i], to) - view.from) / step;
+      if (right - left < .8) { /* one for each pixel is enough */
+        if (Math.floor(left) === last) continue;
+        last = Math.floor(left);
+      }
+      drawSpan(context, kinds[i], flags[i], left, right, y, height, true);
+    }
+  }
+  context.globalAlpha = 1;
+}
+
+function spansInSight(tiles, from, to) {
+  let count = 0;
+  for (const tile of tiles) {
+    const part = (Math.min(tile.last, to) - Math.max(tile.first, from)) / Math.max(1, tile.last - tile.first);
+    count += tile.count * Math.min(1, Math.max(0, part));
+  }
+  return count;
+}
+
+/* True when a stretch of a row is drawn span by span: they are few for its width on the screen. */
+function isSingly(row, from, to, single) {
+  if (!single) return false;
+  const tiles = tilesIn(row, from, to);
+  return tiles.length < TILE_CACHE / 8 && spansInSight(tiles, from, to) < SPANS_A_PIXEL * ((to - from) / scale() + 2);
+}
+
+/* True when all tiles are unpacked. Unpacks UNPACK_MS long in a frame, one at least: the time that
+ * drawing takes does not count, or rows drawn late would never get theirs. */
+function unpackTiles(tiles) {
+  for (const tile of tiles) {
+    if (isLoaded(tile)) continue;
+    if (view.unpackMs <= 0) {
+      view.ready = false;
+      return false;
+    }
+    const begun = performance.now();
+    spansOf(tile);
+    view.unpackMs -= Math.max(.05, performance.now() - begun);
+  }
+  return true;
+}
+
+function drawRow(context, line, y) {
+  const tally = {spans: 0, cells: 0};
+  for (const [from, to, single] of stretchesOf(view.from, view.to)) {
+    const tiles = isSingly(line.row, from, to, single) ? tilesIn(line.row, from, to) : null;
+    if (tiles && (view.tilesWanted += tiles.length) < TILE_CACHE && unpackTiles(tiles)) {
+      drawSpans(context, tiles, y, line.height, from, to);
+      tally.spans++;
+    } else {
+      drawCells(context, line.row, y, line.height, from, to);
+      tally.cells++;
+    }
+  }
+  return tally;
+}
+
+/* ---- around the rows ---------------------------------------------------------------- */
+
+function drawLabel(context, line, y) {
+  context.fillStyle = ink.panel;
+  context.fillRect(0, y - 1, GUTTER - 4, line.height + 2);
+  if (!line.label) return;
+  const {track} = line, busy = Number(track.busy_ns) / extent;
+  context.textAlign = "right";
+  context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.quiet;
+  context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
+  context.textAlign = "left";
+  context.fillStyle = ink.text;
+  context.fillText(fitted(context, track.name, GUTTER - 84), 14, y + line.height / 2 + .5);
+}
+
+function drawTitle(context, line, y) {
+  context.fillStyle = ink.panel;
+  context.fillRect(0, y, view.width, line.height);
+  context.fillStyle = ink.quiet;
+  context.font = "600 " + context.font;
+  context.fillText(fitted(context, line.title, view.width - 40), 14, y + line.height / 2 + 2);
+  context.font = context.font.replace(/^(normal )?(600|bold) /, "");
+}
+
+function axisStep() {
+  const rough = scale() * 110, power = 10 ** Math.floor(Math.log10(rough));
+  return Math.max(1, [1, 2, 5, 10].find(factor => factor * power >= rough) * power);
+}
+
+function drawGrid(context, height) {
+  const step = axisStep();
+  context.fillStyle = ink["line-soft"];
+  for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step)
+    context.fillRect(Math.round(xOf(time)), AXIS, 1, height - AXIS);
+}
+
+function hatch(context, left, right, y, height) {
+  context.save();
+  context.beginPath();
+  context.rect(left, y, right - left, height);
+  context.clip();
+  context.strokeStyle = ink.quiet;
+  context.globalAlpha = .55;
+  context.beginPath();
+  for (let x = left - height - left % 5; x < right; x += 5) {
+    context.moveTo(x, y + height);
+    context.lineTo(x + height, y);
+  }
+  context.stroke();
+  context.restore();
+}
+
+function drawAxis(context) {
+  const step = axisStep();
+  context.fillStyle = ink.panel;
+  context.fillRect(0, 0, view.width, AXIS);
+  context.fillStyle = ink.line;
+  context.fillRect(0, AXIS - 1, view.width, 1);
+  context.fillStyle = ink.quiet;
+  for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+    const x = xOf(time);
+    context.fillRect(Math.round(x), AXIS - 5, 1, 5);
+    if (x < view.width - 50) context.fillText(moment(time, step), x + 4, AXIS / 2 - 1);
+  }
+  if (!data.detail.all)
+    for (const [from, to, single] of stretchesOf(view.from, view.to))
+      if (!single) hatch(context, xOf(from), xOf(to), AXIS - 4, 4);
+  context.fillStyle = ink.panel;
+  context.fillRect(0, 0, GUTTER - 4, AXIS - 1);
+}
+
+function drawLosses(context, xFor, y, height, rows) {
+  for (const loss of data.losses) {
+    if (loss.first === undefined) continue;
+    const left = xFor(loss.first), right = Math.max(left + 2, xFor(loss.last));
+    const line = rows && loss.track !== undefined && data.tracks[loss.track].rows.length ? data.tracks[loss.track].rows[0].line : null;
+    context.fillStyle = ink.red;
+    context.globalAlpha = rows ? .28 : .9;
+    if (line) context.fillRect(left, AXIS + line.y - view.top - 2, right - left, line.height + 4);
+    else context.fillRect(left, y, right - left, height);
+    context.globalAlpha = 1;
+  }
+}
+
+function drawSelected(context) {
+  const chosen = view.selected;
+  if (!chosen) return;
+  const {line} = chosen.row, y = AXIS + line.y - view.top;
+  const left = Math.max(xOf(chosen.start), GUTTER - 2), right = Math.min(xOf(chosen.stop), view.width + 2);
+  context.save();
+  context.beginPath();
+  context.rect(GUTTER - 3, AXIS, view.width, view.height);
+  context.clip();
+  context.strokeStyle = ink.text;
+  context.lineWidth = 2;
+  if (right >= left) context.strokeRect(left - 1, y - 1, Math.max(3, right - left + 2), line.height + 2);
+  context.strokeStyle = ink.accent;
+  context.lineWidth = 1.5;
+  for (const link of view.links) {
+    const from = data.tracks[link.fromTrack].rows[0], to = data.tracks[link.toTrack].rows[0];
+    if (!from || !to) continue;
+    const x0 = xOf(link.from), x1 = xOf(link.to), y0 = AXIS + from.line.y - view.top + ROW / 2, y1 = AXIS + to.line.y - view.top + ROW / 2;
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.bezierCurveTo(x0 + 40, y0, x1 - 40, y1, x1, y1);
+    context.stroke();
+    context.beginPath();
+    context.arc(x0, y0, 3, 0, 7);
+    context.fillStyle = ink.accent;
+    context.fill();
+  }
+  context.restore();
+}
+
+/* What part of the rows is in sight. */
+function drawScrollbar(context) {
+  const room = view.height - AXIS;
+  if (contentHeight <= room) return;
+  context.fillStyle = ink.quiet;
+  context.globalAlpha = .5;
+  context.fillRect(view.width - 6, AXIS + view.top / contentHeight * room, 4, Math.max(20, room * room / contentHeight));
+  context.globalAlpha = 1;
+}
+
+function drawRows() {
+  const context = sized(canvas, view.height);
+  const tally = {spans: 0, cells: 0};
+  view.width = canvas.clientWidth;
+  view.ready = true;
+  view.unpackMs = UNPACK_MS;
+  view.tilesWanted = 0; /* never more than are kept, or each frame would unpack them again */
+  drawGrid(context, view.height);
+  const inSight = lines.filter(line => line.y + line.height >= view.top && line.y < view.top + view.height - AXIS);
+  for (const line of inSight) {
+    if (!line.row) continue;
+    const drawn = drawRow(context, line, AXIS + line.y - view.top);
+    tally.spans += drawn.spans;
+    tally.cells += drawn.cells;
+  }
+  drawLosses(context, xOf, AXIS, view.height, true);
+  drawSelected(context);
+  for (const line of inSight)
+    (line.row ? drawLabel : drawTitle)(context, line, AXIS + line.y - view.top);
+  drawAxis(context);
+  drawScrollbar(context);
+  view.mode = tally.cells === 0 ? "single spans" : tally.spans === 0 ? "summary" : "partly summary";
+}
+
+/* ---- the whole run ------------------------------------------------------------------ */
+
+/* Mean busy share of the workers in each pixel. */
+const overviewShares = new Map();
+function workerShares(width) {
+  if (overviewShares.has(width)) return overviewShares.get(width);
+  const shares = new Float64Array(width), pixel = runLength / width;
+  const rows = data.rows.filter(row => isWorker(data.tracks[row.track]) && row.depth === 0 && row.lane === 0);
+  for (const row of rows) {
+    const cells = cellsOf(row, pixel * 1.5);
+    for (let i = 0; i < cells.count; i++) {
+      const start = (cells.start + i * cells.width - runFrom) / pixel, stop = start + cells.width / pixel;
+      for (let x = Math.max(0, Math.floor(start)); x < Math.min(width, stop); x++)
+        shares[x] += cells.busy[cells.at + i] / 255 * (Math.min(stop, x + 1) - Math.max(start, x)) / rows.length;
+    }
+  }
+  overviewShares.clear();
+  overviewShares.set(width, shares);
+  return shares;
+}
+
+function drawOverview() {
+  const height = 46, context = sized(overview, height), left = GUTTER, width = Math.max(1, overview.clientWidth - GUTTER);
+  const xFor = time => left + (time - runFrom) / runLength * width, shares = workerShares(Math.ceil(width));
+  context.fillStyle = ink.accent;
+  context.globalAlpha = .55;
+  for (let x = 0; x < width; x++) {
+    const bar = shares[x] * (height - 12);
+    context.fillRect(left + x, height - 5 - bar, 1, bar);
+  }
+  context.globalAlpha = 1;
+  if (!data.detail.all)
+    for (const [from, to, single] of stretchesOf(runFrom, runTo)) if (!single) hatch(context, xFor(from), xFor(to), height - 4, 4);
+  drawLosses(context, xFor, 0, height, false);
+  const from = xFor(view.from), to = Math.max(from + 2, xFor(view.to));
+  context.fillStyle = ink.bg;
+  context.globalAlpha = .6;
+  context.fillRect(left, 0, Math.max(0, from - left), height);
+  context.fillRect(to, 0, left + width - to, height);
+  context.globalAlpha = 1;
+  context.strokeStyle = ink.text;
+  context.strokeRect(from + .5, .5, to - from - 1, height - 1);
+  context.fillStyle = ink.quiet;
+  context.fillText("busy workers", 14, height / 2 - 7);
+  context.fillText(`${moment(runLength, runLength / 100)} in all`, 14, height / 2 + 9);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds kinds of spans by their names, and single spans of a kind one after the other. */
+"use strict";
+
+const FIND_TILES = 1500; /* looked through for one key */
+
+/* The span that begins next after (direction 1) or before (-1) another, of the rows' wanted kinds. */
+function findSpan(rows, from, direction, wanted) {
+  let best = null, left = FIND_TILES;
+  const isCloser = start => direction > 0 ? start > from.start && (!best || start < best.start)
+                                          : start < from.start && (!best || start > best.start);
+  for (const row of rows) {
+    const tiles = direction > 0 ? row.tiles : row.tiles.slice().reverse();
+    for (const tile of tiles) {
+      if (direction > 0 ? tile.last <= from.start : tile.first >= from.start) continue;
+      if (best && (direction > 0 ? tile.first > best.start : tile.until < best.start)) break;
+      if (left-- === 0) return best;
+      const {starts, stops, kinds, flags, count} = spansOf(tile);
+      for (let i = 0; i < count; i++)
+        if (isCloser(starts[i]) && wanted(kinds[i]))
+          best = {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i]};
+    }
+  }
+  return best;
+}
+
+const searchBox = document.getElementById("search"), foundText = document.getElementById("found");
+
+/* Kinds by name, and what the legend switched on. */
+function match() {
+  const text = searchBox.value.trim().toLowerCase();
+  if (!text && view.only === null) {
+    view.matches = null;
+    foundText.textContent = "";
+  } else {
+    const kinds = data.kinds.filter(kind => text ? kind.name.toLowerCase().includes(text) : kind.name === view.only);
+    view.matches = new Set(kinds.map(kind => kind.number));
+    const spans = kinds.reduce((sum, kind) => sum + kind.all, 0);
+    foundText.textContent = kinds.length ? `${exact(spans)} spans` : "no match";
+  }
+  document.querySelectorAll("#legend span").forEach(entry =>
+    entry.classList.toggle("off", view.matches !== null && !entry.kinds.some(number => view.matches.has(number))));
+  redraw();
+}
+function stepMatch(direction) {
+  if (!view.matches || !view.matches.size) return;
+  const from = view.selected || {start: direction > 0 ? view.from : view.to};
+  const found = findSpan(data.rows, from, direction, kind => view.matches.has(kind));
+  if (found) goTo(found);
+  else foundText.textContent = direction > 0 ? "no later match" : "no earlier match";
+}
+searchBox.addEventListener("input", () => {
+  view.only = null;
+  match();
+});
+searchBox.addEventListener("keydown", event => {
+  if (event.key === "Enter") stepMatch(event.shiftKey ? -1 : 1);
+  if (event.key === "Escape") searchBox.blur();
+});
+
+function fillLegend() {
+  const legend = document.getElementById("legend"), byName = new Map();
+  for (const kind of data.kinds) {
+    if (!byName.has(kind.name)) byName.set(kind.name, {name: kind.name, kinds: [], total: 0});
+    byName.get(kind.name).kinds.push(kind.number);
+    byName.get(kind.name).total += Number(kind.total_ns);
+  }
+  const entries = [...byName.values()].sort((a, b) => b.total - a.total);
+  for (const {name, kinds} of entries.slice(0, 24)) {
+    const entry = add(legend, "span");
+    swatch(entry, colourOf(name));
+    entry.append(name);
+    entry.kinds = kinds;
+    entry.title = "Click: show this one alone";
+    entry.addEventListener("click", () => {
+      view.only = view.only === name ? null : name;
+      searchBox.value = "";
+      match();
+    });
+  }
+  if (entries.length > 24) add(legend, "i", `and ${entries.length - 24} more`, "quiet");
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The figures above the timeline and the tables below it. */
+"use strict";
+
+/* ---- figures and alerts ------------------------------------------------------------ */
+
+const sumOf = (list, field) => list.reduce((sum, entry) => sum + BigInt(entry[field]), 0n);
+const kindsWith = test => data.kinds.filter(test);
+const calls = kindsWith(kind => kind.category === "bgwork"), subItems = kindsWith(isSubItem), gpuWork = kindsWith(isGpuWork);
+const others = kindsWith(kind => kind.category !== "bgwork" && !isSubItem(kind) && !isGpuWork(kind));
+const workers = data.tracks.filter(isWorker), gpus = data.tracks.filter(track => track.kind === "gpu");
+const workerPart = Number(data.worker_busy_ns) / (extent * Math.max(1, workers.length));
+
+function figure(title, text, id, red) {
+  const box = add(document.getElementById("figures"), "div", undefined, red ? "figure red" : "figure");
+  add(box, "div", title);
+  const value = add(box, "b", text);
+  if (id) value.id = id;
+}
+function fillFigures() {
+  const unfinished = sumOf(data.kinds, "unfinished");
+  figure("Run", duration(data.extent_ns), "figure-run");
+  figure("Spans", exact(data.spans), "figure-spans");
+  if (calls.length) figure("Calls", exact(sumOf(calls, "count")), "figure-calls");
+  if (subItems.length) figure("Sub-items", exact(sumOf(subItems, "count")), "figure-sub-items");
+  if (gpuWork.length) figure("GPU work", exact(sumOf(gpuWork, "count")), "figure-gpu");
+  if (others.length) figure("Other spans", exact(sumOf(others, "count")), "figure-other");
+  if (workers.length) figure(`Busy, of ${exact(workers.length)} worker${workers.length > 1 ? "s" : ""}`, percent(workerPart), "figure-busy");
+  if (unfinished > 0n) figure("End not known", exact(unfinished), "figure-unfinished");
+  figure("Records lost", exact(data.lost), "figure-lost", Number(data.lost) > 0);
+}
+
+function alertLine(text, red) {
+  add(document.getElementById("alerts"), "p", text, red ? "alert red" : "alert");
+}
+function fillAlerts() {
+  const problems = data.facts.filter(([key, value]) => key.endsWith(".problems") && value !== "0");
+  const strays = data.facts.filter(([key, value]) => key.endsWith(".ends_without_begin") && value !== "0");
+  if (Number(data.lost) > 0)
+    alertLine(`${exact(data.lost)} records were lost when this was recorded: what is shown is not everything. See Losses below; red stretches of the timeline are where it happened.`, true);
+  for (const [key, value] of problems)
+    alertLine(`${data.processes[Number(key.split(".")[1])].source}: damaged in ${exact(value)} place${value === "1" ? "" : "s"}; what could be read is shown.`, true);
+  for (const [key, value] of strays)
+    alertLine(`${data.processes[Number(key.split(".")[1])].source}: ${exact(value)} end${value === "1" ? "" : "s"} without a begin could not be shown.`);
+  if (!data.detail.all)
+    alertLine(`The page has ${exact(data.detail.spans)} of ${exact(data.spans)} spans one by one: all those in the stretches that are not hatched, and summaries of everything elsewhere. All numbers are of the whole run. A larger -\u2060-\u2060detail gives more.`);
+  if (Number(data.hidden) > 0)
+    alertLine(`${exact(data.hidden)} spans are in the tables but not on the timeline: they lie too deep, or on rows beyond what a page has.`);
+  if (isFar) alertLine(`Some spans lie far from what the workers did: from ${duration(whole[0])} to ${duration(whole[1])}. The timeline begins with the workers; shares of time are of all.`);
+  if (Math.max(-whole[0], whole[1]) > 2 ** 53) alertLine("Times so far away are rounded on the timeline.");
+  if (!data.tracks.length || Number(data.spans) === 0) alertLine("There are no spans in this file.");
+}
+
+/* ---- histograms ----------------------------------------------------------------------- */
+
+const SVG = "http://www.w3.org/2000/svg";
+function shape(parent, name, attributes) {
+  const element = document.createElementNS(SVG, name);
+  for (const key in attributes) element.setAttribute(key, attributes[key]);
+  parent.append(element);
+  return element;
+}
+const bucketStart = bucket => 2 ** (bucket / 4);
+
+function sparkline(parent, histogram, colour) {
+  const [, ...counts] = histogram, most = Math.max(...counts.map(Number)), width = 110, height = 20;
+  const picture = shape(parent, "svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "histogram"});
+  const step = Math.min(6, width / Math.max(1, counts.length));
+  counts.forEach((count, i) => {
+    const bar = Number(count) ? Math.max(1, Number(count) / most * (height - 1)) : 0;
+    if (bar) shape(picture, "rect", {x: i * step, y: height - bar, width: Math.max(.8, step - .8), height: bar, fill: colour});
+  });
+}
+
+function largeHistogram(parent, histogram, colour, unit) {
+  const [first, ...counts] = histogram;
+  if (first === undefined) return void add(parent, "span", "Nothing to count.", "quiet");
+  const most = Math.max(...counts.map(Number)), step = Math.max(9, Math.min(24, 900 / counts.length)), height = 150;
+  const width = Math.max(220, counts.length * step + 60);
+  const picture = shape(parent, "svg", {width, height: height + 34, role: "img", "aria-label": "histogram"});
+  counts.forEach((count, i) => {
+    const bucket = first + i, bar = Number(count) ? Math.max(1.5, Number(count) / most * height) : 0;
+    const rect = shape(picture, "rect", {x: 10 + i * step, y: height + 8 - bar, width: step - 1.5, height: bar, fill: colour, rx: 1});
+    shape(rect, "title").textContent = `${exact(count)} ${unit} from about ${duration(bucketStart(bucket))} to ${duration(bucketStart(bucket + 1))}`;
+    if (bucket % 4 === 0 && (step * 4 > 52 || bucket / 4 % 2 === 0))
+      shape(picture, "text", {x: 10 + i * step, y: height + 25}).textContent = duration(bucketStart(bucket));
+  });
+  shape(picture, "rect", {x: 10, y: height + 8, width: counts.length * step, height: 1, fill: "var(--line)"});
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* Columns: {title, value (to sort by), text or fill(cell, row), left}. */
+function table(parent, columns, rows, sortBy, more) {
+  const element = add(parent, "table"), head = add(add(element, "thead"), "tr"), body = add(element, "tbody");
+  let order = sortBy, descending = !columns[sortBy].left;
+  const draw = () => {
+    const value = columns[order].value, sorted = rows.slice().sort((a, b) => {
+      const x = value(a), y = value(b);
+      return (typeof x === "string" ? naturally(x, y) : Number(x) - Number(y)) * (descending ? -1 : 1);
+    });
+    body.textContent = "";
+    head.querySelectorAll("th").forEach((cell, i) => {
+      cell.className = (columns[i].left ? "" : "r ") + (i === order ? "on" : "");
+      cell.setAttribute("aria-sort", i === order ? descending ? "descending" : "ascending" : "none");
+      cell.textContent = columns[i].title + (i === order ? descending ? " \u2193" : " \u2191" : "");
+    });
+    for (const row of sorted.slice(0, 1000)) drawTableRow(body, columns, row, more);
+    if (sorted.length > 1000) add(add(body, "tr"), "td", `and ${exact(sorted.length - 1000)} more`, "quiet");
+  };
+  columns.forEach((column, i) => {
+    const cell = add(head, "th");
+    cell.tabIndex = 0;
+    const sort = () => {
+      descending = i === order ? !descending : !column.left;
+      order = i;
+      draw();
+    };
+    cell.addEventListener("click", sort);
+    cell.addEventListener("keydown", event => event.key === "Enter" && sort());
+  });
+  draw();
+}
+function drawTableRow(body, columns, row, more) {
+  const line = add(body, "tr");
+  for (const column of columns) {
+    const cell = add(line, "td", undefined, column.left ? "" : "r");
+    if (column.fill) column.fill(cell, row);
+    else cell.textContent = column.text ? column.text(row) : exact(column.value(row));
+  }
+  if (!more) return;
+  line.style.cursor = "pointer";
+  line.addEventListener("click", event => {
+    if (event.target.closest("a")) return;
+    if (line.classList.toggle("open")) {
+      const extra = document.createElement("tr");
+      extra.className = "more";
+      const cell = add(extra, "td");
+      cell.colSpan = columns.length;
+      more(cell, row);
+      line.after(extra);
+    } else line.nextSibling.remove();
+  });
+}
+
+const time = (title, field) => ({title, value: row => row[field], text: row => duration(row[field])});
+const count = (title, field) => ({title, value: row => row[field]});
+function go(cell, text, target) {
+  add(cell, "a", text).addEventListener("click", target);
+}
+function shareColumn(title, part) {
+  return {title, value: part, fill: (cell, row) => {
+    cell.append(percent(part(row)));
+    add(add(cell, "span", undefined, "share"), "i").style.width = `${Math.min(100, part(row) * 100)}%`;
+  }};
+}
+function nameColumn(title) {
+  return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
+    swatch(cell, kindColours[kind.number]);
+    cell.append(kind.name);
+  }};
+}
+const histogramColumn = (field, colour, unit) => ({title: "Histogram", left: true, value: row => Number(row[field][0] || 0),
+  fill: (cell, row) => sparkline(cell, row[field], colour(row))});
+
+/* Where the longest span of a kind is: tracks are not known, so all rows are asked. */
+function goToLongest(kind) {
+  const start = Number(kind.longest_at);
+  for (const track of data.tracks)
+    for (const row of track.rows)
+      for (const tile of tilesIn(row, start, start)) {
+        const spans = spansOf(tile);
+        for (let i = 0; i < spans.count; i++)
+          if (spans.starts[i] === start && spans.kinds[i] === kind.number) {
+            document.getElementById("timeline").scrollIntoView({block: "nearest"});
+            return goTo({row, start, stop: spans.stops[i], kind: kind.number, flags: spans.flags[i]});
+          }
+      }
+  goToTime(undefined, start, Number(kind.max_ns));
+}
+
+function kindTable(parent, kinds, first, whole, wholeTitle) {
+  table(parent, [nameColumn("Name"), ...first, count("Count", "count"), time("Total", "total_ns"), time("Self", "self_ns"),
+    shareColumn(wholeTitle, kind => Number(kind.total_ns) / whole), time("Mean", "mean_ns"), time("p50", "p50_ns"),
+    time("p90", "p90_ns"), time("p99", "p99_ns"),
+    {title: "Longest", value: kind => kind.max_ns, fill: (cell, kind) => go(cell, duration(kind.max_ns), () => goToLongest(kind))},
+    histogramColumn("histogram", kind => kindColours[kind.number])], kinds, first.length + 2, (cell, kind) => {
+      add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total_ns)} ns in all, from ${exact(kind.min_ns)} to ${exact(kind.max_ns)} ns`, "quiet");
+      largeHistogram(cell, kind.histogram, kindColours[kind.number], "spans");
+    });
+}
+
+const workerTime = extent * Math.max(1, workers.length);
+const CATEGORY_TITLES = {am: "active message", xfer: "transfer", deppart: "partitioning", reap: "GPU reap", sub_item: "other"};
+
+function fillWorkers(parent) {
+  table(parent, [
+    {title: "Worker", left: true, value: track => track.name},
+    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
+    {title: "OS id", value: track => track.os_id, text: track => Number(track.os_id) ? String(track.os_id) : ""},
+    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Calls", "calls"), count("Spans", "spans"),
+    {title: "Lost", value: track => track.lost, fill: (cell, track) => add(cell, "span", exact(track.lost), Number(track.lost) ? "red-text" : "quiet")},
+  ], workers, 3);
+  fillConcurrency(parent);
+}
+function fillConcurrency(parent) {
+  const levels = data.concurrency_ns.map(Number);
+  if (!levels.length) return;
+  add(parent, "p", "How long that many workers were busy at the same time:", "caption");
+  const rows = levels.map((ns, number) => ({number, ns})).filter(row => row.ns > 0);
+  table(parent, [{title: "Busy workers", value: row => row.number}, time("Time", "ns"), shareColumn("Of the run", row => row.ns / extent),
+    {title: "", left: true, value: row => row.number, text: () => ""}], rows, 0);
+}
+
+function fillGpus(parent) {
+  table(parent, [
+    {title: "GPU", left: true, value: track => track.name},
+    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
+    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Work", "spans"), count("Gaps", "gaps"),
+    {title: "Longest gap", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
+      () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))}], gpus, 2);
+  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. RBWP files do not say which call launched a piece of work: the link leads to the latest call of the slot that had begun before it.`, "caption");
+  kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
+}
+
+function fillWaits(parent) {
+  const waiting = workers.map(track => ({...track, wait_ns: Math.max(0, extent - Number(track.busy_ns)),
+    waited: track.waits.slice(1).reduce((sum, value) => sum + Number(value), 0)}));
+  add(parent, "p", "A wait is the time between two calls of a worker. Before its first call and after its last one it waits too, but these are not counted as waits.", "caption");
+  table(parent, [{title: "Worker", left: true, value: track => track.name}, time("Not busy", "wait_ns"),
+    shareColumn("Of the run", track => track.wait_ns / extent), count("Waits", "waited"),
+    {title: "Longest", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
+      () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))},
+    histogramColumn("waits", () => "var(--accent)")], waiting, 1, (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
+  const longest = data.waits.map(([track, start, length]) => ({track, start: Number(start), length: Number(length)}));
+  add(parent, "p", "The longest waits:", "caption");
+  table(parent, [{title: "Worker", left: true, value: wait => data.tracks[wait.track].name, text: wait => data.tracks[wait.track].name},
+    {title: "From", value: wait => wait.start, text: wait => moment(wait.start, 1000)},
+    {title: "Wait", value: wait => wait.length, fill: (cell, wait) => go(cell, duration(wait.length), () => goToTime(wait.track, wait.start, wait.length))}],
+  longest, 2);
+}
+
+function fillPolls(parent) {
+  const discarded = sumOf(data.processes, "discarded");
+  add(parent, "p", `${exact(discarded)} calls found nothing to do and left no trace.` + (subItems.length
+    ? " Below: calls in which no sub-item ran. For a work item that reports its work by sub-items, these are polls that found nothing." +
+      (data.facts.some(([key, value]) => key.endsWith(".level") && value === "1") ? " Files of level 1 have no sub-items: all of their calls count here." : "")
+    : " This run has no sub-items (level 1), so empty polls that were kept cannot be told from others."), "caption");
+  if (!subItems.length) return;
+  table(parent, [nameColumn("Work item"), {title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}, count("Calls", "count"),
+    count("With nothing inside", "hollow"), shareColumn("Of its calls", kind => Number(kind.hollow) / Math.max(1, kind.all)),
+    time("Time in them", "hollow_ns"), shareColumn("Of worker time", kind => Number(kind.hollow_ns) / workerTime)], calls, 5);
+}
+
+function fillLongest(parent) {
+  const rows = data.longest.filter(([, kind]) => data.kinds[kind]).map(([track, kind, start, length]) =>
+    ({name: data.kinds[kind].name, number: kind, track, start: Number(start), length: Number(length)}));
+  table(parent, [nameColumn("Call"), {title: "On", left: true, value: call => data.tracks[call.track].name, text: call => data.tracks[call.track].name},
+    {title: "From", value: call => call.start, text: call => moment(call.start, 1000)},
+    {title: "Took", value: call => call.length, fill: (cell, call) => go(cell, duration(call.length), () => goToTime(call.track, call.start, call.length))}],
+  rows, 3);
+}
+
+function fillLosses(parent) {
+  table(parent, [{title: "Cause", left: true, value: loss => loss.cause, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
+    {title: "On", left: true, value: loss => loss.track === undefined ? "" : data.tracks[loss.track].name,
+      text: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
+    count("Records", "count"),
+    {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
+      : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}],
+  data.losses, 2);
+}
+
+function fillAbout(parent) {
+  add(parent, "p", `Written by rbwp ${data.version}. Times count from the first start of a span of a worker, ${data.origin_ns} ns since 1970.`, "caption");
+  table(parent, [{title: "Process", left: true, value: process => process.name}, {title: "Host", left: true, value: process => process.host, text: process => process.host},
+    {title: "File", left: true, value: process => process.source, text: process => process.source},
+    {title: "Command", left: true, value: process => process.command, text: process => process.command.replaceAll("\0", " ")},
+    {title: "OS id", value: process => process.os_id, text: process => Number(process.os_id) ? String(process.os_id) : ""}], data.processes, 0);
+  table(parent, [{title: "Fact", left: true, value: fact => fact[0], text: fact => fact[0]}, {title: "Value", left: true, value: fact => fact[1], text: fact => fact[1]}], data.facts, 0);
+}
+
+/* ---- tabs ----------------------------------------------------------------------------------- */
+
+const TABS = [
+  ["Work items", calls.length, parent => kindTable(parent, calls, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], workerTime, "Of worker time")],
+  ["Sub-items", subItems.length, parent => kindTable(parent, subItems, [{title: "Id", value: kind => kind.item, text: kind => String(kind.item)},
+    {title: "Type", left: true, value: kind => CATEGORY_TITLES[kind.category], text: kind => CATEGORY_TITLES[kind.category]}], workerTime, "Of worker time")],
+  ["Other work", others.length, parent => kindTable(parent, others, [{title: "Type", left: true, value: kind => kind.category, text: kind => kind.category}], workerTime, "Of worker time")],
+  ["Workers", workers.length, fillWorkers],
+  ["GPUs", gpus.length, fillGpus],
+  ["Waits", data.waits.length, fillWaits],
+  ["Empty polls", calls.length, fillPolls],
+  ["Longest calls", data.longest.length, fillLongest],
+  ["Losses", data.losses.length, fillLosses],
+  ["About", 1, fillAbout],
+].filter(([, any]) => any);
+
+function openTab(number) {
+  const parent = document.getElementById("tables");
+  parent.textContent = "";
+  document.querySelectorAll("#tabs button").forEach((button, i) => button.setAttribute("aria-selected", i === number));
+  TABS[number][2](parent);
+}
+function fillTabs() {
+  TABS.forEach(([title], number) => {
+    const button = add(document.getElementById("tabs"), "button", title);
+    button.type = "button";
+    button.setAttribute("role", "tab");
+    button.addEventListener("click", () => openTab(number));
+  });
+  openTab(0);
+}

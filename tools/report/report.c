@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Takes the trace in and writes the page.
+ *
+ * The page's own text (page.html, page.css, page.js) is built into the
+ * command. The data stand before the script, so that all of them are there
+ * when it runs.
+ */
+#include "report.h"
+#include "message.h"
+#include "page_text.h"
+#include "temporary_file.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- taking the trace in --------------------------------------------------------- */
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct report *report = context;
+    report->stats_sink.process(report->stats_sink.context, process);
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct report *report = context;
+    report->stats_sink.track(report->stats_sink.context, track);
+}
+
+static void take_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct report *report = context;
+    report->stats_sink.name(report->stats_sink.context, number, name);
+}
+
+static void widen_focus(struct report *report, const struct trace_span *span)
+{
+    if (!report->has_focus || span->start_ns < report->focus_first_ns)
+        report->focus_first_ns = span->start_ns;
+    if (!report->has_focus || span->stop_ns > report->focus_last_ns)
+        report->focus_last_ns = span->stop_ns;
+    report->has_focus = true;
+}
+
+static void take_span(struct report *report, const struct trace_span *span, bool hollow)
+{
+    uint32_t number = kinds_number(&report->kinds, span);
+    if (number == UINT32_MAX) {
+        report->failed = true;
+        return;
+    }
+    struct kind *kind = &report->kinds.list[number];
+    uint64_t duration_ns = trace_duration_ns(span);
+    kind->hollow += hollow;
+    kind->hollow_ns += hollow ? duration_ns : 0;
+    if (duration_ns > kind->longest_ns) {
+        kind->longest_ns = duration_ns;
+        kind->longest_start_ns = span->start_ns;
+    }
+    timeline_add_span(&report->timeline, span, number);
+    if (stats_is_worker(&report->stats.tracks[span->track])) {
+        waits_add(&report->waits, span);
+        widen_focus(report, span);
+    }
+}
+
+/* A batch has spans with what is inside behind them, but for late ones: those hold something. */
+static void take_spans(void *context, const struct trace_span *spans, size_t count)
+{
+    struct report *report = context;
+    report->stats_sink.spans(report->stats_sink.context, spans, count);
+    for (size_t i = 0; i < count; i++) {
+        bool holds = (i + 1 < count && spans[i + 1].parent == spans[i].id) ||
+                     (spans[i].flags & TRACE_LATE) != 0;
+        take_span(report, &spans[i], !holds);
+    }
+}
+
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct report *report = context;
+    report->stats_sink.link(report->stats_sink.context, link);
+    timeline_add_link(&report->timeline, link);
+}
+
+static void take_loss(void *context, const struct trace_loss *loss)
+{
+    struct report *report = context;
+    report->stats_sink.loss(report->stats_sink.context, loss);
+    if (loss->first_ns || loss->last_ns)
+        detail_mark(&report->timeline.detail, loss->first_ns);
+}
+
+static void take_fact(void *context, const char *key, struct trace_text value)
+{
+    struct report *report = context;
+    if (report->stats_sink.fact)
+        report->stats_sink.fact(report->stats_sink.context, key, value);
+    struct report_fact *facts =
+        realloc(report->facts, (report->fact_count + 1) * sizeof *report->facts);
+    if (!facts) {
+        report->failed = true;
+        return;
+    }
+    report->facts = facts;
+    struct report_fact fact = {strdup(key), strndup(value.text, value.bytes)};
+    report->failed |= !fact.key || !fact.value;
+    facts[report->fact_count++] = fact;
+}
+
+static bool begin(struct export *export)
+{
+    struct report *report = calloc(1, sizeof *report);
+    if (!report) {
+        message("out of memory");
+        return false;
+    }
+    /* export_with was given the options of a report. */
+    report->options = (const struct report_options *)(const void *)export->options;
+    stats_start(
+        &report->stats,
+        &(struct stats_options){.top = 200, .orphans = filter_is_set(&export->options->filter)});
+    report->stats_sink = stats_sink(&report->stats);
+    timeline_start(&report->timeline);
+    export->state = report;
+    export->sink = (struct trace_sink){.context = report,
+                                       .process = take_process,
+                                       .track = take_track,
+                                       .name = take_name,
+                                       .spans = take_spans,
+                                       .link = take_link,
+                                       .loss = take_loss,
+                                       .fact = take_fact};
+    return true;
+}
+
+static void report_free(struct report *report)
+{
+    for (uint32_t i = 0; i < report->fact_count; i++) {
+        free(report->facts[i].key);
+        free(report->facts[i].value);
+    }
+    free(report->facts);
+    stats_free(&report->stats);
+    timeline_stop(&report->timeline);
+    kinds_free(&report->kinds);
+    waits_free(&report->waits);
+    free(report);
+}
+
+/* ---- writing the page ------------------------------------------------------------ */
+
+static bool read_back(int fd, struct byte_buffer *bytes)
+{
+    off_t size = lseek(fd, 0, SEEK_END);
+    uint8_t *at = size < 0 ? NULL : buffer_room(bytes, (size_t)size);
+    if (!at)
+        return false;
+    while (bytes->used < (size_t)size) {
+        ssize_t count =
+            pread(fd, bytes->bytes + bytes->used, (size_t)size - bytes->used, (off_t)bytes->used);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0)
+            return false;
+        bytes->used += (size_t)count;
+    }
+    return true;
+}
+
+/* JSON goes through a temporary file, since a struct out ends in a descriptor. */
+static bool write_json(const struct report *report, const struct report_page *page,
+                       struct page_data *data)
+{
+    struct out out = {.fd = temporary_file(), .buffer = malloc(OUT_BUFFER_BYTES)};
+    struct byte_buffer bytes = {0};
+    bool good = false;
+    if (out.fd >= 0 && out.buffer) {
+        report_json(report, page, &out);
+        out_flush(&out);
+        good = !out_failed(&out) && read_back(out.fd, &bytes) &&
+               page_data_element(data, "data", 0, &bytes);
+    }
+    if (!good)
+        message("the report's tables cannot be written: %s",
+                out.os_errno ? strerror(out.os_errno) : "no memory or no temporary file");
+    buffer_free(&bytes);
+    free(out.buffer);
+    if (out.fd >= 0)
+        close(out.fd);
+    return good;
+}
+
+static uint64_t budget_bytes(const struct report_options *options)
+{
+    uint64_t megabytes = options->detail.set ? options->detail.megabytes : REPORT_DETAIL_MB;
+    return megabytes * 1000000;
+}
+
+/* Where detail should be first of all: at losses, marked before, and at the longest calls. */
+static void mark_longest(struct report *report)
+{
+    struct detail *detail = &report->timeline.detail;
+    for (uint32_t i = 0; i < report->kinds.count; i++)
+        detail_mark(detail, report->kinds.list[i].longest_start_ns);
+    for (uint32_t i = 0; i < report->stats.longest_count; i++)
+        detail_mark(detail, report->stats.longest[i].start_ns);
+}
+
+static bool write_data(struct report *report, struct page_data *data)
+{
+    struct report_page page = {
+        .taken = {.first_ns = report->focus_first_ns, .last_ns = report->focus_last_ns}};
+    mark_longest(report);
+    bool good = timeline_write(&report->timeline, data, budget_bytes(report->options), &page.taken,
+                               &page.levels);
+    return write_json(report, &page, data) && good;
+}
+
+static bool write_page(struct report *report, struct out *out)
+{
+    struct page_data data;
+    if (!page_data_start(&data, out))
+        return false;
+    out_bytes(out, page_html_head, page_html_head_bytes);
+    out_text(out, "<style>\n");
+    out_bytes(out, page_css, page_css_bytes);
+    out_text(out, "</style>\n</head>\n");
+    out_bytes(out, page_html, page_html_bytes);
+    bool good = write_data(report, &data);
+    out_text(out, "<script>\n");
+    out_bytes(out, page_js, page_js_bytes);
+    out_text(out, "</script>\n</body>\n</html>\n");
+    page_data_stop(&data);
+    return good;
+}
+
+static enum exit_code end(struct export *export)
+{
+    struct report *report = export->state;
+    if (!export->trace) {
+        report_free(report);
+        return EXIT_BAD_DATA;
+    }
+    report->trace = export->trace;
+    stats_finish(&report->stats);
+    waits_finish(&report->waits);
+    if (!report->has_focus) {
+        report->focus_first_ns = report->stats.first_ns;
+        report->focus_last_ns = report->stats.last_ns;
+    }
+    enum exit_code code = EXIT_GOOD;
+    if (!write_page(report, &export->out) || report->failed || report->waits.failed ||
+        report->stats.failed)
+        code = EXIT_PARTLY;
+    report_free(report);
+    return code;
+}
+
+static const struct exporter exporter_report = {
+    .name = "report", .suffixes = "", .summary = "one HTML page", .begin = begin, .end = end};
+
+enum exit_code report_files(const struct report_options *options, struct operands files)
+{
+    return export_with(&exporter_report, &options->common, files);
+}

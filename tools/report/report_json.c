@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page's tables as JSON.
+ *
+ * Times are nanoseconds from the first start of a span of a worker. A number above 2^53,
+ * which a script would round, is written as a string. Histograms have four
+ * buckets for each power of two: bucket b holds about from 2^(b/4) on.
+ */
+#include "json_text.h"
+#include "report.h"
+#include "rbwp_format.h"
+
+enum { QUARTERS = 4 };
+
+struct writer {
+    const struct report *report;
+    const struct report_page *page;
+    struct out *out;
+};
+
+static void comma(struct out *out)
+{
+    out_text(out, ",");
+}
+
+static void put_exact(struct out *out, uint64_t value)
+{
+    const char *quote = value >> 53 ? "\"" : "";
+    out_text(out, quote);
+    out_u64(out, value);
+    out_text(out, quote);
+}
+
+static void put_number(struct out *out, const char *key, uint64_t value)
+{
+    json_key(out, key);
+    put_exact(out, value);
+    comma(out);
+}
+
+static void put_text(struct out *out, const char *key, struct trace_text text)
+{
+    json_key(out, key);
+    json_string(out, text.text, text.bytes);
+    comma(out);
+}
+
+/* Times of a loss may lie before the first span. */
+static void put_time(const struct writer *writer, const char *key, int64_t time_ns)
+{
+    int64_t since_ns = time_step_ns(writer->page->taken.first_ns, time_ns);
+    json_key(writer->out, key);
+    out_i64(writer->out, since_ns);
+    comma(writer->out);
+}
+
+/* Ends what members with a comma behind them began. */
+static void put_end(struct out *out, const char *key, uint64_t value)
+{
+    json_u64(out, key, value);
+    out_text(out, "}");
+}
+
+static void begin_list(struct out *out, const char *key)
+{
+    json_key(out, key);
+    out_text(out, "[");
+}
+
+static void end_list(struct out *out)
+{
+    out_text(out, "],\n");
+}
+
+/* ---- histograms ------------------------------------------------------------------ */
+
+/* By the first five bits behind the highest one: 2^(1/4), 2^(2/4) and 2^(3/4) in 32nds. */
+static unsigned quarter_of(uint64_t value)
+{
+    if (value < 2)
+        return 0;
+    unsigned power = 63 - (unsigned)__builtin_clzll(value);
+    unsigned part = (unsigned)(power < 5 ? value << (5 - power) : value >> (power - 5)) & 31;
+    return power * QUARTERS + (part >= 6) + (part >= 13) + (part >= 22);
+}
+
+/* [first bucket, count, count, ...] */
+static void put_histogram(struct out *out, const char *key, const struct histogram *histogram)
+{
+    uint64_t counts[64 * QUARTERS] = {0};
+    unsigned first = 64 * QUARTERS, last = 0;
+    for (uint32_t i = 0; histogram && i < histogram->buckets; i++) {
+        if (histogram->counts[i] == 0)
+            continue;
+        unsigned quarter = quarter_of(histogram_low(histogram->first + i));
+        counts[quarter] += histogram->counts[i];
+        first = quarter < first ? quarter : first;
+        last = quarter > last ? quarter : last;
+    }
+    begin_list(out, key);
+    if (first <= last)
+        out_u64(out, first);
+    for (unsigned i = first; i <= last; i++) {
+        comma(out);
+        put_exact(out, counts[i]);
+    }
+    out_text(out, "],");
+}
+
+/* ---- processes, tracks, rows ----------------------------------------------------- */
+
+static void put_processes(const struct writer *writer)
+{
+    struct out *out = writer->out;
+    begin_list(out, "processes");
+    for (uint32_t i = 0; i < writer->report->stats.process_count; i++) {
+        const struct trace_process *process = trace_process_of(writer->report->trace, i);
+        out_text(out, i ? ",\n{" : "\n{");
+        put_text(out, "name", process->name);
+        put_text(out, "host", process->host);
+        put_text(out, "command", process->command);
+        put_text(out, "source", process->source);
+        put_number(out, "os_id", process->os_id);
+        put_number(out, "discarded", writer->report->stats.processes[i].empty_polls);
+        put_end(out, "node", process->node);
+    }
+    end_list(out);
+}
+
+static void put_track(const struct writer *writer, uint32_t number)
+{
+    static const char *const kinds[] = {"thread", "gpu", "processor", "channel"};
+    const struct stats_track *track = &writer->report->stats.tracks[number];
+    struct out *out = writer->out;
+    out_text(out, number ? ",\n{" : "\n{");
+    put_text(out, "name", track->track.name);
+    json_plain(out, "kind", kinds[track->track.kind]);
+    comma(out);
+    put_number(out, "id", track->track.id);
+    put_number(out, "os_id", track->track.os_id);
+    put_number(out, "spans", track->spans);
+    put_number(out, "calls", track->calls);
+    put_number(out, "unfinished", track->unfinished);
+    put_number(out, "busy_ns", track->busy.busy_ns);
+    put_number(out, "gaps", track->busy.gaps);
+    put_number(out, "longest_gap_ns", track->busy.longest_gap_ns);
+    put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
+    put_number(out, "lost", track->lost_records);
+    put_histogram(out, "waits", waits_of(&writer->report->waits, number));
+    put_end(out, "process", track->track.process);
+}
+
+static void put_tracks(const struct writer *writer)
+{
+    begin_list(writer->out, "tracks");
+    for (uint32_t i = 0; i < writer->report->stats.track_count; i++)
+        put_track(writer, i);
+    end_list(writer->out);
+}
+
+static void put_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count)
+{
+    out_text(out, more ? ",[" : "[");
+    for (unsigned i = 0; i < count; i++) {
+        out_text(out, i ? "," : "");
+        put_exact(out, numbers[i]);
+    }
+    out_text(out, "]");
+}
+
+/* [track, lane, depth, spans] */
+static void put_rows(const struct writer *writer)
+{
+    begin_list(writer->out, "rows");
+    for (uint32_t i = 0; i < writer->report->timeline.row_count; i++) {
+        const struct timeline_row *row = &writer->report->timeline.rows[i];
+        put_numbers(writer->out, i > 0, (uint64_t[]){row->track, row->lane, row->depth, row->spans},
+                    4);
+    }
+    end_list(writer->out);
+}
+
+/* ---- kinds ----------------------------------------------------------------------- */
+
+static bool is_row_of(const struct stats_row *row, const struct kind *kind, struct trace_text name)
+{
+    return row->category == kind->category && row->item == kind->item &&
+           row->name.bytes == name.bytes && memcmp(row->name.text, name.text, name.bytes) == 0;
+}
+
+/* Both number what they see as it comes, so it stands at the same place but for the row that takes
+ * what is too much. NULL: it is in that one. */
+static const struct stats_row *row_of(const struct report *report, uint32_t number)
+{
+    const struct kind *kind = &report->kinds.list[number];
+    struct trace_text name = trace_name_of(report->trace, kind->name);
+    for (uint32_t i = number; i < report->stats.row_count && i <= number + 1; i++)
+        if (is_row_of(&report->stats.rows[i], kind, name))
+            return &report->stats.rows[i];
+    return NULL;
+}
+
+static void put_kind(const struct writer *writer, uint32_t number)
+{
+    static const struct stats_row none;
+    const struct kind *kind = &writer->report->kinds.list[number];
+    const struct stats_row *row = row_of(writer->report, number);
+    struct out *out = writer->out;
+    row = row ? row : &none;
+    out_text(out, number ? ",\n{" : "\n{");
+    put_text(out, "name", trace_name_of(writer->report->trace, kind->name));
+    json_plain(out, "category", trace_category_name[kind->category]);
+    comma(out);
+    put_number(out, "count", row->count);
+    put_number(out, "unfinished", row->unfinished);
+    put_number(out, "hollow", kind->hollow);
+    put_number(out, "hollow_ns", kind->hollow_ns);
+    put_number(out, "total_ns", row->total_ns);
+    put_number(out, "self_ns", stats_self_ns(row));
+    put_number(out, "min_ns", row->count ? row->min_ns : 0);
+    put_number(out, "max_ns", row->max_ns);
+    put_number(out, "mean_ns", stats_mean_ns(row));
+    put_number(out, "p50_ns", stats_quantile_ns(row, 500));
+    put_number(out, "p90_ns", stats_quantile_ns(row, 900));
+    put_number(out, "p99_ns", stats_quantile_ns(row, 990));
+    put_time(writer, "longest_at", kind->longest_start_ns);
+    put_histogram(out, "histogram", &row->durations);
+    put_end(out, "item", kind->item);
+}
+
+static void put_kinds(const struct writer *writer)
+{
+    begin_list(writer->out, "kinds");
+    for (uint32_t i = 0; i < writer->report->kinds.count; i++)
+        put_kind(writer, i);
+    end_list(writer->out);
+}
+
+/* ---- lists ----------------------------------------------------------------------- */
+
+/* [track, row of stats, start, duration] */
+static void put_longest(const struct writer *writer)
+{
+    const struct stats *stats = &writer->report->stats;
+    begin_list(writer->out, "longest");
+    for (uint32_t i = 0; i < stats->longest_count; i++) {
+        const struct stats_call *call = &stats->longest[i];
+        uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns);
+        put_numbers(writer->out, i > 0,
+                    (uint64_t[]){call->track, call->row, since_ns, call->duration_ns}, 4);
+    }
+    end_list(writer->out);
+}
+
+/* [track, start, duration] */
+static void put_waits(const struct writer *writer)
+{
+    const struct waits *waits = &writer->report->waits;
+    begin_list(writer->out, "waits");
+    for (uint32_t i = 0; i < waits->count; i++) {
+        const struct wait *wait = &waits->longest[i];
+        uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, wait->start_ns);
+        put_numbers(writer->out, i > 0, (uint64_t[]){wait->track, since_ns, wait->duration_ns}, 3);
+    }
+    end_list(writer->out);
+}
+
+static void put_losses(const struct writer *writer)
+{
+    const struct stats *stats = &writer->report->stats;
+    struct out *out = writer->out;
+    begin_list(out, "losses");
+    for (uint32_t i = 0; i < stats->loss_count; i++) {
+        const struct stats_loss *loss = &stats->losses[i];
+        bool timed = loss->first_ns || loss->last_ns;
+        out_text(out, i ? ",\n{" : "\n{");
+        put_text(out, "cause", loss->cause);
+        put_number(out, "count", loss->count);
+        if (loss->track != TRACE_NONE)
+            put_number(out, "track", loss->track);
+        if (timed) {
+            put_time(writer, "first", loss->first_ns);
+            put_time(writer, "last", loss->last_ns);
+        }
+        put_end(out, "process", loss->process);
+    }
+    end_list(out);
+}
+
+/* [key, value] */
+static void put_facts(const struct writer *writer)
+{
+    struct out *out = writer->out;
+    begin_list(out, "facts");
+    for (uint32_t i = 0; i < writer->report->fact_count; i++) {
+        const struct report_fact *fact = &writer->report->facts[i];
+        if (!fact->key || !fact->value)
+            continue;
+        out_text(out, i ? ",\n[" : "\n[");
+        json_string(out, fact->key, strlen(fact->key));
+        comma(out);
+        json_string(out, fact->value, strlen(fact->value));
+        out_text(out, "]");
+    }
+    end_list(out);
+}
+
+static void put_concurrency(const struct writer *writer)
+{
+    const struct concurrency_result *result = &writer->report->stats.concurrency;
+    struct out *out = writer->out;
+    begin_list(out, "concurrency_ns");
+    for (uint32_t i = 0; i < result->levels; i++) {
+        out_text(out, i ? "," : "");
+        put_exact(out, result->level_ns[i]);
+    }
+    end_list(out);
+}
+
+static void put_detail(const struct writer *writer)
+{
+    struct out *out = writer->out;
+    char windows[DETAIL_WINDOWS + 1];
+    for (int i = 0; i < DETAIL_WINDOWS; i++)
+        windows[i] = writer->page->taken.windows[i] ? '1' : '0';
+    windows[DETAIL_WINDOWS] = '\0';
+    json_key(out, "detail");
+    out_text(out, "{");
+    json_plain(out, "windows", windows);
+    comma(out);
+    json_bool(out, "all", writer->page->taken.all);
+    comma(out);
+    put_number(out, "links", writer->page->taken.links);
+    put_end(out, "spans", writer->page->taken.spans);
+    out_text(out, ",\n");
+}
+
+void report_json(const struct report *report, const struct report_page *page, struct out *out)
+{
+    const struct writer writer = {report, page, out};
+    const struct stats *stats = &report->stats;
+    out_text(out, "{");
+    json_plain(out, "version", rbwp_version());
+    comma(out);
+    json_key(out, "origin_ns");
+    out_format(out, "\"%lld\",", (long long)page->taken.first_ns);
+    put_number(out, "extent_ns", stats_extent_ns(stats));
+    put_number(out, "spans", stats->spans);
+    put_number(out, "links", stats->links);
+    put_number(out, "lost", stats->lost_records);
+    put_number(out, "hidden", report->timeline.hidden);
+    put_number(out, "workers", stats->workers);
+    put_number(out, "worker_busy_ns", stats->worker_busy_ns);
+    put_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
+    out_format(out, "\"first\":%.0f,\"last\":%.0f,",
+               time_step_about(page->taken.first_ns, stats->first_ns),
+               time_step_about(page->taken.first_ns, stats->last_ns));
+    put_detail(&writer);
+    put_processes(&writer);
+    put_tracks(&writer);
+    put_rows(&writer);
+    put_kinds(&writer);
+    put_longest(&writer);
+    put_waits(&writer);
+    put_losses(&writer);
+    put_facts(&writer);
+    put_concurrency(&writer);
+    json_u64(out, "levels", page->levels);
+    out_text(out, "}\n");
+}

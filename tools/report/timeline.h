@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * timeline.h - the spans of a trace as rows that can be drawn at any scale.
+ *
+ * A row is a track, a lane of it, and a depth: its spans do not overlap. Each
+ * row has a summary (summary.h) of all of its spans, and its single spans go
+ * to the tiles of detail.h. A page has at most TIMELINE_ROWS rows of depths
+ * below TIMELINE_DEPTHS; spans elsewhere are counted as hidden, and the page
+ * says so.
+ */
+#ifndef TIMELINE_H
+#define TIMELINE_H
+
+#include "detail.h"
+#include "kinds.h"
+#include "summary.h"
+
+enum { TIMELINE_ROWS = 4096, TIMELINE_DEPTHS = 8, TIMELINE_CELLS = 4 * TIMELINE_ROWS };
+
+struct timeline_row {
+    uint32_t track;
+    uint16_t lane, depth;
+    uint64_t spans;
+    struct summary_row summary;
+    struct detail_span *waiting; /* for their tile */
+    uint32_t waiting_count, waiting_room;
+};
+
+struct timeline_links {
+    struct detail_link *waiting;
+    uint32_t count;
+};
+
+struct timeline {
+    struct timeline_row *rows;
+    uint32_t row_count, row_room;
+    uint32_t row_cells;             /* of summaries, for each row */
+    uint16_t cells[TIMELINE_CELLS]; /* hash table of row numbers + 1 */
+    struct timeline_links *links;   /* by the track to which they lead */
+    uint32_t link_room;
+    struct detail detail;
+    uint64_t hidden;
+    bool failed;
+};
+
+void timeline_start(struct timeline *timeline);
+void timeline_stop(struct timeline *timeline);
+
+void timeline_add_span(struct timeline *timeline, const struct trace_span *span, uint32_t kind);
+void timeline_add_link(struct timeline *timeline, const struct trace_link *link);
+
+/* Writes summaries (elements cells0, cells1 ... from fine to coarse) and tiles. False if anything
+ * is missing. */
+bool timeline_write(struct timeline *timeline, struct page_data *data, uint64_t budget_bytes,
+                    struct detail_taken *taken, unsigned *levels_out);
+
+#endif /* TIMELINE_H */
