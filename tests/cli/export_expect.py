@@ -2,6 +2,7 @@
 """What an export of RBWP files has to contain, from rbwp dump --spans, and files that are hard to export."""
 import codecs
 import collections
+import glob
 import json
 import subprocess
 
@@ -57,6 +58,20 @@ def export(rbwp, to, path, *more, code=0):
 def code_of(rbwp, path):
     """The exit code that reading the file gives."""
     return subprocess.run([rbwp, "dump", "--spans", path], capture_output=True).returncode
+
+
+def every_file(rbwp, to, golden, check):
+    """Calls check(path, code) for all golden and bad files; those of which nothing can be read are refused."""
+    checked = 0
+    for path in sorted(glob.glob(f"{golden}/*.bin") + glob.glob(f"{golden}/../bad/*/input.bin")):
+        code = code_of(rbwp, path)
+        if code == 1 and not spans(rbwp, path):
+            done = subprocess.run([rbwp, "export", "--to", to, path], capture_output=True)
+            assert done.returncode == 1 and done.stderr, path
+        else:
+            check(path, code)
+            checked += 1
+    assert checked > 20, checked
 
 
 def nested(rows):
