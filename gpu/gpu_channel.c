@@ -297,16 +297,30 @@ static enum rbwp_status make_target(struct rbwp_gpu_channel *channel,
     return RBWP_OK;
 }
 
-/* Attached. Memory that a stream still uses is left to it: freeing would wait for it, for ever. */
+/* Attached. True if the device has not done all that was put on the stream. */
+static bool still_runs(const struct channel_target *target)
+{
+    struct gpu_context *context = target->context;
+    struct gpu_event event;
+    if (context->backend->event_create(context, &event) != GPU_OK)
+        return false; /* a lost context runs nothing */
+    const bool runs =
+        context->backend->event_record(context, &event, target->native_stream) == GPU_OK &&
+        context->backend->event_query(context, &event) == GPU_NOT_READY;
+    context->backend->event_destroy(context, &event);
+    return runs;
+}
+
+/* Attached. What a hanging device still uses is left to it: freeing would wait for it, for ever. */
 static void release_target(struct rbwp_gpu_channel *channel)
 {
     struct channel_target *target = &channel->target;
     struct gpu_context *context = target->context;
     if (target->stream)
         (void)rbwp_gpu_stream_close(target->stream);
-    const bool lost = atomic_load(&channel->lost);
-    channel_code_release(target->code, lost);
-    if (lost)
+    const bool in_use = atomic_load(&channel->lost) && still_runs(target);
+    channel_code_release(target->code, in_use);
+    if (in_use)
         return;
     context->backend->memory_free(context, &target->scratch);
     if (target->native_stream)
