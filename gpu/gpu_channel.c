@@ -145,7 +145,12 @@ static void ask_notification(struct rbwp_gpu_channel *channel, struct gpu_job *j
     if (status == RBWP_OK)
         return;
     /* Nobody will tell. What runs may still use the jobs' memory, so wait for it. */
-    (void)target->context->backend->stream_wait(target->context, target->native_stream);
+    struct gpu_context *context = target->context;
+    struct gpu_attached saved;
+    if (context->backend->attach(context, &saved) == GPU_OK) {
+        (void)context->backend->stream_wait(context, target->native_stream);
+        context->backend->detach(context, &saved);
+    }
     atomic_fetch_sub(&channel->under_way, 1);
     end_jobs(jobs, status);
 }
