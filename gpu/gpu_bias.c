@@ -28,17 +28,19 @@ struct measurement {
     struct rbwp_gpu_device *device;
     uint64_t until_ticks;
     _Atomic bool stop;
-    _Atomic unsigned rounds; /* finished; release: the duration */
+    _Atomic unsigned rounds; /* finished; release: what follows */
     bool failed;
-    int64_t duration_ns[ROUNDS_WARM + ROUNDS];
+    unsigned good;               /* rounds after the warm ones that say something */
+    int64_t duration_ns[ROUNDS]; /* of the good ones */
 };
 
 static void measured(void *argument, enum rbwp_status outcome, int64_t duration_ns)
 {
     struct measurement *m = argument;
     unsigned round = atomic_load_explicit(&m->rounds, memory_order_relaxed);
-    m->failed |= outcome != RBWP_OK;
-    m->duration_ns[round] = duration_ns;
+    m->failed |= outcome < 0;
+    if (outcome == RBWP_OK && round >= ROUNDS_WARM)
+        m->duration_ns[m->good++] = duration_ns;
     atomic_store_explicit(&m->rounds, round + 1, memory_order_release);
 }
 
@@ -102,11 +104,10 @@ static int by_size(const void *a, const void *b)
 
 static void conclude(struct measurement *m)
 {
-    unsigned all = atomic_load(&m->rounds);
-    if (m->failed || all <= ROUNDS_WARM)
+    unsigned rounds = m->good;
+    int64_t *duration_ns = m->duration_ns;
+    if (m->failed || rounds == 0)
         return;
-    unsigned rounds = all - ROUNDS_WARM;
-    int64_t *duration_ns = m->duration_ns + ROUNDS_WARM;
     qsort(duration_ns, rounds, sizeof *duration_ns, by_size);
     struct rbwp_gpu_facts *facts = &m->device->facts;
     facts->bias_rounds = rounds;

@@ -195,8 +195,6 @@ enum rbwp_status rbwp_gpu_poll(struct rbwp_gpu_device *device)
     if (!gpu_reaping_begin(device, false))
         return RBWP_E_BUSY;
     struct gpu_reaped reaped = gpu_reap(device, UINT64_MAX);
-    if (!reaped.pending)
-        gpu_extras_flush(device);
     gpu_reaping_end(device);
     return reaped.nodes ? RBWP_OK : reaped.pending ? RBWP_AGAIN : RBWP_END;
 }
@@ -222,7 +220,6 @@ enum rbwp_status rbwp_gpu_drain(struct rbwp_gpu_device *device, uint64_t limit_n
     if (!gpu_reaping_begin(device, true))
         return RBWP_E_STATE;
     bool done = reap_all(device, NULL, limit_ns);
-    gpu_extras_flush(device);
     gpu_reaping_end(device);
     return done ? RBWP_OK : RBWP_AGAIN;
 }

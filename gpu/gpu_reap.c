@@ -117,6 +117,8 @@ static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
     int64_t duration_ns = outcome == RBWP_OK ? seen_ns - end->start_ns : 0;
     if (end->kind == GPU_NODE_CANCEL && outcome == RBWP_OK)
         outcome = RBWP_E_IO;
+    if (outcome == RBWP_OK && end->start_look == stream->looks)
+        outcome = RBWP_AGAIN;
     give_back(stream, end);
     if (measured)
         measured(argument, outcome, duration_ns);
@@ -130,6 +132,7 @@ static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum r
     case GPU_NODE_START:
         if (outcome == RBWP_OK) {
             node->end->start_ns = seen_ns;
+            node->end->start_look = stream->looks;
             node->end->start_gap_ns = gap_ns(stream, node->end->launch_ns, seen_ns);
         }
         give_back(stream, node);
@@ -196,6 +199,7 @@ struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadl
 {
     struct gpu_reaped reaped = {0, false};
     const struct gpu_backend *backend = stream->context->backend;
+    stream->looks++;
     collect(stream);
     if (!stream->first)
         return reaped;
@@ -274,7 +278,6 @@ static bool anything_pushed(struct rbwp_gpu_device *device)
 /* Goes to sleep, unless something has come meanwhile that nobody woke us for. */
 static bool stays_awake(struct rbwp_gpu_device *device)
 {
-    gpu_extras_flush(device);
     atomic_store(&device->idle, true);
     return anything_pushed(device) && atomic_exchange(&device->idle, false);
 }

@@ -54,6 +54,16 @@ static void stop(struct rbwp_gpu_device *device)
     gpu_reaping_end(device);
 }
 
+/* At exit: what was recorded is told, and what is pending counted, without the driver. */
+static void give_up(struct rbwp_gpu_device *device)
+{
+    if (gpu_reaping_begin(device, false)) {
+        gpu_extras_flush(device);
+        gpu_reaping_end(device);
+    }
+    rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
+}
+
 static void at_end(enum rbwp_extend_moment moment)
 {
     if (moment == RBWP_EXTEND_STOPPED) {
@@ -67,7 +77,7 @@ static void at_end(enum rbwp_extend_moment moment)
         if (rbwp_extend_thread() == 0 && brackets_open(device))
             stranger = rbwp_thread_attach("GPU drain") == RBWP_OK;
         if (moment == RBWP_EXTEND_EXITING)
-            rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
+            give_up(device);
         else
             stop(device);
     }

@@ -27,7 +27,8 @@
 
 enum gpu_node_kind { GPU_NODE_NOTIFY, GPU_NODE_START, GPU_NODE_END, GPU_NODE_CANCEL };
 
-/* Gets the times of a bracket that is measured, not recorded. On the reaping thread. */
+/* Gets the duration of a bracket that is measured, not recorded. On the reaping thread. outcome is
+ * RBWP_AGAIN if start and end were seen in one go, which says nothing of the time between. */
 typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_t duration_ns);
 
 /* The launching thread writes it before the push; then it is the reaper's. */
@@ -48,6 +49,7 @@ struct gpu_node {
     int64_t launch_ns;     /* when the bracket began */
     int64_t start_ns;      /* when its start was seen */
     uint32_t start_gap_ns; /* how long nobody had looked then */
+    uint64_t start_look;   /* in which look */
 };
 
 struct gpu_node_batch; /* nodes that were allocated together */
@@ -70,6 +72,7 @@ struct rbwp_gpu_stream {
 
     /* The reaper's. */
     struct gpu_node *first, *last; /* oldest first */
+    uint64_t looks;                /* counts them */
     int64_t looked_ns;             /* when the oldest was last seen not to be complete */
     bool flushed;                  /* all of first..last was handed to the device */
     _Atomic uint64_t done;         /* brackets of this session that were finished or cancelled */

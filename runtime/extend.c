@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * extend.c - hooks and GPUs, known to the whole process, and the way of an opaque block to the
- * drain. The way is a recording call like any other (recording.h): between enter and leave the
- * session can't go away.
+ * drain. Blocks are few, so they take the registry's lock, which any thread may.
  */
 #include "extend.h"
 
@@ -105,13 +104,10 @@ uint64_t rbwp_extend_thread(void)
 
 enum rbwp_status rbwp_extend_block(const char tag[4], const void *data, uint32_t size_bytes)
 {
-    struct rbwp_self_ *self = &rbwp_self_;
-    /* Only attached threads are waited for when the session ends. */
-    if (!self->thread || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
-        return RBWP_E_STATE;
-    enum rbwp_status status = recording_now->strict
-                                  ? RBWP_E_STATE
-                                  : drain_add_opaque(recording_now->drain, tag, data, size_bytes);
-    rbwp_leave_(self);
+    enum rbwp_status status = RBWP_E_STATE;
+    thread_registry_lock(); /* the session forgets the recording under it */
+    if (recording_now && !recording_now->strict)
+        status = drain_add_opaque(recording_now->drain, tag, data, size_bytes);
+    thread_registry_unlock();
     return status;
 }

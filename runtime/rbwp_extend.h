@@ -16,9 +16,9 @@ extern "C" {
 
 /*
  * Queues an opaque block for the file (SPEC.md, "Opaque blocks"); data is copied. At most so many
- * bytes wait unwritten; they are not in FILE.live, so a crash loses them. The calling thread must
- * be attached. RBWP_OK; RBWP_E_STATE: no session, one that writes nothing beyond version 1, or not
- * attached; RBWP_E_LIMIT: too much is waiting; RBWP_E_INVALID: no tag; RBWP_E_MEMORY.
+ * bytes wait unwritten; they are not in FILE.live, so a crash loses them. Takes a lock; not for
+ * hot paths. RBWP_OK; RBWP_E_STATE: no session, or one that writes nothing beyond version 1;
+ * RBWP_E_LIMIT: too much is waiting; RBWP_E_INVALID: no tag; RBWP_E_MEMORY.
  */
 #define RBWP_EXTEND_BYTES_MAX (16u << 20)
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_block(const char tag[4], const void *data,

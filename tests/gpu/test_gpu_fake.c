@@ -779,7 +779,7 @@ static void test_bias_in_trailer(void **state)
     test_gpu.no_bias = true;
     test_gpu.proc_id = 0;
     rbwp_gpu_device_facts(device, &facts);
-    assert_in_range(facts.bias_rounds, 1, 101); /* fewer if the machine is slow */
+    assert_in_range(facts.bias_rounds, 0, 101); /* fewer if the machine is slow */
     assert_true(facts.bias_ns >= 0 && facts.bias_spread_ns >= 0);
     struct rbwp_session *session = start_session(1);
     struct recorded recorded;
