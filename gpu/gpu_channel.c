@@ -13,6 +13,7 @@
  */
 #include "rbwp_gpu_channel.h"
 
+#include "channel_check.h"
 #include "channel_launch.h"
 #include "gpu_device.h"
 #include "gpu_failure.h"
@@ -145,7 +146,12 @@ static void ask_notification(struct rbwp_gpu_channel *channel, struct gpu_job *j
     if (status == RBWP_OK)
         return;
     /* Nobody will tell. What runs may still use the jobs' memory, so wait for it. */
-    (void)target->context->backend->stream_wait(target->context, target->native_stream);
+    struct gpu_context *context = target->context;
+    struct gpu_attached saved;
+    if (context->backend->attach(context, &saved) == GPU_OK) {
+        (void)context->backend->stream_wait(context, target->native_stream);
+        context->backend->detach(context, &saved);
+    }
     atomic_fetch_sub(&channel->under_way, 1);
     end_jobs(jobs, status);
 }
@@ -297,16 +303,30 @@ static enum rbwp_status make_target(struct rbwp_gpu_channel *channel,
     return RBWP_OK;
 }
 
-/* Attached. Memory that a stream still uses is left to it: freeing would wait for it, for ever. */
+/* Attached. True if the device has not done all that was put on the stream. */
+static bool still_runs(const struct channel_target *target)
+{
+    struct gpu_context *context = target->context;
+    struct gpu_event event;
+    if (context->backend->event_create(context, &event) != GPU_OK)
+        return false; /* a lost context runs nothing */
+    const bool runs =
+        context->backend->event_record(context, &event, target->native_stream) == GPU_OK &&
+        context->backend->event_query(context, &event) == GPU_NOT_READY;
+    context->backend->event_destroy(context, &event);
+    return runs;
+}
+
+/* Attached. What a hanging device still uses is left to it: freeing would wait for it, for ever. */
 static void release_target(struct rbwp_gpu_channel *channel)
 {
     struct channel_target *target = &channel->target;
     struct gpu_context *context = target->context;
     if (target->stream)
         (void)rbwp_gpu_stream_close(target->stream);
-    const bool lost = atomic_load(&channel->lost);
-    channel_code_release(target->code, lost);
-    if (lost)
+    const bool in_use = atomic_load(&channel->lost) && still_runs(target);
+    channel_code_release(target->code, in_use);
+    if (in_use)
         return;
     context->backend->memory_free(context, &target->scratch);
     if (target->native_stream)
@@ -411,99 +431,21 @@ void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
 
 /* ---- submit ---------------------------------------------------------------------------- */
 
-/* Stands for the start of a device buffer where a shape is checked: far from both ends. */
-#define NOMINAL_ADDRESS ((uint8_t *)((uintptr_t)1 << (sizeof(uintptr_t) * 8 - 2)))
-
-struct side {
-    const struct rbwp_gpu_buffer *buffer;
-    uint64_t offset_bytes;
-    i64 low, high; /* from the start of the buffer, or host address */
-};
-
-/* Elements of a side that is device memory must lie in it. */
-static bool is_inside(struct side *side, const struct rbwp_transfer_shape *shape, const i64 *stride)
-{
-    channel_plan_reach(shape, stride, &side->low, &side->high);
-    if (!side->buffer->native)
-        return true;
-    if (side->offset_bytes > INT64_MAX || side->buffer->bytes > INT64_MAX ||
-        __builtin_add_overflow(side->low, (i64)side->offset_bytes, &side->low) ||
-        __builtin_add_overflow(side->high, (i64)side->offset_bytes, &side->high))
-        return false;
-    return side->low >= 0 && side->high <= (i64)side->buffer->bytes;
-}
-
-/* Low bits of an element's address. A cl_mem's start is aligned for every type. */
-static uint64_t address_bits(const struct rbwp_gpu_channel *channel, const struct side *side)
-{
-    const bool is_address = channel->target.context->backend->api != GPU_OPENCL;
-    return side->offset_bytes + (is_address ? (uintptr_t)side->buffer->native : 0);
-}
-
-static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status,
-                               const char *reason)
-{
-    return gpu_failure(error, status, "channel: %s", reason);
-}
-
 /* The kernels that the plan wants are there. */
 static enum rbwp_status check_code(const struct rbwp_gpu_channel *channel,
                                    const struct channel_plan *plan, struct rbwp_error *error)
 {
     if (plan->stages == 0)
         return RBWP_OK;
-    if (!channel->target.code) {
-        if (error)
-            *error = channel->no_code;
-        return RBWP_E_UNSUPPORTED;
-    }
+    if (!channel->target.code)
+        return gpu_failure(error, RBWP_E_UNSUPPORTED, "channel: no kernels: %s",
+                           channel->no_code.text);
     for (unsigned i = 0; i < plan->stages; i++)
         if (!channel->target.code->kernel[plan->stage[i].kernel])
-            return refuse(error, RBWP_E_UNSUPPORTED,
-                          "this device lacks the arithmetic for that (64-bit floating point?)");
+            return gpu_failure(
+                error, RBWP_E_UNSUPPORTED,
+                "channel: this device lacks the arithmetic for that (64-bit floating point?)");
     return RBWP_OK;
-}
-
-/* The shape of what was asked, checked. Device memory has no host address: it gets a nominal one.
- */
-static enum rbwp_status make_shape(const struct rbwp_gpu_transfer *transfer,
-                                   struct rbwp_transfer_shape *shape, struct rbwp_error *error)
-{
-    struct rbwp_transfer what = transfer->what;
-    if (what.source.is_file || what.target.is_file)
-        return refuse(error, RBWP_E_INVALID, "files are for the host's channels");
-    if (transfer->source.native)
-        what.source.memory = NOMINAL_ADDRESS;
-    if (transfer->target.native)
-        what.target.memory = NOMINAL_ADDRESS;
-    return rbwp_transfer_shape_make(&what, shape, error);
-}
-
-static enum rbwp_status make_plan(const struct rbwp_gpu_channel *channel,
-                                  const struct rbwp_gpu_transfer *transfer,
-                                  struct channel_plan *plan, struct rbwp_error *error)
-{
-    struct rbwp_transfer_shape shape;
-    const char *reason = NULL;
-    enum rbwp_status status = make_shape(transfer, &shape, error);
-    if (status != RBWP_OK)
-        return status;
-    const bool fills = transfer->what.kind == RBWP_TRANSFER_FILL;
-    struct side source = {&transfer->source, transfer->source_offset_bytes, 0, 0};
-    struct side target = {&transfer->target, transfer->target_offset_bytes, 0, 0};
-    if (shape.elements != 0 && (!is_inside(&target, &shape, shape.target_stride) ||
-                                (!fills && !is_inside(&source, &shape, shape.source_stride))))
-        return refuse(error, RBWP_E_INVALID, "elements lie outside their buffer");
-    const struct channel_sides sides = {
-        .source_on_device = transfer->source.native != NULL,
-        .target_on_device = transfer->target.native != NULL,
-        .source_address = address_bits(channel, &source),
-        .target_address = address_bits(channel, &target),
-        .may_share = transfer->source.native == transfer->target.native &&
-                     source.low < target.high && target.low < source.high,
-    };
-    status = channel_plan_make(&transfer->what, &shape, &sides, plan, &reason);
-    return status == RBWP_OK ? check_code(channel, plan, error) : refuse(error, status, reason);
 }
 
 static struct channel_place place_of(const struct rbwp_gpu_buffer *buffer, uint64_t offset_bytes,
@@ -543,15 +485,16 @@ enum rbwp_status rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel,
 {
     if (id_out)
         *id_out = 0;
-    if (transfer->size < sizeof *transfer)
-        return refuse(error, RBWP_E_INVALID, "size is not sizeof(struct rbwp_gpu_transfer)");
     struct channel_plan plan;
-    const enum rbwp_status status = make_plan(channel, transfer, &plan, error);
+    enum rbwp_status status =
+        channel_check(transfer, channel->target.context->backend->api, &plan, error);
+    if (status == RBWP_OK)
+        status = check_code(channel, &plan, error);
     if (status != RBWP_OK)
         return status;
     struct gpu_job *job = malloc(sizeof *job + plan.fill_bytes);
     if (!job)
-        return refuse(error, RBWP_E_MEMORY, "no memory to queue a transfer");
+        return gpu_failure(error, RBWP_E_MEMORY, "channel: no memory to queue a transfer");
     const struct rbwp_transfer *what = &transfer->what;
     *job = (struct gpu_job){
         .channel = channel,
@@ -567,7 +510,8 @@ enum rbwp_status rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel,
     copy_fill(job, what);
     if (!queue_put(channel, job, id_out)) {
         free(job);
-        return refuse(error, RBWP_E_STATE, "it is being freed and takes no more transfers");
+        return gpu_failure(error, RBWP_E_STATE,
+                           "channel: it is being freed and takes no more transfers");
     }
     (void)rbwp_work_make_active(channel->manager, channel->handle); /* fails while freeing */
     return RBWP_OK;

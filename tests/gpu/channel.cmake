@@ -25,3 +25,10 @@ rbwp_add_test(gpu_hip_shim test_hip_shim
 
 rbwp_gpu_test(test_channel_plan)
 rbwp_add_test(gpu_channel_plan test_channel_plan)
+
+rbwp_gpu_test(test_channel_faults)
+target_link_libraries(test_channel_faults PRIVATE rbwp-fake-gpu-now)
+foreach(api cuda hip opencl)
+  rbwp_add_test(gpu_channel_faults_${api} test_channel_faults ${api}
+    $<TARGET_FILE:rbwp-fake-gpu-now>)
+endforeach()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sqlite_schema.h - the tables, indices and views of the SQLite export, described in
- * docs/design/export.md. */
+ * docs/design/export-tables.md. */
 #ifndef SQLITE_SCHEMA_H
 #define SQLITE_SCHEMA_H
 
