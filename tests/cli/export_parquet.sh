@@ -18,8 +18,9 @@ for path, code in x.golden_files(golden) + x.hard_files(work):
         assert len(file.groups) == 2 and file.rows == 136000
         assert file.columns[0].bound and min(file.groups[1]["start"]) > min(file.groups[0]["start"])
 
-# Two files of one node: two processes. The first of equal name keeps it.
-done = check_parquet.x.export(rbwp, f"{golden}/gaps.bin", f"{work}/two.parquet", f"{golden}/straddle.bin")
+# Two nodes: two processes.
+nodes = x.m.same_run(work, [f"{golden}/{n}.bin" for n in ("gaps", "straddle")])
+done = x.export(rbwp, nodes[0], f"{work}/two.parquet", nodes[1])
 two = check_parquet.parquet_reader.File(f"{work}/two.parquet")
 assert two.rows == sum(len(x.expected(rbwp, f"{golden}/{n}.bin")) for n in ("gaps", "straddle"))
 assert len(set(two.column("process"))) == 2 and len(set(two.column("id"))) == two.rows

@@ -96,7 +96,7 @@ facts = {s.name: s.args[s.name] for s in trace.slices if s.category == "fact"}
 assert facts["process.0.writer"] == b"make_extended" and "rbwp.version" in facts
 
 # Files of two nodes with the same process number: nothing collides.
-both = subprocess.run([rbwp, "export", "--to", "perfetto", path, path], capture_output=True, check=True)
+both = subprocess.run([rbwp, "export", "--to", "perfetto", *x.m.same_run(work, [path, path])], capture_output=True, check=True)
 trace = Trace(both.stdout)
 assert len({one(p, 1) for p in trace.processes.values()}) == 2
 assert len({one(t, 2) for t in trace.threads.values()}) == 4

@@ -102,7 +102,7 @@ back = lines(*sorted(glob.glob(f"{work}/prof_*")))
 assert sorted((s["start_ns"], s["duration_ns"]) for s in back) == sorted((s["start_ns"], s["duration_ns"]) for s in lines(*files))
 
 # Usage: a file a node is needed; nothing is overwritten; the disk may be full.
-assert "with % for the node's number" in run("merge", "--to=legion", *files, code=1)[1]
+assert "cannot go to standard output" in run("merge", "--to=legion", *files, code=2)[1]
 assert "put a % where" in run("merge", "--to=legion", "-o", f"{work}/one.gz", *files, code=1)[1]
 open(f"{work}/prof_0.gz", "w").write("mine")
 assert "exists" in run("merge", "-o", f"{work}/prof_%.gz", files[0], code=1)[1]

@@ -54,3 +54,17 @@ def file(blocks, work_items=(), sub_items=(), zero_time=1000, flags=1, node=0, f
         36 + len(body) if finalised else 0,
     )
     return header + body + (table(work_items, sub_items) if finalised else b"")
+
+
+def same_run(folder, paths):
+    """Copies of files as if they were of one run: node i of it, with the zero time of the first."""
+    copies, zero = [], None
+    for node, path in enumerate(paths):
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+        zero = zero or data[12:20]
+        data[8:12], data[12:20] = node.to_bytes(4, "little"), zero
+        copies.append(f"{folder}/node{node}.bin")
+        with open(copies[-1], "wb") as file:
+            file.write(data)
+    return copies

@@ -63,7 +63,7 @@ def check(paths, *options, code=0, whole=True):
 
 for name in ("straddle", "gaps", "multi_thread", "level1_one_thread", "level2_all_types", "level2_all_types_zlib", "gpu_work", "discard", "empty"):
     check([f"{golden}/{name}.bin"])
-check([f"{golden}/gaps.bin", f"{golden}/multi_thread.bin"])
+check(m.same_run(work, [f"{golden}/gaps.bin", f"{golden}/multi_thread.bin"]))
 for name in ("crash_killed", "crash_cut_in_data", "crash_header_only", "defect_discard_rotate"):
     path = f"{golden}/{name}.bin"
     code = subprocess.run([rbwp, "dump", "--spans", path], capture_output=True).returncode

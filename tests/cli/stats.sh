@@ -103,7 +103,7 @@ def check(*paths, options=(), code=0, threads=True):
 names = ("multi_thread", "level2_all_types", "level2_all_types_zlib", "level1_one_thread", "straddle", "gaps", "gpu_work", "discard")
 for name in names:
     check(f"{golden}/{name}.bin")
-check(*(f"{golden}/{n}.bin" for n in ("multi_thread", "level2_all_types")), threads=False)
+check(*m.same_run(work, [f"{golden}/{n}.bin" for n in ("multi_thread", "level2_all_types")]), threads=False)
 path = f"{golden}/multi_thread.bin"
 middle = sorted(s["begin"] for s in spans(path))[300]
 for options in (["--from", str(middle)], ["--to", str(middle)], ["--slot", "2"], ["--kind", "fine"], ["--kind", "coarse"],

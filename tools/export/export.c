@@ -203,17 +203,19 @@ enum exit_code export_files(const struct export_options *options, struct operand
 {
     const struct exporter *exporter =
         options->to ? exporter_named(options->to) : exporter_for(options->output.path);
-    return exporter ? export_with(exporter, options, files) : EXIT_USAGE;
+    if (!exporter)
+        return EXIT_USAGE;
+    if (exporter->own_output && out_is_standard(&options->output)) {
+        message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
+        return EXIT_USAGE;
+    }
+    return export_with(exporter, options, files);
 }
 
 enum exit_code export_with(const struct exporter *exporter, const struct export_options *options,
                            struct operands files)
 {
     struct export export = {.exporter = exporter, .options = options, .inputs = files};
-    if (exporter->own_output && out_is_standard(&options->output)) {
-        message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
-        return EXIT_USAGE;
-    }
     export.threads = job_threads_new(options->threads);
     if (!export.threads) {
         message("out of memory");
