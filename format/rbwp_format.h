@@ -183,7 +183,7 @@ struct rbwp_gpu_extra {
     int64_t start_ns, stop_ns; /* as in the record */
     int64_t launch_ns;         /* when the call that launched it began to */
     uint64_t thread_id;        /* that made it, as in block headers; 0 = one that does not record */
-    uint32_t start_gap_ns, stop_gap_ns; /* start and stop may have been so much earlier */
+    uint32_t start_gap_ns, stop_gap_ns; /* start and stop may be wrong by so much */
 };
 
 /* ---- the trailer, an extension (SPEC.md, "Trailer") --------------------- */

@@ -2,9 +2,10 @@
 /*
  * gpu_bias.c - by how much a bracket reads longer than what it brackets.
  *
- * Brackets an empty kernel a number of times, through the same streams, nodes
+ * Brackets the least that a kernel can do - store one word, since a kernel ends
+ * when its stores have arrived - a number of times, through the same streams, nodes
  * and reaping as all others, with the reaper on a thread of its own as it is
- * in use. What an empty kernel seems to take is what a bracket adds. Where
+ * in use. What that kernel seems to take is what a bracket adds. Where
  * there is no compiler for the kernel, or no thread, nothing is known.
  */
 #include "gpu_stream.h"
@@ -20,9 +21,12 @@
 #define LIMIT_WARM_NS UINT64_C(10000000000) /* some drivers compile at the first launch */
 
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
-                          ".visible .entry rbwp_empty()\n{\nret;\n}\n";
-static const char cuda_source[] = "extern \"C\" __global__ void rbwp_empty() {}\n";
-static const char opencl_source[] = "__kernel void rbwp_empty(void) {}\n";
+                          ".visible .global .align 4 .u32 rbwp_word;\n"
+                          ".visible .entry rbwp_least()\n{\n.reg .u32 %one;\n"
+                          "mov.u32 %one, 1;\nst.global.u32 [rbwp_word], %one;\nret;\n}\n";
+static const char cuda_source[] = "__device__ unsigned rbwp_word;\n"
+                                  "extern \"C\" __global__ void rbwp_least() { rbwp_word = 1; }\n";
+static const char opencl_source[] = "__kernel void rbwp_least(void) {}\n"; /* has no such words */
 
 struct measurement {
     struct rbwp_gpu_device *device;
@@ -49,7 +53,7 @@ static void *reaper(void *argument)
     struct measurement *m = argument;
     while (!atomic_load_explicit(&m->stop, memory_order_relaxed)) {
         if (gpu_reaping_begin(m->device, true)) {
-            (void)gpu_reap(m->device, UINT64_MAX);
+            (void)gpu_reap(m->device, true, UINT64_MAX);
             gpu_reaping_end(m->device);
         }
     }
@@ -123,7 +127,7 @@ static void measure_module(struct rbwp_gpu_device *device, struct gpu_module *mo
     void *native;
     struct rbwp_gpu_stream *stream;
     struct measurement *m = calloc(1, sizeof *m);
-    if (!m || backend->kernel_get(module, "rbwp_empty", &kernel) != GPU_OK ||
+    if (!m || backend->kernel_get(module, "rbwp_least", &kernel) != GPU_OK ||
         backend->stream_create(device->context, &native) != GPU_OK) {
         free(m);
         return;

@@ -162,7 +162,7 @@ enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
                            "a GPU's configuration has size %zu, not %zu, or names no API",
                            config->size, sizeof *config);
     (void)rbwp_ticks_per_second(); /* decides which clock ticks are of, before any is read */
-    struct rbwp_gpu_device *device = calloc(1, sizeof *device);
+    struct rbwp_gpu_device *device = gpu_lines_alloc(sizeof *device);
     if (!device)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a GPU");
     pthread_mutex_init(&device->lock, NULL);
@@ -194,7 +194,7 @@ enum rbwp_status rbwp_gpu_poll(struct rbwp_gpu_device *device)
         return RBWP_END;
     if (!gpu_reaping_begin(device, false))
         return RBWP_E_BUSY;
-    struct gpu_reaped reaped = gpu_reap(device, UINT64_MAX);
+    struct gpu_reaped reaped = gpu_reap(device, false, UINT64_MAX);
     gpu_reaping_end(device);
     return reaped.nodes ? RBWP_OK : reaped.pending ? RBWP_AGAIN : RBWP_END;
 }
@@ -206,7 +206,7 @@ static bool reap_all(struct rbwp_gpu_device *device, struct rbwp_gpu_stream *onl
     uint64_t until = rbwp_now_ticks() + rbwp_ticks_from_ns(limit_ns);
     struct gpu_reaped reaped;
     do {
-        reaped = only ? gpu_reap_stream(only, until) : gpu_reap(device, until);
+        reaped = only ? gpu_reap_stream(only, true, until) : gpu_reap(device, true, until);
         if (reaped.pending && reaped.nodes == 0)
             sched_yield(); /* the device may be this very processor */
     } while (reaped.pending && rbwp_now_ticks() < until);

@@ -19,6 +19,24 @@
 /* An empty call of the work item shall end before its time slice does, else it would be recorded.
  */
 #define MARGIN_NS 10000u
+/*
+ * How long the driver is left alone after it said "not yet": a part of the wait so far, between
+ * these. Its answers cost the launching threads time, for they wait for the same lock of the
+ * driver.
+ */
+#define PAUSE_NS_MIN 500u
+#define PAUSE_NS_MAX 1000u
+#define PAUSE_SHARE 16u
+/*
+ * Where brackets end faster than BUSY_NS after each other, asking for each would cost the launching
+ * thread more than it tells. There one bracket is asked for whose launch is AHEAD_NS ago, every
+ * AHEAD_PAUSE_NS. When it is complete, all before it are: their times are spread over the time in
+ * which nobody looked, and the gap beside each record says how uncertain they are.
+ */
+#define BUSY_NS 8000
+#define AHEAD_NS 20000
+#define AHEAD_PAUSE_NS 60000
+#define SPACING_SHARE 8
 /* Looks at the deadline after so many completions in a row. */
 #define NODES_PER_LOOK 16u
 
@@ -65,7 +83,7 @@ void gpu_extras_flush(struct rbwp_gpu_device *device)
 static uint32_t gap_ns(const struct rbwp_gpu_stream *stream, int64_t launch_ns, int64_t seen_ns)
 {
     int64_t since = stream->looked_ns > launch_ns ? stream->looked_ns : launch_ns;
-    int64_t gap = seen_ns - since;
+    int64_t gap = (stream->batch_ns ? stream->batch_ns : seen_ns) - since;
     return gap < 0 ? 0 : gap > UINT32_MAX ? UINT32_MAX : (uint32_t)gap;
 }
 
@@ -107,6 +125,9 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
 static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
                        enum rbwp_status outcome, int64_t seen_ns)
 {
+    int64_t spacing_ns = seen_ns - stream->ends_ns;
+    stream->spacing_ns += (spacing_ns - stream->spacing_ns) / SPACING_SHARE;
+    stream->ends_ns = seen_ns;
     if (end->session == atomic_load_explicit(&stream->session, memory_order_relaxed)) {
         if (end->kind == GPU_NODE_END && !end->measured)
             record_work(stream, end, outcome, seen_ns);
@@ -176,12 +197,19 @@ static struct gpu_node *pop(struct rbwp_gpu_stream *stream)
 {
     struct gpu_node *node = stream->first;
     stream->first = node->next;
+    stream->wait_ticks = 0;
+    stream->next_look_ticks = 0;
     return node;
+}
+
+static bool is_joined(const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_START && node->joined;
 }
 
 static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *node)
 {
-    if (node->kind == GPU_NODE_CANCEL)
+    if (node->kind == GPU_NODE_CANCEL || is_joined(node))
         return GPU_OK;
     return stream->context->backend->event_query(stream->context, &node->event);
 }
@@ -189,13 +217,90 @@ static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *no
 /* The oldest is not complete: an OpenCL queue may have to be told to begin. */
 static void note_wait(struct rbwp_gpu_stream *stream, int64_t looked_ns)
 {
+    uint64_t now = rbwp_now_ticks(), least = rbwp_ticks_from_ns(PAUSE_NS_MIN),
+             most = rbwp_ticks_from_ns(PAUSE_NS_MAX);
     stream->looked_ns = looked_ns;
+    if (stream->wait_ticks == 0)
+        stream->wait_ticks = now;
+    uint64_t pause = (now - stream->wait_ticks) / PAUSE_SHARE;
+    stream->next_look_ticks = now + (pause < least ? least : pause > most ? most : pause);
     if (!stream->flushed)
         (void)stream->context->backend->stream_flush(stream->context, stream->native);
     stream->flushed = true;
 }
 
-struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadline_ticks)
+/* ---- many at once ------------------------------------------------------------------------ */
+
+/* Nodes that are known to be complete without being asked for, and when: between two times. */
+struct ahead {
+    int64_t from_ns, to_ns;
+    uint64_t nodes, nodes_done;
+    int64_t events, events_done; /* of those that are not joined */
+};
+
+static int64_t launch_ns(const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_NOTIFY  ? INT64_MAX /* not known, and worth a look of its own */
+           : node->kind == GPU_NODE_START ? node->end->launch_ns
+                                          : node->launch_ns;
+}
+
+static bool is_busy(const struct rbwp_gpu_stream *stream)
+{
+    return stream->spacing_ns < BUSY_NS;
+}
+
+/* Asks for the newest bracket that was launched long enough ago. */
+static struct ahead ask_ahead(struct rbwp_gpu_stream *stream, int64_t now_ns)
+{
+    struct ahead ahead = {.from_ns = stream->looked_ns, .to_ns = now_ns};
+    const struct gpu_node *candidate = NULL;
+    uint64_t nodes = 0;
+    int64_t events = 0;
+    if (ahead.from_ns < stream->seen_ns)
+        ahead.from_ns = stream->seen_ns;
+    for (const struct gpu_node *node = stream->first; node; node = node->next) {
+        if (launch_ns(node) > now_ns - AHEAD_NS)
+            break;
+        nodes++;
+        events += !is_joined(node);
+        if (node->kind == GPU_NODE_END) {
+            candidate = node;
+            ahead.nodes = nodes;
+            ahead.events = events;
+        }
+    }
+    if (ahead.nodes < 3 || query(stream, candidate) != GPU_OK)
+        ahead.nodes = 0;
+    return ahead;
+}
+
+/* When a node was complete that nobody asked for: not before its launch, nor before its
+ * predecessor. */
+static int64_t inferred_ns(const struct rbwp_gpu_stream *stream, struct ahead *ahead,
+                           const struct gpu_node *node)
+{
+    int64_t time_ns = stream->seen_ns;
+    if (ahead->nodes_done < ahead->nodes) {
+        ahead->nodes_done++;
+        ahead->events_done += !is_joined(node);
+        int64_t spread_ns =
+            ahead->from_ns + (ahead->to_ns - ahead->from_ns) * ahead->events_done / ahead->events;
+        time_ns = spread_ns > time_ns ? spread_ns : time_ns;
+    }
+    return time_ns > launch_ns(node) ? time_ns : launch_ns(node);
+}
+
+/* The driver is left alone until the oldest is old enough. */
+static void let_it_age(struct rbwp_gpu_stream *stream, uint64_t now_ticks, int64_t now_ns)
+{
+    int64_t age_ns = now_ns - launch_ns(stream->first);
+    int64_t wait_ns = age_ns < AHEAD_NS ? AHEAD_NS - age_ns : 0;
+    stream->next_look_ticks = now_ticks + rbwp_ticks_from_ns((uint64_t)wait_ns);
+}
+
+struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
+                                  uint64_t deadline_ticks)
 {
     struct gpu_reaped reaped = {0, false};
     const struct gpu_backend *backend = stream->context->backend;
@@ -203,20 +308,42 @@ struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadl
     collect(stream);
     if (!stream->first)
         return reaped;
-    bool fine = rbwp_extend_thread() != 0; /* of others sub-items would be losses */
     uint64_t begin_ticks = rbwp_now_ticks();
+    if (patient && begin_ticks < stream->next_look_ticks) {
+        reaped.pending = true;
+        return reaped;
+    }
     int64_t looked_ns = rbwp_now_ns();
+    struct ahead ahead = {.nodes = 0};
+    if (patient && is_busy(stream) && launch_ns(stream->first) != INT64_MAX) {
+        ahead = ask_ahead(stream, looked_ns);
+        let_it_age(stream, begin_ticks, looked_ns);
+        if (ahead.nodes == 0 && stream->next_look_ticks > begin_ticks) {
+            reaped.pending = true;
+            return reaped;
+        }
+    }
+    bool fine = rbwp_extend_thread() != 0; /* of others sub-items would be losses */
     while (stream->first) {
-        int code = query(stream, stream->first);
+        bool known = ahead.nodes_done < ahead.nodes;
+        stream->batch_ns = known ? ahead.to_ns : 0;
+        int code = known ? GPU_OK : query(stream, stream->first);
         if (code == GPU_NOT_READY) {
             note_wait(stream, looked_ns);
             break;
         }
-        int64_t seen_ns = rbwp_now_ns();
+        bool inferred = known || is_joined(stream->first);
+        int64_t seen_ns = inferred ? inferred_ns(stream, &ahead, stream->first) : rbwp_now_ns();
+        stream->seen_ns = seen_ns;
         if (reaped.nodes++ == 0 && fine)
             rbwp_fine_begin_at(stream->device->sub_item[stream->use], begin_ticks);
         finish(stream, pop(stream), backend->status_of(code), seen_ns);
         looked_ns = seen_ns;
+        if (ahead.nodes && ahead.nodes_done == ahead.nodes) {
+            stream->looked_ns = ahead.to_ns;
+            stream->next_look_ticks = begin_ticks + rbwp_ticks_from_ns(AHEAD_PAUSE_NS);
+            break;
+        }
         if (reaped.nodes % NODES_PER_LOOK == 0 && rbwp_now_ticks() >= deadline_ticks)
             break;
         if (!stream->first)
@@ -250,11 +377,11 @@ static struct rbwp_gpu_stream *first_stream(struct rbwp_gpu_device *device)
     return stream;
 }
 
-struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, uint64_t deadline_ticks)
+struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, bool patient, uint64_t deadline_ticks)
 {
     struct gpu_reaped all = {0, false};
     for (struct rbwp_gpu_stream *stream = first_stream(device); stream; stream = stream->next) {
-        struct gpu_reaped one = gpu_reap_stream(stream, deadline_ticks);
+        struct gpu_reaped one = gpu_reap_stream(stream, patient, deadline_ticks);
         all.nodes += one.nodes;
         all.pending |= one.pending;
     }
@@ -292,7 +419,7 @@ bool gpu_reap_work(void *argument, struct rbwp_deadline deadline)
     uint64_t nodes = 0;
     struct gpu_reaped reaped;
     do { /* a look that finds nothing lets the worker's other items have their turn */
-        reaped = gpu_reap(device, deadline.ticks);
+        reaped = gpu_reap(device, true, deadline.ticks);
         nodes += reaped.nodes;
     } while (reaped.nodes && reaped.pending && rbwp_now_ticks() < deadline.ticks);
     bool again = reaped.pending || stays_awake(device);

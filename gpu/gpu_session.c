@@ -41,7 +41,7 @@ static void finish_brackets(struct rbwp_gpu_device *device)
 {
     uint64_t limit = rbwp_now_ticks() + rbwp_ticks_from_ns(device->drain_limit_ns);
     while (brackets_open(device) && rbwp_now_ticks() < limit)
-        (void)gpu_reap(device, limit);
+        (void)gpu_reap(device, true, limit);
 }
 
 static void stop(struct rbwp_gpu_device *device)

@@ -12,6 +12,7 @@
 #include "rbwp_record.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NODES_IN_BATCH 32u
 
@@ -21,6 +22,12 @@ struct gpu_node_batch {
 };
 
 static _Atomic bool refused;
+
+void *gpu_lines_alloc(size_t bytes)
+{
+    void *lines = aligned_alloc(GPU_LINE_BYTES, bytes);
+    return lines ? memset(lines, 0, bytes) : NULL;
+}
 
 struct gpu_context *gpu_stream_context(struct rbwp_gpu_stream *stream)
 {
@@ -39,7 +46,7 @@ static int add_batch(struct rbwp_gpu_stream *stream)
 {
     struct gpu_context *context = stream->context;
     struct gpu_attached saved;
-    struct gpu_node_batch *batch = calloc(1, sizeof *batch);
+    struct gpu_node_batch *batch = gpu_lines_alloc(sizeof *batch);
     if (!batch)
         return GPU_NO_MEMORY;
     batch->next = stream->batch;
@@ -111,6 +118,12 @@ static void lose(const struct rbwp_gpu_stream *stream, int code)
     rbwp_extend_loss(no_memory ? RBWP_LOSS_MEMORY : RBWP_LOSS_GPU_FAILED, 1);
 }
 
+/* The start needs no event of its own. Locked. */
+static bool joins(const struct rbwp_gpu_stream *stream, const struct gpu_node *facts)
+{
+    return stream->ended_ns && facts->launch_ns - stream->ended_ns <= GPU_JOIN_NS;
+}
+
 /* Takes both nodes, notes the facts in the end, and sets the start on its way. Locked. */
 static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
                  struct gpu_node **end_out)
@@ -118,8 +131,11 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     int code;
     struct gpu_node *start = take_node(stream, &code);
     struct gpu_node *end = start ? take_node(stream, &code) : NULL;
-    if (end)
-        code = record(stream, start);
+    if (end) {
+        start->joined = joins(stream, facts);
+        stream->ended_ns = 0;
+        code = start->joined ? GPU_OK : record(stream, start);
+    }
     if (!end || code != GPU_OK) {
         put_node(stream, end);
         put_node(stream, start);
@@ -196,6 +212,7 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
     push(stream, end);
+    stream->ended_ns = end->kind == GPU_NODE_END ? rbwp_now_ns() : 0;
     pthread_mutex_unlock(&stream->lock);
     if (code != GPU_OK)
         lose(stream, code);
@@ -238,6 +255,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
     struct gpu_node *node = take_node(stream, &code);
     if (node && (code = record(stream, node)) == GPU_OK) {
         node->kind = GPU_NODE_NOTIFY;
+        stream->ended_ns = 0;
         node->notify = callback;
         node->argument = argument;
         push(stream, node);
@@ -262,7 +280,7 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
         (!native && device->api == RBWP_GPU_OPENCL))
         return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",
                            device->driver->backend->name);
-    struct rbwp_gpu_stream *stream = calloc(1, sizeof *stream);
+    struct rbwp_gpu_stream *stream = gpu_lines_alloc(sizeof *stream);
     if (!stream)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a stream");
     const struct gpu_backend *backend = device->driver->backend;
@@ -275,6 +293,7 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
     stream->device = device;
     stream->native = native;
     stream->use = use;
+    stream->spacing_ns = INT64_C(1000000); /* not busy, until it is seen to be */
     pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);
     stream->next = device->streams;

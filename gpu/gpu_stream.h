@@ -15,6 +15,10 @@
  * A bracket takes both its nodes at its begin. The start node knows the end node and leaves in it
  * when it was seen, so nothing needs to be found again, and brackets on a stream may overlap. A
  * cancelled bracket pushes its end node without an event, since the start node may still come.
+ *
+ * A bracket that begins GPU_JOIN_NS after another has ended on its stream, or sooner, needs no
+ * event for its start: no driver call is that quick, so nothing can stand between the two, and it
+ * starts when the other was seen to end. Launches in a row are bracketed with one event each.
  */
 #ifndef RBWP_GPU_STREAM_H
 #define RBWP_GPU_STREAM_H
@@ -31,11 +35,17 @@ enum gpu_node_kind { GPU_NODE_NOTIFY, GPU_NODE_START, GPU_NODE_END, GPU_NODE_CAN
  * RBWP_AGAIN if start and end were seen in one go, which says nothing of the time between. */
 typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_t duration_ns);
 
+/* Launching threads and the reaper write at the same time: what is whose has lines of its own. */
+#define GPU_LINE_BYTES 128 /* lines come in pairs */
+
+#define GPU_JOIN_NS 120
+
 /* The launching thread writes it before the push; then it is the reaper's. */
 struct gpu_node {
-    struct gpu_node *next;
+    _Alignas(GPU_LINE_BYTES) struct gpu_node *next;
     struct gpu_event event;
     enum gpu_node_kind kind;
+    bool joined;    /* a START without an event: its bracket follows the node before it */
     void *argument; /* of notify or measured */
     union {
         rbwp_gpu_callback_fn notify; /* NOTIFY */
@@ -61,21 +71,32 @@ struct rbwp_gpu_stream {
     unsigned use;                 /* enum rbwp_gpu_reap */
     struct rbwp_gpu_stream *next; /* of the device; changed under the reaping and its lock */
 
-    pthread_mutex_t lock;   /* guards this group; the driver's and the work manager's inside */
-    struct gpu_node *spare; /* nodes with an event, not in use */
+    /* Guards this group; the driver's and the work manager's inside. */
+    _Alignas(GPU_LINE_BYTES) pthread_mutex_t lock;
+    struct gpu_node *spare;       /* nodes with an event, not in use */
     struct gpu_node_batch *batch; /* all nodes */
+    int64_t ended_ns;             /* the node pushed last ended a bracket, then; 0: it did not */
     uint64_t begun;               /* brackets of this session */
     _Atomic uint32_t session;     /* counts sessions; read by the reaper too */
 
-    _Atomic(struct gpu_node *) pushed;   /* newest first; launching threads put, the reaper takes */
-    _Atomic(struct gpu_node *) returned; /* the reaper puts, launching threads take all */
+    /* Newest first; launching threads put, the reaper takes. */
+    _Alignas(GPU_LINE_BYTES) _Atomic(struct gpu_node *) pushed;
+    /* The reaper puts, launching threads take all. */
+    _Alignas(GPU_LINE_BYTES) _Atomic(struct gpu_node *) returned;
 
     /* The reaper's. */
-    struct gpu_node *first, *last; /* oldest first */
-    uint64_t looks;                /* counts them */
-    int64_t looked_ns;             /* when the oldest was last seen not to be complete */
-    bool flushed;                  /* all of first..last was handed to the device */
-    _Atomic uint64_t done;         /* brackets of this session that were finished or cancelled */
+    _Alignas(GPU_LINE_BYTES) struct gpu_node *first;
+    struct gpu_node *last;    /* first is the oldest */
+    uint64_t wait_ticks;      /* since when the oldest is waited for; 0: it was not asked for */
+    uint64_t next_look_ticks; /* not asked for before */
+    uint64_t looks;           /* counts them */
+    int64_t looked_ns;        /* when the oldest was last seen not to be complete */
+    int64_t seen_ns;          /* when the last one was seen to be complete */
+    int64_t ends_ns;          /* the same of the last bracket's end */
+    int64_t spacing_ns;       /* between ends, on average of the last few */
+    int64_t batch_ns; /* until when nobody looked, for the batch being finished; 0: it is none */
+    bool flushed;     /* all of first..last was handed to the device */
+    _Atomic uint64_t done; /* brackets of this session that were finished or cancelled */
 };
 
 #define GPU_EXTRAS_MAX 256u
@@ -94,9 +115,10 @@ struct rbwp_gpu_device {
     /* True while the work item sleeps: then a push wakes it. Pairs with `pushed`: a pusher stores
      * pushed, then loads idle; the reaper stores idle, then loads pushed. All sequentially
      * consistent, so one of them sees the other. */
-    _Atomic bool idle;
+    _Alignas(GPU_LINE_BYTES) _Atomic bool idle;
 
-    pthread_mutex_t lock; /* guards this group; innermost */
+    /* Guards this group; innermost. */
+    _Alignas(GPU_LINE_BYTES) pthread_mutex_t lock;
     pthread_cond_t reaping_ended;
     bool reaping;
     pthread_t reaper; /* who, while reaping */
@@ -106,6 +128,9 @@ struct rbwp_gpu_device {
     uint32_t extras;
     struct rbwp_gpu_extra extra[GPU_EXTRAS_MAX];
 };
+
+/* Zeroed memory for one of these; bytes is their size. Freed with free. */
+void *gpu_lines_alloc(size_t bytes);
 
 /* ---- launching side (gpu_stream.c) -------------------------------------------- */
 
@@ -133,10 +158,11 @@ struct gpu_reaped {
     bool pending;
 };
 /* Looks at each stream, and goes on with one while its oldest is complete and time is left.
- * Under the reaping. */
-struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, uint64_t deadline_ticks);
+ * patient: leaves the driver alone for a while where it said "not yet". Under the reaping. */
+struct gpu_reaped gpu_reap(struct rbwp_gpu_device *device, bool patient, uint64_t deadline_ticks);
 /* The same for one stream. */
-struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, uint64_t deadline_ticks);
+struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
+                                  uint64_t deadline_ticks);
 /* Gives up what is pending: callbacks run with RBWP_E_STATE. Under the reaping. */
 void gpu_abandon(struct rbwp_gpu_stream *stream);
 /* Hands the facts beside the records to the session. Under the reaping. */

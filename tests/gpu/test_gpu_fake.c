@@ -222,6 +222,49 @@ static void test_late_reaper(void **state)
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }
 
+static void count_call(void *argument, enum rbwp_status outcome, int64_t seen_ns)
+{
+    assert_int_equal(outcome, RBWP_OK);
+    assert_true(seen_ns > 0);
+    (*(unsigned *)argument)++;
+}
+
+/*
+ * A bracket may do without an event for its start only where it follows another at once: with time
+ * in between, in which something may have been launched, it has one, and so it has with a
+ * notification in between, however quick.
+ */
+static void test_only_the_next_bracket_shares_an_event(void **state)
+{
+    enum { BRACKETS = 50 };
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    unsigned before = fake_count("event_record"), notified = 0;
+    for (unsigned i = 0; i < BRACKETS; i++) {
+        bracket(stream, 1);
+        for (int64_t until = rbwp_now_ns() + 5000; rbwp_now_ns() < until;)
+            ;
+    }
+    assert_int_equal(fake_count("event_record") - before, 2 * BRACKETS);
+    for (unsigned i = 0; i < BRACKETS; i++) {
+        bracket(stream, 2);
+        assert_int_equal(rbwp_gpu_notify(stream, count_call, &notified), RBWP_OK);
+    }
+    assert_int_equal(fake_count("event_record") - before, 5 * BRACKETS);
+    poll_all(device);
+    assert_int_equal(notified, BRACKETS);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 2 * BRACKETS);
+    assert_works_whole(&works);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
 /* Two streams that make progress in turns: each bracket has its own times. */
 static void test_streams_interleave(void **state)
 {
@@ -879,6 +922,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_null_is_no_gpu, reset),
         cmocka_unit_test_setup(test_bracket_times, reset),
         cmocka_unit_test_setup(test_late_reaper, reset),
+        cmocka_unit_test_setup(test_only_the_next_bracket_shares_an_event, reset),
         cmocka_unit_test_setup(test_streams_interleave, reset),
         cmocka_unit_test_setup(test_brackets_overlap, reset),
         cmocka_unit_test_setup(test_level_0, reset),
