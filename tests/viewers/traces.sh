@@ -33,5 +33,6 @@ fi
 export CHROMIUM="$chromium" TMPDIR="$work"
 
 "$PYTHON" "$here/viewers.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "viewers"
+"$PYTHON" "$here/merged.py" "$RBWP" "$here" "$work" "$work/package/assets" "${BGPACK:-}" || fail "merged"
 [ "$failures" -ne 0 ] || [ -n "$chromium" ] || skip "no chromium; Perfetto's trace processor was content"
 finish
