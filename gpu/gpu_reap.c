@@ -35,7 +35,7 @@
  */
 #define BUSY_NS 8000
 #define AHEAD_NS 20000
-#define AHEAD_PAUSE_NS 60000
+#define AHEAD_PAUSE_NS 100000
 #define SPACING_SHARE 8
 /* Looks at the deadline after so many completions in a row. */
 #define NODES_PER_LOOK 16u
@@ -177,16 +177,26 @@ static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum r
 
 /* ---- streams -------------------------------------------------------------------------- */
 
+/* Clocks of two processors may be a little apart. */
+static int64_t age_ns(uint64_t then_ticks, uint64_t now_ticks)
+{
+    return then_ticks < now_ticks ? (int64_t)rbwp_ns_from_ticks(now_ticks - then_ticks) : 0;
+}
+
 /* Moves what was pushed to the end of the FIFO. */
 static void collect(struct rbwp_gpu_stream *stream)
 {
     if (!atomic_load_explicit(&stream->pushed, memory_order_relaxed))
         return;
     struct gpu_node *newest = atomic_exchange(&stream->pushed, NULL), *oldest = NULL;
+    uint64_t now_ticks = rbwp_now_ticks();
+    int64_t now_ns = rbwp_now_ns();
     for (struct gpu_node *node = newest, *next; node; node = next) {
         next = node->next;
         node->next = oldest;
         oldest = node;
+        if (node->kind == GPU_NODE_START)
+            node->end->launch_ns = now_ns - age_ns(node->end->launch_ticks, now_ticks);
     }
     *(stream->first ? &stream->last->next : &stream->first) = oldest;
     stream->last = newest;
@@ -294,8 +304,8 @@ static int64_t inferred_ns(const struct rbwp_gpu_stream *stream, struct ahead *a
 /* The driver is left alone until the oldest is old enough. */
 static void let_it_age(struct rbwp_gpu_stream *stream, uint64_t now_ticks, int64_t now_ns)
 {
-    int64_t age_ns = now_ns - launch_ns(stream->first);
-    int64_t wait_ns = age_ns < AHEAD_NS ? AHEAD_NS - age_ns : 0;
+    int64_t old_ns = now_ns - launch_ns(stream->first);
+    int64_t wait_ns = old_ns < AHEAD_NS ? AHEAD_NS - old_ns : 0;
     stream->next_look_ticks = now_ticks + rbwp_ticks_from_ns((uint64_t)wait_ns);
 }
 
@@ -304,15 +314,17 @@ struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
 {
     struct gpu_reaped reaped = {0, false};
     const struct gpu_backend *backend = stream->context->backend;
+    uint64_t begin_ticks = rbwp_now_ticks();
+    /* Before anything that launching threads write is looked at: that, too, would cost them time.
+     */
+    if (patient && stream->first && begin_ticks < stream->next_look_ticks) {
+        reaped.pending = true;
+        return reaped;
+    }
     stream->looks++;
     collect(stream);
     if (!stream->first)
         return reaped;
-    uint64_t begin_ticks = rbwp_now_ticks();
-    if (patient && begin_ticks < stream->next_look_ticks) {
-        reaped.pending = true;
-        return reaped;
-    }
     int64_t looked_ns = rbwp_now_ns();
     struct ahead ahead = {.nodes = 0};
     if (patient && is_busy(stream) && launch_ns(stream->first) != INT64_MAX) {

@@ -66,6 +66,13 @@ static int add_batch(struct rbwp_gpu_stream *stream)
     return code;
 }
 
+/* The reaper had the node last: its lines are on the way while something else is done. */
+static void fetch_ahead(const struct gpu_node *node)
+{
+    __builtin_prefetch(node, 1);
+    __builtin_prefetch((const char *)node + GPU_LINE_BYTES / 2, 1);
+}
+
 /* A node, or NULL and why there is none. Locked. */
 static struct gpu_node *take_node(struct rbwp_gpu_stream *stream, int *code_out)
 {
@@ -121,7 +128,7 @@ static void lose(const struct rbwp_gpu_stream *stream, int code)
 /* The start needs no event of its own. Locked. */
 static bool joins(const struct rbwp_gpu_stream *stream, const struct gpu_node *facts)
 {
-    return stream->ended_ns && facts->launch_ns - stream->ended_ns <= GPU_JOIN_NS;
+    return stream->ended_ticks && facts->launch_ticks - stream->ended_ticks <= stream->join_ticks;
 }
 
 /* Takes both nodes, notes the facts in the end, and sets the start on its way. Locked. */
@@ -133,7 +140,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     struct gpu_node *end = start ? take_node(stream, &code) : NULL;
     if (end) {
         start->joined = joins(stream, facts);
-        stream->ended_ns = 0;
+        stream->ended_ticks = 0;
         code = start->joined ? GPU_OK : record(stream, start);
     }
     if (!end || code != GPU_OK) {
@@ -145,7 +152,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     start->end = end;
     end->slot = facts->slot;
     end->thread = facts->thread;
-    end->launch_ns = facts->launch_ns;
+    end->launch_ticks = facts->launch_ticks;
     end->measured = facts->measured;
     end->argument = facts->argument;
     end->session = stream->session;
@@ -153,6 +160,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     stream->begun++;
     *end_out = end;
     push(stream, start);
+    fetch_ahead(stream->spare);
     return GPU_OK;
 }
 
@@ -184,7 +192,7 @@ void rbwp_gpu_bracket_begin(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_st
     const struct gpu_node facts = {
         .slot = slot,
         .thread = rbwp_extend_thread(),
-        .launch_ns = rbwp_now_ns(),
+        .launch_ticks = rbwp_now_ticks(),
     };
     begin_bracket(bracket, stream, &facts);
 }
@@ -195,7 +203,7 @@ void gpu_bracket_measure(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_strea
     const struct gpu_node facts = {
         .measured = measured,
         .argument = argument,
-        .launch_ns = rbwp_now_ns(),
+        .launch_ticks = rbwp_now_ticks(),
     };
     *bracket = (struct rbwp_gpu_bracket){NULL, NULL};
     begin_bracket(bracket, stream, &facts);
@@ -212,7 +220,9 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
     push(stream, end);
-    stream->ended_ns = end->kind == GPU_NODE_END ? rbwp_now_ns() : 0;
+    if (stream->spare) /* it has come since the bracket began */
+        fetch_ahead(stream->spare->next);
+    stream->ended_ticks = end->kind == GPU_NODE_END ? rbwp_now_ticks() : 0;
     pthread_mutex_unlock(&stream->lock);
     if (code != GPU_OK)
         lose(stream, code);
@@ -255,7 +265,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
     struct gpu_node *node = take_node(stream, &code);
     if (node && (code = record(stream, node)) == GPU_OK) {
         node->kind = GPU_NODE_NOTIFY;
-        stream->ended_ns = 0;
+        stream->ended_ticks = 0;
         node->notify = callback;
         node->argument = argument;
         push(stream, node);
@@ -293,6 +303,7 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
     stream->device = device;
     stream->native = native;
     stream->use = use;
+    stream->join_ticks = rbwp_ticks_from_ns(GPU_JOIN_NS);
     stream->spacing_ns = INT64_C(1000000); /* not busy, until it is seen to be */
     pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);

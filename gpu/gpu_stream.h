@@ -38,7 +38,7 @@ typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_
 /* Launching threads and the reaper write at the same time: what is whose has lines of its own. */
 #define GPU_LINE_BYTES 128 /* lines come in pairs */
 
-#define GPU_JOIN_NS 120
+#define GPU_JOIN_NS 100
 
 /* The launching thread writes it before the push; then it is the reaper's. */
 struct gpu_node {
@@ -56,7 +56,8 @@ struct gpu_node {
     uint32_t session; /* of the stream's counting: an older one was counted as lost already */
     unsigned slot;
     uint64_t thread;       /* that launched */
-    int64_t launch_ns;     /* when the bracket began */
+    uint64_t launch_ticks; /* when the bracket began */
+    int64_t launch_ns;     /* the same; the reaper's, who has the time to convert */
     int64_t start_ns;      /* when its start was seen */
     uint32_t start_gap_ns; /* how long nobody had looked then */
     uint64_t start_look;   /* in which look */
@@ -75,7 +76,8 @@ struct rbwp_gpu_stream {
     _Alignas(GPU_LINE_BYTES) pthread_mutex_t lock;
     struct gpu_node *spare;       /* nodes with an event, not in use */
     struct gpu_node_batch *batch; /* all nodes */
-    int64_t ended_ns;             /* the node pushed last ended a bracket, then; 0: it did not */
+    uint64_t ended_ticks;         /* the node pushed last ended a bracket, then; 0: it did not */
+    uint64_t join_ticks;          /* GPU_JOIN_NS */
     uint64_t begun;               /* brackets of this session */
     _Atomic uint32_t session;     /* counts sessions; read by the reaper too */
 
