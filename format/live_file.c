@@ -34,6 +34,7 @@ static enum rbwp_status read_at(const struct live_file *live, uint64_t offset, v
                                 size_t count, size_t *got_out, struct rbwp_error *error)
 {
     size_t done = 0;
+    *got_out = 0;
     while (done < count) {
         ssize_t got = pread(live->fd, (char *)to + done, count - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
