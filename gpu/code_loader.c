@@ -41,7 +41,7 @@ static enum rbwp_status open_compiler(struct code_driver *driver, struct rbwp_er
     enum rbwp_status status = RBWP_OK;
     pthread_mutex_lock(&driver->compiler_lock);
     if (!driver->compiler_open)
-        status = rtc_open(driver->compiler_kind, driver->compiler_path, driver->library,
+        status = rtc_open(driver->compiler_kind, driver->compiler_path, driver->driver_library,
                           &driver->compiler, error);
     driver->compiler_open = status == RBWP_OK;
     pthread_mutex_unlock(&driver->compiler_lock);

@@ -28,8 +28,8 @@ struct code_driver {
     struct code_functions functions;
     enum rtc_kind compiler_kind;
     bool takes_ptx;
-    bool names_arch; /* the compiler has to be told which device it compiles for */
-    void *library;   /* of the driver: older HIP has its compiler in there */
+    bool names_arch;      /* the compiler has to be told which device it compiles for */
+    void *driver_library; /* older HIP has its compiler in there */
 
     /* The compiler is looked for when it is first needed. */
     pthread_mutex_t compiler_lock; /* guards what follows; nothing is taken inside it */

@@ -5,8 +5,8 @@
  *
  * Polling, because the drivers' own callbacks stall the stream, and because
  * asking costs less than being told (docs/design/gpu.md). Times are read
- * right after the driver's answer; how long nobody had looked before that is
- * kept beside each record.
+ * right after the driver's answer, or inferred where many brackets end in a short
+ * time; how long nobody had looked before that is kept beside each record.
  */
 #include "gpu_stream.h"
 
@@ -16,9 +16,6 @@
 
 #include <stdlib.h>
 
-/* An empty call of the work item shall end before its time slice does, else it would be recorded.
- */
-#define MARGIN_NS 10000u
 /*
  * How long the driver is left alone after it said "not yet": a part of the wait so far, between
  * these. Its answers cost the launching threads time, for they wait for the same lock of the

@@ -38,6 +38,8 @@ typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_
 /* Launching threads and the reaper write at the same time: what is whose has lines of its own. */
 #define GPU_LINE_BYTES 128 /* lines come in pairs */
 
+/* The quickest driver call, the record of an event, takes about as long (93-147 ns on an H200), and
+ * the way from one clock read to the other comes on top. */
 #define GPU_JOIN_NS 100
 
 /* The launching thread writes it before the push; then it is the reaper's. */

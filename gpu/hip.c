@@ -92,7 +92,7 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
     driver->code = (struct code_driver){
         .base.backend = &gpu_hip_backend,
         .compiler_kind = RTC_HIPRTC,
-        .library = library,
+        .driver_library = library,
     };
     enum rbwp_status status =
         code_driver_init(&driver->code, libraries)

@@ -219,7 +219,7 @@ function fillGpus(parent) {
     shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Work", "spans"), count("Gaps", "gaps"),
     {title: "Longest gap", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
       () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))}], gpus, 2);
-  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. RBWP files do not say which call launched a piece of work: the link leads to the latest call of the slot that had begun before it.`, "caption");
+  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. Links are inferred: each leads to the latest call of the slot that had begun before the work.`, "caption");
   kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
 }
 

@@ -4,7 +4,8 @@
  *
  * The spans of threads are passed on block by block. GPU work is recorded
  * when it is found to be complete, so it is sorted first. Which call launched
- * it is not in version 1 of the format: the link leads from the latest call
+ * it is inferred, as version 1 of the format does not say it and the gpux blocks that
+ * do may stand anywhere in the file: the link leads from the latest call
  * of its slot that had begun by then, of the last LAUNCHES ones of each slot.
  */
 #include "losses.h"
