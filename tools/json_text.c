@@ -24,6 +24,25 @@ static char short_escape(unsigned char byte)
     }
 }
 
+/* Of a character of at most 3 bytes; of a byte that is no character its value. */
+static unsigned code_point(const unsigned char *bytes, size_t length)
+{
+    if (length < 2)
+        return bytes[0];
+    if (length == 2)
+        return (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu);
+    return (bytes[0] & 0xfu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+}
+
+static char *put_unicode(char *at, unsigned code)
+{
+    *at++ = '\\';
+    *at++ = 'u';
+    for (int shift = 12; shift >= 0; shift -= 4)
+        *at++ = hex_digits[code >> shift & 15];
+    return at;
+}
+
 /* Writes the character at bytes, at most 6 bytes of text. Sets *taken to its length. */
 static char *put_char(char *at, const unsigned char *bytes, size_t count, size_t *taken)
 {
@@ -35,12 +54,8 @@ static char *put_char(char *at, const unsigned char *bytes, size_t count, size_t
         *at++ = escape;
         return at;
     }
-    if (length == 0 || bytes[0] < 0x20) {
-        memcpy(at, "\\u00", 4);
-        at[4] = hex_digits[bytes[0] >> 4];
-        at[5] = hex_digits[bytes[0] & 15];
-        return at + 6;
-    }
+    if (length == 0 || utf8_is_control(bytes, length))
+        return put_unicode(at, code_point(bytes, length));
     memcpy(at, bytes, length);
     return at + length;
 }

@@ -2,8 +2,8 @@
 /*
  * json_text.h - strings of any bytes as JSON.
  *
- * Output is always valid JSON in UTF-8. Quotes, backslashes and control
- * characters are escaped; a byte that is no part of valid UTF-8 becomes \u00NN
+ * Output is always valid JSON in UTF-8. Quotes, backslashes and what a terminal
+ * would obey (utf8.h) are escaped; a byte that is no part of valid UTF-8 becomes \u00NN
  * with its value. That alone could be mistaken for the character U+00NN, so a
  * name that is not UTF-8 is followed by a second member KEY_hex with all of
  * its bytes in hexadecimal. Nothing is lost, and ordinary names stay readable.

@@ -3,15 +3,12 @@
 
 #include "visible.h"
 
-#define PIECE_BYTES 16384u /* a character that is cut between pieces shows as its bytes */
+enum { PIECE_BYTES = 16384 };
 
 void text_name(struct out *out, const char *text, size_t count)
 {
-    for (size_t at = 0; at < count;) {
-        size_t piece = count - at < PIECE_BYTES ? count - at : PIECE_BYTES;
-        size_t most = piece * VISIBLE_BYTES_MAX;
-        char *room = out_room(out, most);
-        out_end(out, room + visible_text(text + at, piece, room, most));
-        at += piece;
+    while (count > 0) {
+        char *room = out_room(out, PIECE_BYTES);
+        out_end(out, room + visible_piece(&text, &count, room, PIECE_BYTES));
     }
 }

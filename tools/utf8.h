@@ -3,8 +3,8 @@
  * utf8.h - the length of one UTF-8 sequence.
  *
  * Names in RBWP files are any bytes. Everything that shows them asks here, so
- * that all agree on what is text: no overlong forms, no surrogates, nothing
- * above U+10FFFF.
+ * that all agree on what is text (no overlong forms, no surrogates, nothing
+ * above U+10FFFF) and on which characters are obeyed instead of shown.
  */
 #ifndef UTF8_H
 #define UTF8_H
@@ -35,6 +35,24 @@ static inline size_t utf8_length(const unsigned char *bytes, size_t count)
     if (first < 0xf0)
         return 3;
     return count >= 4 && utf8_continues(bytes[3]) ? 4 : 0;
+}
+
+/*
+ * True for a character that terminals, editors and spreadsheets obey instead of showing it: C0,
+ * DEL, C1, line and paragraph separator, marks and overrides of direction (U+061C, U+200E,
+ * U+200F, U+2028 to U+202E, U+2066 to U+2069). length is what utf8_length gave.
+ */
+static inline bool utf8_is_control(const unsigned char *bytes, size_t length)
+{
+    if (length == 1)
+        return bytes[0] < 0x20 || bytes[0] == 0x7f;
+    if (length == 2)
+        return (bytes[0] == 0xc2 && bytes[1] < 0xa0) || (bytes[0] == 0xd8 && bytes[1] == 0x9c);
+    if (length != 3 || bytes[0] != 0xe2)
+        return false;
+    if (bytes[1] == 0x80)
+        return bytes[2] == 0x8e || bytes[2] == 0x8f || (bytes[2] >= 0xa8 && bytes[2] <= 0xae);
+    return bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9;
 }
 
 /* True when all of it is valid UTF-8. */

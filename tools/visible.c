@@ -17,35 +17,38 @@ static size_t put_hex(const unsigned char *bytes, size_t count, char *out)
     return 4 * count;
 }
 
-static bool is_control(const unsigned char *bytes, size_t length)
+/* The character at bytes, of length by utf8_length, as it is shown. Returns how many bytes. */
+static size_t show(const unsigned char *bytes, size_t length, char *shown)
 {
-    if (length == 1)
-        return bytes[0] < 0x20 || bytes[0] == 0x7f;
-    return length == 2 && bytes[0] == 0xc2 && bytes[1] < 0xa0;
+    if (length == 0 || utf8_is_control(bytes, length))
+        return put_hex(bytes, length ? length : 1, shown);
+    if (bytes[0] == '\\') {
+        memcpy(shown, "\\\\", 2);
+        return 2;
+    }
+    memcpy(shown, bytes, length);
+    return length;
 }
 
-size_t visible_text(const char *text, size_t count, char *out, size_t room)
+size_t visible_piece(const char **text, size_t *count, char *out, size_t room)
 {
-    const unsigned char *bytes = (const unsigned char *)text;
     size_t used = 0;
-    for (size_t at = 0; at < count;) {
-        size_t length = utf8_length(bytes + at, count - at);
-        size_t taken = length ? length : 1;
+    while (*count > 0) {
+        const unsigned char *bytes = (const unsigned char *)*text;
+        size_t length = utf8_length(bytes, *count), taken = length ? length : 1;
         char shown[VISIBLE_BYTES_MAX];
-        size_t shown_bytes = taken;
-        if (length == 0 || is_control(bytes + at, length)) {
-            shown_bytes = put_hex(bytes + at, taken, shown);
-        } else if (bytes[at] == '\\') {
-            memcpy(shown, "\\\\", 2);
-            shown_bytes = 2;
-        } else {
-            memcpy(shown, bytes + at, taken);
-        }
+        size_t shown_bytes = show(bytes, length, shown);
         if (shown_bytes > room - used)
             break;
         memcpy(out + used, shown, shown_bytes);
         used += shown_bytes;
-        at += taken;
+        *text += taken;
+        *count -= taken;
     }
     return used;
+}
+
+size_t visible_text(const char *text, size_t count, char *out, size_t room)
+{
+    return visible_piece(&text, &count, out, room);
 }

@@ -2,18 +2,21 @@
 /*
  * visible.h - any bytes as text that is safe on a terminal.
  *
- * Valid UTF-8 stays as it is; control characters (C0, DEL, C1) and bytes that
- * are not UTF-8 become \xNN, a backslash becomes \\. One to one, so two names
- * that differ never look the same.
+ * Valid UTF-8 stays as it is; characters that are obeyed instead of shown
+ * (utf8.h) and bytes that are not UTF-8 become \xNN for each byte, a backslash
+ * becomes \\. One to one, so two names that differ never look the same.
  */
 #ifndef VISIBLE_H
 #define VISIBLE_H
 
 #include <stddef.h>
 
-#define VISIBLE_BYTES_MAX 8 /* most that one character can become: C1 controls, \xC2\x9B */
+#define VISIBLE_BYTES_MAX 12 /* most that one character can become: \xe2\x80\xae */
 
 /* Writes at most room bytes, whole characters only, no terminator. Returns how many. */
 size_t visible_text(const char *text, size_t count, char *out, size_t room);
+/* The same of a long text, piece by piece: *text and *count become what is left. room is at least
+ * VISIBLE_BYTES_MAX. */
+size_t visible_piece(const char **text, size_t *count, char *out, size_t room);
 
 #endif /* VISIBLE_H */

@@ -12,8 +12,13 @@ sys.path.insert(0, here)
 import export_expect as x
 
 
-def clean(name):
-    return re.sub("[\x00-\x1f\x7f]", " ", name).replace(";", ",")
+def clean(span):
+    """A name as text forms show it, but for the semicolon."""
+    key = "name_hex" if span.get("name_hex") else "name"
+    name = bytes.fromhex(span[key]) if key == "name_hex" else x.name_of(span).encode()
+    show = lambda t: "".join("\\\\" if c == "\\" else "".join("\\x%02x" % b for b in c.encode("utf-8", "surrogateescape"))
+                             if ord(c) < 32 or 127 <= ord(c) < 160 or ord(c) == 0x2028 or 0xdc80 <= ord(c) <= 0xdcff else c for c in t)
+    return show(name.decode("utf-8", "surrogateescape")).replace(";", ",")
 
 
 def want(path):
@@ -23,7 +28,7 @@ def want(path):
     own = collections.Counter()
 
     def stack(s):
-        return (stack(by_id[s["parent"]]) if s["parent"] else ()) + (s["thread_id"], clean(x.name_of(s)))[0 if not s["parent"] else 1:]
+        return (stack(by_id[s["parent"]]) if s["parent"] else ()) + (s["thread_id"], clean(s))[0 if not s["parent"] else 1:]
 
     for s in by_id.values():
         own[stack(s)] += s["duration"]

@@ -34,6 +34,8 @@ const struct option export_option_table[] = {
      jobs_option_store},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
      offsetof(struct export_options, no_deflate), option_store_true},
+    {"raw-text", 0, NULL, NULL, "csv, tsv: names as they are, not made safe for spreadsheets",
+     offsetof(struct export_options, raw_text), option_store_true},
     {"legion-version", 0, "NUMBER", "1008 1011", "of Legion Prof logs that are written (1008)",
      offsetof(struct export_options, legion_version), store_legion_version},
     {0},

@@ -19,7 +19,7 @@
 /* What the command line said; a group of options shared by export and merge. */
 struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
-    bool no_deflate;
+    bool no_deflate, raw_text;
     unsigned threads;        /* at work, 0 = one a CPU */
     uint32_t legion_version; /* 1008 or 1011; 0: 1008 */
     struct out_options output;

@@ -3,10 +3,9 @@
  * Spans as lines: CSV (RFC 4180), TSV and NDJSON, one columns table for all.
  *
  * Times are integers in nanoseconds: start counts from 1970, so that lines
- * of several exports can be joined. CSV quotes a text where it must; TSV has
- * no quotes, so tab, line feed, return and backslash are written as \t, \n,
- * \r and \\.
+ * of several exports can be joined. Texts are cells (cell_text.h).
  */
+#include "cell_text.h"
 #include "export.h"
 #include "json_text.h"
 #include "message.h"
@@ -20,42 +19,6 @@ struct lines {
     enum shape shape;
     bool first; /* of the line */
 };
-
-/* ---- texts ------------------------------------------------------------------------ */
-
-static bool needs_quotes(struct trace_text text)
-{
-    for (uint32_t i = 0; i < text.bytes; i++)
-        if (strchr("\",\n\r", text.text[i]) && text.text[i])
-            return true;
-    return text.bytes && (text.text[0] == ' ' || text.text[text.bytes - 1] == ' ');
-}
-
-static void csv_text(struct out *out, struct trace_text text)
-{
-    if (!needs_quotes(text)) {
-        out_bytes(out, text.text, text.bytes);
-        return;
-    }
-    out_bytes(out, "\"", 1);
-    for (uint32_t i = 0; i < text.bytes; i++)
-        out_bytes(out, text.text[i] == '"' ? "\"\"" : &text.text[i], text.text[i] == '"' ? 2 : 1);
-    out_bytes(out, "\"", 1);
-}
-
-static void tsv_text(struct out *out, struct trace_text text)
-{
-    static const char special[] = "\t\n\r\\", written[] = "tnr\\";
-    for (uint32_t i = 0; i < text.bytes; i++) {
-        const char *found = text.text[i] ? strchr(special, text.text[i]) : NULL;
-        if (found) {
-            char pair[2] = {'\\', written[found - special]};
-            out_bytes(out, pair, 2);
-        } else {
-            out_bytes(out, &text.text[i], 1);
-        }
-    }
-}
 
 /* ---- columns ---------------------------------------------------------------------- */
 
@@ -81,9 +44,9 @@ static void text_column(struct lines *lines, const char *name, struct trace_text
     }
     key(lines, name);
     if (lines->shape == CSV)
-        csv_text(out, text);
+        cell_csv(out, text, lines->export->options->raw_text);
     else
-        tsv_text(out, text);
+        cell_tsv(out, text, lines->export->options->raw_text);
 }
 
 static void u64_column(struct lines *lines, const char *name, uint64_t value)

@@ -12,7 +12,7 @@
 #include "export.h"
 #include "message.h"
 #include "thread_map.h"
-#include "viewer_text.h"
+#include "text_name.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -47,7 +47,6 @@ struct folded {
     uint32_t count, room, cell_count;
     struct row *rows; /* by track */
     uint32_t row_count;
-    struct viewer_text text;
     bool failed, cut;
 };
 
@@ -167,10 +166,13 @@ static void take_track(void *context, const struct trace_track *track)
 static void write_name(struct folded *folded, struct trace_text name)
 {
     struct out *out = &folded->export->out;
-    struct trace_text made = viewer_text(&folded->text, name);
-    for (uint32_t i = 0; i < made.bytes; i++) {
-        unsigned char byte = (unsigned char)made.text[i];
-        out_bytes(out, byte < 0x20 || byte == 0x7f ? " " : byte == ';' ? "," : &made.text[i], 1);
+    for (uint32_t done = 0; done < name.bytes;) {
+        const char *text = name.text + done, *end = memchr(text, ';', name.bytes - done);
+        uint32_t bytes = end ? (uint32_t)(end - text) : name.bytes - done;
+        text_name(out, text, bytes);
+        if (end)
+            out_bytes(out, ",", 1);
+        done += bytes + (end != NULL);
     }
 }
 
@@ -233,7 +235,6 @@ static enum exit_code end(struct export *export)
             free(folded->rows[i].lanes[lane].open);
         free(folded->rows[i].lanes);
     }
-    viewer_text_free(&folded->text);
     free(folded->rows);
     free(folded->cells);
     free(folded->stacks);
