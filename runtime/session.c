@@ -24,16 +24,13 @@
 #include "node.h"
 #include "output.h"
 #include "recording.h"
+#include "session_facts.h"
 #include "test_point.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#define SAMPLES_IN_FILE_MAX 256u
-#define COMMAND_BYTES_MAX 4096u
 
 struct rbwp_session {
     struct rbwp_session_config config;
@@ -284,183 +281,6 @@ enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
     return status;
 }
 
-/* ---- what the file says about the session --------------------------------------------- */
-
-struct facts {
-    struct rbwp_trailer trailer;
-    struct rbwp_thread_info *threads;
-    struct rbwp_loss *losses;
-    struct rbwp_clock_sample *samples;
-    struct rbwp_gpu_info *gpus;
-    struct names_snapshot names;
-    char host[256];
-    char command[COMMAND_BYTES_MAX];
-};
-
-static bool is_misuse(uint32_t cause)
-{
-    return cause >= RBWP_LOSS_NOT_ATTACHED && cause != RBWP_LOSS_GPU_PENDING &&
-           cause != RBWP_LOSS_GPU_FAILED;
-}
-
-static void add_loss(struct rbwp_session *session, struct facts *facts, uint64_t thread_id,
-                     uint32_t cause, uint64_t count, int64_t first_ns, int64_t last_ns)
-{
-    if (count == 0)
-        return;
-    facts->losses[facts->trailer.loss_count++] =
-        (struct rbwp_loss){thread_id, cause, count, first_ns, last_ns};
-    if (is_misuse(cause))
-        session->summary.misuse_calls += count;
-    else
-        session->summary.lost_records += count;
-}
-
-/* When a loss happened. Ticks given by the caller may have been read before the session. */
-static int64_t loss_ns(const struct rbwp_session *session, uint64_t ticks)
-{
-    int64_t time_ns = timeline_ns(&session->timeline.line, ticks);
-    time_ns = time_ns > session->start_ns ? time_ns : session->start_ns;
-    return time_ns < session->stop_ns ? time_ns : session->stop_ns;
-}
-
-static void add_thread_losses(struct rbwp_session *session, struct facts *facts,
-                              const struct thread *thread)
-{
-    for (uint32_t cause = 1; cause < LOSS_CAUSES; cause++) {
-        const struct loss_tally *tally = &thread->loss[cause];
-        if (tally->count)
-            add_loss(session, facts, thread->thread_id, cause, tally->count,
-                     loss_ns(session, tally->first_ticks), loss_ns(session, tally->last_ticks));
-    }
-    add_loss(session, facts, thread->thread_id, RBWP_LOSS_IO, thread->unwritten,
-             thread->unwritten_first_ns, thread->unwritten_last_ns);
-    add_loss(session, facts, thread->thread_id, RBWP_LOSS_SIGNAL,
-             atomic_load_explicit(&thread->refused, memory_order_relaxed), 0, 0);
-}
-
-static void add_strays(struct rbwp_session *session, struct facts *facts)
-{
-    uint64_t count = atomic_load(&recording_strays.count);
-    if (count)
-        add_loss(session, facts, 0, RBWP_LOSS_NOT_ATTACHED, count,
-                 loss_ns(session, atomic_load(&recording_strays.first_ticks)),
-                 loss_ns(session, atomic_load(&recording_strays.last_ticks)));
-}
-
-static void add_thread(const struct rbwp_session *session, struct facts *facts,
-                       const struct thread *thread)
-{
-    int64_t offset = session->timeline.line.offset_ns;
-    facts->threads[facts->trailer.thread_count++] = (struct rbwp_thread_info){
-        .thread_id = thread->thread_id,
-        .os_id = thread->os_id,
-        .attached_ns = thread->attached_monotonic_ns + offset,
-        .detached_ns = thread->detached_monotonic_ns ? thread->detached_monotonic_ns + offset : 0,
-        .records = thread->records,
-        .name_bytes = (uint16_t)strlen(thread->name),
-        .name = strdup(thread->name), /* it may be renamed while the file is written */
-    };
-    struct rbwp_thread_info *info = &facts->threads[facts->trailer.thread_count - 1];
-    if (!info->name)
-        info->name_bytes = 0;
-}
-
-static void add_samples(const struct rbwp_session *session, struct facts *facts)
-{
-    const struct timeline *line = &session->timeline.line;
-    uint32_t stride = line->samples / SAMPLES_IN_FILE_MAX + 1;
-    for (uint32_t i = 0; i < line->samples; i++)
-        if (i % stride == 0 || i + 1 == line->samples)
-            facts->samples[facts->trailer.sample_count++] = line->sample[i];
-}
-
-/* The command line, arguments separated by NUL as the kernel gives it. */
-static uint32_t read_command(char *command)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, command, COMMAND_BYTES_MAX);
-    if (fd >= 0)
-        close(fd);
-    if (n > 0 && command[n - 1] == 0)
-        n--;
-    return n > 0 ? (uint32_t)n : 0;
-}
-
-static void add_session(const struct rbwp_session *session, struct facts *facts,
-                        const struct drain_totals *totals)
-{
-    static const char writer[] = "librbwp " RBWP_VERSION_STRING;
-    struct rbwp_trailer *trailer = &facts->trailer;
-    const struct timeline *line = &session->timeline.line;
-    gethostname(facts->host, sizeof facts->host - 1);
-    trailer->host = facts->host;
-    trailer->host_bytes = (uint32_t)strlen(facts->host);
-    trailer->command = facts->command;
-    trailer->command_bytes = read_command(facts->command);
-    trailer->writer = writer;
-    trailer->writer_bytes = sizeof writer - 1;
-    trailer->process_id = (uint64_t)getpid();
-    trailer->nodes = session->nodes;
-    trailer->level = (uint32_t)session->config.level;
-    trailer->start_ns = session->start_ns;
-    trailer->stop_ns = session->stop_ns;
-    trailer->clock_kind = clock_kind();
-    trailer->clock_hz = rbwp_ticks_per_second();
-    trailer->clock_error_ns = line->error_ns;
-    trailer->cap_bytes = session->config.cap_bytes;
-    trailer->peak_bytes = chunk_pool_peak_bytes(session->recording.pool);
-    trailer->discarded = totals->discarded;
-}
-
-static enum rbwp_status gather(struct rbwp_session *session, struct facts *facts,
-                               const struct drain_totals *totals)
-{
-    size_t threads = 0;
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
-        threads++;
-    facts->threads = calloc(threads + 1, sizeof *facts->threads);
-    facts->losses = calloc(threads * (LOSS_CAUSES + 2) + 1, sizeof *facts->losses);
-    facts->samples = calloc(SAMPLES_IN_FILE_MAX + 2, sizeof *facts->samples);
-    if (!facts->threads || !facts->losses || !facts->samples ||
-        names_take(&facts->names) != RBWP_OK)
-        return RBWP_E_MEMORY;
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next) {
-        add_thread(session, facts, thread);
-        add_thread_losses(session, facts, thread);
-    }
-    add_strays(session, facts);
-    add_samples(session, facts);
-    add_session(session, facts, totals);
-    int64_t offset = session->timeline.line.offset_ns;
-    for (uint32_t i = 0; i < facts->names.slot_use_count; i++) {
-        struct rbwp_slot_use *use = &facts->names.slot_uses[i];
-        use->from_ns += offset;
-        if (use->to_ns)
-            use->to_ns += offset;
-    }
-    facts->trailer.threads = facts->threads;
-    facts->trailer.losses = facts->losses;
-    facts->trailer.samples = facts->samples;
-    facts->trailer.slot_uses = facts->names.slot_uses;
-    facts->trailer.slot_use_count = facts->names.slot_use_count;
-    facts->gpus = extend_gpus(&facts->trailer.gpu_count);
-    facts->trailer.gpus = facts->gpus;
-    return RBWP_OK;
-}
-
-static void free_facts(struct facts *facts)
-{
-    for (uint32_t i = 0; i < facts->trailer.thread_count; i++)
-        free((char *)(uintptr_t)facts->threads[i].name);
-    free(facts->threads);
-    free(facts->losses);
-    free(facts->samples);
-    free(facts->gpus);
-    names_release(&facts->names);
-    free(facts);
-}
-
 /* ---- stop ----------------------------------------------------------------------------- */
 
 static void note_trouble(struct rbwp_session *session, enum rbwp_status status, int os_errno,
@@ -474,16 +294,22 @@ static void note_trouble(struct rbwp_session *session, enum rbwp_status status, 
 /* Tables, trailer and patched header. */
 static void finish_file(struct rbwp_session *session, const struct drain_totals *totals)
 {
-    struct facts *facts = calloc(1, sizeof *facts);
-    enum rbwp_status status = RBWP_E_MEMORY;
-    if (facts) {
-        thread_registry_lock();
-        status = gather(session, facts, totals);
-        thread_registry_unlock();
-    }
+    const struct facts_source source = {
+        .config = &session->config,
+        .line = &session->timeline.line,
+        .pool = session->recording.pool,
+        .totals = totals,
+        .start_ns = session->start_ns,
+        .stop_ns = session->stop_ns,
+        .nodes = session->nodes,
+    };
+    struct session_facts *facts;
+    enum rbwp_status status = session_facts_gather(&source, &facts);
     errno = 0;
     if (status == RBWP_OK) {
         session->output.ending = true;
+        session->summary.lost_records = facts->lost_records;
+        session->summary.misuse_calls = facts->misuse_calls;
         status = rbwp_writer_finish(session->writer, facts->names.work_items,
                                     facts->names.work_item_count, facts->names.sub_items,
                                     facts->names.sub_item_count,
@@ -498,8 +324,7 @@ static void finish_file(struct rbwp_session *session, const struct drain_totals 
                  "all is lost: somebody removed the profile");
     note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
                  "records are lost: somebody cut the profile");
-    if (facts)
-        free_facts(facts);
+    session_facts_free(facts);
 }
 
 static void summarise(struct rbwp_session *session, const struct drain_totals *totals)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_facts.h - what the file says of its session: the tables of names and the trailer's facts.
+ *
+ * Gathered once, when recording has ended and all chunks are written, from the registries of
+ * threads and names, the time line and the drain's totals.
+ */
+#ifndef SESSION_FACTS_H
+#define SESSION_FACTS_H
+
+#include "drain.h"
+#include "names.h"
+#include "rbwp_format.h"
+
+struct chunk_pool;
+
+#define COMMAND_BYTES_MAX 4096u
+
+/* The session, as far as its facts depend on it. */
+struct facts_source {
+    const struct rbwp_session_config *config;
+    const struct timeline *line;
+    const struct chunk_pool *pool;
+    const struct drain_totals *totals;
+    int64_t start_ns, stop_ns;
+    uint32_t nodes;
+};
+
+/* The trailer and what it points to. */
+struct session_facts {
+    struct rbwp_trailer trailer;
+    struct rbwp_thread_info *threads;
+    struct rbwp_loss *losses;
+    struct rbwp_clock_sample *samples;
+    struct rbwp_gpu_info *gpus;
+    struct names_snapshot names;
+    uint64_t lost_records, misuse_calls; /* the losses' sums */
+    char host[256];
+    char command[COMMAND_BYTES_MAX];
+};
+
+/* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before names_end_session.
+ */
+enum rbwp_status session_facts_gather(const struct facts_source *source,
+                                      struct session_facts **facts_out);
+void session_facts_free(struct session_facts *facts);
+
+#endif /* SESSION_FACTS_H */
