@@ -34,7 +34,7 @@ struct rbwp_reader_options {
     bool no_resync;      /* stop at the first damaged block instead of looking for the next one */
     /* A regular file that is not finalised may still grow: where it ends, rbwp_reader_next_block
      * says RBWP_AGAIN, and looks at the file again when it is called again. If it is finalised by
-     * then, tables and trailer are known after RBWP_END, as for a stream. */
+     * then, tables and trailer are known from that call on. */
     bool follow;
 };
 
@@ -94,6 +94,13 @@ struct rbwp_block {
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader,
                                                                struct rbwp_block *block_out);
+
+/*
+ * Looks at a file that is followed, without moving on: RBWP_AGAIN if it may still grow; RBWP_END if
+ * it is finalised by now (or never was followed), so that it has its own tables and trailer; or a
+ * failure as of rbwp_reader_next_block. Voids what the last block points to.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_look_again(struct rbwp_reader *reader);
 
 /*
  * Blocks that were decoded beforehand, by threads of the caller's for example: next_block asks for

@@ -326,7 +326,13 @@ static enum rbwp_status look_again(struct rbwp_reader *reader, struct rbwp_error
                          "the file was truncated or written anew while it was read");
     reader->located = reader->header;
     reader->waiting = false;
-    return RBWP_OK;
+    if (reader->tail_loaded || reader->header.descriptor_offset == 0 ||
+        blocks_end(reader) > reader->source.size)
+        return RBWP_OK;
+    /* It was finalised: its last blocks need the names, too. */
+    status = load_tail(reader, error);
+    source_rewind(&reader->source);
+    return status;
 }
 
 /* Where a file that is followed ends for now. */
@@ -339,6 +345,18 @@ static enum rbwp_status wait_here(struct rbwp_reader *reader)
 {
     reader->waiting = true;
     return RBWP_AGAIN;
+}
+
+enum rbwp_status rbwp_reader_look_again(struct rbwp_reader *reader)
+{
+    struct rbwp_error error;
+    if (reader->failed != RBWP_OK)
+        return reader->failed;
+    if (!may_grow(reader))
+        return RBWP_END;
+    if (look_again(reader, &error) != RBWP_OK)
+        return fail(reader, &error);
+    return may_grow(reader) ? RBWP_AGAIN : RBWP_END;
 }
 
 enum rbwp_status rbwp_reader_next_block(struct rbwp_reader *reader, struct rbwp_block *block_out)

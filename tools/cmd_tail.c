@@ -72,6 +72,7 @@ struct tail {
     struct reorder reorder;
     struct span_builder builder;
     struct tail_lines lines;
+    uint64_t named_blocks; /* names are as of the time when so many had been read */
     uint64_t problems;
     bool failed; /* out of memory: blocks were left out */
 };
@@ -101,10 +102,21 @@ static void add_span(void *context, const struct span *span)
     tail_lines_add(&tail->lines, &(struct tail_line){.span = *span});
 }
 
+/* As they are by now: items and threads come while the file is followed. */
+static void renew_names(struct tail *tail)
+{
+    names_free(&tail->names);
+    input_find_live(&tail->input);
+    tail->failed |= !names_load(&tail->names, tail->input.reader);
+    tail->named_blocks = tail->input.blocks;
+}
+
 static void add_block(void *context, const struct rbwp_block *block, bool late)
 {
     struct tail *tail = context;
     (void)late; /* it is shown where it came */
+    if (!tail->lines.ring && block->index >= tail->named_blocks)
+        renew_names(tail);
     if (!tail->options->records) {
         span_builder_block(&tail->builder, block);
         return;
@@ -134,11 +146,6 @@ static bool take_blocks(struct tail *tail)
     bool any = false;
     while (!interrupted && !out_failed(tail->lines.out) && input_next(&tail->input, &block)) {
         break_at_damage(tail);
-        if (!any && !tail->lines.ring) { /* later on, names may be new */
-            names_free(&tail->names);
-            input_find_live(&tail->input);
-            tail->failed |= !names_load(&tail->names, tail->input.reader);
-        }
         any = true;
         if (block.header.records > 0 && !reorder_push(&tail->reorder, &block))
             tail->failed = true;
@@ -153,7 +160,7 @@ static bool start(struct tail *tail, const char *path, uint32_t most)
 {
     if (!input_open_follow(&tail->input, path))
         return false;
-    tail->problems = 0;
+    tail->problems = tail->named_blocks = 0;
     tail->lines.file = path;
     tail->lines.names = &tail->names;
     tail->lines.zero_ns = rbwp_reader_header(tail->input.reader)->zero_time_ns;
@@ -198,8 +205,10 @@ static enum fate follow(struct tail *tail)
 {
     for (bool last_look = false; !interrupted && !out_failed(tail->lines.out);) {
         bool any = take_blocks(tail);
-        if (tail->input.end_status != RBWP_AGAIN)
+        if (tail->input.end_status != RBWP_AGAIN) {
+            renew_names(tail);
             return tail->input.end_status == RBWP_E_TRUNCATED ? REPLACED : SAME;
+        }
         out_flush(tail->lines.out);
         enum fate fate = look(tail);
         bool dead = tail->input.live && !rbwp_live_is_written(tail->input.live);
@@ -250,6 +259,7 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         bool goes_on = tail->options->follow && tail->input.end_status == RBWP_AGAIN;
         if (!goes_on)
             span_builder_break(&tail->builder);
+        renew_names(tail);
         tail_lines_print(&tail->lines);
         if (goes_on) {
             fate = follow(tail);

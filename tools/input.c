@@ -71,28 +71,47 @@ char *input_live_path(const char *path)
     return live;
 }
 
-void input_find_live(struct input *input)
+static bool may_have_live(const struct input *input)
+{
+    return strcmp(input->path, "-") != 0 && !rbwp_reader_is_stream(input->reader) &&
+           rbwp_reader_header(input->reader)->descriptor_offset == 0;
+}
+
+/* Said once of an input that is looked at again and again. */
+static void refuse_live(struct input *input, const char *path, const char *why)
+{
+    if (!input->live_refused)
+        message("%s: ignored: %s", path, why);
+    input->live_refused = true;
+}
+
+/* The one that lies beside the file by now; NULL if none does, or it belongs to another. */
+static struct rbwp_live *open_live(struct input *input)
 {
     struct rbwp_error error;
-    rbwp_reader_set_live(input->reader, NULL);
-    rbwp_live_close(input->live);
-    input->live = NULL;
-    if (strcmp(input->path, "-") == 0 || rbwp_reader_is_stream(input->reader) ||
-        rbwp_reader_header(input->reader)->descriptor_offset != 0)
-        return;
+    struct rbwp_live *live = NULL;
     char *path = input_live_path(input->path);
-    if (!path || access(path, F_OK) != 0) {
-        free(path);
-        return;
-    }
-    if (rbwp_live_open(path, &input->live, &error) != RBWP_OK) {
-        message("%s: ignored: %s", path, error.text);
-    } else if (!rbwp_reader_set_live(input->reader, input->live)) {
-        message("%s: ignored: it was written beside another file", path);
-        rbwp_live_close(input->live);
-        input->live = NULL;
+    if (path && access(path, F_OK) == 0 && rbwp_live_open(path, &live, &error) != RBWP_OK)
+        refuse_live(input, path, error.text);
+    if (live && !rbwp_live_belongs(live, rbwp_reader_header(input->reader))) {
+        refuse_live(input, path, "it was written beside another file");
+        rbwp_live_close(live);
+        live = NULL;
     }
     free(path);
+    return live;
+}
+
+void input_find_live(struct input *input)
+{
+    struct rbwp_live *found = may_have_live(input) ? open_live(input) : NULL;
+    /* A program that stops finalises its file, then takes the live file away: names are in one of
+     * the two at any time. */
+    if (!found && input->live && rbwp_reader_look_again(input->reader) != RBWP_END)
+        return;
+    (void)rbwp_reader_set_live(input->reader, found);
+    rbwp_live_close(input->live);
+    input->live = found;
 }
 
 static bool open_input(struct input *input, bool names_first)

@@ -30,6 +30,7 @@ struct input {
     int fd;           /* -1: standard input itself */
     struct rbwp_reader *reader;
     struct rbwp_live *live;     /* the file's names are from there; NULL if they are its own */
+    bool live_refused;          /* there is one that cannot be read; the user was told */
     struct decode_ahead *ahead; /* NULL: the reader works alone */
     uint64_t blocks, records;   /* handed out, opaque blocks included */
     bool recovered;             /* put together of the file and its live file */
@@ -55,7 +56,8 @@ bool input_open_follow(struct input *input, const char *path);
 /* From now on blocks are decoded on these threads, too, until input_close. */
 void input_decode_ahead(struct input *input, struct job_threads *threads);
 
-/* Takes the names that the live file has by now, if it is there and belongs. Voids names_load. */
+/* Takes the names that the live file has by now, if it is there and belongs, or the file itself if
+ * it was finalised. Voids names_load and the block that was handed out last. */
 void input_find_live(struct input *input);
 
 /* The name of the live file that belongs beside path, in memory that the caller frees; NULL without

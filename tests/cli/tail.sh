@@ -73,6 +73,34 @@ with open(path, "rb+") as file:
     file.write(whole[:36])
 out, err = tail.communicate(timeout=20)
 assert tail.returncode == 0 and out == "" and "finalised: 3 blocks, 6 records" in err, (out, err)
+assert "being written" not in err, err
+
+# Names never vanish: the last blocks, the tables and the end of FILE.live come at once.
+full = work + "/full.bin"
+blocks = b"".join(call(number, 3 + number % 2) for number in range(1, 101))
+open(full, "wb").write(header() + blocks)
+live.write(full + ".live", log + [live.slot(4, b"compact")], [], committed=36 + len(blocks))
+subprocess.run([rbwp, "repair", full, "-o", full + ".whole"], check=True, capture_output=True)
+whole = open(full + ".whole", "rb").read()
+for options in [], ["--records"]:
+    open(path, "wb").write(header() + call(1, 4))
+    live.write(path + ".live", log, [])
+    tail = start("-n", "1", *options)
+    tail.stdout.readline()
+    tail.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, tail.pid, os.WSTOPPED | os.WNOWAIT)
+    append(whole[os.path.getsize(path):])
+    with open(path, "rb+") as file:
+        file.write(whole[:36])
+    os.unlink(path + ".live")
+    tail.send_signal(signal.SIGCONT)
+    out, err = tail.communicate(timeout=20)
+    assert tail.returncode == 0 and "finalised: 100 blocks" in err and "being written" not in err, err
+    assert out.count("worker") >= 99 and out.count("compact") == 49 and out.count("flush") == 50, out
+    assert "slot" not in out and "thread" not in out, out
+live.write(path + ".live", log, [])
+held = open(path + ".live", "rb+")
+fcntl.flock(held, fcntl.LOCK_EX)
 
 # The program dies.
 open(path, "wb").write(header() + call(1))

@@ -38,6 +38,30 @@ static void stop(struct growing *growing)
     fclose(growing->file);
 }
 
+/* Guards: a file is seen to be finalised before its last blocks are read, so that they have their
+ * names; a look moves nothing on. */
+static void names_before_the_last_blocks(void **state)
+{
+    (void)state;
+    struct bytes whole = load_example(), start = {0};
+    put(&start, whole.data, 36);
+    memset(start.data + 20, 0, 16);
+    struct growing growing = follow(&start);
+    struct rbwp_block block;
+    assert_int_equal(rbwp_reader_look_again(growing.reader), RBWP_AGAIN);
+    assert_int_equal(rbwp_reader_next_block(growing.reader, &block), RBWP_AGAIN);
+    grow(&growing, whole.data + 36, whole.size - 36);
+    assert_int_equal(rbwp_reader_look_again(growing.reader), RBWP_AGAIN);
+    assert_int_equal(pwrite(fileno(growing.file), whole.data, 36, 0), 36);
+    assert_int_equal(rbwp_reader_tables(growing.reader)->work_item_count, 0);
+    assert_int_equal(rbwp_reader_look_again(growing.reader), RBWP_END);
+    assert_true(rbwp_reader_tables(growing.reader)->work_item_count > 0);
+    assert_int_equal(rbwp_reader_next_block(growing.reader, &block), RBWP_OK);
+    assert_int_equal(rbwp_reader_next_block(growing.reader, &block), RBWP_END);
+    assert_int_equal(rbwp_reader_problem_count(growing.reader), 0);
+    stop(&growing);
+}
+
 /* Guards: at each byte that a file grows by, the reader hands out a block as soon as it is whole,
  * once, and never takes the part that is there for damage; the tables come at the end. */
 static void every_byte(void **state)
@@ -201,6 +225,7 @@ static void names_of_the_live_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_before_the_last_blocks),
         cmocka_unit_test(every_byte),
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(a_piece_is_taken_back),
