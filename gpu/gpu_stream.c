@@ -66,11 +66,12 @@ static int add_batch(struct rbwp_gpu_stream *stream)
     return code;
 }
 
-/* The reaper had the node last: its lines are on the way while something else is done. */
+/* The reaper had the node last: its lines are on the way while something else is done. NULL does
+ * no harm: an address is computed, but not used. */
 static void fetch_ahead(const struct gpu_node *node)
 {
     __builtin_prefetch(node, 1);
-    __builtin_prefetch((const char *)node + GPU_LINE_BYTES / 2, 1);
+    __builtin_prefetch((const void *)((uintptr_t)node + GPU_LINE_BYTES / 2), 1);
 }
 
 /* A node, or NULL and why there is none. Locked. */

@@ -39,6 +39,18 @@ static uint64_t field(const struct rbwp_session_config *config, const struct cas
     return value;
 }
 
+/* Not as memory: a compiler leaves what it likes between the fields. */
+static void assert_same(const struct rbwp_session_config *a, const struct rbwp_session_config *b)
+{
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_int_equal(field(a, &cases[i]), field(b, &cases[i]));
+    assert_int_equal(a->size, b->size);
+    assert_ptr_equal(a->logfile, b->logfile);
+    assert_int_equal(a->live, b->live);
+    assert_int_equal(a->sync_ns, b->sync_ns);
+    assert_int_equal(a->nodes, b->nodes);
+}
+
 static enum rbwp_status parse(struct rbwp_session_config *config, const char *flag,
                               const char *value, struct rbwp_error *error, int *argc_out)
 {
@@ -94,7 +106,7 @@ static void test_good_values(void **state)
             assert_int_equal(field(&config, &cases[i]), cases[i].value);
             memcpy((char *)&config + cases[i].offset, (char *)&defaults + cases[i].offset,
                    cases[i].size);
-            assert_memory_equal(&config, &defaults, sizeof config);
+            assert_same(&config, &defaults);
         }
     }
 }
@@ -114,7 +126,7 @@ static void test_wrong_values(void **state)
             snprintf(flag, sizeof flag, "-%s", cases[i].flag);
             assert_int_equal(parse(&config, flag, cases[i].wrong[j], &error, &argc), RBWP_E_USAGE);
             assert_int_equal(argc, 4);
-            assert_memory_equal(&config, &defaults, sizeof config);
+            assert_same(&config, &defaults);
             assert_non_null(strstr(error.text, cases[i].flag));
             assert_null(strchr(error.text, '\n'));
         }

@@ -80,9 +80,10 @@ static uint32_t *find_cell(const struct stats *stats, uint8_t category, uint32_t
 {
     for (uint64_t at = row_hash(category, item, name);; at++) {
         uint32_t *cell = &stats->cells[at & (stats->cell_count - 1)];
-        const struct stats_row *row = &stats->rows[*cell ? *cell - 1 : 0];
-        if (*cell == 0 ||
-            (row->category == category && row->item == item && same_text(row->name, name)))
+        if (*cell == 0)
+            return cell;
+        const struct stats_row *row = &stats->rows[*cell - 1];
+        if (row->category == category && row->item == item && same_text(row->name, name))
             return cell;
     }
 }

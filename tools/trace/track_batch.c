@@ -45,6 +45,8 @@ static void sort(struct trace_span *spans, size_t count)
 
 static void close_tree(struct track_batch *batch)
 {
+    if (batch->tree == batch->count)
+        return; /* there may be no spans at all */
     sort(batch->spans + batch->tree, batch->count - batch->tree);
     for (uint32_t i = batch->tree; i < batch->count; i++) {
         struct trace_span *span = &batch->spans[i];
