@@ -125,6 +125,7 @@ enum rbwp_status rbwp_work_start(const struct rbwp_work_config *given,
     manager->yield_ticks = rbwp_ticks_from_ns(YIELD_NS);
     pthread_mutex_init(&manager->lock, NULL);
     pthread_cond_init(&manager->changed, NULL);
+    manager->is_lent_only = config.no_workers;
     if (!config.no_workers)
         status = work_start_workers(manager, &config, &map, error);
     numa_free(&map);
@@ -150,6 +151,13 @@ static void set_domain(struct rbwp_work_manager *manager, unsigned slot, int dom
                         domain == -1 || !has_workers || manager->groups[i].domain == domain);
 }
 
+/* Somebody may wait for it to have run. */
+static void drop_activation(struct rbwp_work_manager *manager, unsigned slot)
+{
+    if (work_mask_deactivate(&manager->mask, slot))
+        event_signal(&manager->settled);
+}
+
 enum rbwp_status rbwp_work_add(struct rbwp_work_manager *manager, const char *name,
                                rbwp_do_work_fn do_work, void *argument, int domain,
                                struct rbwp_work_handle *handle_out)
@@ -164,7 +172,7 @@ enum rbwp_status rbwp_work_add(struct rbwp_work_manager *manager, const char *na
     if (status != RBWP_OK)
         return status;
     set_domain(manager, slot, domain);
-    work_mask_deactivate(&manager->mask, slot); /* left over from the slot's last item */
+    drop_activation(manager, slot); /* left over from the slot's last item */
     handle_out->slot = (uint16_t)slot;
     handle_out->generation = work_slot_fill(&manager->slots[slot], do_work, argument);
     return RBWP_OK;
@@ -196,6 +204,7 @@ static void wait_until(struct rbwp_work_manager *manager,
         uint32_t seen = event_read(event);
         if (condition(manager, slot))
             break;
+        TEST_POINT("wait: not yet");
         event_sleep(event, seen);
     }
     event_end_wait(event);
@@ -219,7 +228,7 @@ enum rbwp_status rbwp_work_remove(struct rbwp_work_manager *manager, struct rbwp
         return RBWP_E_INVALID;
     TEST_POINT("remove: slot emptied");
     wait_until(manager, is_not_running, handle.slot);
-    work_mask_deactivate(&manager->mask, handle.slot);
+    drop_activation(manager, handle.slot);
     return rbwp_work_item_release(handle.slot);
 }
 
@@ -235,19 +244,31 @@ enum rbwp_status rbwp_work_run(struct rbwp_work_manager *manager, uint64_t limit
     return work_lend(manager, limit_ticks, limit_ns == 0);
 }
 
-/* Without workers, who waits does the work. */
-static bool is_drained(struct rbwp_work_manager *manager, unsigned slot)
+static bool is_quiet(struct rbwp_work_manager *manager, unsigned slot)
 {
     (void)slot;
-    if (manager->worker_count == 0)
-        (void)work_lend(manager, UINT64_MAX, false);
     return work_is_quiet(manager);
+}
+
+static bool is_quiet_or_has_candidate(struct rbwp_work_manager *manager, unsigned slot)
+{
+    struct work_filter all;
+    work_filter_fill(&all);
+    return is_quiet(manager, slot) || work_mask_has_candidate(&manager->mask, &all);
 }
 
 void rbwp_work_drain(struct rbwp_work_manager *manager)
 {
-    if (!work_is_inside())
-        wait_until(manager, is_drained, 0);
+    if (work_is_inside())
+        return;
+    if (!manager->is_lent_only) {
+        wait_until(manager, is_quiet, 0);
+        return;
+    }
+    do { /* who waits does the work, and sleeps while others do what there is */
+        (void)work_lend(manager, UINT64_MAX, false);
+        wait_until(manager, is_quiet_or_has_candidate, 0);
+    } while (!work_is_quiet(manager));
 }
 
 /* ---- stop ------------------------------------------------------------------- */

@@ -21,7 +21,7 @@
  *
  * At least one of them sees the other. The end of a run is told likewise: the
  * runner clears running, then looks at the generation, and if it has changed,
- * signals the event that the remover waits for.
+ * or was 0 already, signals the event that the remover waits for.
  *
  * An activation that races with the removal of the same item may be left over
  * in the mask. It is dropped by the next claimer, or when the slot is filled

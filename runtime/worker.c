@@ -58,6 +58,10 @@ bool work_is_closed(const struct rbwp_work_manager *manager)
 
 void work_wake_for(struct rbwp_work_manager *manager, unsigned slot)
 {
+    if (manager->is_lent_only) {
+        event_signal(&manager->settled);
+        return;
+    }
     if (manager->group_count == 1) {
         doorbell_ring(&manager->groups[0].bell);
         return;
@@ -76,6 +80,8 @@ void work_wake_for(struct rbwp_work_manager *manager, unsigned slot)
 
 void work_wake_for_rest(struct rbwp_work_manager *manager)
 {
+    if (manager->is_lent_only)
+        event_signal(&manager->settled);
     for (unsigned i = 0; i < manager->group_count; i++) {
         struct work_group *group = &manager->groups[i];
         if (doorbell_is_useful(&group->bell) &&
@@ -118,7 +124,9 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
     atomic_store_explicit(&runner->runs, runs + 1, memory_order_release);
     run.left_candidate = work_mask_release(&manager->mask, slot, requeue);
     TEST_POINT("run: slot released");
-    if (work_slot_generation(entry) != generation) /* after the release: work_slot.h */
+    /* After the release (work_slot.h). A removal that came before the claim's look left 0 then and
+     * now, and its remover waits all the same. */
+    if (generation == 0 || work_slot_generation(entry) != generation)
         event_signal(&manager->settled);
     return run;
 }

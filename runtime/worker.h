@@ -55,8 +55,10 @@ struct rbwp_work_manager {
     uint64_t yield_ticks; /* spinning, between offers of the CPU to others */
     struct work_group *groups;
     unsigned group_count;
-    /* Signalled when a runner finds nothing to do, and when a slot's last run has ended. */
+    /* Signalled when a runner finds nothing to do, when a slot's last run has ended, and when an
+     * activation is dropped; without workers also when something becomes a candidate. */
     struct event settled;
+    bool is_lent_only; /* no workers: who waits does the work */
 
     struct work_slot slots[RBWP_SLOTS_MAX];
 

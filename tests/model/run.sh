@@ -98,6 +98,12 @@ done
 holds settled
 for bug in 1 2 3 4 5 6 7 8; do catches settled -DBUG_$bug; done
 
+# Ends as it should, and without turning in circles.
+holds lent
+holds lent -l
+for bug in 1 2 3 4; do catches lent -DBUG_$bug; done
+catches lent -l -DBUG_5
+
 # Two workers; with offers of the CPU; with a lent thread; closed at any moment; three workers.
 holds doorbell
 holds doorbell -DARMS=2 -DYIELDS
