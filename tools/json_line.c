@@ -100,6 +100,10 @@ static void times(struct out *out, const struct span *span)
     json_bool(out, "finished", span->has_begin && span->has_end);
     if (!span->has_begin)
         out_text(out, ",\"stray\":true");
+    if (span->open) {
+        out_text(out, ",\"open\":true,");
+        json_i64(out, "open_until", span->end_ns);
+    }
 }
 
 void json_span(struct out *out, const char *file, const struct names *names,

@@ -15,8 +15,39 @@ static void pair(void *context, const struct rbwp_block *block, bool late)
                       block->header.thread_id, REORDER_BLOCKS);
     walk->block_begins(walk->context, block);
     span_builder_block(&walk->builder, block);
+    walk->last_ns = block->last_ns > walk->last_ns ? block->last_ns : walk->last_ns;
     if (walk->block_ended)
         walk->block_ended(walk->context, block);
+}
+
+/* The last sign of life, INT64_MIN where a thread may have gone on unseen. */
+static int64_t last_sign_ns(const struct span_walk *walk)
+{
+    const struct rbwp_reader *reader = walk->input->reader;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    bool finalised = rbwp_reader_header(reader)->descriptor_offset != 0;
+    if (!finalised && (!trailer || walk->input->live))
+        return INT64_MIN;
+    return trailer && trailer->stop_ns ? trailer->stop_ns : walk->last_ns;
+}
+
+static bool still_ran(void *context, uint64_t thread_id, int64_t begin_ns, int64_t *until_ns_out)
+{
+    const struct span_walk *walk = context;
+    *until_ns_out = last_sign_ns(walk);
+    return *until_ns_out != INT64_MIN && !walk->failed &&
+           thread_infos_is_whole(&walk->threads, thread_id, begin_ns);
+}
+
+/* Data are missing between the block before and the next one. */
+static void break_at_problem(struct span_walk *walk, uint64_t *problems)
+{
+    uint64_t problems_now = rbwp_reader_problem_count(walk->input->reader);
+    if (problems_now == *problems)
+        return;
+    reorder_flush(&walk->reorder);
+    span_builder_break(&walk->builder);
+    *problems = problems_now;
 }
 
 static void pair_all(struct span_walk *walk)
@@ -24,18 +55,18 @@ static void pair_all(struct span_walk *walk)
     struct input *input = walk->input;
     struct rbwp_block block;
     uint64_t problems = 0;
-    while (!walk->enough(walk->context) && input_next(input, &block)) {
-        uint64_t problems_now = rbwp_reader_problem_count(input->reader);
-        if (problems_now != problems) {
-            reorder_flush(&walk->reorder);
-            span_builder_break(&walk->builder);
-            problems = problems_now;
-        }
+    bool enough;
+    while (!(enough = walk->enough(walk->context)) && input_next(input, &block)) {
+        break_at_problem(walk, &problems);
         if (block.header.records > 0 && !reorder_push(&walk->reorder, &block))
             walk->failed = true;
     }
+    if (!enough)
+        break_at_problem(walk, &problems);
     reorder_flush(&walk->reorder);
-    span_builder_break(&walk->builder);
+    thread_infos_start(&walk->threads, rbwp_reader_trailer(input->reader));
+    span_builder_finish(&walk->builder, still_ran, walk);
+    thread_infos_stop(&walk->threads);
 }
 
 static enum exit_code report(const struct span_walk *walk)
@@ -46,9 +77,11 @@ static enum exit_code report(const struct span_walk *walk)
     if (late > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more blocks out of order", name,
                       late - INPUT_PROBLEM_LINES);
-    if (builder->unfinished || builder->strays)
+    if (builder->open)
+        message_plain("%s: %" PRIu64 " spans were still open when it ended", name, builder->open);
+    if (builder->unfinished > builder->open || builder->strays)
         message_plain("%s: %" PRIu64 " unfinished spans, %" PRIu64 " ends without a begin", name,
-                      builder->unfinished, builder->strays);
+                      builder->unfinished - builder->open, builder->strays);
     if (walk->failed || builder->failed)
         message_plain("%s: not all blocks could be held; spans are missing", name);
     bool whole = !walk->failed && !builder->failed && late == 0;
@@ -59,6 +92,7 @@ enum exit_code span_walk(struct span_walk *walk, struct input *input)
 {
     walk->input = input;
     walk->failed = false;
+    walk->last_ns = INT64_MIN;
     reorder_start(&walk->reorder, pair, walk);
     span_builder_start(&walk->builder, walk->span, walk->context);
     pair_all(walk);

@@ -6,6 +6,11 @@
  * skipped damaged bytes, any thread may have lost records, so the window is
  * emptied and every open span is given up there: a span that is marked
  * finished has really seen both ends.
+ *
+ * What is open at the end still ran when the session stopped, or at the last
+ * sign of life: the trailer's stop; without one, of a file that was finalised,
+ * its last record. A file that was not finalised lacks records of its own
+ * threads, ends among them: there nothing is taken to have run on.
  */
 #ifndef SPAN_WALK_H
 #define SPAN_WALK_H
@@ -13,6 +18,7 @@
 #include "input.h"
 #include "reorder.h"
 #include "spans.h"
+#include "thread_infos.h"
 
 struct span_walk {
     void *context;
@@ -25,6 +31,8 @@ struct span_walk {
     struct input *input;
     struct reorder reorder;
     struct span_builder builder;
+    struct thread_infos threads; /* at the end */
+    int64_t last_ns;             /* of all records, INT64_MIN none */
     bool failed;
 };
 

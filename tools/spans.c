@@ -44,17 +44,24 @@ static struct span open_span(const struct span_thread *thread, uint32_t index)
     return span;
 }
 
-static void pop(struct span_builder *builder, struct span_thread *thread, const int64_t *end_ns)
+/* The innermost span has its end, or never will. */
+static void leave(struct span_builder *builder, struct span_thread *thread, struct span span)
 {
-    struct span span = open_span(thread, thread->depth - 1);
-    span.has_end = end_ns != NULL;
-    span.end_ns = end_ns ? *end_ns : 0;
-    builder->unfinished += !end_ns;
+    builder->unfinished += !span.has_end;
+    builder->open += span.open;
     if (is_call(thread, thread->depth - 1))
         thread->call = 0;
     thread->depth--;
     builder->open_total--;
     builder->emit(builder->context, &span);
+}
+
+static void pop(struct span_builder *builder, struct span_thread *thread, const int64_t *end_ns)
+{
+    struct span span = open_span(thread, thread->depth - 1);
+    span.has_end = end_ns != NULL;
+    span.end_ns = end_ns ? *end_ns : 0;
+    leave(builder, thread, span);
 }
 
 /* Ends what is open above index as unfinished. */
@@ -203,4 +210,19 @@ void span_builder_break(struct span_builder *builder)
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
         abandon(builder, &builder->threads[i], 0);
+}
+
+void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *context)
+{
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
+        struct span_thread *thread = &builder->threads[i];
+        thread->overflow = 0;
+        while (thread->depth > 0) {
+            struct span span = open_span(thread, thread->depth - 1);
+            span.open = ran(context, thread->thread_id, span.begin_ns, &span.end_ns);
+            if (span.end_ns < span.begin_ns)
+                span.end_ns = span.begin_ns;
+            leave(builder, thread, span);
+        }
+    }
 }

@@ -12,7 +12,9 @@
  *   call;
  * - an end with nothing to close is a stray end: a span without a begin;
  * - GPU work is a span of its own, of its processor;
- * - after damage in the file nothing is paired across the gap.
+ * - after damage in the file nothing is paired across the gap;
+ * - what is open at the end of the data still ran then, unless its end may be
+ *   among what is missing.
  *
  * Knows nothing of names and output; reorder.h brings blocks into order.
  */
@@ -37,6 +39,9 @@ struct span {
     uint16_t sub_item;
     uint64_t proc_id;
     bool has_begin, has_end; /* begin only: unfinished; end only: stray */
+    /* Unfinished, because it still ran at the end of the data: until end_ns, the last sign of
+     * life. */
+    bool open;
     int64_t begin_ns, end_ns;
     int64_t record_ns; /* GPU work: when it was recorded */
 };
@@ -85,14 +90,22 @@ struct span_builder {
     uint32_t open_total;
     uint64_t next_id;
     uint64_t unfinished, strays;
-    bool failed; /* no room for a thread; its blocks were left out */
+    uint64_t open; /* of the unfinished ones */
+    bool failed;   /* no room for a thread; its blocks were left out */
 };
 
 void span_builder_start(struct span_builder *builder, span_fn *emit, void *context);
 /* The next block of its thread. */
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block);
-/* Ends all that is open as unfinished: data are missing here. Also at the end of the file. */
+/* Ends all that is open as unfinished: data are missing here. */
 void span_builder_break(struct span_builder *builder);
+/*
+ * The end of the data. ran tells whether a span of the thread that began then still ran, and until
+ * when it is known to have; what did not is unfinished and no more. Spans that ran come out open.
+ */
+typedef bool span_ran_fn(void *context, uint64_t thread_id, int64_t begin_ns,
+                         int64_t *until_ns_out);
+void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *context);
 void span_builder_stop(struct span_builder *builder);
 
 #endif /* SPANS_H */

@@ -34,13 +34,17 @@ static bool grow(struct thread_map *map)
     return true;
 }
 
+uint32_t thread_map_find(const struct thread_map *map, uint64_t thread_id)
+{
+    uint32_t known = map->count ? *find_cell(map, thread_id) : 0;
+    return known ? known - 1 : THREAD_NONE;
+}
+
 uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id)
 {
-    if (map->count) {
-        uint32_t known = *find_cell(map, thread_id);
-        if (known)
-            return known - 1;
-    }
+    uint32_t known = thread_map_find(map, thread_id);
+    if (known != THREAD_NONE)
+        return known;
     if (map->count == THREAD_MAP_MAX || (map->count == map->cell_count / 2 && !grow(map))) {
         map->full = true;
         return THREAD_NONE;

@@ -26,6 +26,8 @@ struct thread_map {
 
 /* The number of a thread, new or known; THREAD_NONE when there is no room. Zero is an empty map. */
 uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id);
+/* The number of a known thread, or THREAD_NONE. */
+uint32_t thread_map_find(const struct thread_map *map, uint64_t thread_id);
 void thread_map_free(struct thread_map *map);
 
 /*

@@ -10,7 +10,7 @@ sys.path[:0] = [here, os.path.join(os.path.dirname(here), "python")]
 import export_check as x
 import parquet_reader
 
-COLUMNS = ["start", "duration_ns", "process", "track", "track_kind", "category", "name", "depth", "lane", "item", "id", "parent", "finished", "instant"]
+COLUMNS = ["start", "duration_ns", "process", "track", "track_kind", "category", "name", "depth", "lane", "item", "id", "parent", "finished", "instant", "open"]
 GROUP_ROWS = 128 << 10
 
 

@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import export_check as x
 
-COLUMNS = "start_ns duration_ns process track track_kind category name depth lane item id parent finished".split()
+COLUMNS = "start_ns duration_ns process track track_kind category name depth lane item id parent finished open".split()
 csv.field_size_limit(1 << 20)
 surrogates = dict(encoding="utf-8", errors="surrogateescape", newline="")
 
@@ -58,7 +58,7 @@ def read_ndjson(path):
     for o in objects:
         assert o["finished"] in (True, False) and type(o["finished"]) is bool
         assert list(o)[:6] == COLUMNS[:6]
-        o["finished"] = int(o["finished"])
+        o["finished"], o["open"] = int(o["finished"]), int(o["open"])
         if "name_hex" in o:
             o["name"] = bytes.fromhex(o["name_hex"]).decode("utf-8", "surrogateescape")
     return COLUMNS, [[str(o[c]) for c in COLUMNS] for o in objects]

@@ -68,3 +68,38 @@ def same_run(folder, paths):
         with open(copies[-1], "wb") as file:
             file.write(data)
     return copies
+
+
+def section(tag, payload):
+    return struct.pack("<4sIQ", tag, 0, len(payload)) + payload
+
+
+def table_section(tag, entries, names=b""):
+    return section(tag, struct.pack("<II", len(entries[0]) if entries else 8, len(entries)) + b"".join(entries) + names)
+
+
+def thread_entry(thread_id, records=0, os_id=0, attached=0, detached=0, name=b""):
+    return struct.pack("<QQqqQH6x", thread_id, os_id, attached, detached, records, len(name))
+
+
+def loss_entry(thread_id, count, cause, first=0, last=0):
+    return struct.pack("<QQqqI4x", thread_id, count, first, last, cause)
+
+
+def info(pid=1, start=0, stop=0, nodes=1, level=2):
+    return section(b"INFO", struct.pack("<QIIqqQQQ", pid, nodes, level, start, stop, 0, 0, 0))
+
+
+def crc32c(data):
+    sum = 0xFFFFFFFF
+    for byte in data:
+        sum ^= byte
+        for _ in range(8):
+            sum = sum >> 1 ^ 0x82F63B78 * (sum & 1)
+    return sum ^ 0xFFFFFFFF
+
+
+def with_trailer(file, *sections):
+    """A finalised file with a trailer behind it."""
+    body = b"".join(sections)
+    return file + body + struct.pack("<QQII8s", len(file), len(body), crc32c(body), 0, b"RBWP.END")

@@ -37,6 +37,10 @@ def union(intervals):
     return sum(h - l for l, h in pieces), len(gaps), max(gaps, default=0), pieces
 
 
+def time_of(span):
+    return span["open_until"] - span["begin"] if span.get("open") else span["duration"] or 0
+
+
 def check_rows(rows, found, children):
     want = collections.defaultdict(list)
     for s in found:
@@ -48,8 +52,11 @@ def check_rows(rows, found, children):
         mine = want[r["item"], r["name"]]
         whole = [s for s in mine if s["finished"]]
         lengths = sorted(max(s["end"] - s["begin"], 0) for s in whole)
-        assert (r["count"], r["unfinished"], r["total"]) == (len(whole), len(mine) - len(whole), sum(lengths)), r
-        inside = sum(c["duration"] for s in whole for c in children[s["file"], s["id"]] if c["finished"])
+        still = [s for s in mine if s.get("open")]
+        assert (r["count"], r["unfinished"], r["open"]) == (len(whole), len(mine) - len(whole), len(still)), r
+        assert r["open_time"] == sum(s["open_until"] - s["begin"] for s in still)
+        assert r["total"] == sum(lengths) + r["open_time"], r
+        inside = sum(time_of(c) for s in whole + still for c in children[s["file"], s["id"]])
         assert r["self"] == r["total"] - inside, (r, inside)
         if lengths:
             assert (r["min"], r["max"], r["mean"]) == (lengths[0], lengths[-1], sum(lengths) // len(lengths)), r

@@ -54,7 +54,7 @@ static void check_span(struct check *check, const struct trace_span *span)
 {
     REQUIRE(span->start_ns <= span->stop_ns);
     REQUIRE(span->id != 0 && span->name < check->names && span->category < TRACE_CATEGORIES);
-    REQUIRE((span->flags & ~(TRACE_UNFINISHED | TRACE_LATE | TRACE_INSTANT)) == 0);
+    REQUIRE((span->flags & ~(TRACE_UNFINISHED | TRACE_LATE | TRACE_INSTANT | TRACE_OPEN)) == 0);
     REQUIRE(thread_array_grow(&check->track, &check->track_room, span->track + 1,
                               sizeof *check->track));
     struct check_track *track = &check->track[span->track];

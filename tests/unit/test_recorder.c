@@ -595,6 +595,28 @@ static void test_open_at_stop(void **state)
     assert_calls("B4 E");
 }
 
+/* Guards: the begin of an item that is open at stop is in the file, at both levels, whether it
+ * may be taken back, and however many chunks were held back for it. */
+static void test_open_begin_is_in_the_file(void **state)
+{
+    (void)state;
+    for (int level = 1; level <= 2; level++)
+        for (unsigned fill = 0; fill <= 3 * CHUNK_EVENTS; fill += CHUNK_EVENTS) {
+            struct rbwp_session_config config = small_chunks(level);
+            struct rbwp_session *session = start(&config);
+            rbwp_begin(9);
+            rbwp_set_worked(false);
+            for (unsigned i = 0; i < fill; i++)
+                rbwp_gpu_work(1, 2, 3, 4);
+            assert_int_equal(stop(session).records, 1 + fill);
+            struct recorded recorded = read_back(config.logfile);
+            assert_int_equal(recorded.events, 1 + fill);
+            assert_int_equal(recorded.event[0].record.kind, RBWP_COARSE_BEGIN);
+            assert_int_equal(recorded.event[0].record.slot, 9);
+            recorded_free(&recorded);
+        }
+}
+
 /* No memory for a chunk: counted, begins and ends match, the host program's errno is not touched.
  */
 static void test_no_memory(void **state)
@@ -732,13 +754,21 @@ static int attach_main(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),           cmocka_unit_test(test_empty_leaves_no_trace),
-        cmocka_unit_test(test_said_last_counts), cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_misuse),           cmocka_unit_test(test_two_causes),
-        cmocka_unit_test(test_deep_nesting),     cmocka_unit_test(test_unattached),
-        cmocka_unit_test(test_interrupted_call), cmocka_unit_test(test_gpu_work_at_chunk_ends),
-        cmocka_unit_test(test_random_calls),     cmocka_unit_test(test_open_at_stop),
-        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_bad_clocks),
+        cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_empty_leaves_no_trace),
+        cmocka_unit_test(test_said_last_counts),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_two_causes),
+        cmocka_unit_test(test_deep_nesting),
+        cmocka_unit_test(test_unattached),
+        cmocka_unit_test(test_interrupted_call),
+        cmocka_unit_test(test_gpu_work_at_chunk_ends),
+        cmocka_unit_test(test_random_calls),
+        cmocka_unit_test(test_open_at_stop),
+        cmocka_unit_test(test_open_begin_is_in_the_file),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_bad_clocks),
         cmocka_unit_test(test_long_pause),
     };
     return cmocka_run_group_tests_name("recorder", tests, attach_main, NULL);

@@ -231,6 +231,8 @@ static char *put_arguments(char *at, const struct trace_span *span)
     at = PUT(at, ",\"args\":{");
     if (span->flags & TRACE_UNFINISHED)
         at = PUT(at, "\"unfinished\":true,");
+    if (span->flags & TRACE_OPEN)
+        at = PUT(at, "\"open\":true,");
     if (span->category == TRACE_GPU_WORK) {
         at = PUT(at, "\"slot\":");
         at = put_u64(at, span->item);

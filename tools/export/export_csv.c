@@ -72,7 +72,7 @@ static void bool_column(struct lines *lines, const char *name, bool value)
 }
 
 static const char header[] = "start_ns duration_ns process track track_kind category name depth "
-                             "lane item id parent finished";
+                             "lane item id parent finished open";
 
 static void write_header(struct lines *lines)
 {
@@ -102,6 +102,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "id", span->id);
     u64_column(lines, "parent", span->parent);
     bool_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
+    bool_column(lines, "open", span->flags & TRACE_OPEN);
     out_bytes(out, lines->shape == NDJSON ? "}\n" : "\n", lines->shape == NDJSON ? 2 : 1);
 }
 

@@ -114,6 +114,10 @@ static int64_t finished_value(const struct trace_span *span)
 {
     return !(span->flags & TRACE_UNFINISHED);
 }
+static int64_t open_value(const struct trace_span *span)
+{
+    return (span->flags & TRACE_OPEN) != 0;
+}
 static int64_t instant_value(const struct trace_span *span)
 {
     return (span->flags & TRACE_INSTANT) != 0;
@@ -136,6 +140,7 @@ static const struct parquet_column columns[] = {
     {"parent", PARQUET_ID_OR_0},
     {"finished", PARQUET_YES_OR_NO},
     {"instant", PARQUET_YES_OR_NO},
+    {"open", PARQUET_YES_OR_NO},
 };
 enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
@@ -158,6 +163,7 @@ static const struct column_source {
     {.value = parent_value},
     {.value = finished_value},
     {.value = instant_value},
+    {.value = open_value},
 };
 
 struct table {

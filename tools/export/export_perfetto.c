@@ -33,7 +33,7 @@
 /* Sequences that belong to no lane. */
 enum { SEQUENCE_DESCRIPTORS = 1, SEQUENCE_LAST, SEQUENCE_LANES };
 
-enum annotation { ANNOTATION_UNFINISHED = 1, ANNOTATION_SLOT };
+enum annotation { ANNOTATION_UNFINISHED = 1, ANNOTATION_SLOT, ANNOTATION_OPEN };
 
 /* Of one event, its time included, without texts; of anything else without texts. */
 enum { EVENT_BYTES_MAX = 96, HEAD_BYTES_MAX = 16, OTHER_BYTES_MAX = 1024 };
@@ -247,6 +247,7 @@ static uint8_t *put_fixed_names(uint8_t *at)
         at = put_entry(at, PF_INTERNED_CATEGORY, i + 1, trace_category_name[i]);
     at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_UNFINISHED, "unfinished");
     at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_SLOT, "slot");
+    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_OPEN, "open");
     return pb_close(data, at);
 }
 
@@ -394,6 +395,8 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
         at = pb_fixed64(at, PF_EVENT_FLOW_END, span->id);
     if (span->flags & TRACE_UNFINISHED)
         at = put_annotation(at, ANNOTATION_UNFINISHED, PF_ANNOTATION_BOOL, 1);
+    if (span->flags & TRACE_OPEN)
+        at = put_annotation(at, ANNOTATION_OPEN, PF_ANNOTATION_BOOL, 1);
     if (span->category == TRACE_GPU_WORK)
         at = put_annotation(at, ANNOTATION_SLOT, PF_ANNOTATION_UINT, span->item);
     end_event(packets, lane, fields, at, (int64_t)clock_ns(span->start_ns));

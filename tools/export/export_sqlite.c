@@ -26,7 +26,7 @@ static const char *const statements[STATEMENTS] = {
     [PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?)",
     [TRACK] = "INSERT INTO track VALUES(?,?,?,?,?,?)",
     [NAME] = "INSERT INTO name VALUES(?,?)",
-    [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+    [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?)",
     [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?)",
     [FACT] = "INSERT INTO fact VALUES(?,?)",
@@ -177,6 +177,7 @@ static void put_span(struct database *database, const struct trace_span *span)
     number(&row, span->item);
     number(&row, !(span->flags & TRACE_UNFINISHED));
     number(&row, (span->flags & TRACE_INSTANT) != 0);
+    number(&row, (span->flags & TRACE_OPEN) != 0);
     end_row(&row);
 }
 

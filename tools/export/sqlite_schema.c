@@ -17,7 +17,7 @@ const char sqlite_tables[] =
     " category INTEGER NOT NULL REFERENCES category, name INTEGER NOT NULL REFERENCES name,"
     " start_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, parent INTEGER REFERENCES span,"
     " depth INTEGER NOT NULL, lane INTEGER NOT NULL, item INTEGER NOT NULL,"
-    " finished INTEGER NOT NULL, instant INTEGER NOT NULL);\n"
+    " finished INTEGER NOT NULL, instant INTEGER NOT NULL, open INTEGER NOT NULL);\n"
     "CREATE TABLE link(id INTEGER PRIMARY KEY, from_track INTEGER NOT NULL REFERENCES track,"
     " from_ns INTEGER NOT NULL, to_track INTEGER NOT NULL REFERENCES track,"
     " to_ns INTEGER NOT NULL, to_span INTEGER NOT NULL REFERENCES span);\n"
@@ -38,7 +38,7 @@ const char sqlite_views[] =
     " track.kind AS track_kind, category.name AS category, name.name AS name, span.item,"
     " span.start_ns - " ORIGIN_NS " AS start_ns,"
     " span.start_ns - " ORIGIN_NS " + span.duration_ns AS stop_ns,"
-    " span.duration_ns, span.depth, span.lane, span.parent, span.finished, span.instant"
+    " span.duration_ns, span.depth, span.lane, span.parent, span.finished, span.instant, span.open"
     " FROM span JOIN track ON track.id = span.track JOIN process ON process.id = track.process"
     " JOIN category ON category.id = span.category JOIN name ON name.id = span.name;\n"
 

@@ -150,15 +150,25 @@ static uint32_t row_of(struct stats *stats, const struct trace_span *span)
     return row;
 }
 
+/* How long it ran is known: it has ended, or still ran at the end. */
+static bool is_timed(const struct trace_span *span)
+{
+    return !(span->flags & TRACE_UNFINISHED) || (span->flags & TRACE_OPEN);
+}
+
 static void count_span(struct stats *stats, struct stats_row *row, const struct trace_span *span)
 {
     uint64_t duration_ns = trace_duration_ns(span);
-    if (span->flags & TRACE_UNFINISHED) {
-        row->unfinished++;
-        return;
+    row->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
+    if (is_timed(span))
+        row->total_ns = add(row->total_ns, duration_ns);
+    if (span->flags & TRACE_OPEN) {
+        row->open++;
+        row->open_ns = add(row->open_ns, duration_ns);
     }
+    if (span->flags & TRACE_UNFINISHED)
+        return;
     row->count++;
-    row->total_ns = add(row->total_ns, duration_ns);
     row->min_ns = duration_ns < row->min_ns ? duration_ns : row->min_ns;
     row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
     if (!histogram_add(&row->durations, duration_ns))
@@ -216,7 +226,7 @@ static void come_late(struct stats *stats, struct stats_track *track, const stru
                       uint32_t row)
 {
     struct stats_late *late = find_late(track, span->id, true);
-    if (span->flags & TRACE_UNFINISHED)
+    if (!is_timed(span))
         return;
     late->row = row;
     stats->rows[row].nested_ns = add(stats->rows[row].nested_ns, late->nested_ns);
@@ -225,14 +235,14 @@ static void come_late(struct stats *stats, struct stats_track *track, const stru
 static void nest(struct stats *stats, struct stats_track *track, const struct trace_span *span,
                  uint32_t row)
 {
-    bool finished = !(span->flags & TRACE_UNFINISHED);
+    bool timed = is_timed(span);
     uint32_t *here = lane_row(stats, track, span->lane, span->depth);
     if (!here)
         return;
-    *here = finished ? row : TRACE_NONE;
+    *here = timed ? row : TRACE_NONE;
     if (span->flags & TRACE_LATE)
         come_late(stats, track, span, row);
-    if (!finished)
+    if (!timed)
         return;
     if (span->depth == 0 && span->parent)
         nest_in_late(stats, track, span);
@@ -283,28 +293,40 @@ static void sift(struct stats_call *heap, uint32_t count, uint32_t at)
     }
 }
 
-static void keep_longest(struct stats *stats, const struct trace_span *span, uint32_t row)
+/* Of more than `most` the longest stay. */
+static void keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
+                         struct stats_call call)
+{
+    if (*count < most) {
+        uint32_t at = (*count)++;
+        for (; at > 0 && is_shorter(&call, &heap[(at - 1) / 2]); at = (at - 1) / 2)
+            heap[at] = heap[(at - 1) / 2];
+        heap[at] = call;
+    } else if (most && is_shorter(&heap[0], &call)) {
+        heap[0] = call;
+        sift(heap, most, 0);
+    }
+}
+
+static void keep_call(struct stats *stats, const struct trace_span *span, uint32_t row)
 {
     struct stats_call call = {span->start_ns, trace_duration_ns(span), span->id, span->track, row};
-    if (stats->longest_count < stats->options.top) {
-        uint32_t at = stats->longest_count++;
-        for (; at > 0 && is_shorter(&call, &stats->longest[(at - 1) / 2]); at = (at - 1) / 2)
-            stats->longest[at] = stats->longest[(at - 1) / 2];
-        stats->longest[at] = call;
-    } else if (stats->options.top && is_shorter(&stats->longest[0], &call)) {
-        stats->longest[0] = call;
-        sift(stats->longest, stats->longest_count, 0);
+    if (span->flags & TRACE_OPEN) {
+        stats->open_spans++;
+        keep_longest(stats->open, &stats->open_count, STATS_OPEN_MAX, call);
+    } else if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED)) {
+        keep_longest(stats->longest, &stats->longest_count, stats->options.top, call);
     }
 }
 
 /* Takes the shortest off the heap and puts it behind the others, until all are in order. */
-static void order_longest(struct stats *stats)
+static void order_longest(struct stats_call *heap, uint32_t count)
 {
-    for (uint32_t count = stats->longest_count; count > 1; count--) {
-        struct stats_call shortest = stats->longest[0];
-        stats->longest[0] = stats->longest[count - 1];
-        stats->longest[count - 1] = shortest;
-        sift(stats->longest, count - 1, 0);
+    for (; count > 1; count--) {
+        struct stats_call shortest = heap[0];
+        heap[0] = heap[count - 1];
+        heap[count - 1] = shortest;
+        sift(heap, count - 1, 0);
     }
 }
 
@@ -351,8 +373,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
     if (is_outermost(stats, span))
         count_busy(stats, track, span);
-    if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED))
-        keep_longest(stats, span, row);
+    keep_call(stats, span, row);
     if (track->spans++ == 0)
         track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
     track->first_ns = span->start_ns < track->first_ns ? span->start_ns : track->first_ns;
@@ -430,7 +451,8 @@ void stats_start(struct stats *stats, const struct stats_options *options)
     concurrency_start(&stats->ends);
     stats->losses = calloc(STATS_LOSSES_MAX, sizeof *stats->losses);
     stats->longest = calloc(stats->options.top + 1, sizeof *stats->longest);
-    if (!stats->losses || !stats->longest)
+    stats->open = calloc(STATS_OPEN_MAX, sizeof *stats->open);
+    if (!stats->losses || !stats->longest || !stats->open)
         fail(stats);
 }
 
@@ -491,7 +513,8 @@ void stats_finish(struct stats *stats)
     if (!stats->options.no_concurrency)
         concurrency_finish(&stats->ends, stats->run_first_ns, stats->run_last_ns,
                            &stats->concurrency);
-    order_longest(stats);
+    order_longest(stats->longest, stats->longest_count);
+    order_longest(stats->open, stats->open_count);
     free_filling(stats);
 }
 
@@ -517,6 +540,7 @@ void stats_free(struct stats *stats)
     free(stats->processes);
     free(stats->losses);
     free(stats->longest);
+    free(stats->open);
 }
 
 /* ---- derived --------------------------------------------------------------------------- */
@@ -538,7 +562,7 @@ uint64_t stats_self_ns(const struct stats_row *row)
 
 uint64_t stats_mean_ns(const struct stats_row *row)
 {
-    return row->count ? row->total_ns / row->count : 0;
+    return row->count ? (row->total_ns - row->open_ns) / row->count : 0;
 }
 
 uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille)
@@ -560,6 +584,8 @@ bool stats_row_merge(struct stats_row *row, const struct stats_row *from)
 {
     row->count += from->count;
     row->unfinished += from->unfinished;
+    row->open += from->open;
+    row->open_ns = add(row->open_ns, from->open_ns);
     row->total_ns = add(row->total_ns, from->total_ns);
     row->nested_ns = add(row->nested_ns, from->nested_ns);
     row->min_ns = from->min_ns < row->min_ns ? from->min_ns : row->min_ns;

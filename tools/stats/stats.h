@@ -11,8 +11,11 @@
  * What is counted:
  * - a span counts in its row if its end is known; one that is unfinished is
  *   counted as such, and its time as busy time of its track only;
- * - the self time of a span is its duration less that of the finished spans
- *   directly inside it, on the same lane;
+ * - one that still ran at the end (TRACE_OPEN) is unfinished, too, but its time
+ *   so far is in the row's total. It has no duration yet: count, mean, quantiles
+ *   and the longest calls are without it;
+ * - the self time of a span is its duration less that of the spans directly
+ *   inside it, on the same lane, that are finished or still ran;
  * - a track is busy while at least one outermost span of it is open, however
  *   many overlap;
  * - workers are threads and processors, not GPUs and channels. The run is the
@@ -32,6 +35,7 @@
 #define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
 #define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
 #define STATS_LATE 8
+#define STATS_OPEN_MAX 1000u /* of those that still ran, the ones that ran longest are kept */
 #define STATS_TOP_MAX 10000u
 
 struct stats_row {
@@ -39,7 +43,9 @@ struct stats_row {
     uint32_t item;
     struct trace_text name;
     uint64_t count, unfinished;
-    uint64_t total_ns, nested_ns, min_ns, max_ns; /* of the finished ones */
+    uint64_t open, open_ns;       /* of the unfinished: those that still ran, and their time */
+    uint64_t total_ns, nested_ns; /* of the finished ones and those that still ran */
+    uint64_t min_ns, max_ns;      /* of the finished ones */
     struct histogram durations;
 };
 
@@ -99,9 +105,10 @@ struct stats {
     struct stats_track *tracks;
     struct stats_process *processes;
     struct stats_call *longest; /* after finish: the longest first */
+    struct stats_call *open;    /* spans that still ran at the end: the same */
     struct stats_loss *losses;
-    uint32_t row_count, track_count, process_count, longest_count, loss_count;
-    uint64_t spans, links, lost_records;
+    uint32_t row_count, track_count, process_count, longest_count, open_count, loss_count;
+    uint64_t spans, links, lost_records, open_spans;
 
     /* After finish. */
     int64_t first_ns, last_ns;         /* of spans; 0,0 without */

@@ -75,6 +75,8 @@ static void row_object(struct out *out, const struct stats *stats, const struct 
     text(out, "name", row->name);
     member(out, "count", row->count);
     member(out, "unfinished", row->unfinished);
+    member(out, "open", row->open);
+    member(out, "open_time", row->open_ns);
     member(out, "total", row->total_ns);
     member(out, "self", stats_self_ns(row));
     fraction(out, "share", stats_share(stats, row->total_ns));
@@ -158,16 +160,19 @@ static void concurrency(struct out *out, const struct concurrency_result *result
     out_text(out, "]}");
 }
 
-static void longest(struct out *out, const struct stats *stats)
+static void calls(struct out *out, const struct stats *stats, const char *key,
+                  const struct stats_call *list, uint32_t count)
 {
-    open_list(out, "longest");
-    for (uint32_t i = 0; i < stats->longest_count; i++) {
-        const struct stats_call *call = &stats->longest[i];
+    open_list(out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct stats_call *call = &list[i];
         const struct stats_row *row = &stats->rows[call->row];
         comma(out, i == 0);
         out_text(out, "{");
         json_i64(out, "start", call->start_ns);
         member(out, "duration", call->duration_ns);
+        out_text(out, ",");
+        json_plain(out, "category", trace_category_name[row->category]);
         member(out, "item", row->item);
         out_text(out, ",");
         text(out, "name", row->name);
@@ -202,6 +207,7 @@ static void losses(struct out *out, const struct stats *stats)
 void stats_json(struct out *out, const struct stats *stats, unsigned sections)
 {
     head(out, stats);
+    calls(out, stats, "open", stats->open, stats->open_count);
     if (sections & SECTION_WORK_ITEMS)
         rows(out, stats, "work_items", SECTION_WORK_ITEMS);
     if (sections & SECTION_SUB_ITEMS)
@@ -215,7 +221,7 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
     if (sections & SECTION_CONCURRENCY)
         concurrency(out, &stats->concurrency);
     if (sections & SECTION_LONGEST)
-        longest(out, stats);
+        calls(out, stats, "longest", stats->longest, stats->longest_count);
     losses(out, stats);
     out_text(out, "}\n");
 }

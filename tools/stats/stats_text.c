@@ -11,11 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000 };
+enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10 };
+enum { OPEN_SHOWN_NS = 1000 * 1000, HUNG_NS = 1000 * 1000 * 1000 };
 
 struct view {
     struct out *out;
     const struct stats *stats;
+    int64_t origin_ns;
     struct colors colors;
 };
 
@@ -35,6 +37,11 @@ static void name(struct out *out, struct trace_text text)
 {
     out_text(out, "  ");
     text_name(out, text.text ? text.text : "", text.bytes);
+}
+
+static uint64_t distance_ns(int64_t a, int64_t b)
+{
+    return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
 static void title(const struct view *view, const char *text)
@@ -65,6 +72,38 @@ static void losses(const struct view *view)
     out_text(out, view->colors.off);
 }
 
+/* Longer than all that ended, or so long that nobody waits for it. */
+static bool is_hung(const struct stats *stats, const struct stats_call *call)
+{
+    const struct stats_row *row = &stats->rows[call->row];
+    return call->duration_ns >= HUNG_NS || (row->count && call->duration_ns > row->max_ns);
+}
+
+/* Workers that are stopped while they work are no news: only what ran for long is listed. */
+static void still_open(const struct view *view)
+{
+    char length[QUANTITY_BYTES], since[QUANTITY_BYTES];
+    const struct stats *stats = view->stats;
+    uint32_t shown = 0;
+    for (; shown < stats->open_count && shown < OPEN_SHOWN; shown++) {
+        const struct stats_call *call = &stats->open[shown];
+        if (call->duration_ns < OPEN_SHOWN_NS)
+            break;
+        out_format(view->out, "%s%s for %s in", view->colors.red,
+                   is_hung(stats, call) ? "hung" : "still open",
+                   quantity_duration(length, call->duration_ns));
+        name(view->out, stats->rows[call->row].name);
+        out_text(view->out, "  on");
+        name(view->out, stats->tracks[call->track].track.name);
+        out_format(view->out, "  since %s%s%s\n", call->start_ns < view->origin_ns ? "-" : "+",
+                   quantity_duration(since, distance_ns(view->origin_ns, call->start_ns)),
+                   view->colors.off);
+    }
+    if (stats->open_spans > shown)
+        out_format(view->out, "%" PRIu64 "%s spans were still open when it ended\n",
+                   stats->open_spans - shown, shown ? " more" : "");
+}
+
 static void head(const struct view *view)
 {
     const struct stats *stats = view->stats;
@@ -73,6 +112,7 @@ static void head(const struct view *view)
     for (uint32_t i = 0; i < stats->process_count; i++)
         empty_polls += stats->processes[i].empty_polls;
     losses(view);
+    still_open(view);
     number(view->out, 0, stats->spans);
     out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
     out_format(view->out, ", %" PRIu32 " workers busy %.1f %% of it", stats->workers,
@@ -102,8 +142,11 @@ static void row_line(const struct view *view, const struct stats_row *row)
     out_format(out, "  %-8s", trace_category_name[row->category]);
     out_format(out, "%6" PRIu32, row->item);
     name(out, row->name);
-    if (row->unfinished)
-        out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red, row->unfinished,
+    if (row->unfinished > row->open)
+        out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red,
+                   row->unfinished - row->open, view->colors.off);
+    if (row->open)
+        out_format(out, " %s(+%" PRIu64 " still open)%s", view->colors.red, row->open,
                    view->colors.off);
     out_text(out, "\n");
 }
@@ -202,9 +245,10 @@ static void longest(const struct view *view)
     }
 }
 
-void stats_text(struct out *out, const struct stats *stats, unsigned sections, struct colors colors)
+void stats_text(struct out *out, const struct stats *stats, int64_t origin_ns, unsigned sections,
+                struct colors colors)
 {
-    struct view view = {out, stats, colors};
+    struct view view = {out, stats, origin_ns, colors};
     head(&view);
     if (sections & SECTION_WORK_ITEMS)
         rows(&view, "Work items", SECTION_WORK_ITEMS);

@@ -86,7 +86,10 @@ extern const char *const trace_category_name[TRACE_CATEGORIES];
 enum trace_flag {
     TRACE_UNFINISHED = 1, /* its end is not known; stop is the last time at which it was seen */
     TRACE_LATE = 2,       /* see above */
-    TRACE_INSTANT = 4     /* a point in time; start equals stop */
+    TRACE_INSTANT = 4,    /* a point in time; start equals stop */
+    /* With TRACE_UNFINISHED: it still ran at the last sign of life (the session's stop, the last
+     * that is known of a process that died, now), and stop is that time. */
+    TRACE_OPEN = 8
 };
 
 struct trace_span {

@@ -55,6 +55,7 @@ struct rbwp_source {
     struct thread_map map;
     struct rbwp_thread *threads;
     uint32_t thread_room;
+    struct thread_infos thread_infos;
     struct rbwp_thread *thread;                                    /* of the block */
     uint64_t thread_id;                                            /* of thread, unless NULL */
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
@@ -218,20 +219,10 @@ static void name_slot(struct rbwp_source *source, struct trace_span *span, int s
 
 /* ---- tracks ----------------------------------------------------------------- */
 
-static const struct rbwp_thread_info *thread_info(const struct rbwp_source *source,
-                                                  uint64_t thread_id)
-{
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
-    for (uint32_t i = 0; trailer && i < trailer->thread_count; i++)
-        if (trailer->threads[i].thread_id == thread_id)
-            return &trailer->threads[i];
-    return NULL;
-}
-
 static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id, int64_t time_ns)
 {
     char made[64];
-    const struct rbwp_thread_info *info = thread_info(source, thread_id);
+    const struct rbwp_thread_info *info = thread_infos_first(&source->thread_infos, thread_id);
     const struct name *name = names_find(&source->names.threads, thread_id, time_ns);
     struct trace_text text = {name ? name->text : "", name ? name->bytes : 0};
     if (text.bytes == 0) {
@@ -366,7 +357,7 @@ static int64_t shifted(int64_t time_ns, int64_t shift_ns)
 static struct trace_span make_span(struct rbwp_source *source, const struct span *span)
 {
     int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
-    int64_t end_ns = span->has_end ? span->end_ns : source->thread->last_ns;
+    int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
     struct trace_span made = {
         .start_ns = shifted(span->begin_ns, shift_ns),
         .stop_ns = shifted(at_least(end_ns, span->begin_ns), shift_ns),
@@ -374,6 +365,8 @@ static struct trace_span make_span(struct rbwp_source *source, const struct span
         .parent = span->parent ? source->first_id + span->parent : 0,
         .flags = span->has_end ? 0 : TRACE_UNFINISHED,
     };
+    if (span->open)
+        made.flags |= TRACE_OPEN;
     if (span->kind == SPAN_FINE) {
         name_sub_item(source, &made, span->sub_item, name_ns);
     } else {
@@ -491,6 +484,7 @@ static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
     FACT("shift_ns", "%" PRId64, source->options->shift_ns);
     FACT("records", "%" PRIu64, source->input.records);
     FACT("unfinished_spans", "%" PRIu64, walk->builder.unfinished);
+    FACT("open_spans", "%" PRIu64, walk->builder.open);
     FACT("ends_without_begin", "%" PRIu64, walk->builder.strays);
     FACT("lost_records", "%" PRIu64, losses_total(trailer).records);
     FACT("problems", "%" PRIu64, rbwp_reader_problem_count(reader));
@@ -511,6 +505,7 @@ static void free_reading(struct rbwp_source *source)
         free(source->launches[i]);
     free(source->threads);
     thread_map_free(&source->map);
+    thread_infos_stop(&source->thread_infos);
     span_sorter_stop(&source->gpu_spans);
     filter_stop(&source->filter);
 }
@@ -536,6 +531,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                              .block_begins = begin_block,
                              .block_ended = end_block,
                              .enough = is_full};
+    thread_infos_start(&source->thread_infos, rbwp_reader_trailer(source->input.reader));
     source->trace = trace;
     source->options = options;
     source->first_id = trace_new_ids(trace, 0) - 1;
