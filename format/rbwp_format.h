@@ -212,8 +212,11 @@ enum rbwp_loss_cause {
     RBWP_LOSS_RANGE = 10,        /* slot, sub-item id or time outside its range */
     RBWP_LOSS_KEPT_EMPTY = 11,   /* a discard that could not be honoured: its item was kept */
     RBWP_LOSS_GPU_PENDING = 12, /* GPU work that had not completed when it was waited for no more */
-    RBWP_LOSS_GPU_FAILED = 13   /* GPU work whose completion the driver could not tell */
+    RBWP_LOSS_GPU_FAILED = 13,  /* GPU work whose completion the driver could not tell */
+    RBWP_LOSS_GPU_CAPTURE = 18, /* launched into a graph capture: it runs with the graph, untimed */
+    RBWP_LOSS_GPU_STOPPING = 19, /* GPU work that began while the session was being stopped */
 };
+#define RBWP_LOSS_CAUSE_MAX 21 /* no larger one is in use; some below it are not either */
 /* "dropped", "stalled" ...; "unknown" for other values. Static text. */
 RBWP_API const char *rbwp_loss_cause_name(unsigned cause);
 

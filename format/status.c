@@ -89,6 +89,9 @@ const char *rbwp_loss_cause_name(unsigned cause)
         [RBWP_LOSS_KEPT_EMPTY] = "kept empty",
         [RBWP_LOSS_GPU_PENDING] = "GPU work pending",
         [RBWP_LOSS_GPU_FAILED] = "GPU work failed",
+        [RBWP_LOSS_GPU_CAPTURE] = "graph capture",
+        [RBWP_LOSS_GPU_STOPPING] = "GPU work while stopping",
+        [RBWP_LOSS_CAUSE_MAX + 1] = NULL,
     };
-    return cause < sizeof(names) / sizeof(names[0]) ? names[cause] : "unknown";
+    return cause <= RBWP_LOSS_CAUSE_MAX && names[cause] ? names[cause] : names[0];
 }

@@ -167,6 +167,7 @@ enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a GPU");
     pthread_mutex_init(&device->lock, NULL);
     pthread_cond_init(&device->reaping_ended, NULL);
+    gpu_device_claim(device);
     device->api = config->api;
     device->manager = config->manager;
     device->drain_limit_ns = config->drain_limit_ns ? config->drain_limit_ns : DRAIN_LIMIT_NS;
@@ -190,7 +191,7 @@ enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
 
 enum rbwp_status rbwp_gpu_poll(struct rbwp_gpu_device *device)
 {
-    if (!device)
+    if (!device || !gpu_device_is_ours(device))
         return RBWP_END;
     if (!gpu_reaping_begin(device, false))
         return RBWP_E_BUSY;
@@ -215,7 +216,7 @@ static bool reap_all(struct rbwp_gpu_device *device, struct rbwp_gpu_stream *onl
 
 enum rbwp_status rbwp_gpu_drain(struct rbwp_gpu_device *device, uint64_t limit_ns)
 {
-    if (!device)
+    if (!device || !gpu_device_is_ours(device))
         return RBWP_OK;
     if (!gpu_reaping_begin(device, true))
         return RBWP_E_STATE;
@@ -252,7 +253,7 @@ static void close_stream(struct rbwp_gpu_stream *stream)
 
 enum rbwp_status rbwp_gpu_stream_close(struct rbwp_gpu_stream *stream)
 {
-    if (!stream)
+    if (!stream || !gpu_device_is_ours(stream->device))
         return RBWP_OK;
     struct rbwp_gpu_device *device = stream->device;
     if (!gpu_reaping_begin(device, true))
@@ -264,7 +265,7 @@ enum rbwp_status rbwp_gpu_stream_close(struct rbwp_gpu_stream *stream)
 
 enum rbwp_status rbwp_gpu_device_close(struct rbwp_gpu_device *device)
 {
-    if (!device)
+    if (!device || !gpu_device_is_ours(device))
         return RBWP_OK;
     if (!gpu_reaping_begin(device, true))
         return RBWP_E_STATE;

@@ -6,15 +6,53 @@
  * to each device's limit, and what is left is counted as lost: a bracket is
  * recorded in the session in which it began, or nowhere. At the exit of the
  * process drivers may be gone already, so nobody asks them any more.
+ *
+ * Callbacks run while a device is waited for, here or on another thread, and may
+ * open and close devices: the list's lock is not held meanwhile. A device that is
+ * visited stays in the list until the visit is over.
+ *
+ * A forked child has none of its parent's devices: their driver does not work in
+ * it, and whoever reaped them or held their locks is not there.
  */
 #include "gpu_stream.h"
 
 #include "rbwp_extend.h"
 #include "rbwp_record.h"
 
-/* Guards the list, and is held while callbacks run, which may open further devices: recursive. */
-static pthread_mutex_t list_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
-static struct rbwp_gpu_device *devices;
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and visited */
+static pthread_cond_t visit_ended = PTHREAD_COND_INITIALIZER;
+static struct rbwp_gpu_device *devices, *visited;
+static _Atomic uint32_t forks; /* that lie between the first process and this one */
+
+/* ---- forks ----------------------------------------------------------------------- */
+
+static void forget_in_child(void)
+{
+    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    devices = visited = NULL;
+    pthread_mutex_init(&list_lock, NULL);
+    pthread_cond_init(&visit_ended, NULL);
+    gpu_brackets_refuse(false);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+void gpu_device_claim(struct rbwp_gpu_device *device)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    device->forks = atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+bool gpu_device_is_ours(const struct rbwp_gpu_device *device)
+{
+    return device->forks == atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+/* ---- ends ------------------------------------------------------------------------ */
 
 static uint64_t write_off(struct rbwp_gpu_device *device)
 {
@@ -64,16 +102,21 @@ static void give_up(struct rbwp_gpu_device *device)
     rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
 }
 
-static void at_end(enum rbwp_extend_moment moment)
+/* The next one to be visited after the present one; NULL: there is none. */
+static struct rbwp_gpu_device *visit_next(void)
 {
-    if (moment == RBWP_EXTEND_STOPPED) {
-        gpu_brackets_refuse(false);
-        return;
-    }
-    gpu_brackets_refuse(true);
     pthread_mutex_lock(&list_lock);
+    visited = visited ? visited->next : devices;
+    struct rbwp_gpu_device *device = visited;
+    pthread_cond_broadcast(&visit_ended);
+    pthread_mutex_unlock(&list_lock);
+    return device;
+}
+
+static void end_brackets(enum rbwp_extend_moment moment)
+{
     bool stranger = false; /* a thread that does not record: what it reaps would be lost */
-    for (struct rbwp_gpu_device *device = devices; device; device = device->next) {
+    for (struct rbwp_gpu_device *device = visit_next(); device; device = visit_next()) {
         if (rbwp_extend_thread() == 0 && brackets_open(device))
             stranger = rbwp_thread_attach("GPU drain") == RBWP_OK;
         if (moment == RBWP_EXTEND_EXITING)
@@ -83,7 +126,15 @@ static void at_end(enum rbwp_extend_moment moment)
     }
     if (stranger)
         (void)rbwp_thread_detach();
-    pthread_mutex_unlock(&list_lock);
+}
+
+/* Sessions end one at a time, so there is one visitor. */
+static void at_end(enum rbwp_extend_moment moment)
+{
+    const bool ends = moment == RBWP_EXTEND_STOPPING || moment == RBWP_EXTEND_EXITING;
+    gpu_brackets_refuse(ends);
+    if (ends)
+        end_brackets(moment);
 }
 
 enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device)
@@ -101,6 +152,8 @@ enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device)
 void gpu_session_leave(struct rbwp_gpu_device *device)
 {
     pthread_mutex_lock(&list_lock);
+    while (visited == device)
+        pthread_cond_wait(&visit_ended, &list_lock);
     for (struct rbwp_gpu_device **link = &devices; *link; link = &(*link)->next)
         if (*link == device) {
             *link = device->next;

@@ -170,16 +170,22 @@ static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stre
 {
     struct gpu_node *end = NULL;
     int code = GPU_OK;
+    if (!gpu_device_is_ours(stream->device)) {
+        rbwp_extend_loss(RBWP_LOSS_GPU_FAILED, 1);
+        return;
+    }
     pthread_mutex_lock(&stream->lock);
     /* Looked at under the lock: whoever refused counts what has begun under it too. */
-    bool counted = facts->measured || !atomic_load_explicit(&refused, memory_order_relaxed);
-    if (counted)
+    bool stopping = !facts->measured && atomic_load_explicit(&refused, memory_order_relaxed);
+    if (!stopping)
         code = begin(stream, facts, &end);
     pthread_mutex_unlock(&stream->lock);
     if (end) {
         *bracket = (struct rbwp_gpu_bracket){stream, end};
         gpu_wake(stream->device);
-    } else if (counted) {
+    } else if (stopping) {
+        rbwp_extend_loss(RBWP_LOSS_GPU_STOPPING, 1);
+    } else {
         lose(stream, code);
     }
 }
@@ -217,6 +223,8 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     if (!stream)
         return;
     bracket->stream = NULL;
+    if (!gpu_device_is_ours(stream->device)) /* the work is the parent's, and so is its record */
+        return;
     pthread_mutex_lock(&stream->lock);
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
@@ -262,6 +270,8 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
                                  void *argument)
 {
     int code;
+    if (!gpu_device_is_ours(stream->device))
+        return RBWP_E_STATE;
     pthread_mutex_lock(&stream->lock);
     struct gpu_node *node = take_node(stream, &code);
     if (node && (code = record(stream, node)) == GPU_OK) {
@@ -287,6 +297,9 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
                                       struct rbwp_error *error)
 {
     *stream_out = NULL;
+    if (!gpu_device_is_ours(device))
+        return gpu_failure(error, RBWP_E_STATE, "%s: the device was opened before a fork",
+                           device->driver->backend->name);
     if ((unsigned)use > RBWP_GPU_REAP_DEVICE_TO_DEVICE ||
         (!native && device->api == RBWP_GPU_OPENCL))
         return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",

@@ -112,6 +112,7 @@ struct rbwp_gpu_device {
     struct rbwp_gpu_facts facts;
     enum rbwp_gpu_api api;
     uint64_t drain_limit_ns;
+    uint32_t forks;                    /* of the process that opened it, see gpu_device_is_ours */
     struct rbwp_work_manager *manager; /* NULL: polled */
     struct rbwp_work_handle work;
     unsigned sub_item[4]; /* by enum rbwp_gpu_reap */
@@ -141,7 +142,8 @@ void *gpu_lines_alloc(size_t bytes);
 /* A bracket whose duration goes to measured and whose records nowhere, at any level. */
 void gpu_bracket_measure(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stream *stream,
                          gpu_measured_fn measured, void *argument);
-/* No bracket begins from here on, until it is called with false. Any thread. */
+/* No bracket begins from here on, until it is called with false: those that would are counted.
+ * Any thread. */
 void gpu_brackets_refuse(bool refuse);
 /* Brackets of the session so far that were not finished; a new session's counting begins. NULL
  * stream is not allowed. The reaping is not needed. */
@@ -182,6 +184,11 @@ void gpu_wake(struct rbwp_gpu_device *device);
  * RBWP_E_LIMIT. */
 enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device);
 void gpu_session_leave(struct rbwp_gpu_device *device);
+/* Notes that this process opens the device. */
+void gpu_device_claim(struct rbwp_gpu_device *device);
+/* False in a forked child of the process that opened it: neither the driver nor a lock of the
+ * device may be touched there. */
+bool gpu_device_is_ours(const struct rbwp_gpu_device *device);
 
 /* ---- bias (gpu_bias.c) -------------------------------------------------------------- */
 

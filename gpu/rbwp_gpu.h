@@ -25,6 +25,10 @@
  *
  * Threads: any call from any thread, callbacks included, unless it says otherwise. Launches under
  * one stream must be ordered by the caller, as the drivers want it too.
+ *
+ * Forks: drivers do not work in a forked child. There its parent's devices and streams are as if
+ * closed: no event is asked for, closing frees nothing, a notification is refused (RBWP_E_STATE),
+ * a bracket is counted as lost (RBWP_LOSS_GPU_FAILED).
  */
 #ifndef RBWP_GPU_H
 #define RBWP_GPU_H

@@ -40,6 +40,7 @@ enum rbwp_extend_moment {
     RBWP_EXTEND_EXITING = 2,  /* instead of it, when the process exits with a session running:
                                  other libraries may have been taken down already */
     RBWP_EXTEND_STOPPED = 3,  /* recording has ended */
+    RBWP_EXTEND_GOES_ON = 4,  /* instead of it: the session could not be ended (RBWP_E_BUSY) */
 };
 
 /* Calls hook at each end of a session, on the thread that ends it. At most

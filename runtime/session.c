@@ -387,6 +387,7 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     int64_t begin_ns = clock_now_ns(0);
     extend_tell(moment);
     if (!end_recording(session, summary_out ? &summary_out->error : NULL)) {
+        extend_tell(RBWP_EXTEND_GOES_ON);
         ended();
         return false;
     }

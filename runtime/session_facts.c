@@ -15,8 +15,7 @@
 
 static bool is_misuse(uint32_t cause)
 {
-    return cause >= RBWP_LOSS_NOT_ATTACHED && cause != RBWP_LOSS_GPU_PENDING &&
-           cause != RBWP_LOSS_GPU_FAILED;
+    return cause >= RBWP_LOSS_NOT_ATTACHED && cause <= RBWP_LOSS_KEPT_EMPTY;
 }
 
 static void add_loss(struct session_facts *facts, uint64_t thread_id, uint32_t cause,

@@ -17,7 +17,7 @@
 
 #include <stdatomic.h>
 
-#define LOSS_CAUSES 14 /* enum rbwp_loss_cause, index 0 unused */
+#define LOSS_CAUSES (RBWP_LOSS_CAUSE_MAX + 1) /* enum rbwp_loss_cause, index 0 unused */
 #define NO_LOSS ((enum rbwp_loss_cause)0)
 
 struct chunk;

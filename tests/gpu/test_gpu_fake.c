@@ -4,8 +4,7 @@
  * (fake.h): order, faults, the ends of streams and sessions, level 0, many threads. Run once for
  * each API: test_gpu_fake cuda|hip|opencl LIBRARY OLD_LIBRARY.
  */
-#include "fake.h"
-#include "gpu_support.h"
+#include "fake_support.h"
 #include "record_support.h"
 #include "unit.h"
 
@@ -16,58 +15,6 @@
 
 #define WORK_THREADS 4u
 #define WORK_EACH 1500u
-
-static const char *old_library;
-
-/* The driver's own code for a thing that went wrong. */
-static int code_of(enum rbwp_status status)
-{
-    bool opencl = test_gpu.api == RBWP_GPU_OPENCL;
-    switch (status) {
-    case RBWP_E_MEMORY:
-        return opencl ? -6 : 2;
-    case RBWP_E_STATE:
-        return opencl ? -34 : 709;
-    default:
-        return opencl ? -9999 : 999 - 1;
-    }
-}
-
-static int reset(void **state)
-{
-    (void)state;
-    fake_reset();
-    return 0;
-}
-
-static void launch(struct rbwp_gpu_stream *stream)
-{
-    fake_enqueue(gpu_stream_native(stream));
-}
-
-static void bracket(struct rbwp_gpu_stream *stream, unsigned slot)
-{
-    struct rbwp_gpu_bracket b;
-    rbwp_gpu_bracket_begin(&b, stream, slot);
-    launch(stream);
-    rbwp_gpu_bracket_end(&b);
-}
-
-static struct rbwp_session *start_session(int level)
-{
-    struct rbwp_session_config config = test_config(level);
-    assert_int_equal(rbwp_thread_attach("tester"), RBWP_OK);
-    return start(&config);
-}
-
-/* Stops and reads; the caller frees both. */
-static struct works finish_session(struct rbwp_session *session, struct recorded *recorded_out)
-{
-    stop(session);
-    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
-    *recorded_out = read_back(test_config(1).logfile);
-    return read_works(test_config(1).logfile);
-}
 
 /* ---- finding a driver ---------------------------------------------------------------- */
 
@@ -95,7 +42,7 @@ static void test_no_driver(void **state)
     assert_int_equal(rbwp_gpu_count(config.api, config.driver_library, &count, NULL),
                      RBWP_E_UNSUPPORTED);
     assert_int_equal(count, 0);
-    config.driver_library = old_library;
+    config.driver_library = fake_old_library;
     assert_refused(&config, RBWP_E_UNSUPPORTED, "too old");
     config = test_gpu;
     fake_devices(0);
@@ -423,20 +370,6 @@ static void test_event_create_fails(void **state)
     close_stream(stream);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
     assert_int_equal(fake_live_events(), 0);
-}
-
-struct heard {
-    unsigned calls;
-    enum rbwp_status outcome;
-    int64_t seen_ns;
-};
-
-static void hear(void *argument, enum rbwp_status outcome, int64_t seen_ns)
-{
-    struct heard *heard = argument;
-    heard->calls++;
-    heard->outcome = outcome;
-    heard->seen_ns = seen_ns;
 }
 
 /* A context that is lost under pending work: callbacks hear of it once, brackets are counted, and
@@ -910,38 +843,34 @@ static void test_code(void **state)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (!fake_main(argc, argv))
         return 2;
-    while (strcmp(argv[1], rbwp_gpu_api_name(test_gpu.api)) != 0)
-        test_gpu.api++;
-    test_gpu.driver_library = test_gpu.compiler_library = argv[2];
-    old_library = argv[3];
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_no_driver, reset),
-        cmocka_unit_test_setup(test_streams_refused, reset),
-        cmocka_unit_test_setup(test_null_is_no_gpu, reset),
-        cmocka_unit_test_setup(test_bracket_times, reset),
-        cmocka_unit_test_setup(test_late_reaper, reset),
-        cmocka_unit_test_setup(test_only_the_next_bracket_shares_an_event, reset),
-        cmocka_unit_test_setup(test_streams_interleave, reset),
-        cmocka_unit_test_setup(test_brackets_overlap, reset),
-        cmocka_unit_test_setup(test_level_0, reset),
-        cmocka_unit_test_setup(test_events_fail, reset),
-        cmocka_unit_test_setup(test_event_create_fails, reset),
-        cmocka_unit_test_setup(test_context_lost, reset),
-        cmocka_unit_test_setup(test_close_with_pending, reset),
-        cmocka_unit_test_setup(test_device_close_takes_streams, reset),
-        cmocka_unit_test_setup(test_session_stops_with_pending, reset),
-        cmocka_unit_test_setup(test_stop_by_a_stranger, reset),
-        cmocka_unit_test_setup(test_strict, reset),
-        cmocka_unit_test_setup(test_callbacks_add_more, reset),
-        cmocka_unit_test_setup(test_notifications_in_order, reset),
-        cmocka_unit_test_setup(test_threads, reset),
-        cmocka_unit_test_setup(test_waiting_leaves_no_trace, reset),
-        cmocka_unit_test_setup(test_bias_in_trailer, reset),
-        cmocka_unit_test_setup(test_bias_fails, reset),
-        cmocka_unit_test_setup(test_copies, reset),
-        cmocka_unit_test_setup(test_code, reset),
+        cmocka_unit_test_setup(test_no_driver, fake_setup),
+        cmocka_unit_test_setup(test_streams_refused, fake_setup),
+        cmocka_unit_test_setup(test_null_is_no_gpu, fake_setup),
+        cmocka_unit_test_setup(test_bracket_times, fake_setup),
+        cmocka_unit_test_setup(test_late_reaper, fake_setup),
+        cmocka_unit_test_setup(test_only_the_next_bracket_shares_an_event, fake_setup),
+        cmocka_unit_test_setup(test_streams_interleave, fake_setup),
+        cmocka_unit_test_setup(test_brackets_overlap, fake_setup),
+        cmocka_unit_test_setup(test_level_0, fake_setup),
+        cmocka_unit_test_setup(test_events_fail, fake_setup),
+        cmocka_unit_test_setup(test_event_create_fails, fake_setup),
+        cmocka_unit_test_setup(test_context_lost, fake_setup),
+        cmocka_unit_test_setup(test_close_with_pending, fake_setup),
+        cmocka_unit_test_setup(test_device_close_takes_streams, fake_setup),
+        cmocka_unit_test_setup(test_session_stops_with_pending, fake_setup),
+        cmocka_unit_test_setup(test_stop_by_a_stranger, fake_setup),
+        cmocka_unit_test_setup(test_strict, fake_setup),
+        cmocka_unit_test_setup(test_callbacks_add_more, fake_setup),
+        cmocka_unit_test_setup(test_notifications_in_order, fake_setup),
+        cmocka_unit_test_setup(test_threads, fake_setup),
+        cmocka_unit_test_setup(test_waiting_leaves_no_trace, fake_setup),
+        cmocka_unit_test_setup(test_bias_in_trailer, fake_setup),
+        cmocka_unit_test_setup(test_bias_fails, fake_setup),
+        cmocka_unit_test_setup(test_copies, fake_setup),
+        cmocka_unit_test_setup(test_code, fake_setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

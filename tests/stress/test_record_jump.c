@@ -7,6 +7,7 @@
  *
  * The handler is played by a test point; the time until stop gives up is short here.
  */
+#include "rbwp_extend.h"
 #include "record_support.h"
 #include "test_point.h"
 
@@ -69,19 +70,31 @@ static unsigned record_until_jump(void)
     return items;
 }
 
-/* Stop tells, and the session goes on, for the other threads too; once the thread has detached and
+static enum rbwp_extend_moment moments[8];
+static unsigned moment_count;
+
+static void note_moment(enum rbwp_extend_moment moment)
+{
+    moments[moment_count++ % 8] = moment;
+}
+
+/* Stop tells, and the session goes on, for the other threads too, and whoever was told that it ends
+ * is told that it does not; once the thread has detached and
  * attached again, both go on as if nothing had been. */
 static void test_out_of_a_recording_call(void **state)
 {
     (void)state;
     struct rbwp_session_config config = small_chunks(1);
     struct rbwp_session *session = start(&config);
+    assert_int_equal(rbwp_extend_at_end(note_moment), RBWP_OK);
     assert_true(record_until_jump() > 0);
     rbwp_begin(1); /* refused */
     struct rbwp_session_summary summary;
     assert_int_equal(rbwp_session_stop(session, &summary), RBWP_E_BUSY);
     assert_non_null(strstr(summary.error.text, "\"jumps\" does not leave a recording call"));
     assert_int_equal(rbwp_level_, 1);
+    assert_int_equal(moment_count, 2);
+    assert_int_equal(moments[1], RBWP_EXTEND_GOES_ON);
 
     assert_int_equal(rbwp_thread_detach(), RBWP_OK);
     assert_int_equal(rbwp_thread_attach("jumps"), RBWP_OK);

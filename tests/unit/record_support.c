@@ -350,7 +350,7 @@ uint64_t losses(const struct recorded *recorded, uint64_t thread_id, enum rbwp_l
 uint64_t all_losses(const struct recorded *recorded)
 {
     uint64_t count = 0;
-    for (int cause = RBWP_LOSS_DROPPED; cause <= RBWP_LOSS_GPU_FAILED; cause++)
+    for (int cause = RBWP_LOSS_DROPPED; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
         count += losses(recorded, 0, (enum rbwp_loss_cause)cause);
     return count;
 }

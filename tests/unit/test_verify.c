@@ -135,7 +135,7 @@ static void blocks_are_compared(void **state)
     expect_only(&file, 20);
     bytes_free(&file);
 
-    for (unsigned cause = 0; cause <= RBWP_LOSS_GPU_FAILED; cause++) {
+    for (unsigned cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++) {
         struct rbwp_loss loss = {.cause = cause, .count = 1};
         bool excused = (cause >= 1 && cause <= 5) || cause == RBWP_LOSS_SIGNAL;
         put_block(&blocks[0], 1, 7, 6, T);
