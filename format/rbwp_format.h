@@ -268,6 +268,22 @@ struct rbwp_gpu_info {
     const char *name; /* any bytes, not terminated */
 };
 
+/* What the trailer's tables leave out. Values are stored in files. */
+enum rbwp_left_kind {
+    RBWP_LEFT_THREADS = 1,   /* threads without an entry in the table of threads */
+    RBWP_LEFT_SLOT_USES = 2, /* past names of slots; one entry of each slot stands for them */
+    RBWP_LEFT_LOSSES = 3,    /* losses without an entry of their own; summed up as thread 0's */
+    RBWP_LEFT_LIVE_LOG = 4   /* names, threads and losses that a process that died did not note */
+};
+/* "threads", "slot uses" ...; "unknown" for other values. Static text. */
+RBWP_API const char *rbwp_left_kind_name(unsigned kind);
+
+struct rbwp_left {
+    uint32_t kind; /* enum rbwp_left_kind */
+    uint64_t entries;
+    uint64_t records; /* in the file, that they would tell of; 0 = not known, or none */
+};
+
 /* All that the trailer holds. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
@@ -291,8 +307,10 @@ struct rbwp_trailer {
     const struct rbwp_clock_sample *samples;
     const struct rbwp_slot_use *slot_uses;
     const struct rbwp_gpu_info *gpus;
+    const struct rbwp_left *left;
     const struct rbwp_index_range *index;
-    uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, index_count;
+    uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, left_count,
+        index_count;
 };
 
 #ifdef __cplusplus

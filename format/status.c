@@ -72,6 +72,18 @@ const char *rbwp_sub_item_type_name(unsigned type)
     return type < sizeof(names) / sizeof(names[0]) ? names[type] : "UNKNOWN";
 }
 
+const char *rbwp_left_kind_name(unsigned kind)
+{
+    static const char *const names[] = {
+        [0] = "unknown",
+        [RBWP_LEFT_THREADS] = "threads",
+        [RBWP_LEFT_SLOT_USES] = "slot uses",
+        [RBWP_LEFT_LOSSES] = "losses",
+        [RBWP_LEFT_LIVE_LOG] = "live log entries",
+    };
+    return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
+}
+
 const char *rbwp_loss_cause_name(unsigned cause)
 {
     static const char *const names[] = {

@@ -187,6 +187,22 @@ static void take_gpu(const uint8_t *from, void *to)
     gpu->name_bytes = load_le16(from + 32);
 }
 
+static void put_left(const void *from, uint8_t *to)
+{
+    const struct rbwp_left *left = from;
+    store_le32(to, left->kind);
+    store_le64(to + 8, left->entries);
+    store_le64(to + 16, left->records);
+}
+
+static void take_left(const uint8_t *from, void *to)
+{
+    struct rbwp_left *left = to;
+    left->kind = load_le32(from);
+    left->entries = load_le64(from + 8);
+    left->records = load_le64(from + 16);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -263,10 +279,14 @@ static const struct table_section {
     {"GPUD", 40, offsetof(struct rbwp_trailer, gpus), offsetof(struct rbwp_trailer, gpu_count),
      sizeof(struct rbwp_gpu_info), offsetof(struct rbwp_gpu_info, name),
      offsetof(struct rbwp_gpu_info, name_bytes), put_gpu, take_gpu},
+    {"LEFT", 24, offsetof(struct rbwp_trailer, left), offsetof(struct rbwp_trailer, left_count),
+     sizeof(struct rbwp_left), NO_NAME, NO_NAME, put_left, take_left},
     {"INDX", ENTRY_BYTES_LARGEST, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},
 };
+
+_Static_assert(sizeof table_sections / sizeof table_sections[0] == TRAILER_TABLES, "an array each");
 
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 #define FIXED COUNT_OF(fixed_sections)

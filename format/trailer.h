@@ -21,11 +21,13 @@ struct trailer_tables {
     bool present;
 };
 
+#define TRAILER_TABLES 7 /* table sections */
+
 /* A decoded trailer with its arrays. Names and strings point into the bytes it was decoded from. */
 struct trailer {
     struct rbwp_trailer values;
     struct trailer_tables tables;
-    void *arrays[6];
+    void *arrays[TRAILER_TABLES];
 };
 
 struct footer {

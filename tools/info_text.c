@@ -180,6 +180,23 @@ static void losses(struct out *out, const struct info *info, const struct rbwp_t
         loss_line(out, info, &trailer->losses[i]);
 }
 
+/* What the tables leave out, so that nobody takes them for all there was. */
+static void left_out(struct out *out, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 0; i < trailer->left_count; i++) {
+        const struct rbwp_left *left = &trailer->left[i];
+        label(out, "left out");
+        grouped(out, left->entries);
+        out_format(out, " %s", rbwp_left_kind_name(left->kind));
+        if (left->records) {
+            out_text(out, ", with ");
+            grouped(out, left->records);
+            out_text(out, " records,");
+        }
+        out_text(out, " are not in the tables\n");
+    }
+}
+
 static void problems(struct out *out, const struct rbwp_reader *reader)
 {
     uint64_t skipped = 0, count = rbwp_reader_problem_count(reader);
@@ -343,6 +360,7 @@ void info_text(struct out *out, const struct info *info)
     problems(out, reader);
     if (trailer) {
         losses(out, info, trailer);
+        left_out(out, trailer);
         session(out, trailer);
         clock_facts(out, trailer);
     }

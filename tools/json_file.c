@@ -292,10 +292,27 @@ static void gpus(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void left_out(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"left_out\":[");
+    for (uint32_t i = 0; i < trailer->left_count; i++) {
+        const struct rbwp_left *left = &trailer->left[i];
+        element(out, i);
+        out_text(out, "{");
+        json_u64(out, "kind", left->kind);
+        comma(out);
+        json_plain(out, "kind_name", rbwp_left_kind_name(left->kind));
+        plain_member(out, "entries", left->entries);
+        plain_member(out, "records", left->records);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses, slot_uses, gpus};
+        session, clock_facts, threads, losses, slot_uses, gpus, left_out};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

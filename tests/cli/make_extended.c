@@ -59,6 +59,8 @@ static void finish(struct rbwp_writer *writer)
                                                 {4, 900, 0, 5, "other"}};
     static const struct rbwp_loss losses[] = {{11, RBWP_LOSS_DROPPED, 1234, 2000, 2100},
                                               {0, RBWP_LOSS_STRAY_END, 2, 0, 0}};
+    static const struct rbwp_left left[] = {{RBWP_LEFT_THREADS, 1000000, 2000000},
+                                            {RBWP_LEFT_SLOT_USES, 7, 0}};
     static const char command[] = "prog\0a b\0\0c\"d\0"; /* ends in an empty argument */
     struct rbwp_clock_sample samples[6];
     for (int i = 0; i < 6; i++)
@@ -89,7 +91,9 @@ static void finish(struct rbwp_writer *writer)
                                    .samples = samples,
                                    .sample_count = 6,
                                    .slot_uses = uses,
-                                   .slot_use_count = 4};
+                                   .slot_use_count = 4,
+                                   .left = left,
+                                   .left_count = 2};
     must(rbwp_writer_finish(writer, items, 2, NULL, 0, &trailer));
 }
 

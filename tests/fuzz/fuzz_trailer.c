@@ -61,6 +61,10 @@ static void same_tables(const struct rbwp_trailer *a, const struct rbwp_trailer 
                 a->losses[i].count == b->losses[i].count &&
                 a->losses[i].first_ns == b->losses[i].first_ns &&
                 a->losses[i].last_ns == b->losses[i].last_ns);
+    REQUIRE(a->left_count == b->left_count);
+    for (uint32_t i = 0; i < a->left_count; i++)
+        REQUIRE(a->left[i].kind == b->left[i].kind && a->left[i].entries == b->left[i].entries &&
+                a->left[i].records == b->left[i].records);
     for (uint32_t i = 0; i < a->sample_count; i++)
         REQUIRE(!memcmp(&a->samples[i], &b->samples[i], sizeof a->samples[i]));
     for (uint32_t i = 0; i < a->index_count; i++)

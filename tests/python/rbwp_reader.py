@@ -531,6 +531,7 @@ SECTIONS = {
     b"SAMP": TableSection("samples", "Qqqq", "ticks", "ts", "monotonic", "realtime"),
     b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
     b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name"),
+    b"LEFT": TableSection("left_out", "I4xQQ", "kind", "entries", "records"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",

@@ -81,6 +81,11 @@ class Sections(unittest.TestCase):
         self.assertEqual(gpus[1], {"proc_id": 7, "api": 2, "bias_rounds": 101, "bias": 4500, "bias_spread": -1,
                                    "name": "c"})
 
+    def test_left_out(self):
+        """Kinds of a later version are kept."""
+        left = self.values(table_section(b"LEFT", [struct.pack("<I4xQQ", kind, 5, 1 << 63) for kind in (1, 99)], 24))
+        self.assertEqual(left["left_out"], [{"kind": kind, "entries": 5, "records": 1 << 63} for kind in (1, 99)])
+
     def test_unknown_sections(self):
         result = self.values(section(b"ABCD", b"12"), section(b"ABCD", flags=0xFFFE), section(b"HOST", b"h", flags=1))
         self.assertEqual([unknown["length"] for unknown in result["unknown_sections"]], [2, 0])
@@ -118,7 +123,7 @@ class BrokenTrailers(unittest.TestCase):
 
     def test_tables(self):
         host, thread = section(b"HOST", b"h"), bytes(48)
-        for tag, size in ((b"THRD", 48), (b"LOSS", 40), (b"SAMP", 32), (b"SLOT", 24), (b"INDX", 56)):
+        for tag, size in ((b"THRD", 48), (b"LOSS", 40), (b"SAMP", 32), (b"SLOT", 24), (b"LEFT", 24), (b"INDX", 56)):
             self.expect_left_out("R58", with_trailer(FILE, host, table_section(tag, [], size - 1)))
             self.expect_left_out("R58", with_trailer(FILE, host, table_section(tag, [bytes(size)], size, count=2)))
             self.expect_left_out("R58", with_trailer(FILE, host, section(tag, bytes(7))))

@@ -16,6 +16,7 @@ static const struct rbwp_thread_info threads[] = {
 static const struct rbwp_loss losses[] = {{9, 3, 17, INT64_C(1) << 50, -7}};
 static const struct rbwp_clock_sample samples[] = {{1, -2, 3, -4}, {5, 6, 7, 8}, {9, 10, 11, 12}};
 static const struct rbwp_slot_use slot_uses[] = {{255, -1, 0, 3, "a\0b"}};
+static const struct rbwp_left left[] = {{RBWP_LEFT_THREADS, UINT64_C(1) << 40, 5}, {99, 1, 0}};
 static const struct rbwp_index_range ranges[] = {{36, 55, 4, -9, 9, 77, 1, 0xe49630ca}};
 static const struct trailer_tables tables = {91, 18, 1, 2, 0x8df9ca61, true};
 
@@ -43,11 +44,13 @@ static struct rbwp_trailer full_trailer(void)
         .losses = losses,
         .samples = samples,
         .slot_uses = slot_uses,
+        .left = left,
         .index = ranges,
         .thread_count = 2,
         .loss_count = 1,
         .sample_count = 3,
         .slot_use_count = 1,
+        .left_count = 2,
         .index_count = 1,
     };
 }
@@ -150,6 +153,12 @@ static void all_values_round_trip(void **state)
     assert_int_equal(got->slot_uses[0].slot, 255);
     assert_int_equal(got->slot_uses[0].from_ns, -1);
     assert_memory_equal(got->slot_uses[0].name, "a\0b", 3);
+    assert_int_equal(got->left_count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(got->left[i].kind, left[i].kind);
+        assert_int_equal(got->left[i].entries, left[i].entries);
+        assert_int_equal(got->left[i].records, left[i].records);
+    }
     assert_int_equal(got->index_count, 1);
     assert_memory_equal(got->index, ranges, sizeof(ranges));
     assert_memory_equal(&trailer.tables, &tables, sizeof(tables));
