@@ -14,6 +14,7 @@ sys.path[:0] = [here, f"{here}/../python"]
 import parquet_reader
 import rbwp_make as m
 from perfetto_decode import Trace
+from report_page import Page
 
 T = 10**18
 MS = 10**6
@@ -83,6 +84,13 @@ row = next(w for w in stats["work_items"] if w["name"] == "hang")
 assert (row["count"], row["open"], row["open_time"], row["total"], row["self"], row["mean"]) == (0, 1, 7000 * MS, 7000 * MS, MS, 0), row
 assert next(t for t in stats["threads"] if t["name"] == "bio")["busy"] == 7001 * MS
 assert [c["name"] for c in stats["longest"]] == ["quick", "quick"]
+
+# The first alerts of the page, and marked on its timeline.
+run("report", stopped, "-o", f"{work}/open.html")
+page = Page(f"{work}/open.html")
+named = [(page.data["tracks"][t]["name"], page.data["kinds"][k]["name"], start, length, hung) for t, k, start, length, hung in page.data["open"]]
+assert named == [("bio", "hang", 2 * MS, 7000 * MS, 1), ("bio", "wait", 3 * MS, 6999 * MS, 1)] and page.data["open_spans"] == 2, named
+assert sorted((flags, stop - start) for _, _, flags, start, stop in page.spans() if flags) == [(3, 6999 * MS), (3, 7000 * MS)]
 
 # Stopped while at work is no news: short ones are counted, not listed.
 short = write("short", m.with_trailer(whole, m.info(start=T, stop=T + 2 * MS + 5000), threads))

@@ -42,7 +42,8 @@ def check(paths, *options, code=0, whole=True):
         theirs = [s for s in finished if s["kind"] == kind]
         assert sum(k["count"] for k in ours) == len(theirs), (paths, kind)
         assert sum(k["unfinished"] for k in ours) == sum(not s["finished"] and s["kind"] == kind for s in spans)
-        assert sum(int(k["total_ns"]) for k in ours) == sum(s["duration"] or 0 for s in theirs), (paths, kind)
+        still = sum(s["open_until"] - s["begin"] for s in spans if s.get("open") and s["kind"] == kind)
+        assert sum(int(k["total_ns"]) for k in ours) == sum(s["duration"] or 0 for s in theirs) + still, (paths, kind)
     for k in kinds:
         assert sum(map(int, k["histogram"][1:])) == k["count"]
     for level in range(data["levels"]) if spans else ():

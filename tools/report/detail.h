@@ -35,10 +35,17 @@ static inline double time_step_about(int64_t from_ns, int64_t to_ns)
 }
 
 /* One span or one link on its way into a tile. */
+/* As the page knows them. */
+enum detail_flag {
+    DETAIL_UNFINISHED = 1, /* TRACE_UNFINISHED */
+    DETAIL_OPEN = 2,       /* TRACE_OPEN */
+    DETAIL_INSTANT = 4     /* TRACE_INSTANT */
+};
+
 struct detail_span {
     int64_t start_ns, stop_ns;
     uint32_t kind;  /* number of what it is */
-    uint32_t flags; /* enum trace_flag; below 8 */
+    uint32_t flags; /* enum detail_flag */
 };
 struct detail_link {
     int64_t from_ns, to_ns;

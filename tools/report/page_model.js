@@ -30,6 +30,10 @@ function moment(ns, step) {
   const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
   return `${exact((ns / scale).toFixed(digits)).replace(/(\.\d*),(?=\d)/g, "$1")} ${unit}`;
 }
+/* What is to be said of the end of a span: flags 1 it is not known, 2 it still ran. */
+function endOf(span, separator) {
+  return span.flags & 2 ? `${separator}still open` : span.flags & 1 ? `${separator}until last seen` : "";
+}
 function percent(part) {
   return !isFinite(part) ? "\u2013" : part > 0 && part < .001 ? "<0.1 %" : `${(part * 100).toFixed(1)} %`;
 }

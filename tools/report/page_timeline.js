@@ -98,7 +98,7 @@ function fillTip(line, time) {
     const kind = data.kinds[span.kind];
     swatch(tip, kindColours[span.kind]);
     add(tip, "b", kind.name);
-    add(tip, "div", `${duration(span.stop - span.start)} (${exact(span.stop - span.start)} ns)${span.flags & 1 ? ", end not known" : ""}`);
+    add(tip, "div", `${duration(span.stop - span.start)} (${exact(span.stop - span.start)} ns)${endOf(span, ", ")}`);
     add(tip, "div", `begins at ${moment(span.start, Math.max(1, axisStep() / 100))}`);
     add(tip, "div", `${describe(kind)} on ${track.name}`);
     return true;
@@ -172,7 +172,7 @@ function select(span) {
   item("is", describe(kind));
   item("on", data.tracks[span.row.track].name);
   item("from", `${exact(span.start)} ns`);
-  item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${span.flags & 1 ? " until last seen" : ""}`);
+  item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${endOf(span, " ")}`);
   for (const link of view.links.slice(0, 8)) showLink(item, span, link);
 }
 function showLink(item, span, link) {

@@ -199,7 +199,8 @@ static uint64_t budget_bytes(const struct report_options *options)
     return megabytes * 1000000;
 }
 
-/* Where detail should be first of all: at losses, marked before, and at the longest calls. */
+/* Where detail should be first of all: at losses, marked before, at the longest calls, and at
+ * what still ran at the end. */
 static void mark_longest(struct report *report)
 {
     struct detail *detail = &report->timeline.detail;
@@ -207,6 +208,8 @@ static void mark_longest(struct report *report)
         detail_mark(detail, report->kinds.list[i].longest_start_ns);
     for (uint32_t i = 0; i < report->stats.longest_count; i++)
         detail_mark(detail, report->stats.longest[i].start_ns);
+    for (uint32_t i = 0; i < report->stats.open_count; i++)
+        detail_mark(detail, report->stats.open[i].start_ns);
 }
 
 static bool write_data(struct report *report, struct page_data *data)

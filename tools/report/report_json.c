@@ -238,18 +238,29 @@ static void put_kinds(const struct writer *writer)
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* [track, row of stats, start, duration] */
-static void put_longest(const struct writer *writer)
+/* [track, row of stats, start, duration, 1 if it hung] */
+static void put_calls(const struct writer *writer, const char *key, const struct stats_call *calls,
+                      uint32_t count)
 {
-    const struct stats *stats = &writer->report->stats;
-    begin_list(writer->out, "longest");
-    for (uint32_t i = 0; i < stats->longest_count; i++) {
-        const struct stats_call *call = &stats->longest[i];
+    begin_list(writer->out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct stats_call *call = &calls[i];
         uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns);
+        bool hung = stats_is_hung(&writer->report->stats, call);
         put_numbers(writer->out, i > 0,
-                    (uint64_t[]){call->track, call->row, since_ns, call->duration_ns}, 4);
+                    (uint64_t[]){call->track, call->row, since_ns, call->duration_ns, hung}, 5);
     }
     end_list(writer->out);
+}
+
+/* Of those that still ran, only the ones that are news. */
+static void put_open(const struct writer *writer)
+{
+    const struct stats *stats = &writer->report->stats;
+    uint32_t count = 0;
+    while (count < stats->open_count && stats->open[count].duration_ns >= STATS_NEWS_NS)
+        count++;
+    put_calls(writer, "open", stats->open, count);
 }
 
 /* [track, start, duration] */
@@ -348,6 +359,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_number(out, "spans", stats->spans);
     put_number(out, "links", stats->links);
     put_number(out, "lost", stats->lost_records);
+    put_number(out, "open_spans", stats->open_spans);
     put_number(out, "hidden", report->timeline.hidden);
     put_number(out, "workers", stats->workers);
     put_number(out, "worker_busy_ns", stats->worker_busy_ns);
@@ -360,7 +372,8 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_tracks(&writer);
     put_rows(&writer);
     put_kinds(&writer);
-    put_longest(&writer);
+    put_open(&writer);
+    put_calls(&writer, "longest", stats->longest, stats->longest_count);
     put_waits(&writer);
     put_losses(&writer);
     put_facts(&writer);

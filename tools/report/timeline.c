@@ -131,6 +131,13 @@ static uint16_t depth_of(const struct trace_span *span)
     return is_inside && span->depth == 0 ? 1 : span->depth;
 }
 
+static uint32_t page_flags(const struct trace_span *span)
+{
+    return (span->flags & TRACE_UNFINISHED ? DETAIL_UNFINISHED : 0u) |
+           (span->flags & TRACE_OPEN ? DETAIL_OPEN : 0u) |
+           (span->flags & TRACE_INSTANT ? DETAIL_INSTANT : 0u);
+}
+
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span, uint32_t kind)
 {
     struct timeline_row *row = find_row(timeline, span->track, span->lane, depth_of(span));
@@ -145,7 +152,7 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
         return;
     }
     row->waiting[row->waiting_count++] =
-        (struct detail_span){span->start_ns, span->stop_ns, kind, span->flags & 7u};
+        (struct detail_span){span->start_ns, span->stop_ns, kind, page_flags(span)};
 }
 
 static struct timeline_links *links_to(struct timeline *timeline, uint32_t track)

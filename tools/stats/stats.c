@@ -574,6 +574,13 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille)
     return value > row->max_ns ? row->max_ns : value;
 }
 
+bool stats_is_hung(const struct stats *stats, const struct stats_call *call)
+{
+    const struct stats_row *row = &stats->rows[call->row];
+    bool longest = row->count && call->duration_ns > row->max_ns;
+    return call->duration_ns >= STATS_HUNG_NS || (longest && call->duration_ns >= STATS_NEWS_NS);
+}
+
 double stats_share(const struct stats *stats, uint64_t time_ns)
 {
     double all = (double)stats_extent_ns(stats) * stats->workers;

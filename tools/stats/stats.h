@@ -37,6 +37,10 @@
 #define STATS_LATE 8
 #define STATS_OPEN_MAX 1000u /* of those that still ran, the ones that ran longest are kept */
 #define STATS_TOP_MAX 10000u
+/* Workers that are stopped while they work are no news: of what still ran at the end, that which
+ * ran for so long is. */
+#define STATS_NEWS_NS UINT64_C(1000000)
+#define STATS_HUNG_NS UINT64_C(1000000000)
 
 struct stats_row {
     uint8_t category; /* enum trace_category */
@@ -146,6 +150,8 @@ uint64_t stats_self_ns(const struct stats_row *row);
 uint64_t stats_mean_ns(const struct stats_row *row);
 /* Inside [min, max] of the row. */
 uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
+/* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. */
+bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
 /* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */
 double stats_share(const struct stats *stats, uint64_t time_ns);
 

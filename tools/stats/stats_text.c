@@ -12,7 +12,6 @@
 #include <stdlib.h>
 
 enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10 };
-enum { OPEN_SHOWN_NS = 1000 * 1000, HUNG_NS = 1000 * 1000 * 1000 };
 
 struct view {
     struct out *out;
@@ -72,14 +71,6 @@ static void losses(const struct view *view)
     out_text(out, view->colors.off);
 }
 
-/* Longer than all that ended, or so long that nobody waits for it. */
-static bool is_hung(const struct stats *stats, const struct stats_call *call)
-{
-    const struct stats_row *row = &stats->rows[call->row];
-    return call->duration_ns >= HUNG_NS || (row->count && call->duration_ns > row->max_ns);
-}
-
-/* Workers that are stopped while they work are no news: only what ran for long is listed. */
 static void still_open(const struct view *view)
 {
     char length[QUANTITY_BYTES], since[QUANTITY_BYTES];
@@ -87,10 +78,10 @@ static void still_open(const struct view *view)
     uint32_t shown = 0;
     for (; shown < stats->open_count && shown < OPEN_SHOWN; shown++) {
         const struct stats_call *call = &stats->open[shown];
-        if (call->duration_ns < OPEN_SHOWN_NS)
+        if (call->duration_ns < STATS_NEWS_NS)
             break;
         out_format(view->out, "%s%s for %s in", view->colors.red,
-                   is_hung(stats, call) ? "hung" : "still open",
+                   stats_is_hung(stats, call) ? "hung" : "still open",
                    quantity_duration(length, call->duration_ns));
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
