@@ -17,6 +17,9 @@
 
 _Static_assert(GPU_NOT_READY == CUDA_ERROR_CODE_NOT_READY, "codes are shared");
 _Static_assert(GPU_UNSUPPORTED == CUDA_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
+_Static_assert(GPU_CAPTURING == CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED &&
+                   GPU_CAPTURING_LAST == CUDA_ERROR_CODE_CAPTURE_IMPLICIT,
+               "codes are shared");
 
 struct cuda_driver {
     struct code_driver code; /* first, as struct gpu_driver is its first */
@@ -150,17 +153,35 @@ static int device_info(struct gpu_driver *driver, unsigned ordinal,
 
 /* ---- contexts ------------------------------------------------------------------ */
 
+/* From here on this thread's calls leave captures alone. Returns what was. */
+static cuda_capture_mode spare_captures(const struct cuda_functions *cu)
+{
+    cuda_capture_mode mode = CUDA_CAPTURE_RELAXED;
+    (void)cu->cuThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static void restore_captures(const struct cuda_functions *cu, cuda_capture_mode mode)
+{
+    (void)cu->cuThreadExchangeStreamCaptureMode(&mode);
+}
+
 static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
+    const struct cuda_functions *cu = cuda_of(context->driver);
     *saved_out = (struct gpu_attached){0};
-    return cuda_of(context->driver)->cuCtxPushCurrent_v2(context->native);
+    int code = cu->cuCtxPushCurrent_v2(context->native); /* the driver keeps a stack of them */
+    if (code == GPU_OK)
+        saved_out->capture_mode = spare_captures(cu);
+    return code;
 }
 
 static void detach(struct gpu_context *context, const struct gpu_attached *saved)
 {
-    (void)saved; /* the driver keeps a stack */
+    const struct cuda_functions *cu = cuda_of(context->driver);
     cuda_context popped;
-    (void)cuda_of(context->driver)->cuCtxPopCurrent_v2(&popped);
+    restore_captures(cu, saved->capture_mode);
+    (void)cu->cuCtxPopCurrent_v2(&popped);
 }
 
 /* The context of a stream, if it is of the device of this ordinal. */
@@ -188,6 +209,7 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
     if (!box)
         return GPU_NO_MEMORY;
     box->base = (struct gpu_context){&gpu_cuda_backend, driver, ordinal, NULL};
+    cuda_capture_mode mode = spare_captures(cu);
     int code = cu->cuDeviceGet(&box->device, (int)ordinal);
     if (code == GPU_OK && stream) {
         code = context_of_stream(cu, box->device, stream, &box->base.native);
@@ -195,6 +217,7 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
         code = cu->cuDevicePrimaryCtxRetain(&box->base.native, box->device);
         box->retained = code == GPU_OK;
     }
+    restore_captures(cu, mode);
     if (code != GPU_OK) {
         free(box);
         return code;
@@ -206,8 +229,12 @@ static int context_open(struct gpu_driver *driver, unsigned ordinal, void *strea
 static void context_close(struct gpu_context *context)
 {
     struct cuda_context_box *box = (struct cuda_context_box *)context;
-    if (box && box->retained)
-        (void)cuda_of(context->driver)->cuDevicePrimaryCtxRelease_v2(box->device);
+    if (box && box->retained) {
+        const struct cuda_functions *cu = cuda_of(context->driver);
+        cuda_capture_mode mode = spare_captures(cu);
+        (void)cu->cuDevicePrimaryCtxRelease_v2(box->device);
+        restore_captures(cu, mode);
+    }
     free(box);
 }
 
@@ -234,6 +261,14 @@ static int stream_wait(struct gpu_context *context, void *stream)
     return cuda_of(context->driver)->cuStreamSynchronize(stream);
 }
 
+/* The default stream answers with an error while a stream that waits for it is captured. */
+static bool stream_capturing(struct gpu_context *context, void *stream)
+{
+    cuda_capture_status status = CUDA_CAPTURE_NONE;
+    int code = cuda_of(context->driver)->cuStreamIsCapturing(stream, &status);
+    return code == GPU_OK ? status != CUDA_CAPTURE_NONE : gpu_is_capturing(code);
+}
+
 static int event_create(struct gpu_context *context, struct gpu_event *event_out)
 {
     return cuda_of(context->driver)->cuEventCreate(&event_out->native, CUDA_EVENT_DISABLE_TIMING);
@@ -253,7 +288,11 @@ static int event_record(struct gpu_context *context, struct gpu_event *event, vo
 
 static int event_query(struct gpu_context *context, const struct gpu_event *event)
 {
-    return cuda_of(context->driver)->cuEventQuery(event->native);
+    const struct cuda_functions *cu = cuda_of(context->driver);
+    cuda_capture_mode mode = spare_captures(cu);
+    int code = cu->cuEventQuery(event->native);
+    restore_captures(cu, mode);
+    return gpu_is_capturing(code) ? GPU_NOT_READY : code;
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -339,6 +378,7 @@ const struct gpu_backend gpu_cuda_backend = {
     .stream_destroy = stream_destroy,
     .stream_flush = stream_flush,
     .stream_wait = stream_wait,
+    .stream_capturing = stream_capturing,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,

@@ -15,6 +15,7 @@
 typedef int cuda_result; /* an enum without negative values in cuda.h */
 typedef int cuda_attribute;
 typedef int cuda_device;
+typedef int cuda_capture_mode, cuda_capture_status; /* enums without negative values */
 typedef void *cuda_context, *cuda_stream, *cuda_event, *cuda_module, *cuda_function;
 typedef unsigned long long cuda_pointer;
 
@@ -47,7 +48,11 @@ typedef struct cuda_copy_3d cuda_copy;
 #define CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT 16
 #define CUDA_ATTRIBUTE_CAPABILITY_MAJOR 75
 #define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
+#define CUDA_CAPTURE_RELAXED 2
+#define CUDA_CAPTURE_NONE 0
 #define CUDA_ERROR_CODE_NOT_READY 600
+#define CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED 900
+#define CUDA_ERROR_CODE_CAPTURE_IMPLICIT 906
 #define CUDA_ERROR_CODE_NOT_SUPPORTED 801
 
 /* X(symbol, parameters): all return cuda_result. */
@@ -69,6 +74,8 @@ typedef struct cuda_copy_3d cuda_copy;
     X(cuStreamCreate, (cuda_stream *, unsigned))                                                   \
     X(cuStreamDestroy_v2, (cuda_stream))                                                           \
     X(cuStreamSynchronize, (cuda_stream))                                                          \
+    X(cuStreamIsCapturing, (cuda_stream, cuda_capture_status *))                                   \
+    X(cuThreadExchangeStreamCaptureMode, (cuda_capture_mode *))                                    \
     X(cuEventCreate, (cuda_event *, unsigned))                                                     \
     X(cuEventDestroy_v2, (cuda_event))                                                             \
     X(cuEventRecord, (cuda_event, cuda_stream))                                                    \

@@ -14,6 +14,11 @@
  * Threads: every call may be made from any thread, at the same time too, except where it says
  * "attached": there the calling thread must be between attach and detach of that context. Calls
  * under one stream are ordered by the caller. No call blocks but those that say so.
+ *
+ * Graph captures: most calls, made by any thread while the program captures a stream into a graph,
+ * would be refused and destroy the capture, unless the calling thread has said that it knows what
+ * it does. Attached threads, context_open, context_close and event_query have; event_record and
+ * launch are safe on streams that are not being captured (stream_capturing).
  */
 #ifndef RBWP_GPU_BACKEND_H
 #define RBWP_GPU_BACKEND_H
@@ -35,6 +40,8 @@ enum gpu_code {
     GPU_NO_MEMORY = 2,     /* device or host memory */
     GPU_NOT_READY = 600,   /* event_query: not complete yet */
     GPU_UNSUPPORTED = 801, /* this driver lacks the function */
+    GPU_CAPTURING = 900,   /* refused because of a graph capture, as all up to: */
+    GPU_CAPTURING_LAST = 906,
 };
 
 #define GPU_ARGS_MAX 32 /* arguments of a kernel */
@@ -80,6 +87,7 @@ struct gpu_context {
 struct gpu_attached {
     void *context;
     int device;
+    int capture_mode;
 };
 
 /* A completion event, untimed. In OpenCL an event is born by recording it: native is NULL before.
@@ -187,6 +195,9 @@ struct gpu_backend {
     /* Sees to it that what was enqueued gets to the device (clFlush; else nothing). */
     int (*stream_flush)(struct gpu_context *context, void *stream);
     int (*stream_wait)(struct gpu_context *context, void *stream); /* attached; blocks until done */
+    /* What is put on the stream now would go into a graph, or the driver can't say that it would
+     * not. Costs next to nothing; disturbs no capture. */
+    bool (*stream_capturing)(struct gpu_context *context, void *stream);
 
     /* ---- events ---- */
     int (*event_create)(struct gpu_context *context, struct gpu_event *event_out); /* attached */
@@ -194,7 +205,8 @@ struct gpu_backend {
     /* Completes when all that is on the stream now has. Recording again forgets the time before.
      * The thread need not be attached where it has just launched on that stream. */
     int (*event_record)(struct gpu_context *context, struct gpu_event *event, void *stream);
-    /* GPU_OK: complete; GPU_NOT_READY; else what went wrong with the work or the context. */
+    /* GPU_OK: complete; GPU_NOT_READY, also where a graph capture keeps the driver from answering;
+     * else what went wrong with the work or the context. */
     int (*event_query)(struct gpu_context *context, const struct gpu_event *event);
 
     /* ---- memory ---- */
@@ -223,8 +235,9 @@ struct gpu_backend {
                   void *stream); /* attached */
 
     /* ---- what a code means ---- */
-    /* RBWP_AGAIN for GPU_NOT_READY; RBWP_E_STATE when the context is lost and every later call on
-     * it fails too; RBWP_E_MEMORY, RBWP_E_INVALID, RBWP_E_UNSUPPORTED; else RBWP_E_IO. */
+    /* RBWP_AGAIN for GPU_NOT_READY; RBWP_E_BUSY for GPU_CAPTURING and its kind; RBWP_E_STATE when
+     * the context is lost and every later call on it fails too; RBWP_E_MEMORY, RBWP_E_INVALID,
+     * RBWP_E_UNSUPPORTED; else RBWP_E_IO. */
     enum rbwp_status (*status_of)(int code);
     /* One line: "cuda: WHAT: CUDA_ERROR_LAUNCH_FAILED (719)". error may be NULL. Returns
      * status_of(code). */

@@ -20,6 +20,11 @@ enum rbwp_status gpu_failure(struct rbwp_error *error, enum rbwp_status status, 
     return status;
 }
 
+bool gpu_is_capturing(int code)
+{
+    return code >= GPU_CAPTURING && code <= GPU_CAPTURING_LAST;
+}
+
 /*
  * The numbers of CUDA 13.0, which HIP took over. 3, 4: driver not or no longer initialised; 46:
  * device unavailable; 101: no such device; 201: no context; 214, 220: uncorrectable ECC, NVLink;
@@ -50,6 +55,8 @@ enum rbwp_status gpu_status_of(int code)
     case 999:
         return RBWP_E_STATE;
     default:
+        if (gpu_is_capturing(code))
+            return RBWP_E_BUSY;
         return code >= 700 && code <= 720 && code != 701 ? RBWP_E_STATE : RBWP_E_IO;
     }
 }

@@ -11,6 +11,9 @@
 enum rbwp_status gpu_failure(struct rbwp_error *error, enum rbwp_status status, const char *format,
                              ...) __attribute__((format(printf, 3, 4)));
 
+/* A call was refused because of a graph capture. CUDA and HIP. */
+bool gpu_is_capturing(int code);
+
 /* gpu_backend.status_of for CUDA and HIP, which share their numbers. */
 enum rbwp_status gpu_status_of(int code);
 

@@ -103,17 +103,27 @@ static void push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
         ;
 }
 
+/* An event that is recorded during a capture becomes part of the graph, and asking for it destroys
+ * the capture. */
+static int try_record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    struct gpu_context *context = stream->context;
+    if (context->backend->stream_capturing(context, stream->native))
+        return GPU_CAPTURING;
+    return context->backend->event_record(context, &node->event, stream->native);
+}
+
 /* Records the node's event. A thread that has not launched yet may lack the context. Locked. */
 static int record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 {
     struct gpu_context *context = stream->context;
     const struct gpu_backend *backend = context->backend;
     struct gpu_attached saved;
-    int code = backend->event_record(context, &node->event, stream->native);
+    int code = try_record(stream, node);
     if (code == GPU_OK || backend->status_of(code) != RBWP_E_STATE ||
         backend->attach(context, &saved) != GPU_OK)
         return code;
-    code = backend->event_record(context, &node->event, stream->native);
+    code = try_record(stream, node);
     backend->detach(context, &saved);
     return code;
 }
@@ -122,8 +132,11 @@ static int record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 
 static void lose(const struct rbwp_gpu_stream *stream, int code)
 {
-    bool no_memory = stream->context->backend->status_of(code) == RBWP_E_MEMORY;
-    rbwp_extend_loss(no_memory ? RBWP_LOSS_MEMORY : RBWP_LOSS_GPU_FAILED, 1);
+    enum rbwp_status status = stream->context->backend->status_of(code);
+    rbwp_extend_loss(status == RBWP_E_MEMORY ? RBWP_LOSS_MEMORY
+                     : status == RBWP_E_BUSY ? RBWP_LOSS_GPU_CAPTURE
+                                             : RBWP_LOSS_GPU_FAILED,
+                     1);
 }
 
 /* The start needs no event of its own. Locked. */
@@ -141,7 +154,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     struct gpu_node *end = start ? take_node(stream, &code) : NULL;
     if (end) {
         start->joined = joins(stream, facts);
-        stream->ended_ticks = 0;
+        stream->ended_ticks = 0; /* joined: asked at the end whether the stream is captured */
         code = start->joined ? GPU_OK : record(stream, start);
     }
     if (!end || code != GPU_OK) {

@@ -16,6 +16,9 @@
 
 _Static_assert(GPU_NOT_READY == HIP_ERROR_CODE_NOT_READY, "codes are shared");
 _Static_assert(GPU_UNSUPPORTED == HIP_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
+_Static_assert(GPU_CAPTURING == HIP_ERROR_CODE_CAPTURE_UNSUPPORTED &&
+                   GPU_CAPTURING_LAST == HIP_ERROR_CODE_CAPTURE_IMPLICIT,
+               "codes are shared");
 
 struct hip_driver {
     struct code_driver code; /* first, as struct gpu_driver is its first */
@@ -141,16 +144,36 @@ static int device_info(struct gpu_driver *driver, unsigned ordinal,
 
 /* ---- contexts ------------------------------------------------------------------ */
 
+/* From here on this thread's calls leave captures alone. Returns what was. */
+static hip_capture_mode spare_captures(const struct hip_functions *hip)
+{
+    hip_capture_mode mode = HIP_CAPTURE_RELAXED;
+    if (hip->hipThreadExchangeStreamCaptureMode)
+        (void)hip->hipThreadExchangeStreamCaptureMode(&mode);
+    return mode;
+}
+
+static void restore_captures(const struct hip_functions *hip, hip_capture_mode mode)
+{
+    if (hip->hipThreadExchangeStreamCaptureMode)
+        (void)hip->hipThreadExchangeStreamCaptureMode(&mode);
+}
+
 static int attach(struct gpu_context *context, struct gpu_attached *saved_out)
 {
     const struct hip_functions *hip = hip_of(context->driver);
-    *saved_out = (struct gpu_attached){NULL, -1};
+    *saved_out = (struct gpu_attached){.device = -1};
     int code = hip->hipGetDevice(&saved_out->device);
-    return code == GPU_OK ? hip->hipSetDevice((int)context->ordinal) : code;
+    if (code == GPU_OK)
+        code = hip->hipSetDevice((int)context->ordinal);
+    if (code == GPU_OK)
+        saved_out->capture_mode = spare_captures(hip);
+    return code;
 }
 
 static void detach(struct gpu_context *context, const struct gpu_attached *saved)
 {
+    restore_captures(hip_of(context->driver), saved->capture_mode);
     if (saved->device >= 0 && saved->device != (int)context->ordinal)
         (void)hip_of(context->driver)->hipSetDevice(saved->device);
 }
@@ -199,6 +222,15 @@ static int stream_wait(struct gpu_context *context, void *stream)
     return hip_of(context->driver)->hipStreamSynchronize(stream);
 }
 
+/* The default stream answers with an error while a stream that waits for it is captured. */
+static bool stream_capturing(struct gpu_context *context, void *stream)
+{
+    const struct hip_functions *hip = hip_of(context->driver);
+    hip_capture_status status = HIP_CAPTURE_NONE;
+    int code = hip->hipStreamIsCapturing ? hip->hipStreamIsCapturing(stream, &status) : GPU_OK;
+    return code == GPU_OK ? status != HIP_CAPTURE_NONE : gpu_is_capturing(code);
+}
+
 static int event_create(struct gpu_context *context, struct gpu_event *event_out)
 {
     return hip_of(context->driver)
@@ -219,7 +251,11 @@ static int event_record(struct gpu_context *context, struct gpu_event *event, vo
 
 static int event_query(struct gpu_context *context, const struct gpu_event *event)
 {
-    return hip_of(context->driver)->hipEventQuery(event->native);
+    const struct hip_functions *hip = hip_of(context->driver);
+    hip_capture_mode mode = spare_captures(hip);
+    int code = hip->hipEventQuery(event->native);
+    restore_captures(hip, mode);
+    return gpu_is_capturing(code) ? GPU_NOT_READY : code;
 }
 
 /* ---- memory ---------------------------------------------------------------------------- */
@@ -295,6 +331,7 @@ const struct gpu_backend gpu_hip_backend = {
     .stream_destroy = stream_destroy,
     .stream_flush = stream_flush,
     .stream_wait = stream_wait,
+    .stream_capturing = stream_capturing,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,

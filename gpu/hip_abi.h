@@ -16,6 +16,7 @@ typedef int hip_result; /* an enum without negative values in the real header */
 typedef int hip_attribute;
 typedef int hip_device;
 typedef int hip_copy_kind;
+typedef int hip_capture_mode, hip_capture_status; /* enums without negative values */
 typedef void *hip_stream, *hip_event, *hip_module, *hip_function;
 typedef const char *hip_text;
 
@@ -52,7 +53,11 @@ typedef struct hip_copy_3d hip_copy;
 #define HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT 63
 #define HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK 74
 #define HIP_ATTRIBUTE_WARP_SIZE 87
+#define HIP_CAPTURE_RELAXED 2
+#define HIP_CAPTURE_NONE 0
 #define HIP_ERROR_CODE_NOT_READY 600
+#define HIP_ERROR_CODE_CAPTURE_UNSUPPORTED 900
+#define HIP_ERROR_CODE_CAPTURE_IMPLICIT 906
 #define HIP_ERROR_CODE_NOT_SUPPORTED 801
 
 /* X(result, symbol, parameters) */
@@ -86,8 +91,14 @@ typedef struct hip_copy_3d hip_copy;
       (hip_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,         \
        hip_stream, void **, void **))
 
-/* Since ROCm 5.2 or later; without it a stream is taken to be of the device it is opened for. */
-#define HIP_OPTIONAL_FUNCTIONS(X) X(int, hipGetStreamDeviceId, (hip_stream))
+/*
+ * Since ROCm 5.2 or later. Without hipGetStreamDeviceId a stream is taken to be of the device it is
+ * opened for; without the two others no stream is taken to be captured.
+ */
+#define HIP_OPTIONAL_FUNCTIONS(X)                                                                  \
+    X(int, hipGetStreamDeviceId, (hip_stream))                                                     \
+    X(hip_result, hipStreamIsCapturing, (hip_stream, hip_capture_status *))                        \
+    X(hip_result, hipThreadExchangeStreamCaptureMode, (hip_capture_mode *))
 
 struct hip_functions {
 #define HIP_MEMBER(result, symbol, parameters) result(*symbol) parameters;

@@ -274,6 +274,12 @@ static int stream_wait(struct gpu_context *context, void *stream)
     return opencl_of(context->driver)->clFinish(stream);
 }
 
+static bool stream_capturing(struct gpu_context *context, void *stream)
+{
+    (void)context, (void)stream; /* a queue of ours is none of recorded commands */
+    return false;
+}
+
 static int event_create(struct gpu_context *context, struct gpu_event *event_out)
 {
     (void)context;
@@ -394,6 +400,7 @@ const struct gpu_backend gpu_opencl_backend = {
     .stream_destroy = stream_destroy,
     .stream_flush = stream_flush,
     .stream_wait = stream_wait,
+    .stream_capturing = stream_capturing,
     .event_create = event_create,
     .event_destroy = event_destroy,
     .event_record = event_record,

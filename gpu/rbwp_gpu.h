@@ -26,6 +26,11 @@
  * Threads: any call from any thread, callbacks included, unless it says otherwise. Launches under
  * one stream must be ordered by the caller, as the drivers want it too.
  *
+ * Graphs: a bracket around the launch of a graph times it like any launch. What is launched into a
+ * stream while that is captured does not run then: a bracket that begins or ends there records
+ * nothing and is counted (RBWP_LOSS_GPU_CAPTURE), a notification is refused (RBWP_E_BUSY). No call
+ * here, and no reaper, disturbs a capture of the program, in whatever mode.
+ *
  * Forks: drivers do not work in a forked child. There its parent's devices and streams are as if
  * closed: no event is asked for, closing frees nothing, a notification is refused (RBWP_E_STATE),
  * a bracket is counted as lost (RBWP_LOSS_GPU_FAILED).
@@ -143,7 +148,8 @@ RBWP_API enum rbwp_status rbwp_gpu_stream_close(struct rbwp_gpu_stream *stream);
 typedef void (*rbwp_gpu_callback_fn)(void *argument, enum rbwp_status outcome, int64_t seen_ns);
 
 /* Calls back when all that is on the stream now has completed. At any level. RBWP_E_MEMORY,
- * RBWP_E_STATE (context lost), RBWP_E_IO: then callback is not called. */
+ * RBWP_E_STATE (context lost), RBWP_E_BUSY (the stream is being captured into a graph: ask again
+ * when that has ended), RBWP_E_IO: then callback is not called. */
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callback_fn callback, void *argument);
 

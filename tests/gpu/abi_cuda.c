@@ -12,6 +12,8 @@
 typedef CUresult cuda_result;
 typedef CUdevice_attribute cuda_attribute;
 typedef CUdevice cuda_device;
+typedef CUstreamCaptureMode cuda_capture_mode;
+typedef CUstreamCaptureStatus cuda_capture_status;
 typedef CUcontext cuda_context;
 typedef CUstream cuda_stream;
 typedef CUevent cuda_event;
@@ -27,6 +29,8 @@ CUDA_FUNCTIONS(CHECK)
 ABI_PASSED_AS(CUresult, int);
 ABI_PASSED_AS(CUdevice_attribute, int);
 ABI_PASSED_AS(CUdevice, int);
+ABI_PASSED_AS(CUstreamCaptureMode, int);
+ABI_PASSED_AS(CUstreamCaptureStatus, int);
 ABI_PASSED_AS(CUdeviceptr, unsigned long long);
 ABI_PASSED_AS(CUcontext, void *);
 ABI_PASSED_AS(CUstream, void *);
@@ -43,6 +47,10 @@ ABI_SAME(CUDA_ATTRIBUTE_WARP_SIZE, (int)CU_DEVICE_ATTRIBUTE_WARP_SIZE);
 ABI_SAME(CUDA_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 ABI_SAME(CUDA_ATTRIBUTE_CAPABILITY_MAJOR, (int)CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 ABI_SAME(CUDA_ATTRIBUTE_CAPABILITY_MINOR, (int)CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+ABI_SAME(CUDA_CAPTURE_RELAXED, (int)CU_STREAM_CAPTURE_MODE_RELAXED);
+ABI_SAME(CUDA_CAPTURE_NONE, (int)CU_STREAM_CAPTURE_STATUS_NONE);
+ABI_SAME(CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+ABI_SAME(CUDA_ERROR_CODE_CAPTURE_IMPLICIT, (int)CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
 ABI_SAME(CUDA_ERROR_CODE_NOT_READY, (int)CUDA_ERROR_NOT_READY);
 ABI_SAME(CUDA_ERROR_CODE_NOT_SUPPORTED, (int)CUDA_ERROR_NOT_SUPPORTED);
 
@@ -66,6 +74,8 @@ ABI_PROTOTYPE(struct rtc_functions, destroy, nvrtcDestroyProgram)
 #define cuda_result our_result
 #define cuda_attribute our_attribute
 #define cuda_device our_device
+#define cuda_capture_mode our_capture_mode
+#define cuda_capture_status our_capture_status
 #define cuda_context our_context
 #define cuda_stream our_stream
 #define cuda_event our_event

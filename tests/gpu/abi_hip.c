@@ -15,6 +15,8 @@ typedef hipError_t hip_result;
 typedef hipDeviceAttribute_t hip_attribute;
 typedef hipDevice_t hip_device;
 typedef hipMemcpyKind hip_copy_kind;
+typedef hipStreamCaptureMode hip_capture_mode;
+typedef hipStreamCaptureStatus hip_capture_status;
 typedef hipStream_t hip_stream;
 typedef hipEvent_t hip_event;
 typedef hipModule_t hip_module;
@@ -30,6 +32,8 @@ HIP_OPTIONAL_FUNCTIONS(CHECK)
 ABI_PASSED_AS(hipError_t, int);
 ABI_PASSED_AS(hipDeviceAttribute_t, int);
 ABI_PASSED_AS(hipMemcpyKind, int);
+ABI_PASSED_AS(hipStreamCaptureMode, int);
+ABI_PASSED_AS(hipStreamCaptureStatus, int);
 ABI_PASSED_AS(hipDevice_t, int);
 ABI_PASSED_AS(hipStream_t, void *);
 ABI_PASSED_AS(hipEvent_t, void *);
@@ -46,6 +50,10 @@ ABI_SAME(HIP_ATTRIBUTE_MAX_THREADS_PER_BLOCK, (int)hipDeviceAttributeMaxThreadsP
 ABI_SAME(HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)hipDeviceAttributeMultiprocessorCount);
 ABI_SAME(HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, (int)hipDeviceAttributeMaxSharedMemoryPerBlock);
 ABI_SAME(HIP_ATTRIBUTE_WARP_SIZE, (int)hipDeviceAttributeWarpSize);
+ABI_SAME(HIP_CAPTURE_RELAXED, (int)hipStreamCaptureModeRelaxed);
+ABI_SAME(HIP_CAPTURE_NONE, (int)hipStreamCaptureStatusNone);
+ABI_SAME(HIP_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)hipErrorStreamCaptureUnsupported);
+ABI_SAME(HIP_ERROR_CODE_CAPTURE_IMPLICIT, (int)hipErrorStreamCaptureImplicit);
 ABI_SAME(HIP_ERROR_CODE_NOT_READY, (int)hipErrorNotReady);
 ABI_SAME(HIP_ERROR_CODE_NOT_SUPPORTED, (int)hipErrorNotSupported);
 
@@ -75,6 +83,8 @@ ABI_PROTOTYPE(struct rtc_functions, destroy, hiprtcDestroyProgram)
 #define hip_attribute our_attribute
 #define hip_device our_device
 #define hip_copy_kind our_copy_kind
+#define hip_capture_mode our_capture_mode
+#define hip_capture_status our_capture_status
 #define hip_stream our_stream
 #define hip_event our_event
 #define hip_module our_module

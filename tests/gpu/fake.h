@@ -5,6 +5,11 @@
  * What is enqueued on a stream completes at once, or when the test says so
  * (fake_hold, fake_complete). Any operation can be made to fail. Operations go
  * by the names of struct gpu_backend, in all three APIs.
+ *
+ * Streams can be captured into graphs, as CUDA and HIP do: what is put on one then is a node of the
+ * graph. A call that is unsafe during a capture - an event's query, memory, modules, waiting -
+ * destroys the captures that forbid it to the calling thread: its own, unless relaxed, and those
+ * that are global; but none if the thread has set its mode to relaxed.
  */
 #ifndef FAKE_H
 #define FAKE_H
@@ -29,6 +34,13 @@ FAKE_API void fake_delay(unsigned queries);
 FAKE_API void fake_fail(const char *operation, int code, unsigned after, unsigned times);
 FAKE_API unsigned fake_count(const char *operation);
 FAKE_API long fake_live_events(void);
+/* The program captures a stream (any but the default one) on this thread, and launches the graph.
+ */
+enum fake_mode { FAKE_GLOBAL = 0, FAKE_THREAD_LOCAL = 1, FAKE_RELAXED = 2 };
+FAKE_API void fake_capture_begin(void *stream, enum fake_mode mode);
+/* What was captured; -1: the capture was destroyed. */
+FAKE_API int fake_capture_end(void *stream);
+FAKE_API void fake_graph_launch(void *stream, int nodes);
 /* A stream of a second device, to be refused. */
 FAKE_API void *fake_foreign_stream(void);
 
@@ -38,16 +50,27 @@ struct fake_stream {
     struct fake_stream *next;
     int device;
     unsigned long enqueued, completed;
+    bool capturing, destroyed; /* the capture was */
+    enum fake_mode mode;
+    const void *owner; /* the thread that began it */
+    int captured;      /* nodes */
 };
 
 struct fake_event {
     struct fake_stream *stream;
     unsigned long number; /* of the thing that it is */
     unsigned asked;
+    bool captured; /* recorded in a capture: it says nothing */
 };
 
 /* Counts a call; the code that it shall fail with, or 0. */
 int fake_call(const char *operation);
+/* The same for a call that is unsafe during a capture. */
+int fake_unsafe_call(const char *operation);
+/* Sets the thread's mode and gives what it was. */
+void fake_exchange_mode(int *mode);
+/* *status_out: 0 none, 1 active, 2 destroyed. */
+int fake_is_capturing(const struct fake_stream *stream, int *status_out);
 int fake_device_count(void);
 struct fake_stream *fake_stream_new(int device);
 void fake_stream_free(struct fake_stream *stream);
@@ -55,7 +78,8 @@ void fake_stream_free(struct fake_stream *stream);
 FAKE_API void fake_enqueue(struct fake_stream *stream);
 struct fake_event *fake_event_new(void);
 void fake_event_free(struct fake_event *event);
-void fake_event_mark(struct fake_event *event, struct fake_stream *stream);
-bool fake_event_done(struct fake_event *event);
+int fake_event_mark(struct fake_event *event, struct fake_stream *stream);
+/* 0, 600, or 907 for one recorded in a capture, which that destroys. */
+int fake_event_query(struct fake_event *event);
 
 #endif /* FAKE_H */

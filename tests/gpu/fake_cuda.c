@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NOT_READY 600
 #define INVALID 1
 #define DEPTH 8
 
@@ -21,6 +20,12 @@ static _Thread_local int depth;
 #define CUDA_DECLARE(symbol, parameters) FAKE_API cuda_result symbol parameters;
 CUDA_FUNCTIONS(CUDA_DECLARE)
 
+#define UNSAFE(operation)                                                                          \
+    do {                                                                                           \
+        int code_ = fake_unsafe_call(operation);                                                   \
+        if (code_)                                                                                 \
+            return code_;                                                                          \
+    } while (0)
 #define CALL(operation)                                                                            \
     do {                                                                                           \
         int code_ = fake_call(operation);                                                          \
@@ -113,7 +118,7 @@ cuda_result cuStreamGetCtx(cuda_stream stream, cuda_context *context)
 cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
 {
     (void)flags;
-    CALL("stream_create");
+    UNSAFE("stream_create");
     *stream = fake_stream_new(depth ? (int)(intptr_t)stack[depth - 1] - 1 : 0);
     return 0;
 }
@@ -124,7 +129,17 @@ cuda_result cuStreamDestroy_v2(cuda_stream stream)
 }
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
+    UNSAFE("stream_wait");
     fake_complete(stream, UINT32_MAX);
+    return 0;
+}
+cuda_result cuStreamIsCapturing(cuda_stream stream, cuda_capture_status *status)
+{
+    return fake_is_capturing(stream, status);
+}
+cuda_result cuThreadExchangeStreamCaptureMode(cuda_capture_mode *mode)
+{
+    fake_exchange_mode(mode);
     return 0;
 }
 cuda_result cuEventCreate(cuda_event *event, unsigned flags)
@@ -143,27 +158,28 @@ cuda_result cuEventDestroy_v2(cuda_event event)
 cuda_result cuEventRecord(cuda_event event, cuda_stream stream)
 {
     CALL("event_record");
-    fake_event_mark(event, stream);
-    return 0;
+    return fake_event_mark(event, stream);
 }
 cuda_result cuEventQuery(cuda_event event)
 {
     CALL("event_query");
-    return fake_event_done(event) ? 0 : NOT_READY;
+    return fake_event_query(event);
 }
 cuda_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
 {
-    CALL("memory_alloc");
+    UNSAFE("memory_alloc");
     *address = (uintptr_t)malloc(bytes);
     return 0;
 }
 cuda_result cuMemFree_v2(cuda_pointer address)
 {
+    UNSAFE("memory_free");
     free((void *)(uintptr_t)address);
     return 0;
 }
 cuda_result cuMemAllocHost_v2(void **host, size_t bytes)
 {
+    UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
@@ -211,7 +227,7 @@ cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
 }
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
-    CALL("module_load");
+    UNSAFE("module_load");
     *module = strdup(image);
     return 0;
 }

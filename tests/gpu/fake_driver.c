@@ -19,6 +19,7 @@ static int devices = 1;
 static bool held;
 static unsigned delay;
 static long live_events;
+static _Thread_local enum fake_mode thread_mode; /* its address names the thread */
 
 static struct operation *find(const char *name)
 {
@@ -39,8 +40,10 @@ void fake_reset(void)
     devices = 1;
     held = false;
     delay = 0;
-    for (struct fake_stream *stream = streams; stream; stream = stream->next)
+    for (struct fake_stream *stream = streams; stream; stream = stream->next) {
         stream->completed = stream->enqueued;
+        stream->capturing = false;
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -118,6 +121,93 @@ int fake_call(const char *name)
     return code;
 }
 
+/* ---- captures ---- */
+
+void fake_capture_begin(void *which, enum fake_mode mode)
+{
+    struct fake_stream *stream = which;
+    pthread_mutex_lock(&lock);
+    stream->capturing = true;
+    stream->destroyed = false;
+    stream->mode = mode;
+    stream->owner = &thread_mode;
+    stream->captured = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+int fake_capture_end(void *which)
+{
+    struct fake_stream *stream = which;
+    pthread_mutex_lock(&lock);
+    stream->capturing = false;
+    int captured = stream->destroyed ? -1 : stream->captured;
+    pthread_mutex_unlock(&lock);
+    return captured;
+}
+
+void fake_graph_launch(void *stream, int nodes)
+{
+    for (int i = 0; i < nodes; i++)
+        fake_enqueue(stream);
+}
+
+/* Whether the capture of a stream forbids unsafe calls to this thread. */
+static bool forbids(const struct fake_stream *stream)
+{
+    if (!stream->capturing || thread_mode == FAKE_RELAXED)
+        return false;
+    if (stream->owner == &thread_mode)
+        return stream->mode != FAKE_RELAXED;
+    return stream->mode == FAKE_GLOBAL && thread_mode == FAKE_GLOBAL;
+}
+
+/* Destroys the captures that forbid it. Locked. */
+static int do_unsafe_thing(void)
+{
+    int code = 0;
+    for (struct fake_stream *stream = streams; stream; stream = stream->next)
+        if (forbids(stream)) {
+            stream->destroyed = true;
+            code = 900;
+        }
+    return code;
+}
+
+int fake_unsafe_call(const char *name)
+{
+    int code = fake_call(name);
+    pthread_mutex_lock(&lock);
+    int refused = do_unsafe_thing();
+    pthread_mutex_unlock(&lock);
+    return refused ? refused : code;
+}
+
+void fake_exchange_mode(int *mode)
+{
+    int was = (int)thread_mode;
+    thread_mode = (enum fake_mode) * mode;
+    *mode = was;
+}
+
+/* The default stream waits for all others, so it is part of every capture. Locked. */
+static bool conflicts(const struct fake_stream *stream)
+{
+    bool any = false;
+    for (struct fake_stream *other = streams; other; other = other->next)
+        any |= other->capturing;
+    return stream == &default_stream && any;
+}
+
+int fake_is_capturing(const struct fake_stream *stream, int *status_out)
+{
+    const struct fake_stream *which = stream ? stream : &default_stream;
+    pthread_mutex_lock(&lock);
+    *status_out = !which->capturing ? 0 : which->destroyed ? 2 : 1;
+    int code = conflicts(which) ? 906 : 0;
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
 int fake_device_count(void)
 {
     return devices;
@@ -152,8 +242,13 @@ void fake_stream_free(struct fake_stream *stream)
     free(stream);
 }
 
+/* The number of what was added; 0: it went into a graph. Locked. */
 static unsigned long add(struct fake_stream *stream)
 {
+    if (stream->capturing) {
+        stream->captured++;
+        return 0;
+    }
     unsigned long number = ++stream->enqueued;
     if (!held)
         stream->completed = stream->enqueued;
@@ -184,19 +279,34 @@ void fake_event_free(struct fake_event *event)
     free(event);
 }
 
-void fake_event_mark(struct fake_event *event, struct fake_stream *stream)
+int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
 {
+    int code = 0;
     pthread_mutex_lock(&lock);
     event->stream = stream ? stream : &default_stream;
-    event->number = add(event->stream);
-    event->asked = 0;
+    if (conflicts(event->stream)) {
+        for (struct fake_stream *other = streams; other; other = other->next)
+            other->destroyed |= other->capturing;
+        code = 906;
+    } else {
+        event->number = add(event->stream);
+        event->captured = event->stream->capturing;
+        event->asked = 0;
+    }
     pthread_mutex_unlock(&lock);
+    return code;
 }
 
-bool fake_event_done(struct fake_event *event)
+int fake_event_query(struct fake_event *event)
 {
     pthread_mutex_lock(&lock);
-    bool done = event->asked++ >= delay && event->stream->completed >= event->number;
+    int code = do_unsafe_thing();
+    if (event->captured) {
+        event->stream->destroyed = true;
+        code = 907;
+    } else if (code == 0 && (event->asked++ < delay || event->stream->completed < event->number)) {
+        code = 600;
+    }
     pthread_mutex_unlock(&lock);
-    return done;
+    return code;
 }

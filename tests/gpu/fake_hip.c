@@ -16,6 +16,12 @@ HIP_OPTIONAL_FUNCTIONS(HIP_DECLARE)
 
 static _Thread_local int current;
 
+#define UNSAFE(operation)                                                                          \
+    do {                                                                                           \
+        int code_ = fake_unsafe_call(operation);                                                   \
+        if (code_)                                                                                 \
+            return code_;                                                                          \
+    } while (0)
 #define CALL(operation)                                                                            \
     do {                                                                                           \
         int code_ = fake_call(operation);                                                          \
@@ -75,7 +81,7 @@ hip_result hipSetDevice(int device)
 hip_result hipStreamCreateWithFlags(hip_stream *stream, unsigned flags)
 {
     (void)flags;
-    CALL("stream_create");
+    UNSAFE("stream_create");
     *stream = fake_stream_new(current);
     return 0;
 }
@@ -86,13 +92,27 @@ hip_result hipStreamDestroy(hip_stream stream)
 }
 hip_result hipStreamSynchronize(hip_stream stream)
 {
+    UNSAFE("stream_wait");
     fake_complete(stream, UINT32_MAX);
     return 0;
 }
+#ifndef FAKE_PLAIN
 int hipGetStreamDeviceId(hip_stream stream)
 {
     return ((struct fake_stream *)stream)->device;
 }
+#endif
+#ifndef FAKE_PLAIN
+hip_result hipStreamIsCapturing(hip_stream stream, hip_capture_status *status)
+{
+    return fake_is_capturing(stream, status);
+}
+hip_result hipThreadExchangeStreamCaptureMode(hip_capture_mode *mode)
+{
+    fake_exchange_mode(mode);
+    return 0;
+}
+#endif
 hip_result hipEventCreateWithFlags(hip_event *event, unsigned flags)
 {
     if (flags != HIP_EVENT_DISABLE_TIMING)
@@ -109,30 +129,31 @@ hip_result hipEventDestroy(hip_event event)
 hip_result hipEventRecord(hip_event event, hip_stream stream)
 {
     CALL("event_record");
-    fake_event_mark(event, stream);
-    return 0;
+    return fake_event_mark(event, stream);
 }
 #ifndef FAKE_OLD
 hip_result hipEventQuery(hip_event event)
 {
     CALL("event_query");
-    return fake_event_done(event) ? 0 : 600;
+    return fake_event_query(event);
 }
 #endif
 hip_result hipMalloc(void **address, size_t bytes)
 {
-    CALL("memory_alloc");
+    UNSAFE("memory_alloc");
     *address = malloc(bytes);
     return 0;
 }
 hip_result hipFree(void *address)
 {
+    UNSAFE("memory_free");
     free(address);
     return 0;
 }
 hip_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
 {
     (void)flags;
+    UNSAFE("host_alloc");
     *host = malloc(bytes);
     return 0;
 }
@@ -166,7 +187,7 @@ hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
 }
 hip_result hipModuleLoadData(hip_module *module, const void *image)
 {
-    CALL("module_load");
+    UNSAFE("module_load");
     *module = strdup(image);
     return 0;
 }

@@ -5,16 +5,17 @@
 
 #include <string.h>
 
-const char *fake_old_library;
+const char *fake_old_library, *fake_plain_library;
 
 bool fake_main(int argc, char **argv)
 {
-    if (argc != 4)
+    if (argc != 5)
         return false;
     while (strcmp(argv[1], rbwp_gpu_api_name(test_gpu.api)) != 0)
         test_gpu.api++;
     test_gpu.driver_library = test_gpu.compiler_library = argv[2];
     fake_old_library = argv[3];
+    fake_plain_library = argv[4];
     return true;
 }
 

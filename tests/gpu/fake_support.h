@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fake_support.h - for tests against the fake driver: programs PROGRAM cuda|hip|opencl LIBRARY
- * OLD_LIBRARY.
+ * OLD_LIBRARY PLAIN_LIBRARY. The old one lacks something that is needed, the plain one all that is
+ * not.
  */
 #ifndef FAKE_SUPPORT_H
 #define FAKE_SUPPORT_H
@@ -10,7 +11,7 @@
 #include "gpu_support.h"
 #include "record_support.h"
 
-extern const char *fake_old_library;
+extern const char *fake_old_library, *fake_plain_library;
 
 /* Takes the program's arguments; false if they are wrong. */
 bool fake_main(int argc, char **argv);

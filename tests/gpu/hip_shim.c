@@ -229,6 +229,17 @@ hip_result hipEventRecord(hip_event event, hip_stream stream)
     INSIDE(cu.cuEventRecord(event, stream));
 }
 
+hip_result hipStreamIsCapturing(hip_stream stream, hip_capture_status *status)
+{
+    INSIDE(cu.cuStreamIsCapturing(stream, status));
+}
+
+hip_result hipThreadExchangeStreamCaptureMode(hip_capture_mode *mode)
+{
+    const int code = driver();
+    return code ? code : cu.cuThreadExchangeStreamCaptureMode(mode);
+}
+
 hip_result hipEventQuery(hip_event event)
 {
     INSIDE(cu.cuEventQuery(event));

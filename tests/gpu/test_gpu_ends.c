@@ -2,7 +2,7 @@
 /*
  * Tests of what ends beside the reaping, against the fake driver: forks, sessions that stop while
  * callbacks open devices, and sessions that could not be stopped. Run once for each API:
- * test_gpu_ends cuda|hip|opencl LIBRARY OLD_LIBRARY.
+ * test_gpu_ends cuda|hip|opencl (fake_support.h).
  */
 #include "extend.h"
 #include "fake_support.h"

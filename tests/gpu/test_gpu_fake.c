@@ -2,7 +2,7 @@
 /*
  * Tests of brackets, notifications and reaping against a driver that does what the test says
  * (fake.h): order, faults, the ends of streams and sessions, level 0, many threads. Run once for
- * each API: test_gpu_fake cuda|hip|opencl LIBRARY OLD_LIBRARY.
+ * each API: test_gpu_fake cuda|hip|opencl (fake_support.h).
  */
 #include "fake_support.h"
 #include "record_support.h"
