@@ -26,3 +26,7 @@ echo "== dump"
 echo
 echo "== export"
 "$dir/bench/bench_export" "$dir/tools/rbwp"
+
+echo
+echo "== tables"
+"$dir/bench/bench_table"

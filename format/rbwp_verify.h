@@ -20,6 +20,7 @@ extern "C" {
 /* What was found. */
 struct rbwp_verify_result {
     uint64_t bytes, blocks, opaque_blocks, records; /* valid ones; blocks without opaque ones */
+    uint64_t table_rows;                            /* in tables (SPEC.md, section 9.2) */
     uint64_t breaks;                                /* rules broken, cuts not counted */
     bool finalised;                                 /* closed in good order */
     bool cut;            /* the file stops early and nothing contradicts it (SPEC.md, section 8) */

@@ -12,6 +12,7 @@
 #include "reader_error.h"
 #include "index.h"
 #include "reader.h"
+#include "rbwp_table.h"
 #include "rbwp_writer.h"
 
 #include <inttypes.h>
@@ -40,6 +41,8 @@ struct verify {
 
     uint64_t turns_broken, turns_offset; /* blocks that break R21, and the first one */
     uint64_t fine_broken, fine_offset;   /* R22 */
+
+    struct rbwp_catalog *catalog; /* NULL before the first opaque block */
 };
 
 /* ---- reporting ---------------------------------------------------------------------- */
@@ -135,11 +138,26 @@ static void check_records(struct verify *verify, const struct rbwp_block *block)
         verify->fine_offset = block->offset;
 }
 
+/* R44 to R49. */
+static void check_table(struct verify *verify, const struct rbwp_block *block)
+{
+    struct rbwp_rows rows;
+    struct rbwp_error error;
+    if (!verify->catalog && !(verify->catalog = rbwp_catalog_new()))
+        return;
+    enum rbwp_status status = rbwp_catalog_take(verify->catalog, block, &rows, &error);
+    if (status == RBWP_OK)
+        verify->result.table_rows += rows.rows;
+    else if (status == RBWP_E_CORRUPT)
+        report_error(verify, &error);
+}
+
 static void check_block(struct verify *verify, const struct rbwp_block *block)
 {
     log_block(verify, block);
     if (block->header.records == 0) {
         verify->result.opaque_blocks++;
+        check_table(verify, block);
         return;
     }
     verify->result.blocks++;
@@ -384,6 +402,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
                       rbwp_status_text(status));
     }
     free(verify->blocks);
+    rbwp_catalog_free(verify->catalog);
     rbwp_reader_close(verify->reader);
     return verify->stopped ? RBWP_END : status < 0 ? status : RBWP_OK;
 }

@@ -194,6 +194,8 @@ def read_block(file, offset, end):
         block.update(records=[], opaque=True, tag=opaque_tag(data, offset))
         if block["tag"] == "gpux":
             block["gpu"] = gpu_facts(data[4:], offset)
+        elif block["tag"] in ("tsch", "name", "rows"):
+            block["table_data"] = data[4:]
     return block, behind
 
 
@@ -221,6 +223,191 @@ def gpu_facts(data, where):
     fields = ("start", "stop", "launch", "thread_id", "start_gap", "stop_gap")
     return {"proc_id": proc_id, "entries": [
         dict(zip(fields, GPU_FACT.unpack_from(data, GPU_FACTS.size + size * index))) for index in range(count)]}
+
+
+# --- Section 9.2: tables ---------------------------------------------------------------------------------
+
+SCHEMA = struct.Struct("<IHHH2x")
+COLUMN = struct.Struct("<BBHHBx")
+ROWS = struct.Struct("<IIQqqI4x")
+COLUMN_TYPES = {1: "u64", 2: "i64", 3: "f64", 4: "time", 5: "duration", 6: "name", 7: "row", 8: "bytes"}
+ROWS_MAX, CELLS_MAX = 1 << 20, 1 << 22
+PLAIN, VARINT, DELTA, CONSTANT, DICTIONARY, BYTES = range(6)
+
+
+class Bytes:
+    """A byte string that is taken apart; Broken at its end."""
+
+    def __init__(self, data, rule, where):
+        self.data, self.at, self.rule, self.where = data, 0, rule, where
+
+    def take(self, count):
+        if count > len(self.data) - self.at:
+            raise Broken(self.rule, self.where, f"{count} bytes wanted, {len(self.data) - self.at} are left")
+        self.at += count
+        return self.data[self.at - count:self.at]
+
+    def unpack(self, layout):
+        return layout.unpack(self.take(layout.size))
+
+    def varint(self):
+        value = 0
+        for place in range(10):
+            byte = self.take(1)[0]
+            value |= (byte & 0x7F) << 7 * place
+            if byte < 0x80:
+                if value >> 64:
+                    break
+                return value
+        raise Broken(self.rule, self.where, "a varint of more than 64 bits")
+
+    def end(self):
+        if self.at != len(self.data):
+            raise Broken(self.rule, self.where, f"{len(self.data) - self.at} bytes too many")
+
+
+def read_schema(data, where):
+    source = Bytes(data, "R44", where)
+    table, version, count, name_bytes = source.unpack(SCHEMA)
+    fixed = [source.unpack(COLUMN) for _ in range(count)]
+    schema = {"table": table, "version": version, "name": name_of(source.take(name_bytes)), "columns": [],
+              "rows": [], "last_row": 0, "bytes": data}
+    for kind, role, of, column_name, unit in fixed:
+        if kind not in COLUMN_TYPES or (COLUMN_TYPES[kind] == "row") != (of != 0):
+            raise Broken("R44", where, f"a column of type {kind} that names table {of}")
+        schema["columns"].append({"type": COLUMN_TYPES[kind], "role": role, "table": of,
+                                  "name": name_of(source.take(column_name)), "unit": name_of(source.take(unit))})
+    source.end()
+    if not 1 <= table <= 65535 or not 1 <= count <= 256:
+        raise Broken("R44", where, f"table {table} with {count} columns")
+    return schema
+
+
+def unzigzag(value):
+    return value >> 1 ^ -(value & 1)
+
+
+def read_column(data, code, count, where):
+    """The cells: numbers of 64 bits, or byte strings."""
+    source = Bytes(data, "R48", where)
+    if code == PLAIN:
+        cells = list(struct.unpack(f"<{count}Q", source.take(8 * count)))
+    elif code in (VARINT, DELTA):
+        cells = [source.varint() for _ in range(count)]
+    elif code == CONSTANT:
+        cells = [source.varint()] * count
+    elif code == DICTIONARY:
+        values = [source.varint() for _ in range(min(source.varint(), 257))]
+        if not 1 <= len(values) <= 256:
+            raise Broken("R48", where, f"a dictionary of {len(values)} values")
+        numbers = source.take(count)
+        if max(numbers) >= len(values):
+            raise Broken("R48", where, f"value {max(numbers)} of a dictionary of {len(values)}")
+        cells = [values[number] for number in numbers]
+    elif code == BYTES:
+        cells = [source.take(length) for length in [source.varint() for _ in range(count)]]
+    else:
+        raise Broken("R48", where, f"column code {code} is not known")
+    source.end()
+    if code == DELTA:
+        value = 0
+        for index, cell in enumerate(cells):
+            value = (value + unzigzag(cell)) % (1 << 64)
+            cells[index] = value
+    return cells
+
+
+def value_of(cell, kind):
+    if kind in ("i64", "time"):
+        return cell - (1 << 64) if cell >> 63 else cell
+    if kind == "f64":
+        return struct.unpack("<d", struct.pack("<Q", cell))[0]
+    return name_of(cell) if kind == "bytes" else cell
+
+
+class Tables:
+    """What the blocks say of tables, in the order of the file."""
+
+    def __init__(self):
+        self.schemas, self.names, self.last_name = {}, {}, 0
+
+    def take(self, tag, data, where):
+        {"tsch": self.take_schema, "name": self.take_names, "rows": self.take_rows}[tag](data, where)
+
+    def take_schema(self, data, where):
+        schema = read_schema(data, where)
+        known = self.schemas.get(schema["table"])
+        if known:
+            if known["bytes"] != data:
+                raise Broken("R45", where, f"table {schema['table']} has another schema already")
+            return
+        for column in schema["columns"]:
+            if column["table"] not in (0, schema["table"], *self.schemas):
+                raise Broken("R46", where, f"a column names table {column['table']}, which is not known")
+        self.schemas[schema["table"]] = schema
+
+    def take_names(self, data, where):
+        source = Bytes(data, "R47", where)
+        first, count = source.unpack(struct.Struct("<II"))
+        lengths = struct.unpack(f"<{count}I", source.take(4 * count))
+        texts = [source.take(length) for length in lengths]
+        source.end()
+        if count == 0 or first <= self.last_name:
+            raise Broken("R47", where, f"{count} names from {first} on, behind {self.last_name}")
+        self.names.update(enumerate(map(name_of, texts), first))
+        self.last_name = first + count - 1
+
+    def take_rows(self, data, where):
+        source = Bytes(data, "R48", where)
+        table, count, first, first_ns, last_ns, column_count = source.unpack(ROWS)
+        schema = self.schemas.get(table)
+        if schema is None or first <= schema["last_row"]:
+            raise Broken("R49", where, f"rows from {first} on of table {table}")
+        columns = schema["columns"]
+        if not 1 <= count <= ROWS_MAX or count * len(columns) > CELLS_MAX or column_count > len(columns):
+            raise Broken("R48", where, f"{count} rows of {column_count} columns")
+        heads = [source.unpack(struct.Struct("<B3xI")) for _ in range(column_count)]
+        cells = []
+        for (code, size), column in zip(heads, columns):
+            if (code == BYTES) != (column["type"] == "bytes"):
+                raise Broken("R48", where, f"code {code} for a column of {column['type']}")
+            cells.append(read_column(source.take(size), code, count, where))
+        source.end()
+        self.check_cells(schema, cells, first, (first_ns, last_ns), where)
+        cells += [[b"" if column["type"] == "bytes" else 0] * count for column in columns[column_count:]]
+        for index, row in enumerate(zip(*cells)):
+            values = [value_of(cell, column["type"]) for cell, column in zip(row, columns)]
+            schema["rows"].append({"row": first + index, "values": values})
+        schema["last_row"] = first + count - 1
+
+    def check_cells(self, schema, cells, first, said, where):
+        times = []
+        for column, values in zip(schema["columns"], cells):
+            if column["type"] == "time":
+                times += [value_of(cell, "time") for cell in values]
+            most = self.last_name if column["type"] == "name" else None
+            if column["type"] == "row" and column["table"] != schema["table"]:
+                most = self.schemas[column["table"]]["last_row"]
+            if most is not None and max(values) > most:
+                raise Broken("R49", where, f"{column['type']} {max(values)} is not there yet")
+            if column["table"] == schema["table"] and any(cell >= first + i for i, cell in enumerate(values)):
+                raise Broken("R49", where, "a row names itself or one behind it")
+        if (min(times, default=0), max(times, default=0)) != said:
+            raise Broken("R48", where, f"times {said} are not those of the cells")
+
+
+def read_table_blocks(blocks, problems):
+    """The schemas with their rows, and the names, of blocks that keep their data."""
+    tables = Tables()
+    for block in blocks:
+        if "table_data" in block:
+            try:
+                tables.take(block["tag"], block.pop("table_data"), block["offset"])
+            except Broken as broken:
+                problems.add_broken(broken)
+    for schema in tables.schemas.values():
+        del schema["bytes"], schema["last_row"]
+    return list(tables.schemas.values()), tables.names
 
 
 # --- Section 8: damage, and files that end too early -----------------------------------------------------
@@ -689,7 +876,7 @@ def parse(file):
     problems = Problems()
     result = {"file_size": len(file), "header": None, "finalized": False, "work_items": [], "sub_items": [],
               "block_count": 0, "opaque_block_count": 0, "record_count": 0, "incomplete_tail": None, "blocks": [],
-              "refused": None, "problems": problems}
+              "refused": None, "schemas": [], "names": {}, "problems": problems}
     result.update(no_trailer())
     try:
         header = result["header"] = read_header(file)
@@ -708,6 +895,7 @@ def parse(file):
     result["record_count"] = sum(block["record_count"] for block in blocks)
     records_lost = any(loss["cause"] in CAUSES_OF_LOST_RECORDS and loss["count"] for loss in result["losses"])
     check_blocks(blocks, header, records_lost, problems)
+    result["schemas"], result["names"] = read_table_blocks(blocks, problems)
     if result["trailer"]:
         if whole:
             check_threads(result, problems)
