@@ -259,7 +259,7 @@ static void write_job(struct drain *drain, struct job *job)
     live_commit(file_bytes, job->ticket + 1);
     TEST_POINT("drain: job written, chunk not yet free");
     chunk_put(drain->pool, job->chunk, job->chunk->used);
-    atomic_fetch_sub_explicit(&job->thread->chunks, 1, memory_order_relaxed);
+    thread_chunk_done(job->thread);
 
     pthread_mutex_lock(&drain->lock);
     job->state = JOB_FREE;

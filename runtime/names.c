@@ -11,7 +11,7 @@
 /* One use of a slot, from claim to release. The list is in order of claims. */
 struct slot_use {
     struct slot_use *next;
-    char *name;
+    char *name; /* NULL: of several uses whose names were not kept */
     unsigned slot;
     int64_t from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns 0 while in use */
 };
@@ -27,12 +27,16 @@ static struct slot_use *current[RBWP_SLOTS_MAX];
 static struct slot_use *uses, **uses_end = &uses;
 static struct sub_item *sub_items; /* grows by doubling */
 static uint32_t sub_item_count, sub_item_room;
-static bool in_session; /* released uses are kept, news go to the live file */
+static size_t past_bytes;  /* of released uses in a file */
+static unsigned snapshots; /* that refer to names */
+static uint64_t left_uses; /* released ones whose names were not kept */
+static bool in_session;    /* released uses are kept, news go to the live file */
 
 /* In a forked child whoever held the lock does not exist. */
 static void forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
+    snapshots = 0;
     names_end_session();
 }
 
@@ -150,9 +154,90 @@ enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
     return RBWP_OK;
 }
 
-/* Removes released uses from the list. Locked. */
+/* ---- the past. Locked. ----------------------------------------------------------------- */
+
+/* In the file, which has room for 64 MiB of all tables. */
+#define PAST_BYTES_MAX (4u << 20)
+#define USE_ENTRY_BYTES 24u
+
+static size_t bytes_of(const struct slot_use *use)
+{
+    return USE_ENTRY_BYTES + (use->name ? strlen(use->name) : 0);
+}
+
+/* Lets the older use be both, and frees the younger, the next one of the slot. */
+static void join(struct slot_use *use, struct slot_use **link)
+{
+    struct slot_use *younger = *link;
+    use->to_ns = younger->to_ns;
+    if (younger->to_ns == 0)
+        current[use->slot] = use;
+    else
+        past_bytes -= bytes_of(younger);
+    if (uses_end == &younger->next)
+        uses_end = link;
+    *link = younger->next;
+    free_use(younger);
+}
+
+/* Nothing is lost by that: between two uses of one name no other one had the slot. */
+static void join_same_names(void)
+{
+    struct slot_use *last[RBWP_SLOTS_MAX] = {0};
+    for (struct slot_use **link = &uses; *link;) {
+        struct slot_use *use = *link, *before = last[use->slot];
+        if (before && before->name && strcmp(before->name, use->name) == 0) {
+            if (use->to_ns == 0)
+                past_bytes -= bytes_of(before);
+            join(before, link);
+            continue;
+        }
+        last[use->slot] = use;
+        link = &use->next;
+    }
+}
+
+/* The oldest names go, of each slot into one use without a name, until the past has half its room.
+ * A slot's last name stays. */
+static void leave_old_names_out(void)
+{
+    struct slot_use *nameless[RBWP_SLOTS_MAX] = {0};
+    const struct slot_use *last[RBWP_SLOTS_MAX] = {0};
+    for (const struct slot_use *use = uses; use; use = use->next)
+        last[use->slot] = use;
+    for (struct slot_use **link = &uses; *link && past_bytes > PAST_BYTES_MAX / 2;) {
+        struct slot_use *use = *link, *before = nameless[use->slot];
+        bool goes = use != last[use->slot] && use->to_ns != 0;
+        left_uses += goes && use->name;
+        if (goes && before) {
+            join(before, link);
+            continue;
+        }
+        if (goes) {
+            past_bytes -= use->name ? strlen(use->name) : 0;
+            free(use->name);
+            use->name = NULL;
+            nameless[use->slot] = use;
+        }
+        link = &use->next;
+    }
+}
+
+static void note_past(const struct slot_use *use)
+{
+    past_bytes += bytes_of(use);
+    if (past_bytes <= PAST_BYTES_MAX || snapshots > 0)
+        return;
+    join_same_names();
+    if (past_bytes > PAST_BYTES_MAX / 2)
+        leave_old_names_out();
+}
+
+/* Removes released uses from the list. */
 static void forget_released(void)
 {
+    past_bytes = 0;
+    left_uses = 0;
     struct slot_use **link = &uses;
     while (*link) {
         struct slot_use *use = *link;
@@ -173,10 +258,12 @@ enum rbwp_status rbwp_work_item_release(unsigned slot)
     if (use) {
         use->to_ns = clock_now_ns(0);
         current[slot] = NULL;
-        if (in_session)
+        if (in_session) {
             log_slot_end(use);
-        else
+            note_past(use);
+        } else {
             forget_released();
+        }
     }
     pthread_mutex_unlock(&lock);
     return use ? RBWP_OK : RBWP_E_STATE;
@@ -218,14 +305,11 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
 
 /* ---- snapshots ---------------------------------------------------------------------- */
 
-static bool reused(const struct slot_use *use)
+static struct rbwp_slot_use use_in_file(const struct slot_use *use)
 {
-    if (use->to_ns)
-        return true;
-    for (const struct slot_use *other = uses; other != use; other = other->next)
-        if (other->slot == use->slot)
-            return true;
-    return false;
+    const char *name = use->name ? use->name : "(name not kept)";
+    return (struct rbwp_slot_use){(uint16_t)use->slot, use->from_ns, use->to_ns,
+                                  (uint16_t)strlen(name), name};
 }
 
 /* Locked. */
@@ -233,12 +317,11 @@ static void fill(struct names_snapshot *snapshot)
 {
     const struct slot_use *last_use[RBWP_SLOTS_MAX] = {0};
     for (const struct slot_use *use = uses; use; use = use->next) {
+        if (use->to_ns || last_use[use->slot])
+            snapshot->slot_uses[snapshot->slot_use_count++] = use_in_file(use);
         last_use[use->slot] = use;
-        if (reused(use))
-            snapshot->slot_uses[snapshot->slot_use_count++] =
-                (struct rbwp_slot_use){(uint16_t)use->slot, use->from_ns, use->to_ns,
-                                       (uint16_t)strlen(use->name), use->name};
     }
+    snapshot->left_uses = left_uses;
     for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
         if (last_use[slot])
             snapshot->work_items[snapshot->work_item_count++] = (struct rbwp_work_item_name){
@@ -262,6 +345,7 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out)
     bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses;
     if (whole)
         fill(&snapshot);
+    snapshots++;
     pthread_mutex_unlock(&lock);
     if (!whole)
         names_release(&snapshot);
@@ -271,6 +355,9 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out)
 
 void names_release(struct names_snapshot *snapshot)
 {
+    pthread_mutex_lock(&lock);
+    snapshots--;
+    pthread_mutex_unlock(&lock);
     free(snapshot->work_items);
     free(snapshot->sub_items);
     free(snapshot->slot_uses);

@@ -18,10 +18,13 @@ struct names_snapshot {
     struct rbwp_sub_item_name *sub_items;   /* by id */
     struct rbwp_slot_use *slot_uses; /* of slots that were reused; times on the monotonic clock */
     uint32_t work_item_count, sub_item_count, slot_use_count;
+    uint64_t
+        left_uses; /* past ones whose names were not kept; one of slot_uses stands for a slot's */
 };
 
-/* RBWP_E_MEMORY; the snapshot is then empty. */
+/* RBWP_E_MEMORY; the snapshot is then empty, and released. */
 enum rbwp_status names_take(struct names_snapshot *snapshot_out);
+/* Of a snapshot that was taken, once. */
 void names_release(struct names_snapshot *snapshot);
 
 /* From begin to end, uses of released slots are kept for the file. End voids snapshots. */

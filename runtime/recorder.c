@@ -36,6 +36,11 @@
 #define EVENT_TICKS_MAX ((UINT64_C(1) << RBWP_EVENT_TIME_BITS_) - 1)
 /* A thread may always have this many chunks, whatever the cap: one to fill, one being written. */
 #define CHUNKS_OWN 2u
+/* Threads that come and go leave chunks to be written behind. With more than so many, a new thread
+ * has no chunk beyond the cap, and lets the writer catch up for a moment before it takes its first.
+ */
+#define ORPHANS_MAX 64
+#define CROWD_WAITS_MAX 4
 
 int rbwp_level_;
 struct recording *recording_now;
@@ -130,7 +135,7 @@ static void publish_held(struct thread *thread)
 static void discard_chunk(struct thread *thread, struct chunk *chunk, uint32_t used)
 {
     chunk_put(recording_now->pool, chunk, used);
-    atomic_fetch_sub_explicit(&thread->chunks, 1, memory_order_relaxed);
+    thread_chunk_done(thread);
 }
 
 /* The full chunk goes to the writer, or waits for the open item. The next one begins at ticks. */
@@ -178,7 +183,8 @@ static void keep_item(struct rbwp_self_ *self, struct thread *thread)
 
 static enum rbwp_status try_chunk(struct thread *thread, struct chunk **chunk_out)
 {
-    bool beyond_cap = atomic_load_explicit(&thread->chunks, memory_order_relaxed) < CHUNKS_OWN;
+    bool beyond_cap = atomic_load_explicit(&thread->chunks, memory_order_relaxed) < CHUNKS_OWN &&
+                      thread_registry_orphans() <= ORPHANS_MAX;
     return chunk_get(recording_now->pool, beyond_cap, chunk_out);
 }
 
@@ -194,12 +200,26 @@ static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chu
     return status;
 }
 
+/* Not for long: a disk that stands still is a matter of the cap. */
+static void let_writer_catch_up(struct thread *thread)
+{
+    struct drain *drain = recording_now->drain;
+    int64_t waiting_since = 0;
+    if (atomic_load_explicit(&thread->chunks, memory_order_relaxed) > 0 ||
+        recording_now->at_cap != RBWP_AT_CAP_WAIT)
+        return;
+    for (int waits = 0; waits < CROWD_WAITS_MAX && thread_registry_orphans() > ORPHANS_MAX;)
+        if (!drain_help(drain))
+            waits += drain_wait(drain, &waiting_since) ? 1 : CROWD_WAITS_MAX;
+}
+
 /* A chunk, or the cause why there is none. The host program's errno stays as it is. */
 static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread,
                                   enum rbwp_loss_cause *cause_out)
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
+    let_writer_catch_up(thread);
     enum rbwp_status status = try_chunk(thread, &chunk);
     if (status != RBWP_OK)
         keep_item(self, thread);

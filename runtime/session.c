@@ -291,6 +291,14 @@ static void note_trouble(struct rbwp_session *session, enum rbwp_status status, 
                 session->summary.path);
 }
 
+static enum rbwp_status write_facts(struct rbwp_session *session, const struct session_facts *facts)
+{
+    return rbwp_writer_finish(session->writer, facts->names.work_items,
+                              facts->names.work_item_count, facts->names.sub_items,
+                              facts->names.sub_item_count,
+                              session->config.strict ? NULL : &facts->trailer);
+}
+
 /* Tables, trailer and patched header. */
 static void finish_file(struct rbwp_session *session, const struct drain_totals *totals)
 {
@@ -310,10 +318,11 @@ static void finish_file(struct rbwp_session *session, const struct drain_totals 
         session->output.ending = true;
         session->summary.lost_records = facts->lost_records;
         session->summary.misuse_calls = facts->misuse_calls;
-        status = rbwp_writer_finish(session->writer, facts->names.work_items,
-                                    facts->names.work_item_count, facts->names.sub_items,
-                                    facts->names.sub_item_count,
-                                    session->config.strict ? NULL : &facts->trailer);
+        status = write_facts(session, facts);
+        if (status == RBWP_E_LIMIT) { /* nothing was written */
+            session_facts_cut_names(facts);
+            status = write_facts(session, facts);
+        }
     }
     session->unfinished = status != RBWP_OK;
     note_trouble(session, status, errno, "cannot finish the profile");

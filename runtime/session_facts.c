@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "extend.h"
 #include "recording.h"
+#include "settled.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -39,19 +40,20 @@ static int64_t loss_ns(const struct facts_source *source, uint64_t ticks)
     return time_ns < source->stop_ns ? time_ns : source->stop_ns;
 }
 
-static void add_thread_losses(const struct facts_source *source, struct session_facts *facts,
-                              const struct thread *thread)
+struct visit {
+    const struct facts_source *source;
+    struct session_facts *facts;
+};
+
+static void add_settled_loss(void *context, const struct settled_loss *loss)
 {
-    for (uint32_t cause = 1; cause < LOSS_CAUSES; cause++) {
-        const struct loss_tally *tally = &thread->loss[cause];
-        if (tally->count)
-            add_loss(facts, thread->thread_id, cause, tally->count,
-                     loss_ns(source, tally->first_ticks), loss_ns(source, tally->last_ticks));
+    const struct visit *visit = context;
+    int64_t first_ns = (int64_t)loss->first, last_ns = (int64_t)loss->last;
+    if (loss->cause != RBWP_LOSS_IO && (first_ns || last_ns)) {
+        first_ns = loss_ns(visit->source, loss->first);
+        last_ns = loss_ns(visit->source, loss->last);
     }
-    add_loss(facts, thread->thread_id, RBWP_LOSS_IO, thread->unwritten, thread->unwritten_first_ns,
-             thread->unwritten_last_ns);
-    add_loss(facts, thread->thread_id, RBWP_LOSS_SIGNAL,
-             atomic_load_explicit(&thread->refused, memory_order_relaxed), 0, 0);
+    add_loss(visit->facts, loss->thread_id, loss->cause, loss->count, first_ns, last_ns);
 }
 
 static void add_strays(const struct facts_source *source, struct session_facts *facts)
@@ -64,7 +66,7 @@ static void add_strays(const struct facts_source *source, struct session_facts *
 }
 
 static void add_thread(const struct facts_source *source, struct session_facts *facts,
-                       const struct thread *thread)
+                       const struct settled_thread *thread)
 {
     int64_t offset = source->line->offset_ns;
     facts->threads[facts->trailer.thread_count++] = (struct rbwp_thread_info){
@@ -74,11 +76,49 @@ static void add_thread(const struct facts_source *source, struct session_facts *
         .detached_ns = thread->detached_monotonic_ns ? thread->detached_monotonic_ns + offset : 0,
         .records = thread->records,
         .name_bytes = (uint16_t)strlen(thread->name),
-        .name = strdup(thread->name), /* it may be renamed while the file is written */
+        .name = thread->name,
     };
-    struct rbwp_thread_info *info = &facts->threads[facts->trailer.thread_count - 1];
-    if (!info->name)
-        info->name_bytes = 0;
+}
+
+/* Of the threads from here on: attached ones, or detached ones that there was no memory to settle.
+ */
+static enum rbwp_status add_unsettled(const struct visit *visit, const struct thread *thread)
+{
+    for (; thread; thread = thread->next) {
+        char *name = strdup(thread->name); /* it may be renamed while the file is written */
+        if (!name)
+            return RBWP_E_MEMORY;
+        visit->facts->names_copied[visit->facts->names_copied_count++] = name;
+        add_thread(visit->source, visit->facts,
+                   &(struct settled_thread){
+                       .thread_id = thread->thread_id,
+                       .os_id = thread->os_id,
+                       .attached_monotonic_ns = thread->attached_monotonic_ns,
+                       .detached_monotonic_ns = thread->detached_monotonic_ns,
+                       .records = thread->records,
+                       .name = name,
+                   });
+        thread_each_loss(thread, add_settled_loss, (void *)(uintptr_t)visit);
+    }
+    return RBWP_OK;
+}
+
+static void add_settled(const struct visit *visit, const struct settled *settled)
+{
+    for (uint32_t i = 0; i < settled->thread_count; i++)
+        add_thread(visit->source, visit->facts, &settled->threads[i]);
+    for (uint32_t i = 0; i < settled->loss_count; i++)
+        add_settled_loss((void *)(uintptr_t)visit, &settled->losses[i]);
+    for (uint32_t cause = 1; cause < LOSS_CAUSES; cause++)
+        if (settled->all_losses[cause].count)
+            add_settled_loss((void *)(uintptr_t)visit, &settled->all_losses[cause]);
+}
+
+static void add_left(struct session_facts *facts, enum rbwp_left_kind kind, uint64_t entries,
+                     uint64_t records)
+{
+    if (entries)
+        facts->left[facts->trailer.left_count++] = (struct rbwp_left){kind, entries, records};
 }
 
 static void add_samples(const struct facts_source *source, struct session_facts *facts)
@@ -127,21 +167,48 @@ static void add_session(const struct facts_source *source, struct session_facts 
     trailer->discarded = source->totals->discarded;
 }
 
+static size_t threads_from(const struct thread *thread)
+{
+    size_t count = 0;
+    for (; thread; thread = thread->next)
+        count++;
+    return count;
+}
+
+/* Registry locked, as for all that is gathered from it. */
+static enum rbwp_status gather_threads(const struct facts_source *source,
+                                       struct session_facts *facts)
+{
+    thread_registry_settle_last();
+    const struct settled *settled = settled_threads();
+    const struct visit visit = {source, facts};
+    size_t unsettled =
+        threads_from(thread_registry_first()) + threads_from(thread_registry_first_ended());
+    facts->names_copied = calloc(unsettled + 1, sizeof *facts->names_copied);
+    facts->threads = calloc(unsettled + settled->thread_count + 1, sizeof *facts->threads);
+    facts->losses = calloc(unsettled * (LOSS_CAUSES + 2) + settled->loss_count + LOSS_CAUSES + 1,
+                           sizeof *facts->losses);
+    if (!facts->names_copied || !facts->threads || !facts->losses)
+        return RBWP_E_MEMORY;
+    enum rbwp_status status = add_unsettled(&visit, thread_registry_first());
+    if (status == RBWP_OK)
+        status = add_unsettled(&visit, thread_registry_first_ended());
+    add_settled(&visit, settled);
+    add_left(facts, RBWP_LEFT_THREADS, settled->left_threads, settled->left_records);
+    add_left(facts, RBWP_LEFT_LOSSES, settled->left_losses, 0);
+    return status;
+}
+
 static enum rbwp_status gather(const struct facts_source *source, struct session_facts *facts)
 {
-    size_t threads = 0;
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
-        threads++;
-    facts->threads = calloc(threads + 1, sizeof *facts->threads);
-    facts->losses = calloc(threads * (LOSS_CAUSES + 2) + 1, sizeof *facts->losses);
     facts->samples = calloc(SAMPLES_IN_FILE_MAX + 2, sizeof *facts->samples);
-    if (!facts->threads || !facts->losses || !facts->samples ||
-        names_take(&facts->names) != RBWP_OK)
+    if (!facts->samples || names_take(&facts->names) != RBWP_OK)
         return RBWP_E_MEMORY;
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next) {
-        add_thread(source, facts, thread);
-        add_thread_losses(source, facts, thread);
-    }
+    facts->names_taken = true;
+    enum rbwp_status status = gather_threads(source, facts);
+    if (status != RBWP_OK)
+        return status;
+    add_left(facts, RBWP_LEFT_SLOT_USES, facts->names.left_uses, 0);
     add_strays(source, facts);
     add_samples(source, facts);
     add_session(source, facts);
@@ -159,20 +226,45 @@ static enum rbwp_status gather(const struct facts_source *source, struct session
     facts->trailer.slot_use_count = facts->names.slot_use_count;
     facts->gpus = extend_gpus(&facts->trailer.gpu_count);
     facts->trailer.gpus = facts->gpus;
+    facts->trailer.left = facts->left;
     return RBWP_OK;
+}
+
+/* 65536 sub-items, and as many threads and slot uses as are ever kept, then have less than half of
+ * the room. */
+#define CUT_NAME_BYTES 200u
+
+static void cut(uint16_t *name_bytes)
+{
+    if (*name_bytes > CUT_NAME_BYTES)
+        *name_bytes = CUT_NAME_BYTES;
+}
+
+void session_facts_cut_names(struct session_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->trailer.thread_count; i++)
+        cut(&facts->threads[i].name_bytes);
+    for (uint32_t i = 0; i < facts->names.slot_use_count; i++)
+        cut(&facts->names.slot_uses[i].name_bytes);
+    for (uint32_t i = 0; i < facts->names.work_item_count; i++)
+        cut(&facts->names.work_items[i].name_bytes);
+    for (uint32_t i = 0; i < facts->names.sub_item_count; i++)
+        cut(&facts->names.sub_items[i].name_bytes);
 }
 
 void session_facts_free(struct session_facts *facts)
 {
     if (!facts)
         return;
-    for (uint32_t i = 0; i < facts->trailer.thread_count; i++)
-        free((char *)(uintptr_t)facts->threads[i].name);
+    for (size_t i = 0; i < facts->names_copied_count; i++)
+        free(facts->names_copied[i]);
+    free(facts->names_copied);
     free(facts->threads);
     free(facts->losses);
     free(facts->samples);
     free(facts->gpus);
-    names_release(&facts->names);
+    if (facts->names_taken)
+        names_release(&facts->names);
     free(facts);
 }
 

@@ -15,6 +15,7 @@
 struct chunk_pool;
 
 #define COMMAND_BYTES_MAX 4096u
+#define LEFT_KINDS 4u
 
 /* The session, as far as its facts depend on it. */
 struct facts_source {
@@ -33,16 +34,22 @@ struct session_facts {
     struct rbwp_loss *losses;
     struct rbwp_clock_sample *samples;
     struct rbwp_gpu_info *gpus;
+    struct rbwp_left left[LEFT_KINDS];
+    char **names_copied; /* of threads; the other names are the registries' */
+    size_t names_copied_count;
     struct names_snapshot names;
+    bool names_taken;
     uint64_t lost_records, misuse_calls; /* the losses' sums */
     char host[256];
     char command[COMMAND_BYTES_MAX];
 };
 
-/* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before names_end_session.
- */
+/* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before the registries end
+ * their session. */
 enum rbwp_status session_facts_gather(const struct facts_source *source,
                                       struct session_facts **facts_out);
+/* For a file that has no room for the names as they are: cuts them. */
+void session_facts_cut_names(struct session_facts *facts);
 void session_facts_free(struct session_facts *facts);
 
 #endif /* SESSION_FACTS_H */

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "live.h"
+#include "settled.h"
 #include "test_point.h"
 
 #include <pthread.h>
@@ -23,9 +24,14 @@ RBWP_TLS_ struct rbwp_self_ rbwp_self_;
 /* Guards the list and the entries' fields that say so. Taken inside no other lock but the
  * session's. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct thread *first;
+static struct thread *first;                                   /* attached ones */
+static struct thread *first_ended, **ended_end = &first_ended; /* in the order of their ends */
+static _Atomic int orphans;
 static uint64_t last_number;
-static bool in_session; /* detached ones are kept, news go to the live file */
+static bool all_settled; /* the file is being finished */
+static bool in_session;  /* detached ones are kept, news go to the live file */
+
+#define SETTLED_AT_ONCE 8 /* by one call of attach or detach: more than it adds */
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
@@ -48,6 +54,10 @@ void thread_registry_unlock(void)
 struct thread *thread_registry_first(void)
 {
     return first;
+}
+struct thread *thread_registry_first_ended(void)
+{
+    return first_ended;
 }
 
 static void lock_without_signals(sigset_t *old)
@@ -82,20 +92,90 @@ void thread_forget_calls(struct thread *thread)
     atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
 }
 
-/* Frees the entries of detached threads, clears the others. Locked. */
+/* ---- ends. Locked, but for counting. ---------------------------------------------------- */
+
+static void link_first(struct thread *entry)
+{
+    entry->next = first;
+    entry->link = &first;
+    if (first)
+        first->link = &entry->next;
+    first = entry;
+}
+
+static void unlink_attached(struct thread *entry)
+{
+    *entry->link = entry->next;
+    if (entry->next)
+        entry->next->link = entry->link;
+}
+
+static void free_entry(struct thread *entry)
+{
+    free(entry->name);
+    free(entry);
+}
+
+static struct thread *pop_ended(void)
+{
+    struct thread *entry = first_ended;
+    first_ended = entry->next;
+    if (!first_ended)
+        ended_end = &first_ended;
+    return entry;
+}
+
+void thread_chunk_done(struct thread *thread)
+{
+    /* release: what the writer noted of the thread, for whoever settles it */
+    uint32_t before = atomic_fetch_sub_explicit(&thread->chunks, 1, memory_order_release);
+    if (before == (THREAD_ENDED | 1))
+        atomic_fetch_sub_explicit(&orphans, 1, memory_order_relaxed);
+}
+
+int thread_registry_orphans(void)
+{
+    return atomic_load_explicit(&orphans, memory_order_relaxed);
+}
+
+/* What a detached thread recorded is on its way to the file. */
+static void add_ended(struct thread *entry)
+{
+    unlink_attached(entry);
+    entry->next = NULL;
+    *ended_end = entry;
+    ended_end = &entry->next;
+    if (atomic_fetch_add_explicit(&entry->chunks, THREAD_ENDED, memory_order_relaxed) != 0)
+        atomic_fetch_add_explicit(&orphans, 1, memory_order_relaxed);
+}
+
+/* Chunks are written in the order in which threads handed them over, so the first to end is the
+ * first to settle. */
+static void settle(uint32_t most)
+{
+    for (; most > 0 && first_ended && !all_settled; most--) {
+        if (atomic_load_explicit(&first_ended->chunks, memory_order_acquire) != THREAD_ENDED ||
+            !settled_take(first_ended))
+            return;
+        free_entry(pop_ended());
+    }
+}
+
+void thread_registry_settle_last(void)
+{
+    settle(UINT32_MAX);
+    all_settled = true;
+}
+
+/* Frees what is kept of detached threads, clears the others. */
 static void forget(void)
 {
-    for (struct thread **link = &first; *link;) {
-        struct thread *entry = *link;
-        if (entry->self) {
-            forget_session(entry);
-            link = &entry->next;
-            continue;
-        }
-        *link = entry->next;
-        free(entry->name);
-        free(entry);
-    }
+    while (first_ended)
+        free_entry(pop_ended());
+    settled_forget();
+    atomic_store_explicit(&orphans, 0, memory_order_relaxed);
+    for (struct thread *entry = first; entry; entry = entry->next)
+        forget_session(entry);
 }
 
 /* ---- the live file. Locked. ------------------------------------------------------------- */
@@ -129,7 +209,7 @@ void thread_registry_begin_session(void)
 
 void thread_registry_end_session(void)
 {
-    in_session = false;
+    in_session = all_settled = false;
     forget();
 }
 
@@ -137,10 +217,19 @@ void thread_registry_end_session(void)
 static void forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL); /* whoever held it does not exist here */
-    for (struct thread *entry = first; entry; entry = entry->next)
-        if (entry->self != &rbwp_self_)
-            entry->self = NULL;
     struct thread *mine = rbwp_self_.thread;
+    for (struct thread *entry = first, *next; entry; entry = next) {
+        next = entry->next;
+        if (entry != mine)
+            free_entry(entry);
+    }
+    first = NULL;
+    /* Given up: another thread may have been in the middle of these. */
+    first_ended = NULL;
+    ended_end = &first_ended;
+    settled_abandon();
+    if (mine)
+        link_first(mine);
     if (mine) {
         uint64_t keep_ticks = rbwp_self_.keep_ticks;
         memset(&rbwp_self_, 0, sizeof rbwp_self_);
@@ -191,8 +280,7 @@ enum rbwp_status rbwp_thread_attach(const char *name)
         entry->os_id = os_id;
         entry->attached_monotonic_ns = clock_now_ns(0);
         entry->self = self;
-        entry->next = first;
-        first = entry;
+        link_first(entry);
         memset(self, 0, sizeof *self);
         self->keep_ticks = UINT64_MAX;
         self->thread = entry;
@@ -200,8 +288,10 @@ enum rbwp_status rbwp_thread_attach(const char *name)
     struct thread *mine = self->thread;
     free(mine->name);
     mine->name = copy;
-    if (in_session)
+    if (in_session) {
         log_thread(mine);
+        settle(SETTLED_AT_ONCE);
+    }
     unlock_with_signals(&signals);
     return RBWP_OK;
 }
@@ -220,10 +310,14 @@ enum rbwp_status rbwp_thread_detach(void)
     entry->detached_monotonic_ns = clock_now_ns(0);
     memset(self, 0, sizeof *self);
     pthread_setspecific(exit_key, NULL);
-    if (in_session)
+    if (in_session) {
         log_thread_end(entry);
-    else
-        forget();
+        add_ended(entry);
+        settle(SETTLED_AT_ONCE);
+    } else {
+        unlink_attached(entry);
+        free_entry(entry);
+    }
     unlock_with_signals(&signals);
     return RBWP_OK;
 }

@@ -2,9 +2,10 @@
 /*
  * thread_registry.h - the threads that record, and what is known of each.
  *
- * An entry is made by attach and lives until its thread has detached and the
- * session that may hold its records has ended. Entries are numbered for the
- * whole process, so no two threads ever share an id.
+ * An entry is made by attach and lives until its thread has detached and all
+ * its records are in the file of the session in progress; what the file will
+ * say of it then is kept in less room (settled.h). Entries are numbered for
+ * the whole process, so no two threads ever share an id.
  *
  * Who may touch what: `self` and the recording part belong to the thread,
  * inside a recording call or with the registry locked. rbwp_session_stop
@@ -18,6 +19,7 @@
 #include <stdatomic.h>
 
 #define LOSS_CAUSES (RBWP_LOSS_CAUSE_MAX + 1) /* enum rbwp_loss_cause, index 0 unused */
+#define THREAD_ENDED (UINT32_C(1) << 31)      /* in struct thread's chunks: it has detached */
 #define NO_LOSS ((enum rbwp_loss_cause)0)
 
 struct chunk;
@@ -28,10 +30,10 @@ struct loss_tally {
 };
 
 struct thread {
-    struct thread *next; /* guarded by the registry's lock */
-    uint64_t thread_id;  /* never changes */
-    uint64_t os_id;      /* never changes */
-    char *name;          /* guarded by the registry's lock */
+    struct thread *next, **link; /* in a list; guarded by the registry's lock */
+    uint64_t thread_id;          /* never changes */
+    uint64_t os_id;              /* never changes */
+    char *name;                  /* guarded by the registry's lock */
     int64_t attached_monotonic_ns;
     int64_t detached_monotonic_ns; /* 0 while attached; guarded by the registry's lock */
 
@@ -53,7 +55,8 @@ struct thread {
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
     _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */
 
-    _Atomic uint32_t chunks; /* of this thread, wherever they are; falls when one was drained */
+    /* Of this thread, wherever they are; falls when one was drained. And THREAD_ENDED. */
+    _Atomic uint32_t chunks;
 
     /* Of what is in the file, and what could not be put there. Guarded by the drain's lock. */
     uint64_t records;
@@ -64,14 +67,25 @@ struct thread {
 
 void thread_registry_lock(void);
 void thread_registry_unlock(void);
-/* The first entry; follow next. Registry locked. */
+/* The first entry of an attached thread, or of those that are detached and not settled; follow
+ * next. Registry locked. */
 struct thread *thread_registry_first(void);
+struct thread *thread_registry_first_ended(void);
+/* When the last record is written: settles all that can be, and no more until the session has
+ * ended, so that what settled.h gives stays as it is. Registry locked. */
+void thread_registry_settle_last(void);
 /*
- * From begin to end, entries of detached threads are kept, since chunks and the file refer to them.
- * End frees them and clears what the others hold of the session. Registry locked.
+ * From begin to end, what is known of detached threads is kept for the file. End frees it and
+ * clears what the others hold of the session. Registry locked.
  */
 void thread_registry_begin_session(void);
 void thread_registry_end_session(void);
+
+/* A chunk of the thread was written, or is not needed. The last use of the thread by who calls it:
+ * an entry whose thread has detached may go at once. Any thread. */
+void thread_chunk_done(struct thread *thread);
+/* How many threads have detached and have chunks that are not written. May be off by a few. */
+int thread_registry_orphans(void);
 
 /* Clears what a thread holds of the calls it made: no chunk, nothing open. */
 void thread_forget_calls(struct thread *thread);

@@ -28,7 +28,7 @@ target_link_options(test_record_clock PRIVATE LINKER:--wrap=clock_gettime)
 rbwp_add_test(unit_test_record_clock_monotonic test_record_clock)
 set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBWP_CLOCK=monotonic)
 
-set(rbwp_record_stress life restart threads signal trouble)
+set(rbwp_record_stress churn life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
   list(APPEND rbwp_record_stress fork)
 endif()
