@@ -3,6 +3,7 @@
 #include "message.h"
 #include "out.h"
 #include "progress.h"
+#include "quantity.h"
 #include "split.h"
 #include "text_name.h"
 
@@ -51,14 +52,16 @@ static const struct option_group split_groups[] = {
 
 /* ---- the report ------------------------------------------------------------------------ */
 
-static void part_line(struct out *out, const struct part_file *part)
+static void part_line(struct out *out, const struct part_file *part, int64_t zero_ns)
 {
+    char first[QUANTITY_BYTES], last[QUANTITY_BYTES];
     text_name(out, part->path, strlen(part->path));
-    out_format(out, ": %" PRIu64 " records, %" PRId64 " to %" PRId64 "\n", part->records,
-               part->first_ns, part->last_ns);
+    out_format(out, ": %" PRIu64 " records, %s to %s\n", part->records,
+               quantity_time(first, part->first_ns, zero_ns),
+               quantity_time(last, part->last_ns, zero_ns));
 }
 
-static enum exit_code report(const struct split_result *result)
+static enum exit_code report(const struct split_result *result, int64_t zero_ns)
 {
     struct out out;
     uint32_t written = 0;
@@ -66,7 +69,7 @@ static enum exit_code report(const struct split_result *result)
         return EXIT_BAD_DATA;
     for (uint32_t i = 0; i < result->count; i++)
         if (result->parts[i].path) {
-            part_line(&out, &result->parts[i]);
+            part_line(&out, &result->parts[i], zero_ns);
             written++;
         }
     out_format(&out, "%" PRIu32 " files; %" PRIu64 " cuts through spans\n", written, result->cuts);
@@ -113,7 +116,7 @@ static enum exit_code run(void *config, struct operands files)
     progress_allow(&command->terminal);
     enum exit_code code = split_file(&command->split, &input, &result);
     if (code == EXIT_GOOD)
-        code = report(&result);
+        code = report(&result, rbwp_reader_header(input.reader)->zero_time_ns);
     split_free(&result);
     return exit_worse(code, input_close(&input));
 }

@@ -71,8 +71,12 @@ static bool store_time(void *value, const char *text, struct option_error *error
 {
     struct filter_time *time = value;
     time->set = true;
-    time->relative = text[0] == '+';
-    return filter_parse_duration(text + time->relative, &time->ns, error);
+    bool before = text[0] == '-';
+    time->relative = text[0] == '+' || before;
+    if (!filter_parse_duration(text + time->relative, &time->ns, error))
+        return false;
+    time->ns = before ? -time->ns : time->ns;
+    return true;
 }
 
 static bool store_duration(void *value, const char *text, struct option_error *error)
@@ -159,7 +163,7 @@ static bool store_kinds(void *value, const char *text, struct option_error *erro
 #define KIND_CHOICES "coarse fine gpu COARSE_BEGIN COARSE_END FINE_BEGIN FINE_END GPU_WORK"
 
 const struct option filter_option_table[] = {
-    {"from", 0, "TIME", NULL, "at or after TIME: ns since 1970, or +TIME since the zero time",
+    {"from", 0, "TIME", NULL, "at or after TIME: +1.5s since the zero time, or ns since 1970",
      offsetof(struct filter_options, from), store_time},
     {"to", 0, "TIME", NULL, "before TIME; units ns (default), us, ms, s: +1.5ms",
      offsetof(struct filter_options, to), store_time},
@@ -228,14 +232,23 @@ void filter_stop(struct filter *filter)
     free(filter->open_calls);
 }
 
-static int64_t absolute(const struct filter_time *time, int64_t zero_ns, int64_t otherwise)
+int64_t filter_time_ns(const struct filter_time *time, int64_t zero_ns, int64_t otherwise_ns)
 {
     int64_t sum;
     if (!time->set)
-        return otherwise;
+        return otherwise_ns;
     if (!time->relative)
         return time->ns;
-    return __builtin_add_overflow(zero_ns, time->ns, &sum) ? INT64_MAX : sum;
+    if (__builtin_add_overflow(zero_ns, time->ns, &sum))
+        return time->ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
+void filter_count_from(struct filter_options *options, int64_t zero_ns)
+{
+    options->from.ns = filter_time_ns(&options->from, zero_ns, 0);
+    options->to.ns = filter_time_ns(&options->to, zero_ns, 0);
+    options->from.relative = options->to.relative = false;
 }
 
 void filter_resolve(struct filter *filter, int64_t first_ns)
@@ -243,8 +256,8 @@ void filter_resolve(struct filter *filter, int64_t first_ns)
     if (filter->resolved)
         return;
     int64_t zero_ns = filter->from_ns ? filter->from_ns : first_ns;
-    filter->from_ns = absolute(&filter->options->from, zero_ns, INT64_MIN);
-    filter->to_ns = absolute(&filter->options->to, zero_ns, INT64_MAX);
+    filter->from_ns = filter_time_ns(&filter->options->from, zero_ns, INT64_MIN);
+    filter->to_ns = filter_time_ns(&filter->options->to, zero_ns, INT64_MAX);
     filter->resolved = true;
 }
 

@@ -57,6 +57,10 @@ extern const struct option filter_option_table[]; /* of struct filter_options */
  * refused, not rounded. */
 bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_error *error);
 
+/* On the axis on which zero_ns is the zero time; otherwise_ns if it was not given. */
+int64_t filter_time_ns(const struct filter_time *time, int64_t zero_ns, int64_t otherwise_ns);
+/* Makes times that are relative absolute. */
+void filter_count_from(struct filter_options *options, int64_t zero_ns);
 /* True when the names must be known before the first record is looked at. */
 bool filter_needs_names(const struct filter_options *options);
 /* True when any condition is set. */

@@ -68,6 +68,27 @@ static void range(struct out *out, int64_t first_ns, int64_t last_ns)
     out_text(out, ")");
 }
 
+/* A time of the run, as filters take it; where no zero time is known, as a date. */
+static void run_time(struct out *out, const struct info *info, int64_t time_ns)
+{
+    char text[QUANTITY_BYTES];
+    int64_t zero_ns = rbwp_reader_header(info->input->reader)->zero_time_ns;
+    if (zero_ns)
+        out_text(out, quantity_time(text, time_ns, zero_ns));
+    else
+        date(out, time_ns);
+}
+
+static void run_range(struct out *out, const struct info *info, int64_t first_ns, int64_t last_ns)
+{
+    run_time(out, info, first_ns);
+    out_text(out, " to ");
+    run_time(out, info, last_ns);
+    out_text(out, " (");
+    duration(out, first_ns, last_ns);
+    out_text(out, ")");
+}
+
 /* ---- sections ----------------------------------------------------------- */
 
 static const char *state_of(const struct input *input)
@@ -163,7 +184,7 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
     }
     if (loss->first_ns || loss->last_ns) {
         out_text(out, ", ");
-        range(out, loss->first_ns, loss->last_ns);
+        run_range(out, info, loss->first_ns, loss->last_ns);
     }
     out_text(out, "\n");
 }
@@ -212,7 +233,8 @@ static void problems(struct out *out, const struct rbwp_reader *reader)
     out_text(out, " bytes could not be read\n");
 }
 
-static void clock_facts(struct out *out, const struct rbwp_trailer *trailer)
+static void clock_facts(struct out *out, const struct info *info,
+                        const struct rbwp_trailer *trailer)
 {
     static const char *const names[] = {"unknown", "time-stamp counter", "monotonic", "user's"};
     uint32_t kind = trailer->clock_kind;
@@ -230,7 +252,7 @@ static void clock_facts(struct out *out, const struct rbwp_trailer *trailer)
         }
         const struct rbwp_clock_sample *sample = &trailer->samples[i];
         out_format(out, "  ticks %" PRIu64 " = ", sample->ticks);
-        date(out, sample->time_ns);
+        run_time(out, info, sample->time_ns);
         out_format(out, ", monotonic %" PRId64 " ns, realtime %" PRId64 " ns\n",
                    sample->monotonic_ns, sample->realtime_ns);
     }
@@ -273,7 +295,7 @@ static void counts(struct out *out, const struct info *info)
     out_text(out, "\n");
     if (info->input->records) {
         label(out, "time range");
-        range(out, info->first_ns, info->last_ns);
+        run_range(out, info, info->first_ns, info->last_ns);
         out_text(out, "\n");
     }
     block_facts(out, info);
@@ -362,7 +384,7 @@ void info_text(struct out *out, const struct info *info)
         losses(out, info, trailer);
         left_out(out, trailer);
         session(out, trailer);
-        clock_facts(out, trailer);
+        clock_facts(out, info, trailer);
     }
     if (info->counted) {
         counts(out, info);

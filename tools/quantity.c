@@ -4,6 +4,7 @@
 #include "digits.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 char *quantity_grouped(char text[QUANTITY_BYTES], uint64_t value)
@@ -28,5 +29,15 @@ char *quantity_duration(char text[QUANTITY_BYTES], uint64_t ns)
     else
         snprintf(text, QUANTITY_BYTES, "%" PRIu64 ".%03" PRIu64 " %s", ns / unit,
                  ns % unit / (unit / 1000), name);
+    return text;
+}
+
+char *quantity_time(char text[QUANTITY_BYTES], int64_t time_ns, int64_t zero_ns)
+{
+    bool before = time_ns < zero_ns;
+    uint64_t ns =
+        before ? (uint64_t)zero_ns - (uint64_t)time_ns : (uint64_t)time_ns - (uint64_t)zero_ns;
+    snprintf(text, QUANTITY_BYTES, "%c%" PRIu64 ".%09" PRIu64 "s", before ? '-' : '+',
+             ns / 1000000000, ns % 1000000000);
     return text;
 }

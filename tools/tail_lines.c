@@ -7,6 +7,7 @@
 #include "tail_lines.h"
 
 #include "json_line.h"
+#include "quantity.h"
 #include "text_name.h"
 
 #include <inttypes.h>
@@ -31,13 +32,8 @@ void tail_lines_free(struct tail_lines *lines)
 
 static void text_time(struct out *out, int64_t time_ns, int64_t zero_ns)
 {
-    bool before = time_ns < zero_ns;
-    uint64_t ns =
-        before ? (uint64_t)zero_ns - (uint64_t)time_ns : (uint64_t)time_ns - (uint64_t)zero_ns;
-    char text[48];
-    snprintf(text, sizeof text, "%s%" PRIu64 ".%09" PRIu64, before ? "-" : "", ns / 1000000000,
-             ns % 1000000000);
-    out_format(out, "%17s  ", text);
+    char text[QUANTITY_BYTES];
+    out_format(out, "%18s  ", quantity_time(text, time_ns, zero_ns));
 }
 
 static void text_known(struct out *out, const struct name *name, const char *what, uint64_t id)
@@ -71,11 +67,11 @@ static void text_sub_item(struct tail_lines *lines, unsigned id, int64_t time_ns
 
 static void text_duration(struct out *out, const struct span *span)
 {
-    uint64_t ns = span_duration_ns(span);
+    char text[QUANTITY_BYTES];
+    const char *shown = span->has_end ? "no begin" : "not ended";
     if (span_has_duration(span))
-        out_format(out, "%8" PRIu64 ".%03" PRIu64 " us  ", ns / 1000, ns % 1000);
-    else
-        out_format(out, "%15s  ", span->has_end ? "no begin" : "not ended");
+        shown = quantity_duration(text, span_duration_ns(span));
+    out_format(out, "%13s  ", shown);
 }
 
 static void text_span(struct tail_lines *lines, const struct span *span)

@@ -58,10 +58,10 @@ held = open(path + ".live", "rb+")
 fcntl.flock(held, fcntl.LOCK_EX)  # as its program does
 tail = start("-n", "5")
 line = tail.stdout.readline()
-assert line.split() == ["0.000001500", "0.500", "us", "worker", "flush"], line
+assert line.split() == ["+0.000001500s", "500", "ns", "worker", "flush"], line
 append(call(2)[:40])
 append(call(2)[40:])
-assert tail.stdout.readline().split()[0] == "0.000002500"
+assert tail.stdout.readline().split()[0] == "+0.000002500s"
 with open(path + ".live", "rb+") as file:
     file.seek(live.HEAD_BYTES)
     file.write(b"".join(log + [live.slot(4, b"compact")]))
@@ -85,6 +85,8 @@ whole = open(full + ".whole", "rb").read()
 for options in [], ["--records"]:
     open(path, "wb").write(header() + call(1, 4))
     live.write(path + ".live", log, [])
+    held = open(path + ".live", "rb+")
+    fcntl.flock(held, fcntl.LOCK_EX)
     tail = start("-n", "1", *options)
     tail.stdout.readline()
     tail.send_signal(signal.SIGSTOP)
@@ -118,7 +120,7 @@ assert "COARSE_BEGIN" in tail.stdout.readline() and "COARSE_END" in tail.stdout.
 os.rename(path, path + ".1")
 open(path + ".new", "wb").write(header() + call(9))
 os.rename(path + ".new", path)
-assert tail.stdout.readline().split()[0] == "0.000009000"
+assert tail.stdout.readline().split()[0] == "+0.000009000s"
 assert tail.stdout.readline().split()[1] == "COARSE_END"
 os.unlink(path)
 out, err = tail.communicate(timeout=20)

@@ -63,7 +63,8 @@ for width in (40, 100, 250):
 # The range that is found while reading has every span and the same sums.
 lines = run("timeline", "--width", "140", path).splitlines()
 shares = sorted(float(l[-7:].strip("% ")) for l in lines[1:9:2])
-assert lines[0].startswith("from ") and int(lines[0].split()[1].strip(",")) <= low
+zero = json.loads(run("info", "--json", path))["header"]["zero_time"]
+assert lines[0].startswith("from +") and zero + int(lines[0].split()[1].strip("+s,").replace(".", "")) <= low
 busy = sorted(100 * sum(s["end"] - s["begin"] for s in found if s["thread_id"] == t) / (high - low) for t in threads)
 assert all(abs(a - b) < 1 for a, b in zip(shares, busy)), (shares, busy)
 

@@ -23,7 +23,7 @@ wrong "rbwp dump: unknown option '-x'" "$RBWP" dump -x "$gaps"
 wrong "option '--spans' takes no value" "$dump" --spans=1 "$gaps"
 wrong "option '--from' needs a value: TIME" "$dump" "$gaps" --from
 wrong "option '-o' needs a value: FILE" "$dump" "$gaps" -o
-for time in x 1.5 +1.0000000001s 5m -5 + 99999999999999999999 9999999999s 1e3; do
+for time in x 1.5 +1.0000000001s 5m -x + - 99999999999999999999 9999999999s 1e3; do
     wrong "--from '$time'" "$dump" --from "$time" "$gaps"
 done
 wrong "--slot '256' is no slot" "$dump" --slot 256 "$gaps"

@@ -129,7 +129,7 @@ static enum exit_code read_sources(struct export *export, const struct sources *
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
-        struct trace_read_options options = {.filter = &export->options->filter,
+        struct trace_read_options options = {.filter = &export->filter,
                                              .shift_ns = sources->alignments[i].shift_ns,
                                              .threads = export->threads};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
@@ -155,6 +155,9 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
         return EXIT_BAD_DATA;
     export->trace = trace_new(&export->sink, origin_ns(sources));
     enum exit_code code = EXIT_BAD_DATA;
+    export->filter = export->options->filter;
+    if (export->trace && trace_origin_ns(export->trace))
+        filter_count_from(&export->filter, trace_origin_ns(export->trace));
     if (export->trace) {
         trace_add_fact(export->trace, "rbwp.version", "%s", rbwp_version());
         trace_add_fact(export->trace, "origin_ns", "%" PRId64, trace_origin_ns(export->trace));

@@ -35,9 +35,10 @@ struct export
     uint32_t nodes; /* of the job, as far as the sources know */
     struct out out; /* unless the exporter has its own output */
     struct job_threads *threads;
-    struct trace *trace;    /* set between begin and the first call of the sink */
-    struct trace_sink sink; /* filled by begin */
-    void *state;            /* the exporter's */
+    struct filter_options filter; /* of the options, its times since 1970 where that is known */
+    struct trace *trace;          /* set between begin and the first call of the sink */
+    struct trace_sink sink;       /* filled by begin */
+    void *state;                  /* the exporter's */
 };
 
 struct exporter {

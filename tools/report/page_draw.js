@@ -211,11 +211,16 @@ function axisStep() {
   return Math.max(1, [1, 2, 5, 10].find(factor => factor * power >= rough) * power);
 }
 
+/* Where lines stand: whole steps from the run's zero. */
+function* axisTimes(step) {
+  const last = Math.floor((view.to + sinceZero) / step);
+  for (let at = Math.ceil((view.from + sinceZero) / step); at <= last; at++) yield at * step - sinceZero;
+}
+
 function drawGrid(context, height) {
   const step = axisStep();
   context.fillStyle = ink["line-soft"];
-  for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step)
-    context.fillRect(Math.round(xOf(time)), AXIS, 1, height - AXIS);
+  for (const time of axisTimes(step)) context.fillRect(Math.round(xOf(time)), AXIS, 1, height - AXIS);
 }
 
 function hatch(context, left, right, y, height) {
@@ -241,7 +246,7 @@ function drawAxis(context) {
   context.fillStyle = ink.line;
   context.fillRect(0, AXIS - 1, view.width, 1);
   context.fillStyle = ink.quiet;
-  for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
+  for (const time of axisTimes(step)) {
     const x = xOf(time);
     context.fillRect(Math.round(x), AXIS - 5, 1, 5);
     if (x < view.width - 50) context.fillText(moment(time, step), x + 4, AXIS / 2 - 1);
@@ -374,5 +379,5 @@ function drawOverview() {
   context.strokeRect(from + .5, .5, to - from - 1, height - 1);
   context.fillStyle = ink.quiet;
   context.fillText("busy workers", 14, height / 2 - 7);
-  context.fillText(`${moment(runLength, runLength / 100)} in all`, 14, height / 2 + 9);
+  context.fillText(`${duration(runLength)} in all`, 14, height / 2 + 9);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the page holds: tables, summaries, tiles of single spans. Times are nanoseconds from the
- * first span of a worker. Summaries and tiles are unpacked when first looked at. */
+ * first span of a worker, and shown since the run's zero. Summaries and tiles are unpacked when first looked at. */
 "use strict";
 
 const data = JSON.parse(new TextDecoder().decode(unpackElement("data0")));
@@ -24,11 +24,13 @@ function duration(ns) {
   const value = ns / scale;
   return value < 1e4 ? `${value.toFixed(Math.abs(value) < 9.995 ? 2 : Math.abs(value) < 99.95 ? 1 : 0)} ${unit}` : `${exact(Math.round(value))} s`;
 }
-/* A place on the axis, with as many digits as a step needs. */
+/* A place on the axis, since the run's zero as the tools write it and take it, with as many digits
+ * as a step needs. */
+const sinceZero = Number(data.since_zero_ns);
 function moment(ns, step) {
-  const [scale, unit] = step >= 1e8 ? [1e9, "s"] : step >= 1e5 ? [1e6, "ms"] : step >= 100 ? [1e3, "\u00b5s"] : [1, "ns"];
-  const digits = Math.max(0, Math.ceil(-Math.log10(step / scale) - 1e-9));
-  return `${exact((ns / scale).toFixed(digits)).replace(/(\.\d*),(?=\d)/g, "$1")} ${unit}`;
+  const digits = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step / 1e9) - 1e-9)));
+  const time = (ns + sinceZero) / 1e9;
+  return `${time < 0 ? "" : "+"}${time.toFixed(digits)}s`;
 }
 /* What is to be said of the end of a span: flags 1 it is not known, 2 it still ran. */
 function endOf(span, separator) {

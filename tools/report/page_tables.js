@@ -280,7 +280,7 @@ function fillLosses(parent) {
 }
 
 function fillAbout(parent) {
-  add(parent, "p", `Written by rbwp ${data.version}. Times count from the first start of a span of a worker, ${data.origin_ns} ns since 1970.`, "caption");
+  add(parent, "p", `Written by rbwp ${data.version}. Times count from the zero time of the run, ${BigInt(data.origin_ns) - BigInt(data.since_zero_ns)} ns since 1970; the first span of a worker starts at ${moment(0, 1)}.`, "caption");
   table(parent, [{title: "Process", left: true, value: process => process.name}, {title: "Host", left: true, value: process => process.host, text: process => process.host},
     {title: "File", left: true, value: process => process.source, text: process => process.source},
     {title: "Command", left: true, value: process => process.command, text: process => process.command.replaceAll("\0", " ")},

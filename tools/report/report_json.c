@@ -10,6 +10,8 @@
 #include "report.h"
 #include "rbwp_format.h"
 
+#include <inttypes.h>
+
 enum { QUARTERS = 4 };
 
 struct writer {
@@ -52,6 +54,15 @@ static void put_time(const struct writer *writer, const char *key, int64_t time_
     json_key(writer->out, key);
     out_i64(writer->out, since_ns);
     comma(writer->out);
+}
+
+/* What the page counts from, as people read times: since the trace's zero. */
+static void put_time_since_zero(const struct writer *writer)
+{
+    int64_t zero_ns = trace_origin_ns(writer->report->trace);
+    int64_t since_ns = zero_ns ? time_step_ns(zero_ns, writer->page->taken.first_ns) : 0;
+    json_key(writer->out, "since_zero_ns");
+    out_format(writer->out, "\"%" PRId64 "\",", since_ns);
 }
 
 /* Ends what members with a comma behind them began. */
@@ -355,6 +366,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     comma(out);
     json_key(out, "origin_ns");
     out_format(out, "\"%lld\",", (long long)page->taken.first_ns);
+    put_time_since_zero(&writer);
     put_number(out, "extent_ns", stats_extent_ns(stats));
     put_number(out, "spans", stats->spans);
     put_number(out, "links", stats->links);

@@ -105,6 +105,7 @@ struct stats_options {
 
 struct stats {
     struct stats_options options;
+    int64_t zero_ns; /* times that people read count from it */
     struct stats_row *rows;
     struct stats_track *tracks;
     struct stats_process *processes;

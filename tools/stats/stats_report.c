@@ -79,6 +79,7 @@ static enum exit_code end(struct export *export)
     if (options->top.set)
         sections |= SECTION_LONGEST;
     stats_finish(stats);
+    stats->zero_ns = export->trace ? trace_origin_ns(export->trace) : 0;
     if (options->json)
         stats_json(&export->out, stats, sections);
     else

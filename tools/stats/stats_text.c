@@ -227,9 +227,10 @@ static void longest(const struct view *view)
                "call  thread", view->colors.off);
     for (uint32_t i = 0; i < stats->longest_count; i++) {
         const struct stats_call *call = &stats->longest[i];
+        char start[QUANTITY_BYTES];
         out_text(view->out, "  ");
         duration(view->out, call->duration_ns);
-        out_format(view->out, "%22" PRId64, call->start_ns);
+        out_format(view->out, "%22s", quantity_time(start, call->start_ns, stats->zero_ns));
         name(view->out, stats->rows[call->row].name);
         name(view->out, stats->tracks[call->track].track.name);
         out_text(view->out, "\n");

@@ -35,24 +35,16 @@ struct timeline {
 
 /* ---- the range ------------------------------------------------------------------------- */
 
-static int64_t absolute(const struct filter_time *time, int64_t origin_ns)
-{
-    int64_t sum;
-    if (!time->relative)
-        return time->ns;
-    return __builtin_add_overflow(origin_ns, time->ns, &sum) ? INT64_MAX : sum;
-}
-
 /* A range that is given whole divides into columns exactly. Times relative to a zero that is not
  * known are found while reading. */
 static void start_grid(struct timeline *timeline)
 {
-    const struct filter_options *filter = &timeline->options->trace.filter;
-    int64_t origin_ns = trace_origin_ns(timeline->export->trace), from_ns = 0, to_ns = 0;
+    const struct filter_options *filter = &timeline->export->filter;
+    int64_t from_ns = 0, to_ns = 0;
     bool relative = filter->from.relative || filter->to.relative;
-    if (filter->from.set && filter->to.set && !(relative && origin_ns == 0)) {
-        from_ns = absolute(&filter->from, origin_ns);
-        to_ns = absolute(&filter->to, origin_ns);
+    if (filter->from.set && filter->to.set && !relative) {
+        from_ns = filter->from.ns;
+        to_ns = filter->to.ns;
     }
     time_grid_start(&timeline->grid, from_ns, to_ns, timeline->columns);
     timeline->grid.orphans = filter->kinds != 0;
@@ -232,15 +224,16 @@ static void track_lines(const struct timeline *timeline, const struct grid_track
 
 static void head(const struct timeline *timeline)
 {
-    char length[QUANTITY_BYTES], column[QUANTITY_BYTES];
+    char from[QUANTITY_BYTES], length[QUANTITY_BYTES], column[QUANTITY_BYTES];
     const struct time_grid *grid = &timeline->grid;
     uint64_t all_ns = grid->cell_ns * timeline->cells;
     int64_t from_ns = grid->first_ns + (int64_t)(grid->cell_ns * timeline->first_cell);
     if (grid->lost_records)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
-    out_format(out_of(timeline), "%sfrom %" PRId64 ", %s, a column is %s%s\n",
-               timeline->colors.bold, from_ns, quantity_duration(length, all_ns),
+    out_format(out_of(timeline), "%sfrom %s, %s, a column is %s%s\n", timeline->colors.bold,
+               quantity_time(from, from_ns, trace_origin_ns(timeline->export->trace)),
+               quantity_duration(length, all_ns),
                quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
 }
 

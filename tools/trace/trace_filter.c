@@ -3,14 +3,6 @@
 #include "trace_filter.h"
 #include "name_pattern.h"
 
-static int64_t absolute(const struct filter_time *time, int64_t zero_ns, int64_t otherwise_ns)
-{
-    int64_t sum;
-    if (!time->set || !time->relative)
-        return time->set ? time->ns : otherwise_ns;
-    return __builtin_add_overflow(time->ns, zero_ns, &sum) ? INT64_MAX : sum;
-}
-
 void trace_filter_start(struct trace_filter *filter, const struct trace_read_options *options,
                         int64_t zero_ns)
 {
@@ -19,8 +11,8 @@ void trace_filter_start(struct trace_filter *filter, const struct trace_read_opt
         filter->options = NULL;
         return;
     }
-    filter->from_ns = absolute(&filter->options->from, zero_ns, INT64_MIN);
-    filter->to_ns = absolute(&filter->options->to, zero_ns, INT64_MAX);
+    filter->from_ns = filter_time_ns(&filter->options->from, zero_ns, INT64_MIN);
+    filter->to_ns = filter_time_ns(&filter->options->to, zero_ns, INT64_MAX);
 }
 
 static bool matches(const struct filter_patterns *patterns, uint64_t number, struct trace_text name)
