@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# rbwp tables lists the tables of a file that it never heard of, and exports the rows of one, cell
+# for cell as the second reader has them; what is broken is told by its rule and the rest is shown.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "tables"
+import csv, io, json, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, f"{here}/../python")
+import rbwp_reader
+import struct
+from make_rbwp import T0, finalised
+from test_tables import names, numbers, rows, schema, varint
+
+COLUMNS = ((4, 1, 0, b"at", b""), (5, 2, 0, b"for", b""), (6, 4, 0, b"what", b""), (2, 7, 0, b"depth", b"1/s"),
+           (3, 0, 0, b"share", b""), (8, 0, 0, b"note", b""), (7, 12, 1, b"in", b""), (1, 11, 0, b"id", b""))
+
+
+def block(first, notes):
+    delta = b"".join(varint(step) for step in (2 * T0, 20, 9))
+    words = (5, b"".join(varint(len(note)) for note in notes) + b"".join(notes))
+    return rows(first, [(2, delta), (3, varint(9)), numbers(2, 1, 0), (4, varint(2) + varint((1 << 64) - 1) + varint(7)
+                        + bytes([0, 1, 0])), (0, struct.pack("<3d", 0.5, -1.5, 0.1)), words, numbers(0, 1, 1),
+                        numbers(300, 7, 8)], 3, times=(T0, T0 + 10), compress=first > 1)
+
+
+good = [names(1, b"copy", b"fl\x1b[31mush"), schema(columns=COLUMNS, name=b"work"), schema(table=2, name=b"empty"),
+        block(1, (b"=x", b"", b"y\xffz")), block(7, (b"a", b"b", b"c"))]
+
+
+def write(name, blocks):
+    with open(f"{work}/{name}", "wb") as file:
+        file.write(finalised(blocks))
+    return f"{work}/{name}"
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([rbwp, "tables", *arguments], capture_output=True)
+    assert done.returncode == code, (arguments, done.returncode, done.stderr)
+    return done.stdout, done.stderr.decode()
+
+
+path = write("good.bin", good)
+expected = rbwp_reader.parse(finalised(good))
+assert not expected["problems"]
+
+# The list, for programs and for people.
+[work_table, empty] = json.loads(run("--json", path)[0])["tables"]
+assert (work_table["name"], work_table["row_count"], work_table["first"], work_table["last"]) == ("work", 6, T0, T0 + 10)
+assert [(c["name"], c["type"], c["role"], c["unit"]) for c in work_table["columns"]][3] == ("depth", "i64", "counter", "1/s")
+assert (empty["name"], empty["row_count"], len(empty["columns"])) == ("empty", 0, 1)
+text = run(path)[0].decode()
+assert "work: table 1, version 1, 6 rows" in text and "depth: i64 in 1/s, counter" in text, text
+assert "row 2:" in text and "what=copy" in text and "note=y\\xffz" in text and "\x1b" not in text, text
+assert len(json.loads(run("--json", path, path)[0])) == 2
+
+# The rows.
+want = [[r["row"], *r["values"]] for r in expected["schemas"][0]["rows"]]
+lines = [json.loads(line) for line in run("--table", "work", "--as", "ndjson", path)[0].splitlines()]
+assert len(lines) == 6
+for line, row in zip(lines, want):
+    row = list(row)
+    row[3] = expected["names"].get(row[3])
+    row[7] = row[7] or None
+    note, row[6] = row[6], line["note"]
+    assert list(line.values()) == row, (line, row)
+    assert line["note"] == note.encode("utf-8", "surrogateescape").decode("latin-1")
+table = list(csv.reader(io.StringIO(run("--table", "1", path)[0].decode())))
+assert table[0] == ["row", "at", "for", "what", "depth", "share", "note", "in", "id"]
+assert table[1] == ["1", str(T0), "9", "fl\\x1b[31mush", "-1", "0.5", "'=x", "", "300"], table[1]
+assert len(table) == 7
+assert run("--table", "work", "--as", "tsv", "--limit", "2", path)[0].count(b"\n") == 3
+assert run("--table", "empty", path)[0] == b"row,a\n"
+
+# What is not there, and what is broken.
+assert "no table 'no'" in run("--table", "no", path, code=1)[1]
+assert run(write("none.bin", []))[0] == b"no tables\n"
+broken = write("broken.bin", good[:4] + [rows(2, [numbers(1)], 1)] + good[4:])
+out, err = run(broken, code=3)
+assert b"6 rows" in out and "R49" in err, (out, err)
+for bad in (["--as", "csv", path], ["--limit", "1", path], ["--table", "work", "--as", "xml", path], []):
+    run(*bad, code=2)
+P
+
+finish

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp tables: the file's own tables (SPEC.md, section 9.2), listed, or one of them exported. */
+#include "message.h"
+#include "table_export.h"
+#include "table_list.h"
+
+struct tables_options {
+    bool json;
+    const char *table, *format;
+    uint32_t limit;
+    struct out_options output;
+};
+
+static bool store_limit(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, 1, UINT32_MAX, value, error);
+}
+
+static const struct option tables_option_table[] = {
+    {"json", 0, NULL, NULL, "the list as JSON; several files give an array",
+     offsetof(struct tables_options, json), option_store_true},
+    {"table", 0, "NAME", NULL, "the rows of this table (name or number) instead of the list",
+     offsetof(struct tables_options, table), option_store_text},
+    {"as", 0, "FORMAT", "csv tsv ndjson", "how to write them: csv (default), tsv, ndjson",
+     offsetof(struct tables_options, format), option_store_text},
+    {"limit", 0, "N", NULL, "the first N rows of each file", offsetof(struct tables_options, limit),
+     store_limit},
+    {0},
+};
+
+static const struct option_group tables_groups[] = {
+    {"Content", tables_option_table, 0},
+    {"Output", out_option_table, offsetof(struct tables_options, output)},
+    {0},
+};
+
+static bool find_form(const char *format, enum cell_form *form_out)
+{
+    static const char *const names[] = {
+        [CELL_CSV] = "csv", [CELL_TSV] = "tsv", [CELL_JSON] = "ndjson"};
+    for (int i = 0; i < 3; i++)
+        if (!format || strcmp(format, names[i]) == 0) {
+            *form_out = (enum cell_form)i;
+            return true;
+        }
+    message_usage("--as '%s' is not csv, tsv or ndjson", format);
+    return false;
+}
+
+static enum exit_code one_file(struct out *out, const struct tables_options *options,
+                               enum cell_form form, const char *path)
+{
+    struct input input;
+    uint64_t broken = 0;
+    enum exit_code code = EXIT_GOOD;
+    if (!input_open(&input, path, false))
+        return EXIT_BAD_DATA;
+    struct table_export wanted = {options->table, form, options->limit};
+    if (options->table)
+        code = table_export(out, &input, &wanted, &broken);
+    else if (!table_list(out, &input, options->json, &broken))
+        code = EXIT_BAD_DATA;
+    if (broken)
+        code = exit_worse(code, EXIT_PARTLY);
+    return exit_worse(code, input_close(&input));
+}
+
+static enum exit_code run(void *config, struct operands files)
+{
+    const struct tables_options *options = config;
+    struct out out;
+    enum cell_form form;
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    if (!options->table && (options->format || options->limit)) {
+        message_usage("--as and --limit go with --table NAME");
+        return EXIT_USAGE;
+    }
+    if (!find_form(options->format, &form))
+        return EXIT_USAGE;
+    if (!out_open(&out, &options->output, files))
+        return EXIT_BAD_DATA;
+    bool json = options->json && !options->table, array = json && files.count > 1;
+    enum exit_code code = EXIT_GOOD;
+    out_text(&out, array ? "[" : "");
+    for (int i = 0; i < files.count && !out_failed(&out); i++) {
+        out_text(&out, i == 0 ? "" : array ? ",\n" : options->table ? "" : "\n");
+        code = exit_worse(code, one_file(&out, options, form, files.words[i]));
+    }
+    out_text(&out, array ? "]\n" : json ? "\n" : "");
+    return exit_worse(code, out_close(&out));
+}
+
+const struct command command_tables = {
+    .name = "tables",
+    .summary = "list and export the tables that files hold",
+    .operands = "FILE...",
+    .description =
+        "Lists the tables in RBWP files: name, rows, columns, and the first rows; with\n"
+        "--table the rows of one, as text. Any table is shown, known or not: its schema\n"
+        "is in the file.\n"
+        "Exit status: 0 good, 1 bad data or no such table, 2 usage, 3 partly read.",
+    .groups = tables_groups,
+    .config_bytes = sizeof(struct tables_options),
+    .run = run,
+};
