@@ -32,6 +32,7 @@ struct live_facts {
     size_t name_bytes;
     bool memory_failed;
     uint64_t damaged, dropped;
+    struct rbwp_live_missing missing;
 
     uint32_t open_use[RBWP_SLOTS_MAX]; /* 1 + its place in uses, 0 none */
     uint32_t use_count[RBWP_SLOTS_MAX];
@@ -48,6 +49,7 @@ struct live_facts {
     struct rbwp_work_item_name *work_item_table;
     struct rbwp_sub_item_name *sub_item_table;
     struct rbwp_thread_info *thread_table;
+    struct rbwp_left unlogged;
     struct rbwp_tables tables;
     struct rbwp_trailer trailer;
 };
@@ -311,6 +313,55 @@ static void date_losses(struct live_facts *facts)
     }
 }
 
+/* ---- what is missing ----------------------------------------------------------------------- */
+
+static bool is_record(unsigned cause)
+{
+    return cause == RBWP_LOSS_DROPPED || cause == RBWP_LOSS_STALLED || cause == RBWP_LOSS_IO ||
+           cause == RBWP_LOSS_MEMORY || cause == RBWP_LOSS_GPU_PENDING ||
+           cause == RBWP_LOSS_GPU_FAILED;
+}
+
+static void count_missing(struct live_facts *facts, const struct live_file *live,
+                          const struct live_counts *counts)
+{
+    struct rbwp_live_missing *missing = &facts->missing;
+    uint64_t chunks = counts->unprotected_chunks;
+    chunks = chunks < LIVE_CHUNKS_MAX ? chunks : LIVE_CHUNKS_MAX;
+    for (unsigned cause = 0; cause < LIVE_CAUSES; cause++)
+        missing->lost_records += is_record(cause) ? counts->lost[cause] : 0;
+    missing->unwritten_records = counts->unwritten_records;
+    missing->unwritten_blocks = counts->unwritten_blocks;
+    missing->unprotected_bytes = chunks * live->head.chunk_bytes;
+    missing->unprotected_records_most = chunks * live_chunk_words(live);
+    missing->unlogged_names = counts->unlogged[LIVE_SLOT_BEGIN] + counts->unlogged[LIVE_SLOT_END] +
+                              counts->unlogged[LIVE_SUB_ITEM];
+    missing->unlogged_threads = counts->unlogged[LIVE_THREAD] + counts->unlogged[LIVE_THREAD_END];
+    facts->unlogged = (struct rbwp_left){
+        .kind = RBWP_LEFT_LIVE_LOG, .entries = missing->unlogged_names + missing->unlogged_threads};
+}
+
+/* Losses that no entry of the log has; whose they were is not known. */
+static void add_loss(struct live_facts *facts, uint32_t cause, uint64_t count)
+{
+    for (uint32_t i = 0; i < facts->losses_count; i++)
+        if (facts->losses[i].cause == cause)
+            count -= facts->losses[i].count < count ? facts->losses[i].count : count;
+    if (count)
+        facts->losses[facts->losses_count++] = (struct rbwp_loss){.cause = cause, .count = count};
+}
+
+/* The log tells of losses now and then, the counts of all. */
+static void add_losses(struct live_facts *facts, const struct live_file *live,
+                       const struct live_counts *counts)
+{
+    for (uint32_t cause = 1; cause < LIVE_CAUSES; cause++)
+        add_loss(facts, cause, counts->lost[cause]);
+    add_loss(facts, RBWP_LOSS_IO, counts->unwritten_records);
+    if (!live_file_is_locked(live)) /* it died */
+        add_loss(facts, RBWP_LOSS_UNPROTECTED, facts->missing.unprotected_records_most);
+}
+
 static void make_trailer(struct live_facts *facts, const struct live_head *head)
 {
     const struct live_clock *clock = &facts->clock;
@@ -331,7 +382,23 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .loss_count = facts->losses_count,
         .sample_count = clock->count,
         .slot_use_count = facts->uses_count,
+        .left = &facts->unlogged,
+        .left_count = facts->unlogged.entries != 0,
     };
+}
+
+/* When the log has been read: what it said, and what stands beside it. */
+static void settle(struct live_facts *facts, const struct live_file *live)
+{
+    struct rbwp_clock_sample samples[LIVE_FILE_SAMPLES_MAX];
+    uint32_t count = live_file_samples(live, samples);
+    const struct live_counts counts = live_file_counts(live);
+    for (uint32_t i = 0; i < count; i++)
+        live_clock_add(&facts->clock, &samples[i]);
+    drop_single_uses(facts);
+    date_losses(facts);
+    count_missing(facts, live, &counts);
+    add_losses(facts, live, &counts);
 }
 
 enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts **facts_out,
@@ -344,7 +411,7 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     facts->offset_ns = live->head.offset_ns;
     facts->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *facts->sub_items);
     facts->uses = malloc(FACTS_SLOT_USES_MAX * sizeof *facts->uses);
-    facts->losses = malloc(FACTS_LOSSES_MAX * sizeof *facts->losses);
+    facts->losses = malloc((FACTS_LOSSES_MAX + LIVE_CAUSES + 2) * sizeof *facts->losses);
     uint64_t torn = 0;
     enum rbwp_status status = live_clock_init(&facts->clock, live->head.ticks_per_second);
     if (!facts->sub_items || !facts->uses || !facts->losses)
@@ -353,9 +420,7 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
         status = live_file_log(live, take_entry, facts, &torn, error);
     facts->damaged += torn;
     if (status == RBWP_OK)
-        drop_single_uses(facts);
-    if (status == RBWP_OK)
-        date_losses(facts);
+        settle(facts, live);
     if (status == RBWP_OK && (facts->memory_failed || !make_tables(facts) || !make_threads(facts)))
         status = RBWP_E_MEMORY;
     if (status == RBWP_E_MEMORY)
@@ -402,6 +467,11 @@ const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts)
 struct live_clock *live_facts_clock(struct live_facts *facts)
 {
     return &facts->clock;
+}
+
+struct rbwp_live_missing live_facts_missing(const struct live_facts *facts)
+{
+    return facts->missing;
 }
 
 uint64_t live_facts_damaged(const struct live_facts *facts)

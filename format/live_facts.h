@@ -12,7 +12,7 @@
 
 #include "live_clock.h"
 #include "live_file.h"
-#include "rbwp_reader.h"
+#include "rbwp_recover.h"
 #include "thread_table.h"
 
 #define FACTS_NAME_BYTES_MAX (32u << 20) /* of all names together */
@@ -31,6 +31,9 @@ const struct rbwp_tables *live_facts_tables(const struct live_facts *facts);
 const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts);
 /* It may have no sample. */
 struct live_clock *live_facts_clock(struct live_facts *facts);
+
+/* What neither the live file nor FILE has; the losses in the trailer have it, too. */
+struct rbwp_live_missing live_facts_missing(const struct live_facts *facts);
 
 /* Entries that could not be, and places where the rest of a segment was left out. */
 uint64_t live_facts_damaged(const struct live_facts *facts);

@@ -66,7 +66,7 @@ static enum rbwp_status check_head(const struct live_head *head, struct rbwp_err
                          "version %" PRIu32 "; this library reads version %u", head->version,
                          LIVE_VERSION);
     uint32_t chunk = head->chunk_bytes, chunk_head = head->chunk_head_bytes;
-    if (chunk < CHUNK_BYTES_MIN || chunk > LIVE_SEGMENT_BYTES || chunk % 8 != 0 ||
+    if (chunk < CHUNK_BYTES_MIN || chunk > LIVE_SEGMENT_BYTES_MAX || chunk % 8 != 0 ||
         chunk_head < sizeof(struct live_chunk_head) || chunk_head > chunk - 8 ||
         chunk_head % 8 != 0)
         return error_set(error, RBWP_E_CORRUPT, (struct place){section, NOWHERE, 0},
@@ -164,26 +164,95 @@ static uint64_t next_data(const struct live_file *live, uint64_t offset)
     return errno == ENXIO ? UINT64_MAX : offset; /* a file system that cannot tell */
 }
 
-static uint64_t segment_offset(uint32_t number)
+#define ENTRIES_AT_ONCE 256u /* of the table: a page of it */
+
+/* Goes through the table. Zeros are a valid start. */
+struct segment_walk {
+    uint32_t next;   /* number */
+    uint64_t behind; /* where the last one ended: offsets go up, so no byte counts twice */
+    uint64_t damaged;
+    uint32_t first, have; /* numbers of the entries that were read, from first to before have */
+    struct live_segment entries[ENTRIES_AT_ONCE];
+};
+
+/* Reads the entries that begin with walk->next, or those behind a hole. False at the end. */
+static bool read_entries(const struct live_file *live, struct segment_walk *walk,
+                         enum rbwp_status *status, struct rbwp_error *error)
 {
-    return LIVE_HEAD_BYTES + (uint64_t)number * LIVE_SEGMENT_BYTES;
+    const uint64_t page = sizeof walk->entries;
+    uint64_t at = LIVE_TABLE_OFFSET + (uint64_t)walk->next * sizeof(struct live_segment);
+    uint64_t data = next_data(live, at);
+    if (data >= LIVE_HEAD_BYTES)
+        return false;
+    at += (data - at) / page * page;
+    walk->first = walk->next = (uint32_t)((at - LIVE_TABLE_OFFSET) / sizeof(struct live_segment));
+    size_t got;
+    *status = read_at(live, at, walk->entries, sizeof walk->entries, &got, error);
+    walk->have = walk->next + (uint32_t)(got / sizeof(struct live_segment));
+    return *status == RBWP_OK && walk->have > walk->next;
 }
 
-/* The kinds of all segments; those behind the end of the file have none. */
-static enum rbwp_status read_kinds(const struct live_file *live, uint8_t **kinds_out,
-                                   struct rbwp_error *error)
+/* True when the file ends before this. (It only grows while its process lives.) */
+static bool is_cut(const struct live_file *live, uint64_t end)
 {
+    struct stat file;
+    return fstat(live->fd, &file) == 0 && (uint64_t)file.st_size < end;
+}
+
+/* The next segment of this kind. False behind the last, or with *status below 0. */
+static bool next_segment(const struct live_file *live, struct segment_walk *walk,
+                         enum live_segment_kind kind, struct live_segment *segment_out,
+                         enum rbwp_status *status, struct rbwp_error *error)
+{
+    for (;; walk->next++) {
+        if (walk->next == walk->have && !read_entries(live, walk, status, error))
+            return false;
+        const struct live_segment *entry = &walk->entries[walk->next - walk->first];
+        if (entry->kind == LIVE_NONE)
+            continue;
+        uint64_t begin = walk->behind ? walk->behind : LIVE_HEAD_BYTES;
+        if (entry->kind > LIVE_LOG || entry->offset < begin || entry->offset > INT64_MAX / 2 ||
+            entry->bytes == 0 || entry->bytes > LIVE_SEGMENT_BYTES_MAX) {
+            walk->damaged++;
+            continue;
+        }
+        walk->behind = entry->offset + entry->bytes;
+        walk->damaged += is_cut(live, walk->behind);
+        if (entry->kind != (uint32_t)kind)
+            continue;
+        *segment_out = *entry;
+        walk->next++;
+        return true;
+    }
+}
+
+/* ---- counts and clock ---------------------------------------------------------------------- */
+
+struct live_counts live_file_counts(const struct live_file *live)
+{
+    struct live_head head;
+    return read_head(live, &head, NULL) == RBWP_OK ? head.counts : (struct live_counts){0};
+}
+
+static int by_ticks(const void *left, const void *right)
+{
+    const struct rbwp_clock_sample *a = left, *b = right;
+    return a->ticks < b->ticks ? -1 : a->ticks > b->ticks;
+}
+
+uint32_t live_file_samples(const struct live_file *live, struct rbwp_clock_sample *samples_out)
+{
+    struct live_sample places[LIVE_FILE_SAMPLES_MAX];
+    uint32_t count = 0;
     size_t got;
-    uint8_t *kinds = calloc(1, LIVE_SEGMENTS_MAX);
-    if (!kinds)
-        return error_set_memory(error, section);
-    enum rbwp_status status =
-        read_at(live, LIVE_KINDS_OFFSET, kinds, LIVE_SEGMENTS_MAX, &got, error);
-    if (status != RBWP_OK)
-        free(kinds);
-    else
-        *kinds_out = kinds;
-    return status;
+    if (read_at(live, LIVE_SAMPLES_OFFSET, places, sizeof places, &got, NULL) != RBWP_OK)
+        return 0;
+    for (size_t i = 0; i < got / sizeof places[0]; i++)
+        if (places[i].check == live_sample_check(&places[i].sample))
+            samples_out[count++] = places[i].sample;
+    if (count)
+        qsort(samples_out, count, sizeof *samples_out, by_ticks);
+    return count;
 }
 
 /* ---- log ---------------------------------------------------------------------------------- */
@@ -213,26 +282,25 @@ static bool walk_log(const uint8_t *segment, size_t size, live_entry_fn *entry, 
 enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entry, void *context,
                                uint64_t *damaged_out, struct rbwp_error *error)
 {
-    uint8_t *kinds = NULL;
-    *damaged_out = 0;
-    enum rbwp_status status = read_kinds(live, &kinds, error);
-    if (status != RBWP_OK)
-        return status;
-    uint8_t *segment = malloc(LIVE_SEGMENT_BYTES);
-    if (!segment)
-        status = error_set_memory(error, section);
+    struct segment_walk walk = {0};
+    struct live_segment segment;
+    enum rbwp_status status = RBWP_OK;
     bool more = true;
-    for (uint32_t i = 0; i < LIVE_SEGMENTS_MAX && status == RBWP_OK && more; i++) {
-        uint64_t offset = segment_offset(i);
+    *damaged_out = 0;
+    uint8_t *bytes = malloc(LIVE_SEGMENT_BYTES_MAX);
+    if (!bytes)
+        return error_set_memory(error, section);
+    while (more && next_segment(live, &walk, LIVE_LOG, &segment, &status, error)) {
         size_t got;
-        if (kinds[i] != LIVE_LOG || next_data(live, offset) - offset >= LIVE_SEGMENT_BYTES)
+        if (next_data(live, segment.offset) >= segment.offset + segment.bytes)
             continue;
-        status = read_at(live, offset, segment, LIVE_SEGMENT_BYTES, &got, error);
-        if (status == RBWP_OK)
-            more = walk_log(segment, got, entry, context, damaged_out);
+        status = read_at(live, segment.offset, bytes, segment.bytes, &got, error);
+        if (status != RBWP_OK)
+            break;
+        more = walk_log(bytes, got, entry, context, damaged_out);
     }
-    free(segment);
-    free(kinds);
+    *damaged_out += walk.damaged;
+    free(bytes);
     return status;
 }
 
@@ -275,16 +343,18 @@ static bool read_chunk_head(const struct live_file *live, uint64_t offset,
     return got == sizeof word && word != 0;
 }
 
-static enum rbwp_status list_segment(const struct live_file *live, uint64_t begin,
-                                     struct live_chunks *chunks, struct rbwp_error *error)
+static enum rbwp_status list_segment(const struct live_file *live,
+                                     const struct live_segment *segment, struct live_chunks *chunks,
+                                     struct rbwp_error *error)
 {
+    uint64_t begin = segment->offset;
     uint32_t bytes = live->head.chunk_bytes;
-    for (uint64_t at = 0; LIVE_SEGMENT_BYTES - at >= bytes;) {
+    for (uint64_t at = 0; at + bytes <= segment->bytes; at += bytes) {
         uint64_t data = next_data(live, begin + at);
-        if (data - begin >= LIVE_SEGMENT_BYTES)
+        if (data - begin >= segment->bytes)
             return RBWP_OK;
         at = (data - begin) / bytes * bytes;
-        if (LIVE_SEGMENT_BYTES - at < bytes)
+        if (at + bytes > segment->bytes)
             return RBWP_OK;
         struct live_chunk chunk;
         bool events = read_chunk_head(live, begin + at, &chunk);
@@ -294,7 +364,6 @@ static enum rbwp_status list_segment(const struct live_file *live, uint64_t begi
             if (status != RBWP_OK)
                 return status;
         }
-        at += bytes;
     }
     return RBWP_OK;
 }
@@ -316,13 +385,12 @@ static int by_time(const void *left, const void *right)
 enum rbwp_status live_file_chunks(const struct live_file *live, struct live_chunks *chunks_out,
                                   struct rbwp_error *error)
 {
-    uint8_t *kinds = NULL;
+    struct segment_walk walk = {0};
+    struct live_segment segment;
+    enum rbwp_status status = RBWP_OK;
     *chunks_out = (struct live_chunks){0};
-    enum rbwp_status status = read_kinds(live, &kinds, error);
-    for (uint32_t i = 0; i < LIVE_SEGMENTS_MAX && status == RBWP_OK; i++)
-        if (kinds[i] == LIVE_CHUNKS)
-            status = list_segment(live, segment_offset(i), chunks_out, error);
-    free(kinds);
+    while (status == RBWP_OK && next_segment(live, &walk, LIVE_CHUNKS, &segment, &status, error))
+        status = list_segment(live, &segment, chunks_out, error);
     if (chunks_out->count)
         qsort(chunks_out->list, chunks_out->count, sizeof *chunks_out->list, by_time);
     return status;

@@ -30,14 +30,21 @@ bool live_file_is_locked(const struct live_file *live);
 
 bool live_file_belongs(const struct live_file *live, const struct rbwp_file_header *header);
 
+/* What is counted there now; zeros if it cannot be read. */
+struct live_counts live_file_counts(const struct live_file *live);
+
+#define LIVE_FILE_SAMPLES_MAX (LIVE_SAMPLE_LEVELS * LIVE_SAMPLE_PLACES)
+/* The clock's samples that are whole, by their ticks; as many as are returned. */
+uint32_t live_file_samples(const struct live_file *live, struct rbwp_clock_sample *samples_out);
+
 /* ---- log ------------------------------------------------------------------------------ */
 
 /* A whole entry: count bytes of payload. Valid during the call. False stops the reading. */
 typedef bool live_entry_fn(void *context, uint32_t kind, const uint8_t *payload, size_t count);
 
 /*
- * Hands out all entries, in order. *damaged_out counts places where the rest of a segment had to
- * be left out. RBWP_E_IO, RBWP_E_MEMORY.
+ * Hands out all entries, in order. *damaged_out counts segments that cannot be or were cut, and
+ * places where the rest of one had to be left out. RBWP_E_IO, RBWP_E_MEMORY.
  */
 enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entry, void *context,
                                uint64_t *damaged_out, struct rbwp_error *error);
@@ -57,7 +64,8 @@ struct live_chunks {
 };
 #define LIVE_CHUNKS_MAX (1u << 22) /* 256 GiB of chunks of the usual size */
 
-/* Uses live->commit. RBWP_E_IO, RBWP_E_MEMORY. Free the list in each case. */
+/* Uses live->commit. Segments that cannot be are passed over. RBWP_E_IO, RBWP_E_MEMORY. Free the
+ * list in each case. */
 enum rbwp_status live_file_chunks(const struct live_file *live, struct live_chunks *chunks_out,
                                   struct rbwp_error *error);
 void live_chunks_free(struct live_chunks *chunks);

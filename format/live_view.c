@@ -43,6 +43,11 @@ const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live)
     return live_facts_trailer(live->facts);
 }
 
+struct rbwp_live_missing rbwp_live_missing(const struct rbwp_live *live)
+{
+    return live_facts_missing(live->facts);
+}
+
 bool rbwp_live_belongs(const struct rbwp_live *live, const struct rbwp_file_header *header)
 {
     return live_file_belongs(&live->file, header);

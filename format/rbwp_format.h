@@ -213,6 +213,10 @@ enum rbwp_loss_cause {
     RBWP_LOSS_KEPT_EMPTY = 11,   /* a discard that could not be honoured: its item was kept */
     RBWP_LOSS_GPU_PENDING = 12, /* GPU work that had not completed when it was waited for no more */
     RBWP_LOSS_GPU_FAILED = 13,  /* GPU work whose completion the driver could not tell */
+    RBWP_LOSS_UNPROTECTED = 14, /* died with the process, in memory that no file had: at most so
+                                   many records */
+    RBWP_LOSS_OVERWRITTEN = 15, /* in memory that something wrote over before it was written to the
+                                   file: at most so many records */
     RBWP_LOSS_GPU_CAPTURE = 18, /* launched into a graph capture: it runs with the graph, untimed */
     RBWP_LOSS_GPU_STOPPING = 19, /* GPU work that began while the session was being stopped */
 };

@@ -12,9 +12,13 @@
  * machine's, and the version changes freely. Everything in it is untrusted to
  * a reader: the process may have died anywhere, or run wild.
  *
- *     offset 0        struct live_head
- *     4096            one byte for each segment: enum live_segment_kind
- *     LIVE_HEAD_BYTES segments of LIVE_SEGMENT_BYTES each
+ *     offset 0             struct live_head
+ *     LIVE_SAMPLES_OFFSET  the clock: struct live_sample [LIVE_SAMPLE_LEVELS][LIVE_SAMPLE_PLACES]
+ *     LIVE_TABLE_OFFSET    struct live_segment for each segment, by number
+ *     LIVE_HEAD_BYTES      segments
+ *
+ * The table says where each segment lies and how long it is. Their offsets go
+ * up with their numbers; an entry of kind LIVE_NONE has no segment (yet).
  *
  * A chunk segment is an array of chunks of chunk_bytes; each is a struct
  * live_chunk_head and event words. A chunk whose first word is 0 is empty.
@@ -25,6 +29,16 @@
  * A log segment is a sequence of struct live_entry, each followed by its
  * payload, padded to 8 bytes; it ends at an entry of 0 bytes or at the
  * segment's end. The log goes on in the next log segment by number.
+ *
+ * Clock samples are numbered from 0. Number n, n a multiple of
+ * LIVE_SAMPLE_PLACES^level for the highest level there is, stands on that level
+ * in place n / LIVE_SAMPLE_PLACES^level modulo LIVE_SAMPLE_PLACES: the last
+ * minute is known second by second, the last hour minute by minute, and so on,
+ * in room that does not grow. A sample whose check is wrong was being written.
+ *
+ * The writer stores into this file and reads nothing back: whoever changes it
+ * spoils what a recovery finds, and the times and names of events, but cannot
+ * lead the recording process astray.
  */
 #ifndef RBWP_LIVE_H
 #define RBWP_LIVE_H
@@ -36,19 +50,44 @@ extern "C" {
 #endif
 
 #define LIVE_MAGIC "RBWPLIVE"
-#define LIVE_VERSION 1u
+#define LIVE_VERSION 2u
 #define LIVE_BYTE_ORDER 0x01020304u
-#define LIVE_KINDS_OFFSET 4096u
+#define LIVE_SAMPLES_OFFSET 4096u
+#define LIVE_SAMPLE_LEVELS 4u
+#define LIVE_SAMPLE_PLACES 64u
+#define LIVE_TABLE_OFFSET 65536u
 #define LIVE_SEGMENTS_MAX 65536u
-#define LIVE_HEAD_BYTES (LIVE_KINDS_OFFSET + LIVE_SEGMENTS_MAX + 4096u) /* whole pages */
-#define LIVE_SEGMENT_BYTES (4u << 20)
+/* Whole units of LIVE_UNIT_BYTES, as all segments are: whole pages everywhere. */
+#define LIVE_HEAD_BYTES (LIVE_TABLE_OFFSET + LIVE_SEGMENTS_MAX * 16u)
+#define LIVE_UNIT_BYTES 65536u
+#define LIVE_SEGMENT_BYTES_MAX (4u << 20)
 
 enum live_segment_kind { LIVE_NONE = 0, LIVE_CHUNKS = 1, LIVE_LOG = 2 };
+
+struct live_segment {
+    uint64_t offset; /* in the file */
+    uint32_t bytes;
+    uint32_t kind; /* enum live_segment_kind; written last */
+};
 
 /* How far FILE is good. Two of them, the one that counts is named by commit_index. */
 struct live_commit {
     uint64_t file_bytes; /* whole blocks end here */
     uint64_t ticket;     /* of the last chunk in it, counted from 1 */
+};
+
+/*
+ * What neither FILE nor this file has, counted where it happens. unprotected_chunks are those
+ * handed out just now whose memory is not in this file: what is in them dies with the process.
+ */
+#define LIVE_ENTRY_KINDS 8
+#define LIVE_CAUSES 32
+struct live_counts {
+    uint64_t unwritten_records; /* that FILE had no room for, or could not be written to it */
+    uint64_t unwritten_blocks;  /* of extensions, likewise */
+    uint64_t unprotected_chunks, unprotected_chunks_most; /* now, and at any time */
+    uint64_t unlogged[LIVE_ENTRY_KINDS]; /* log entries that there was no room for, by kind */
+    uint64_t lost[LIVE_CAUSES];          /* by enum rbwp_loss_cause, all threads together */
 };
 
 struct live_head {
@@ -69,7 +108,22 @@ struct live_head {
     struct live_commit commit[2];
     uint32_t commit_index; /* 0 or 1; written after the commit it names */
     uint32_t padding;
+    struct live_counts counts;
 };
+
+struct live_sample {
+    struct rbwp_clock_sample sample;
+    uint64_t check; /* live_sample_check; 0 with ticks 0: none */
+};
+
+static inline uint64_t live_sample_check(const struct rbwp_clock_sample *sample)
+{
+    uint64_t sum = 0x6b6f6c6353414d50u;
+    sum = (sum ^ sample->ticks) * 0x9e3779b97f4a7c15u;
+    sum = (sum ^ (uint64_t)sample->time_ns) * 0x9e3779b97f4a7c15u;
+    sum = (sum ^ (uint64_t)sample->monotonic_ns) * 0x9e3779b97f4a7c15u;
+    return (sum ^ (uint64_t)sample->realtime_ns) * 0x9e3779b97f4a7c15u;
+}
 
 /* An event is one word, 0 = none: kind (3 bits), id (16 bits), ticks since the chunk's base (45).
  */
@@ -89,8 +143,8 @@ enum live_event_kind {
 struct live_chunk_head {
     uint64_t thread_id;
     uint64_t base_ticks;
-    uint64_t ticket;     /* 0 until the writer takes the chunk */
-    uint64_t process[5]; /* the process's own */
+    uint64_t ticket; /* 0 until the writer takes the chunk */
+    uint64_t unused[5];
 };
 
 struct live_entry {

@@ -43,6 +43,23 @@ RBWP_API void rbwp_live_close(struct rbwp_live *live);
 RBWP_API const struct rbwp_tables *rbwp_live_tables(const struct rbwp_live *live);
 RBWP_API const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live);
 
+/*
+ * What was recorded and is in neither file, as its process counted it. All zeros: both have all
+ * that was recorded. The trailer's losses have the records of it, too.
+ */
+struct rbwp_live_missing {
+    uint64_t lost_records;      /* never got memory: at the cap, or because there was none; and GPU
+                                   work that was not seen to complete */
+    uint64_t unwritten_records; /* there was no room for them in FILE, or it could not be written */
+    uint64_t unwritten_blocks;  /* likewise, of extensions */
+    /* Of memory in use that is not in FILE.live because there was no room; it is gone with its
+     * process. How many records it has is not known: at most so many. */
+    uint64_t unprotected_bytes, unprotected_records_most;
+    /* Of the log, which had no room: starts and ends of names and of threads. */
+    uint64_t unlogged_names, unlogged_threads;
+};
+RBWP_API struct rbwp_live_missing rbwp_live_missing(const struct rbwp_live *live);
+
 /* True when it was written beside a file with this header. */
 RBWP_API bool rbwp_live_belongs(const struct rbwp_live *live,
                                 const struct rbwp_file_header *header);
@@ -80,6 +97,7 @@ struct rbwp_recover_result {
     uint64_t moved_chunks;    /* written to FILE while this was running, thus in neither part */
     uint64_t damaged_entries; /* of the log */
     bool no_clock_sample;     /* times of the recovered records are guessed */
+    struct rbwp_live_missing missing; /* with has_live: what it says is in neither file */
 
     uint32_t threads, work_items, sub_items; /* named in the result */
     bool names_unknown;                      /* neither file has them */

@@ -484,6 +484,8 @@ static enum rbwp_status make_whole(struct recover *recover)
     }
     /* What is finalised has all that the live file could give. */
     recover->result.has_live = recover->live && !recover->result.finalised;
+    if (recover->result.has_live)
+        recover->result.missing = rbwp_live_missing(recover->live);
     status = rbwp_writer_new(recover->sink, node, zero_time_ns, recover->level2, &recover->writer);
     if (status != RBWP_OK)
         return sink_failed(recover, status);
@@ -562,10 +564,17 @@ enum rbwp_status rbwp_recover(const char *path, const char *live_path, const str
     return status;
 }
 
+static bool is_missing(const struct rbwp_live_missing *missing)
+{
+    return missing->lost_records || missing->unwritten_records || missing->unwritten_blocks ||
+           missing->unprotected_bytes || missing->unlogged_names || missing->unlogged_threads;
+}
+
 bool rbwp_recover_lost(const struct rbwp_recover_result *result)
 {
     bool all_in_file = result->unchanged || result->finalised || result->live_empty;
     return (!all_in_file && !result->has_live) || result->damaged_places || result->tail_damaged ||
            result->missing_bytes || result->damaged_chunks || result->moved_chunks ||
-           result->damaged_entries || result->names_unknown || result->dropped_names;
+           result->damaged_entries || result->names_unknown || result->dropped_names ||
+           is_missing(&result->missing);
 }

@@ -197,7 +197,9 @@ static bool has_lost_records(const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++)
         if (trailer->losses[i].cause <= RBWP_LOSS_NOT_ATTACHED ||
-            trailer->losses[i].cause == RBWP_LOSS_SIGNAL)
+            trailer->losses[i].cause == RBWP_LOSS_SIGNAL ||
+            trailer->losses[i].cause == RBWP_LOSS_UNPROTECTED ||
+            trailer->losses[i].cause == RBWP_LOSS_OVERWRITTEN)
             return true;
     return false;
 }

@@ -92,46 +92,66 @@ static const uint8_t kind_of_event[8] = {
     [RBWP_EVENT_GPU_] = RBWP_GPU_WORK,
 };
 
-static enum rbwp_status encode_event(struct rbwp_block_encoder *encoder, const uint64_t *word,
-                                     int64_t time_ns)
+/* What a chunk holds may change at any time: each word is read once. */
+static uint64_t load(const uint64_t *word)
 {
-    unsigned event = *word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
-    unsigned id = *word >> RBWP_EVENT_KIND_BITS_ & 0xffff;
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+/* Words of the event that begins with this one; 0 if none does. */
+static uint32_t words_of(uint64_t word)
+{
+    unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
+    if (event == RBWP_EVENT_GPU_)
+        return 4;
+    return kind_of_event[event] ? 1 : 0;
+}
+
+/* word is the first one at `at`, as it was read. */
+static enum rbwp_status encode_event(struct rbwp_block_encoder *encoder, uint64_t word,
+                                     const uint64_t *at, int64_t time_ns)
+{
+    unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
+    unsigned id = word >> RBWP_EVENT_KIND_BITS_ & 0xffff;
     if (event != RBWP_EVENT_GPU_)
         return rbwp_block_encoder_put(encoder, time_ns, kind_of_event[event], id);
     struct rbwp_record record = {
         .time_ns = time_ns,
         .kind = RBWP_GPU_WORK,
         .slot = (uint8_t)id,
-        .proc_id = word[1],
-        .start_ns = (int64_t)word[2],
-        .stop_ns = (int64_t)word[3],
+        .proc_id = load(at + 1),
+        .start_ns = (int64_t)load(at + 2),
+        .stop_ns = (int64_t)load(at + 3),
     };
     return rbwp_block_encoder_add(encoder, &record);
 }
 
-void chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
-                       struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns)
+uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
+                           struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns)
 {
     uint64_t thread_id = chunk->thread->thread_id;
     encoder->size = 0;
     encoder->blocks = 0;
     struct timeline_piece piece = {0};
-    for (const uint64_t *word = chunk->words, *end = word + chunk->used; word < end;) {
-        uint64_t ticks = chunk->base_ticks + (*word >> RBWP_EVENT_TIME_SHIFT_);
+    const uint64_t *at = chunk->words, *end = at + chunk->used;
+    while (at < end) {
+        uint64_t word = load(at), ticks = chunk->base_ticks + (word >> RBWP_EVENT_TIME_SHIFT_);
+        uint32_t words = words_of(word);
+        if (words == 0 || words > end - at)
+            break;
         if (ticks >= piece.end_ticks)
             piece = piece_at(timeline, ticks);
         int64_t time_ns = timeline_piece_ns(&piece, ticks);
         time_ns = time_ns < ceiling_ns ? time_ns : ceiling_ns;
         time_ns = time_ns > floor_ns ? time_ns : floor_ns;
         floor_ns = time_ns;
-        if (encode_event(encoder->block_encoder, word, time_ns) == RBWP_AGAIN) {
+        if (encode_event(encoder->block_encoder, word, at, time_ns) == RBWP_AGAIN)
             seal(encoder, thread_id);
-            continue;
-        }
-        word += (*word & 7) == RBWP_EVENT_GPU_ ? 4 : 1;
+        else
+            at += words;
     }
     seal(encoder, thread_id);
+    return (uint32_t)(end - at);
 }
 
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

@@ -31,10 +31,14 @@ void chunk_encoder_free(struct chunk_encoder *encoder);
 /* The time of ticks that some thread has read already. */
 int64_t shared_timeline_ns(struct shared_timeline *timeline, uint64_t ticks);
 
-/* Encodes a published chunk. Its times come out ascending, none before floor_ns or after
- * ceiling_ns. The chunk may be put back then. */
-void chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
-                       struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns);
+/*
+ * Encodes a published chunk. Its times come out ascending, none before floor_ns or after
+ * ceiling_ns. The chunk may be put back then. Its words may change meanwhile, to anything, since
+ * they lie in memory that others may reach: returns how many words were left out because no event
+ * stands where one should begin, 0 if nobody did that.
+ */
+uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
+                           struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns);
 
 /* The blocks of the last run, numbered from *sequence on, which moves. */
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

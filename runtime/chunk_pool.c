@@ -23,7 +23,10 @@
 #define STOCK_CHUNKS_MIN 4u
 #define STOCK_CHUNKS_MAX 32u
 #define STOCK_SHARE 4u
-#define SEGMENT_BYTES LIVE_SEGMENT_BYTES
+/* The first two segments have so many bytes, each further one as many as all before it, until they
+ * have LIVE_SEGMENT_BYTES_MAX. */
+#define SEGMENT_BYTES_MIN (512u << 10)
+#define SEGMENTS_SMALL 4u
 #define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
 
 #ifndef MADV_POPULATE_WRITE
@@ -32,28 +35,52 @@
 
 struct chunk_pool {
     size_t chunk_bytes;
-    uint32_t per_segment;
     uint32_t cap_chunks;
     _Atomic uint32_t in_use;
     _Atomic uint32_t peak;
     _Atomic uint32_t made;     /* chunks that have an index */
     _Atomic uint64_t free_top; /* count << 32 | index + 1 */
     atomic_flag mapping;       /* a thread is making a segment */
-    _Atomic uint32_t anonymous_count;
-    _Atomic bool asked;                   /* since the stock was last looked at */
-    sem_t low;                            /* posted when that becomes true */
-    _Atomic bool anonymous[SEGMENTS_MAX]; /* ours to unmap; the others are the live file's */
-    _Atomic(uint8_t *) segment[SEGMENTS_MAX];
+    _Atomic uint64_t anonymous_bytes;
+    _Atomic bool asked;                            /* since the stock was last looked at */
+    sem_t low;                                     /* posted when that becomes true */
+    _Atomic(struct chunk *) segment[SEGMENTS_MAX]; /* one for each chunk of it */
 };
 
-/* What recovery relies on. */
-_Static_assert(offsetof(struct chunk, thread_id) == offsetof(struct live_chunk_head, thread_id) &&
-                   offsetof(struct chunk, base_ticks) ==
-                       offsetof(struct live_chunk_head, base_ticks) &&
-                   offsetof(struct chunk, ticket) == offsetof(struct live_chunk_head, ticket),
-               "a chunk begins as the live file says");
-_Static_assert(offsetof(struct chunk, words) == 64 && sizeof(struct chunk) == 64,
-               "a chunk's head is one cache line");
+_Static_assert(sizeof(struct live_chunk_head) == 64, "a chunk's head is one cache line");
+_Static_assert(SEGMENT_BYTES_MIN << (SEGMENTS_SMALL - 1) == LIVE_SEGMENT_BYTES_MAX,
+               "they grow up to it");
+
+/* ---- where a chunk is ----------------------------------------------------------- */
+
+struct place {
+    uint32_t segment, at; /* the at-th chunk of it */
+};
+
+static uint32_t segment_bytes(uint32_t segment)
+{
+    if (segment < 2)
+        return SEGMENT_BYTES_MIN;
+    return segment < SEGMENTS_SMALL ? SEGMENT_BYTES_MIN << (segment - 1) : LIVE_SEGMENT_BYTES_MAX;
+}
+
+static struct place place_of(const struct chunk_pool *pool, uint32_t index)
+{
+    uint64_t offset = index * (uint64_t)pool->chunk_bytes, begin = 0;
+    uint32_t segment = 0;
+    while (segment < SEGMENTS_SMALL && offset - begin >= segment_bytes(segment))
+        begin += segment_bytes(segment++);
+    uint64_t rest = offset - begin, large = rest / LIVE_SEGMENT_BYTES_MAX;
+    return (struct place){segment + (uint32_t)large,
+                          (uint32_t)((rest - large * LIVE_SEGMENT_BYTES_MAX) / pool->chunk_bytes)};
+}
+
+static uint32_t chunks_in(const struct chunk_pool *pool, uint32_t segment)
+{
+    return (uint32_t)(segment_bytes(segment) / pool->chunk_bytes);
+}
+
+/* ---- life ----------------------------------------------------------------------- */
 
 struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
 {
@@ -65,8 +92,8 @@ struct chunk_pool *chunk_pool_new(uint64_t cap_bytes)
     while (cap_bytes && pool->chunk_bytes > CHUNK_BYTES_MIN &&
            pool->chunk_bytes * CHUNKS_PER_CAP > cap_bytes)
         pool->chunk_bytes /= 2;
-    pool->per_segment = (uint32_t)(SEGMENT_BYTES / pool->chunk_bytes);
-    uint64_t all = (uint64_t)pool->per_segment * SEGMENTS_MAX;
+    uint64_t all =
+        (uint64_t)(LIVE_SEGMENT_BYTES_MAX / pool->chunk_bytes) * (SEGMENTS_MAX - SEGMENTS_SMALL);
     uint64_t cap = cap_bytes ? cap_bytes / pool->chunk_bytes : all;
     pool->cap_chunks = (uint32_t)(cap < 2 ? 2 : cap > all ? all : cap);
     return pool;
@@ -76,13 +103,13 @@ void chunk_pool_free(struct chunk_pool *pool)
 {
     if (!pool)
         return;
-    for (size_t i = 0; i < SEGMENTS_MAX; i++) {
-        uint8_t *segment = atomic_load_explicit(&pool->segment[i], memory_order_relaxed);
-        if (segment && atomic_load_explicit(&pool->anonymous[i], memory_order_relaxed))
-            munmap(segment, SEGMENT_BYTES);
-        else if (!segment &&
-                 i * pool->per_segment >= atomic_load_explicit(&pool->made, memory_order_relaxed))
-            break;
+    for (uint32_t i = 0; i < SEGMENTS_MAX; i++) {
+        struct chunk *chunks = atomic_load_explicit(&pool->segment[i], memory_order_relaxed);
+        if (!chunks)
+            break; /* they are made in order */
+        if (chunks[0].unprotected)
+            munmap(chunks[0].head, segment_bytes(i));
+        munmap(chunks, chunks_in(pool, i) * sizeof *chunks);
     }
     sem_destroy(&pool->low);
     free(pool);
@@ -90,7 +117,7 @@ void chunk_pool_free(struct chunk_pool *pool)
 
 uint32_t chunk_words(const struct chunk_pool *pool)
 {
-    return (uint32_t)((pool->chunk_bytes - sizeof(struct chunk)) / sizeof(uint64_t));
+    return (uint32_t)((pool->chunk_bytes - sizeof(struct live_chunk_head)) / sizeof(uint64_t));
 }
 
 size_t chunk_bytes(const struct chunk_pool *pool)
@@ -100,8 +127,7 @@ size_t chunk_bytes(const struct chunk_pool *pool)
 
 uint64_t chunk_pool_unprotected_bytes(const struct chunk_pool *pool)
 {
-    return (uint64_t)atomic_load_explicit(&pool->anonymous_count, memory_order_relaxed) *
-           SEGMENT_BYTES;
+    return atomic_load_explicit(&pool->anonymous_bytes, memory_order_relaxed);
 }
 
 uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool)
@@ -109,12 +135,13 @@ uint64_t chunk_pool_peak_bytes(const struct chunk_pool *pool)
     return (uint64_t)atomic_load_explicit(&pool->peak, memory_order_relaxed) * pool->chunk_bytes;
 }
 
+/* ---- getting -------------------------------------------------------------------- */
+
 static struct chunk *chunk_at(struct chunk_pool *pool, uint32_t index)
 {
+    struct place place = place_of(pool, index);
     /* acquire: pairs with the release that published the segment */
-    uint8_t *segment =
-        atomic_load_explicit(&pool->segment[index / pool->per_segment], memory_order_acquire);
-    return (struct chunk *)(void *)(segment + index % pool->per_segment * pool->chunk_bytes);
+    return &atomic_load_explicit(&pool->segment[place.segment], memory_order_acquire)[place.at];
 }
 
 static struct chunk *pop_free(struct chunk_pool *pool)
@@ -132,19 +159,36 @@ static struct chunk *pop_free(struct chunk_pool *pool)
     return NULL;
 }
 
-/* A segment of the live file, or, when it has no more room, of memory that a crash loses. */
-static uint8_t *map_segment(struct chunk_pool *pool, uint32_t number)
+static void *map_anonymous(size_t bytes)
 {
-    uint8_t *segment = live_segment(LIVE_CHUNKS);
-    if (segment)
-        return segment;
-    segment = mmap(NULL, SEGMENT_BYTES, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (segment == MAP_FAILED)
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* A segment of the live file, or, when it has no more room, of memory that a crash loses; and what
+ * the process knows of its chunks. */
+static struct chunk *map_segment(struct chunk_pool *pool, uint32_t number)
+{
+    uint32_t bytes = segment_bytes(number), count = chunks_in(pool, number);
+    struct chunk *chunks = map_anonymous(count * sizeof *chunks);
+    uint8_t *memory = chunks ? live_segment(LIVE_CHUNKS, bytes) : NULL;
+    bool unprotected = !memory;
+    if (chunks && !memory)
+        memory = map_anonymous(bytes);
+    if (!memory) {
+        if (chunks)
+            munmap(chunks, count * sizeof *chunks);
         return NULL;
-    atomic_store_explicit(&pool->anonymous[number], true, memory_order_relaxed);
-    atomic_fetch_add_explicit(&pool->anonymous_count, 1, memory_order_relaxed);
-    return segment;
+    }
+    for (uint32_t i = 0; i < count; i++, memory += pool->chunk_bytes) {
+        chunks[i].head = (struct live_chunk_head *)(void *)memory;
+        chunks[i].words = (uint64_t *)(void *)(memory + sizeof(struct live_chunk_head));
+        chunks[i].unprotected = unprotected;
+    }
+    if (unprotected)
+        atomic_fetch_add_explicit(&pool->anonymous_bytes, bytes, memory_order_relaxed);
+    return chunks;
 }
 
 static bool has_segment(struct chunk_pool *pool, uint32_t number)
@@ -162,7 +206,7 @@ static bool make_segment(struct chunk_pool *pool, uint32_t number)
             sched_yield();
             continue;
         }
-        uint8_t *fresh = has_segment(pool, number) ? NULL : map_segment(pool, number);
+        struct chunk *fresh = has_segment(pool, number) ? NULL : map_segment(pool, number);
         if (fresh)
             atomic_store_explicit(&pool->segment[number], fresh, memory_order_release);
         bool there = has_segment(pool, number);
@@ -180,13 +224,13 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
 {
     uint32_t index = atomic_load_explicit(&pool->made, memory_order_relaxed);
     do {
-        if (!make_segment(pool, index / pool->per_segment))
+        if (!make_segment(pool, place_of(pool, index).segment))
             return NULL;
     } while (!atomic_compare_exchange_weak_explicit(&pool->made, &index, index + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
     struct chunk *chunk = chunk_at(pool, index);
     if (ready)
-        (void)madvise(chunk, pool->chunk_bytes, MADV_POPULATE_WRITE);
+        (void)madvise(chunk->head, pool->chunk_bytes, MADV_POPULATE_WRITE);
     chunk->index = index;
     return chunk;
 }
@@ -251,6 +295,8 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
         ;
     if (stock(pool) < stock_wanted(before) / 2 && may_grow(pool))
         chunk_pool_ask(pool);
+    if (chunk->unprotected)
+        live_count_unprotected(true);
     return RBWP_OK;
 }
 
@@ -269,23 +315,28 @@ static void push_free(struct chunk_pool *pool, struct chunk *chunk)
 void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used)
 {
     memset(chunk->words, 0, used * sizeof chunk->words[0]);
+    if (chunk->unprotected)
+        live_count_unprotected(false);
     push_free(pool, chunk);
     atomic_fetch_sub_explicit(&pool->in_use, 1, memory_order_relaxed);
 }
 
-/* The segment after the one in use is mapped ahead as well. */
-static void stock_segment(struct chunk_pool *pool)
+/* The segment after the one in use is mapped ahead as well, once there is some use. */
+static void stock_segment(struct chunk_pool *pool, uint32_t in_use)
 {
-    uint32_t ahead = atomic_load_explicit(&pool->made, memory_order_relaxed) + pool->per_segment;
-    if (ahead < pool->cap_chunks)
-        (void)make_segment(pool, ahead / pool->per_segment);
+    uint32_t made = atomic_load_explicit(&pool->made, memory_order_relaxed);
+    if (in_use < STOCK_CHUNKS_MIN || made == 0)
+        return;
+    uint32_t last = place_of(pool, made - 1).segment;
+    if (made + chunks_in(pool, last) < pool->cap_chunks)
+        (void)make_segment(pool, last + 1);
 }
 
 void chunk_pool_stock(struct chunk_pool *pool)
 {
     for (;;) {
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
-        stock_segment(pool);
+        stock_segment(pool, in_use);
         if (!may_grow(pool) || stock(pool) >= stock_wanted(in_use))
             return;
         struct chunk *chunk = make_chunk(pool, true);

@@ -7,6 +7,11 @@
  * who clears it and puts it back. The pool counts chunks in use against the
  * cap. Getting and putting take no lock; memory comes in segments that stay
  * until the session ends: of the live file, or, where there is none, anonymous.
+ * The first segments are small, so that a session that records little holds little.
+ *
+ * The live file is a shared mapping that others may reach: nothing is kept
+ * there that the process goes by. struct chunk is private; of what lies in the
+ * mapping only the event words are ever read, and they may be anything.
  *
  * The words of a free chunk are all 0, and a filled chunk's words are 0 from
  * its last event on, so that whoever finds the memory after a crash knows
@@ -15,17 +20,16 @@
 #ifndef CHUNK_POOL_H
 #define CHUNK_POOL_H
 
-#include "rbwp_format.h"
+#include "rbwp_live.h"
 
 #include <stdatomic.h>
 
 struct thread;
 
 struct chunk {
-    /* What is found after a crash: struct live_chunk_head. */
-    uint64_t thread_id;
-    uint64_t base_ticks; /* events hold ticks since this */
-    uint64_t ticket;     /* 0 until a drain takes the chunk */
+    struct live_chunk_head *head; /* what is found after a crash; written, never read */
+    uint64_t *words;              /* behind it, a cache line of their own */
+    uint64_t base_ticks;          /* events hold ticks since this */
 
     struct chunk *next;         /* in whichever list holds it; owner of the list */
     struct thread *thread;      /* who filled it; set by chunk_get's caller */
@@ -33,9 +37,17 @@ struct chunk {
     uint32_t used;              /* words with events, set when published */
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
-    /* Aligned, so that a chunk's head is one cache line also where pointers are smaller. */
-    _Alignas(64) uint64_t words[];
+    bool unprotected;           /* its memory is not the live file's; never changes */
 };
+
+/* A chunk that is filled from now on, in time from base_ticks. */
+static inline void chunk_begin(struct chunk *chunk, uint64_t thread_id, uint64_t base_ticks)
+{
+    chunk->base_ticks = base_ticks;
+    chunk->head->thread_id = thread_id;
+    chunk->head->ticket = 0;
+    chunk->head->base_ticks = base_ticks;
+}
 
 struct chunk_pool;
 

@@ -148,7 +148,7 @@ static struct job *take(struct drain *drain)
     job->ticket = drain->next_ticket++;
     job->chunk = chunk;
     job->thread = chunk->thread;
-    chunk->ticket = job->ticket + 1;
+    chunk->head->ticket = job->ticket + 1;
     set_bounds(drain, job);
     return job;
 }
@@ -179,9 +179,11 @@ bool drain_help(struct drain *drain)
     if (!job)
         return false;
     TEST_POINT("drain: job taken");
-    chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns, job->ceiling_ns);
+    uint32_t overwritten = chunk_encoder_run(job->encoder, job->chunk, drain->timeline,
+                                             job->floor_ns, job->ceiling_ns);
 
     pthread_mutex_lock(&drain->lock);
+    job->thread->overwritten += overwritten;
     job->state = JOB_DONE;
     pthread_mutex_unlock(&drain->lock);
     sem_post(&drain->wake);
@@ -232,6 +234,7 @@ static void count_unwritten(struct drain *drain, struct thread *thread,
         thread->unwritten_first_ns = block->first_ns;
     thread->unwritten += block->records;
     thread->unwritten_last_ns = block->last_ns;
+    live_count_unwritten(block->records);
     if (drain->totals.error.status == RBWP_OK)
         failure(&drain->totals.error, status, os_errno, "records could not be written");
 }
@@ -276,6 +279,8 @@ static void write_opaque(struct drain *drain)
         enum rbwp_status status =
             rbwp_writer_add_opaque(drain->writer, block->tag, block->data, block->size_bytes);
         int os_errno = errno;
+        if (status != RBWP_OK)
+            live_count_unwritten_block();
         pthread_mutex_lock(&drain->lock);
         if (status != RBWP_OK && drain->totals.error.status == RBWP_OK)
             failure(&drain->totals.error, status, os_errno, "an extension could not be written");
@@ -299,7 +304,7 @@ static void log_clock(struct drain *drain)
     pthread_mutex_unlock(&drain->timeline->lock);
     if (sample.time_ns < drain->next_log_ns)
         return;
-    live_log(LIVE_SAMPLE, &sample, sizeof sample, NULL, 0);
+    live_sample(&sample);
     int64_t wait_ns = (sample.time_ns - drain->start_ns) / 4;
     wait_ns = wait_ns < LOG_NS_MIN ? LOG_NS_MIN : wait_ns > IDLE_NS ? IDLE_NS : wait_ns;
     drain->next_log_ns = sample.time_ns + wait_ns;

@@ -9,6 +9,7 @@
 #include "live.h"
 
 #include "cancel.h"
+#include "clock.h"
 #include "failure.h"
 #include "size_signal.h"
 
@@ -25,16 +26,32 @@
 #include <unistd.h>
 
 #define PATH_BYTES_MAX 4200
+#define HEAD_ALLOCATED_BYTES 16384u /* the head proper and the clock; the table as it fills */
+#define LOG_BYTES_MIN LIVE_UNIT_BYTES
+#define LOG_RETRY_NS 1000000000 /* a disk that had no room is asked again at most so often */
 
+/* A number and a place in the file that are given away together: in one word. */
+#define RESERVED_UNITS_BITS 40
+
+struct mapping {
+    uint8_t *at;
+    size_t bytes;
+};
+
+/* All that the process goes by is here, in memory of its own. */
 struct live {
     int fd;
     char path[PATH_BYTES_MAX];
-    struct live_head *head; /* mapped, LIVE_HEAD_BYTES; NULL before live_begin */
-    _Atomic uint32_t segments;
-    uint8_t *log;     /* the segment being filled; guarded by log_lock */
-    size_t log_bytes; /* in it; guarded by log_lock */
-    bool log_full;    /* no further segment could be had; guarded by log_lock */
-    _Atomic(uint8_t *) segment[LIVE_SEGMENTS_MAX];
+    struct live_head *head;    /* mapped, LIVE_HEAD_BYTES; written, never read */
+    _Atomic uint64_t reserved; /* segments, and LIVE_UNIT_BYTES of them together */
+    uint32_t commit_index;     /* that counts */
+    uint64_t samples;
+    uint8_t *log;         /* the segment being filled; this and what follows guarded by log_lock */
+    uint32_t log_size;    /* of it */
+    uint32_t log_bytes;   /* in it */
+    uint32_t next_log;    /* how large the next one shall be */
+    int64_t log_retry_ns; /* no segment could be had: not before; 0 if none was refused */
+    struct mapping mapping[LIVE_SEGMENTS_MAX];
 };
 
 static struct live
@@ -123,12 +140,13 @@ static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_e
 
 static enum rbwp_status make_head(struct live *live, struct rbwp_error *error)
 {
-    if (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, LIVE_HEAD_BYTES))
+    if (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, HEAD_ALLOCATED_BYTES))
         return failure(error, RBWP_E_IO, errno, "no space for the live file \"%s\"", live->path);
     void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
     if (head == MAP_FAILED)
         return failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
     live->head = head;
+    live->next_log = LOG_BYTES_MIN;
     return RBWP_OK;
 }
 
@@ -179,12 +197,10 @@ void live_begin(const struct live_facts *facts)
 
 static void let_go(struct live *live)
 {
-    uint32_t segments = atomic_load_explicit(&live->segments, memory_order_relaxed);
-    for (uint32_t i = 0; i < segments && i < LIVE_SEGMENTS_MAX; i++) {
-        uint8_t *segment = atomic_load_explicit(&live->segment[i], memory_order_relaxed);
-        if (segment)
-            munmap(segment, LIVE_SEGMENT_BYTES);
-    }
+    uint64_t reserved = atomic_load_explicit(&live->reserved, memory_order_relaxed);
+    for (uint64_t i = 0; i < reserved >> RESERVED_UNITS_BITS; i++)
+        if (live->mapping[i].at)
+            munmap(live->mapping[i].at, live->mapping[i].bytes);
     munmap(live->head, LIVE_HEAD_BYTES);
     close(live->fd);
     free(live);
@@ -212,33 +228,49 @@ void live_after_fork(void)
 
 /* ---- segments ------------------------------------------------------------------------- */
 
-static uint8_t *map_segment(struct live *live, uint32_t number)
+/* The entry of the table, on a disk that has room for it; NULL if not. */
+static struct live_segment *table_entry(struct live *live, uint32_t number)
 {
-    off_t offset = (off_t)LIVE_HEAD_BYTES + (off_t)number * LIVE_SEGMENT_BYTES;
-    if (!allocate(live->fd, offset, LIVE_SEGMENT_BYTES))
+    off_t offset = (off_t)LIVE_TABLE_OFFSET + (off_t)number * (off_t)sizeof(struct live_segment);
+    if (!allocate(live->fd, offset, sizeof(struct live_segment)))
         return NULL;
-    void *segment =
-        mmap(NULL, LIVE_SEGMENT_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, offset);
-    return segment == MAP_FAILED ? NULL : segment;
+    return (struct live_segment *)(void *)((uint8_t *)live->head + offset);
 }
 
-uint8_t *live_segment(enum live_segment_kind kind)
+static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset, uint32_t bytes,
+                            enum live_segment_kind kind)
+{
+    struct live_segment *entry = table_entry(live, number);
+    if (!entry || !allocate(live->fd, (off_t)offset, bytes))
+        return NULL;
+    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, (off_t)offset);
+    if (segment == MAP_FAILED)
+        return NULL;
+    live->mapping[number] = (struct mapping){segment, bytes};
+    entry->offset = offset;
+    entry->bytes = bytes;
+    __atomic_store_n(&entry->kind, (uint32_t)kind, __ATOMIC_RELEASE);
+    return segment;
+}
+
+uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes)
 {
     struct live *live = current();
     if (!live)
         return NULL;
-    uint32_t number = atomic_load_explicit(&live->segments, memory_order_relaxed);
+    uint64_t before = atomic_load_explicit(&live->reserved, memory_order_relaxed), after;
     do {
-        if (number >= LIVE_SEGMENTS_MAX)
+        if (before >> RESERVED_UNITS_BITS == LIVE_SEGMENTS_MAX)
             return NULL;
-    } while (!atomic_compare_exchange_weak_explicit(&live->segments, &number, number + 1,
+        after = before + (UINT64_C(1) << RESERVED_UNITS_BITS) + bytes / LIVE_UNIT_BYTES;
+    } while (!atomic_compare_exchange_weak_explicit(&live->reserved, &before, after,
                                                     memory_order_relaxed, memory_order_relaxed));
-    uint8_t *segment = map_segment(live, number);
-    if (!segment)
-        return NULL; /* its kind stays "none" */
-    atomic_store_explicit(&live->segment[number], segment, memory_order_relaxed);
-    uint8_t *kinds = (uint8_t *)live->head + LIVE_KINDS_OFFSET;
-    __atomic_store_n(&kinds[number], (uint8_t)kind, __ATOMIC_RELEASE);
+    uint64_t units = before & ((UINT64_C(1) << RESERVED_UNITS_BITS) - 1);
+    uint8_t *segment = map_segment(live, (uint32_t)(before >> RESERVED_UNITS_BITS),
+                                   LIVE_HEAD_BYTES + units * LIVE_UNIT_BYTES, bytes, kind);
+    if (!segment) /* given back, unless somebody has the next one already */
+        atomic_compare_exchange_strong_explicit(&live->reserved, &after, before,
+                                                memory_order_relaxed, memory_order_relaxed);
     return segment;
 }
 
@@ -247,25 +279,103 @@ void live_commit(uint64_t file_bytes, uint64_t ticket)
     struct live *live = current();
     if (!live)
         return;
-    struct live_head *head = live->head;
-    uint32_t other = 1 - (head->commit_index & 1);
-    head->commit[other] = (struct live_commit){file_bytes, ticket};
-    __atomic_store_n(&head->commit_index, other, __ATOMIC_RELEASE);
+    live->commit_index = 1 - live->commit_index;
+    live->head->commit[live->commit_index] = (struct live_commit){file_bytes, ticket};
+    __atomic_store_n(&live->head->commit_index, live->commit_index, __ATOMIC_RELEASE);
+}
+
+void live_sample(const struct rbwp_clock_sample *sample)
+{
+    struct live *live = current();
+    if (!live)
+        return;
+    uint64_t number = live->samples++;
+    uint32_t level = 0;
+    while (level + 1 < LIVE_SAMPLE_LEVELS && number % LIVE_SAMPLE_PLACES == 0) {
+        number /= LIVE_SAMPLE_PLACES;
+        level++;
+    }
+    struct live_sample *places =
+        (struct live_sample *)(void *)((uint8_t *)live->head + LIVE_SAMPLES_OFFSET);
+    places[level * LIVE_SAMPLE_PLACES + number % LIVE_SAMPLE_PLACES] =
+        (struct live_sample){*sample, live_sample_check(sample)};
+}
+
+/* ---- counts ----------------------------------------------------------------------------- */
+
+static void count(uint64_t *counter, uint64_t by)
+{
+    __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
+}
+
+void live_count_unwritten(uint64_t records)
+{
+    struct live *live = current();
+    if (live)
+        count(&live->head->counts.unwritten_records, records);
+}
+
+void live_count_unwritten_block(void)
+{
+    struct live *live = current();
+    if (live)
+        count(&live->head->counts.unwritten_blocks, 1);
+}
+
+void live_count_lost(enum rbwp_loss_cause cause, uint64_t lost)
+{
+    struct live *live = current();
+    if (live)
+        count(&live->head->counts.lost[cause], lost);
+}
+
+void live_count_unprotected(bool handed_out)
+{
+    struct live *live = current();
+    if (!live)
+        return;
+    struct live_counts *counts = &live->head->counts;
+    uint64_t by = handed_out ? 1 : UINT64_MAX;
+    uint64_t now_out = __atomic_add_fetch(&counts->unprotected_chunks, by, __ATOMIC_RELAXED);
+    uint64_t most = __atomic_load_n(&counts->unprotected_chunks_most, __ATOMIC_RELAXED);
+    while (handed_out && most < now_out &&
+           !__atomic_compare_exchange_n(&counts->unprotected_chunks_most, &most, now_out, true,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
 }
 
 /* ---- log -------------------------------------------------------------------------------- */
 
-/* Room for an entry of so many bytes, or NULL. Locked. */
-static uint8_t *log_room(struct live *live, size_t bytes)
+/* A segment, twice as large as the one before; on a disk that has little room, a small one. */
+static bool begin_log_segment(struct live *live)
 {
-    if (!live->log || LIVE_SEGMENT_BYTES - live->log_bytes < bytes) {
-        uint8_t *fresh = live->log_full ? NULL : live_segment(LIVE_LOG);
-        live->log_full = !fresh; /* names that come now are not recovered */
-        if (!fresh)
-            return NULL;
-        live->log = fresh;
-        live->log_bytes = 0;
+    int64_t now_ns = clock_now_ns(0);
+    if (live->log_retry_ns && now_ns < live->log_retry_ns)
+        return false;
+    uint8_t *fresh = live_segment(LIVE_LOG, live->next_log);
+    if (!fresh && live->next_log > LOG_BYTES_MIN) {
+        live->next_log = LOG_BYTES_MIN;
+        fresh = live_segment(LIVE_LOG, LOG_BYTES_MIN);
     }
+    live->log_retry_ns = fresh ? 0 : now_ns + LOG_RETRY_NS;
+    if (!fresh)
+        return false;
+    live->log = fresh;
+    live->log_size = live->next_log;
+    live->log_bytes = 0;
+    if (live->next_log < LIVE_SEGMENT_BYTES_MAX)
+        live->next_log *= 2;
+    return true;
+}
+
+/* Room for an entry of so many bytes, or NULL. Locked. */
+static uint8_t *log_room(struct live *live, uint32_t bytes)
+{
+    bool fits = live->log && live->log_size - live->log_bytes >= bytes;
+    while (live->next_log < bytes)
+        live->next_log *= 2; /* the longest name fits into the second one */
+    if (!fits && (!begin_log_segment(live) || live->log_size < bytes))
+        return NULL;
     uint8_t *room = live->log + live->log_bytes;
     live->log_bytes += bytes;
     return room;
@@ -276,10 +386,14 @@ static void add_entry(enum live_entry_kind kind, const void *head, size_t head_b
                       const char *name, size_t name_bytes)
 {
     struct live *live = current();
-    size_t bytes = sizeof(struct live_entry) + head_bytes + name_bytes;
-    uint8_t *room = live ? log_room(live, (bytes + 7) / 8 * 8) : NULL;
-    if (!room)
+    if (!live)
         return;
+    size_t bytes = sizeof(struct live_entry) + head_bytes + name_bytes;
+    uint8_t *room = log_room(live, (uint32_t)((bytes + 7) / 8 * 8));
+    if (!room) {
+        count(&live->head->counts.unlogged[kind], 1);
+        return;
+    }
     struct live_entry *entry = (struct live_entry *)(void *)room;
     entry->kind = kind;
     memcpy(room + sizeof *entry, head, head_bytes);

@@ -36,9 +36,9 @@ void live_close(bool whole);
 /* In a forked child: the parent's live file is let go. */
 void live_after_fork(void);
 
-/* A new segment of LIVE_SEGMENT_BYTES zeros, mapped until live_close; NULL if there is none to be
- * had. */
-uint8_t *live_segment(enum live_segment_kind kind);
+/* A new segment of so many zeros, whole units of LIVE_UNIT_BYTES, mapped until live_close; NULL if
+ * there is none to be had. */
+uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes);
 
 /* FILE is good up to file_bytes and holds all chunks up to ticket. One thread at a time. */
 void live_commit(uint64_t file_bytes, uint64_t ticket);
@@ -48,5 +48,18 @@ void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, co
               size_t name_bytes);
 /* The same unless somebody else is adding one just now: for recording threads, which never wait. */
 void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes);
+
+/* The clock now. The writer thread. */
+void live_sample(const struct rbwp_clock_sample *sample);
+
+/*
+ * What a crash could not give back, counted as it happens. Whoever counts is inside a recording
+ * call, or ends before live_close.
+ */
+void live_count_unwritten(uint64_t records);
+void live_count_unwritten_block(void);
+void live_count_lost(enum rbwp_loss_cause cause, uint64_t count);
+/* A chunk whose memory is not in the live file is handed out, or comes back empty. */
+void live_count_unprotected(bool handed_out);
 
 #endif /* LIVE_H */

@@ -67,8 +67,8 @@ static void count_losses(struct thread *thread, enum rbwp_loss_cause cause, uint
     if (before == 0)
         tally->first_ticks = ticks;
     tally->last_ticks = ticks;
-    if ((before ^ tally->count) >
-        before) /* at 1, 2, 4 ...: a crash leaves the order of magnitude */
+    live_count_lost(cause, count);
+    if ((before ^ tally->count) > before) /* at 1, 2, 4 ...: whose they were, roughly, and when */
         log_loss(thread, cause);
 }
 
@@ -235,8 +235,6 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
     }
     atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
     chunk->thread = thread;
-    chunk->thread_id = thread->thread_id;
-    chunk->ticket = 0;
     return chunk;
 }
 
@@ -244,7 +242,7 @@ static void install_chunk(struct rbwp_self_ *self, struct thread *thread, struct
                           uint64_t ticks)
 {
     uint32_t words = chunk_words(recording_now->pool);
-    chunk->base_ticks = ticks;
+    chunk_begin(chunk, thread->thread_id, ticks);
     chunk->end_ticks = UINT64_MAX;
     thread->chunk = chunk;
     self->base_ticks = ticks;

@@ -185,7 +185,7 @@ static void begin_live(const struct rbwp_session *session)
         .level = (uint32_t)session->config.level,
         .clock_kind = clock_kind(),
         .chunk_bytes = (uint32_t)chunk_bytes(session->recording.pool),
-        .chunk_head_bytes = offsetof(struct chunk, words),
+        .chunk_head_bytes = sizeof(struct live_chunk_head),
         .ticks_per_second = rbwp_ticks_per_second(),
         .cap_bytes = session->config.cap_bytes,
     };

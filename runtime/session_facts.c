@@ -186,7 +186,7 @@ static enum rbwp_status gather_threads(const struct facts_source *source,
         threads_from(thread_registry_first()) + threads_from(thread_registry_first_ended());
     facts->names_copied = calloc(unsettled + 1, sizeof *facts->names_copied);
     facts->threads = calloc(unsettled + settled->thread_count + 1, sizeof *facts->threads);
-    facts->losses = calloc(unsettled * (LOSS_CAUSES + 2) + settled->loss_count + LOSS_CAUSES + 1,
+    facts->losses = calloc(unsettled * (LOSS_CAUSES + 3) + settled->loss_count + LOSS_CAUSES + 1,
                            sizeof *facts->losses);
     if (!facts->names_copied || !facts->threads || !facts->losses)
         return RBWP_E_MEMORY;

@@ -76,7 +76,7 @@ static void unlock_with_signals(const sigset_t *old)
 
 static void forget_session(struct thread *entry)
 {
-    entry->records = entry->unwritten = 0;
+    entry->records = entry->unwritten = entry->overwritten = 0;
     entry->floor_ns = 0;
     memset(entry->loss, 0, sizeof entry->loss);
     atomic_store_explicit(&entry->refused, 0, memory_order_relaxed);

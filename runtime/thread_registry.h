@@ -63,6 +63,7 @@ struct thread {
     int64_t floor_ns; /* no later chunk has a time before this */
     uint64_t unwritten;
     int64_t unwritten_first_ns, unwritten_last_ns;
+    uint64_t overwritten; /* words of chunks that were no events any more */
 };
 
 void thread_registry_lock(void);

@@ -208,8 +208,27 @@ static void lost_line(struct out *out, uint64_t count, const char *what)
         out_format(out, "  LOST       %" PRIu64 " %s\n", count, what);
 }
 
+/* What the program itself knew to be missing. */
+static void missing_lines(struct out *out, const struct rbwp_live_missing *missing)
+{
+    lost_line(out, missing->lost_records,
+              "records had no memory when they were made (rbwp info tells why)");
+    lost_line(out, missing->unwritten_records, "records could not be written to the file");
+    lost_line(out, missing->unwritten_blocks, "blocks of extensions could not be written");
+    if (missing->unprotected_bytes)
+        out_format(out,
+                   "  LOST       up to %" PRIu64 " records: the live file had no room for %" PRIu64
+                   " bytes of memory\n",
+                   missing->unprotected_records_most, missing->unprotected_bytes);
+    lost_line(out, missing->unlogged_names,
+              "starts and ends of names had no room in the live file");
+    lost_line(out, missing->unlogged_threads,
+              "starts and ends of threads had no room in the live file");
+}
+
 static void lost_lines(struct out *out, const struct rbwp_recover_result *result)
 {
+    missing_lines(out, &result->missing);
     if (result->damaged_places)
         out_format(out,
                    "  LOST       %" PRIu64 " damaged places, %" PRIu64 " bytes; %" PRIu64
@@ -290,6 +309,13 @@ static void report_json(struct out *out, const struct repair *repair)
     member(out, "damaged_chunks", result->damaged_chunks);
     member(out, "moved_chunks", result->moved_chunks);
     member(out, "damaged_entries", result->damaged_entries);
+    member(out, "lost_records", result->missing.lost_records);
+    member(out, "unwritten_records", result->missing.unwritten_records);
+    member(out, "unwritten_blocks", result->missing.unwritten_blocks);
+    member(out, "unprotected_bytes", result->missing.unprotected_bytes);
+    member(out, "unprotected_records_most", result->missing.unprotected_records_most);
+    member(out, "unlogged_names", result->missing.unlogged_names);
+    member(out, "unlogged_threads", result->missing.unlogged_threads);
     flag(out, "no_clock_sample", result->no_clock_sample);
     member(out, "threads", result->threads);
     member(out, "work_items", result->work_items);

@@ -121,6 +121,8 @@ void info_json(struct out *out, const struct info *info)
     struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
     json_u64(out, "lost_records", losses.records);
     out_text(out, ",");
+    json_u64(out, "lost_records_most", losses.records_most);
+    out_text(out, ",");
     json_u64(out, "refused_calls", losses.refused_calls);
     out_text(out, ",\n");
     json_tail(out, info->input);

@@ -174,8 +174,10 @@ static void session(struct out *out, const struct rbwp_trailer *trailer)
 static void loss_line(struct out *out, const struct info *info, const struct rbwp_loss *loss)
 {
     out_text(out, "  ");
+    bool at_most = losses_are_at_most(loss->cause);
+    out_text(out, at_most ? "up to " : "");
     grouped(out, loss->count);
-    out_format(out, " %s %s", losses_are_records(loss->cause) ? "records:" : "calls:",
+    out_format(out, " %s %s", at_most || losses_are_records(loss->cause) ? "records:" : "calls:",
                rbwp_loss_cause_name(loss->cause));
     if (loss->thread_id) {
         out_text(out, ", thread ");
@@ -192,9 +194,14 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
 static void losses(struct out *out, const struct info *info, const struct rbwp_trailer *trailer)
 {
     struct losses totals = losses_total(trailer);
-    label(out, totals.records ? "LOST" : "lost");
+    label(out, totals.records || totals.records_most ? "LOST" : "lost");
     grouped(out, totals.records);
     out_text(out, " records; ");
+    if (totals.records_most) {
+        out_text(out, "up to ");
+        grouped(out, totals.records_most);
+        out_text(out, " more died with the program; ");
+    }
     grouped(out, totals.refused_calls);
     out_text(out, " calls refused\n");
     for (uint32_t i = 0; i < trailer->loss_count; i++)

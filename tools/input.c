@@ -261,10 +261,13 @@ static void report(const struct input *input)
     if (count > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more problems", input->name,
                       count - INPUT_PROBLEM_LINES);
-    uint64_t lost = losses_total(rbwp_reader_trailer(input->reader)).records;
-    if (lost)
+    struct losses lost = losses_total(rbwp_reader_trailer(input->reader));
+    if (lost.records)
         message_plain("%s: %" PRIu64 " records were lost while recording (rbwp info tells which)",
-                      input->name, lost);
+                      input->name, lost.records);
+    if (lost.records_most)
+        message_plain("%s: up to %" PRIu64 " records were lost with the program's memory",
+                      input->name, lost.records_most);
     if (input->live)
         message_plain(
             "%s: %s; records that did not reach it are in %s.live (--live shows them)", input->name,

@@ -8,6 +8,11 @@ bool losses_are_records(uint32_t cause)
            cause == RBWP_LOSS_MEMORY;
 }
 
+bool losses_are_at_most(uint32_t cause)
+{
+    return cause == RBWP_LOSS_UNPROTECTED || cause == RBWP_LOSS_OVERWRITTEN;
+}
+
 struct losses losses_total(const struct rbwp_trailer *trailer)
 {
     struct losses losses = {0};
@@ -15,6 +20,8 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
         const struct rbwp_loss *loss = &trailer->losses[i];
         if (losses_are_records(loss->cause))
             losses.records += loss->count;
+        else if (losses_are_at_most(loss->cause))
+            losses.records_most += loss->count;
         else
             losses.refused_calls += loss->count;
     }

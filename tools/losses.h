@@ -2,8 +2,9 @@
 /*
  * losses.h - what the writer of a file could not record, added up.
  *
- * Two sorts: records that are missing, and calls that were refused as misuse.
- * Every tool tells of the first.
+ * Three sorts: records that are missing, records of which only the most that
+ * can be missing is known, and calls that were refused as misuse. Every tool
+ * tells of the first two.
  */
 #ifndef LOSSES_H
 #define LOSSES_H
@@ -11,11 +12,13 @@
 #include "rbwp_format.h"
 
 struct losses {
-    uint64_t records, refused_calls;
+    uint64_t records, records_most, refused_calls;
 };
 
-/* True for causes that lost records, false for calls that were refused. */
+/* True for causes that lost records, false for calls that were refused and for "at most". */
 bool losses_are_records(uint32_t cause);
+/* True if at most so many records were lost. */
+bool losses_are_at_most(uint32_t cause);
 /* trailer may be NULL: nothing is known. */
 struct losses losses_total(const struct rbwp_trailer *trailer);
 

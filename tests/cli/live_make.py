@@ -11,7 +11,9 @@ import sys
 ORDER = {"big": ">", "little": "<"}[os.environ.get("RBWP_BYTE_ORDER", sys.byteorder)]
 ZERO = 1_700_000_000_000_000_000
 OFFSET = 1_600_000_000_000_000_000
-HEAD_BYTES, SEGMENT_BYTES, CHUNK_BYTES = 4096 + 65536 + 4096, 4 << 20, 4096
+TABLE_OFFSET, HEAD_BYTES, SEGMENT_BYTES, CHUNK_BYTES = 65536, 65536 + 65536 * 16, 4 << 20, 4096
+LOST = {"unwritten_records": 0, "unwritten_blocks": 1, "unprotected_chunks": 2, "unlogged_slot": 5,
+        "unlogged_thread": 8, "lost_dropped": 13, "lost_stalled": 14}  # u64 number of the counts
 EVENTS = {"cb": 1, "ce": 2, "fb": 3, "fe": 4}
 
 
@@ -46,13 +48,18 @@ def chunk(thread_id, base, ticket, events):
     return pack("QQQ40x", thread_id, base, ticket) + words
 
 
-def write(path, log, chunks, committed=36, ticket=0, zero=ZERO, node=0, level=2):
-    head = pack("8sIIIIQqqIIIIQQQQQQII", b"RBWPLIVE", 1, 0x01020304, CHUNK_BYTES, 64, 4242, zero, OFFSET, node,
-                       level, 0, 1, 10**9, 0, committed, ticket, 0, 0, 0, 0)
+def write(path, log, chunks, committed=36, ticket=0, zero=ZERO, node=0, level=2, **lost):
+    """lost: counts by the names in LOST."""
+    counts = [0] * 44
+    for name, number in lost.items():
+        counts[LOST[name]] = number
+    head = pack("8sIIIIQqqIIIIQQQQQQII44Q", b"RBWPLIVE", 2, 0x01020304, CHUNK_BYTES, 64, 4242, zero, OFFSET, node,
+                       level, 0, 1, 10**9, 0, committed, ticket, 0, 0, 0, 0, *counts)
     with open(path, "wb") as file:
         file.write(head)
-        file.seek(4096)
-        file.write(bytes([2, 1]))
+        file.seek(TABLE_OFFSET)
+        for number, kind in enumerate((2, 1)):
+            file.write(pack("QII", HEAD_BYTES + number * SEGMENT_BYTES, SEGMENT_BYTES, kind))
         file.seek(HEAD_BYTES)
         file.write(b"".join(log))
         for number, data in enumerate(chunks):

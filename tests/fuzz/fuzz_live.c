@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define SEGMENTS_MAX 4
+#define SEGMENT_BYTES LIVE_SEGMENT_BYTES_MAX
 #define RESULT_BYTES_MAX (64u << 20)
 
 /* What recover writes. */
@@ -74,15 +75,19 @@ static int make_live(struct supply *supply)
     int fd = memory_file("", 0);
     size_t count = take(supply, (size_t)supply_number(supply, 1), &bytes);
     uint64_t segments = supply_number(supply, 1) % (SEGMENTS_MAX + 1);
-    REQUIRE(ftruncate(fd, (off_t)(LIVE_HEAD_BYTES + segments * LIVE_SEGMENT_BYTES)) == 0);
+    REQUIRE(ftruncate(fd, (off_t)(LIVE_HEAD_BYTES + segments * SEGMENT_BYTES)) == 0);
     put(fd, bytes, count, 0);
     count = take(supply, (size_t)segments, &bytes);
-    put(fd, bytes, count, LIVE_KINDS_OFFSET);
+    for (size_t i = 0; i < count; i++) {
+        const struct live_segment entry = {LIVE_HEAD_BYTES + i * SEGMENT_BYTES, SEGMENT_BYTES,
+                                           bytes[i]};
+        put(fd, (const uint8_t *)&entry, sizeof entry, LIVE_TABLE_OFFSET + i * sizeof entry);
+    }
     while (segments && supply->left) {
         uint64_t segment = supply_number(supply, 1) % segments;
-        uint64_t offset = supply_number(supply, 3) % (LIVE_SEGMENT_BYTES - 256);
+        uint64_t offset = supply_number(supply, 3) % (SEGMENT_BYTES - 256);
         count = take(supply, (size_t)supply_number(supply, 1), &bytes);
-        put(fd, bytes, count, LIVE_HEAD_BYTES + segment * LIVE_SEGMENT_BYTES + offset);
+        put(fd, bytes, count, LIVE_HEAD_BYTES + segment * SEGMENT_BYTES + offset);
     }
     return fd;
 }

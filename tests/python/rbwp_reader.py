@@ -726,7 +726,7 @@ SECTIONS = {
 }
 
 
-CAUSES_OF_LOST_RECORDS = range(1, 6)  # the others count calls
+CAUSES_OF_LOST_RECORDS = (1, 2, 3, 4, 5, 9, 14, 15)  # R21: the others leave none out
 
 
 def no_trailer():

@@ -59,9 +59,15 @@ static uint64_t segment_at(uint32_t segment)
     return LIVE_HEAD_BYTES + (uint64_t)segment * LIVE_SEGMENT_BYTES;
 }
 
-void live_put_kind(struct live_maker *maker, uint32_t segment, uint8_t kind)
+void live_put_entry(struct live_maker *maker, uint32_t segment, struct live_segment entry)
 {
-    write_at(maker, LIVE_KINDS_OFFSET + segment, &kind, 1);
+    write_at(maker, LIVE_TABLE_OFFSET + segment * sizeof entry, &entry, sizeof entry);
+}
+
+void live_put_kind(struct live_maker *maker, uint32_t segment, uint32_t kind)
+{
+    live_put_entry(maker, segment,
+                   (struct live_segment){segment_at(segment), LIVE_SEGMENT_BYTES, kind});
     if (lseek(maker->fd, 0, SEEK_END) < (off_t)segment_at(segment + 1))
         assert_int_equal(ftruncate(maker->fd, (off_t)segment_at(segment + 1)), 0);
 }

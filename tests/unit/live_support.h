@@ -14,6 +14,9 @@
 #define LIVE_CHUNK_BYTES 4096u
 #define LIVE_OFFSET INT64_C(1600000000000000000) /* from CLOCK_MONOTONIC to the time line */
 
+/* All segments of these files. */
+#define LIVE_SEGMENT_BYTES LIVE_SEGMENT_BYTES_MAX
+
 /* The time of a tick. */
 #define TICK_NS(tick) (LIVE_T + ((int64_t)(tick)-1000) / 2)
 
@@ -35,7 +38,9 @@ void live_make_done(struct live_maker *maker);
 /* Writes maker->head, after the test has changed it. */
 void live_put_head(struct live_maker *maker);
 void live_commit_at(struct live_maker *maker, uint64_t file_bytes, uint64_t ticket);
-void live_put_kind(struct live_maker *maker, uint32_t segment, uint8_t kind);
+void live_put_kind(struct live_maker *maker, uint32_t segment, uint32_t kind);
+/* Any entry in the table. */
+void live_put_entry(struct live_maker *maker, uint32_t segment, struct live_segment entry);
 /* A chunk in the place-th room of a segment. */
 void live_put_chunk(struct live_maker *maker, uint32_t segment, uint32_t place,
                     struct live_chunk_head head, const uint64_t *words, size_t count);

@@ -52,7 +52,8 @@ static void test_sizes(void **state)
         struct chunk *chunk;
         assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
         assert_int_equal(chunk_words(pool),
-                         (sizes[i].chunk_bytes - sizeof(struct chunk)) / sizeof(uint64_t));
+                         (sizes[i].chunk_bytes - sizeof(struct live_chunk_head)) /
+                             sizeof(uint64_t));
         assert_int_equal((uintptr_t)chunk->words % 64, 0); /* a cache line of their own */
         chunk_put(pool, chunk, 0);
         chunk_pool_free(pool);
@@ -116,14 +117,44 @@ static void test_no_memory(void **state)
     }
     chunk_pool_stock(pool); /* fails quietly */
     assert_int_equal(chunk_pool_peak_bytes(pool), 0);
-    maps_left = 1;
+    maps_left = 1; /* a segment needs two */
+    assert_int_equal(chunk_get(pool, false, &chunk), RBWP_E_MEMORY);
+    maps_left = 2;
     unsigned given = 0;
     while (chunk_get(pool, false, &chunk) == RBWP_OK)
         given++;
-    assert_int_equal(given, (4 << 20) / chunk_bytes(pool));
+    assert_int_equal(given, (512 << 10) / chunk_bytes(pool));
     maps_left = -1;
     assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
     chunk_pool_free(pool);
+}
+
+/* Guards: segments grow from small ones, and chunks of all of them, of every size, lie apart, each
+ * in its own memory. */
+static void test_growing_segments(void **state)
+{
+    (void)state;
+    static const uint64_t caps[] = {0, 64 << 10, 1 << 20};
+    for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
+        struct chunk_pool *pool = chunk_pool_new(caps[i]);
+        size_t count = (17 << 20) / chunk_bytes(pool), words = chunk_words(pool);
+        struct chunk **chunks = calloc(count, sizeof(struct chunk *));
+        for (size_t n = 0; n < count; n++) {
+            assert_int_equal(chunk_get(pool, true, &chunks[n]), RBWP_OK);
+            assert_int_equal(chunks[n]->words[0], 0);
+            assert_int_equal(chunks[n]->words[words - 1], 0);
+            chunks[n]->words[0] = chunks[n]->words[words - 1] = n + 1;
+            chunks[n]->head->thread_id = n + 1;
+        }
+        for (size_t n = 0; n < count; n++) {
+            assert_int_equal(chunks[n]->words[0], n + 1);
+            assert_int_equal(chunks[n]->words[words - 1], n + 1);
+            assert_int_equal(chunks[n]->head->thread_id, n + 1);
+        }
+        assert_int_equal(chunk_pool_unprotected_bytes(pool), 20 << 20); /* .5 .5 1 2 4 4 4 4 */
+        free(chunks);
+        chunk_pool_free(pool);
+    }
 }
 
 /* Stock is ready for use, and never beyond the cap. */
@@ -236,10 +267,15 @@ static int have_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sizes),  cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_clean),  cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_stock),  cmocka_unit_test(test_low_stock_is_told),
-        cmocka_unit_test(test_keeper), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_clean),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_low_stock_is_told),
+        cmocka_unit_test(test_keeper),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_growing_segments),
     };
     return cmocka_run_group_tests_name("chunk_pool", tests, have_memory, NULL);
 }

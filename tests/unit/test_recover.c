@@ -673,8 +673,8 @@ static void cut_live_files(void **state)
                            chunk_at,
                            LIVE_HEAD_BYTES + 70,
                            LIVE_HEAD_BYTES,
-                           LIVE_KINDS_OFFSET + 1,
-                           LIVE_KINDS_OFFSET,
+                           LIVE_TABLE_OFFSET + 1,
+                           LIVE_TABLE_OFFSET,
                            sizeof(struct live_head)};
     const unsigned records[] = {4, 3, 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -684,8 +684,112 @@ static void cut_live_files(void **state)
         assert_clean(&recovered.bytes);
         assert_int_equal(recovered.result.live_records, i < 3 ? records[i] : 0);
         assert_int_equal(recovered.result.damaged_chunks, i == 1 || i == 2);
+        assert_int_equal(recovered.result.damaged_entries, i < 6 ? 1 : i == 6 ? 3 : i == 7 ? 2 : 0);
         bytes_free(&recovered.bytes);
     }
+    bytes_free(&file);
+}
+
+/* Guards: what its process counted as in neither file is told, is in the losses of the result, and
+ * keeps it from being called whole; a count that the log's entries reach adds nothing to them. */
+static void counted_as_missing(void **state)
+{
+    (void)state;
+    static const struct {
+        struct live_counts counts;
+        struct rbwp_live_missing missing;
+        uint32_t cause;
+        uint64_t count; /* in the result, beside the 10 records that the log has as dropped */
+    } cases[] = {
+        {{.lost[RBWP_LOSS_DROPPED] = 10}, {.lost_records = 10}, 0, 0},
+        {{.lost[RBWP_LOSS_DROPPED] = 17}, {.lost_records = 17}, RBWP_LOSS_DROPPED, 7},
+        {{.lost[RBWP_LOSS_STRAY_END] = 3}, {0}, RBWP_LOSS_STRAY_END, 3},
+        {{.unwritten_records = 5}, {.unwritten_records = 5}, RBWP_LOSS_IO, 5},
+        {{.unwritten_blocks = 6}, {.unwritten_blocks = 6}, 0, 0},
+        {{.unprotected_chunks = 2, .unprotected_chunks_most = 9},
+         {.unprotected_bytes = 8192, .unprotected_records_most = 1008},
+         RBWP_LOSS_UNPROTECTED,
+         1008},
+        {{.unprotected_chunks_most = 9}, {0}, 0, 0},
+        {{.unlogged[LIVE_SLOT_BEGIN] = 1,
+          .unlogged[LIVE_SLOT_END] = 2,
+          .unlogged[LIVE_SUB_ITEM] = 4},
+         {.unlogged_names = 7},
+         0,
+         0},
+        {{.unlogged[LIVE_THREAD] = 1, .unlogged[LIVE_THREAD_END] = 2},
+         {.unlogged_threads = 3},
+         0,
+         0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct live_maker maker;
+        struct bytes file = header_only();
+        const struct rbwp_live_missing none = {0};
+        write_file(&file);
+        make_live(&maker);
+        live_log_loss(&maker, 7, RBWP_LOSS_DROPPED, 10);
+        maker.head.counts = cases[i].counts;
+        live_put_head(&maker);
+        live_put_chunk(&maker, 1, 0, chunk(7, 3000, 0), CALL);
+        live_make_done(&maker);
+        struct recovered recovered = recover(live_path);
+        assert_clean(&recovered.bytes);
+        assert_memory_equal(&recovered.result.missing, &cases[i].missing, sizeof none);
+        assert_int_equal(rbwp_recover_lost(&recovered.result),
+                         memcmp(&cases[i].missing, &none, sizeof none) != 0);
+        struct rbwp_reader *reader;
+        assert_int_equal(rbwp_reader_open_memory(recovered.bytes.data, recovered.bytes.size, NULL,
+                                                 &reader, NULL),
+                         RBWP_OK);
+        const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+        assert_int_equal(trailer->loss_count, 1 + (cases[i].count != 0));
+        assert_int_equal(trailer->losses[0].count, 10);
+        if (cases[i].count) {
+            assert_int_equal(trailer->losses[1].cause, cases[i].cause);
+            assert_int_equal(trailer->losses[1].count, cases[i].count);
+            assert_int_equal(trailer->losses[1].thread_id, 0);
+        }
+        rbwp_reader_close(reader);
+        bytes_free(&recovered.bytes);
+        bytes_free(&file);
+    }
+}
+
+/* Guards: the clock's samples in their fixed places serve as those of the log do, in whatever
+ * places, but for one that was being written; and segments that lie over others are not read. */
+static void samples_in_places(void **state)
+{
+    (void)state;
+    struct live_maker maker;
+    struct bytes file = header_only();
+    write_file(&file);
+    live_make(&maker, live_path);
+    static const uint64_t ticks[] = {21000, 0, 1000, 9000};
+    for (size_t i = 0; i < 4; i++) {
+        struct live_sample place = {.sample = {.ticks = ticks[i], .time_ns = TICK_NS(ticks[i])}};
+        place.check = live_sample_check(&place.sample);
+        if (ticks[i] == 9000)
+            place.sample.time_ns += 500; /* torn */
+        if (ticks[i])
+            assert_int_equal(pwrite(maker.fd, &place, sizeof place,
+                                    (off_t)(LIVE_SAMPLES_OFFSET + 67 * i * sizeof place)),
+                             sizeof place);
+    }
+    live_put_chunk(&maker, 1, 0, chunk(7, 3000, 0), CALL);
+    live_put_chunk(&maker, 2, 0, chunk(7, 5000, 0), CALL);
+    live_put_entry(&maker, 3,
+                   (struct live_segment){LIVE_HEAD_BYTES + LIVE_SEGMENT_BYTES, LIVE_SEGMENT_BYTES,
+                                         LIVE_CHUNKS});
+    live_make_done(&maker);
+    struct recovered recovered = recover(live_path);
+    assert_clean(&recovered.bytes);
+    char expected[200];
+    snprintf(expected, sizeof expected, "%s%s", call_3000, call_5000);
+    assert_string_equal(records_of(&recovered.bytes, 7), expected);
+    assert_false(recovered.result.no_clock_sample);
+    assert_int_equal(recovered.result.damaged_entries, 1);
+    bytes_free(&recovered.bytes);
     bytes_free(&file);
 }
 
@@ -1001,7 +1105,8 @@ static void mutated_live_files(void **state)
         uint64_t offset;
         unsigned bytes;
     } parts[] = {{0, sizeof(struct live_head)},
-                 {LIVE_KINDS_OFFSET, 6},
+                 {LIVE_TABLE_OFFSET, 64},
+                 {LIVE_SAMPLES_OFFSET, 200},
                  {LIVE_HEAD_BYTES, 560},
                  {LIVE_HEAD_BYTES + LIVE_SEGMENT_BYTES, 1700},
                  {LIVE_HEAD_BYTES + LIVE_SEGMENT_BYTES + LIVE_CHUNK_BYTES, 1700},
@@ -1013,7 +1118,7 @@ static void mutated_live_files(void **state)
         struct bytes file;
         make_rich_pair(&maker, &file);
         for (unsigned changes = 1 + (unsigned)(next_random(&random) % 4); changes; changes--) {
-            size_t part = (size_t)(next_random(&random) % 6);
+            size_t part = (size_t)(next_random(&random) % (sizeof parts / sizeof parts[0]));
             off_t at = (off_t)(parts[part].offset + next_random(&random) % parts[part].bytes);
             uint64_t value =
                 next_random(&random) % 2 ? special[next_random(&random) % 8] : next_random(&random);
@@ -1051,6 +1156,8 @@ int main(void)
         cmocka_unit_test(live_file_without_head),
         cmocka_unit_test(huge_numbers),
         cmocka_unit_test(cut_live_files),
+        cmocka_unit_test(counted_as_missing),
+        cmocka_unit_test(samples_in_places),
         cmocka_unit_test(file_lost_bytes),
         cmocka_unit_test(finalised_beside_live),
         cmocka_unit_test(running_process),

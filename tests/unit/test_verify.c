@@ -137,7 +137,8 @@ static void blocks_are_compared(void **state)
 
     for (unsigned cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++) {
         struct rbwp_loss loss = {.cause = cause, .count = 1};
-        bool excused = (cause >= 1 && cause <= 5) || cause == RBWP_LOSS_SIGNAL;
+        bool excused = (cause >= 1 && cause <= 5) || cause == RBWP_LOSS_SIGNAL ||
+                       cause == RBWP_LOSS_UNPROTECTED || cause == RBWP_LOSS_OVERWRITTEN;
         put_block(&blocks[0], 1, 7, 6, T);
         blocks[0].data[32 + 12] = RBWP_FINE_END; /* begin, no end, begin */
         file = file_with(NULL, 0, &loss, cause != 0, blocks, 1);
