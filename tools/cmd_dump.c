@@ -70,9 +70,19 @@ static enum exit_code dump_files(struct dump *dump, struct operands files)
     return code;
 }
 
+/* The shapes are written all the same: they tell how many there were before the filters. */
+static enum exit_code look_for_nothing(const struct dump *dump, struct operands files)
+{
+    const struct filter_options *filter = &dump->options->filter;
+    if (!filter_is_set(filter) || dump->found.taken || out_failed(&dump->out))
+        return EXIT_GOOD;
+    filter_tell_nothing(filter, files.count == 1 ? files.words[0] : NULL);
+    return EXIT_BAD_DATA;
+}
+
 static enum exit_code run(void *config, struct operands files)
 {
-    const struct dump_options *options = config;
+    struct dump_options *options = config;
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
@@ -82,6 +92,7 @@ static enum exit_code run(void *config, struct operands files)
         return EXIT_USAGE;
     }
     struct dump dump = {.options = options};
+    options->filter.found = &dump.found;
     if (!out_open(&dump.out, &options->output, files))
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
@@ -91,6 +102,8 @@ static enum exit_code run(void *config, struct operands files)
     else
         message("out of memory");
     job_threads_free(dump.threads);
+    if (code != EXIT_BAD_DATA)
+        code = exit_worse(code, look_for_nothing(&dump, files));
     return exit_worse(code, out_close(&dump.out));
 }
 

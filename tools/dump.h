@@ -24,7 +24,8 @@ struct dump {
     const struct dump_options *options;
     struct out out;
     struct job_threads *threads;
-    uint64_t written;     /* elements of the outermost array so far */
+    uint64_t written; /* elements of the outermost array so far */
+    struct filter_found found;
     struct gpu_bias bias; /* of the present input; empty without --gpu-bias */
 };
 

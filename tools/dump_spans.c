@@ -46,6 +46,7 @@ static void begin_block(void *context, const struct rbwp_block *block)
 {
     struct span_dump *spans = context;
     filter_resolve(&spans->filter, block->first_ns);
+    filter_see_block(&spans->filter, block);
 }
 
 static bool output_failed(void *context)

@@ -41,6 +41,7 @@ static bool is_digit(char c)
 bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_error *error)
 {
     static const char wrong[] = "is not a time such as 1500, 20us or 1.5ms";
+    static const char no_unit[] = "lacks a unit: s, ms, us or ns";
     uint64_t value = 0, divisor = 1;
     bool point = false, any = false;
     for (; is_digit(*text) || (*text == '.' && !point); text++) {
@@ -60,12 +61,14 @@ bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_erro
     if (!any || !unit)
         return refuse(error, wrong);
     if (unit % divisor != 0)
-        return refuse(error, "has digits below a nanosecond");
+        return refuse(error, *text ? "has digits below a nanosecond" : no_unit);
     if (__builtin_mul_overflow(value, unit / divisor, &value) || value > INT64_MAX)
         return refuse(error, "is too large");
     *ns_out = (int64_t)value;
     return true;
 }
+
+#define YEAR_1980_NS (INT64_C(315532800) * 1000000000)
 
 static bool store_time(void *value, const char *text, struct option_error *error)
 {
@@ -76,7 +79,12 @@ static bool store_time(void *value, const char *text, struct option_error *error
     if (!filter_parse_duration(text + time->relative, &time->ns, error))
         return false;
     time->ns = before ? -time->ns : time->ns;
-    return true;
+    /* Whoever writes a unit counts from the start; nobody's trace is of the seventies. */
+    if (time->relative || is_digit(text[strlen(text) - 1]) || time->ns >= YEAR_1980_NS)
+        return true;
+    snprintf(error->text, sizeof error->text, "is in 1970: write +%.40s for a time since the start",
+             text);
+    return false;
 }
 
 static bool store_duration(void *value, const char *text, struct option_error *error)
@@ -201,28 +209,27 @@ bool filter_is_set(const struct filter_options *options)
 
 /* ---- against one file --------------------------------------------------- */
 
+/* Of the patterns that fit, *found gets the bits. */
 static bool pattern_takes(const struct filter_patterns *patterns, uint64_t number,
-                          const struct name *name)
+                          const struct name *name, uint64_t *found)
 {
-    for (unsigned i = 0; i < patterns->count; i++) {
-        const struct filter_pattern *pattern = &patterns->list[i];
-        if (pattern->is_number ? pattern->number == number
-                               : name && name_matches(pattern->text, name->text, name->bytes))
-            return true;
-    }
-    return false;
+    uint64_t fit =
+        filter_patterns_fit(patterns, number, name ? name->text : NULL, name ? name->bytes : 0);
+    *found |= fit;
+    return fit != 0;
 }
 
 void filter_start(struct filter *filter, const struct filter_options *options,
                   const struct rbwp_reader *reader, struct names *names)
 {
     *filter = (struct filter){.options = options, .names = names};
+    filter->found = options->found ? options->found : &filter->own_found;
     int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
     filter->from_ns = zero_ns; /* until resolved: what relative times add to */
     if (names)
         for (size_t i = 0; i < names->slots.count; i++) {
             struct name *name = &names->slots.names[i];
-            name->selected = pattern_takes(&options->slots, name->id, name);
+            name->selected = pattern_takes(&options->slots, name->id, name, &filter->found->slots);
         }
 }
 
@@ -256,6 +263,7 @@ void filter_resolve(struct filter *filter, int64_t first_ns)
     if (filter->resolved)
         return;
     int64_t zero_ns = filter->from_ns ? filter->from_ns : first_ns;
+    filter->zero_ns = zero_ns;
     filter->from_ns = filter_time_ns(&filter->options->from, zero_ns, INT64_MIN);
     filter->to_ns = filter_time_ns(&filter->options->to, zero_ns, INT64_MAX);
     filter->resolved = true;
@@ -263,24 +271,27 @@ void filter_resolve(struct filter *filter, int64_t first_ns)
 
 static bool takes_time(const struct filter *filter, int64_t first_ns, int64_t last_ns)
 {
-    return last_ns >= filter->from_ns && (first_ns < filter->to_ns || !filter->options->to.set);
+    bool ends = filter->options->to.set; /* and then nothing lies in a window that ends too early */
+    return last_ns >= filter->from_ns &&
+           (!ends || (first_ns < filter->to_ns && filter->from_ns < filter->to_ns));
 }
 
-static bool takes_thread(const struct filter *filter, uint64_t thread_id, int64_t time_ns)
+bool filter_takes_thread(struct filter *filter, uint64_t thread_id, int64_t time_ns)
 {
     const struct filter_patterns *threads = &filter->options->threads;
     if (threads->count == 0)
         return true;
     const struct name *name =
         filter->names ? names_find(&filter->names->threads, thread_id, time_ns) : NULL;
-    return pattern_takes(threads, thread_id, name);
+    return pattern_takes(threads, thread_id, name, &filter->found->threads);
 }
 
-static bool takes_slot(const struct filter *filter, unsigned slot, int64_t time_ns)
+static bool takes_slot(struct filter *filter, unsigned slot, int64_t time_ns)
 {
     const struct name *name =
         filter->names ? names_find(&filter->names->slots, slot, time_ns) : NULL;
-    return name ? name->selected : pattern_takes(&filter->options->slots, slot, NULL);
+    return name ? name->selected
+                : pattern_takes(&filter->options->slots, slot, NULL, &filter->found->slots);
 }
 
 enum open_call { CALL_NONE, CALL_OTHER, CALL_WANTED };
@@ -295,6 +306,18 @@ static uint8_t *find_open_call(struct filter *filter, uint64_t thread_id)
     return &filter->spare_call;
 }
 
+static int64_t shifted(const struct filter *filter, int64_t time_ns)
+{
+    return (int64_t)((uint64_t)time_ns + (uint64_t)filter->shift_ns);
+}
+
+void filter_see_block(struct filter *filter, const struct rbwp_block *block)
+{
+    filter_found_time(filter->found, shifted(filter, block->first_ns),
+                      shifted(filter, block->last_ns), shifted(filter, filter->zero_ns));
+    (void)filter_takes_thread(filter, block->header.thread_id, block->first_ns);
+}
+
 bool filter_block(struct filter *filter, const struct rbwp_block *block)
 {
     if (!filter_is_set(filter->options))
@@ -302,7 +325,8 @@ bool filter_block(struct filter *filter, const struct rbwp_block *block)
     if (block->header.records == 0)
         return false;
     filter_resolve(filter, block->first_ns);
-    if (!takes_thread(filter, block->header.thread_id, block->first_ns))
+    filter_see_block(filter, block);
+    if (!filter_takes_thread(filter, block->header.thread_id, block->first_ns))
         return false;
     if (filter->options->slots.count == 0)
         return takes_time(filter, block->first_ns, block->last_ns);
@@ -347,8 +371,11 @@ bool filter_record(struct filter *filter, const struct rbwp_record *record)
         return false;
     if (options->kinds && !(options->kinds & kind_bit(record->kind)))
         return false;
-    return (!options->from.set && !options->to.set) ||
-           takes_time(filter, record->time_ns, record->time_ns);
+    if ((options->from.set || options->to.set) &&
+        !takes_time(filter, record->time_ns, record->time_ns))
+        return false;
+    filter->found->taken++;
+    return true;
 }
 
 bool filter_takes_span(struct filter *filter, const struct filter_span *span)
@@ -356,16 +383,18 @@ bool filter_takes_span(struct filter *filter, const struct filter_span *span)
     const struct filter_options *options = filter->options;
     if (!filter_is_set(options))
         return true;
+    if (options->slots.count &&
+        (span->slot < 0 || !takes_slot(filter, (unsigned)span->slot, span->first_ns)))
+        return false;
     if (options->kinds && !(options->kinds & span->kinds))
         return false;
     if (options->duration.set && span->has_duration &&
         span->duration_ns < (uint64_t)options->duration.ns)
         return false;
-    if (options->slots.count &&
-        (span->slot < 0 || !takes_slot(filter, (unsigned)span->slot, span->first_ns)))
-        return false;
-    return takes_time(filter, span->first_ns, span->last_ns) &&
-           takes_thread(filter, span->thread_id, span->first_ns);
+    bool taken = takes_time(filter, span->first_ns, span->last_ns) &&
+                 filter_takes_thread(filter, span->thread_id, span->first_ns);
+    filter->found->taken += taken;
+    return taken;
 }
 
 struct filter_span filter_span_of(const struct span *span)

@@ -45,11 +45,20 @@ enum filter_kind {
     FILTER_GPU_WORK = 16
 };
 
+/* What the conditions met, in all files together: tells why nothing was taken. */
+struct filter_found {
+    uint64_t threads, slots; /* bit i: pattern i fits one that is there */
+    bool any;                /* records, of whatever kind; from first_ns to last_ns */
+    int64_t first_ns, last_ns, zero_ns;
+    uint64_t taken; /* records and spans */
+};
+
 struct filter_options {
     struct filter_time from, to; /* from <= time < to */
     struct filter_patterns threads, slots;
     unsigned kinds;              /* enum filter_kind, 0 = all */
     struct filter_time duration; /* least duration of a span */
+    struct filter_found *found;  /* added to; not of the command line. NULL: nobody asks */
 };
 extern const struct option filter_option_table[]; /* of struct filter_options */
 
@@ -66,11 +75,28 @@ bool filter_needs_names(const struct filter_options *options);
 /* True when any condition is set. */
 bool filter_is_set(const struct filter_options *options);
 
+/*
+ * After the last file, when found->taken tells that conditions left nothing, or taken says so: one
+ * line on standard error for each pattern that fits nothing, else one that says why. Nothing is
+ * said of patterns as long as something was taken. place is the file, NULL: several.
+ */
+void filter_tell_nothing(const struct filter_options *options, const char *place);
+/* The patterns that fit something, as a mask like filter_found's; name may be NULL. */
+uint64_t filter_patterns_fit(const struct filter_patterns *patterns, uint64_t number,
+                             const char *name, size_t name_bytes);
+/* Something lay there, whether wanted or not. */
+void filter_found_time(struct filter_found *found, int64_t first_ns, int64_t last_ns,
+                       int64_t zero_ns);
+
+/* Does not move while it is in use. */
 struct filter {
     const struct filter_options *options;
     struct names *names;
-    int64_t from_ns, to_ns;
-    bool resolved; /* from_ns and to_ns are known */
+    int64_t from_ns, to_ns, zero_ns;
+    int64_t shift_ns;           /* added to times for found */
+    bool resolved;              /* the times are known */
+    struct filter_found *found; /* the options' or own_found */
+    struct filter_found own_found;
     struct thread_map threads;
     uint8_t *open_calls; /* by thread: enum open_call */
     uint32_t open_capacity;
@@ -89,6 +115,10 @@ void filter_stop(struct filter *filter);
  */
 void filter_resolve(struct filter *filter, int64_t first_ns);
 
+/* For who enters blocks without filter_block: notes what there is. After filter_resolve. */
+void filter_see_block(struct filter *filter, const struct rbwp_block *block);
+/* True when the thread is wanted. */
+bool filter_takes_thread(struct filter *filter, uint64_t thread_id, int64_t time_ns);
 /* Enters a block; false when none of its records is wanted and none needs to be seen. */
 bool filter_block(struct filter *filter, const struct rbwp_block *block);
 /* True when this record of that block is wanted. */

@@ -109,7 +109,7 @@ bool out_open(struct out *out, const struct out_options *options, struct operand
 
 void out_write(struct out *out, const char *bytes, size_t count)
 {
-    while (count > 0 && !out->os_errno) {
+    while (count > 0 && !out->os_errno && !out->discarded) {
         ssize_t written = write(out->fd, bytes, count);
         if (written > 0) {
             bytes += written;
@@ -135,6 +135,11 @@ void out_flush(struct out *out)
     out->used = 0;
 }
 
+void out_discard(struct out *out)
+{
+    out->discarded = true;
+}
+
 enum exit_code out_close(struct out *out)
 {
     out_flush(out);
@@ -142,12 +147,12 @@ enum exit_code out_close(struct out *out)
     /* A network file system may tell of a full disk only here. */
     if (close(out->fd) != 0 && !out->os_errno && errno != EINTR)
         out->os_errno = errno;
-    if (!out->os_errno || out->os_errno == EPIPE)
-        return EXIT_GOOD;
-    message("%s: cannot be written: %s", out->name, strerror(out->os_errno));
-    if (out->unlink)
+    bool failed = out->os_errno && out->os_errno != EPIPE;
+    if (failed)
+        message("%s: cannot be written: %s", out->name, strerror(out->os_errno));
+    if (out->unlink && (failed || out->discarded))
         unlink(out->unlink);
-    return EXIT_BAD_DATA;
+    return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }
 
 void out_bytes_slow(struct out *out, const char *bytes, size_t count)

@@ -37,7 +37,8 @@ bool out_may_create(const struct out_options *options, struct operands inputs);
 
 struct out {
     int fd;
-    int os_errno;       /* of the first failed write, 0 if none */
+    int os_errno; /* of the first failed write, 0 if none */
+    bool discarded;
     const char *name;   /* for messages */
     const char *unlink; /* the file that we created, to be removed if it cannot be written */
     char *buffer;
@@ -53,6 +54,10 @@ struct out {
  * inputs. False with the message given.
  */
 bool out_open(struct out *out, const struct out_options *options, struct operands inputs);
+
+/* There is no output after all: what is not written yet never is, and a file that out_open made
+ * goes with out_close. */
+void out_discard(struct out *out);
 
 /* Writes what is left and closes. EXIT_BAD_DATA, with the message given, if anything failed. */
 enum exit_code out_close(struct out *out);

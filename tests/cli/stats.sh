@@ -65,9 +65,26 @@ def check_rows(rows, found, children):
             assert abs(r[key] - exact) <= exact / 64, (r, key, exact)
 
 
+def clipped(found, low, high):
+    """Of spans that reach out of the window what lies in it."""
+    out = []
+    for s in found:
+        if s["finished"] and (s["begin"] < low or s["end"] > high):
+            s = dict(s, begin=max(s["begin"], low), end=min(s["end"], high), cut=True)
+            s["duration"] = s["end"] - s["begin"]
+            if s["duration"] <= 0:
+                continue
+        out.append(s)
+    return out
+
+
 def check(*paths, options=(), code=0, threads=True):
     stats = json.loads(run("stats", "--json", *options, *paths, code=code).stdout)
     found = [s for p in paths for s in spans(*options, p, code=code)]
+    window = dict(zip(options[::2], options[1::2]))
+    low, high = int(window.get("--from", -(1 << 70))), int(window.get("--to", 1 << 70))
+    found = clipped(found, low, high)
+    assert stats["cut"] == sum("cut" in s for s in found), (options, stats["cut"])
     children = collections.defaultdict(list)
     for s in found:
         if s["parent"]:
@@ -76,11 +93,15 @@ def check(*paths, options=(), code=0, threads=True):
     check_rows(stats["work_items"], by_kind["coarse"], children)
     check_rows(stats["sub_items"], by_kind["fine"], children)
     check_rows(stats["gpu_work"], by_kind["gpu"], children)
-    assert stats["spans"] == len(found)
+    assert stats["spans"] == len(found), (options, stats["spans"], len(found))
     if not threads or not all(s["finished"] for s in found):
         return stats
     host = by_kind["coarse"] + by_kind["fine"]
-    low, high = min(s["begin"] for s in host), max(s["end"] for s in host)
+    if options:  # the run is what was recorded in the window, whatever else the filters leave of it
+        times = [r["ts"] for b in json.loads(run("dump", *paths).stdout)["blocks"] for r in b["records"]]
+        low, high = max(low, min(times)), min(high, max(times))
+    else:
+        low, high = min(s["begin"] for s in host), max(s["end"] for s in host)
     assert (stats["first"], stats["last"], stats["extent"]) == (low, high, high - low)
     ends = []
     for t in stats["threads"]:
@@ -94,6 +115,7 @@ def check(*paths, options=(), code=0, threads=True):
     for time, step in sorted(ends):
         levels[level] += time - at
         at, level = time, level + step
+    levels[level] += high - at
     assert stats["concurrency"]["busy_workers"] == [levels[i] for i in range(len(stats["concurrency"]["busy_workers"]))]
     assert sum(stats["concurrency"]["busy_workers"]) == high - low and not any(v for k, v in levels.items() if k >= len(stats["concurrency"]["busy_workers"]))
     assert sum(stats["concurrency"]["busy"]) == stats["worker_busy"]

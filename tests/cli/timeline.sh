@@ -107,7 +107,7 @@ for options in "" "--width 39 $gaps" "--width 1001 $gaps" "--width x $gaps" "--w
     expect_one_line
     expect_no_output
 done
-expect_exit 0 "$RBWP" timeline --from 9223372036854775807 "$gaps"
+expect_exit 1 "$RBWP" timeline --from 9223372036854775807 "$gaps"
 expect_exit 0 "$RBWP" timeline --from 0 --to 9223372036854775807 "$gaps"
-expect_exit 0 "$RBWP" timeline --from 5 --to 4 "$gaps"
+expect_exit 1 "$RBWP" timeline --from 5 --to 4 "$gaps"
 finish

@@ -23,12 +23,13 @@ static void exact_times(void **state)
         int64_t ns;
         bool relative;
     } times[] = {{"0", 0, false},
-                 {"1500ns", 1500, false},
+                 {"+1500ns", 1500, true},
                  {"+1.5ms", 1500000, true},
                  {"+.000000001s", 1, true},
                  {"-0.500000001s", -500000001, true},
-                 {"2.s", 2000000000, false},
-                 {"0.001us", 1, false},
+                 {"+2.s", 2000000000, true},
+                 {"+0.001us", 1, true},
+                 {"1795197261s", 1795197261000000000, false},
                  {"1795197261283835351", 1795197261283835351, false},
                  {"9223372036854775807", INT64_MAX, false},
                  {"9223372036.854775807s", INT64_MAX, false}};
@@ -41,7 +42,8 @@ static void exact_times(void **state)
     }
 }
 
-/* Nothing is rounded, cut, or taken for something else. */
+/* Nothing is rounded, cut, or taken for something else, as a time since the start for one in 1970.
+ */
 static void wrong_times(void **state)
 {
     (void)state;
@@ -51,6 +53,8 @@ static void wrong_times(void **state)
                                         "-",
                                         "-+1",
                                         "1 ms",
+                                        "2s",
+                                        "1500ns",
                                         "1e9",
                                         "0x10",
                                         "1.2.3s",

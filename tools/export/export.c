@@ -131,7 +131,8 @@ static enum exit_code read_sources(struct export *export, const struct sources *
     for (int i = 0; i < sources->count && !trace_is_full(export->trace); i++) {
         struct trace_read_options options = {.filter = &export->filter,
                                              .shift_ns = sources->alignments[i].shift_ns,
-                                             .threads = export->threads};
+                                             .threads = export->threads,
+                                             .clip = export->exporter->clips};
         code = exit_worse(code, trace_source_read(&sources->list[i], export->trace, &options));
     }
     return code;
@@ -149,6 +150,19 @@ static enum exit_code close_sources(struct sources *sources)
 
 /* ---- all together ---------------------------------------------------------------- */
 
+/* Filters that leave nothing are a mistake of who gave them: that is told, not written. */
+static enum exit_code look_for_nothing(struct export *export, const struct sources *sources)
+{
+    if (!filter_is_set(&export->filter) || trace_totals(export->trace)->spans ||
+        trace_is_full(export->trace))
+        return EXIT_GOOD;
+    filter_tell_nothing(&export->filter, sources->count == 1 ? sources->list[0].name : NULL);
+    export->nothing = true;
+    if (!export->exporter->own_output)
+        out_discard(&export->out);
+    return EXIT_BAD_DATA;
+}
+
 static enum exit_code write_trace(struct export *export, const struct sources *sources)
 {
     if (!export->exporter->begin(export))
@@ -156,6 +170,7 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
     export->trace = trace_new(&export->sink, origin_ns(sources));
     enum exit_code code = EXIT_BAD_DATA;
     export->filter = export->options->filter;
+    export->filter.found = &export->found;
     if (export->trace && trace_origin_ns(export->trace))
         filter_count_from(&export->filter, trace_origin_ns(export->trace));
     if (export->trace) {
@@ -163,6 +178,7 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
         trace_add_fact(export->trace, "origin_ns", "%" PRId64, trace_origin_ns(export->trace));
         align_add_facts(export->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(export, sources);
+        code = exit_worse(code, look_for_nothing(export, sources));
     } else {
         message("out of memory");
     }

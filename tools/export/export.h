@@ -36,9 +36,11 @@ struct export
     struct out out; /* unless the exporter has its own output */
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
-    struct trace *trace;          /* set between begin and the first call of the sink */
-    struct trace_sink sink;       /* filled by begin */
-    void *state;                  /* the exporter's */
+    struct filter_found found;    /* what it met */
+    bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
+    struct trace *trace; /* set between begin and the first call of the sink */
+    struct trace_sink sink; /* filled by begin */
+    void *state;            /* the exporter's */
 };
 
 struct exporter {
@@ -46,6 +48,7 @@ struct exporter {
     const char *suffixes; /* ".csv .txt"; the longest that fits the output's name chooses */
     const char *summary;
     bool own_output; /* opens options->output.path itself; "-" is refused */
+    bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
     /* False with the message given. */
     bool (*begin)(struct export *export);
     /* After the last call of the sink, also when reading failed. Frees state. */

@@ -380,6 +380,8 @@ static enum exit_code close_nodes(struct legion_export *legion)
 {
     enum exit_code code = EXIT_GOOD;
     for (uint32_t i = 0; i < legion->node_count; i++) {
+        if (legion->export->nothing)
+            out_discard(&legion->nodes[i]->file.out);
         code = exit_worse(code, legion_file_close(&legion->nodes[i]->file));
         thread_map_free(&legion->nodes[i]->procs);
         thread_map_free(&legion->nodes[i]->kinds);

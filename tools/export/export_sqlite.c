@@ -285,7 +285,7 @@ static void close_database(struct database *database)
         sqlite3_finalize(database->inserts[i]);
     if (sqlite3_close(database->db) != SQLITE_OK)
         fail(database, "it cannot be closed");
-    if (database->failed)
+    if (database->failed || database->export->nothing)
         unlink(database->tmp);
     else if (rename(database->tmp, database->path) != 0)
         fail(database, strerror(errno));

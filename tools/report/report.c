@@ -248,6 +248,7 @@ static enum exit_code end(struct export *export)
         return EXIT_BAD_DATA;
     }
     report->trace = export->trace;
+    stats_set_run(&report->stats, trace_totals(export->trace));
     stats_finish(&report->stats);
     waits_finish(&report->waits);
     if (!report->has_focus) {
@@ -262,8 +263,12 @@ static enum exit_code end(struct export *export)
     return code;
 }
 
-static const struct exporter exporter_report = {
-    .name = "report", .suffixes = "", .summary = "one HTML page", .begin = begin, .end = end};
+static const struct exporter exporter_report = {.name = "report",
+                                                .suffixes = "",
+                                                .summary = "one HTML page",
+                                                .clips = true,
+                                                .begin = begin,
+                                                .end = end};
 
 enum exit_code report_files(const struct report_options *options, struct operands files)
 {

@@ -37,6 +37,7 @@ struct split {
     int64_t anchor_ns, to_ns;
     bool resolved, failed;
     struct rbwp_block_encoder *encoder;
+    struct filter_found found;
     struct reorder reorder;
     struct thread_map map;
     struct split_thread *threads;
@@ -309,9 +310,13 @@ static void split_block(void *context, const struct rbwp_block *block, bool late
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     (void)late;
+    filter_resolve(&split->filter, block->first_ns);
+    filter_see_block(&split->filter, block);
     if (split->failed || !filter_block(&split->filter, block))
         return;
     resolve(split, block->first_ns);
+    if (split->options->filter.to.set && split->anchor_ns >= split->to_ns)
+        return; /* an empty window */
     split->thread_number = thread_map_number(&split->map, block->header.thread_id);
     if (split->thread_number == THREAD_NONE ||
         !thread_array_grow(&split->threads, &split->thread_room, split->thread_number + 1,
@@ -410,6 +415,7 @@ static bool start(struct split *split)
 {
     split->records = split->options->filter;
     split->records.from.set = split->records.to.set = false;
+    split->records.found = &split->found;
     if (!names_load(&split->names, split->input->reader) ||
         rbwp_block_encoder_new(0, -1, &split->encoder) != RBWP_OK) {
         fail(split);
@@ -418,6 +424,19 @@ static bool start(struct split *split)
     filter_start(&split->filter, &split->records, split->input->reader, &split->names);
     reorder_start(&split->reorder, split_block, split);
     return true;
+}
+
+/* True when the filters left no part; then that was told. */
+static bool left_nothing(const struct split *split)
+{
+    struct filter_options filter = split->options->filter;
+    for (uint32_t i = 0; i < split->result->count; i++)
+        if (split->result->parts[i].path)
+            return false;
+    filter.found = (struct filter_found *)(uintptr_t)&split->found;
+    if (filter_is_set(&filter))
+        filter_tell_nothing(&filter, split->input->name);
+    return filter_is_set(&filter);
 }
 
 enum exit_code split_file(const struct split_options *options, struct input *input,
@@ -447,7 +466,7 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
         free(split->threads[i].open);
     free(split->threads);
     thread_map_free(&split->map);
-    bool failed = split->failed;
+    bool failed = split->failed || left_nothing(split);
     free(split);
     return failed ? EXIT_BAD_DATA : EXIT_GOOD;
 }

@@ -370,6 +370,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     count_span(stats, &stats->rows[row], span);
     nest(stats, track, span, row);
     stats->spans++;
+    stats->cut += (span->flags & TRACE_CUT) != 0;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
     if (is_outermost(stats, span))
         count_busy(stats, track, span);
@@ -483,9 +484,16 @@ static void widen(int64_t *first_ns, int64_t *last_ns, bool *any, const struct s
     *any = true;
 }
 
+void stats_set_run(struct stats *stats, const struct trace_totals *totals)
+{
+    stats->run_set = totals->saw;
+    stats->run_first_ns = totals->saw_first_ns;
+    stats->run_last_ns = totals->saw_last_ns;
+}
+
 static void find_run(struct stats *stats)
 {
-    bool any = false, any_worker = false;
+    bool any = false, any_worker = stats->run_set;
     for (uint32_t i = 0; i < stats->track_count; i++) {
         const struct stats_track *track = &stats->tracks[i];
         widen(&stats->first_ns, &stats->last_ns, &any, track);

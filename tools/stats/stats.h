@@ -19,7 +19,8 @@
  * - a track is busy while at least one outermost span of it is open, however
  *   many overlap;
  * - workers are threads and processors, not GPUs and channels. The run is the
- *   time from their first start to their last stop; the share of worker time
+ *   time from their first start to their last stop, of a filtered trace that
+ *   in which any of them recorded (stats_set_run); the share of worker time
  *   is of the run times the number of workers.
  * A span marked TRACE_LATE comes after its contents: these are held against
  * it by the id of their parent, of up to STATS_LATE such parents a track.
@@ -113,13 +114,14 @@ struct stats {
     struct stats_call *open;    /* spans that still ran at the end: the same */
     struct stats_loss *losses;
     uint32_t row_count, track_count, process_count, longest_count, open_count, loss_count;
-    uint64_t spans, links, lost_records, open_spans;
+    uint64_t spans, cut, links, lost_records, open_spans;
 
     /* After finish. */
     int64_t first_ns, last_ns;         /* of spans; 0,0 without */
     int64_t run_first_ns, run_last_ns; /* of the workers' spans; without workers of all */
     uint32_t workers;                  /* tracks */
     uint64_t worker_busy_ns;
+    bool run_set; /* the run was given */
     struct concurrency_result concurrency;
 
     /* While it is filled. */
@@ -133,6 +135,8 @@ struct stats {
 void stats_start(struct stats *stats, const struct stats_options *options);
 /* The sink to give to trace_new; stats must stay where it is. */
 struct trace_sink stats_sink(struct stats *stats);
+/* Before finish, when spans were filtered: the run, wherever those that are left begin and end. */
+void stats_set_run(struct stats *stats, const struct trace_totals *totals);
 /* After the last span. */
 void stats_finish(struct stats *stats);
 void stats_free(struct stats *stats);

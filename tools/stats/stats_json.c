@@ -42,6 +42,7 @@ static void head(struct out *out, const struct stats *stats)
 {
     out_text(out, "{");
     json_u64(out, "spans", stats->spans);
+    member(out, "cut", stats->cut);
     member(out, "links", stats->links);
     out_text(out, ",");
     json_i64(out, "first", stats->run_first_ns);

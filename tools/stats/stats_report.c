@@ -78,6 +78,8 @@ static enum exit_code end(struct export *export)
     unsigned sections = options->sections ? options->sections : SECTION_ALL;
     if (options->top.set)
         sections |= SECTION_LONGEST;
+    if (export->trace)
+        stats_set_run(stats, trace_totals(export->trace));
     stats_finish(stats);
     stats->zero_ns = export->trace ? trace_origin_ns(export->trace) : 0;
     if (options->json)
@@ -91,7 +93,8 @@ static enum exit_code end(struct export *export)
     return code;
 }
 
-static const struct exporter stats_exporter = {.name = "stats", .begin = begin, .end = end};
+static const struct exporter stats_exporter = {
+    .name = "stats", .clips = true, .begin = begin, .end = end};
 
 enum exit_code stats_report(const struct stats_report_options *options, struct operands files)
 {

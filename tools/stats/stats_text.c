@@ -59,7 +59,8 @@ static void losses(const struct view *view)
     out_text(out, view->colors.red);
     out_text(out, "LOST ");
     number(out, 0, stats->lost_records);
-    out_text(out, " records: all sums are too small\n");
+    out_format(out, " records%s: all sums are too small\n",
+               stats->run_set ? " in the whole run" : "");
     for (uint32_t i = 0; i < stats->loss_count; i++) {
         const struct stats_loss *loss = &stats->losses[i];
         number(out, 14, loss->count);
@@ -111,9 +112,14 @@ static void head(const struct view *view)
     if (empty_polls) {
         out_text(view->out, "; ");
         number(view->out, 0, empty_polls);
-        out_text(view->out, " empty polls left no trace");
+        out_format(view->out, " empty polls left no trace%s",
+                   stats->run_set ? " in the whole run" : "");
     }
     out_text(view->out, "\n");
+    if (stats->cut)
+        out_format(view->out,
+                   "%" PRIu64 " of them reach out of the window: what lies inside counts\n",
+                   stats->cut);
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */

@@ -304,7 +304,8 @@ static enum exit_code end(struct export *export)
 
 enum exit_code timeline_show(const struct timeline_options *options, struct operands files)
 {
-    static const struct exporter exporter = {.name = "timeline", .begin = begin, .end = end};
+    static const struct exporter exporter = {
+        .name = "timeline", .clips = true, .begin = begin, .end = end};
     progress_allow(&options->terminal);
     return export_with(&exporter, &options->trace, files);
 }

@@ -300,6 +300,32 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
         trace->sink.spans(trace->sink.context, spans, count);
 }
 
+bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns)
+{
+    int64_t start_ns = span->start_ns, stop_ns = span->stop_ns;
+    if (start_ns >= from_ns && stop_ns <= to_ns)
+        return true;
+    span->flags |= TRACE_CUT;
+    span->start_ns = start_ns < from_ns ? from_ns : start_ns;
+    if (stop_ns > to_ns) {
+        span->stop_ns = to_ns;
+        span->flags &= (uint8_t) ~(TRACE_UNFINISHED | TRACE_OPEN); /* it lasted the window */
+    }
+    return span->start_ns < span->stop_ns;
+}
+
+void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns)
+{
+    struct trace_totals *totals = &trace->totals;
+    if (first_ns > last_ns)
+        return;
+    if (!totals->saw || first_ns < totals->saw_first_ns)
+        totals->saw_first_ns = first_ns;
+    if (!totals->saw || last_ns > totals->saw_last_ns)
+        totals->saw_last_ns = last_ns;
+    totals->saw = true;
+}
+
 void trace_add_link(struct trace *trace, struct trace_link link)
 {
     if (trace->failed)

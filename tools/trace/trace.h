@@ -89,7 +89,8 @@ enum trace_flag {
     TRACE_INSTANT = 4,    /* a point in time; start equals stop */
     /* With TRACE_UNFINISHED: it still ran at the last sign of life (the session's stop, the last
      * that is known of a process that died, now), and stop is that time. */
-    TRACE_OPEN = 8
+    TRACE_OPEN = 8,
+    TRACE_CUT = 16 /* a part of it, which lies outside the window asked for, was left out */
 };
 
 struct trace_span {
@@ -162,6 +163,10 @@ int64_t trace_origin_ns(const struct trace *trace);
 struct trace_totals {
     uint64_t spans, links, lost_records;
     int64_t first_ns, last_ns; /* of spans; 0,0 without */
+    /* While spans are filtered: when workers recorded, inside the window asked for, whatever else
+     * the filters leave of it. */
+    bool saw;
+    int64_t saw_first_ns, saw_last_ns;
 };
 const struct trace_totals *trace_totals(const struct trace *trace);
 
@@ -178,6 +183,10 @@ void trace_add_link(struct trace *trace, struct trace_link link);
 void trace_add_loss(struct trace *trace, struct trace_loss loss);
 void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* Adds to the totals; nothing where first_ns is after last_ns. */
+void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
+/* Leaves of the span what lies in the window, marked. False when nothing does. */
+bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);
 /* Out of memory: everything after it is dropped. The reader told the user. */
 void trace_fail(struct trace *trace);

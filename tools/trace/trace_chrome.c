@@ -499,7 +499,8 @@ static enum exit_code close_chrome(struct trace_source *opened)
 
 static void add_span(struct chrome_source *source, struct trace_span *span)
 {
-    if (!trace_filter_takes(&source->filter, source->trace, span))
+    if (!trace_filter_takes(&source->filter, source->trace, span) ||
+        !trace_filter_clip(&source->filter, span))
         return;
     span->id = trace_new_ids(source->trace, 1);
     span_sorter_add(&source->spans, span);

@@ -14,13 +14,17 @@
 
 struct trace_filter {
     const struct filter_options *options; /* NULL: all is taken */
-    int64_t from_ns, to_ns;
+    int64_t from_ns, to_ns, zero_ns;
+    bool clip;
 };
 
 /* zero_ns: on the trace's axis, where the file's relative times count from. */
 void trace_filter_start(struct trace_filter *filter, const struct trace_read_options *options,
                         int64_t zero_ns);
-bool trace_filter_takes(const struct trace_filter *filter, const struct trace *trace,
+bool trace_filter_takes(const struct trace_filter *filter, struct trace *trace,
                         const struct trace_span *span);
+/* Of a span that is taken, leaves what lies in the window if the options say so. False when
+ * nothing does. */
+bool trace_filter_clip(const struct trace_filter *filter, struct trace_span *span);
 
 #endif /* TRACE_FILTER_H */

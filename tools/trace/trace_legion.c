@@ -466,7 +466,8 @@ static bool make_span(struct legion_source *source, const struct legion_record *
 static void add_span(void *context, struct trace_span *span)
 {
     struct legion_source *source = context;
-    if (!trace_filter_takes(&source->filter, source->trace, span))
+    if (!trace_filter_takes(&source->filter, source->trace, span) ||
+        !trace_filter_clip(&source->filter, span))
         return;
     if (span->id == 0)
         span->id = trace_new_ids(source->trace, 1);

@@ -35,8 +35,8 @@ struct launches {
 
 struct rbwp_thread {
     bool known;
-    struct track_batch batch;
-    int64_t last_ns; /* latest time seen on it */
+    struct track_batch batch; /* its track is TRACE_NONE while nothing of the thread is wanted */
+    int64_t last_ns;          /* latest time seen on it */
 };
 
 struct rbwp_source {
@@ -248,7 +248,9 @@ static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t t
     }
     struct rbwp_thread *thread = &source->threads[number];
     if (!thread->known) {
-        track_batch_start(&thread->batch, add_thread_track(source, thread_id, time_ns));
+        bool wanted = filter_takes_thread(&source->filter, thread_id, time_ns);
+        track_batch_start(&thread->batch,
+                          wanted ? add_thread_track(source, thread_id, time_ns) : TRACE_NONE);
         thread->known = true;
         thread->last_ns = time_ns;
     }
@@ -296,6 +298,22 @@ static uint32_t gpu_track(struct rbwp_source *source, uint64_t proc_id)
     return source->gpus[i].track;
 }
 
+/* ---- times ------------------------------------------------------------------- */
+
+static int64_t at_least(int64_t time_ns, int64_t least_ns)
+{
+    return time_ns < least_ns ? least_ns : time_ns;
+}
+
+/* Times in a file may be anything. */
+static int64_t shifted(int64_t time_ns, int64_t shift_ns)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
+        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
+
 /* ---- GPU work and its launches ---------------------------------------------- */
 
 static void note_launch(struct rbwp_source *source, int slot, int64_t begin_ns, uint32_t track)
@@ -323,6 +341,13 @@ static const struct launch *find_launch(const struct launches *launches, int64_t
     return best;
 }
 
+/* Whether the time, on the trace's axis, lies before a window that spans are cut to. */
+static bool is_cut_off(const struct rbwp_source *source, int64_t time_ns)
+{
+    return source->options->clip &&
+           time_ns < shifted(source->filter.from_ns, source->options->shift_ns);
+}
+
 static void add_gpu_span(struct rbwp_source *source, const struct span *span,
                          const struct trace_span *made)
 {
@@ -330,7 +355,7 @@ static void add_gpu_span(struct rbwp_source *source, const struct span *span,
     gpu.track = gpu_track(source, span->proc_id);
     span_sorter_add(&source->gpu_spans, &gpu);
     const struct launch *launch = find_launch(source->launches[span->slot], made->start_ns);
-    if (launch)
+    if (launch && launch->track != TRACE_NONE && !is_cut_off(source, launch->begin_ns))
         trace_add_link(source->trace, (struct trace_link){.from_track = launch->track,
                                                           .from_ns = launch->begin_ns,
                                                           .to_track = gpu.track,
@@ -339,20 +364,6 @@ static void add_gpu_span(struct rbwp_source *source, const struct span *span,
 }
 
 /* ---- spans ------------------------------------------------------------------ */
-
-static int64_t at_least(int64_t time_ns, int64_t least_ns)
-{
-    return time_ns < least_ns ? least_ns : time_ns;
-}
-
-/* Times in a file may be anything. */
-static int64_t shifted(int64_t time_ns, int64_t shift_ns)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
-        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
 
 static struct trace_span make_span(struct rbwp_source *source, const struct span *span)
 {
@@ -382,6 +393,13 @@ static bool is_wanted(struct rbwp_source *source, const struct span *span)
     return filter_takes_span(&source->filter, &judged);
 }
 
+static bool clip(const struct rbwp_source *source, struct trace_span *made)
+{
+    int64_t shift_ns = source->options->shift_ns;
+    return !source->options->clip || trace_clip(made, shifted(source->filter.from_ns, shift_ns),
+                                                shifted(source->filter.to_ns, shift_ns));
+}
+
 static void take_span(void *context, const struct span *span)
 {
     struct rbwp_source *source = context;
@@ -397,18 +415,36 @@ static void take_span(void *context, const struct span *span)
     if (span->kind != SPAN_GPU)
         source->thread->last_ns =
             at_least(source->thread->last_ns, shifted(made.stop_ns, -source->options->shift_ns));
-    if (source->filtered && !is_wanted(source, span))
+    if (source->filtered && !(is_wanted(source, span) && clip(source, &made)))
         return;
-    if (span->kind == SPAN_GPU)
+    if (span->kind == SPAN_GPU) {
         add_gpu_span(source, span, &made);
-    else if (!track_batch_add(&source->thread->batch, source->trace, &made, span->parent == 0))
+        return;
+    }
+    if (track == TRACE_NONE) /* its thread got the name that is wanted later */
+        source->thread->batch.track =
+            add_thread_track(source, span->thread_id, span_name_time_ns(span));
+    if (!track_batch_add(&source->thread->batch, source->trace, &made, span->parent == 0))
         fail(source);
+}
+
+/* What lies in the window counts as the run, whether its spans are wanted or not. */
+static void see_block(struct rbwp_source *source, const struct rbwp_block *block)
+{
+    const struct filter *filter = &source->filter;
+    int64_t shift_ns = source->options->shift_ns;
+    int64_t first_ns = at_least(block->first_ns, filter->from_ns);
+    int64_t last_ns = block->last_ns < filter->to_ns ? block->last_ns : filter->to_ns;
+    filter_see_block(&source->filter, block);
+    trace_saw(source->trace, shifted(first_ns, shift_ns), shifted(last_ns, shift_ns));
 }
 
 static void begin_block(void *context, const struct rbwp_block *block)
 {
     struct rbwp_source *source = context;
     filter_resolve(&source->filter, block->first_ns);
+    if (source->filtered)
+        see_block(source, block);
     (void)find_thread(source, block->header.thread_id, block->first_ns);
 }
 
@@ -538,6 +574,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->filtered = options->filter && filter_is_set(options->filter);
     shift_filter(source, options);
     filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
+    source->filter.shift_ns = options->shift_ns;
     span_sorter_start(&source->gpu_spans);
     add_process(source);
     if (options->threads)
