@@ -70,19 +70,43 @@ static void seal(struct chunk_encoder *encoder, uint64_t thread_id)
     encoder->blocks++;
 }
 
-static struct timeline_piece piece_at(struct shared_timeline *timeline, uint64_t ticks)
+/* The time line is locked. */
+static struct timeline_piece piece_to_use(struct timeline *line, uint32_t epoch, uint64_t ticks)
+{
+    if (timeline_is_beyond(line, epoch, ticks))
+        timeline_sample(line); /* now, after all the chunk's events */
+    struct timeline_piece piece = timeline_find(line, epoch, ticks);
+    if (piece.error_ns > line->deviation_ns)
+        line->deviation_ns = piece.error_ns;
+    return piece;
+}
+
+static struct timeline_piece piece_at(struct shared_timeline *timeline, uint32_t epoch,
+                                      uint64_t ticks)
 {
     pthread_mutex_lock(&timeline->lock);
-    if (ticks >= timeline->line.sample[timeline->line.samples - 1].ticks)
-        timeline_sample(&timeline->line); /* now, after all the chunk's events */
-    struct timeline_piece piece = timeline_find(&timeline->line, ticks);
+    struct timeline_piece piece = piece_to_use(&timeline->line, epoch, ticks);
     pthread_mutex_unlock(&timeline->lock);
     return piece;
 }
 
-int64_t shared_timeline_ns(struct shared_timeline *timeline, uint64_t ticks)
+/* The piece for ticks that come after later ones: of the next epoch, if the counter was moved. */
+static struct timeline_piece piece_behind_step(struct shared_timeline *timeline, uint32_t *epoch,
+                                               uint64_t ticks)
 {
-    struct timeline_piece piece = piece_at(timeline, ticks);
+    pthread_mutex_lock(&timeline->lock);
+    struct timeline *line = &timeline->line;
+    if (timeline_epoch_after(line, *epoch) == *epoch)
+        timeline_sample(line); /* may be the first to see it */
+    *epoch = timeline_epoch_after(line, *epoch);
+    struct timeline_piece piece = piece_to_use(line, *epoch, ticks);
+    pthread_mutex_unlock(&timeline->lock);
+    return piece;
+}
+
+int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uint64_t ticks)
+{
+    struct timeline_piece piece = piece_at(timeline, epoch, ticks);
     return timeline_piece_ns(&piece, ticks);
 }
 
@@ -133,6 +157,8 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
     encoder->size = 0;
     encoder->blocks = 0;
     struct timeline_piece piece = {0};
+    uint64_t latest = 0; /* ticks of the events so far */
+    uint32_t epoch = chunk->epoch;
     const uint64_t *at = chunk->words, *end = at + chunk->used;
     while (at < end) {
         uint64_t word = load(at), ticks = chunk->base_ticks + (word >> RBWP_EVENT_TIME_SHIFT_);
@@ -140,7 +166,10 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
         if (words == 0 || words > end - at)
             break;
         if (ticks >= piece.end_ticks)
-            piece = piece_at(timeline, ticks);
+            piece = piece_at(timeline, epoch, ticks);
+        else if (clock_steps_back(latest, ticks))
+            piece = piece_behind_step(timeline, &epoch, ticks);
+        latest = ticks;
         int64_t time_ns = timeline_piece_ns(&piece, ticks);
         time_ns = time_ns < ceiling_ns ? time_ns : ceiling_ns;
         time_ns = time_ns > floor_ns ? time_ns : floor_ns;

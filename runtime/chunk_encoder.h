@@ -28,8 +28,8 @@ enum rbwp_status chunk_encoder_new(uint32_t chunk_words, uint32_t block_bytes, i
                                    struct chunk_encoder **encoder_out);
 void chunk_encoder_free(struct chunk_encoder *encoder);
 
-/* The time of ticks that some thread has read already. */
-int64_t shared_timeline_ns(struct shared_timeline *timeline, uint64_t ticks);
+/* The time of ticks that some thread has read already, in that epoch. */
+int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uint64_t ticks);
 
 /*
  * Encodes a published chunk. Its times come out ascending, none before floor_ns or after

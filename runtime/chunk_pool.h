@@ -34,6 +34,7 @@ struct chunk {
     struct chunk *next;         /* in whichever list holds it; owner of the list */
     struct thread *thread;      /* who filled it; set by chunk_get's caller */
     uint64_t end_ticks;         /* where the thread's next chunk begins; UINT64_MAX for its last */
+    uint16_t epoch, end_epoch;  /* of the clock: of base_ticks, and of end_ticks */
     uint32_t used;              /* words with events, set when published */
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */

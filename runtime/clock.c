@@ -27,16 +27,28 @@ static _Atomic(uint64_t (*)(void)) replaced_clock;
 #define NO_LINE INT64_MIN
 static _Atomic int64_t line_offset_ns = NO_LINE;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct {
-    uint64_t ticks;
-    int64_t monotonic_ns;
-} origin; /* set once by decide */
+
+static _Atomic uint32_t epoch;
+static _Atomic uint64_t latest_ticks; /* somebody has seen these in this epoch */
 
 static int64_t system_ns(clockid_t clock)
 {
     struct timespec now;
     clock_gettime(clock, &now);
     return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+bool clock_list_has(const char *list, const char *word)
+{
+    static const char blanks[] = " \n";
+    size_t bytes = strlen(word);
+    for (list += strspn(list, blanks); *list; list += strspn(list, blanks)) {
+        size_t next = strcspn(list, blanks);
+        if (next == bytes && memcmp(list, word, bytes) == 0)
+            return true;
+        list += next;
+    }
+    return false;
 }
 
 #if RBWP_HAVE_TSC_
@@ -50,7 +62,7 @@ static bool kernel_lists_tsc(void)
     ssize_t n = read(fd, list, sizeof list - 1);
     close(fd);
     list[n > 0 ? n : 0] = 0;
-    return strstr(list, "tsc") != NULL;
+    return clock_list_has(list, "tsc");
 }
 
 static bool tsc_is_invariant(void)
@@ -60,6 +72,60 @@ static bool tsc_is_invariant(void)
 }
 #endif
 
+/* ---- the rate of the counter ------------------------------------------------------ */
+
+/*
+ * Measured from a base on. A rate that differs from the known one by more than any clock may says
+ * that the counter or the system's clock was moved: the known one stands, and is measured from now
+ * on. If the next one says the same, the known one was wrong.
+ */
+static pthread_mutex_t rate_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside it */
+static struct {
+    uint64_t base_ticks;
+    int64_t base_ns;
+    uint64_t known_hz, doubtful_hz; /* 0: none */
+} rate;                             /* guarded by rate_lock */
+
+#define RATE_NS_MIN 1000000 /* to measure over */
+
+static bool differ(uint64_t a_hz, uint64_t b_hz)
+{
+    uint64_t apart = a_hz > b_hz ? a_hz - b_hz : b_hz - a_hz;
+    return apart > b_hz / 200;
+}
+
+static void measure_rate_from_now(void)
+{
+    rate.base_ns = system_ns(CLOCK_MONOTONIC);
+    rate.base_ticks = rbwp_now_ticks();
+}
+
+/* False if it is too early. Locked. */
+static bool measure_rate(void)
+{
+    int64_t elapsed_ns = system_ns(CLOCK_MONOTONIC) - rate.base_ns;
+    uint64_t ticks = rbwp_now_ticks() - rate.base_ticks;
+    if (elapsed_ns < RATE_NS_MIN)
+        return rate.known_hz != 0 && elapsed_ns >= 0;
+    double hz_measured = (double)ticks * NS_PER_S / (double)elapsed_ns + 0.5;
+    uint64_t hz = hz_measured < 1 ? 1 : hz_measured > 1e12 ? (uint64_t)1e12 : (uint64_t)hz_measured;
+    if (rate.known_hz == 0 || !differ(hz, rate.known_hz)) {
+        rate.known_hz = hz;
+        rate.doubtful_hz = 0;
+        return true;
+    }
+    if (rate.doubtful_hz != 0 && !differ(hz, rate.doubtful_hz))
+        rate.known_hz = hz;
+    rate.doubtful_hz = hz;
+    measure_rate_from_now();
+    return true;
+}
+
+static void unlock_in_child(void)
+{
+    pthread_mutex_init(&rate_lock, NULL); /* whoever held it does not exist here */
+}
+
 static void decide(void)
 {
 #if RBWP_HAVE_TSC_
@@ -68,13 +134,18 @@ static void decide(void)
     bool usable = wanted && tsc_is_invariant() && kernel_lists_tsc();
     __atomic_store_n(&rbwp_clock_tsc_, usable, __ATOMIC_RELAXED);
 #endif
-    origin.monotonic_ns = system_ns(CLOCK_MONOTONIC);
-    origin.ticks = rbwp_now_ticks();
+    measure_rate_from_now();
+}
+
+static void prepare(void)
+{
+    pthread_atfork(NULL, NULL, unlock_in_child);
+    decide();
 }
 
 void clock_prepare(void)
 {
-    pthread_once(&once, decide);
+    pthread_once(&once, prepare);
 }
 
 enum rbwp_clock_kind clock_kind(void)
@@ -92,6 +163,7 @@ void clock_replace(uint64_t (*read_ticks)(void))
     __atomic_store_n(&rbwp_clock_tsc_, 0, __ATOMIC_RELAXED);
     if (!read_ticks)
         decide();
+    atomic_store_explicit(&latest_ticks, rbwp_now_ticks(), memory_order_relaxed);
 }
 
 /* Ticks when the inline read of the TSC is not for this machine. */
@@ -105,13 +177,15 @@ uint64_t rbwp_ticks_per_second(void)
 {
     if (clock_kind() != RBWP_CLOCK_TSC)
         return NS_PER_S;
-    int64_t elapsed_ns;
-    uint64_t ticks;
-    do { /* right after the start there is no base to measure over yet: wait for a millisecond */
-        elapsed_ns = system_ns(CLOCK_MONOTONIC) - origin.monotonic_ns;
-        ticks = rbwp_now_ticks() - origin.ticks;
-    } while (elapsed_ns < NS_PER_S / 1000);
-    return (uint64_t)((double)ticks * NS_PER_S / (double)elapsed_ns + 0.5);
+    for (;;) { /* right after the start there is no base to measure over yet: wait for a millisecond
+                */
+        pthread_mutex_lock(&rate_lock);
+        bool known = measure_rate();
+        uint64_t hz = rate.known_hz;
+        pthread_mutex_unlock(&rate_lock);
+        if (known)
+            return hz;
+    }
 }
 
 uint64_t rbwp_ticks_from_ns(uint64_t duration_ns)
@@ -142,6 +216,32 @@ int64_t clock_now_ns(int64_t offset_ns)
     return system_ns(CLOCK_MONOTONIC) + offset_ns;
 }
 
+/* The clocks were moved apart: what passed before says nothing of the rate. */
+static void forget_rate_base(void)
+{
+    pthread_mutex_lock(&rate_lock);
+    measure_rate_from_now();
+    pthread_mutex_unlock(&rate_lock);
+}
+
+/* ---- epochs --------------------------------------------------------------------------- */
+
+uint32_t clock_epoch(void)
+{
+    /* acquire: the counter is read after it, and so is later on a counter that does not go back */
+    uint32_t current = atomic_load_explicit(&epoch, memory_order_acquire);
+    uint64_t latest = atomic_load_explicit(&latest_ticks, memory_order_acquire);
+    uint64_t now = rbwp_now_ticks();
+    bool back = clock_steps_back(latest, now);
+    if (!back && now <= latest)
+        return current;
+    if (atomic_compare_exchange_strong_explicit(&latest_ticks, &latest, now, memory_order_acq_rel,
+                                                memory_order_acquire) &&
+        back)
+        return atomic_fetch_add_explicit(&epoch, 1, memory_order_acq_rel) + 1;
+    return atomic_load_explicit(&epoch, memory_order_acquire);
+}
+
 /* ---- the time line ------------------------------------------------------------ */
 
 /*
@@ -157,7 +257,7 @@ static struct rbwp_clock_sample take_sample(uint64_t *window_ticks_out)
         int64_t real = system_ns(CLOCK_REALTIME);
         int64_t monotonic = system_ns(CLOCK_MONOTONIC);
         uint64_t after = rbwp_now_ticks();
-        uint64_t window = after > before ? after - before : 0;
+        uint64_t window = after > before ? after - before : before - after;
         if (window <= *window_ticks_out) {
             *window_ticks_out = window;
             best = (struct rbwp_clock_sample){before + window / 2, 0, monotonic, real};
@@ -168,28 +268,142 @@ static struct rbwp_clock_sample take_sample(uint64_t *window_ticks_out)
     return best;
 }
 
+/* What time and counter disagree by, beyond what a clock's rate may: they were moved apart. */
+static bool moved_apart(const struct rbwp_clock_sample *a, const struct rbwp_clock_sample *b)
+{
+    double expected_ns = (double)(b->ticks - a->ticks) * 1e9 / (double)rbwp_ticks_per_second();
+    double off_ns = expected_ns - (double)(b->time_ns - a->time_ns);
+    double allowed_ns = 1e6 + expected_ns / 100;
+    return off_ns > allowed_ns || off_ns < -allowed_ns;
+}
+
+/* Of the piece from sample a to the one behind it. Where the clocks were moved nothing is known but
+ * that the time lies between the two. */
+static uint64_t fresh_piece_error(const struct timeline *line, uint32_t a)
+{
+    const struct rbwp_clock_sample *from = &line->sample[a], *to = from + 1;
+    bool known = line->epoch[a] == line->epoch[a + 1] && !moved_apart(from, to);
+    return known ? 0 : (uint64_t)(to->time_ns - from->time_ns);
+}
+
+/* More than this, and a sample shows something that happened to the clock: it stays. */
+#define DEVIATION_NS_MAX 10000000u
+
+/* How far the line would be from what is dropped if it went straight from a over b to c. */
+static uint64_t joined_error(const struct timeline *line, uint32_t a, uint32_t b,
+                             const struct rbwp_clock_sample *c, uint64_t error_bc_ns)
+{
+    const struct rbwp_clock_sample *from = &line->sample[a], *over = &line->sample[b];
+    double slope = (double)(c->time_ns - from->time_ns) / (double)(c->ticks - from->ticks);
+    double off_ns = (double)(over->ticks - from->ticks) * slope;
+    off_ns -= (double)(over->time_ns - from->time_ns);
+    uint64_t error_ns = line->piece_error_ns[a];
+    if (error_bc_ns > error_ns)
+        error_ns = error_bc_ns;
+    return error_ns + (uint64_t)(off_ns < 0 ? -off_ns : off_ns) + 1;
+}
+
+/* Leaves out samples that are closer to the one before than gap_ns, but for an epoch's first and
+ * last, and those that matter. */
+static void thin_out(struct timeline *line)
+{
+    uint32_t kept = 0, last = line->samples - 1;
+    int64_t span_ns = line->sample[last].time_ns - line->sample[0].time_ns;
+    int64_t gap_ns = span_ns / (TIMELINE_SAMPLES_MAX / 2) + 1;
+    line->gap_ns = gap_ns > line->gap_ns ? gap_ns : line->gap_ns;
+    for (uint32_t i = 1; i <= last; i++) {
+        const struct rbwp_clock_sample *sample = &line->sample[i];
+        bool inside = i < last && line->epoch[kept] == line->epoch[i] &&
+                      line->epoch[i] == line->epoch[i + 1] &&
+                      sample->time_ns - line->sample[kept].time_ns < line->gap_ns;
+        uint64_t error_ns =
+            inside ? joined_error(line, kept, i, sample + 1, line->piece_error_ns[i]) : 0;
+        if (inside && error_ns <= DEVIATION_NS_MAX) {
+            line->piece_error_ns[kept] = error_ns;
+            continue;
+        }
+        kept++;
+        line->sample[kept] = *sample;
+        line->epoch[kept] = line->epoch[i];
+        line->piece_error_ns[kept] = line->piece_error_ns[i];
+    }
+    line->samples = kept + 1;
+}
+
+/* A clock that was moved all the time: the older half of what is known of it goes, but for the
+ * start. */
+static void forget_older_half(struct timeline *line)
+{
+    uint32_t from = line->samples / 2, count = line->samples - from;
+    memmove(line->sample + 1, line->sample + from, count * sizeof line->sample[0]);
+    memmove(line->epoch + 1, line->epoch + from, count * sizeof line->epoch[0]);
+    memmove(line->piece_error_ns + 1, line->piece_error_ns + from,
+            count * sizeof line->piece_error_ns[0]);
+    line->samples = count + 1;
+    line->piece_error_ns[0] = (uint64_t)(line->sample[1].time_ns - line->sample[0].time_ns);
+}
+
+/* The last sample is only there to be the last; a new one takes its place if it is too close to the
+ * one before. */
+static bool replaces_last(struct timeline *line, const struct rbwp_clock_sample *sample)
+{
+    uint32_t last = line->samples - 1;
+    if (last < 2 || line->epoch[last - 1] != line->epoch[last] ||
+        line->sample[last].time_ns - line->sample[last - 1].time_ns >= line->gap_ns ||
+        moved_apart(&line->sample[last], sample))
+        return false;
+    uint64_t error_ns = joined_error(line, last - 1, last, sample, 0);
+    if (error_ns > DEVIATION_NS_MAX)
+        return false;
+    line->piece_error_ns[last - 1] = error_ns;
+    line->sample[last] = *sample;
+    return true;
+}
+
+static void append(struct timeline *line, const struct rbwp_clock_sample *sample,
+                   uint32_t sample_epoch)
+{
+    if (line->samples == TIMELINE_SAMPLES_MAX) {
+        thin_out(line);
+        if (line->samples > TIMELINE_SAMPLES_MAX / 4 * 3)
+            forget_older_half(line);
+    }
+    uint32_t at = line->samples++;
+    line->sample[at] = *sample;
+    line->epoch[at] = sample_epoch;
+    line->piece_error_ns[at] = 0;
+    if (at > 0)
+        line->piece_error_ns[at - 1] = fresh_piece_error(line, at - 1);
+    if (at > 0 && line->piece_error_ns[at - 1] != 0)
+        forget_rate_base();
+}
+
 static void add_sample(struct timeline *line)
 {
     uint64_t window;
+    uint32_t sample_epoch = clock_epoch();
     struct rbwp_clock_sample sample = take_sample(&window);
     uint64_t error_ns = rbwp_ns_from_ticks(window) / 2 + 1;
     if (error_ns > line->error_ns)
         line->error_ns = error_ns;
     sample.time_ns = sample.monotonic_ns + line->offset_ns;
     if (line->samples) {
-        const struct rbwp_clock_sample *last = &line->sample[line->samples - 1];
-        if (sample.ticks <= last->ticks)
-            return;
+        uint32_t at = line->samples - 1;
+        const struct rbwp_clock_sample *last = &line->sample[at];
         if (sample.time_ns < last->time_ns)
             sample.time_ns = last->time_ns;
+        if (line->epoch[at] == sample_epoch &&
+            (sample.ticks <= last->ticks || replaces_last(line, &sample)))
+            return;
     }
-    line->sample[line->samples++] = sample;
+    append(line, &sample, sample_epoch);
 }
 
 void timeline_start(struct timeline *line)
 {
     line->samples = 0;
-    line->error_ns = 0;
+    line->gap_ns = 0;
+    line->error_ns = line->deviation_ns = 0;
     line->offset_ns = 0;
     add_sample(line);
     struct rbwp_clock_sample *first = &line->sample[0];
@@ -197,47 +411,93 @@ void timeline_start(struct timeline *line)
     first->time_ns = first->realtime_ns;
 }
 
-/* When full, every second sample of the older half goes: old times are rarely asked for again. */
-static void thin_out(struct timeline *line)
-{
-    uint32_t kept = 0, half = line->samples / 2;
-    for (uint32_t i = 0; i < line->samples; i++)
-        if (i >= half || i % 2 == 0)
-            line->sample[kept++] = line->sample[i];
-    line->samples = kept;
-}
-
 void timeline_sample(struct timeline *line)
 {
-    if (line->samples == TIMELINE_SAMPLES_MAX)
-        thin_out(line);
     add_sample(line);
 }
 
-struct timeline_piece timeline_find(const struct timeline *line, uint64_t ticks)
+static bool is_after(const struct timeline *line, uint32_t at, uint32_t epoch_of, uint64_t ticks)
+{
+    return line->epoch[at] > epoch_of ||
+           (line->epoch[at] == epoch_of && line->sample[at].ticks > ticks);
+}
+
+bool timeline_is_beyond(const struct timeline *line, uint32_t epoch_of, uint64_t ticks)
+{
+    return !is_after(line, line->samples - 1, epoch_of, ticks);
+}
+
+uint32_t timeline_epoch_after(const struct timeline *line, uint32_t epoch_of)
+{
+    for (uint32_t i = 0; i < line->samples; i++)
+        if (line->epoch[i] > epoch_of)
+            return line->epoch[i];
+    return epoch_of;
+}
+
+/* From a sample on at the counter's own rate: where the line has no next one in that epoch. */
+static struct timeline_piece open_piece(const struct timeline *line, uint32_t at)
+{
+    return (struct timeline_piece){
+        .base_ticks = line->sample[at].ticks,
+        .end_ticks = UINT64_MAX,
+        .base_ns = line->sample[at].time_ns,
+        .ns_per_tick = 1e9 / (double)rbwp_ticks_per_second(),
+        .least_ns = INT64_MIN,
+        .most_ns = INT64_MAX,
+    };
+}
+
+/* Between the last sample of an epoch, at, and the first of the next one. */
+static struct timeline_piece piece_between(const struct timeline *line, uint32_t at,
+                                           uint32_t epoch_of)
+{
+    bool before = line->epoch[at] == epoch_of; /* the counter was moved */
+    struct timeline_piece piece = open_piece(line, before ? at : at + 1);
+    piece.end_ticks = before ? UINT64_MAX : piece.base_ticks;
+    piece.least_ns = line->sample[at].time_ns;
+    piece.most_ns = line->sample[at + 1].time_ns;
+    piece.error_ns = line->piece_error_ns[at];
+    return piece;
+}
+
+struct timeline_piece timeline_find(const struct timeline *line, uint32_t epoch_of, uint64_t ticks)
 {
     uint32_t low = 0,
-             high = line->samples - 1; /* sample[low].ticks <= ticks < sample[high].ticks */
+             high = line->samples; /* sample[low] is not after ticks, or the first; high is */
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (line->sample[middle].ticks <= ticks)
-            low = middle;
-        else
+        if (is_after(line, middle, epoch_of, ticks))
             high = middle;
+        else
+            low = middle;
     }
-    const struct rbwp_clock_sample *a = &line->sample[low], *b = &line->sample[high];
-    double ns_per_tick = a == b ? 1e9 / (double)rbwp_ticks_per_second()
-                                : (double)(b->time_ns - a->time_ns) / (double)(b->ticks - a->ticks);
+    bool beyond = high == line->samples;
+    if (beyond && low > 0 && line->epoch[low - 1] == line->epoch[low])
+        low--;
+    else if (beyond)
+        return open_piece(line, low);
+    if (line->epoch[low] != line->epoch[low + 1])
+        return piece_between(line, low, epoch_of);
+    const struct rbwp_clock_sample *a = &line->sample[low], *b = a + 1;
     return (struct timeline_piece){
         .base_ticks = a->ticks,
-        .end_ticks = high + 1 == line->samples ? UINT64_MAX : b->ticks,
+        .end_ticks = beyond ? UINT64_MAX : b->ticks,
         .base_ns = a->time_ns,
-        .ns_per_tick = ns_per_tick,
+        .ns_per_tick = (double)(b->time_ns - a->time_ns) / (double)(b->ticks - a->ticks),
+        .least_ns = INT64_MIN,
+        .most_ns = INT64_MAX,
+        .error_ns = line->piece_error_ns[low],
     };
 }
 
 int64_t timeline_ns(const struct timeline *line, uint64_t ticks)
 {
-    struct timeline_piece piece = timeline_find(line, ticks);
+    uint32_t last = line->samples - 1, epoch_of = line->epoch[last];
+    /* Ticks that the last epoch has not reached are of the one before. */
+    if (epoch_of != line->epoch[0] && clock_steps_back(ticks, line->sample[last].ticks))
+        while (last > 0 && line->epoch[last] == epoch_of)
+            last--;
+    struct timeline_piece piece = timeline_find(line, line->epoch[last], ticks);
     return timeline_piece_ns(&piece, ticks);
 }

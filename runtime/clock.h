@@ -11,6 +11,14 @@
  * the system's rate: times are interpolated between samples taken all through
  * the run. Between two samples it is a straight line, so it never runs
  * backwards.
+ *
+ * The counter may go back, when the machine was suspended or is another one
+ * (a virtual machine that was moved or restored). Then an epoch ends: samples
+ * and chunks carry its number, and a piece of the line lies in one epoch.
+ *
+ * Samples are thinned evenly when they are too many. What that costs is
+ * measured: each piece knows how far it may be from the samples that were
+ * dropped inside it, and the line how far the pieces were that were used.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -20,18 +28,38 @@
 #define TIMELINE_SAMPLES_MAX 4096
 
 struct timeline {
-    struct rbwp_clock_sample sample[TIMELINE_SAMPLES_MAX]; /* ascending ticks */
+    struct rbwp_clock_sample
+        sample[TIMELINE_SAMPLES_MAX];              /* by epoch, then by ticks; times ascend */
+    uint32_t epoch[TIMELINE_SAMPLES_MAX];          /* of each sample */
+    uint64_t piece_error_ns[TIMELINE_SAMPLES_MAX]; /* of the piece that begins at each, see above */
     uint32_t samples;
-    uint64_t error_ns; /* half the widest window in which a sample was taken */
-    int64_t offset_ns; /* time line = monotonic + offset */
+    int64_t gap_ns;        /* samples that are kept are so far apart; 0 before the first thinning */
+    uint64_t error_ns;     /* half the widest window in which a sample was taken */
+    uint64_t deviation_ns; /* the largest error of a piece that was used */
+    int64_t offset_ns;     /* time line = monotonic + offset */
 };
 
 /* Decides which clock to use. Idempotent; every entry of the runtime calls it first. */
 void clock_prepare(void);
 enum rbwp_clock_kind clock_kind(void);
 
+/* True if the list of words, separated by blanks as in sysfs, has the word. */
+bool clock_list_has(const char *list, const char *word);
+
 /* Replaces the clock (tests). NULL gives the real one back. Not while a session runs. */
 void clock_replace(uint64_t (*read_ticks)(void));
+
+/* How far a counter seems to go back that does not: CPUs differ, and callers read it earlier. */
+#define CLOCK_BACK_TICKS (UINT64_C(1) << 22)
+
+/* True if ticks come so much before earlier ones that the counter was moved. */
+static inline bool clock_steps_back(uint64_t before, uint64_t ticks)
+{
+    return (int64_t)(before - ticks) > (int64_t)CLOCK_BACK_TICKS;
+}
+
+/* The counter's epoch now. A counter that has gone back since somebody looked begins a new one. */
+uint32_t clock_epoch(void);
 
 /* Starts the line at the present time, the first sample. */
 void timeline_start(struct timeline *line);
@@ -45,9 +73,15 @@ struct timeline_piece {
         end_ticks; /* valid in [base, end); before the line's start, its first piece */
     int64_t base_ns;
     double ns_per_tick;
+    int64_t least_ns, most_ns; /* no time of the piece is beyond these */
+    uint64_t error_ns;
 };
-/* The piece that holds ticks, which must not be after the last sample. */
-struct timeline_piece timeline_find(const struct timeline *line, uint64_t ticks);
+/* The piece that holds ticks of that epoch, which must not be after the last sample. */
+struct timeline_piece timeline_find(const struct timeline *line, uint32_t epoch, uint64_t ticks);
+/* True if the ticks of that epoch are not before the line's last sample. */
+bool timeline_is_beyond(const struct timeline *line, uint32_t epoch, uint64_t ticks);
+/* The first epoch after this one that the line knows; this one if there is none. */
+uint32_t timeline_epoch_after(const struct timeline *line, uint32_t epoch);
 
 /* At most 31 years from the base: ticks of a clock gone wild do no harm. */
 static inline int64_t timeline_piece_ns(const struct timeline_piece *piece, uint64_t ticks)
@@ -56,10 +90,13 @@ static inline int64_t timeline_piece_ns(const struct timeline_piece *piece, uint
     double ns = (double)(int64_t)(ticks - piece->base_ticks) * piece->ns_per_tick;
     ns = ns < most_ns ? ns : most_ns;
     ns = ns > -most_ns ? ns : -most_ns;
-    return piece->base_ns + (int64_t)ns;
+    int64_t time_ns = piece->base_ns + (int64_t)ns;
+    time_ns = time_ns < piece->most_ns ? time_ns : piece->most_ns;
+    return time_ns > piece->least_ns ? time_ns : piece->least_ns;
 }
 
-/* Of one moment, without interpolation between later samples: for what is not in blocks. */
+/* Of one moment of the last epoch, or of an earlier one if it is known for the last by no sample.
+ */
 int64_t timeline_ns(const struct timeline *line, uint64_t ticks);
 
 /* Makes this line the one of rbwp_now_ns; NULL = none, then it gives the wall clock. */

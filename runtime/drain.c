@@ -8,9 +8,9 @@
 #include "quiet_thread.h"
 #include "test_point.h"
 #include "thread_registry.h"
+#include "wakeup.h"
 
 #include <errno.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -45,7 +45,7 @@ struct drain {
 
     struct opaque_queue opaque;
     _Atomic(struct chunk *) published; /* a stack, newest first */
-    sem_t wake; /* something was published, finished, or it is time to stop */
+    struct wakeup wake; /* something was published, finished, or it is time to stop */
     pthread_t thread;
 
     /*
@@ -70,10 +70,10 @@ static int64_t monotonic_ns(void)
     return clock_now_ns(0);
 }
 
-static struct timespec deadline_after(clockid_t clock, int64_t ns)
+static struct timespec deadline_after(int64_t ns)
 {
     struct timespec at;
-    clock_gettime(clock, &at);
+    clock_gettime(CLOCK_MONOTONIC, &at);
     ns += at.tv_nsec;
     at.tv_sec += (time_t)(ns / 1000000000);
     at.tv_nsec = (long)(ns % 1000000000);
@@ -91,7 +91,7 @@ void drain_publish(struct drain *drain, struct chunk *chunk)
     } while (!atomic_compare_exchange_weak_explicit(&drain->published, &top, chunk,
                                                     memory_order_release, memory_order_relaxed));
     TEST_POINT("publish: queued, writer not woken");
-    sem_post(&drain->wake);
+    wakeup_call(&drain->wake);
 }
 
 /* Moves what was published to the end of the queue, oldest first. Locked. */
@@ -126,7 +126,7 @@ static void set_bounds(struct drain *drain, struct job *job)
     job->ceiling_ns = INT64_MAX;
     if (end_ticks == UINT64_MAX)
         return;
-    int64_t end_ns = shared_timeline_ns(drain->timeline, end_ticks);
+    int64_t end_ns = shared_timeline_ns(drain->timeline, job->chunk->end_epoch, end_ticks);
     job->ceiling_ns = end_ns > job->floor_ns ? end_ns : job->floor_ns;
     thread->floor_ns = job->ceiling_ns;
 }
@@ -158,7 +158,7 @@ enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const 
 {
     enum rbwp_status status = opaque_queue_push(&drain->opaque, tag, data, size_bytes);
     if (status == RBWP_OK)
-        sem_post(&drain->wake);
+        wakeup_call(&drain->wake);
     return status;
 }
 
@@ -186,7 +186,7 @@ bool drain_help(struct drain *drain)
     job->thread->overwritten += overwritten;
     job->state = JOB_DONE;
     pthread_mutex_unlock(&drain->lock);
-    sem_post(&drain->wake);
+    wakeup_call(&drain->wake);
     return true;
 }
 
@@ -202,7 +202,7 @@ bool drain_wait(struct drain *drain, int64_t *waiting_since)
         drain->stalled = true;
     bool go_on = !drain->stalled;
     if (go_on) {
-        struct timespec until = deadline_after(CLOCK_MONOTONIC, WAIT_SLICE_NS);
+        struct timespec until = deadline_after(WAIT_SLICE_NS);
         pthread_cond_timedwait(&drain->progress, &drain->lock, &until);
     }
     pthread_mutex_unlock(&drain->lock);
@@ -331,8 +331,7 @@ static void *writer_thread(void *argument)
         if (job) {
             write_job(drain, job);
         } else if (!drain_help(drain)) {
-            struct timespec until = deadline_after(CLOCK_REALTIME, IDLE_NS);
-            if (sem_timedwait(&drain->wake, &until) != 0 && errno == ETIMEDOUT) {
+            if (!wakeup_wait(&drain->wake, IDLE_NS)) {
                 pthread_mutex_lock(&drain->timeline->lock);
                 timeline_sample(&drain->timeline->line);
                 pthread_mutex_unlock(&drain->timeline->lock);
@@ -348,7 +347,6 @@ static void free_drain(struct drain *drain)
     for (uint32_t i = 0; i < drain->jobs; i++)
         chunk_encoder_free(drain->job[i].encoder);
     opaque_queue_free(&drain->opaque);
-    sem_destroy(&drain->wake);
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
     free(drain);
@@ -374,7 +372,6 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&drain->lock, NULL);
     opaque_queue_init(&drain->opaque);
-    sem_init(&drain->wake, 0, 0);
 
     /* One to encode for each CPU, and some that wait for their turn to be written. */
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
@@ -400,7 +397,7 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
     pthread_mutex_lock(&drain->lock);
     drain->stopping = true;
     pthread_mutex_unlock(&drain->lock);
-    sem_post(&drain->wake);
+    wakeup_call(&drain->wake);
     /* Help until the queue is empty; when all encoders are busy, let them work. */
     for (;;) {
         if (drain_help(drain))
@@ -409,7 +406,7 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
         collect(drain);
         bool queued = drain->queue_first != NULL;
         if (queued) {
-            struct timespec until = deadline_after(CLOCK_MONOTONIC, WAIT_SLICE_NS);
+            struct timespec until = deadline_after(WAIT_SLICE_NS);
             pthread_cond_timedwait(&drain->progress, &drain->lock, &until);
         }
         pthread_mutex_unlock(&drain->lock);

@@ -139,11 +139,13 @@ static void discard_chunk(struct thread *thread, struct chunk *chunk, uint32_t u
 }
 
 /* The full chunk goes to the writer, or waits for the open item. The next one begins at ticks. */
-static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks,
+                         uint32_t epoch)
 {
     struct chunk *chunk = thread->chunk;
     chunk->used = words_used(self, chunk);
     chunk->end_ticks = ticks;
+    chunk->end_epoch = (uint16_t)epoch;
     thread->chunk = NULL;
     if (!self->item || thread->kept) {
         publish(chunk);
@@ -239,25 +241,34 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
 }
 
 static void install_chunk(struct rbwp_self_ *self, struct thread *thread, struct chunk *chunk,
-                          uint64_t ticks)
+                          uint64_t ticks, uint32_t epoch)
 {
     uint32_t words = chunk_words(recording_now->pool);
     chunk_begin(chunk, thread->thread_id, ticks);
     chunk->end_ticks = UINT64_MAX;
+    chunk->epoch = (uint16_t)epoch;
     thread->chunk = chunk;
     self->base_ticks = ticks;
     self->next = chunk->words;
     self->limit = chunk->words + words - RESERVE_WORDS;
 }
 
+/* True if the chunk's beginning is of an epoch of the clock that has ended. */
+static bool was_set_back(const struct rbwp_self_ *self, const struct thread *thread, uint64_t ticks)
+{
+    return clock_steps_back(self->base_ticks, ticks) &&
+           (uint16_t)clock_epoch() != thread->chunk->epoch;
+}
+
 /*
  * Makes room for an event of so many words at *ticks, which is moved forward if it lies before the
- * chunk: time never runs backwards on a thread. NO_LOSS, or the cause why there is none.
+ * chunk: time never runs backwards on a thread. Only a counter that was set back ends the chunk.
+ * NO_LOSS, or the cause why there is none.
  */
 static enum rbwp_loss_cause make_room(struct rbwp_self_ *self, struct thread *thread,
                                       uint32_t words, uint64_t *ticks)
 {
-    if (thread->chunk) {
+    if (thread->chunk && !was_set_back(self, thread, *ticks)) {
         if ((int64_t)(*ticks - self->base_ticks) < 0)
             *ticks = self->base_ticks;
         if ((*ticks - self->base_ticks) >> RBWP_EVENT_TIME_BITS_ == 0 && self->next < self->limit &&
@@ -268,9 +279,10 @@ static enum rbwp_loss_cause make_room(struct rbwp_self_ *self, struct thread *th
     struct chunk *fresh = obtain_chunk(self, thread, &cause);
     if (!fresh)
         return cause;
+    uint32_t epoch = clock_epoch();
     if (thread->chunk)
-        retire_chunk(self, thread, *ticks);
-    install_chunk(self, thread, fresh, *ticks);
+        retire_chunk(self, thread, *ticks, epoch);
+    install_chunk(self, thread, fresh, *ticks, epoch);
     return NO_LOSS;
 }
 
@@ -289,6 +301,8 @@ static void put_end(struct rbwp_self_ *self, struct thread *thread, unsigned kin
             count_loss(thread, cause, ticks);
             return;
         }
+        if ((int64_t)since < 0)
+            since = 0; /* the counter was set back */
         if (since > EVENT_TICKS_MAX)
             since = EVENT_TICKS_MAX;
     }
@@ -383,7 +397,7 @@ static void take_back(struct rbwp_self_ *self, struct thread *thread)
         }
         thread->held_first = thread->held_last = NULL;
         uint32_t used = begin_chunk->used;
-        install_chunk(self, thread, begin_chunk, begin_chunk->base_ticks);
+        install_chunk(self, thread, begin_chunk, begin_chunk->base_ticks, begin_chunk->epoch);
         self->next = begin_chunk->words + used;
     }
     clear_words(self, self->item);

@@ -161,7 +161,7 @@ static void add_session(const struct facts_source *source, struct session_facts 
     trailer->stop_ns = source->stop_ns;
     trailer->clock_kind = clock_kind();
     trailer->clock_hz = rbwp_ticks_per_second();
-    trailer->clock_error_ns = line->error_ns;
+    trailer->clock_error_ns = line->error_ns + line->deviation_ns;
     trailer->cap_bytes = source->config->cap_bytes;
     trailer->peak_bytes = chunk_pool_peak_bytes(source->pool);
     trailer->discarded = source->totals->discarded;

@@ -7,6 +7,8 @@ foreach(topic extend names output session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)
 endforeach()
 
+target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
+
 # These let memory run out.
 rbwp_unit_test(test_chunk_pool test_chunk_pool.c)
 rbwp_unit_test(test_recorder test_recorder.c record_support.c)
