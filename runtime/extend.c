@@ -6,7 +6,9 @@
 #include "extend.h"
 
 #include "drain.h"
+#include "on_load.h"
 #include "recording.h"
+#include "test_point.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -24,6 +26,24 @@ static rbwp_extend_hook_fn hooks[RBWP_EXTEND_HOOKS_MAX];
 static unsigned hook_count;
 static struct known_gpu *gpus;
 static uint32_t gpu_count;
+
+/* A fork waits for who holds the lock, so that the child finds it free, and all of a GPU or
+ * nothing. It is innermost, and its handler before a fork is the last to be called: those run in
+ * the reverse order of their registration. */
+static void lock_before_fork(void)
+{
+    pthread_mutex_lock(&lock);
+}
+
+static void unlock_after_fork(void)
+{
+    pthread_mutex_unlock(&lock);
+}
+
+ON_LOAD static void prepare_for_forks(void)
+{
+    pthread_atfork(lock_before_fork, unlock_after_fork, unlock_after_fork);
+}
 
 enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook)
 {
@@ -71,6 +91,7 @@ enum rbwp_status rbwp_extend_gpu(const struct rbwp_gpu_info *gpu)
         known->info = *gpu;
         if (known->info.name_bytes > GPU_NAME_BYTES_MAX)
             known->info.name_bytes = GPU_NAME_BYTES_MAX;
+        TEST_POINT("extend: a GPU half written");
         memcpy(known->name, gpu->name, known->info.name_bytes);
     }
     pthread_mutex_unlock(&lock);

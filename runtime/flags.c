@@ -13,7 +13,7 @@
  * environment is not read.
  */
 #include <limits.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,24 +155,22 @@ struct kept {
 
 static const char *keep(const char *text)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards list; innermost */
-    static struct kept *list;
+    static struct kept *_Atomic list; /* entries are added in front and never taken out */
 
-    pthread_mutex_lock(&lock);
-    struct kept *entry = list;
-    while (entry && strcmp(entry->text, text) != 0)
-        entry = entry->next;
-    if (!entry) {
-        size_t text_bytes = strlen(text) + 1;
-        entry = malloc(sizeof *entry + text_bytes);
-        if (entry) {
-            memcpy(entry->text, text, text_bytes);
-            entry->next = list;
-            list = entry;
-        }
-    }
-    pthread_mutex_unlock(&lock);
-    return entry ? entry->text : NULL;
+    struct kept *first = atomic_load_explicit(&list, memory_order_acquire); /* pairs with the add */
+    for (const struct kept *entry = first; entry; entry = entry->next)
+        if (strcmp(entry->text, text) == 0)
+            return entry->text;
+    size_t text_bytes = strlen(text) + 1;
+    struct kept *entry = malloc(sizeof *entry + text_bytes);
+    if (!entry)
+        return NULL;
+    memcpy(entry->text, text, text_bytes);
+    do /* two threads that add the same text at once keep it twice: nothing but memory */
+        entry->next = first;
+    while (!atomic_compare_exchange_weak_explicit(&list, &first, entry, memory_order_release,
+                                                  memory_order_relaxed));
+    return entry->text;
 }
 
 static enum rbwp_status set_field(const struct target *target, const struct words *words,

@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "live.h"
+#include "on_load.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -40,16 +41,13 @@ static void forget_in_child(void)
     names_end_session();
 }
 
-static void prepare(void)
+ON_LOAD static void prepare_for_forks(void)
 {
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 
-/* Every name comes through here first. */
 static enum rbwp_status copy_name(const char *name, char **copy_out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, prepare);
     if (!name)
         return RBWP_E_INVALID;
     if (strlen(name) > RBWP_NAME_BYTES_MAX)

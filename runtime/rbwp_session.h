@@ -12,10 +12,17 @@
  *
  * Ends that a program may come to while a session runs: exit stops it, or waits
  * for the thread that does so. After exec, quick_exit, _exit or a crash FILE and
- * FILE.live have all that was recorded, for rbwp repair. A forked child has no
- * session and may start its own. dlclose leaves the shared library in memory,
- * and the session as it is. A thread that is cancelled (deferred) ends after the
- * call that it is in.
+ * FILE.live have all that was recorded, for rbwp repair. dlclose leaves the shared
+ * library in memory, and the session as it is. A thread that is cancelled
+ * (deferred) ends after the call that it is in.
+ *
+ * A forked child has no session: its calls record nothing, the parent's records
+ * are the parent's, and it may start a session of its own. So a program that
+ * becomes a daemon starts its session after daemon(3); of one that was started
+ * before, the parent's end leaves FILE and FILE.live as a crash does, and a
+ * session that the daemon starts with the same FILE moves them aside. _Fork and
+ * clone run no fork handlers: in their children sessions are refused, exit leaves
+ * the parent's alone, and nothing must be recorded (nor after vfork).
  *
  * What others may do to FILE meanwhile: a renamed one is written on under its
  * new name; of one that is cut the rest stays readable (rbwp repair); one that
@@ -85,7 +92,8 @@ struct rbwp_session; /* opaque */
  * While the session runs, FILE.live lies beside the file (unless live is off); a clean stop removes
  * it. One that a process left which died is moved, with its FILE, to FILE.crashed-PID and
  * FILE.crashed-PID.live, for rbwp repair; RBWP_E_BUSY if another process that lives records to
- * FILE.
+ * FILE. A child whose parent has FILE waits for the parent's end, up to a second.
+ * RBWP_E_STATE in a child made by _Fork, vfork or clone.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
                                                            struct rbwp_session **session_out,
@@ -111,7 +119,8 @@ struct rbwp_session_summary {
  * trailer, and frees the session. Threads may go on calling the recorder meanwhile: a call that
  * began before the stop is in the file, later ones find level 0. Blocks until the file is done.
  * Returns RBWP_OK or the first trouble with the file (the summary is filled either way).
- * RBWP_E_STATE: it is stopped already, or being stopped. RBWP_E_BUSY: a thread has been inside a
+ * RBWP_E_STATE, and the summary's error says which: it is stopped already, or being stopped, or it
+ * belongs to the process that forked this one. RBWP_E_BUSY: a thread has been inside a
  * recording call for 10 s and does not wait for memory (rbwp_record.h: a signal handler left it by
  * longjmp); the session goes on, and may be stopped again when that thread has detached or ended.
  * NULL session is RBWP_OK with an empty summary. summary_out may be NULL.

@@ -12,7 +12,9 @@
  * profiling session runs; the loop shares its clock reads with the recorder.
  *
  * Threads: every call here may be made from any thread, do_work included,
- * unless it says otherwise. No call but the ones that say so blocks.
+ * unless it says otherwise. No call but the ones that say so blocks. A forked
+ * child has none of the workers: it must not use the parent's managers, but may
+ * start its own.
  */
 #ifndef RBWP_WORK_H
 #define RBWP_WORK_H

@@ -22,15 +22,23 @@
 #include "live.h"
 #include "names.h"
 #include "node.h"
+#include "on_load.h"
 #include "output.h"
 #include "recording.h"
 #include "session_facts.h"
 #include "test_point.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+/* How long a child waits for the end of its parent, if that holds the file. */
+#ifndef PARENT_ENDS_MS
+#define PARENT_ENDS_MS 1000u
+#endif
 
 struct rbwp_session {
     struct rbwp_session_config config;
@@ -53,13 +61,36 @@ static struct rbwp_session *running;
 static bool ending;
 static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 
+/* This process, as far as its making ran handlers; and, in a forked child, the session that it does
+ * not have and whose that is. Written while there is one thread. */
+static pid_t process;
+static const struct rbwp_session *left_session;
+static pid_t left_process;
+
 /* ---- start ------------------------------------------------------------------------- */
 
 static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment moment,
                         struct rbwp_session_summary *summary_out);
 
+/* Made by _Fork, vfork or clone, which run no handlers: what is here is a copy of the parent's, in
+ * whatever state, or even the parent's own. Nothing is touched. */
+static bool is_strange_child(void)
+{
+    return getpid() != process;
+}
+
+static enum rbwp_status refuse_strange_child(struct rbwp_error *error)
+{
+    return failure(error, RBWP_E_STATE, 0,
+                   "process %ld was made by _Fork, vfork or clone, without the handlers that fork "
+                   "runs: it cannot have a profiling session",
+                   (long)getpid());
+}
+
 static void stop_at_exit(void)
 {
+    if (is_strange_child())
+        return;
     pthread_mutex_lock(&lock);
     while (ending) { /* another thread stops it: its file shall be whole */
         TEST_POINT("exit: another thread stops the session");
@@ -75,8 +106,12 @@ static void stop_at_exit(void)
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
 static void forget_in_child(void)
 {
-    if (running)
+    if (running) {
         close(running->output.fd);
+        left_session = running;
+        left_process = process;
+    }
+    process = getpid();
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
     ending = false;
     clock_set_line(NULL);
@@ -87,9 +122,14 @@ static void forget_in_child(void)
     pthread_cond_init(&has_ended, NULL);
 }
 
-static void install_handlers(void)
+ON_LOAD static void prepare_for_forks(void)
 {
+    process = getpid();
     pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+static void prepare_for_exit(void)
+{
     atexit(stop_at_exit);
 }
 
@@ -156,12 +196,35 @@ static void free_session(struct rbwp_session *session)
     free(session);
 }
 
+/*
+ * A child that daemon(3) has left may be here before its parent is gone, whose file it is to take
+ * over. A parent that does not end keeps it.
+ */
+static bool comes_free(const char *path, unsigned waited_ms)
+{
+    static const struct timespec pause = {0, 1000000};
+    if (waited_ms == PARENT_ENDS_MS || !left_session ||
+        strcmp(left_session->summary.path, path) != 0 || kill(left_process, 0) != 0)
+        return false;
+    TEST_POINT("start: the parent has the file");
+    nanosleep(&pause, NULL);
+    return true;
+}
+
+static enum rbwp_status open_live(const char *path, struct rbwp_error *error)
+{
+    enum rbwp_status status = live_open(path, error);
+    for (unsigned ms = 0; status == RBWP_E_BUSY && comes_free(path, ms); ms++)
+        status = live_open(path, error);
+    return status;
+}
+
 /* FILE and FILE.live. Without a live file the session goes on: only a crash would tell. */
 static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
     struct rbwp_error live_error = {0};
     if (session->config.live) {
-        enum rbwp_status status = live_open(session->summary.path, &live_error);
+        enum rbwp_status status = open_live(session->summary.path, &live_error);
         session->has_live = status == RBWP_OK;
         if (status == RBWP_E_BUSY) {
             if (error)
@@ -235,7 +298,6 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_begin_session();
     recording_now = &session->recording;
     atomic_store(&recording_strays.count, 0);
-    running = session;
     __atomic_store_n(&rbwp_level_, session->config.level, __ATOMIC_SEQ_CST);
     thread_registry_unlock();
 }
@@ -243,12 +305,14 @@ static void begin_recording(struct rbwp_session *session)
 static enum rbwp_status start_session(const struct rbwp_session_config *config,
                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
-    static pthread_once_t handlers = PTHREAD_ONCE_INIT;
+    static pthread_once_t exit_handler = PTHREAD_ONCE_INIT;
     enum rbwp_status status = check_config(config, error);
     if (status != RBWP_OK || config->level == 0)
         return status;
+    if (is_strange_child())
+        return refuse_strange_child(error);
     clock_prepare();
-    pthread_once(&handlers, install_handlers);
+    pthread_once(&exit_handler, prepare_for_exit);
     struct rbwp_session *session = calloc(1, sizeof *session);
     if (!session)
         return failure(error, RBWP_E_MEMORY, 0, "no memory for a profiling session");
@@ -257,11 +321,16 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
     pthread_mutex_init(&session->timeline.lock, NULL);
 
     pthread_mutex_lock(&lock);
-    if (running || ending)
+    if (running || ending) {
         status = failure(error, RBWP_E_BUSY, 0, "a profiling session is already running");
-    else if ((status = find_node(session, error)) == RBWP_OK &&
-             (status = assemble(session, error)) == RBWP_OK)
-        begin_recording(session);
+    } else {
+        running = session; /* a child forked meanwhile closes its files */
+        if ((status = find_node(session, error)) == RBWP_OK &&
+            (status = assemble(session, error)) == RBWP_OK)
+            begin_recording(session);
+        else
+            running = NULL;
+    }
     pthread_mutex_unlock(&lock);
     if (status != RBWP_OK) {
         free_session(session);
@@ -425,18 +494,33 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     return true;
 }
 
+static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_summary *summary)
+{
+    if (session == left_session) {
+        memcpy(summary->path, session->summary.path, sizeof summary->path);
+        (void)failure(&summary->error, RBWP_E_STATE, 0,
+                      "the session belongs to process %ld, which forked this one: a child starts "
+                      "its own, after fork or daemon(3)",
+                      (long)left_process);
+    } else {
+        (void)failure(&summary->error, RBWP_E_STATE, 0,
+                      "the session has been stopped already, or another thread is stopping it");
+    }
+}
+
 enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
                                    struct rbwp_session_summary *summary_out)
 {
     struct rbwp_session_summary summary = {0};
-    enum rbwp_status status = session ? RBWP_E_STATE : RBWP_OK;
     int host_cancel = cancel_hold();
-    if (begin_to_end(session)) {
+    if (session && is_strange_child())
+        (void)refuse_strange_child(&summary.error);
+    else if (begin_to_end(session))
         (void)end_session(session, RBWP_EXTEND_STOPPING, &summary);
-        status = summary.error.status;
-    }
+    else if (session)
+        refuse_stop(session, &summary);
     cancel_release(host_cancel);
     if (summary_out)
         *summary_out = summary;
-    return status;
+    return summary.error.status;
 }

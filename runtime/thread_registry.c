@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "live.h"
+#include "on_load.h"
 #include "settled.h"
 #include "test_point.h"
 
@@ -243,10 +244,14 @@ static void forget_in_child(void)
     thread_registry_end_session();
 }
 
+ON_LOAD static void prepare_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
 static void prepare(void)
 {
     have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
-    pthread_atfork(NULL, NULL, forget_in_child);
 }
 
 static char *name_for(const char *name, uint64_t os_id)

@@ -2,6 +2,7 @@
 /* fork and exit while a session runs, and fork of threads that have never seen one. */
 #include "record_support.h"
 
+#include "rbwp_extend.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -93,6 +94,8 @@ static void child_session(const char *path)
     pthread_t thread;
     rbwp_end();
     rbwp_begin(5); /* no session */
+    if (rbwp_extend_block("TEST", "x", 1) != RBWP_E_STATE)
+        _exit(15);
     config.logfile = path;
     if (rbwp_session_start(&config, &session, &error) != RBWP_OK)
         _exit(11);

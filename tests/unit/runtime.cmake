@@ -33,6 +33,9 @@ set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBW
 set(rbwp_record_stress churn life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
   list(APPEND rbwp_record_stress fork)
+  rbwp_held_test(test_record_child
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c record_support.c)
+  target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)
 endif()
 foreach(topic IN LISTS rbwp_record_stress)
   rbwp_unit_test(test_record_${topic}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * on_load.h - what the library does when it is loaded: it registers its handlers of forks, and
+ * nothing else.
+ *
+ * A child runs handlers in the order in which they were registered. One of the program's that came
+ * before ours would record through the child's copy of the state into the chunks that it shares
+ * with its parent; as these are registered before main, ours comes first.
+ */
+#ifndef ON_LOAD_H
+#define ON_LOAD_H
+
+#define ON_LOAD __attribute__((constructor(101))) /* the first that is not the compiler's own */
+
+#endif /* ON_LOAD_H */
