@@ -23,6 +23,9 @@
  * interrupted a recording call on the same thread are refused and counted;
  * other calls from signal handlers are recorded like any other.
  *
+ * A session that starts between a begin and its end records neither, and counts
+ * the end for no misuse.
+ *
  * longjmp out of the work leaves the item open: call rbwp_end where it lands. A
  * signal handler must not leave a recording call by longjmp: all further calls
  * of that thread are refused and counted, until it detaches (and attaches

@@ -117,6 +117,33 @@ static uint32_t words_used(const struct rbwp_self_ *self, const struct chunk *ch
     return (uint32_t)(self->next - chunk->words);
 }
 
+static unsigned kind_of(uint64_t word)
+{
+    return (unsigned)(word & ((1u << RBWP_EVENT_KIND_BITS_) - 1));
+}
+
+/* Of the event that begins with the word. */
+static uint32_t words_of_event(uint64_t word)
+{
+    return kind_of(word) == RBWP_EVENT_GPU_ ? 4 : 1;
+}
+
+/*
+ * True as long as the thread has begun no item in a session that it was there before: what it ends
+ * may have begun earlier. The hot side keeps no account of that, so its events are looked at.
+ */
+static bool has_begun_none(const struct rbwp_self_ *self, struct thread *thread)
+{
+    const struct chunk *chunk = thread->chunk;
+    if (self->discarded)
+        thread->may_end_earlier = false;
+    for (uint32_t i = 0; thread->may_end_earlier && chunk && i < words_used(self, chunk);
+         i += words_of_event(chunk->words[i]))
+        if (kind_of(chunk->words[i]) == RBWP_EVENT_BEGIN_)
+            thread->may_end_earlier = false;
+    return thread->may_end_earlier;
+}
+
 static void publish(struct chunk *chunk)
 {
     TEST_POINT("publish: chunk not yet in the queue");
@@ -143,6 +170,7 @@ static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_
                          uint32_t epoch)
 {
     struct chunk *chunk = thread->chunk;
+    (void)has_begun_none(self, thread); /* looks at the chunk as long as it is there */
     chunk->used = words_used(self, chunk);
     chunk->end_ticks = ticks;
     chunk->end_epoch = (uint16_t)epoch;
@@ -346,6 +374,7 @@ void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
         count_stray(ticks);
         return;
     }
+    thread->may_end_earlier = false;
     if (self->item || thread->lost_item) {
         count_loss(thread, RBWP_LOSS_NESTED_BEGIN, ticks);
         if (thread->nested_items++ == 0)
@@ -431,12 +460,16 @@ void rbwp_end_slow_(uint64_t ticks)
         end_nested(self, thread);
         return;
     }
+    if (thread->lost_item) {
+        count_loss(thread, thread->lost_item, ticks);
+        close_fine(self, thread, ticks);
+        close_item(self, thread);
+        return;
+    }
     if (!self->item) {
-        count_loss(thread, thread->lost_item ? thread->lost_item : RBWP_LOSS_STRAY_END, ticks);
-        if (thread->lost_item) {
-            close_fine(self, thread, ticks);
-            close_item(self, thread);
-        }
+        if (thread->ended_earlier_item || !has_begun_none(self, thread))
+            count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
+        thread->ended_earlier_item = true;
         return;
     }
     bool empty = (self->pending & RBWP_PENDING_EMPTY_) != 0 && !outran(self, thread, ticks);
@@ -487,7 +520,8 @@ void rbwp_fine_end_slow_(uint64_t ticks)
         count_loss(thread, thread->lost_fine_cause, ticks);
         thread->lost_fine--;
     } else if (depth == 0) {
-        count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
+        if (!has_begun_none(self, thread))
+            count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
     } else {
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
         depth--;
@@ -547,7 +581,7 @@ static uint32_t words_of_whole_events(const struct chunk *chunk, uint32_t used)
 {
     uint32_t at = 0;
     while (at < used && chunk->words[at] != 0)
-        at += (chunk->words[at] & ((1u << RBWP_EVENT_KIND_BITS_) - 1)) == RBWP_EVENT_GPU_ ? 4 : 1;
+        at += words_of_event(chunk->words[at]);
     return at < used ? at : used;
 }
 

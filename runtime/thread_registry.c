@@ -204,8 +204,11 @@ static void log_thread_end(const struct thread *thread)
 void thread_registry_begin_session(void)
 {
     in_session = true;
-    for (const struct thread *thread = first; thread; thread = thread->next)
+    for (struct thread *thread = first; thread; thread = thread->next) {
+        thread->may_end_earlier = true;
+        thread->ended_earlier_item = false;
         log_thread(thread);
+    }
 }
 
 void thread_registry_end_session(void)

@@ -51,6 +51,10 @@ struct thread {
     uint32_t outer_fine, outer_lost_fine; /* open sub-items that the open item began inside of */
     enum rbwp_loss_cause lost_item;       /* why the open item's begin was not recorded */
     bool kept;                            /* the open item can no longer be taken back */
+    /* Ends may belong to what began before the session: attached before it, and no item begun yet
+     * as far as it has been looked (has_begun_none in recorder.c). Of items, one can have been
+     * open. */
+    bool may_end_earlier, ended_earlier_item;
     struct loss_tally loss[LOSS_CAUSES];
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
     _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */

@@ -268,6 +268,8 @@ static void nested_empty(void)
 
 static void stray_ends(void)
 {
+    rbwp_begin(0);
+    rbwp_end();
     rbwp_end();
     rbwp_fine_end();
     rbwp_discard();
@@ -354,7 +356,7 @@ static void item_inside_lost_fine(void)
 static const struct misuse misuses[] = {
     {"begin inside an item", nested_begin, "B1 F1 F2 f f E", RBWP_LOSS_NESTED_BEGIN, 2},
     {"empty inside an item", nested_empty, "B1 E", RBWP_LOSS_NESTED_BEGIN, 2},
-    {"ends without begin", stray_ends, "B1 E", RBWP_LOSS_STRAY_END, 5},
+    {"ends without begin", stray_ends, "B0 E B1 E", RBWP_LOSS_STRAY_END, 5},
     {"fine end of an outer one", end_of_outer_fine, "F1 B2 E f", RBWP_LOSS_STRAY_END, 1},
     {"fine left open", unclosed_fine, "B1 F1 F2 f f E B2 E", RBWP_LOSS_UNCLOSED_FINE, 1},
     {"slot 256", slot_256, "B1 E", RBWP_LOSS_RANGE, 5},
@@ -384,6 +386,55 @@ static void test_misuse(void **state)
         free(calls);
         recorded_free(&recorded);
     }
+}
+
+/* A begin inside an item that could not be recorded is nested all the same, and its end is its own.
+ */
+static void test_begin_inside_lost_item(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session = start(&config);
+    rbwp_begin(1);
+    rbwp_end();
+    rbwp_begin(300);
+    rbwp_begin(2);
+    rbwp_end();
+    rbwp_end();
+    rbwp_begin(3);
+    rbwp_end();
+    (void)stop(session);
+    assert_calls("B1 E B3 E");
+    struct recorded recorded = read_back(config.logfile);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NESTED_BEGIN), 1);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_RANGE), 2);
+    assert_int_equal(all_losses(&recorded), 3);
+    recorded_free(&recorded);
+}
+
+/* That an item had to be kept, at the cap, is over with it: the next empty one leaves no trace. */
+static void test_after_kept_item(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = small_chunks(2);
+    config.cap_bytes = 1;
+    config.stall_ns = UINT64_C(300) * 1000000000;
+    struct rbwp_session *session = start(&config);
+    enum { PAIRS = 2000 }; /* more than the two chunks that a thread has in any case */
+    rbwp_begin(1);
+    for (int i = 0; i < PAIRS; i++) {
+        rbwp_fine_begin(1);
+        rbwp_fine_end();
+    }
+    rbwp_end();
+    rbwp_begin(2);
+    rbwp_fine_begin(2);
+    rbwp_fine_end();
+    rbwp_discard();
+    struct rbwp_session_summary summary = stop(session);
+    assert_int_equal(summary.misuse_calls, 0);
+    assert_int_equal(summary.discarded, 1);
+    assert_int_equal(summary.records, 2 * PAIRS + 2);
 }
 
 /* Two causes at once are told apart, and ends count for the cause of their own begin. */
@@ -591,7 +642,7 @@ static void test_open_at_stop(void **state)
     rbwp_fine_end();
     rbwp_begin(4);
     rbwp_end();
-    assert_int_equal(stop(session).misuse_calls, 3);
+    assert_int_equal(stop(session).misuse_calls, 0);
     assert_calls("B4 E");
 }
 
@@ -615,6 +666,34 @@ static void test_open_begin_is_in_the_file(void **state)
             assert_int_equal(recorded.event[0].record.slot, 9);
             recorded_free(&recorded);
         }
+}
+
+/*
+ * A session that starts inside an item, or in sub-items inside and around it, counts their ends for
+ * no misuse; a second item's end is one, and so is any end of a thread that came later.
+ */
+static void test_open_at_start(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(2);
+    struct rbwp_session *session = start(&config);
+    rbwp_fine_begin(3); /* inside what is open */
+    rbwp_fine_end();
+    rbwp_fine_end();
+    rbwp_end();
+    rbwp_fine_end();
+    rbwp_end(); /* of nothing */
+    rbwp_begin(4);
+    rbwp_end();
+    rbwp_fine_end(); /* of nothing */
+    assert_int_equal(stop(session).misuse_calls, 2);
+    assert_calls("F3 f B4 E");
+    session = start(&config);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    assert_int_equal(rbwp_thread_attach("main"), RBWP_OK);
+    rbwp_end();
+    rbwp_fine_end();
+    assert_int_equal(stop(session).misuse_calls, 2);
 }
 
 /* No memory for a chunk: counted, begins and ends match, the host program's errno is not touched.
@@ -754,21 +833,15 @@ static int attach_main(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_empty_leaves_no_trace),
-        cmocka_unit_test(test_said_last_counts),
-        cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_two_causes),
-        cmocka_unit_test(test_deep_nesting),
-        cmocka_unit_test(test_unattached),
-        cmocka_unit_test(test_interrupted_call),
-        cmocka_unit_test(test_gpu_work_at_chunk_ends),
-        cmocka_unit_test(test_random_calls),
-        cmocka_unit_test(test_open_at_stop),
-        cmocka_unit_test(test_open_begin_is_in_the_file),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_bad_clocks),
+        cmocka_unit_test(test_levels),           cmocka_unit_test(test_empty_leaves_no_trace),
+        cmocka_unit_test(test_said_last_counts), cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_misuse),           cmocka_unit_test(test_two_causes),
+        cmocka_unit_test(test_after_kept_item),  cmocka_unit_test(test_begin_inside_lost_item),
+        cmocka_unit_test(test_deep_nesting),     cmocka_unit_test(test_unattached),
+        cmocka_unit_test(test_interrupted_call), cmocka_unit_test(test_gpu_work_at_chunk_ends),
+        cmocka_unit_test(test_random_calls),     cmocka_unit_test(test_open_at_stop),
+        cmocka_unit_test(test_open_at_start),    cmocka_unit_test(test_open_begin_is_in_the_file),
+        cmocka_unit_test(test_no_memory),        cmocka_unit_test(test_bad_clocks),
         cmocka_unit_test(test_long_pause),
     };
     return cmocka_run_group_tests_name("recorder", tests, attach_main, NULL);

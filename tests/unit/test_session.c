@@ -245,9 +245,9 @@ static void test_times_of_losses(void **state)
         uint64_t stale = rbwp_now_ticks();
         struct rbwp_session_config config = test_config(1);
         struct rbwp_session *session = start(&config);
-        rbwp_end_at(stale);
         rbwp_begin_at(256, stale);
         rbwp_end_at(rbwp_now_ticks() + rbwp_ticks_from_ns(1000000000));
+        rbwp_end_at(stale);
         (void)stop(session);
         struct recorded recorded = read_back(config.logfile);
         assert_int_equal(losses(&recorded, 0, RBWP_LOSS_STRAY_END), 1);
