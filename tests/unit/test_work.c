@@ -23,6 +23,7 @@
 #include "rbwp_record.h"
 #include "rbwp_work.h"
 #include "test_point.h"
+#include "worker.h"
 
 #define TIMEOUT_S 240
 
@@ -681,6 +682,65 @@ static void test_both_workers_wake(void **state)
     stop(manager);
 }
 
+/* ---- spinning ---------------------------------------------------------------------------- */
+
+static _Atomic unsigned useless_spins;
+static _Atomic uint64_t next_spin_ticks;
+
+static void note_spin(const char *place)
+{
+    if (strcmp(place, "look: nothing found") != 0)
+        return;
+    atomic_store(&next_spin_ticks, work_runner_here()->spin_ticks);
+    atomic_fetch_add(&useless_spins, 1);
+}
+
+/* A spin that found nothing halves the next one, but each 16th is as long as allowed. */
+static void test_useless_spins_get_shorter(void **state)
+{
+    (void)state;
+    useless_spins = 0;
+    atomic_store(&test_point_hook, note_spin);
+    struct rbwp_work_manager *manager = start((struct rbwp_work_config){.workers = 1});
+    struct item item = {0};
+    add(manager, &item);
+    uint64_t expected_ticks = manager->spin_ticks;
+    assert_true(expected_ticks > 0);
+    for (unsigned spins = 1; spins <= 40; spins++) {
+        while (useless_spins < spins) /* one for each time that the worker falls idle */
+            sched_yield();
+        expected_ticks = spins % 16 == 0 ? manager->spin_ticks : expected_ticks / 2;
+        assert_true(next_spin_ticks == expected_ticks);
+        make_active(&item);
+    }
+    atomic_store(&test_point_hook, NULL);
+    stop(manager);
+}
+
+static void note_spin_of_runner(struct item *item)
+{
+    (void)item;
+    atomic_store(&next_spin_ticks, work_runner_here()->spin_ticks);
+}
+
+/* A spin that found work makes the next one as long as allowed. */
+static void test_useful_spins_stay_long(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager =
+        start((struct rbwp_work_config){.workers = 1, .spin_ns = UINT64_C(3600) * 1000000000});
+    struct item item = {.body = note_spin_of_runner};
+    add(manager, &item);
+    for (unsigned spins = 1; spins <= 3; spins++) {
+        while (!doorbell_is_watched(&manager->groups[0].bell))
+            sched_yield();
+        make_active(&item);
+        rbwp_work_drain(manager);
+        assert_true(next_spin_ticks == manager->spin_ticks);
+    }
+    stop(manager);
+}
+
 /* ---- drain --------------------------------------------------------------------------------- */
 
 /* Chains of items that arm each other and end at once: drain is not fooled between two links. */
@@ -1225,6 +1285,8 @@ int main(void)
         cmocka_unit_test(test_lender_leaves_work),
         cmocka_unit_test(test_armer_held_before_ring),
         cmocka_unit_test(test_both_workers_wake),
+        cmocka_unit_test(test_useless_spins_get_shorter),
+        cmocka_unit_test(test_useful_spins_stay_long),
         cmocka_unit_test(test_drain_follows_chains),
         cmocka_unit_test(test_drain_looks_again),
         cmocka_unit_test(test_drain_ends_with_dropped_activation),
