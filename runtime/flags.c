@@ -4,10 +4,12 @@
  *
  * Works in two steps so that a wrong value changes nothing: all words are read
  * into a copy of the config, and only when every word was good are the config
- * and argv written. Words that no entry of the table knows are somebody else's
- * and are passed over; so RBWP_FLAGS and argv may hold the flags of several
- * tables at once. A bare "--" ends our flags: it and all that follows is left
- * alone, and it is never the value of a flag.
+ * and argv written. RBWP_FLAGS and argv may hold the flags of several tables at
+ * once, so those of other tables are passed over. Any other word of argv is the
+ * program's and is passed over as well; in RBWP_FLAGS, which is the library's
+ * alone, it is refused: it would be a misspelt flag that does nothing. A bare
+ * "--" ends our flags: it and all that follows is left alone, and it is never
+ * the value of a flag.
  *
  * In a program that runs with more rights than its caller (set-user-id), the
  * environment is not read.
@@ -22,7 +24,8 @@
 #include "flags.h"
 
 #define ENVIRONMENT_NAME "RBWP_FLAGS"
-#define LONG_PREFIX "-ll:"
+#define REALM_PREFIX "ll:"
+#define LIKE_BYTES_MIN 5 /* that a misspelt name has in common with the one that was meant */
 #define BLANKS " \t\r\n"
 
 /* Words to read, and where they come from. */
@@ -34,8 +37,7 @@ struct words {
 
 /* A table and the config that its entries set. */
 struct target {
-    const struct flag *table;
-    size_t count;
+    const struct flag_table *table;
     char *config;
     struct rbwp_error *error;
 };
@@ -47,14 +49,19 @@ struct shown {
     char text[64];
 };
 
-static struct shown show(const char *value)
+static struct shown show_bytes(const char *value, size_t bytes)
 {
     struct shown shown;
     size_t i = 0;
-    for (; value[i] != '\0' && i < sizeof shown.text - 4; i++)
+    for (; i < bytes && i < sizeof shown.text - 4; i++)
         shown.text[i] = value[i] >= ' ' && value[i] <= '~' ? value[i] : '?';
-    memcpy(shown.text + i, value[i] ? "..." : "", value[i] ? 4 : 1);
+    memcpy(shown.text + i, i < bytes ? "..." : "", i < bytes ? 4 : 1);
     return shown;
+}
+
+static struct shown show(const char *value)
+{
+    return show_bytes(value, strlen(value));
 }
 
 /* ---- values ---------------------------------------------------------------- */
@@ -103,10 +110,19 @@ static bool read_number(const char *text, int64_t *value_out)
     return true;
 }
 
+/* A word that is a flag of a table. */
+struct named {
+    const struct flag *flag; /* NULL: of no table that was asked for */
+    const char *word;
+    size_t name_bytes;
+    const char *value; /* behind its "=", or NULL: the next word */
+};
+
 static enum rbwp_status fail_value(struct rbwp_error *error, const struct words *words,
-                                   const char *name, const struct flag *flag, const char *problem,
+                                   const struct named *named, const char *problem,
                                    const char *value)
 {
+    const struct flag *flag = named->flag;
     char what[96] = "text that is not empty";
     if (flag->type != FLAG_STRING) {
         struct range range = allowed(flag);
@@ -117,8 +133,9 @@ static enum rbwp_status fail_value(struct rbwp_error *error, const struct words 
     if (value)
         snprintf(got, sizeof got, " '%s'", show(value).text);
     return failure(error, RBWP_E_USAGE, 0, "flag %s%s: value%s %s; allowed is %s (%s)",
-                   show(name).text, words->are_environment ? " in " ENVIRONMENT_NAME : "", got,
-                   problem, what, flag->meaning ? flag->meaning : flag->name);
+                   show_bytes(named->word, named->name_bytes).text,
+                   words->are_environment ? " in " ENVIRONMENT_NAME : "", got, problem, what,
+                   flag->meaning ? flag->meaning : flag->name);
 }
 
 static void store_number(const struct flag *flag, char *field, int64_t value)
@@ -174,12 +191,13 @@ static const char *keep(const char *text)
 }
 
 static enum rbwp_status set_field(const struct target *target, const struct words *words,
-                                  const char *name, const struct flag *flag, const char *value)
+                                  const struct named *named, const char *value)
 {
+    const struct flag *flag = named->flag;
     char *field = target->config + flag->field_offset;
     if (flag->type == FLAG_STRING) {
         if (*value == '\0')
-            return fail_value(target->error, words, name, flag, "is empty", NULL);
+            return fail_value(target->error, words, named, "is empty", NULL);
         const char *text = words->are_environment ? keep(value) : value;
         if (!text)
             return failure(target->error, RBWP_E_MEMORY, 0, "no memory for the value of a flag");
@@ -189,25 +207,83 @@ static enum rbwp_status set_field(const struct target *target, const struct word
     int64_t number;
     struct range range = allowed(flag);
     if (!read_number(value, &number))
-        return fail_value(target->error, words, name, flag, "is not a whole number", value);
+        return fail_value(target->error, words, named, "is not a whole number", value);
     if (number < range.min || number > range.max)
-        return fail_value(target->error, words, name, flag, "is out of range", value);
+        return fail_value(target->error, words, named, "is out of range", value);
     store_number(flag, field, number);
     return RBWP_OK;
 }
 
 /* ---- words ----------------------------------------------------------------- */
 
-static const struct flag *find_flag(const struct target *target, const char *word)
+/* The name in a word that may be a flag, without what stands before it; NULL if it is none. */
+static const char *name_in(const char *word)
 {
     if (word[0] != '-')
         return NULL;
-    size_t prefix_bytes = strlen(LONG_PREFIX);
-    const char *name = word + (strncmp(word, LONG_PREFIX, prefix_bytes) == 0 ? prefix_bytes : 1);
-    for (size_t i = 0; i < target->count; i++)
-        if (strcmp(name, target->table[i].name) == 0)
-            return &target->table[i];
-    return NULL;
+    const char *name = word + (word[1] == '-' ? 2 : 1);
+    size_t prefix_bytes = strlen(REALM_PREFIX);
+    return strncmp(name, REALM_PREFIX, prefix_bytes) == 0 ? name + prefix_bytes : name;
+}
+
+static struct named find_flag(const struct flag_table *table, const char *word)
+{
+    struct named named = {.word = word, .name_bytes = strcspn(word, "=")};
+    const char *name = name_in(word);
+    if (!name)
+        return named;
+    size_t name_bytes = (size_t)(word + named.name_bytes - name);
+    for (size_t i = 0; i < table->count && !named.flag; i++)
+        if (strlen(table->flag[i].name) == name_bytes &&
+            memcmp(name, table->flag[i].name, name_bytes) == 0)
+            named.flag = &table->flag[i];
+    if (word[named.name_bytes] == '=')
+        named.value = word + named.name_bytes + 1;
+    return named;
+}
+
+static const struct flag_table *const all_tables[] = {&session_flags, &work_flags};
+#define TABLES (sizeof all_tables / sizeof all_tables[0])
+
+static struct named find_flag_of_others(const char *word)
+{
+    struct named named = {0};
+    for (size_t i = 0; i < TABLES && !named.flag; i++)
+        named = find_flag(all_tables[i], word);
+    return named;
+}
+
+static size_t common_bytes(const char *a, const char *b)
+{
+    size_t bytes = 0;
+    while (a[bytes] != '\0' && a[bytes] == b[bytes])
+        bytes++;
+    return bytes;
+}
+
+/* The flag whose name begins most like the word, or NULL. */
+static const char *flag_like(const char *word)
+{
+    const char *like = NULL, *name = name_in(word);
+    size_t best_bytes = LIKE_BYTES_MIN - 1;
+    for (size_t i = 0; name && i < TABLES; i++)
+        for (size_t j = 0; j < all_tables[i]->count; j++) {
+            const char *candidate = all_tables[i]->flag[j].name;
+            if (common_bytes(name, candidate) > best_bytes) {
+                best_bytes = common_bytes(name, candidate);
+                like = candidate;
+            }
+        }
+    return like;
+}
+
+static enum rbwp_status fail_word(struct rbwp_error *error, const char *word)
+{
+    const char *like = flag_like(word);
+    return failure(error, RBWP_E_USAGE, 0, ENVIRONMENT_NAME ": '%s' is no flag; %s%s%s",
+                   show(word).text,
+                   like ? "did you mean '-" : "rbwp_session.h and rbwp_work.h list them",
+                   like ? like : "", like ? "'?" : "");
 }
 
 /*
@@ -218,20 +294,27 @@ static enum rbwp_status read_words(const struct target *target, const struct wor
                                    bool *taken)
 {
     for (size_t i = 0; i < words->count; i++) {
-        const char *name = words->word[i];
-        if (strcmp(name, "--") == 0)
+        const char *word = words->word[i];
+        if (strcmp(word, "--") == 0)
             break;
-        const struct flag *flag = find_flag(target, name);
-        if (!flag)
+        struct named named = find_flag(target->table, word);
+        bool is_ours = named.flag != NULL;
+        if (!is_ours)
+            named = find_flag_of_others(word);
+        if (!named.flag && words->are_environment)
+            return fail_word(target->error, word);
+        if (!named.flag)
             continue;
-        if (i + 1 == words->count || strcmp(words->word[i + 1], "--") == 0)
-            return fail_value(target->error, words, name, flag, "is missing", NULL);
-        enum rbwp_status status = set_field(target, words, name, flag, words->word[i + 1]);
+        size_t last = named.value ? i : i + 1;
+        if (last == words->count || (last > i && strcmp(words->word[last], "--") == 0))
+            return fail_value(target->error, words, &named, "is missing", NULL);
+        const char *value = named.value ? named.value : words->word[last];
+        enum rbwp_status status = is_ours ? set_field(target, words, &named, value) : RBWP_OK;
         if (status != RBWP_OK)
             return status;
-        if (taken)
-            taken[i] = taken[i + 1] = true;
-        i++;
+        if (taken && is_ours)
+            taken[i] = taken[last] = true;
+        i = last;
     }
     return RBWP_OK;
 }
@@ -268,8 +351,8 @@ static void remove_taken(int *argc, char **argv, const bool *taken)
     *argc = kept;
 }
 
-enum rbwp_status flags_apply(const struct flag *table, size_t count, void *config,
-                             size_t config_bytes, int *argc, char **argv, struct rbwp_error *error)
+enum rbwp_status flags_apply(const struct flag_table *table, void *config, size_t config_bytes,
+                             int *argc, char **argv, struct rbwp_error *error)
 {
     size_t word_count = argc && argv && *argc > 0 ? (size_t)*argc : 0;
     bool *taken = calloc(word_count + 1, sizeof *taken);
@@ -280,7 +363,7 @@ enum rbwp_status flags_apply(const struct flag *table, size_t count, void *confi
         goto out;
     }
     memcpy(scratch, config, config_bytes);
-    struct target target = {table, count, scratch, error};
+    struct target target = {table, scratch, error};
     status = read_environment(&target);
     if (status == RBWP_OK && word_count > 1) {
         struct words words = {.word = argv + 1, .count = word_count - 1}; /* argv[0] is no flag */

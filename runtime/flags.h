@@ -4,9 +4,11 @@
  *
  * One table entry per flag says its name, type, range and the field it sets.
  * Flags are read from the environment variable RBWP_FLAGS (words separated by
- * blanks), then from argv, so that argv wins. Each name works with "-" and
- * with "-ll:" before it. What is recognised is taken out of argv; everything
- * else stays in order. A wrong value is one line of text and changes nothing.
+ * blanks), then from argv, so that argv wins. Each name works with "-", "--",
+ * "-ll:" and "--ll:" before it; its value is the next word, or what follows a
+ * "=". What is recognised is taken out of argv; everything else stays in order.
+ * RBWP_FLAGS is the library's alone: what none of its tables knows is refused. A
+ * wrong value or word is one line of text and changes nothing.
  */
 #ifndef FLAGS_H
 #define FLAGS_H
@@ -32,11 +34,19 @@ struct flag {
     const char *meaning; /* for messages: "megabytes", "microseconds" ... */
 };
 
+struct flag_table {
+    const struct flag *flag;
+    size_t count;
+};
+
+/* The library's tables: who reads one of them passes over the flags of the others. */
+extern const struct flag_table session_flags, work_flags;
+
 /*
  * Applies the table to config (config_bytes long). argc/argv may be NULL.
  * RBWP_OK, or RBWP_E_USAGE / RBWP_E_MEMORY with error filled; config and argv are then unchanged.
  */
-enum rbwp_status flags_apply(const struct flag *table, size_t count, void *config,
-                             size_t config_bytes, int *argc, char **argv, struct rbwp_error *error);
+enum rbwp_status flags_apply(const struct flag_table *table, void *config, size_t config_bytes,
+                             int *argc, char **argv, struct rbwp_error *error);
 
 #endif /* FLAGS_H */

@@ -124,7 +124,7 @@ static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_e
     if (live->fd >= 0 && leftover != 0) {
         if (!move_leftover(file, live->path, leftover))
             return failure(error, RBWP_E_BUSY, errno,
-                           "running unprofiled: cannot move away \"%s\", which a process that died "
+                           "cannot move away \"%s\", which a process that died "
                            "left; repair or remove it",
                            live->path);
         close(live->fd);
@@ -133,8 +133,7 @@ static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_e
     if (live->fd >= 0)
         return RBWP_OK;
     if (errno == EWOULDBLOCK)
-        return failure(error, RBWP_E_BUSY, 0,
-                       "running unprofiled: another process records to \"%s\"", file);
+        return failure(error, RBWP_E_BUSY, 0, "another process records to \"%s\"", file);
     return failure(error, RBWP_E_IO, errno, "no live file beside \"%s\"", file);
 }
 

@@ -121,7 +121,7 @@ static bool is_letter(char c)
 }
 
 /* The key after a percent sign; returns the text behind it or NULL for a key there is not. */
-static const char *append_key(struct name *name, const char *key, uint32_t node, bool *has_node_out)
+static const char *append_key(struct name *name, const char *key, uint32_t node, bool *is_own_out)
 {
     bool one_letter = is_letter(key[0]) && !is_letter(key[1]);
     switch (one_letter || key[0] == '%' || key[0] == '{' ? key[0] : 0) {
@@ -135,17 +135,18 @@ static const char *append_key(struct name *name, const char *key, uint32_t node,
         return key + 1;
     case 'p':
         append_number(name, (unsigned long)getpid());
+        *is_own_out = true;
         return key + 1;
     case 'j':
         append_job(name);
         return key + 1;
     case 'n':
         append_number(name, node);
-        *has_node_out = true;
+        *is_own_out = true;
         return key + 1;
     case 0: /* a bare percent sign, as Realm has it */
         append_number(name, node);
-        *has_node_out = true;
+        *is_own_out = true;
         return key;
     default:
         return NULL;
@@ -153,10 +154,10 @@ static const char *append_key(struct name *name, const char *key, uint32_t node,
 }
 
 enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
-                                size_t name_bytes, bool *has_node_out, struct rbwp_error *error)
+                                size_t name_bytes, bool *is_own_out, struct rbwp_error *error)
 {
     struct name name = {name_out, 0, name_bytes, false};
-    *has_node_out = false;
+    *is_own_out = false;
     name_out[0] = 0;
     for (const char *next = pattern; *next;) {
         if (*next != '%') {
@@ -164,7 +165,7 @@ enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_o
             append(&name, one);
             continue;
         }
-        const char *behind = append_key(&name, next + 1, node, has_node_out);
+        const char *behind = append_key(&name, next + 1, node, is_own_out);
         if (!behind)
             return failure(error, RBWP_E_USAGE, 0,
                            "cannot expand \"%s\" in the log file name \"%s\": keys are %%n %%h %%p "

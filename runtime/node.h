@@ -16,10 +16,11 @@ void node_from_launcher(uint32_t *node_out, uint32_t *nodes_out);
 
 /*
  * Expands % and %n (node), %h (host), %p (process id), %j (job id), %{VAR} (environment) and %% in
- * a file name. has_node_out: whether the node is in it. RBWP_E_USAGE for another key or a name that
- * gets too long, with error filled.
+ * a file name. is_own_out: whether the node or the process is in it, so that no other node of the
+ * job has the name (but a process of the same id on another host, where %p stands without %h).
+ * RBWP_E_USAGE for another key or a name that gets too long, with error filled.
  */
 enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
-                                size_t name_bytes, bool *has_node_out, struct rbwp_error *error);
+                                size_t name_bytes, bool *is_own_out, struct rbwp_error *error);
 
 #endif /* NODE_H */

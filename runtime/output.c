@@ -20,8 +20,7 @@ enum rbwp_status output_open(struct output *output, const char *path, struct rbw
 {
     *output = (struct output){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
     if (output->fd < 0)
-        return failure(error, RBWP_E_IO, errno,
-                       "running unprofiled: cannot open the profile \"%s\"", path);
+        return failure(error, RBWP_E_IO, errno, "cannot open the profile \"%s\"", path);
     struct stat status;
     output->is_regular = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode);
     struct rlimit limit;

@@ -72,10 +72,12 @@ struct rbwp_session_config {
 RBWP_API void rbwp_session_defaults(struct rbwp_session_config *config);
 
 /*
- * Reads the flags above, each also as -ll:NAME, from RBWP_FLAGS in the environment and then from
- * argv; what is recognised in argv is removed (argc shrinks, argv stays NULL-terminated). argc and
- * argv may be NULL. Strings in config then point into argv or the environment.
- * RBWP_OK, or RBWP_E_USAGE with one clear line in error; config is then unchanged.
+ * Reads the flags above, each also as --NAME and -ll:NAME and with its value behind a "=", from
+ * RBWP_FLAGS in the environment and then from argv; what is recognised in argv is removed (argc
+ * shrinks, argv stays NULL-terminated), and the rest is the program's. In RBWP_FLAGS a word that is
+ * neither one of these flags nor one of rbwp_work_parse's is refused. argc and argv may be NULL.
+ * Strings in config then point into argv or the environment. RBWP_OK, or RBWP_E_USAGE with one
+ * clear line in error; config is then unchanged.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config,
                                                            int *argc, char **argv,
@@ -85,9 +87,9 @@ struct rbwp_session; /* opaque */
 
 /*
  * Opens the file and begins to record. Level 0 is RBWP_OK with *session_out NULL.
- * RBWP_E_BUSY while another session runs; RBWP_E_USAGE for a wrong value (several nodes and no
- * node key in the name included); RBWP_E_IO when the file cannot be opened; RBWP_E_MEMORY.
- * On failure the program simply runs unprofiled: error says why in one line.
+ * RBWP_E_BUSY while another session runs; RBWP_E_USAGE for a wrong value (several nodes and
+ * neither node nor process key in the name included); RBWP_E_IO when the file cannot be opened;
+ * RBWP_E_MEMORY. On failure the program simply runs unprofiled: error says why in one line.
  *
  * While the session runs, FILE.live lies beside the file (unless live is off); a clean stop removes
  * it. One that a process left which died is moved, with its FILE, to FILE.crashed-PID and

@@ -69,12 +69,11 @@ struct rbwp_work_config {
 };
 
 /*
- * Reads -bgwork, -bgnuma, -bgworkpin, -bgnumapin, -bgstack, -bgspin, -bgslice, each also as
- * -ll:NAME, from RBWP_FLAGS in the environment and then from argv; what is recognised in argv is
- * removed (argc shrinks, argv stays NULL-terminated). argc and argv may be NULL.
- * -bgwork 0 sets no_workers, -bgspin 0 sets no_spin.
- * RBWP_OK; RBWP_E_USAGE with one clear line in error, or RBWP_E_INVALID if config->size is not set;
- * config is then unchanged.
+ * Reads -bgwork, -bgnuma, -bgworkpin, -bgnumapin, -bgstack, -bgspin, -bgslice from RBWP_FLAGS in
+ * the environment and then from argv, in all the forms and with the refusals of rbwp_session_parse;
+ * what is recognised in argv is removed (argc shrinks, argv stays NULL-terminated). argc and argv
+ * may be NULL. -bgwork 0 sets no_workers, -bgspin 0 sets no_spin. RBWP_OK; RBWP_E_USAGE with one
+ * clear line in error, or RBWP_E_INVALID if config->size is not set; config is then unchanged.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc,
                                                         char **argv, struct rbwp_error *error);

@@ -164,20 +164,20 @@ static enum rbwp_status check_config(const struct rbwp_session_config *config,
 static enum rbwp_status find_node(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct rbwp_session_config *config = &session->config;
-    bool named;
+    bool is_own;
     node_from_launcher(&session->node, &session->nodes);
     if (config->node >= 0)
         session->node = (uint32_t)config->node;
     if (config->nodes)
         session->nodes = config->nodes;
     enum rbwp_status status = node_file_name(config->logfile, session->node, session->summary.path,
-                                             sizeof session->summary.path, &named, error);
+                                             sizeof session->summary.path, &is_own, error);
     if (status != RBWP_OK)
         return status;
-    if (session->nodes > 1 && !named)
+    if (session->nodes > 1 && !is_own)
         return failure(error, RBWP_E_USAGE, 0,
-                       "%u nodes would write the same log file \"%s\": put %% where the node id "
-                       "shall stand",
+                       "%u nodes would write the same log file \"%s\": put %% in it, for the node "
+                       "id, or %%p, the process id (on several hosts with %%h)",
                        session->nodes, config->logfile);
     return RBWP_OK;
 }
@@ -270,8 +270,7 @@ static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error
     status = rbwp_writer_new(&sink, session->node, session->start_ns, config->level == 2,
                              &session->writer);
     if (status != RBWP_OK)
-        return failure(error, status, errno,
-                       "running unprofiled: cannot write to the profile \"%s\"",
+        return failure(error, status, errno, "cannot write to the profile \"%s\"",
                        session->summary.path);
     session->recording.at_cap = config->at_cap;
     session->recording.strict = config->strict;

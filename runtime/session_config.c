@@ -26,6 +26,7 @@ static const struct flag table[] = {
      "milliseconds, 0 = never"},
     {"bgworkprofile_node", FLAG_I64, FIELD(node), 0, UINT32_MAX, 1, "a node id"},
 };
+const struct flag_table session_flags = {table, sizeof table / sizeof table[0]};
 
 void rbwp_session_defaults(struct rbwp_session_config *config)
 {
@@ -46,6 +47,5 @@ void rbwp_session_defaults(struct rbwp_session_config *config)
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    return flags_apply(table, sizeof table / sizeof table[0], config, sizeof *config, argc, argv,
-                       error);
+    return flags_apply(&session_flags, config, sizeof *config, argc, argv, error);
 }

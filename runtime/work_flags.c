@@ -32,6 +32,7 @@ static const struct flag table[] = {
     {"bgslice", FLAG_U64, CONFIG(slice_ns), 1, 3600000000, 1000,
      "microseconds of a work item's time slice"},
 };
+const struct flag_table work_flags = {table, sizeof table / sizeof table[0]};
 
 enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
                                  struct rbwp_error *error)
@@ -43,8 +44,7 @@ enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, cha
                        sizeof *config);
     struct values values = {.workers = -1, .spin_ns = -1};
     memcpy(&values.config, config, size);
-    enum rbwp_status status = flags_apply(table, sizeof table / sizeof table[0], &values,
-                                          sizeof values, argc, argv, error);
+    enum rbwp_status status = flags_apply(&work_flags, &values, sizeof values, argc, argv, error);
     if (status != RBWP_OK)
         return status;
     if (values.workers >= 0) {

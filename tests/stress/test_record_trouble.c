@@ -129,7 +129,7 @@ static void test_no_folder(void **state)
     struct rbwp_error error = {.text = ""};
     config.logfile = test_path("nowhere/test.bin");
     assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_E_IO);
-    assert_non_null(strstr(error.text, "running unprofiled"));
+    assert_non_null(strstr(error.text, "cannot open the profile"));
     assert_null(session);
     record(); /* nothing happens */
     assert_int_equal(rbwp_level_, 0);

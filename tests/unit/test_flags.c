@@ -27,6 +27,8 @@ static const struct flag table[] = {
     {"path", FLAG_STRING, offsetof(struct config, path), 0, 0, 0, "a file"},
 };
 
+static const struct flag_table flags = {table, sizeof table / sizeof table[0]};
+
 #define WORDS_MAX 32
 
 /* A command line and what reading it came to. */
@@ -51,9 +53,8 @@ static struct reading read_flags(const char *environment, const char *line)
         setenv("RBWP_FLAGS", environment, 1);
     else
         unsetenv("RBWP_FLAGS");
-    reading.status =
-        flags_apply(table, sizeof table / sizeof table[0], &reading.config, sizeof reading.config,
-                    &reading.argc, reading.argv, &reading.error);
+    reading.status = flags_apply(&flags, &reading.config, sizeof reading.config, &reading.argc,
+                                 reading.argv, &reading.error);
     return reading;
 }
 
@@ -98,6 +99,62 @@ static void test_argv_wins(void **state)
     assert_argv(&r, "prog");
 }
 
+static void assert_refused(const char *environment, const char *line, const char *const *parts)
+{
+    struct reading r = read_flags(environment, line);
+    assert_int_equal(r.status, RBWP_E_USAGE);
+    assert_int_equal(r.error.status, RBWP_E_USAGE);
+    assert_null(strchr(r.error.text, '\n'));
+    for (; *parts; parts++)
+        if (!strstr(r.error.text, *parts))
+            fail_msg("'%s' is not in '%s'", *parts, r.error.text);
+    struct config untouched = {.count = 7, .path = "default"};
+    assert_memory_equal(&r.config, &untouched, sizeof untouched);
+    assert_argv(&r, line);
+}
+
+#define REFUSED(environment, line, ...)                                                            \
+    assert_refused(environment, line, (const char *const[]){__VA_ARGS__, NULL})
+
+/* "--" and "=" are taken too, with any name and before any name; all of it is gone from argv. */
+static void test_other_spellings(void **state)
+{
+    (void)state;
+    struct reading r = read_flags("--mode=1", "prog --count 3 -cap=4 x --ll:bytes=5 -ll:offset=-6 "
+                                              "--path=a=b --unknown=7 -countx=8");
+    assert_int_equal(r.status, RBWP_OK);
+    assert_argv(&r, "prog x --unknown=7 -countx=8");
+    assert_int_equal(r.config.count, 3);
+    assert_int_equal(r.config.cap, 4 << 20);
+    assert_int_equal(r.config.bytes, 5 << 10);
+    assert_true(r.config.offset == -6);
+    assert_int_equal(r.config.mode, 1);
+    assert_string_equal(r.config.path, "a=b");
+}
+
+/* RBWP_FLAGS is ours alone: flags of other tables are passed over with their values, and left in
+ * argv; a word that no table knows is refused. */
+static void test_words_of_the_environment(void **state)
+{
+    (void)state;
+    struct reading r = read_flags("-bgwork -3 -ll:bgspin=4 -count 5 --bgworkprofile_logfile -mode",
+                                  "prog -bgworkprofile_logfile -mode -mode 2");
+    assert_int_equal(r.status, RBWP_OK);
+    assert_int_equal(r.config.count, 5);
+    assert_int_equal(r.config.mode, 2);
+    assert_argv(&r, "prog -bgworkprofile_logfile -mode");
+    r = read_flags("-count 5 -- anything", "prog");
+    assert_int_equal(r.status, RBWP_OK);
+    REFUSED("-count 5 -nosuch 3", "prog", "RBWP_FLAGS", "'-nosuch'", "rbwp_session.h");
+    REFUSED("-count 5 6", "prog", "RBWP_FLAGS", "'6'");
+    REFUSED("-bgworkprofil 1", "prog", "'-bgworkprofil'", "did you mean '-bgworkprofile'?");
+    REFUSED("--bgworkprofile-logfile=x", "prog", "did you mean '-bgworkprofile");
+    REFUSED("-bgstak=1", "prog", "did you mean '-bgstack'?");
+    REFUSED("-bgworkprofile", "prog", "-bgworkprofile", "missing");
+    REFUSED("-count= -mode 1", "prog", "-count in RBWP_FLAGS", "not a whole number");
+    REFUSED(NULL, "prog -path=", "flag -path:", "empty");
+}
+
 /* A string out of the environment outlives the environment's change. */
 static void test_environment_string_is_kept(void **state)
 {
@@ -131,23 +188,6 @@ static void test_program_name_is_no_flag(void **state)
     assert_int_equal(r.config.count, 7);
     assert_argv(&r, "-count 3");
 }
-
-static void assert_refused(const char *environment, const char *line, const char *const *parts)
-{
-    struct reading r = read_flags(environment, line);
-    assert_int_equal(r.status, RBWP_E_USAGE);
-    assert_int_equal(r.error.status, RBWP_E_USAGE);
-    assert_null(strchr(r.error.text, '\n'));
-    for (; *parts; parts++)
-        if (!strstr(r.error.text, *parts))
-            fail_msg("'%s' is not in '%s'", *parts, r.error.text);
-    struct config untouched = {.count = 7, .path = "default"};
-    assert_memory_equal(&r.config, &untouched, sizeof untouched);
-    assert_argv(&r, line);
-}
-
-#define REFUSED(environment, line, ...)                                                            \
-    assert_refused(environment, line, (const char *const[]){__VA_ARGS__, NULL})
 
 /* Each kind of wrong value: one line with flag, value and what is allowed; nothing is changed. */
 static void test_refuses(void **state)
@@ -188,7 +228,7 @@ static void test_refuses_odd_text(void **state)
     int argc = 3;
     struct config config = {.path = "default"};
     struct rbwp_error error;
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, &argc, argv, &error),
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, &argc, argv, &error),
                      RBWP_E_USAGE);
     assert_non_null(strstr(error.text, "is empty"));
     assert_string_equal(config.path, "default");
@@ -197,11 +237,11 @@ static void test_refuses_odd_text(void **state)
     memset(nines, '9', sizeof nines - 1);
     argv[1] = "-count";
     argv[2] = nines;
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, &argc, argv, &error),
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, &argc, argv, &error),
                      RBWP_E_USAGE);
     assert_non_null(strstr(error.text, "out of range; allowed is a whole number from -5 to 100"));
     argv[2] = "1\n2\x7f\xc3";
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, &argc, argv, &error),
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, &argc, argv, &error),
                      RBWP_E_USAGE);
     assert_non_null(strstr(error.text, "'1?2?\?'"));
 }
@@ -212,22 +252,28 @@ static void test_works_without_argv(void **state)
     (void)state;
     struct config config = {0};
     setenv("RBWP_FLAGS", "-count 5", 1);
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, NULL, NULL, NULL), RBWP_OK);
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, NULL, NULL, NULL), RBWP_OK);
     assert_int_equal(config.count, 5);
     setenv("RBWP_FLAGS", "-count x", 1);
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, NULL, NULL, NULL), RBWP_E_USAGE);
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, NULL, NULL, NULL), RBWP_E_USAGE);
     setenv("RBWP_FLAGS", "", 1);
-    assert_int_equal(flags_apply(table, 7, &config, sizeof config, NULL, NULL, NULL), RBWP_OK);
+    assert_int_equal(flags_apply(&flags, &config, sizeof config, NULL, NULL, NULL), RBWP_OK);
     assert_int_equal(config.count, 5);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_takes_what_it_knows),        cmocka_unit_test(test_argv_wins),
-        cmocka_unit_test(test_environment_string_is_kept), cmocka_unit_test(test_double_dash_ends),
-        cmocka_unit_test(test_program_name_is_no_flag),    cmocka_unit_test(test_refuses),
-        cmocka_unit_test(test_refuses_what_does_not_fit),  cmocka_unit_test(test_refuses_odd_text),
+        cmocka_unit_test(test_takes_what_it_knows),
+        cmocka_unit_test(test_argv_wins),
+        cmocka_unit_test(test_other_spellings),
+        cmocka_unit_test(test_words_of_the_environment),
+        cmocka_unit_test(test_environment_string_is_kept),
+        cmocka_unit_test(test_double_dash_ends),
+        cmocka_unit_test(test_program_name_is_no_flag),
+        cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_refuses_what_does_not_fit),
+        cmocka_unit_test(test_refuses_odd_text),
         cmocka_unit_test(test_works_without_argv),
     };
     return cmocka_run_group_tests_name("flags", tests, NULL, NULL);

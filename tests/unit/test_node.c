@@ -88,12 +88,12 @@ static void test_nonsense(void **state)
     assert_node(4294967294u, 4294967295u);
 }
 
-static void assert_name(const char *pattern, const char *expected, bool expected_node)
+static void assert_name(const char *pattern, const char *expected, bool expected_own)
 {
     char name[64];
-    bool has_node;
+    bool is_own;
     struct rbwp_error error = {.text = ""};
-    enum rbwp_status status = node_file_name(pattern, 42, name, sizeof name, &has_node, &error);
+    enum rbwp_status status = node_file_name(pattern, 42, name, sizeof name, &is_own, &error);
     if (!expected) {
         assert_int_equal(status, RBWP_E_USAGE);
         assert_int_equal(error.status, RBWP_E_USAGE);
@@ -102,7 +102,7 @@ static void assert_name(const char *pattern, const char *expected, bool expected
     }
     assert_int_equal(status, RBWP_OK);
     assert_string_equal(name, expected);
-    assert_int_equal(has_node, expected_node);
+    assert_int_equal(is_own, expected_own);
 }
 
 static void test_keys(void **state)
@@ -119,11 +119,14 @@ static void test_keys(void **state)
     assert_name("%_", "42_", true);
     assert_name("%node", "42node", true); /* several letters are no key */
     snprintf(expected, sizeof expected, "%ld.bin", (long)getpid());
-    assert_name("%p.bin", expected, false);
+    assert_name("%p.bin", expected, true); /* of a host's processes one has it */
     gethostname(host, sizeof host - 1);
     snprintf(expected, sizeof expected, "%.50s-42", host);
     if (strlen(host) <= 50)
         assert_name("%h-%n", expected, true);
+    snprintf(expected, sizeof expected, "%.50s.bin", host);
+    if (strlen(host) <= 50)
+        assert_name("%h.bin", expected, false); /* a host may run several */
     assert_name("%j", "0", false);
     for (size_t i = 4; i-- > 0;) {
         setenv(others[i], others[i], 1);

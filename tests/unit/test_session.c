@@ -71,6 +71,25 @@ static void test_wrong_configurations(void **state)
     (void)stop(session);
 }
 
+/* Of several nodes each must have a name of its own: the node's or the process's id makes it one.
+ */
+static void test_names_of_several_nodes(void **state)
+{
+    (void)state;
+    char process[40];
+    snprintf(process, sizeof process, "%ld.bin", (long)getpid());
+    struct rbwp_session_config config = test_config(1);
+    config.nodes = 2;
+    config.logfile = test_path("%p.bin");
+    struct rbwp_session *session = start(&config);
+    struct rbwp_session_summary summary = stop(session);
+    assert_string_equal(strrchr(summary.path, '/') + 1, process);
+    struct rbwp_error error;
+    config.logfile = test_path("%h.bin");
+    assert_int_equal(try_start(&config, &error), RBWP_E_USAGE);
+    assert_non_null(strstr(error.text, "%p"));
+}
+
 /* A file that cannot be had: the program runs on, and the message names it. */
 static void test_unwritable(void **state)
 {
@@ -461,6 +480,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_configurations),
         cmocka_unit_test(test_unwritable),
+        cmocka_unit_test(test_names_of_several_nodes),
         cmocka_unit_test(test_busy),
         cmocka_unit_test(test_one_after_the_other),
         cmocka_unit_test(test_stop_of_nothing),
