@@ -420,9 +420,9 @@ enum rbwp_status rbwp_gpu_channel_free(struct rbwp_gpu_channel *channel)
 }
 
 void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
-                             struct rbwp_gpu_channel_counts *counts_out)
+                             struct rbwp_gpu_channel_launches *counts_out)
 {
-    *counts_out = (struct rbwp_gpu_channel_counts){
+    *counts_out = (struct rbwp_gpu_channel_launches){
         .transfers = atomic_load_explicit(&channel->ended, memory_order_relaxed),
         .copies = atomic_load_explicit(&channel->target.copies, memory_order_relaxed),
         .kernels = atomic_load_explicit(&channel->target.kernels, memory_order_relaxed),

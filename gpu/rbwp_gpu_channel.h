@@ -125,13 +125,13 @@ rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel, const struct rbwp_gpu_
                         uint64_t *id_out, struct rbwp_error *error);
 
 /* What a channel has launched so far. */
-struct rbwp_gpu_channel_counts {
+struct rbwp_gpu_channel_launches {
     uint64_t transfers; /* ended */
     uint64_t copies;    /* calls of the copy engine */
     uint64_t kernels;   /* launches */
 };
 RBWP_API void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
-                                      struct rbwp_gpu_channel_counts *counts_out);
+                                      struct rbwp_gpu_channel_launches *counts_out);
 
 /*
  * Ends what is queued with RBWP_E_STATE, waits for what is launched (up to the device's

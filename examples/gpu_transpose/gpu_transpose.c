@@ -164,7 +164,7 @@ static void find_devices(const struct options *options, struct rbwp_work_manager
 static bool print_lane(const struct options *options, const struct lane *lane,
                        const struct mill *mill)
 {
-    const struct rbwp_gpu_channel_counts counts = lane_counts(lane);
+    const struct rbwp_gpu_channel_launches counts = lane_counts(lane);
     printf("device    %s%s\n", lane->name,
            lane->on_cpu && lane->device ? " (runs on the host's processors)" : "");
     printf("          %" PRIu64 " matrices of %" PRIu64 " x %" PRIu64

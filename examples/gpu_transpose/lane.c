@@ -106,11 +106,11 @@ bool lane_submit(struct lane *lane, enum lane_way way, const struct rbwp_gpu_tra
     return rbwp_channel_submit(lane->host, &what, NULL, error) == RBWP_OK;
 }
 
-struct rbwp_gpu_channel_counts lane_counts(const struct lane *lane)
+struct rbwp_gpu_channel_launches lane_counts(const struct lane *lane)
 {
-    struct rbwp_gpu_channel_counts sum = {0};
+    struct rbwp_gpu_channel_launches sum = {0};
     for (unsigned way = 0; lane->device && way < LANE_WAYS; way++) {
-        struct rbwp_gpu_channel_counts counts;
+        struct rbwp_gpu_channel_launches counts;
         rbwp_gpu_channel_counts(lane->gpu[way], &counts);
         sum.transfers += counts.transfers;
         sum.copies += counts.copies;

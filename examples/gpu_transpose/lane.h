@@ -35,6 +35,6 @@ void lane_memory_free(struct lane *lane, void *memory);
 
 bool lane_submit(struct lane *lane, enum lane_way way, const struct rbwp_gpu_transfer *transfer,
                  struct rbwp_error *error);
-struct rbwp_gpu_channel_counts lane_counts(const struct lane *lane);
+struct rbwp_gpu_channel_launches lane_counts(const struct lane *lane);
 
 #endif /* LANE_H */

@@ -391,7 +391,7 @@ static void copies_with_the_host(struct dice *dice)
 
 static uint64_t kernels_so_far(void)
 {
-    struct rbwp_gpu_channel_counts counts;
+    struct rbwp_gpu_channel_launches counts;
     rbwp_gpu_channel_counts(test.gpu, &counts);
     return counts.kernels;
 }
@@ -421,7 +421,7 @@ static void only_independent_ones_join(void)
     struct rbwp_error error;
     struct rbwp_work_manager *manager; /* launches when the test says so */
     struct rbwp_gpu_channel *channel;
-    struct rbwp_gpu_channel_counts counts;
+    struct rbwp_gpu_channel_launches counts;
     const struct rbwp_work_config work = {
         .size = sizeof work, .no_workers = true, .slice_ns = 1000000000};
     must(rbwp_work_start(&work, &manager, &error), &error);
@@ -790,7 +790,7 @@ int main(int argc, char **argv)
         large_transfers(&dice);
     threads_submit();
     freeing_ends_what_is_queued();
-    struct rbwp_gpu_channel_counts counts;
+    struct rbwp_gpu_channel_launches counts;
     rbwp_gpu_channel_counts(test.gpu, &counts);
     printf("all passed: %llu transfers, %llu copies, %llu kernels\n",
            (unsigned long long)counts.transfers, (unsigned long long)counts.copies,

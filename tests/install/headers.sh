@@ -11,7 +11,7 @@ for header in "$include"/rbwp_*.h; do
     for language in 'c -std=c11' 'c -std=gnu17' 'c++ -std=c++11' 'c++ -std=c++17'; do
         for define in RBWP_NOTHING RBWP_DISABLE; do
             # shellcheck disable=SC2086 # language is several words
-            "$compiler" -x $language -D$define -Wall -Wextra -pedantic -Werror -fsyntax-only \
+            "$compiler" -x $language -D$define -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -fsyntax-only \
                 -I "$include" - <<<"#include <${header##*/}>" ||
                 { echo "$header: $language -D$define"; exit 1; }
         done
