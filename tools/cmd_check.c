@@ -3,6 +3,7 @@
  * rbwp check: does a file keep the rules of SPEC.md? The rules are checked by
  * the library; here each break becomes a line or a JSON object.
  */
+#include "gzip_input.h"
 #include "input.h"
 #include "json_text.h"
 #include "message.h"
@@ -11,6 +12,7 @@
 #include "text_name.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,6 +172,24 @@ static bool has_live(const struct check *check)
     return has;
 }
 
+/* What is gzip is unpacked first. */
+static enum rbwp_status verify(struct check *check, bool standard, struct rbwp_error *error)
+{
+    const char *problem = NULL;
+    int fd = standard ? STDIN_FILENO : open(check->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int unpacked = gzip_is(fd) ? gzip_unpack(fd, check->name, &problem) : -1;
+    if (!standard && fd >= 0)
+        close(fd);
+    if (unpacked < 0)
+        return standard ? rbwp_verify_fd(STDIN_FILENO, show_break, check, &check->result, error)
+                        : rbwp_verify(check->path, show_break, check, &check->result, error);
+    enum rbwp_status status = rbwp_verify_fd(unpacked, show_break, check, &check->result, error);
+    close(unpacked);
+    if (problem)
+        message_plain("%s: %s", check->name, problem);
+    return status;
+}
+
 static enum exit_code check_file(struct check *check, const char *path)
 {
     struct rbwp_error error;
@@ -183,9 +203,7 @@ static enum exit_code check_file(struct check *check, const char *path)
         json_name(check->out, "file", path, strlen(path));
         out_text(check->out, ",\n\"breaks\":[");
     }
-    enum rbwp_status status =
-        standard ? rbwp_verify_fd(STDIN_FILENO, show_break, check, &check->result, &error)
-                 : rbwp_verify(path, show_break, check, &check->result, &error);
+    enum rbwp_status status = verify(check, standard, &error);
     enum exit_code code = judge(&check->result, status);
     if (status < 0 && check->shown == 0)
         message("%s: %s", check->name, error.text);

@@ -8,7 +8,7 @@
 static const struct option_group merge_groups[] = {
     {"Alignment", align_option_table, offsetof(struct export_options, align)},
     {"Format", export_option_table, 0},
-    {"Filters", filter_option_table, offsetof(struct export_options, filter)},
+    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
     {"Output", out_option_table, offsetof(struct export_options, output)},
     {0},
 };

@@ -6,6 +6,7 @@
  * The result is written under another name in the same folder and renamed when
  * it is whole and on the disk. The inputs are never opened for writing.
  */
+#include "gzip_input.h"
 #include "input.h"
 #include "json_text.h"
 #include "message.h"
@@ -340,6 +341,18 @@ static enum exit_code report(const struct repair *repair)
     return out_close(&out);
 }
 
+/* Blocks are kept as they are stored, and the live file has offsets of the file itself. */
+static bool is_gzip(const struct repair *repair)
+{
+    int fd = open(repair->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    bool is = gzip_is(fd);
+    if (fd >= 0)
+        close(fd);
+    if (is)
+        message("%s: is gzip; unpack it first: gunzip", repair->path);
+    return is;
+}
+
 static enum exit_code run(void *config, struct operands files)
 {
     struct repair repair = {.options = config};
@@ -353,6 +366,8 @@ static enum exit_code run(void *config, struct operands files)
     }
     repair.path = files.words[0];
     enum exit_code code = EXIT_BAD_DATA;
+    if (is_gzip(&repair))
+        return code;
     if (find_names(&repair) && make_file(&repair))
         code = exit_worse(rbwp_recover_lost(&repair.result) ? EXIT_PARTLY : EXIT_GOOD,
                           report(&repair));

@@ -171,11 +171,11 @@ static bool store_kinds(void *value, const char *text, struct option_error *erro
 #define KIND_CHOICES "coarse fine gpu COARSE_BEGIN COARSE_END FINE_BEGIN FINE_END GPU_WORK"
 
 const struct option filter_option_table[] = {
+    {"to", 0, "TIME", NULL, "the same as --until", offsetof(struct filter_options, to), store_time},
+    /* From here on FILTER_OPTIONS_UNTIL. */
     {"from", 0, "TIME", NULL, "at or after TIME: +1.5s since the zero time, or ns since 1970",
      offsetof(struct filter_options, from), store_time},
-    {"to", 0, "TIME", NULL, "before TIME; units ns (default), us, ms, s: +1.5ms",
-     offsetof(struct filter_options, to), store_time},
-    {"until", 0, "TIME", NULL, "the same as --to, for commands where that is the format",
+    {"until", 0, "TIME", NULL, "before TIME; units ns (default), us, ms, s: +1.5ms",
      offsetof(struct filter_options, to), store_time},
     {"thread", 0, "ID|NAME", NULL, "of this thread; NAME may hold * and ?; may be repeated",
      offsetof(struct filter_options, threads), store_pattern},

@@ -61,6 +61,8 @@ struct filter_options {
     struct filter_found *found;  /* added to; not of the command line. NULL: nobody asks */
 };
 extern const struct option filter_option_table[]; /* of struct filter_options */
+/* The same for commands whose --to is a format: the end of a range is --until. */
+#define FILTER_OPTIONS_UNTIL (filter_option_table + 1)
 
 /* A time without sign, as the options take it: "12", "1.5ms". Digits below a nanosecond are
  * refused, not rounded. */

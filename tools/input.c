@@ -6,6 +6,7 @@
  */
 #include "input.h"
 #include "decode_ahead.h"
+#include "gzip_input.h"
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
@@ -22,6 +23,11 @@
 
 /* ---- opening ------------------------------------------------------------ */
 
+static int descriptor_of(const struct input *input)
+{
+    return input->fd < 0 ? STDIN_FILENO : input->fd;
+}
+
 static bool open_descriptor(struct input *input, struct stat *status)
 {
     if (strcmp(input->path, "-") == 0) {
@@ -33,7 +39,7 @@ static bool open_descriptor(struct input *input, struct stat *status)
             return false;
         }
     }
-    if (fstat(input->fd < 0 ? STDIN_FILENO : input->fd, status) != 0) {
+    if (fstat(descriptor_of(input), status) != 0) {
         message("%s: cannot be read: %s", input->name, strerror(errno));
         return false;
     }
@@ -44,18 +50,26 @@ static bool open_descriptor(struct input *input, struct stat *status)
     return true;
 }
 
+/* copy takes the place of the descriptor; -1 is a copy that failed. */
+static bool read_from(struct input *input, int copy)
+{
+    if (copy < 0)
+        return false;
+    if (input->fd >= 0)
+        close(input->fd);
+    input->fd = copy;
+    return true;
+}
+
 static bool open_reader(struct input *input, bool spool_first)
 {
-    if (spool_first) {
-        int copy = temporary_copy(input->fd < 0 ? STDIN_FILENO : input->fd, input->name);
-        if (copy < 0)
-            return false;
-        if (input->fd >= 0)
-            close(input->fd);
-        input->fd = copy;
-    }
+    if (spool_first && !read_from(input, temporary_copy(descriptor_of(input), input->name)))
+        return false;
+    if (gzip_is(descriptor_of(input)) &&
+        !read_from(input, gzip_unpack(descriptor_of(input), input->name, &input->gzip_problem)))
+        return false;
     struct rbwp_error error;
-    int fd = input->fd < 0 ? STDIN_FILENO : input->fd;
+    int fd = descriptor_of(input);
     struct rbwp_reader_options options = {.size = sizeof options, .follow = input->follow};
     if (rbwp_reader_open_fd(fd, &options, &input->reader, &error) == RBWP_OK)
         return true;
@@ -169,8 +183,7 @@ static bool recover_into(const struct input *input, int fd)
 void input_decode_ahead(struct input *input, struct job_threads *threads)
 {
     if (!input->ahead && !input->follow && !rbwp_reader_is_stream(input->reader))
-        input->ahead =
-            decode_ahead_start(input->reader, input->fd < 0 ? STDIN_FILENO : input->fd, threads);
+        input->ahead = decode_ahead_start(input->reader, descriptor_of(input), threads);
 }
 
 static void close_files(struct input *input)
@@ -232,7 +245,7 @@ static uint64_t problem_count(const struct input *input)
 enum exit_code input_code(const struct input *input)
 {
     bool stopped = input->end_status < 0;
-    if (problem_count(input) == 0 && !stopped)
+    if (problem_count(input) == 0 && !stopped && !input->gzip_problem)
         return EXIT_GOOD;
     const struct rbwp_tables *tables = rbwp_reader_tables(input->reader);
     bool something = input->blocks || tables->work_item_count || tables->sub_item_count;
@@ -261,10 +274,12 @@ static void report(const struct input *input)
     if (count > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more problems", input->name,
                       count - INPUT_PROBLEM_LINES);
-    struct losses lost = losses_total(rbwp_reader_trailer(input->reader));
+    char causes[128];
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
+    struct losses lost = losses_total(trailer);
     if (lost.records)
-        message_plain("%s: %" PRIu64 " records were lost while recording (rbwp info tells which)",
-                      input->name, lost.records);
+        message_plain("%s: %" PRIu64 " records are missing (%s): rbwp info tells which",
+                      input->name, lost.records, losses_causes(trailer, causes, sizeof causes));
     if (lost.records_most)
         message_plain("%s: up to %" PRIu64 " records were lost with the program's memory",
                       input->name, lost.records_most);
@@ -274,6 +289,8 @@ static void report(const struct input *input)
             rbwp_live_is_written(input->live) ? "is being written"
                                               : "its program died (rbwp repair makes a whole file)",
             input->name);
+    if (input->gzip_problem)
+        message_plain("%s: %s", input->name, input->gzip_problem);
     if (input->end_status < 0)
         message("%s: reading stopped: %s", input->name, rbwp_status_text(input->end_status));
     if (input_code(input) != EXIT_GOOD)

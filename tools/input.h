@@ -11,6 +11,9 @@
  * names_first: a stream is then copied to an unlinked temporary file ($TMPDIR,
  * else /tmp), so that memory stays bounded.
  *
+ * A file that is gzip is unpacked into a temporary one. So is standard input,
+ * unless it is a pipe that is read as it comes.
+ *
  * A file that was not finalised, because its program runs or died, has its
  * names in FILE.live beside it: they are taken from there. Its newest records
  * are only there, too; who wants them opens with input_open_live.
@@ -30,6 +33,7 @@ struct input {
     int fd;           /* -1: standard input itself */
     struct rbwp_reader *reader;
     struct rbwp_live *live;     /* the file's names are from there; NULL if they are its own */
+    const char *gzip_problem;   /* why what was unpacked ends too early; NULL: it does not */
     bool live_refused;          /* there is one that cannot be read; the user was told */
     struct decode_ahead *ahead; /* NULL: the reader works alone */
     uint64_t blocks, records;   /* handed out, opaque blocks included */

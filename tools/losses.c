@@ -2,6 +2,9 @@
 /* Totals of a trailer's losses. */
 #include "losses.h"
 
+#include <stdio.h>
+#include <string.h>
+
 bool losses_are_records(uint32_t cause)
 {
     return cause == RBWP_LOSS_DROPPED || cause == RBWP_LOSS_STALLED || cause == RBWP_LOSS_IO ||
@@ -26,4 +29,19 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
             losses.refused_calls += loss->count;
     }
     return losses;
+}
+
+const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room)
+{
+    uint64_t told = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
+        uint32_t cause = trailer->losses[i].cause;
+        size_t used = strlen(text);
+        if (!losses_are_records(cause) || told >> cause & 1)
+            continue;
+        told |= UINT64_C(1) << cause;
+        snprintf(text + used, room - used, "%s%s", used ? ", " : "", rbwp_loss_cause_name(cause));
+    }
+    return text;
 }

@@ -21,5 +21,7 @@ bool losses_are_records(uint32_t cause);
 bool losses_are_at_most(uint32_t cause);
 /* trailer may be NULL: nothing is known. */
 struct losses losses_total(const struct rbwp_trailer *trailer);
+/* The causes for which records were lost, each once: "dropped, io". Returns text. */
+const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room);
 
 #endif /* LOSSES_H */

@@ -131,6 +131,11 @@ static enum exit_code unknown_command(const char *word)
 {
     int at = 0;
     const char *near = options_nearest(word, next_command, &at);
+    if (!near && access(word, F_OK) == 0) {
+        message_usage("'%s' is a file, a command comes first: rbwp info '%s' tells what is in it",
+                      word, word);
+        return EXIT_USAGE;
+    }
     message_usage("unknown command '%s'%s%s%s", word, near ? ", did you mean '" : "",
                   near ? near : "", near ? "'?" : "");
     return EXIT_USAGE;

@@ -107,36 +107,37 @@ static const struct option *find_letter(struct cursor *cursor, char letter)
 
 #define WORD_MAX 32
 
-/* Levenshtein distance; words longer than WORD_MAX are taken as far apart. */
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to be changed, put in, left out or swapped with their neighbour; words longer than
+ * WORD_MAX are taken as far apart. */
 static size_t distance(const char *a, const char *b)
 {
     size_t a_count = strlen(a), b_count = strlen(b);
     if (a_count > WORD_MAX || b_count > WORD_MAX)
         return WORD_MAX;
-    size_t row[WORD_MAX + 1];
+    size_t rows[3][WORD_MAX + 1]; /* of the last letters of a */
     for (size_t j = 0; j <= b_count; j++)
-        row[j] = j;
+        rows[0][j] = j;
     for (size_t i = 1; i <= a_count; i++) {
-        size_t diagonal = row[0];
+        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
         row[0] = i;
         for (size_t j = 1; j <= b_count; j++) {
-            size_t above = row[j];
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (above + 1 < best)
-                best = above + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            row[j] = best;
-            diagonal = above;
+            row[j] = least(above[j - 1] + (a[i - 1] != b[j - 1]), least(above[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                row[j] = least(row[j], before[j - 2] + 1);
         }
     }
-    return row[b_count];
+    return rows[a_count % 3][b_count];
 }
 
 const char *options_nearest(const char *word, const char *(*next)(void *context), void *context)
 {
     const char *best = NULL, *candidate;
-    size_t best_distance = strlen(word) / 3 + 2;
+    size_t best_distance = (strlen(word) + 1) / 3 + 1; /* of three letters one may be wrong */
     while ((candidate = next(context))) {
         size_t d = distance(word, candidate);
         if (d < best_distance) {
@@ -267,6 +268,20 @@ void options_each(const struct option_group *groups,
 
 #define HELP_COLUMN 26
 
+/* True when a word of the list is not in the help of its option. */
+static bool tells_new_choice(const struct option *option)
+{
+    char word[WORD_MAX + 1];
+    for (const char *at = option->choices; at && *at;) {
+        size_t bytes = strcspn(at, " ");
+        snprintf(word, sizeof word, "%.*s", (int)bytes, at);
+        if (!strstr(option->help, word))
+            return true;
+        at += bytes + strspn(at + bytes, " ");
+    }
+    return false;
+}
+
 static void help_option(const struct option *option, void (*line)(void *context, const char *text),
                         void *context)
 {
@@ -280,6 +295,10 @@ static void help_option(const struct option *option, void (*line)(void *context,
     }
     snprintf(text, sizeof text, "%-*s%s", HELP_COLUMN, left, option->help);
     line(context, text);
+    if (tells_new_choice(option)) {
+        snprintf(text, sizeof text, "%-*s%s", HELP_COLUMN, "", option->choices);
+        line(context, text);
+    }
 }
 
 void options_help(const struct option_group *groups, void (*line)(void *context, const char *text),

@@ -14,6 +14,35 @@ for mode in "dump" "dump --ndjson" "dump --spans" "info" "info --json" "--help" 
     [ $? -eq 1 ] || fail "$mode without a standard output does not exit 1"
 done
 
+"$RBWP" report "$gaps" >&- 2>"$work/err"
+[ $? -eq 1 ] || fail "report without a standard output does not exit 1"
+expect_error "standard output: cannot be written"
+{
+    "$RBWP" report "$GOLDEN/gpu_work.bin" 2>"$work/err"
+    echo $? >"$work/code"
+} | head -c 10 >/dev/null
+[ "$(cat "$work/code")" -eq 0 ] || fail "report to a closed pipe: exit $(cat "$work/code")"
+
+# What is no text does not go to a terminal unless asked for.
+"$PYTHON" - "$RBWP" "$gaps" <<'P' || fail "binary formats and terminals"
+import os, pty, subprocess, sys
+
+rbwp, gaps = sys.argv[1:]
+for kind, options, code in (("perfetto", [], 2), ("parquet", [], 2), ("perfetto", ["-o", "-"], 0), ("csv", [], 0)):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([rbwp, "export", "-t", kind, *options, gaps], stdout=theirs, stderr=subprocess.PIPE)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the end of a terminal
+        pass
+    error = process.stderr.read()
+    assert process.wait() == code and bool(shown) == (code == 0), (kind, options, process.returncode, shown[:50])
+    assert code == 0 or f"{kind} is nothing for a terminal: give -o FILE, or -o -".encode() in error, error
+P
+
 # A closed pipe: quiet, and not a failure.
 big="$GOLDEN/gpu_work.bin $GOLDEN/gpu_work.bin $GOLDEN/gpu_work.bin $GOLDEN/gpu_work.bin"
 {

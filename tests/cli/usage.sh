@@ -32,6 +32,10 @@ wrong "--kind '' is no kind" "$dump" --kind= "$gaps"
 wrong "--thread '' is empty" "$dump" --thread= "$gaps"
 wrong "--min-duration needs --spans" "$dump" --min-duration 1us "$gaps"
 wrong "unknown option '--json'" "$dump" --json "$gaps"
+# No word is suggested that nobody meant; a file in the place of a command is told from a misspelt one.
+wrong "unknown option '--sort' (" "$RBWP" stats --sort "$gaps"
+wrong "'$gaps' is a file, a command comes first: rbwp info '$gaps' tells what is in it" "$RBWP" "$gaps"
+wrong "unknown command 'nothing' (" "$RBWP" nothing
 
 helps() {
     expect_exit 0 "$@"
@@ -47,6 +51,17 @@ helps "$RBWP" help dump
 helps "$dump" --help
 helps "$dump" -h "$gaps"
 helps "$RBWP" info --help
+# Help has the words that an option takes, and the filters of a command no --to that is a format.
+for words in "export:chrome csv folded legion ndjson parquet perfetto sqlite tsv" "merge:auto zero realtime messages start" \
+    "stats:slot sub-item thread gpu"; do
+    helps "$RBWP" ${words%%:*} --help
+    grep -q -- "^ *${words#*:}\$" "$work/out" || fail "no words in the help of ${words%%:*}"
+done
+for command in export merge; do
+    helps "$RBWP" $command --help
+    [ "$(grep -c -- ' --to ' "$work/out")" -eq 1 ] || fail "--to twice in the help of $command"
+    grep -q -- "--until TIME  *before TIME" "$work/out" || fail "no --until in the help of $command"
+done
 for call in "$RBWP --version" "$RBWP version" "$RBWP dump --version" "$dump --version"; do
     expect_exit 0 $call
     grep -Eqx 'rbwp [0-9]+\.[0-9]+\.[0-9]+' "$work/out" || fail "version of $call"

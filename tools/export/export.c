@@ -3,12 +3,14 @@
 #include "export.h"
 #include "jobs_option.h"
 #include "message.h"
+#include "out_gzip.h"
 #include "trace_source.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct exporter *const exporters[] = {
     &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_legion, &exporter_ndjson,
@@ -62,9 +64,9 @@ static const struct exporter *exporter_named(const char *name)
 }
 
 /* Length of the suffix of the list that path ends in, 0 if none. */
-static size_t suffix_bytes(const char *suffixes, const char *path)
+static size_t suffix_bytes(const char *suffixes, const char *path, size_t path_bytes)
 {
-    size_t best = 0, path_bytes = strlen(path);
+    size_t best = 0;
     for (const char *at = suffixes; *at;) {
         size_t bytes = strcspn(at, " ");
         if (bytes > best && bytes < path_bytes &&
@@ -80,7 +82,9 @@ static const struct exporter *exporter_for(const char *path)
     const struct exporter *best = NULL;
     size_t best_bytes = 0;
     for (int i = 0; path && i < EXPORTERS; i++) {
-        size_t bytes = suffix_bytes(exporters[i]->suffixes, path);
+        size_t bytes = suffix_bytes(exporters[i]->suffixes, path, strlen(path));
+        if (bytes == 0 && out_gzip_wanted(path) && !exporters[i]->own_output)
+            bytes = suffix_bytes(exporters[i]->suffixes, path, strlen(path) - strlen(".gz"));
         if (bytes > best_bytes)
             best = exporters[i], best_bytes = bytes;
     }
@@ -194,7 +198,13 @@ static enum exit_code open_output(struct export *export, const struct sources *s
         return write_trace(export, sources);
     if (!out_open(&export->out, output, export->inputs))
         return EXIT_BAD_DATA;
-    enum exit_code code = write_trace(export, sources);
+    bool packs = out_gzip_wanted(output->path);
+    enum exit_code code = EXIT_BAD_DATA;
+    if (!packs || out_gzip_start(&export->out, export->threads)) {
+        code = write_trace(export, sources);
+        if (packs && !out_gzip_finish(&export->out))
+            code = exit_worse(code, EXIT_PARTLY);
+    }
     return exit_worse(code, out_close(&export->out));
 }
 
@@ -228,6 +238,11 @@ enum exit_code export_files(const struct export_options *options, struct operand
         return EXIT_USAGE;
     if (exporter->own_output && out_is_standard(&options->output)) {
         message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
+        return EXIT_USAGE;
+    }
+    if (exporter->binary && !options->output.path && isatty(STDOUT_FILENO)) {
+        message_usage("%s is nothing for a terminal: give -o FILE, or -o - to have it there",
+                      exporter->name);
         return EXIT_USAGE;
     }
     return export_with(exporter, options, files);

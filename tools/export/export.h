@@ -48,6 +48,7 @@ struct exporter {
     const char *suffixes; /* ".csv .txt"; the longest that fits the output's name chooses */
     const char *summary;
     bool own_output; /* opens options->output.path itself; "-" is refused */
+    bool binary;     /* what it writes is nothing for a terminal */
     bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
     /* False with the message given. */
     bool (*begin)(struct export *export);

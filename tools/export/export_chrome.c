@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome Trace JSON, the object form, also compressed (.json.gz).
+ * Chrome Trace JSON, the object form.
  *
  * Times are microseconds from the origin of the trace with three decimals, so
  * that a reader with doubles keeps the nanoseconds. Each lane of a track is a
@@ -13,7 +13,6 @@
 #include "json_text.h"
 #include "linked_spans.h"
 #include "message.h"
-#include "out_gzip.h"
 #include "thread_map.h"
 #include "utf8.h"
 #include "viewer_ids.h"
@@ -50,7 +49,7 @@ struct chrome {
     struct viewer_text text;
     struct linked_spans linked;
     uint64_t events;
-    bool gzip, failed;
+    bool failed;
 };
 
 static void fail(struct chrome *chrome)
@@ -385,11 +384,6 @@ static bool begin(struct export *export)
         message("out of memory");
         return false;
     }
-    chrome->gzip = out_gzip_wanted(export->options->output.path);
-    if (chrome->gzip && !out_gzip_start(&export->out, export->threads)) {
-        free(chrome);
-        return false;
-    }
     chrome->export = export;
     chrome->last_fact = &chrome->facts;
     export->state = chrome;
@@ -433,15 +427,14 @@ static enum exit_code end(struct export *export)
 {
     struct chrome *chrome = export->state;
     write_facts(chrome);
-    bool whole = !chrome->gzip || out_gzip_finish(&export->out);
-    whole = whole && !chrome->failed;
+    bool whole = !chrome->failed;
     free_chrome(chrome);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }
 
 const struct exporter exporter_chrome = {
     .name = "chrome",
-    .suffixes = ".json .json.gz",
+    .suffixes = ".json",
     .summary = "Chrome Trace JSON, for Perfetto, chrome://tracing, speedscope",
     .begin = begin,
     .end = end,

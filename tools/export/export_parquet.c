@@ -388,6 +388,7 @@ const struct exporter exporter_parquet = {
     .name = "parquet",
     .suffixes = ".parquet",
     .summary = "typed columns for DuckDB, pandas, Spark",
+    .binary = true,
     .begin = begin,
     .end = end,
 };

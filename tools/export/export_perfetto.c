@@ -580,6 +580,7 @@ const struct exporter exporter_perfetto = {
     .name = "perfetto",
     .suffixes = ".pftrace .perfetto-trace",
     .summary = "Perfetto's own format, for its viewer and SQL",
+    .binary = true,
     .begin = begin,
     .end = end,
 };

@@ -256,8 +256,9 @@ static enum exit_code end(struct export *export)
         report->focus_last_ns = report->stats.last_ns;
     }
     enum exit_code code = EXIT_GOOD;
-    if (!write_page(report, &export->out) || report->failed || report->waits.failed ||
-        report->stats.failed)
+    /* An output that failed is told by who closes it; a reader that went away is no failure. */
+    bool written = write_page(report, &export->out) || out_failed(&export->out);
+    if (!written || report->failed || report->waits.failed || report->stats.failed)
         code = EXIT_PARTLY;
     report_free(report);
     return code;
