@@ -8,15 +8,19 @@
 #include "stats_load.h"
 #include "text_name.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Without a threshold: runs of the same program differ by so much. */
+#define NOISE_MILLI_PERCENT 5000
 
 struct diff_options {
     struct out_options output;
     struct filter_options filter;
     struct terminal_options terminal;
-    bool json;
+    bool json, all;
     int metric; /* enum diff_metric */
     struct {
         bool set;
@@ -56,10 +60,12 @@ static bool store_metric(void *value, const char *text, struct option_error *err
 }
 
 static const struct option diff_option_table[] = {
-    {"threshold", 0, "PERCENT", NULL, "exit 4 if something got slower by more than PERCENT", 0,
-     store_threshold},
+    {"threshold", 0, "PERCENT", NULL,
+     "what differs by more is not the same (5); exit 4 if it got slower", 0, store_threshold},
     {"by", 0, "WHAT", "mean p50 p99 total", "what is compared: mean (default), p50, p99, total",
      offsetof(struct diff_options, metric), store_metric},
+    {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
+     option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct diff_options, json), option_store_true},
     {0},
 };
@@ -77,7 +83,7 @@ static const struct option_group diff_groups[] = {
 static void text_cell(struct out *out, uint64_t ns)
 {
     char text[QUANTITY_BYTES];
-    out_format(out, " %13s", quantity_duration(text, ns));
+    out_format(out, "%10s", quantity_rough(text, ns, 4));
 }
 
 static void text_row(struct out *out, const struct diff *diff, const struct diff_row *row,
@@ -90,13 +96,13 @@ static void text_row(struct out *out, const struct diff *diff, const struct diff
                                                       : "";
     out_format(out, "%s%-6s", color, diff_verdict_name[row->verdict]);
     if (row->a.count && row->b.count && a)
-        out_format(out, " %8.3f", (double)b / (double)a);
+        out_format(out, " %7.3f", (double)b / (double)a);
     else
-        out_format(out, " %8s", "-");
+        out_format(out, " %7s", "-");
     text_cell(out, a);
     text_cell(out, b);
-    out_format(out, "%13s", quantity_grouped(text, row->a.count));
-    out_format(out, "%13s", quantity_grouped(text, row->b.count));
+    out_format(out, "%12s", quantity_grouped(text, row->a.count));
+    out_format(out, "%12s", quantity_grouped(text, row->b.count));
     text_cell(out, row->a.total_ns);
     text_cell(out, row->b.total_ns);
     out_format(out, "  %-8s ", trace_category_name[row->category]);
@@ -104,15 +110,25 @@ static void text_row(struct out *out, const struct diff *diff, const struct diff
     out_format(out, "%s\n", *color ? colors->off : "");
 }
 
-static void show_text(struct out *out, const struct diff *diff, const struct colors *colors)
+static void show_text(struct out *out, const struct diff *diff, bool all,
+                      const struct colors *colors)
 {
     char a[16], b[16];
+    uint32_t same = 0;
+    for (uint32_t i = 0; i < diff->count && !all; i++)
+        same += diff->rows[i].verdict == DIFF_SAME;
+    if (same)
+        out_format(out, "%" PRIu32 " row%s the same within %.4g %% (--all shows them)\n", same,
+                   same == 1 ? " is" : "s are", (double)diff->threshold / 1000);
+    if (same == diff->count && !all)
+        return;
     snprintf(a, sizeof a, "%s A", diff_metric_name[diff->metric]);
     snprintf(b, sizeof b, "%s B", diff_metric_name[diff->metric]);
-    out_format(out, "%s%-6s %8s %13s %13s%13s%13s %13s %13s  %-8s %s%s\n", colors->dim, "", "B/A",
-               a, b, "count A", "count B", "total A", "total B", "kind", "name", colors->off);
+    out_format(out, "%s%-6s %7s%10s%10s%12s%12s%10s%10s  %-8s %s%s\n", colors->dim, "", "B/A", a, b,
+               "count A", "count B", "total A", "total B", "kind", "name", colors->off);
     for (uint32_t i = 0; i < diff->count; i++)
-        text_row(out, diff, &diff->rows[i], colors);
+        if (all || diff->rows[i].verdict != DIFF_SAME)
+            text_row(out, diff, &diff->rows[i], colors);
 }
 
 /* ---- as JSON --------------------------------------------------------------------------- */
@@ -179,7 +195,7 @@ static enum exit_code show(const struct diff_options *options, struct operands f
     if (options->json)
         show_json(&out, diff);
     else
-        show_text(&out, diff, &colors);
+        show_text(&out, diff, options->all, &colors);
     return out_close(&out);
 }
 
@@ -187,7 +203,8 @@ static enum exit_code compare(const struct diff_options *options, struct operand
                               const struct stats *a, const struct stats *b)
 {
     struct diff diff = {.metric = (enum diff_metric)options->metric,
-                        .threshold = options->threshold.milli_percent};
+                        .threshold = options->threshold.set ? options->threshold.milli_percent
+                                                            : NOISE_MILLI_PERCENT};
     enum exit_code code = EXIT_BAD_DATA;
     if (diff_make(&diff, a, b))
         code = show(options, files, &diff);

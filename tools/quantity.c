@@ -32,6 +32,31 @@ char *quantity_duration(char text[QUANTITY_BYTES], uint64_t ns)
     return text;
 }
 
+char *quantity_rough(char text[QUANTITY_BYTES], uint64_t ns, int digits)
+{
+    static const char *const units[] = {"ns", "us", "ms", "s"};
+    uint64_t unit = 1, most = digits == 3 ? 1000 : 10000;
+    int name = 0, decimals = 0;
+    uint64_t scale = 1; /* ns are rounded to it */
+    while (ns / scale >= most)
+        scale *= 10;
+    ns = ns + scale / 2 < ns ? ns : (ns + scale / 2) / scale * scale;
+    for (; name < 3 && ns / unit >= 1000; name++)
+        unit *= 1000;
+    for (uint64_t value = ns / unit, room = most / 10; value < room && decimals < 3 && unit > 1;
+         room /= 10)
+        decimals++;
+    uint64_t part = unit;
+    for (int i = 0; i < decimals; i++)
+        part /= 10;
+    if (decimals)
+        snprintf(text, QUANTITY_BYTES, "%" PRIu64 ".%0*" PRIu64 " %s", ns / unit, decimals,
+                 ns % unit / part, units[name]);
+    else
+        snprintf(text, QUANTITY_BYTES, "%" PRIu64 " %s", ns / unit, units[name]);
+    return text;
+}
+
 char *quantity_time(char text[QUANTITY_BYTES], int64_t time_ns, int64_t zero_ns)
 {
     bool before = time_ns < zero_ns;

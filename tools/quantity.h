@@ -11,6 +11,8 @@
 char *quantity_grouped(char text[QUANTITY_BYTES], uint64_t value);
 /* "12 ns", "1.234 us", "2.500 s". Returns text. */
 char *quantity_duration(char text[QUANTITY_BYTES], uint64_t ns);
+/* The same with so many significant digits, 3 or 4, of what is not known to more: "1.23 us". */
+char *quantity_rough(char text[QUANTITY_BYTES], uint64_t ns, int digits);
 /* "+4.535612345s" after zero, "-0.000001000s" before: as filters take it. Returns text. */
 char *quantity_time(char text[QUANTITY_BYTES], int64_t time_ns, int64_t zero_ns);
 

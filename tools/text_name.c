@@ -12,3 +12,28 @@ void text_name(struct out *out, const char *text, size_t count)
         out_end(out, room + visible_piece(&text, &count, room, PIECE_BYTES));
     }
 }
+
+/* The end of the character at at. */
+static size_t next_char(const char *text, size_t at, size_t bytes)
+{
+    for (at++; at < bytes && ((unsigned char)text[at] & 0xc0) == 0x80; at++)
+        ;
+    return at;
+}
+
+unsigned text_name_fit(struct out *out, const char *text, size_t count, unsigned columns)
+{
+    char shown[4 * (TEXT_COLUMNS_MAX + 1) + VISIBLE_BYTES_MAX];
+    size_t bytes = visible_piece(&text, &count, shown, sizeof shown);
+    size_t end = 0, cut = 0;
+    unsigned used = 0;
+    for (; end < bytes && used < columns; used++) {
+        end = next_char(shown, end, bytes);
+        cut = used < columns - 2 ? end : cut;
+    }
+    bool fits = end == bytes && count == 0;
+    out_bytes(out, shown, fits ? end : cut);
+    if (!fits)
+        out_bytes(out, "..", 2);
+    return used;
+}

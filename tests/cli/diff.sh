@@ -49,7 +49,14 @@ assert by("p50", 0) == set() and by("p99", 4) == {"tail"} and by("total", 4) == 
 # A file against itself.
 assert json.loads(diff("--json", "--threshold", "0", b="a"))["slower"] == 0
 text = diff()
-assert text.splitlines()[1].startswith("slower") and "\033" not in text
+assert text.splitlines()[2].startswith("slower") and "\033" not in text
+# What is the same is counted, not shown, unless asked for; without a threshold that is all within 5 %.
+assert text.startswith("1 row is the same within 5 % (--all shows them)\n") and "  same" not in text, text
+assert [l.split()[0] for l in diff("--all").splitlines()[1:]].count("same") == 1
+assert diff(b="a") == "5 rows are the same within 5 % (--all shows them)\n", diff(b="a")
+make("near", [(n, l + l // 25 if n == "slower" else l) for n, l in a], {"same": 1, "slower": 2, "faster": 3, "gone": 4, "tail": 5})
+assert diff(b="near") == "5 rows are the same within 5 % (--all shows them)\n"
+assert "slower   1.040" in diff("--threshold", "3", b="near", code=4), diff("--threshold", "3", b="near", code=4)
 assert "\033[31mslower" in diff("--color", "always")
 # Only what the filter takes.
 assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]

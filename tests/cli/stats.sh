@@ -6,7 +6,7 @@
 "$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "sums"
-import collections, json, random, subprocess, sys
+import collections, fcntl, json, os, pty, random, struct, subprocess, sys, termios
 
 rbwp, golden, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -180,6 +180,48 @@ assert "\033[31mLOST" in run("stats", "--color", "always", f"{work}/extended.bin
 assert "\033" not in run("stats", "--color=never", f"{work}/extended.bin").stdout
 for top in (0, 1, 5):
     assert len(json.loads(run("stats", "--json", "--top", str(top), path).stdout)["longest"]) == top
+
+# Every table has its title, in their order.
+titles = [l for l in run("stats", f"{golden}/gpu_work.bin").stdout.splitlines() if l and l[0].isupper()]
+assert titles == ["Work items", "GPU work", "Threads", "GPUs", "Workers busy at the same time", "Longest calls"], titles
+assert "\nSub-items\n" in run("stats", path).stdout
+assert "1 worker busy" in run("stats", f"{golden}/gaps.bin").stdout
+
+
+def table(columns, pipe=True):
+    """The lines of all tables at that width."""
+    environment = dict(os.environ, COLUMNS=str(columns))
+    if pipe:
+        return subprocess.run([rbwp, "stats", f"{work}/wide"], capture_output=True, text=True, env=environment, check=True).stdout.splitlines()
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    process = subprocess.Popen([rbwp, "stats", "--color", "never", f"{work}/wide"], stdout=theirs)
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:  # the end of a terminal
+        pass
+    assert process.wait() == 0
+    return shown.decode().splitlines()
+
+
+# Tables fit the width: a pipe has whole names behind columns that leave room for them, a terminal has
+# them shortened. Quantiles have three digits.
+long = b"a name that is much longer than any terminal is wide " * 3
+open(f"{work}/wide", "wb").write(m.file([m.block(1, 0, [(100, "cb", 1), (123556, "ce"), (200000, "cb", 2), (200100, "ce")])], [(1, long), (2, b"short")]))
+for columns in (60, 80, 100, 130, 200):
+    for pipe in (True, False):
+        lines = table(columns, pipe)
+        head = lines[3]
+        assert head.endswith("  name") and len(head) + 14 <= columns, (columns, pipe, head)
+        assert [w in head for w in ("total", "max", "p90", "id")] == [True, columns > 60, columns > 100, columns > 100], (columns, head)
+        if pipe:
+            assert any(l.rstrip().endswith(long.decode().rstrip()) for l in lines)
+        else:
+            assert all(len(l) <= max(columns, 87) for l in lines[2:]) and any(".." in l for l in lines), (columns, lines)
+assert any(" 123 us " in l and "123.5 us" in l for l in table(200)), table(200)
 
 # A pipe, and a name that would move the cursor.
 piped = subprocess.run([rbwp, "stats", "--json", "--by=slot", "-"], input=open(path, "rb").read(), capture_output=True, check=True)

@@ -35,12 +35,20 @@ for width in (40, 100, 250):
     window = ["--from", str(low), "--to", str(low + step * columns)]
     lines = run("timeline", "--width", str(width), *window, path).splitlines()
     threads = list(dict.fromkeys(s["thread_id"] for s in found))
-    legend = dict((l.split()[0], l.split(None, 1)[1]) for l in lines[1 + 2 * len(threads):])
-    assert all(len(l) <= width for l in lines[1:1 + 2 * len(threads)])
-    rows = {lines[i][:LABEL].strip(): (lines[i], lines[i + 1]) for i in range(1, 1 + 2 * len(threads), 2)}
+    assert lines[1] == "node 3"
+    legend = dict((l.split()[0], l.split(None, 1)[1]) for l in lines[3 + 2 * len(threads):])
+    assert all(len(l) <= width for l in lines[2:3 + 2 * len(threads)])
+    rows = {lines[i][:LABEL].strip(): (lines[i], lines[i + 1]) for i in range(2, 2 + 2 * len(threads), 2)}
+    # Every 20 columns a tick with its time, as filters take it.
+    ticks = lines[2 + 2 * len(threads)]
+    zero = json.loads(run("info", "--json", path))["header"]["zero_time"]
+    assert [i for i, c in enumerate(ticks) if c == "|"] == list(range(LABEL, LABEL + columns, 20)), ticks
+    for i, text in enumerate(ticks[LABEL:].split("|")[1:-1]):
+        assert abs(float(text.strip().strip("+s")) * 1e9 - (low + 20 * i * step - zero)) <= step * 20, (i, text)
     assert len(rows) == len(threads)
     for t in threads:
-        bars, letters = rows[f"thread 0x{t:x}"[:LABEL - 1]]
+        name = f"thread 0x{t:x}"
+        bars, letters = rows[name[:LABEL - 3] + ".." if len(name) > LABEL - 1 else name]
         bars, share, letters = bars[LABEL:LABEL + columns], bars[LABEL + columns:], letters[LABEL:]
         total = 0
         for c in range(columns):
@@ -62,7 +70,7 @@ for width in (40, 100, 250):
 
 # The range that is found while reading has every span and the same sums.
 lines = run("timeline", "--width", "140", path).splitlines()
-shares = sorted(float(l[-7:].strip("% ")) for l in lines[1:9:2])
+shares = sorted(float(l[-7:].strip("% ")) for l in lines[2:10:2])
 zero = json.loads(run("info", "--json", path))["header"]["zero_time"]
 assert lines[0].startswith("from +") and zero + int(lines[0].split()[1].strip("+s,").replace(".", "")) <= low
 busy = sorted(100 * sum(s["end"] - s["begin"] for s in found if s["thread_id"] == t) / (high - low) for t in threads)
@@ -72,21 +80,45 @@ assert all(abs(a - b) < 1 for a, b in zip(shares, busy)), (shares, busy)
 blocks = [m.block(1, 0, [(10**15, "cb", 1), (10**15 + 100, "ce")]), m.block(2, 0, [(2000, "cb", 2), (10**14, "ce")]), m.block(3, 0, [(2**61, "cb", 1), (2**61 + 5, "ce")])]
 open(f"{work}/wide", "wb").write(m.file(blocks, [(1, b"one"), (2, b"two")]))
 lines = run("timeline", "--width", "100", f"{work}/wide").splitlines()
-assert len(lines) == 1 + 6 + 2, lines
+assert len(lines) == 3 + 6 + 2, lines
 open(f"{work}/two", "wb").write(m.file(blocks[:2], [(1, b"one"), (2, b"two")]))
 lines = run("timeline", "--width", "100", f"{work}/two").splitlines()
-assert lines[2].strip(". ") == "B" and lines[4].strip(". ").strip("A") == "" and 5 <= lines[4].count("A") <= 9, lines
+assert lines[3].strip(". ") == "B" and lines[5].strip(". ").strip("A") == "" and 5 <= lines[5].count("A") <= 9, lines
 
 # GPU work that overlaps is busy time once: 100-300 and 200-400 are 300 of 400.
 records = [(50, "cb", 1), (60, "gpu", 9, 1, 100, 300), (70, "gpu", 9, 1, 200, 400), (450, "ce")]
 open(f"{work}/gpu", "wb").write(m.file([m.block(1, 0, records)], [(1, b"one")], zero_time=1))
 lines = run("timeline", "--width", "68", "--from", "40", "--to", "440", f"{work}/gpu").splitlines()
-assert lines[3].startswith("GPU 0x9") and lines[3].endswith(" 75.0%"), lines
-assert lines[3][LABEL:LABEL + 40] == " " * 6 + "@" * 30 + " " * 4, lines
+assert lines[4].startswith("GPU 0x9") and lines[4].endswith(" 75.0%"), lines
+assert lines[4][LABEL:LABEL + 40] == " " * 6 + "@" * 30 + " " * 4, lines
+
+# Tracks stand by process, then by name, numbers as numbers, whichever came first; stats has the same order.
+paths = []
+for node, ids in ((0, (14, 0, 8, 5, 2, 10)), (1, (3,))):
+    blocks = [m.block(i, 0, [(1000 + 10 * at, "cb", 1), (2000 + at, "ce")]) for at, i in enumerate(ids)]
+    paths.append(f"{work}/order{node}")
+    open(paths[-1], "wb").write(m.file(blocks, [(1, b"one")], node=node))
+want = [f"thread 0x{i:x}" for i in sorted((14, 0, 8, 5, 2, 10))] + ["thread 0x3"]
+want = want[:4] + ["thread 0xa", "thread 0xe"] + want[6:]
+lines = run("timeline", *paths).splitlines()
+assert [l for l in lines if l.startswith("node ")] == ["node 0", "node 1"], lines
+assert [l[:LABEL].strip() for l in lines if l.startswith("thread")] == want, lines
+text = run("stats", "--by", "thread", *paths)
+assert [l.split("  ")[-2] for l in text.splitlines() if "  thread 0x" in l] == want, text
+
+# A cell with more names than are kept: whoever has most of the time wins, whatever came last.
+records, at = [], 1000
+for item, length in ((1, 100), (2, 100), (3, 100), (4, 100), (5, 150), (6, 160), (7, 170), (8, 1000)):
+    records += [(at, "cb", item), (at + length, "ce")]
+    at += length
+records += [(at, "cb", 9), (at + 500, "ce")]
+open(f"{work}/many", "wb").write(m.file([m.block(1, 0, records)], [(i, b"item %d" % i) for i in range(1, 10)]))
+lines = run("timeline", "--width", "68", "--from", "1000", "--to", str(1000 + 40 * 2400), f"{work}/many").splitlines()
+assert lines[3][LABEL] == "A" and [l for l in lines if l.startswith("  A  ")] == ["  A  item 8"], lines
 
 # Losses; colours; blocks.
 lost = run("timeline", "--width", "90", "--from", "900", "--to", "4100", f"{work}/extended.bin")
-assert lost.startswith("LOST 1234 records\n") and "!" in lost.splitlines()[2] and "\033" not in lost
+assert lost.startswith("LOST 1234 records\n") and "!" in lost.splitlines()[3] and "\033" not in lost
 assert "\033[31m!\033[0m" in run("timeline", "--color", "always", f"{work}/extended.bin")
 assert "\u2588" in run("timeline", path, locale="C.UTF-8") and "\u2588" not in run("timeline", "--ascii", path, locale="C.UTF-8")
 assert run("timeline", path).isascii()

@@ -2,22 +2,30 @@
 /*
  * The sums as tables. Names stand last in a line, so that no name, however
  * wide, moves a column; losses come first, where nobody can miss them.
+ *
+ * Tables fit the width: of the columns the least needed are left out until
+ * there is room for names, which a terminal gets shortened. Durations have
+ * four digits, quantiles three, which is what is known of them; JSON has all.
  */
 #include "quantity.h"
 #include "stats_report.h"
 #include "text_name.h"
+#include "track_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
-enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10 };
+enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10, NAME_COLUMNS_MIN = 20 };
 
 struct view {
     struct out *out;
     const struct stats *stats;
     int64_t origin_ns;
     struct colors colors;
+    unsigned width; /* columns of a line */
+    bool shorten;   /* names that do not fit into it */
 };
 
 static void number(struct out *out, int width, uint64_t value)
@@ -29,13 +37,33 @@ static void number(struct out *out, int width, uint64_t value)
 static void duration(struct out *out, uint64_t ns)
 {
     char text[QUANTITY_BYTES];
-    out_format(out, " %13s", quantity_duration(text, ns));
+    out_format(out, "%10s", quantity_rough(text, ns, 4));
+}
+
+static void quantile(struct out *out, const struct stats_row *row, unsigned permille)
+{
+    char text[QUANTITY_BYTES];
+    out_format(out, "%9s", quantity_rough(text, stats_quantile_ns(row, permille), 3));
 }
 
 static void name(struct out *out, struct trace_text text)
 {
     out_text(out, "  ");
     text_name(out, text.text ? text.text : "", text.bytes);
+}
+
+/* The last of a line, of which so many columns are taken. */
+static void last_name(const struct view *view, unsigned taken, struct trace_text text)
+{
+    unsigned left =
+        view->width > taken + 2 + NAME_COLUMNS_MIN ? view->width - taken - 2 : NAME_COLUMNS_MIN;
+    if (!view->shorten) {
+        name(view->out, text);
+        return;
+    }
+    out_text(view->out, "  ");
+    (void)text_name_fit(view->out, text.text ? text.text : "", text.bytes,
+                        left < TEXT_COLUMNS_MAX ? left : TEXT_COLUMNS_MAX);
 }
 
 static uint64_t distance_ns(int64_t a, int64_t b)
@@ -107,12 +135,12 @@ static void head(const struct view *view)
     still_open(view);
     number(view->out, 0, stats->spans);
     out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
-    out_format(view->out, ", %" PRIu32 " workers busy %.1f %% of it", stats->workers,
-               100 * stats_share(stats, stats->worker_busy_ns));
+    out_format(view->out, ", %" PRIu32 " worker%s busy %.1f %% of it", stats->workers,
+               stats->workers == 1 ? "" : "s", 100 * stats_share(stats, stats->worker_busy_ns));
     if (empty_polls) {
         out_text(view->out, "; ");
         number(view->out, 0, empty_polls);
-        out_format(view->out, " empty polls left no trace%s",
+        out_format(view->out, " empty poll%s left no trace%s", empty_polls == 1 ? "" : "s",
                    stats->run_set ? " in the whole run" : "");
     }
     out_text(view->out, "\n");
@@ -124,21 +152,62 @@ static void head(const struct view *view)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-static void row_line(const struct view *view, const struct stats_row *row)
+enum column { COUNT, TOTAL, SHARE, SELF, MEAN, P50, P90, P99, LONGEST, KIND, ITEM, COLUMNS };
+
+static const struct {
+    const char *title;
+    int width; /* below 0: to the left, with two blanks before it */
+} columns[COLUMNS] = {{"count", 12}, {"total", 10}, {"share", 8}, {"self", 10},
+                      {"mean", 10},  {"p50", 9},    {"p90", 9},   {"p99", 9},
+                      {"max", 10},   {"kind", -8},  {"id", 6}};
+
+/* The columns that fit, as bits, and how wide they are together. */
+static unsigned choose_columns(const struct view *view, unsigned *taken_out)
+{
+    static const unsigned least_needed[] = {ITEM, P90, KIND, MEAN, SELF, P50, P99, LONGEST};
+    unsigned chosen = (1u << COLUMNS) - 1, taken = 0;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        taken += (unsigned)(columns[i].width < 0 ? 2 - columns[i].width : columns[i].width);
+    for (unsigned i = 0; i < sizeof least_needed / sizeof least_needed[0] &&
+                         taken + 2 + NAME_COLUMNS_MIN > view->width;
+         i++) {
+        int width = columns[least_needed[i]].width;
+        chosen &= ~(1u << least_needed[i]);
+        taken -= (unsigned)(width < 0 ? 2 - width : width);
+    }
+    *taken_out = taken;
+    return chosen;
+}
+
+static void cell(const struct view *view, const struct stats_row *row, enum column column)
 {
     struct out *out = view->out;
-    number(out, 14, row->count);
-    duration(out, row->total_ns);
-    out_format(out, " %6.1f%%", 100 * stats_share(view->stats, row->total_ns));
-    duration(out, stats_self_ns(row));
-    duration(out, stats_mean_ns(row));
-    duration(out, stats_quantile_ns(row, 500));
-    duration(out, stats_quantile_ns(row, 900));
-    duration(out, stats_quantile_ns(row, 990));
-    duration(out, row->max_ns);
-    out_format(out, "  %-8s", trace_category_name[row->category]);
-    out_format(out, "%6" PRIu32, row->item);
-    name(out, row->name);
+    const uint64_t durations[COLUMNS] = {[TOTAL] = row->total_ns,
+                                         [SELF] = stats_self_ns(row),
+                                         [MEAN] = stats_mean_ns(row),
+                                         [LONGEST] = row->max_ns};
+    if (column == COUNT)
+        number(out, columns[COUNT].width, row->count);
+    else if (column == SHARE)
+        out_format(out, " %6.1f%%", 100 * stats_share(view->stats, row->total_ns));
+    else if (column == KIND)
+        out_format(out, "  %-8s", trace_category_name[row->category]);
+    else if (column == ITEM)
+        out_format(out, "%6" PRIu32, row->item);
+    else if (column == P50 || column == P90 || column == P99)
+        quantile(out, row, column == P50 ? 500 : column == P90 ? 900 : 990);
+    else
+        duration(out, durations[column]);
+}
+
+static void row_line(const struct view *view, const struct stats_row *row, unsigned chosen,
+                     unsigned taken)
+{
+    struct out *out = view->out;
+    for (unsigned i = 0; i < COLUMNS; i++)
+        if (chosen >> i & 1)
+            cell(view, row, (enum column)i);
+    last_name(view, taken, row->name);
     if (row->unfinished > row->open)
         out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red,
                    row->unfinished - row->open, view->colors.off);
@@ -151,14 +220,18 @@ static void row_line(const struct view *view, const struct stats_row *row)
 static void rows(const struct view *view, const char *text, enum stats_section section)
 {
     uint32_t count = 0, *order = stats_rows_of(view->stats, section, &count);
+    unsigned taken, chosen = choose_columns(view, &taken);
     if (count) {
         title(view, text);
-        out_format(view->out, "%s%14s%14s%8s%14s%14s%14s%14s%14s%14s  %-8s%6s  %s%s\n",
-                   view->colors.dim, "count", "total", "share", "self", "mean", "p50", "p90", "p99",
-                   "max", "kind", "id", "name", view->colors.off);
+        out_text(view->out, view->colors.dim);
+        for (unsigned i = 0; i < COLUMNS; i++)
+            if (chosen >> i & 1)
+                out_format(view->out, "%s%*s", columns[i].width < 0 ? "  " : "", columns[i].width,
+                           columns[i].title);
+        out_format(view->out, "  name%s\n", view->colors.off);
     }
     for (uint32_t i = 0; i < count; i++)
-        row_line(view, &view->stats->rows[order[i]]);
+        row_line(view, &view->stats->rows[order[i]], chosen, taken);
     free(order);
 }
 
@@ -168,14 +241,16 @@ static void track_line(const struct view *view, const struct stats_track *track)
 {
     struct out *out = view->out;
     uint64_t extent_ns = stats_extent_ns(view->stats), busy_ns = track->busy.busy_ns;
-    number(out, 14, track->spans);
+    number(out, 13, track->spans);
     duration(out, busy_ns);
     out_format(out, " %6.1f%%", extent_ns ? 100 * (double)busy_ns / (double)extent_ns : 0);
     duration(out, extent_ns > busy_ns ? extent_ns - busy_ns : 0);
     number(out, 12, track->busy.gaps);
+    out_text(out, "  ");
     duration(out, track->busy.longest_gap_ns);
-    name(out, track->track.name);
-    if (view->stats->process_count > 1)
+    bool several = view->stats->process_count > 1;
+    last_name(view, 65 + (several ? NAME_COLUMNS_MIN : 0), track->track.name);
+    if (several)
         name(out, view->stats->processes[track->track.process].name);
     if (track->lost_records) {
         out_format(out, " %sLOST ", view->colors.red);
@@ -187,14 +262,16 @@ static void track_line(const struct view *view, const struct stats_track *track)
 
 static void tracks(const struct view *view, const char *text, bool workers)
 {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < view->stats->track_count; i++) {
-        const struct stats_track *track = &view->stats->tracks[i];
+    uint32_t count = 0, all = view->stats->track_count;
+    uint32_t *order =
+        track_order_all(&view->stats->tracks->track, sizeof *view->stats->tracks, all);
+    for (uint32_t i = 0; order && i < all; i++) {
+        const struct stats_track *track = &view->stats->tracks[order[i]];
         if (stats_is_worker(track) != workers || ++count > TRACKS_SHOWN)
             continue;
         if (count == 1) {
             title(view, text);
-            out_format(view->out, "%s%14s%14s%8s%14s%12s%14s  %s%s\n", view->colors.dim, "spans",
+            out_format(view->out, "%s%13s%10s%8s%10s%12s%12s  %s%s\n", view->colors.dim, "spans",
                        "busy", "share", "idle", "gaps", "longest gap", "name", view->colors.off);
         }
         track_line(view, track);
@@ -202,6 +279,7 @@ static void tracks(const struct view *view, const char *text, bool workers)
     if (count > TRACKS_SHOWN)
         out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
                    count - TRACKS_SHOWN);
+    free(order);
 }
 
 /* ---- the rest -------------------------------------------------------------------------- */
@@ -216,7 +294,7 @@ static void concurrency(const struct view *view)
     for (uint32_t i = 0; i < result->levels; i++) {
         if (result->level_ns[i] == 0 && i > LEVELS_SHOWN)
             continue;
-        number(view->out, 14, i);
+        number(view->out, 13, i);
         duration(view->out, result->level_ns[i]);
         out_format(view->out, " %6.1f%%\n",
                    all_ns ? 100 * (double)result->level_ns[i] / (double)all_ns : 0);
@@ -229,15 +307,15 @@ static void longest(const struct view *view)
     if (stats->longest_count == 0)
         return;
     title(view, "Longest calls");
-    out_format(view->out, "%s%16s%22s  %s%s\n", view->colors.dim, "duration", "start",
+    out_format(view->out, "%s%13s%22s  %s%s\n", view->colors.dim, "duration", "start",
                "call  thread", view->colors.off);
     for (uint32_t i = 0; i < stats->longest_count; i++) {
         const struct stats_call *call = &stats->longest[i];
         char start[QUANTITY_BYTES];
-        out_text(view->out, "  ");
+        out_text(view->out, "   ");
         duration(view->out, call->duration_ns);
         out_format(view->out, "%22s", quantity_time(start, call->start_ns, stats->zero_ns));
-        name(view->out, stats->rows[call->row].name);
+        last_name(view, 35 + NAME_COLUMNS_MIN, stats->rows[call->row].name);
         name(view->out, stats->tracks[call->track].track.name);
         out_text(view->out, "\n");
     }
@@ -246,7 +324,12 @@ static void longest(const struct view *view)
 void stats_text(struct out *out, const struct stats *stats, int64_t origin_ns, unsigned sections,
                 struct colors colors)
 {
-    struct view view = {out, stats, origin_ns, colors};
+    struct view view = {.out = out,
+                        .stats = stats,
+                        .origin_ns = origin_ns,
+                        .colors = colors,
+                        .width = terminal_width(out->fd),
+                        .shorten = isatty(out->fd)};
     head(&view);
     if (sections & SECTION_WORK_ITEMS)
         rows(&view, "Work items", SECTION_WORK_ITEMS);

@@ -10,13 +10,13 @@
 #include "quantity.h"
 #include "text_name.h"
 #include "time_grid.h"
-#include "visible.h"
+#include "track_order.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8 };
+enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8, TICK = 20 };
 
 struct timeline {
     struct time_grid grid; /* first: the sink's context */
@@ -154,20 +154,9 @@ static struct out *out_of(const struct timeline *timeline)
     return &timeline->export->out;
 }
 
-/* One column wide each: names of other widths would move the bars. */
 static void label(struct out *out, struct trace_text name)
 {
-    char text[4 * LABEL];
-    size_t bytes =
-        visible_text(name.text, name.bytes < LABEL ? name.bytes : LABEL, text, sizeof text);
-    unsigned columns = 0;
-    size_t end = 0;
-    while (end < bytes && columns < LABEL - 1) {
-        for (end++; end < bytes && ((unsigned char)text[end] & 0xc0) == 0x80; end++)
-            ;
-        columns++;
-    }
-    out_bytes(out, text, end);
+    unsigned columns = text_name_fit(out, name.text, name.bytes, LABEL - 1);
     out_format(out, "%*s", (int)(LABEL - columns), "");
 }
 
@@ -237,23 +226,89 @@ static void head(const struct timeline *timeline)
                quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
 }
 
+/* Seconds since the zero with as many digits as tell neighbouring ticks apart. */
+static int tick_text(char *text, size_t room, int64_t since_ns, uint64_t step_ns)
+{
+    uint64_t ns = since_ns < 0 ? 0 - (uint64_t)since_ns : (uint64_t)since_ns;
+    int digits = 0;
+    uint64_t unit = 1000000000;
+    for (; digits < 9 && unit > step_ns / 10; unit /= 10)
+        digits++;
+    int bytes = snprintf(text, room, "|%c%" PRIu64, since_ns < 0 ? '-' : '+', ns / 1000000000);
+    if (digits)
+        bytes += snprintf(text + bytes, room - (size_t)bytes, ".%0*" PRIu64, digits,
+                          ns % 1000000000 / unit);
+    return bytes + snprintf(text + bytes, room - (size_t)bytes, "s");
+}
+
+/* A tick every TICK columns, with its time to the right of it. */
+static void axis(const struct timeline *timeline)
+{
+    struct out *out = out_of(timeline);
+    const struct time_grid *grid = &timeline->grid;
+    uint64_t step_ns = grid->cell_ns * timeline->cells / timeline->columns * TICK;
+    out_format(out, "%s%*s", timeline->colors.dim, LABEL, "");
+    for (uint32_t column = 0; column < timeline->columns; column += TICK) {
+        char text[64];
+        uint32_t left = timeline->columns - column;
+        uint64_t at_ns = grid->cell_ns * column_cell(timeline, column);
+        int64_t since_ns = (int64_t)((uint64_t)grid->first_ns + at_ns -
+                                     (uint64_t)trace_origin_ns(timeline->export->trace));
+        int bytes = tick_text(text, sizeof text, since_ns, step_ns);
+        if ((uint32_t)bytes > left || bytes > TICK)
+            bytes = 1;
+        bool last = left <= TICK;
+        out_format(out, "%-*.*s", last ? bytes : TICK, bytes, text);
+    }
+    out_format(out, "%s\n", timeline->colors.off);
+}
+
+/* Above the tracks of a process. */
+static void process_line(const struct timeline *timeline, uint32_t number)
+{
+    struct out *out = out_of(timeline);
+    const struct trace_process *process = trace_process_of(timeline->export->trace, number);
+    out_text(out, timeline->colors.bold);
+    text_name(out, process->name.text, process->name.bytes);
+    out_format(out, "%s\n", timeline->colors.off);
+}
+
+/* False when out of memory. */
+static bool all_tracks(const struct timeline *timeline)
+{
+    const struct time_grid *grid = &timeline->grid;
+    uint32_t hidden = 0, process = TRACE_NONE;
+    uint32_t *order =
+        track_order_all(&grid->tracks->track, sizeof *grid->tracks, grid->track_count);
+    for (uint32_t i = 0; order && i < grid->track_count; i++) {
+        const struct grid_track *track = &grid->tracks[order[i]];
+        if (!track->cells && !track->lost) {
+            hidden += track->busy.any;
+            continue;
+        }
+        if (track->track.process != process)
+            process_line(timeline, track->track.process);
+        process = track->track.process;
+        track_lines(timeline, track);
+    }
+    if (hidden)
+        out_format(out_of(timeline), "... and %" PRIu32 " more tracks\n", hidden);
+    free(order);
+    return order;
+}
+
 static bool show(struct timeline *timeline)
 {
-    uint32_t order[LETTERS], letters, hidden = 0;
+    uint32_t order[LETTERS], letters;
     struct out *out = out_of(timeline);
     choose_cells(timeline);
     if (!choose_letters(timeline, order, &letters))
         return false;
     head(timeline);
-    for (uint32_t i = 0; i < timeline->grid.track_count; i++) {
-        const struct grid_track *track = &timeline->grid.tracks[i];
-        if (track->cells || track->lost)
-            track_lines(timeline, track);
-        else
-            hidden += track->busy.any;
-    }
-    if (hidden)
-        out_format(out, "... and %" PRIu32 " more tracks\n", hidden);
+    if (!all_tracks(timeline))
+        return false;
+    if (timeline->grid.any)
+        axis(timeline);
     for (uint32_t i = 0; i < letters; i++) {
         struct trace_text name = trace_name_of(timeline->export->trace, order[i]);
         out_format(out, "  %c  ", letter_char(i));
