@@ -36,6 +36,7 @@ struct live_facts {
 
     uint32_t open_use[RBWP_SLOTS_MAX]; /* 1 + its place in uses, 0 none */
     uint32_t use_count[RBWP_SLOTS_MAX];
+    int64_t last_begin_ns[RBWP_SLOTS_MAX];
     struct name slot_name[RBWP_SLOTS_MAX];
     struct sub_item *sub_items; /* RBWP_SUB_ITEMS_MAX of them */
     struct thread_table threads;
@@ -116,6 +117,9 @@ static bool slot_begin(struct live_facts *facts, const uint8_t *payload, size_t 
         return false;
     unsigned slot = load_u16(payload + 8);
     int64_t from_ns = absolute(facts, load_i64(payload));
+    if (facts->use_count[slot] && from_ns <= facts->last_begin_ns[slot])
+        return true; /* said twice */
+    facts->last_begin_ns[slot] = from_ns;
     facts->slot_name[slot] = keep_name(facts, payload + 10, count - 10);
     facts->use_count[slot]++;
     if (facts->open_use[slot])
@@ -139,8 +143,10 @@ static bool slot_end(struct live_facts *facts, const uint8_t *payload, size_t co
     if (count < 10 || load_u16(payload + 8) >= RBWP_SLOTS_MAX)
         return false;
     uint32_t *open_use = &facts->open_use[load_u16(payload + 8)];
-    if (*open_use)
-        facts->uses[*open_use - 1].to_ns = absolute(facts, load_i64(payload));
+    int64_t to_ns = absolute(facts, load_i64(payload));
+    if (!*open_use || to_ns < facts->uses[*open_use - 1].from_ns)
+        return true; /* said twice */
+    facts->uses[*open_use - 1].to_ns = to_ns;
     *open_use = 0;
     return true;
 }

@@ -292,7 +292,8 @@ enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entr
         return error_set_memory(error, section);
     while (more && next_segment(live, &walk, LIVE_LOG, &segment, &status, error)) {
         size_t got;
-        if (next_data(live, segment.offset) >= segment.offset + segment.bytes)
+        if (walk.next - 1 < live->head.log_first ||
+            next_data(live, segment.offset) >= segment.offset + segment.bytes)
             continue;
         status = read_at(live, segment.offset, bytes, segment.bytes, &got, error);
         if (status != RBWP_OK)

@@ -28,7 +28,11 @@
  *
  * A log segment is a sequence of struct live_entry, each followed by its
  * payload, padded to 8 bytes; it ends at an entry of 0 bytes or at the
- * segment's end. The log goes on in the next log segment by number.
+ * segment's end. The log goes on in the next log segment by number. When it has
+ * grown much longer than what it says, it is written anew, into segments with
+ * higher numbers; then log_first names the first of them, and the disk gets the
+ * room of the others back. A log that was being written anew says some things
+ * twice; a slot's use is known by the time of its begin.
  *
  * Clock samples are numbered from 0. Number n, n a multiple of
  * LIVE_SAMPLE_PLACES^level for the highest level there is, stands on that level
@@ -107,7 +111,7 @@ struct live_head {
     uint64_t cap_bytes;
     struct live_commit commit[2];
     uint32_t commit_index; /* 0 or 1; written after the commit it names */
-    uint32_t padding;
+    uint32_t log_first;    /* log segments with lower numbers do not count any more */
     struct live_counts counts;
 };
 

@@ -36,7 +36,18 @@
 struct mapping {
     uint8_t *at;
     size_t bytes;
+    uint64_t offset;
 };
+
+/* The segments of a log; of one that has more, the rest is not given back. */
+#define LOG_RUN_SEGMENTS 64
+struct log_run {
+    uint32_t first; /* no segment of it has a lower number */
+    uint32_t count, number[LOG_RUN_SEGMENTS];
+    uint64_t bytes;
+};
+#define LOG_DUE_BYTES_MIN (8u << 20)
+#define LOG_DUE_TIMES 3 /* what the log says */
 
 /* All that the process goes by is here, in memory of its own. */
 struct live {
@@ -51,6 +62,11 @@ struct live {
     uint32_t log_bytes;   /* in it */
     uint32_t next_log;    /* how large the next one shall be */
     int64_t log_retry_ns; /* no segment could be had: not before; 0 if none was refused */
+    struct log_run log_run, old_run;
+    uint64_t log_due;        /* bytes of log_run at which the log is written anew */
+    uint64_t log_refused;    /* entries that there was no room for */
+    uint64_t refused_before; /* when that began */
+    bool relogging;
     struct mapping mapping[LIVE_SEGMENTS_MAX];
 };
 
@@ -146,6 +162,7 @@ static enum rbwp_status make_head(struct live *live, struct rbwp_error *error)
         return failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
     live->head = head;
     live->next_log = LOG_BYTES_MIN;
+    live->log_due = LOG_DUE_BYTES_MIN;
     return RBWP_OK;
 }
 
@@ -245,18 +262,16 @@ static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset,
     void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, (off_t)offset);
     if (segment == MAP_FAILED)
         return NULL;
-    live->mapping[number] = (struct mapping){segment, bytes};
+    live->mapping[number] = (struct mapping){segment, bytes, offset};
     entry->offset = offset;
     entry->bytes = bytes;
     __atomic_store_n(&entry->kind, (uint32_t)kind, __ATOMIC_RELEASE);
     return segment;
 }
 
-uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes)
+static uint8_t *take_segment(struct live *live, enum live_segment_kind kind, uint32_t bytes,
+                             uint32_t *number_out)
 {
-    struct live *live = current();
-    if (!live)
-        return NULL;
     uint64_t before = atomic_load_explicit(&live->reserved, memory_order_relaxed), after;
     do {
         if (before >> RESERVED_UNITS_BITS == LIVE_SEGMENTS_MAX)
@@ -265,12 +280,20 @@ uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes)
     } while (!atomic_compare_exchange_weak_explicit(&live->reserved, &before, after,
                                                     memory_order_relaxed, memory_order_relaxed));
     uint64_t units = before & ((UINT64_C(1) << RESERVED_UNITS_BITS) - 1);
-    uint8_t *segment = map_segment(live, (uint32_t)(before >> RESERVED_UNITS_BITS),
-                                   LIVE_HEAD_BYTES + units * LIVE_UNIT_BYTES, bytes, kind);
+    *number_out = (uint32_t)(before >> RESERVED_UNITS_BITS);
+    uint8_t *segment =
+        map_segment(live, *number_out, LIVE_HEAD_BYTES + units * LIVE_UNIT_BYTES, bytes, kind);
     if (!segment) /* given back, unless somebody has the next one already */
         atomic_compare_exchange_strong_explicit(&live->reserved, &after, before,
                                                 memory_order_relaxed, memory_order_relaxed);
     return segment;
+}
+
+uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes)
+{
+    struct live *live = current();
+    uint32_t number;
+    return live ? take_segment(live, kind, bytes, &number) : NULL;
 }
 
 void live_commit(uint64_t file_bytes, uint64_t ticket)
@@ -351,10 +374,11 @@ static bool begin_log_segment(struct live *live)
     int64_t now_ns = clock_now_ns(0);
     if (live->log_retry_ns && now_ns < live->log_retry_ns)
         return false;
-    uint8_t *fresh = live_segment(LIVE_LOG, live->next_log);
+    uint32_t number;
+    uint8_t *fresh = take_segment(live, LIVE_LOG, live->next_log, &number);
     if (!fresh && live->next_log > LOG_BYTES_MIN) {
         live->next_log = LOG_BYTES_MIN;
-        fresh = live_segment(LIVE_LOG, LOG_BYTES_MIN);
+        fresh = take_segment(live, LIVE_LOG, LOG_BYTES_MIN, &number);
     }
     live->log_retry_ns = fresh ? 0 : now_ns + LOG_RETRY_NS;
     if (!fresh)
@@ -362,6 +386,8 @@ static bool begin_log_segment(struct live *live)
     live->log = fresh;
     live->log_size = live->next_log;
     live->log_bytes = 0;
+    if (live->log_run.count < LOG_RUN_SEGMENTS)
+        live->log_run.number[live->log_run.count++] = number;
     if (live->next_log < LIVE_SEGMENT_BYTES_MAX)
         live->next_log *= 2;
     return true;
@@ -377,6 +403,7 @@ static uint8_t *log_room(struct live *live, uint32_t bytes)
         return NULL;
     uint8_t *room = live->log + live->log_bytes;
     live->log_bytes += bytes;
+    live->log_run.bytes += bytes;
     return room;
 }
 
@@ -391,6 +418,7 @@ static void add_entry(enum live_entry_kind kind, const void *head, size_t head_b
     uint8_t *room = log_room(live, (uint32_t)((bytes + 7) / 8 * 8));
     if (!room) {
         count(&live->head->counts.unlogged[kind], 1);
+        live->log_refused++;
         return;
     }
     struct live_entry *entry = (struct live_entry *)(void *)room;
@@ -416,5 +444,89 @@ void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes
     if (!current() || pthread_mutex_trylock(&log_lock) != 0)
         return;
     add_entry(kind, head, head_bytes, NULL, 0);
+    pthread_mutex_unlock(&log_lock);
+}
+
+/* ---- the log, written anew ------------------------------------------------------------------ */
+
+void live_count_unlogged(enum live_entry_kind kind, uint64_t entries)
+{
+    struct live *live = current();
+    if (live)
+        count(&live->head->counts.unlogged[kind], entries);
+}
+
+/* Begins another log behind the one there is. Locked. */
+static bool begin_run(struct live *live)
+{
+    if (live->log_run.bytes < live->log_due)
+        return false;
+    live->old_run = live->log_run;
+    live->log_run = (struct log_run){
+        .first = (uint32_t)(atomic_load_explicit(&live->reserved, memory_order_relaxed) >>
+                            RESERVED_UNITS_BITS),
+    };
+    if (begin_log_segment(live))
+        return true;
+    live->log_run = live->old_run;
+    live->log_due += live->log_due / 2;
+    return false;
+}
+
+bool live_relog_is_due(void)
+{
+    if (!current())
+        return false;
+    pthread_mutex_lock(&log_lock);
+    struct live *live = current();
+    bool due = live && live->log_run.bytes >= live->log_due;
+    pthread_mutex_unlock(&log_lock);
+    return due;
+}
+
+bool live_relog_begin(void)
+{
+    pthread_mutex_lock(&log_lock);
+    struct live *live = current();
+    bool begun = live && begin_run(live);
+    if (begun) {
+        live->relogging = true;
+        live->refused_before = live->log_refused;
+    }
+    pthread_mutex_unlock(&log_lock);
+    return begun;
+}
+
+/* The disk gets its room back; the segment's number and place are not used again. */
+static void release_segment(struct live *live, uint32_t number)
+{
+    struct mapping old = live->mapping[number];
+    live->mapping[number] = (struct mapping){.at = NULL};
+    munmap(old.at, old.bytes);
+    (void)fallocate(live->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)old.offset,
+                    (off_t)old.bytes);
+}
+
+/* Locked. */
+static void end_run(struct live *live)
+{
+    bool whole = live->log_refused == live->refused_before;
+    live->relogging = false;
+    live->log_due = LOG_DUE_TIMES * live->log_run.bytes;
+    if (live->log_due < LOG_DUE_BYTES_MIN)
+        live->log_due = LOG_DUE_BYTES_MIN;
+    if (!whole) /* the old one counts as well; it stays for good */
+        return;
+    __atomic_store_n(&live->head->log_first, live->log_run.first, __ATOMIC_RELEASE);
+    for (uint32_t i = 0; i < live->old_run.count; i++)
+        release_segment(live, live->old_run.number[i]);
+}
+
+void live_relog_end(void)
+{
+    pthread_mutex_lock(&log_lock);
+    struct live *live = current();
+    if (live && live->relogging)
+        end_run(live);
     pthread_mutex_unlock(&log_lock);
 }

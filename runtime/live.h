@@ -46,7 +46,17 @@ void live_commit(uint64_t file_bytes, uint64_t ticket);
 /* Adds an entry: head_bytes of head, then name_bytes of name. Any thread. */
 void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, const char *name,
               size_t name_bytes);
-/* The same unless somebody else is adding one just now: for recording threads, which never wait. */
+/*
+ * Writes the log anew, when it has become much longer than what it says: after begin whoever knows
+ * a fact adds it again, at end the old log goes. False: there is no need, or no room. One thread at
+ * a time.
+ */
+bool live_relog_is_due(void);
+bool live_relog_begin(void);
+void live_relog_end(void);
+/* Facts that are left out of it. */
+void live_count_unlogged(enum live_entry_kind kind, uint64_t entries);
+/* live_log unless somebody else is adding one just now: for recording threads, which never wait. */
 void live_try_log(enum live_entry_kind kind, const void *head, size_t head_bytes);
 
 /* The clock now. The writer thread. */

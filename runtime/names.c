@@ -3,6 +3,7 @@
 
 #include "clock.h"
 #include "live.h"
+#include "live_relog.h"
 #include "on_load.h"
 
 #include <pthread.h>
@@ -77,10 +78,16 @@ struct __attribute__((packed)) slot_entry {
     uint16_t slot;
 };
 
+static const char *name_of(const struct slot_use *use)
+{
+    return use->name ? use->name : "(name not kept)";
+}
+
 static void log_slot_begin(const struct slot_use *use)
 {
     struct slot_entry entry = {use->from_ns, (uint16_t)use->slot};
-    live_log(LIVE_SLOT_BEGIN, &entry, sizeof entry, use->name, strlen(use->name));
+    const char *name = name_of(use);
+    live_log(LIVE_SLOT_BEGIN, &entry, sizeof entry, name, strlen(name));
 }
 
 static void log_slot_end(const struct slot_use *use)
@@ -264,6 +271,7 @@ enum rbwp_status rbwp_work_item_release(unsigned slot)
         }
     }
     pthread_mutex_unlock(&lock);
+    live_relog_if_due();
     return use ? RBWP_OK : RBWP_E_STATE;
 }
 
@@ -305,7 +313,7 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
 
 static struct rbwp_slot_use use_in_file(const struct slot_use *use)
 {
-    const char *name = use->name ? use->name : "(name not kept)";
+    const char *name = name_of(use);
     return (struct rbwp_slot_use){(uint16_t)use->slot, use->from_ns, use->to_ns,
                                   (uint16_t)strlen(name), name};
 }
@@ -362,14 +370,31 @@ void names_release(struct names_snapshot *snapshot)
     *snapshot = (struct names_snapshot){0};
 }
 
+/* Locked. */
+static void log_all(void)
+{
+    for (const struct slot_use *use = uses; use; use = use->next) {
+        log_slot_begin(use);
+        if (use->to_ns)
+            log_slot_end(use);
+    }
+    for (uint32_t id = 0; id < sub_item_count; id++)
+        log_sub_item(id);
+}
+
+void names_log(void)
+{
+    pthread_mutex_lock(&lock);
+    if (in_session)
+        log_all();
+    pthread_mutex_unlock(&lock);
+}
+
 void names_begin_session(void)
 {
     pthread_mutex_lock(&lock);
     in_session = true;
-    for (const struct slot_use *use = uses; use; use = use->next)
-        log_slot_begin(use);
-    for (uint32_t id = 0; id < sub_item_count; id++)
-        log_sub_item(id);
+    log_all();
     pthread_mutex_unlock(&lock);
 }
 

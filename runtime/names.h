@@ -27,6 +27,9 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out);
 /* Of a snapshot that was taken, once. */
 void names_release(struct names_snapshot *snapshot);
 
+/* All names into the live file. */
+void names_log(void);
+
 /* From begin to end, uses of released slots are kept for the file. End voids snapshots. */
 void names_begin_session(void);
 void names_end_session(void);

@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "live.h"
+#include "live_relog.h"
 #include "on_load.h"
 #include "settled.h"
 #include "test_point.h"
@@ -29,8 +30,9 @@ static struct thread *first;                                   /* attached ones 
 static struct thread *first_ended, **ended_end = &first_ended; /* in the order of their ends */
 static _Atomic int orphans;
 static uint64_t last_number;
-static bool all_settled; /* the file is being finished */
-static bool in_session;  /* detached ones are kept, news go to the live file */
+static uint64_t left_threads_told; /* to the live file: settled ones that were left out */
+static bool all_settled;           /* the file is being finished */
+static bool in_session;            /* detached ones are kept, news go to the live file */
 
 #define SETTLED_AT_ONCE 8 /* by one call of attach or detach: more than it adds */
 
@@ -186,29 +188,60 @@ struct __attribute__((packed)) thread_entry {
     int64_t attached_ns;
 };
 
-static void log_thread(const struct thread *thread)
+static void log_begin(uint64_t thread_id, uint64_t os_id, int64_t attached_ns, const char *name)
 {
-    struct thread_entry entry = {thread->thread_id, thread->os_id, thread->attached_monotonic_ns};
-    live_log(LIVE_THREAD, &entry, sizeof entry, thread->name, strlen(thread->name));
+    struct thread_entry entry = {thread_id, os_id, attached_ns};
+    live_log(LIVE_THREAD, &entry, sizeof entry, name, strlen(name));
 }
 
-static void log_thread_end(const struct thread *thread)
+static void log_end(uint64_t thread_id, int64_t detached_ns)
 {
     struct {
         uint64_t thread_id;
         int64_t detached_ns;
-    } entry = {thread->thread_id, thread->detached_monotonic_ns};
+    } entry = {thread_id, detached_ns};
     live_log(LIVE_THREAD_END, &entry, sizeof entry, NULL, 0);
+}
+
+static void log_thread(const struct thread *thread)
+{
+    log_begin(thread->thread_id, thread->os_id, thread->attached_monotonic_ns, thread->name);
+}
+
+static void log_thread_end(const struct thread *thread)
+{
+    log_end(thread->thread_id, thread->detached_monotonic_ns);
+}
+
+void thread_registry_log(void)
+{
+    const struct settled *settled = settled_threads();
+    if (!in_session)
+        return;
+    for (const struct thread *thread = first; thread; thread = thread->next)
+        log_thread(thread);
+    for (const struct thread *thread = first_ended; thread; thread = thread->next) {
+        log_thread(thread);
+        log_thread_end(thread);
+    }
+    for (uint32_t i = 0; i < settled->thread_count; i++) {
+        const struct settled_thread *thread = &settled->threads[i];
+        log_begin(thread->thread_id, thread->os_id, thread->attached_monotonic_ns, thread->name);
+        log_end(thread->thread_id, thread->detached_monotonic_ns);
+    }
+    live_count_unlogged(LIVE_THREAD, settled->left_threads - left_threads_told);
+    left_threads_told = settled->left_threads;
 }
 
 void thread_registry_begin_session(void)
 {
     in_session = true;
+    left_threads_told = 0;
     for (struct thread *thread = first; thread; thread = thread->next) {
         thread->may_end_earlier = true;
         thread->ended_earlier_item = false;
-        log_thread(thread);
     }
+    thread_registry_log();
 }
 
 void thread_registry_end_session(void)
@@ -301,6 +334,7 @@ enum rbwp_status rbwp_thread_attach(const char *name)
         settle(SETTLED_AT_ONCE);
     }
     unlock_with_signals(&signals);
+    live_relog_if_due();
     return RBWP_OK;
 }
 
@@ -327,5 +361,6 @@ enum rbwp_status rbwp_thread_detach(void)
         free_entry(entry);
     }
     unlock_with_signals(&signals);
+    live_relog_if_due();
     return RBWP_OK;
 }

@@ -92,6 +92,9 @@ void thread_chunk_done(struct thread *thread);
 /* How many threads have detached and have chunks that are not written. May be off by a few. */
 int thread_registry_orphans(void);
 
+/* All threads of the session into the live file. Registry locked. */
+void thread_registry_log(void);
+
 /* Clears what a thread holds of the calls it made: no chunk, nothing open. */
 void thread_forget_calls(struct thread *thread);
 

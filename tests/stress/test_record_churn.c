@@ -6,6 +6,7 @@
  */
 #include "record_support.h"
 
+#include "rbwp_live.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* Memory that a sanitizer adds is not ours. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -185,6 +188,60 @@ static void test_same_name(void **state)
     assert_int_equal(rbwp_work_item_release(5), RBWP_OK);
 }
 
+/* What a process that dies leaves after its log was written anew. Exit status 0. */
+static void die_after_churn(const struct rbwp_session_config *config)
+{
+    unsigned id;
+    (void)start(config);
+    bool good = rbwp_thread_attach("main") == RBWP_OK &&
+                rbwp_work_item_register_at(9, "stays") == RBWP_OK &&
+                rbwp_sub_item_register(RBWP_XFER_CHANNEL, "part", &id) == RBWP_OK;
+    rbwp_begin(9);
+    rbwp_fine_begin(id);
+    for (unsigned i = 0; good && i < NAMES; i++)
+        good = rbwp_work_item_register_at(5, "the same") == RBWP_OK &&
+               rbwp_work_item_release(5) == RBWP_OK;
+    rbwp_fine_end();
+    rbwp_end();
+    good = good && rbwp_work_item_register_at(5, "the last") == RBWP_OK;
+    _exit(good && live_bytes(config) < UINT64_C(20) << 20 ? 0 : 1);
+}
+
+/* Guards: the live file's log is written anew before it grows for ever, and says all that the old
+ * one said that still counts. */
+static void test_log(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(2);
+    config.logfile = test_path("log.bin");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        die_after_churn(&config);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    char path[200];
+    struct live_head head;
+    snprintf(path, sizeof path, "%s.live", config.logfile);
+    FILE *live = fopen(path, "rb");
+    assert_int_equal(fread(&head, sizeof head, 1, live), 1);
+    fclose(live);
+    assert_true(head.log_first > 0);
+
+    struct recorded recorded = read_recovered(config.logfile);
+    char *calls = calls_of(&recorded, thread_named(&recorded, "main")->thread_id);
+    assert_int_equal(strncmp(calls, "B9 F", 4), 0);
+    free(calls);
+    assert_int_equal(recorded.tables->work_item_count, 2);
+    assert_memory_equal(recorded.tables->work_items[0].name, "the last", 8);
+    assert_memory_equal(recorded.tables->work_items[1].name, "stays", 5);
+    assert_int_equal(recorded.tables->sub_item_count, 1);
+    assert_true(
+        is_named(use_at(&recorded, 5, recorded.event[1].record.time_ns + 1000000), "the same"));
+    recorded_free(&recorded);
+}
+
 /* Guards: names that the file has no room for are cut, and the file is finished. (Last: sub-items
  * are never given back.) */
 static void test_long_names(void **state)
@@ -208,9 +265,9 @@ static void test_long_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads),    cmocka_unit_test(test_busy_threads_stay),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_same_name),
-        cmocka_unit_test(test_long_names),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_busy_threads_stay),
+        cmocka_unit_test(test_names),   cmocka_unit_test(test_same_name),
+        cmocka_unit_test(test_log),     cmocka_unit_test(test_long_names),
     };
     return cmocka_run_group_tests_name("record churn", tests, NULL, NULL);
 }

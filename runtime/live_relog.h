@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * live_relog.h - keeps the live file's log from growing for ever.
+ *
+ * Threads and names of slots come and go, and each is two entries. When the log has become much
+ * longer than what is still to be said, all of that is said again and the old log goes.
+ */
+#ifndef LIVE_RELOG_H
+#define LIVE_RELOG_H
+
+/* To be called after each entry that may be one of many, with no lock held. */
+void live_relog_if_due(void);
+
+#endif /* LIVE_RELOG_H */
