@@ -4,7 +4,9 @@
 
 #include "unit.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,11 +123,76 @@ static void test_at_once(void **state)
     pthread_attr_destroy(&small);
 }
 
+/* ---- threads that are moved about --------------------------------------------------------------
+ */
+
+enum { MOVED = 3, MOVED_PAIRS = 20000 };
+
+static _Atomic unsigned still_record;
+
+static void *record_while_moved(void *unused)
+{
+    assert_int_equal(rbwp_thread_attach("moved"), RBWP_OK);
+    for (int i = 0; i < MOVED_PAIRS; i++) {
+        rbwp_begin(1);
+        rbwp_end();
+    }
+    atomic_fetch_sub(&still_record, 1);
+    return unused;
+}
+
+/* Gives each thread of the process, the session's own ones too, one of the CPUs in turn. */
+static void move_all(const cpu_set_t *cpus, unsigned turn)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *task; (task = readdir(tasks)) != NULL; turn++) {
+        int cpu = 0;
+        for (unsigned nth = turn % (unsigned)CPU_COUNT(cpus) + 1; nth > 0; cpu++)
+            nth -= CPU_ISSET((size_t)cpu, cpus) ? 1 : 0;
+        cpu_set_t one;
+        CPU_ZERO(&one);
+        CPU_SET((size_t)cpu - 1, &one);
+        if (atoi(task->d_name) > 0) /* one that has just ended cannot be moved */
+            (void)sched_setaffinity(atoi(task->d_name), sizeof one, &one);
+    }
+    closedir(tasks);
+}
+
+/* Threads that change CPUs all the time: all is there, and time never runs backwards on a thread.
+ */
+static void test_moved(void **state)
+{
+    (void)state;
+    cpu_set_t cpus;
+    assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    pthread_t threads[MOVED];
+    struct rbwp_session_config config = test_config(1);
+    config.cap_bytes = 1 << 18;
+    config.stall_ns = UINT64_C(300) * 1000000000;
+    struct rbwp_session *session = start(&config);
+    atomic_store(&still_record, MOVED);
+    for (int i = 0; i < MOVED; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, record_while_moved, NULL), 0);
+    for (unsigned turn = 0; atomic_load(&still_record) > 0; turn++)
+        move_all(&cpus, turn);
+    for (int i = 0; i < MOVED; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(stop(session).records, 2 * MOVED * MOVED_PAIRS);
+    assert_int_equal(sched_setaffinity(0, sizeof cpus, &cpus), 0);
+    struct recorded recorded = read_back(config.logfile);
+    assert_int_equal(recorded.events, 2 * MOVED * MOVED_PAIRS);
+    assert_int_equal(all_losses(&recorded), 0);
+    assert_matched(&recorded);
+    recorded_free(&recorded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_at_once),
+        cmocka_unit_test(test_moved),
     };
     return cmocka_run_group_tests_name("record_threads", tests, NULL, NULL);
 }
