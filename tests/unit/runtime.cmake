@@ -42,6 +42,10 @@ foreach(topic IN LISTS rbwp_record_stress)
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_${topic}.c record_support.c)
 endforeach()
 
+rbwp_unit_test(test_months ${PROJECT_SOURCE_DIR}/tests/stress/test_months.c record_support.c)
+target_link_options(test_months PRIVATE
+  LINKER:--wrap=clock_gettime,--wrap=pthread_cond_timedwait)
+
 # Threads held in the middle of a race.
 rbwp_held_test(test_drain test_drain.c record_support.c)
 rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c record_support.c)
