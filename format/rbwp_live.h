@@ -34,11 +34,11 @@
  * room of the others back. A log that was being written anew says some things
  * twice; a slot's use is known by the time of its begin.
  *
- * Clock samples are numbered from 0. Number n, n a multiple of
- * LIVE_SAMPLE_PLACES^level for the highest level there is, stands on that level
- * in place n / LIVE_SAMPLE_PLACES^level modulo LIVE_SAMPLE_PLACES: the last
- * minute is known second by second, the last hour minute by minute, and so on,
- * in room that does not grow. A sample whose check is wrong was being written.
+ * Clock samples are numbered from 0. Number n stands on the highest level for
+ * which n is a multiple of LIVE_SAMPLE_STEP^level, in place n / LIVE_SAMPLE_STEP^level
+ * modulo LIVE_SAMPLE_PLACES of it: the last half minute is known second by
+ * second, and what lies further back the less densely the older it is, in room
+ * that does not grow. A sample whose check is wrong was being written.
  *
  * The writer stores into this file and reads nothing back: whoever changes it
  * spoils what a recovery finds, and the times and names of events, but cannot
@@ -57,8 +57,9 @@ extern "C" {
 #define LIVE_VERSION 2u
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SAMPLES_OFFSET 4096u
-#define LIVE_SAMPLE_LEVELS 4u
-#define LIVE_SAMPLE_PLACES 64u
+#define LIVE_SAMPLE_LEVELS 8u
+#define LIVE_SAMPLE_PLACES 32u /* of each level */
+#define LIVE_SAMPLE_STEP 8u
 #define LIVE_TABLE_OFFSET 65536u
 #define LIVE_SEGMENTS_MAX 65536u
 /* Whole units of LIVE_UNIT_BYTES, as all segments are: whole pages everywhere. */

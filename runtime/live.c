@@ -2,15 +2,12 @@
 /*
  * Space for a segment is allocated before it is mapped: a store into a mapping
  * that the disk has no room for would kill the program (SIGBUS).
- *
- * The file is locked (flock) while its process lives. That is how a leftover
- * of a dead process is told from a file in use, without trusting process ids.
  */
 #include "live.h"
 
 #include "cancel.h"
+#include "claim.h"
 #include "clock.h"
-#include "failure.h"
 #include "size_signal.h"
 
 #include <errno.h>
@@ -20,15 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define PATH_BYTES_MAX 4200
 #define HEAD_ALLOCATED_BYTES 16384u /* the head proper and the clock; the table as it fills */
 #define LOG_BYTES_MIN LIVE_UNIT_BYTES
-#define LOG_RETRY_NS 1000000000 /* a disk that had no room is asked again at most so often */
+#ifndef LOG_RETRY_NS
+#define LOG_RETRY_NS INT64_C(1000000000) /* a disk that had no room is asked again so often */
+#endif
 
 /* A number and a place in the file that are given away together: in one word. */
 #define RESERVED_UNITS_BITS 40
@@ -52,7 +48,7 @@ struct log_run {
 /* All that the process goes by is here, in memory of its own. */
 struct live {
     int fd;
-    char path[PATH_BYTES_MAX];
+    char path[CLAIM_PATH_BYTES_MAX];
     struct live_head *head;    /* mapped, LIVE_HEAD_BYTES; written, never read */
     _Atomic uint64_t reserved; /* segments, and LIVE_UNIT_BYTES of them together */
     uint32_t commit_index;     /* that counts */
@@ -94,98 +90,41 @@ static bool allocate(int fd, off_t offset, off_t bytes)
 
 /* ---- open --------------------------------------------------------------------------- */
 
-/* The process id in a leftover's head, 0 if it has none. */
-static uint64_t process_of(int fd)
+static bool make_head(struct live *live)
 {
-    struct live_head head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
-        memcmp(head.magic, LIVE_MAGIC, sizeof head.magic) != 0)
-        return 0;
-    return head.process_id;
-}
-
-static bool move_leftover(const char *file, const char *live, uint64_t process)
-{
-    char file_to[PATH_BYTES_MAX + 40], live_to[PATH_BYTES_MAX + 48];
-    snprintf(file_to, sizeof file_to, "%s.crashed-%llu", file, (unsigned long long)process);
-    snprintf(live_to, sizeof live_to, "%s.live", file_to);
-    return rename(file, file_to) == 0 && rename(live, live_to) == 0;
-}
-
-/* Opens and locks; *leftover_out: it has a dead process's data in it. -1 with errno. */
-static int open_locked(const char *path, uint64_t *leftover_out)
-{
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
-    if (fd < 0)
-        return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        int reason = errno;
-        close(fd);
-        errno = reason;
-        return -1;
-    }
-    *leftover_out = process_of(fd);
-    return fd;
-}
-
-static enum rbwp_status claim(struct live *live, const char *file, struct rbwp_error *error)
-{
-    struct stat status;
-    if (stat(file, &status) == 0 && !S_ISREG(status.st_mode))
-        return failure(error, RBWP_E_IO, 0, "\"%s\" is no regular file", file);
-    if ((size_t)snprintf(live->path, sizeof live->path, "%s.live", file) >= sizeof live->path)
-        return failure(error, RBWP_E_IO, ENAMETOOLONG, "no live file beside \"%s\"", file);
-    uint64_t leftover = 0;
-    live->fd = open_locked(live->path, &leftover);
-    if (live->fd >= 0 && leftover != 0) {
-        if (!move_leftover(file, live->path, leftover))
-            return failure(error, RBWP_E_BUSY, errno,
-                           "cannot move away \"%s\", which a process that died "
-                           "left; repair or remove it",
-                           live->path);
-        close(live->fd);
-        live->fd = open_locked(live->path, &leftover);
-    }
-    if (live->fd >= 0)
-        return RBWP_OK;
-    if (errno == EWOULDBLOCK)
-        return failure(error, RBWP_E_BUSY, 0, "another process records to \"%s\"", file);
-    return failure(error, RBWP_E_IO, errno, "no live file beside \"%s\"", file);
-}
-
-static enum rbwp_status make_head(struct live *live, struct rbwp_error *error)
-{
-    if (ftruncate(live->fd, 0) != 0 || !allocate(live->fd, 0, HEAD_ALLOCATED_BYTES))
-        return failure(error, RBWP_E_IO, errno, "no space for the live file \"%s\"", live->path);
+    if (!allocate(live->fd, 0, HEAD_ALLOCATED_BYTES))
+        return false;
     void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
     if (head == MAP_FAILED)
-        return failure(error, RBWP_E_IO, errno, "cannot map \"%s\"", live->path);
+        return false;
     live->head = head;
     live->next_log = LOG_BYTES_MIN;
     live->log_due = LOG_DUE_BYTES_MIN;
-    return RBWP_OK;
+    return true;
 }
 
-enum rbwp_status live_open(const char *file, struct rbwp_error *error)
+/* A file that was given our name meanwhile is not ours. */
+static void remove_file(const char *path, int fd)
+{
+    if (claim_is_at(path, fd))
+        unlink(path);
+}
+
+bool live_open(int fd, const char *path)
 {
     struct live *live = calloc(1, sizeof *live);
-    if (!live)
-        return failure(error, RBWP_E_MEMORY, 0, "no memory for the live file");
-    live->fd = -1;
-    enum rbwp_status status = claim(live, file, error);
-    if (status == RBWP_OK) {
-        status = make_head(live, error);
-        if (status != RBWP_OK)
-            unlink(live->path);
+    if (live) {
+        live->fd = fd;
+        snprintf(live->path, sizeof live->path, "%s", path);
     }
-    if (status != RBWP_OK) {
-        if (live->fd >= 0)
-            close(live->fd);
+    if (!live || !make_head(live)) {
+        remove_file(path, fd);
+        close(fd);
         free(live);
-        return status;
+        return false;
     }
     atomic_store_explicit(&now, live, memory_order_release);
-    return RBWP_OK;
+    return true;
 }
 
 void live_begin(const struct live_facts *facts)
@@ -230,7 +169,7 @@ void live_close(bool whole)
     if (!live)
         return;
     if (whole)
-        unlink(live->path);
+        remove_file(live->path, live->fd);
     let_go(live);
 }
 
@@ -313,8 +252,8 @@ void live_sample(const struct rbwp_clock_sample *sample)
         return;
     uint64_t number = live->samples++;
     uint32_t level = 0;
-    while (level + 1 < LIVE_SAMPLE_LEVELS && number % LIVE_SAMPLE_PLACES == 0) {
-        number /= LIVE_SAMPLE_PLACES;
+    while (level + 1 < LIVE_SAMPLE_LEVELS && number % LIVE_SAMPLE_STEP == 0) {
+        number /= LIVE_SAMPLE_STEP;
         level++;
     }
     struct live_sample *places =

@@ -23,12 +23,10 @@ struct live_facts {
 };
 
 /*
- * Takes FILE for this process, before FILE is opened: RBWP_E_BUSY with error filled if another
- * process records to it. A pair left by a process that died is moved out of the way, to
- * FILE.crashed-<its process id> and that name with ".live". RBWP_E_IO: no live file can be made
- * here.
+ * Takes FILE.live (claim.h), empty and locked, which is closed or kept in each case. False, and the
+ * file is removed, if there is no room for it.
  */
-enum rbwp_status live_open(const char *file, struct rbwp_error *error);
+bool live_open(int fd, const char *path);
 /* Writes the head; from here on a crash can be recovered from. */
 void live_begin(const struct live_facts *facts);
 /* Unmaps and, if the file is whole, removes it. */

@@ -2,7 +2,6 @@
 #include "output.h"
 
 #include "clock.h"
-#include "failure.h"
 #include "size_signal.h"
 #include "test_point.h"
 
@@ -14,20 +13,20 @@
 #include <unistd.h>
 
 #define RESERVE_BYTES (256u << 10) /* for tables and trailer */
-#define ALLOCATE_BYTES (8u << 20)  /* at a time */
+/* At a time: a share of what there is, between these. */
+#define ALLOCATE_BYTES_MIN (64u << 10)
+#define ALLOCATE_BYTES_MAX (8u << 20)
+#define ALLOCATE_SHARE 4u
 
-enum rbwp_status output_open(struct output *output, const char *path, struct rbwp_error *error)
+void output_open(struct output *output, int fd)
 {
-    *output = (struct output){.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)};
-    if (output->fd < 0)
-        return failure(error, RBWP_E_IO, errno, "cannot open the profile \"%s\"", path);
+    *output = (struct output){.fd = fd};
     struct stat status;
     output->is_regular = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode);
     struct rlimit limit;
     output->limit_bytes = UINT64_MAX;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         output->limit_bytes = limit.rlim_cur;
-    return RBWP_OK;
 }
 
 static bool extend(struct output *output, uint64_t target)
@@ -37,6 +36,14 @@ static bool extend(struct output *output, uint64_t target)
         return false;
     output->allocated_bytes = target;
     return true;
+}
+
+static uint64_t ahead_of(uint64_t size_bytes)
+{
+    uint64_t bytes = size_bytes / ALLOCATE_SHARE;
+    return bytes < ALLOCATE_BYTES_MIN   ? ALLOCATE_BYTES_MIN
+           : bytes > ALLOCATE_BYTES_MAX ? ALLOCATE_BYTES_MAX
+                                        : bytes;
 }
 
 /* Makes sure that count more bytes leave the reserve untouched. */
@@ -51,7 +58,7 @@ static bool allocate(struct output *output, size_t count)
     }
     if (output->no_allocate || needed <= output->allocated_bytes)
         return true;
-    uint64_t ahead = needed + ALLOCATE_BYTES;
+    uint64_t ahead = needed + ahead_of(output->size_bytes);
     if (ahead > output->limit_bytes)
         ahead = output->limit_bytes;
     if (extend(output, ahead) || (errno == ENOSPC && extend(output, needed)))

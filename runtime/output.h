@@ -4,7 +4,8 @@
  *
  * A write that fails leaves nothing behind: the file is cut back to where it
  * was. Space for the tables and the trailer is kept allocated ahead of the
- * blocks, so that a disk that fills up stops the blocks, not the ending. A
+ * blocks, so that a disk that fills up stops the blocks, not the ending: little
+ * at first, more the longer the file is. A
  * limit on the size of files (RLIMIT_FSIZE) counts as the end of the disk.
  *
  * What others do to the file meanwhile: a renamed one is written on under its
@@ -33,8 +34,8 @@ struct output {
     size_t tail_bytes;
 };
 
-/* Creates or empties the file. RBWP_E_IO with error filled. */
-enum rbwp_status output_open(struct output *output, const char *path, struct rbwp_error *error);
+/* Writes to this descriptor, of an empty file (claim.h) or a device, from now on and closes it. */
+void output_open(struct output *output, int fd);
 /* The sink; context is the output. errno tells why a call failed. */
 struct rbwp_sink output_sink(struct output *output);
 /* Gives back what was allocated ahead, and closes. */

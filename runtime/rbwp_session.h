@@ -27,8 +27,9 @@
  * What others may do to FILE meanwhile: a renamed one is written on under its
  * new name; of one that is cut the rest stays readable (rbwp repair); one that
  * is removed is lost. rbwp_session_stop tells of the last two. In a folder that
- * cannot be written to, an existing FILE is recorded to without FILE.live. Nobody
- * must cut FILE.live: it is mapped, and the process would get SIGBUS. The wall
+ * cannot be written to, an existing FILE is recorded to without FILE.live. Its
+ * owner must not cut FILE.live: it is mapped, and the process would get SIGBUS
+ * (others cannot open it). The wall
  * clock may be set at any time: the records' times follow CLOCK_MONOTONIC.
  */
 #ifndef RBWP_SESSION_H
@@ -61,8 +62,10 @@ struct rbwp_session_config {
     bool strict;             /* -bgworkprofile_strict 0|1: nothing beyond version 1 in the file */
     uint64_t stall_ns; /* -bgworkprofile_stall MS: at the cap, give up (and count) after so long
                           without progress */
-    bool live; /* -bgworkprofile_live 0|1: what is not written yet lies in FILE.live, so that a
-                  crash of the process loses nothing; default 1 */
+    bool live;   /* -bgworkprofile_live 0|1: what is not written yet lies in FILE.live, so that a
+                    crash of the process loses nothing; default 1 */
+    bool follow; /* -bgworkprofile_follow 0|1: logfile may be a link to a file; default 0: that
+                    is refused, since whoever may write to the folder could have put it there */
     uint64_t sync_ns; /* -bgworkprofile_sync MS: fdatasync at most so often, against a power cut; 0
                          never */
     int64_t node;   /* -bgworkprofile_node N: node id; -1 = from the launcher's variables, else 0 */
@@ -91,10 +94,13 @@ struct rbwp_session; /* opaque */
  * neither node nor process key in the name included); RBWP_E_IO when the file cannot be opened;
  * RBWP_E_MEMORY. On failure the program simply runs unprofiled: error says why in one line.
  *
- * While the session runs, FILE.live lies beside the file (unless live is off); a clean stop removes
- * it. One that a process left which died is moved, with its FILE, to FILE.crashed-PID and
- * FILE.crashed-PID.live, for rbwp repair; RBWP_E_BUSY if another process that lives records to
- * FILE. A child whose parent has FILE waits for the parent's end, up to a second.
+ * While the session runs, FILE.live lies beside the file (unless live is off), readable by its
+ * owner alone; a clean stop removes it. One that a process left which died is moved, with its FILE,
+ * to FILE.crashed-PID and FILE.crashed-PID.live (PID.2 and so on, where there is one), for rbwp
+ * repair. RBWP_E_BUSY if another process that lives records to FILE, by whatever name, or if a file
+ * that is no live file of this user's has the name FILE.live. RBWP_E_IO if FILE is a link (see
+ * follow) or belongs to another user than this one or root.
+ * A child whose parent has FILE waits for the parent's end, up to a second.
  * RBWP_E_STATE in a child made by _Fork, vfork or clone.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,

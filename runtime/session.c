@@ -16,6 +16,7 @@
 #include "cancel.h"
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
+#include "claim.h"
 #include "drain.h"
 #include "extend.h"
 #include "failure.h"
@@ -211,30 +212,21 @@ static bool comes_free(const char *path, unsigned waited_ms)
     return true;
 }
 
-static enum rbwp_status open_live(const char *path, struct rbwp_error *error)
-{
-    enum rbwp_status status = live_open(path, error);
-    for (unsigned ms = 0; status == RBWP_E_BUSY && comes_free(path, ms); ms++)
-        status = live_open(path, error);
-    return status;
-}
-
 /* FILE and FILE.live. Without a live file the session goes on: only a crash would tell. */
 static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
-    struct rbwp_error live_error = {0};
-    if (session->config.live) {
-        enum rbwp_status status = open_live(session->summary.path, &live_error);
-        session->has_live = status == RBWP_OK;
-        if (status == RBWP_E_BUSY) {
-            if (error)
-                *error = live_error;
-            return status;
-        }
-    }
-    enum rbwp_status status = output_open(&session->output, session->summary.path, error);
+    const struct claim_wish wish = {session->summary.path, session->config.live,
+                                    session->config.follow};
+    struct claim claim;
+    enum rbwp_status status = claim_files(&wish, &claim, error);
+    for (unsigned ms = 0; status == RBWP_E_BUSY && comes_free(wish.file, ms); ms++)
+        status = claim_files(&wish, &claim, error);
+    if (status != RBWP_OK)
+        return status;
+    output_open(&session->output, claim.file_fd);
     session->output.sync_interval_ns = (int64_t)session->config.sync_ns;
-    return status;
+    session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);
+    return RBWP_OK;
 }
 
 static void begin_live(const struct rbwp_session *session)

@@ -22,6 +22,8 @@ static const struct flag table[] = {
     {"bgworkprofile_strict", FLAG_BOOL, FIELD(strict), 0, 1, 1, "0 or 1 (plain version 1)"},
     {"bgworkprofile_stall", FLAG_U64, FIELD(stall_ns), 0, 3600 * 1000, 1000000, "milliseconds"},
     {"bgworkprofile_live", FLAG_BOOL, FIELD(live), 0, 1, 1, "0 or 1 (survive a crash)"},
+    {"bgworkprofile_follow", FLAG_BOOL, FIELD(follow), 0, 1, 1,
+     "0 or 1 (the log file may be a link)"},
     {"bgworkprofile_sync", FLAG_U64, FIELD(sync_ns), 0, 3600 * 1000, 1000000,
      "milliseconds, 0 = never"},
     {"bgworkprofile_node", FLAG_I64, FIELD(node), 0, UINT32_MAX, 1, "a node id"},

@@ -32,7 +32,7 @@ set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBW
 
 set(rbwp_record_stress churn life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
-  list(APPEND rbwp_record_stress fork)
+  list(APPEND rbwp_record_stress fork claim)
   rbwp_held_test(test_record_child
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c record_support.c)
   target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)
@@ -45,6 +45,12 @@ endforeach()
 rbwp_unit_test(test_months ${PROJECT_SOURCE_DIR}/tests/stress/test_months.c record_support.c)
 target_link_options(test_months PRIVATE
   LINKER:--wrap=clock_gettime,--wrap=pthread_cond_timedwait)
+
+# One lets the disk be full.
+rbwp_held_test(test_record_live
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_live.c record_support.c)
+target_compile_definitions(test_record_live PRIVATE LOG_RETRY_NS=0)
+target_link_options(test_record_live PRIVATE LINKER:--wrap=fallocate,--wrap=fallocate64)
 
 # Threads held in the middle of a race.
 rbwp_held_test(test_drain test_drain.c record_support.c)

@@ -25,6 +25,7 @@ static const struct case_of cases[] = {
     {"bgworkprofile_block", "16384", {"16385", "0", "-4", "64k"}, FIELD(block_bytes), 16 << 20},
     {"bgworkprofile_drop", "1", {"2", "yes", "-1"}, FIELD(at_cap), RBWP_AT_CAP_DROP},
     {"bgworkprofile_strict", "1", {"2", "true"}, FIELD(strict), 1},
+    {"bgworkprofile_follow", "1", {"2", "yes", "-1"}, FIELD(follow), 1},
     {"bgworkprofile_stall", "250", {"-1", "3600001", "1s"}, FIELD(stall_ns), 250000000},
     {"bgworkprofile_node", "4294967295", {"4294967296", "-1", "n"}, FIELD(node), 4294967295},
 };

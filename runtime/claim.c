@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names change hands between any two calls here: another process may start or
+ * end a session of the same name, or move a leftover away. So each file is
+ * opened, locked, and then looked at again under its name; when it is no longer
+ * what stands there, all begins anew.
+ *
+ * A leftover's FILE is moved before its FILE.live: a process that dies in
+ * between leaves FILE.live alone, which the next start brings to its FILE.
+ */
+#include "claim.h"
+
+#include "failure.h"
+#include "rbwp_live.h"
+#include "test_point.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TRIES 100
+#define LEFTOVERS_MAX 1000                    /* of one process id */
+#define NAME_ROOM (CLAIM_PATH_BYTES_MAX + 48) /* of FILE.crashed-PID.NUMBER */
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+/* Beyond the statuses of rbwp: something moved, try again. */
+#define AGAIN RBWP_AGAIN
+
+struct attempt {
+    const struct claim_wish *wish;
+    struct claim *claim;
+    struct rbwp_error *error;
+    bool created; /* FILE was not there */
+};
+
+/* ---- names and locks -------------------------------------------------------------- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bool claim_is_at(const char *path, int fd)
+{
+    struct stat named, opened;
+    return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && same_file(&named, &opened);
+}
+
+/* False with errno EWOULDBLOCK if somebody else has it. A tool that only looks has it for a moment.
+ */
+static bool lock(int fd)
+{
+    static const struct timespec moment = {0, 200 * 1000};
+    for (int i = 0; i < TRIES / 10; i++) {
+        if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+            return true;
+        if (errno != EWOULDBLOCK)
+            return true; /* no locks on this file system */
+        nanosleep(&moment, NULL);
+    }
+    errno = EWOULDBLOCK;
+    return false;
+}
+
+static bool exists(const char *path)
+{
+    struct stat file;
+    return lstat(path, &file) == 0;
+}
+
+/* Replaces nothing: false with EEXIST if there is such a file. */
+static bool rename_new(const char *from, const char *to)
+{
+    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return true;
+    if (errno == EEXIST || errno == ENOENT)
+        return false;
+    /* A kernel, sandbox or file system without it. */
+    if (link(from, to) == 0)
+        return unlink(from) == 0;
+    if (errno == EEXIST || errno == ENOENT)
+        return false;
+    if (exists(to)) {
+        errno = EEXIST;
+        return false;
+    }
+    return rename(from, to) == 0; /* nor links: all that is left */
+}
+
+/* Standard output and its like are links; who opens them by these names means what they lead to. */
+static bool is_descriptor_name(const char *path)
+{
+    static const char *const names[] = {"/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strncmp(path, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* ---- a leftover ------------------------------------------------------------------- */
+
+/* Little-endian, as numbers are in FILE. */
+static uint64_t number_at(const uint8_t *bytes, unsigned count)
+{
+    uint64_t number = 0;
+    while (count-- > 0)
+        number = number << 8 | bytes[count];
+    return number;
+}
+
+/* True if the file at fd, a FILE, is the one that the live file was written beside: its header
+ * (SPEC.md, section 3) has the same node and zero time. */
+static bool belongs(int fd, const struct live_head *live)
+{
+    uint8_t header[RBWP_FILE_HEADER_BYTES];
+    return pread(fd, header, sizeof header, 0) == (ssize_t)sizeof header &&
+           memcmp(header, RBWP_MAGIC, 4) == 0 && number_at(header + 8, 4) == live->node &&
+           number_at(header + 12, 8) == (uint64_t)live->zero_time_ns;
+}
+
+static bool belongs_by_name(const char *path, const struct live_head *live)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    bool does = fd >= 0 && belongs(fd, live);
+    if (fd >= 0)
+        close(fd);
+    return does;
+}
+
+/* Finds names that are free for both; for a live file whose FILE went before, those beside it. */
+static bool find_names(const struct attempt *attempt, const struct live_head *live, bool with_file,
+                       char file_to[NAME_ROOM], char live_to[NAME_ROOM + 5])
+{
+    for (unsigned i = 1; i <= LEFTOVERS_MAX; i++) {
+        char suffix[24] = "";
+        if (i > 1)
+            snprintf(suffix, sizeof suffix, ".%u", i);
+        snprintf(file_to, NAME_ROOM, "%s.crashed-%llu%s", attempt->wish->file,
+                 (unsigned long long)live->process_id, suffix);
+        snprintf(live_to, NAME_ROOM + 5, "%s.live", file_to);
+        if (!exists(live_to) &&
+            (!exists(file_to) || (!with_file && belongs_by_name(file_to, live))))
+            return true;
+    }
+    errno = EEXIST;
+    return false;
+}
+
+/* AGAIN when it is done: FILE's name is free now, or FILE is not the leftover's. */
+static enum rbwp_status move_leftover(struct attempt *attempt, const struct live_head *live)
+{
+    char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
+    const char *file = attempt->wish->file;
+    bool with_file = belongs(attempt->claim->file_fd, live), moved = true;
+    if (find_names(attempt, live, with_file, file_to, live_to)) {
+        if (with_file)
+            moved = rename_new(file, file_to);
+        TEST_POINT("claim: FILE of a leftover moved, FILE.live not yet");
+        if (moved && rename_new(attempt->claim->live_path, live_to))
+            return AGAIN;
+        int reason = errno;
+        if (with_file && moved)
+            (void)rename_new(file_to, file);
+        errno = reason;
+        if (reason == EEXIST || reason == ENOENT)
+            return AGAIN; /* somebody else was faster */
+    }
+    return failure(attempt->error, RBWP_E_BUSY, errno,
+                   "cannot move away \"%s\", which a process that died left; "
+                   "repair or remove it",
+                   attempt->claim->live_path);
+}
+
+static enum rbwp_status in_the_way(struct attempt *attempt)
+{
+    return failure(attempt->error, RBWP_E_BUSY, 0,
+                   "\"%s\" is in the way, and no live file of this user; remove "
+                   "it or name another log file",
+                   attempt->claim->live_path);
+}
+
+static enum rbwp_status another_records(struct attempt *attempt)
+{
+    return failure(attempt->error, RBWP_E_BUSY, 0, "another process records to \"%s\"",
+                   attempt->wish->file);
+}
+
+/* Of a FILE.live that was there: ours, locked by us. */
+static enum rbwp_status clear_leftover(struct attempt *attempt, int fd)
+{
+    struct live_head head = {0};
+    static const struct live_head none;
+    struct stat file;
+    ssize_t got = pread(fd, &head, sizeof head, 0);
+    if (got < 0 || fstat(fd, &file) != 0 || !S_ISREG(file.st_mode) || file.st_uid != geteuid() ||
+        file.st_nlink != 1)
+        return in_the_way(attempt);
+    if (!lock(fd))
+        return another_records(attempt);
+    if (!claim_is_at(attempt->claim->live_path, fd))
+        return AGAIN;
+    if (memcmp(head.magic, LIVE_MAGIC, sizeof head.magic) == 0)
+        return move_leftover(attempt, &head);
+    /* It died before it had written the head, and before it recorded anything. */
+    if (memcmp(&head, &none, sizeof none) == 0 && unlink(attempt->claim->live_path) == 0)
+        return AGAIN;
+    return in_the_way(attempt);
+}
+
+static enum rbwp_status look_for_leftover(struct attempt *attempt)
+{
+    const char *path = attempt->claim->live_path;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return errno == ENOENT || !exists(path) ? RBWP_OK : in_the_way(attempt);
+    enum rbwp_status status = clear_leftover(attempt, fd);
+    close(fd);
+    return status;
+}
+
+/* ---- both files ------------------------------------------------------------------- */
+
+static int open_file(struct attempt *attempt)
+{
+    const char *path = attempt->wish->file;
+    bool follow = attempt->wish->follow || is_descriptor_name(path);
+    int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
+    int fd = open(path, flags);
+    attempt->created = false;
+    if (fd >= 0 || errno != ENOENT)
+        return fd;
+    fd = open(path, flags | O_CREAT | (follow ? 0 : O_EXCL), 0666);
+    attempt->created = fd >= 0 && !follow;
+    return fd;
+}
+
+static enum rbwp_status cannot_open(struct attempt *attempt, int reason)
+{
+    const char *file = attempt->wish->file;
+    if (reason == ELOOP && !attempt->wish->follow)
+        return failure(attempt->error, RBWP_E_IO, 0,
+                       "\"%s\" is a symbolic link; -bgworkprofile_follow 1 "
+                       "records to what it leads to",
+                       file);
+    return failure(attempt->error, RBWP_E_IO, reason, "cannot open the profile \"%s\"", file);
+}
+
+/* Of a regular FILE: locked, still the one of this name, and ours to empty. */
+static enum rbwp_status take_file(struct attempt *attempt, const struct stat *file)
+{
+    const char *path = attempt->wish->file;
+    struct stat named, opened;
+    if (!lock(attempt->claim->file_fd))
+        return another_records(attempt);
+    if (stat(path, &named) != 0 || fstat(attempt->claim->file_fd, &opened) != 0 ||
+        !same_file(&named, &opened))
+        return AGAIN;
+    if (attempt->created)
+        return RBWP_OK;
+    if (file->st_uid != geteuid() && file->st_uid != 0)
+        return failure(attempt->error, RBWP_E_IO, 0,
+                       "\"%s\" belongs to another user; name another log file", path);
+    if (opened.st_nlink > 1 && !attempt->wish->follow)
+        return failure(attempt->error, RBWP_E_IO, 0,
+                       "\"%s\" has another name (a hard link); "
+                       "-bgworkprofile_follow 1 records to it",
+                       path);
+    return RBWP_OK;
+}
+
+/* Without room, permission or a folder for it there is none: the session goes on without. */
+static enum rbwp_status make_live(struct attempt *attempt)
+{
+    struct claim *claim = attempt->claim;
+    if (!attempt->wish->live)
+        return RBWP_OK;
+    claim->live_fd =
+        open(claim->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (claim->live_fd < 0)
+        return errno == EEXIST ? AGAIN : RBWP_OK;
+    return lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
+}
+
+static enum rbwp_status try_to_claim(struct attempt *attempt)
+{
+    struct claim *claim = attempt->claim;
+    struct stat file;
+    claim->file_fd = open_file(attempt);
+    if (claim->file_fd < 0)
+        return errno == EEXIST ? AGAIN : cannot_open(attempt, errno);
+    if (fstat(claim->file_fd, &file) != 0)
+        return cannot_open(attempt, errno);
+    if (!S_ISREG(file.st_mode))
+        return RBWP_OK; /* a device or a pipe: nobody's, and never a live file beside it */
+    enum rbwp_status status = take_file(attempt, &file);
+    if (status == RBWP_OK && !is_descriptor_name(attempt->wish->file)) {
+        status = look_for_leftover(attempt);
+        if (status == RBWP_OK)
+            status = make_live(attempt);
+    }
+    if (status == RBWP_OK && ftruncate(claim->file_fd, 0) != 0)
+        status = cannot_open(attempt, errno);
+    return status;
+}
+
+static void let_go(struct attempt *attempt)
+{
+    struct claim *claim = attempt->claim;
+    if (claim->live_fd >= 0) {
+        if (claim_is_at(claim->live_path, claim->live_fd))
+            unlink(claim->live_path);
+        close(claim->live_fd);
+    }
+    if (claim->file_fd >= 0) {
+        if (attempt->created && claim_is_at(attempt->wish->file, claim->file_fd))
+            unlink(attempt->wish->file);
+        close(claim->file_fd);
+    }
+    claim->live_fd = claim->file_fd = -1;
+}
+
+enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_out,
+                             struct rbwp_error *error)
+{
+    struct attempt attempt = {.wish = wish, .claim = claim_out, .error = error};
+    enum rbwp_status status = AGAIN;
+    claim_out->file_fd = claim_out->live_fd = -1;
+    if ((size_t)snprintf(claim_out->live_path, sizeof claim_out->live_path, "%s.live",
+                         wish->file) >= sizeof claim_out->live_path)
+        return cannot_open(&attempt, ENAMETOOLONG);
+    for (int i = 0; i < TRIES && status == AGAIN; i++) {
+        status = try_to_claim(&attempt);
+        if (status != RBWP_OK)
+            let_go(&attempt);
+    }
+    return status == AGAIN ? in_the_way(&attempt) : status;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * claim.h - FILE and FILE.live for one session, made safely in a folder that others may write to.
+ *
+ * FILE is locked (flock) before anything in it is changed, so there is one
+ * writer a file, whatever path or options it comes by. FILE.live is made anew,
+ * for its owner alone, and locked too: that is how a leftover of a dead process
+ * is told from a file in use, without trusting process ids. What a process that
+ * died left is moved out of the way, both files together, never over another
+ * file and never changed. Names that are links, files that belong to somebody
+ * else and files of other kinds are refused (docs/design/trust.md).
+ */
+#ifndef CLAIM_H
+#define CLAIM_H
+
+#include "rbwp_format.h"
+
+#define CLAIM_PATH_BYTES_MAX 4200
+
+struct claim_wish {
+    const char *file;
+    bool live;   /* make a FILE.live */
+    bool follow; /* FILE may be a link */
+};
+
+struct claim {
+    int file_fd; /* empty, locked if it is a regular file */
+    int live_fd; /* empty, locked; -1: there can be none here */
+    char live_path[CLAIM_PATH_BYTES_MAX];
+};
+
+/*
+ * RBWP_E_BUSY: another process records to FILE, or something is in the way. RBWP_E_IO: FILE cannot
+ * be opened, or is not ours to empty. Then error has one line, and nothing is held or left.
+ */
+enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_out,
+                             struct rbwp_error *error);
+
+/* True if this descriptor's file still stands under this name, which is not followed if a link. */
+bool claim_is_at(const char *path, int fd);
+
+#endif /* CLAIM_H */
