@@ -129,7 +129,7 @@ static void unlock_in_child(void)
 static void decide(void)
 {
 #if RBWP_HAVE_TSC_
-    const char *choice = getenv("RBWP_CLOCK");
+    const char *choice = secure_getenv("RBWP_CLOCK");
     bool wanted = !choice || strcmp(choice, "monotonic") != 0;
     bool usable = wanted && tsc_is_invariant() && kernel_lists_tsc();
     __atomic_store_n(&rbwp_clock_tsc_, usable, __ATOMIC_RELAXED);

@@ -28,7 +28,7 @@ static const struct launcher launchers[] = {
 
 static bool number_in(const char *variable, uint32_t *number_out)
 {
-    const char *text = getenv(variable);
+    const char *text = secure_getenv(variable);
     if (!text || *text < '0' || *text > '9')
         return false;
     char *end;
@@ -90,7 +90,7 @@ static void append_job(struct name *name)
     static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
                                             "FLUX_JOB_ID"};
     for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *job = getenv(variables[i]);
+        const char *job = secure_getenv(variables[i]);
         if (job) {
             append(name, job);
             return;
@@ -108,7 +108,7 @@ static const char *append_variable(struct name *name, const char *from)
         return NULL;
     memcpy(variable, from, (size_t)(end - from));
     variable[end - from] = 0;
-    const char *value = getenv(variable);
+    const char *value = secure_getenv(variable);
     if (!value)
         return NULL;
     append(name, value);

@@ -157,11 +157,15 @@ static bool publish(const struct repair *repair)
     return false;
 }
 
-static mode_t usual_mode(void)
+/* That of a new file, but for no more people than FILE is for, or else its live file. */
+static mode_t mode_for(const struct repair *repair)
 {
+    struct stat input;
     mode_t mask = umask(0);
     umask(mask);
-    return 0666 & ~mask;
+    if (stat(repair->path, &input) != 0 && (!repair->live || stat(repair->live, &input) != 0))
+        return 0600;
+    return 0666 & ~mask & input.st_mode;
 }
 
 static bool make_file(struct repair *repair)
@@ -172,7 +176,7 @@ static bool make_file(struct repair *repair)
         return false;
     }
     bool done = fill(repair, &fd);
-    if (done && (fchmod(fd, usual_mode()) != 0 || fsync(fd) != 0)) {
+    if (done && (fchmod(fd, mode_for(repair)) != 0 || fsync(fd) != 0)) {
         message("%s: cannot be written: %s", repair->output, strerror(errno));
         done = false;
     }

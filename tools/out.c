@@ -4,6 +4,7 @@
  * "-f -o FILE" with FILE among the inputs is refused before anything is lost.
  */
 #include "out.h"
+#include "input.h"
 #include "message.h"
 #include "progress.h"
 
@@ -23,18 +24,23 @@ const struct option out_option_table[] = {
     {0},
 };
 
+static bool is_file(const struct stat *output, const char *path)
+{
+    struct stat input;
+    int rc = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &input) : stat(path, &input);
+    return rc == 0 && input.st_dev == output->st_dev && input.st_ino == output->st_ino;
+}
+
+/* An operand's FILE.live is read with it. */
 static bool is_input(const struct stat *output, struct operands inputs)
 {
-    if (!S_ISREG(output->st_mode))
-        return false;
-    for (int i = 0; i < inputs.count; i++) {
-        struct stat input;
-        int rc = strcmp(inputs.words[i], "-") == 0 ? fstat(STDIN_FILENO, &input)
-                                                   : stat(inputs.words[i], &input);
-        if (rc == 0 && input.st_dev == output->st_dev && input.st_ino == output->st_ino)
-            return true;
+    bool is = false;
+    for (int i = 0; i < inputs.count && !is && S_ISREG(output->st_mode); i++) {
+        char *live = input_live_path(inputs.words[i]);
+        is = is_file(output, inputs.words[i]) || (live && is_file(output, live));
+        free(live);
     }
-    return false;
+    return is;
 }
 
 /* Opens an existing file for overwriting. */

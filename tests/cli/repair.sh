@@ -98,6 +98,52 @@ expect_one_line
 expect_exit 3 "$RBWP" repair "$work/pair.bin" -o "$work/without" --no-live
 grep -q "LOST  *all names" "$work/out" || fail "names are lost and it is not told"
 
+# The result is for nobody that the input is not for; an output never takes the place of a live file.
+for mode in 600 640 644; do
+    cp "$GOLDEN/crash_killed.bin" "$work/mode.bin"
+    chmod $mode "$work/mode.bin"
+    (umask 022 && expect_exit 3 "$RBWP" repair -f "$work/mode.bin" -o "$work/mode.out")
+    [ "$(stat -c %a "$work/mode.out")" = $mode ] || fail "mode $mode became $(stat -c %a "$work/mode.out")"
+done
+chmod 600 "$work/early.bin.live"
+cp -p "$work/early.bin.live" "$work/alone.bin.live"
+expect_exit 0 "$RBWP" repair "$work/alone.bin" -o "$work/alone.out"
+[ "$(stat -c %a "$work/alone.out")" = 600 ] || fail "mode of a live file alone"
+for command in "dump --live" "dump" "check"; do
+    cp "$work/pair.bin.live" "$work/kept"
+    expect_exit 1 "$RBWP" $command -f -o "$work/pair.bin.live" "$work/pair.bin"
+    expect_error "is an input too"
+    check "$command leaves the live file" cmp "$work/kept" "$work/pair.bin.live"
+done
+
+# What the program counted as in neither file: told, in the losses, and never "nothing lost".
+"$PYTHON" - "$here" "$work" <<'P' || fail "making pairs with something missing"
+import sys
+sys.path.insert(0, sys.argv[1])
+import live_make as live, rbwp_make as rbwp
+work = sys.argv[2]
+Z = live.ZERO
+for name in live.LOST:
+    data = rbwp.file([rbwp.block(7, 0, [(Z + 10, "cb", 3), (Z + 20, "ce")])], zero_time=Z, finalised=False)
+    open(f"{work}/{name}.bin", "wb").write(data)
+    log = [live.sample(0), live.slot(3, b"flush"), live.thread(7, b"worker"), live.sample(1000)]
+    live.write(f"{work}/{name}.bin.live", log, [], committed=len(data), ticket=1, **{name: 3})
+P
+for name in unwritten_records unwritten_blocks unprotected_chunks unlogged_slot unlogged_thread lost_dropped lost_stalled; do
+    expect_exit 3 "$RBWP" repair "$work/$name.bin"
+    grep -q "LOST" "$work/out" && ! grep -q "nothing lost" "$work/out" || fail "$name: not told"
+    expect_exit 0 "$RBWP" check "$work/$name.repaired.bin"
+    for file in "$work/$name.bin" "$work/$name.repaired.bin"; do
+        expect_exit 0 "$RBWP" info "$file"
+        case $name in
+        unwritten_blocks) ;;
+        unlogged*) grep -q "^left out  *3 " "$work/out" || fail "$name: info $file" ;;
+        unprotected*) grep -q "LOST .*up to 1,512 more died with the program" "$work/out" || fail "$name: info $file" ;;
+        *) grep -q "^LOST  *3 records" "$work/out" || fail "$name: info $file" ;;
+        esac
+    done
+done
+
 # A full disk: the report says so, and nothing is left.
 if [ -w /dev/full ]; then
     (

@@ -5,6 +5,9 @@
 Every function and variable that an installed header marks RBWP_API is there, in the shared library
 under its version, and nothing else is: a declared call without code and an internal one that leaks
 both fail. What leaks from the static library can meet a function of the program that links it.
+
+And no code of theirs calls getenv: in a program with more rights than its caller the environment is
+the caller's, so only secure_getenv may be used.
 """
 import pathlib
 import re
@@ -47,6 +50,11 @@ def global_names(static):
     return {line.split()[-1] for line in lines if len(line.split()) == 3}
 
 
+def used(static):
+    """Names that the archive's objects take from others."""
+    return {line.split()[-1] for line in run("nm", "--undefined-only", static).splitlines() if line}
+
+
 def compare(library, want, have):
     """Prints what is wrong with a library; true if nothing is."""
     for name in sorted(want - have):
@@ -66,6 +74,8 @@ def main(compiler, include, shared, static):
     good = compare("shared", want, have) & compare("static", want, global_names(static))
     if len(versions) != 1 or not re.fullmatch(r"RBWP_\d+", next(iter(versions))):
         sys.exit(f"versions of the symbols: {sorted(versions)}")
+    if "getenv" in used(static) or "secure_getenv" not in used(static):
+        sys.exit("the environment is not read by secure_getenv alone")
     if not good:
         sys.exit(1)
 
