@@ -134,7 +134,7 @@ FULL_FLAGS = ["-bgworkprofile_stall", "100", "-bgworkprofile_bufsize", "16", "-b
 
 def full_once(folder, run, rng):
     path, tally = os.path.join(folder, f"f{run}.bin"), os.path.join(folder, f"f{run}.n")
-    limit = rng.choice([300 << 10, 1200 << 10, 1500 << 10, 2 << 20, 6 << 20])
+    limit = rng.choice([300 << 10, 1200 << 10, 1500 << 10, 2 << 20, 3 << 20])
     victim = subprocess.Popen(
         [VICTIM, path, tally, *FULL_FLAGS],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
@@ -149,8 +149,11 @@ def full_once(folder, run, rng):
     out = os.path.join(folder, f"f{run}.fixed.bin")
     code, text, err = rbwp("repair", "--json", path, "-o", out)
     context = f"run {run}, limit {limit}"
-    assert code == 3, f"{context}: rbwp repair: exit {code}: {text}{err}"
+    assert code in (0, 3), f"{context}: rbwp repair: exit {code}: {text}{err}"
     report = json.loads(text)
+    if code == 0:  # killed before it was full
+        assert not report["lost"] and report["result_records"] >= made, f"{context}: {made} made: {report}"
+        return 0
     told = report["unwritten_records"] + report["lost_records"]
     unknown = report["unprotected_records_most"]
     # Beyond what was made there are the calls under way and empty items, some of a chunk's.

@@ -34,6 +34,7 @@ int main(int argc, char **argv)
     SHOW(session, block_bytes);
     SHOW(session, strict);
     SHOW(session, live);
+    SHOW(session, follow);
     SHOW(session, sync_ns);
     SHOW(session, node);
     SHOW(work, workers);
