@@ -43,7 +43,7 @@ const struct rbwp_trailer *rbwp_live_trailer(const struct rbwp_live *live)
     return live_facts_trailer(live->facts);
 }
 
-struct rbwp_live_missing rbwp_live_missing(const struct rbwp_live *live)
+struct rbwp_live_missing rbwp_live_count_missing(const struct rbwp_live *live)
 {
     return live_facts_missing(live->facts);
 }

@@ -58,7 +58,7 @@ struct rbwp_live_missing {
     /* Of the log, which had no room: starts and ends of names and of threads. */
     uint64_t unlogged_names, unlogged_threads;
 };
-RBWP_API struct rbwp_live_missing rbwp_live_missing(const struct rbwp_live *live);
+RBWP_API struct rbwp_live_missing rbwp_live_count_missing(const struct rbwp_live *live);
 
 /* True when it was written beside a file with this header. */
 RBWP_API bool rbwp_live_belongs(const struct rbwp_live *live,

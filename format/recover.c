@@ -485,7 +485,7 @@ static enum rbwp_status make_whole(struct recover *recover)
     /* What is finalised has all that the live file could give. */
     recover->result.has_live = recover->live && !recover->result.finalised;
     if (recover->result.has_live)
-        recover->result.missing = rbwp_live_missing(recover->live);
+        recover->result.missing = rbwp_live_count_missing(recover->live);
     status = rbwp_writer_new(recover->sink, node, zero_time_ns, recover->level2, &recover->writer);
     if (status != RBWP_OK)
         return sink_failed(recover, status);

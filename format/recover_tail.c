@@ -179,7 +179,7 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
         trailer = rbwp_live_trailer(live);
         tail->dropped = live_facts_dropped(live->facts);
     }
-    bool may_know = by_live && rbwp_live_missing(live).unlogged_names == 0;
+    bool may_know = by_live && rbwp_live_count_missing(live).unlogged_names == 0;
     tail->names_unknown =
         !may_know && tables->work_item_count == 0 && tables->sub_item_count == 0 && tail->any;
     if (trailer)

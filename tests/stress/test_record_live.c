@@ -176,7 +176,7 @@ static void test_log_goes_on(void **state)
     assert_int_equal(tables->work_item_count, 4);
     for (unsigned i = 0; i < 4; i++)
         assert_int_equal(tables->work_items[i].slot, slots[i]);
-    assert_int_equal(rbwp_live_missing(live).unlogged_names, 2);
+    assert_int_equal(rbwp_live_count_missing(live).unlogged_names, 2);
     assert_int_equal(rbwp_live_trailer(live)->left_count, 1);
     assert_int_equal(rbwp_live_trailer(live)->left[0].kind, RBWP_LEFT_LIVE_LOG);
     assert_int_equal(rbwp_live_trailer(live)->left[0].entries, 2);
@@ -193,14 +193,14 @@ static void test_unprotected_is_counted(void **state)
     struct rbwp_session *session = start(&config);
     record_pairs(10);
     struct rbwp_live *live = look();
-    struct rbwp_live_missing missing = rbwp_live_missing(live);
+    struct rbwp_live_missing missing = rbwp_live_count_missing(live);
     assert_int_equal(missing.unprotected_bytes, 128 << 10);
     assert_in_range(missing.unprotected_records_most, 20, 16384);
     rbwp_live_close(live);
     rbwp_thread_detach();
     while (missing.unprotected_bytes) { /* until the writer has it */
         live = look();
-        missing = rbwp_live_missing(live);
+        missing = rbwp_live_count_missing(live);
         rbwp_live_close(live);
     }
     assert_int_equal(stop(session).records, 20);
