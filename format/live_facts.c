@@ -46,6 +46,9 @@ struct live_facts {
     struct rbwp_loss *losses; /* times in ticks until the end */
     uint32_t losses_count;
     bool losses_full; /* with different ones */
+    struct rbwp_process_info process;
+    bool has_process;
+    struct name host;
 
     struct rbwp_work_item_name *work_item_table;
     struct rbwp_sub_item_name *sub_item_table;
@@ -245,6 +248,26 @@ static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
     return true;
 }
 
+static bool process(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 24 || count > 24 + RBWP_NAME_BYTES_MAX)
+        return false;
+    struct name title = keep_name(facts, payload + 24, count - 24);
+    facts->process = (struct rbwp_process_info){
+        .start_ns = load_i64(payload + 16), .title_bytes = title.count, .title = title.bytes};
+    memcpy(facts->process.boot_id, payload, sizeof facts->process.boot_id);
+    facts->has_process = true;
+    return true;
+}
+
+static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count > RBWP_NAME_BYTES_MAX)
+        return false;
+    facts->host = keep_name(facts, payload, count);
+    return true;
+}
+
 static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, size_t count)
 {
     static bool (*const takers[])(struct live_facts *, const uint8_t *, size_t) = {
@@ -255,6 +278,8 @@ static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, siz
         [LIVE_THREAD_END] = thread_end,
         [LIVE_SAMPLE] = clock_sample,
         [LIVE_LOSS] = loss,
+        [LIVE_PROCESS] = process,
+        [LIVE_HOST] = host,
     };
     struct live_facts *facts = context;
     if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
@@ -390,6 +415,10 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .slot_use_count = facts->uses_count,
         .left = &facts->unlogged,
         .left_count = facts->unlogged.entries != 0,
+        .host = facts->host.bytes,
+        .host_bytes = facts->host.count,
+        .processes = &facts->process,
+        .process_count = facts->has_process,
     };
 }
 

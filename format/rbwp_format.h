@@ -288,6 +288,14 @@ struct rbwp_left {
     uint64_t records; /* in the file, that they would tell of; 0 = not known, or none */
 };
 
+/* Together with host and process id: which process recorded. */
+struct rbwp_process_info {
+    uint8_t boot_id[16]; /* of its machine since that was started; all 0 unknown */
+    int64_t start_ns;    /* of the process since then; 0 unknown */
+    uint16_t title_bytes;
+    const char *title; /* what it calls itself; any bytes, not terminated */
+};
+
 /* All that the trailer holds. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
@@ -312,9 +320,10 @@ struct rbwp_trailer {
     const struct rbwp_slot_use *slot_uses;
     const struct rbwp_gpu_info *gpus;
     const struct rbwp_left *left;
+    const struct rbwp_process_info *processes; /* the first counts */
     const struct rbwp_index_range *index;
     uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, left_count,
-        index_count;
+        process_count, index_count;
 };
 
 #ifdef __cplusplus

@@ -165,7 +165,9 @@ enum live_entry_kind {
                         again for the same thread: renamed */
     LIVE_THREAD_END = 5, /* u64 thread, i64 detached */
     LIVE_SAMPLE = 6,     /* struct rbwp_clock_sample */
-    LIVE_LOSS = 7        /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
+    LIVE_LOSS = 7,       /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
+    LIVE_PROCESS = 8,    /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
+    LIVE_HOST = 9        /* the host's name */
 };
 
 #ifdef __cplusplus

@@ -203,6 +203,22 @@ static void take_left(const uint8_t *from, void *to)
     left->records = load_le64(from + 16);
 }
 
+static void put_process(const void *from, uint8_t *to)
+{
+    const struct rbwp_process_info *process = from;
+    memcpy(to, process->boot_id, sizeof process->boot_id);
+    store_le_i64(to + 16, process->start_ns);
+    store_le16(to + 24, process->title_bytes);
+}
+
+static void take_process(const uint8_t *from, void *to)
+{
+    struct rbwp_process_info *process = to;
+    memcpy(process->boot_id, from, sizeof process->boot_id);
+    process->start_ns = load_le_i64(from + 16);
+    process->title_bytes = load_le16(from + 24);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -281,6 +297,10 @@ static const struct table_section {
      offsetof(struct rbwp_gpu_info, name_bytes), put_gpu, take_gpu},
     {"LEFT", 24, offsetof(struct rbwp_trailer, left), offsetof(struct rbwp_trailer, left_count),
      sizeof(struct rbwp_left), NO_NAME, NO_NAME, put_left, take_left},
+    {"PROC", 32, offsetof(struct rbwp_trailer, processes),
+     offsetof(struct rbwp_trailer, process_count), sizeof(struct rbwp_process_info),
+     offsetof(struct rbwp_process_info, title), offsetof(struct rbwp_process_info, title_bytes),
+     put_process, take_process},
     {"INDX", ENTRY_BYTES_LARGEST, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},

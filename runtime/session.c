@@ -229,6 +229,23 @@ static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_err
     return RBWP_OK;
 }
 
+/* What tells this process from others, for the case that it does not get to write it itself. */
+static void log_process(void)
+{
+    char host[256] = "";
+    struct process_facts process;
+    struct __attribute__((packed)) {
+        uint8_t boot_id[16];
+        int64_t start_ns;
+    } entry;
+    process_look(&process);
+    memcpy(entry.boot_id, process.info.boot_id, sizeof entry.boot_id);
+    entry.start_ns = process.info.start_ns;
+    live_log(LIVE_PROCESS, &entry, sizeof entry, process.info.title, process.info.title_bytes);
+    if (gethostname(host, sizeof host - 1) == 0)
+        live_log(LIVE_HOST, NULL, 0, host, strlen(host));
+}
+
 static void begin_live(const struct rbwp_session *session)
 {
     const struct timeline *line = &session->timeline.line;
@@ -245,6 +262,7 @@ static void begin_live(const struct rbwp_session *session)
         .cap_bytes = session->config.cap_bytes,
     };
     live_begin(&facts);
+    log_process();
     live_log(LIVE_SAMPLE, &line->sample[0], sizeof line->sample[0], NULL, 0);
     live_commit(RBWP_FILE_HEADER_BYTES, 0);
 }

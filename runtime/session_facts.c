@@ -7,7 +7,6 @@
 #include "recording.h"
 #include "settled.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -130,18 +129,6 @@ static void add_samples(const struct facts_source *source, struct session_facts 
             facts->samples[facts->trailer.sample_count++] = line->sample[i];
 }
 
-/* The command line, arguments separated by NUL as the kernel gives it. */
-static uint32_t read_command(char *command)
-{
-    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? 0 : read(fd, command, COMMAND_BYTES_MAX);
-    if (fd >= 0)
-        close(fd);
-    if (n > 0 && command[n - 1] == 0)
-        n--;
-    return n > 0 ? (uint32_t)n : 0;
-}
-
 static void add_session(const struct facts_source *source, struct session_facts *facts)
 {
     static const char writer[] = "librbwp " RBWP_VERSION_STRING;
@@ -150,8 +137,11 @@ static void add_session(const struct facts_source *source, struct session_facts 
     gethostname(facts->host, sizeof facts->host - 1);
     trailer->host = facts->host;
     trailer->host_bytes = (uint32_t)strlen(facts->host);
-    trailer->command = facts->command;
-    trailer->command_bytes = read_command(facts->command);
+    process_look(&facts->process);
+    trailer->command = facts->process.command;
+    trailer->command_bytes = facts->process.command_bytes;
+    trailer->processes = &facts->process.info;
+    trailer->process_count = 1;
     trailer->writer = writer;
     trailer->writer_bytes = sizeof writer - 1;
     trailer->process_id = (uint64_t)getpid();

@@ -10,11 +10,11 @@
 
 #include "drain.h"
 #include "names.h"
+#include "process.h"
 #include "rbwp_format.h"
 
 struct chunk_pool;
 
-#define COMMAND_BYTES_MAX 4096u
 #define LEFT_KINDS 4u
 
 /* The session, as far as its facts depend on it. */
@@ -41,7 +41,7 @@ struct session_facts {
     bool names_taken;
     uint64_t lost_records, misuse_calls; /* the losses' sums */
     char host[256];
-    char command[COMMAND_BYTES_MAX];
+    struct process_facts process;
 };
 
 /* RBWP_E_MEMORY; *facts_out is NULL then. Takes the registry's lock. Free before the registries end

@@ -3,7 +3,9 @@
  * arguments.h - the command line of a trailer, one argument at a time.
  *
  * A zero byte stands between arguments, so n of them make n + 1 arguments,
- * each of which may be empty; without any byte no argument is known.
+ * each of which may be empty; without any byte no argument is known. A process
+ * that writes its title over the first one leaves the others empty: these are
+ * left out.
  */
 #ifndef ARGUMENTS_H
 #define ARGUMENTS_H
@@ -20,7 +22,12 @@ static inline struct arguments arguments_of(const struct rbwp_trailer *trailer)
 {
     if (trailer->command_bytes == 0)
         return (struct arguments){NULL, NULL};
-    return (struct arguments){trailer->command, trailer->command + trailer->command_bytes};
+    const char *end = trailer->command + trailer->command_bytes;
+    size_t bytes = strnlen(trailer->command, trailer->command_bytes), used = trailer->command_bytes;
+    while (used > bytes && trailer->command[used - 1] == '\0')
+        used--;
+    bool is_title = used == bytes && memchr(trailer->command, ' ', bytes);
+    return (struct arguments){trailer->command, is_title ? trailer->command + bytes : end};
 }
 
 /* False after the last one. The text is not terminated. */

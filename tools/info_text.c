@@ -144,6 +144,28 @@ static void command_line(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "\n");
 }
 
+/* Its title, and what tells it from others of the same number. */
+static void process(struct out *out, const struct rbwp_trailer *trailer)
+{
+    char text[QUANTITY_BYTES];
+    const struct rbwp_process_info *info = trailer->process_count ? trailer->processes : NULL;
+    if (info && info->title_bytes) {
+        out_text(out, " ");
+        text_name(out, info->title, info->title_bytes);
+    }
+    out_text(out, "\n");
+    if (!info)
+        return;
+    label(out, "machine");
+    out_text(out, "boot id ");
+    for (size_t i = 0; i < sizeof info->boot_id; i++)
+        out_format(out, "%02x", info->boot_id[i]);
+    if (info->start_ns > 0)
+        out_format(out, ", up for %s when the process began",
+                   quantity_duration(text, (uint64_t)info->start_ns));
+    out_text(out, "\n");
+}
+
 static void session(struct out *out, const struct rbwp_trailer *trailer)
 {
     label(out, "session");
@@ -151,7 +173,8 @@ static void session(struct out *out, const struct rbwp_trailer *trailer)
     out_format(out, ", level %" PRIu32 "\n", trailer->level);
     label(out, "host");
     text_name(out, trailer->host, trailer->host_bytes);
-    out_format(out, ", process %" PRIu64 "\n", trailer->process_id);
+    out_format(out, ", process %" PRIu64, trailer->process_id);
+    process(out, trailer);
     label(out, "command");
     command_line(out, trailer);
     label(out, "writer");

@@ -4,6 +4,7 @@
 #include "json_file.h"
 #include "json_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void comma(struct out *out)
@@ -309,10 +310,29 @@ static void left_out(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void process(struct out *out, const struct rbwp_trailer *trailer)
+{
+    char boot_id[2 * sizeof trailer->processes->boot_id + 1];
+    out_text(out, "\"processes\":[");
+    for (uint32_t i = 0; i < trailer->process_count; i++) {
+        const struct rbwp_process_info *info = &trailer->processes[i];
+        for (size_t byte = 0; byte < sizeof info->boot_id; byte++)
+            snprintf(boot_id + 2 * byte, 3, "%02x", info->boot_id[byte]);
+        element(out, i);
+        out_text(out, "{");
+        json_plain(out, "boot_id", boot_id);
+        time_member(out, "start_since_boot", info->start_ns);
+        comma(out);
+        json_name(out, "name", info->title, info->title_bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses, slot_uses, gpus, left_out};
+        session, clock_facts, threads, losses, slot_uses, gpus, left_out, process};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

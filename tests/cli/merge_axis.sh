@@ -21,12 +21,12 @@ def section(tag, payload):
     return struct.pack("<4sIQ", tag, 0, len(payload)) + payload
 
 
-def rbwp_file(path, node, begins, zero=T, nodes=0, host=b"", samples=(), error=0, stop=0, name=b"work"):
+def rbwp_file(path, node, begins, zero=T, nodes=0, host=b"", samples=(), error=0, stop=0, name=b"work", pid=0):
     """samples: (record time, real time)."""
     records = [r for b in begins for r in ((b, "cb", 0), (b + 50, "ce"))]
     data = m.file([m.block(1, 0, records)], [(0, name)], (), zero, 0, node)
     if nodes or host or samples or error or stop:
-        body = section(b"INFO", struct.pack("<QIIqqQQQ", 4242, nodes, 1, zero, stop, 0, 0, 0)) + section(b"HOST", host)
+        body = section(b"INFO", struct.pack("<QIIqqQQQ", pid, nodes, 1, zero, stop, 0, 0, 0)) + section(b"HOST", host)
         body += section(b"CLCK", struct.pack("<IIQQ", 1, 0, 10**9, error))
         body += section(b"SAMP", struct.pack("<II", 32, len(samples)) + b"".join(struct.pack("<Qqqq", i + 1, t, t, r) for i, (t, r) in enumerate(samples)))
         data += body + struct.pack("<QQII8s", len(data), len(body), crc32c(body), 0, b"RBWP.END")

@@ -695,6 +695,7 @@ class TableSection:
         entries = [dict(zip(self.fields, self.layout.unpack_from(payload, 8 + entry_size * index)))
                    for index in range(count)]
         for entry in entries:
+            entry.update((field, value.hex()) for field, value in entry.items() if isinstance(value, bytes))
             if "name" in entry:
                 name_bytes = entry["name"]
                 entry["name"] = name_of(payload[names_at:names_at + name_bytes])
@@ -719,6 +720,7 @@ SECTIONS = {
     b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
     b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name"),
     b"LEFT": TableSection("left_out", "I4xQQ", "kind", "entries", "records"),
+    b"PROC": TableSection("processes", "16sqH6x", "boot_id", "start_since_boot", "name"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",

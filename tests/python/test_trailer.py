@@ -86,6 +86,11 @@ class Sections(unittest.TestCase):
         left = self.values(table_section(b"LEFT", [struct.pack("<I4xQQ", kind, 5, 1 << 63) for kind in (1, 99)], 24))
         self.assertEqual(left["left_out"], [{"kind": kind, "entries": 5, "records": 1 << 63} for kind in (1, 99)])
 
+    def test_process(self):
+        entry = struct.pack("<16sqH6xI", bytes(range(16)), -5, 3, 9)
+        processes = self.values(table_section(b"PROC", [entry], 36, b"srv"))["processes"]
+        self.assertEqual(processes, [{"boot_id": "000102030405060708090a0b0c0d0e0f", "start_since_boot": -5, "name": "srv"}])
+
     def test_unknown_sections(self):
         result = self.values(section(b"ABCD", b"12"), section(b"ABCD", flags=0xFFFE), section(b"HOST", b"h", flags=1))
         self.assertEqual([unknown["length"] for unknown in result["unknown_sections"]], [2, 0])

@@ -32,7 +32,7 @@ static bool store_shift(void *value, const char *text, struct option_error *erro
 }
 
 const struct option align_option_table[] = {
-    {"align", 0, "METHOD", "auto zero realtime messages start",
+    {"align", 0, "METHOD", "auto monotonic zero realtime messages start",
      "how files come onto one time axis (auto)", offsetof(struct align_options, method),
      option_store_text},
     {"shift", 0, "FILE=TIME", NULL, "add TIME (+2ms, -150us) to all times of FILE", 0, store_shift},
@@ -67,11 +67,43 @@ static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
     return a->has_node && b->has_node && a->node == b->node;
 }
 
-/* One clock serves both. */
+static bool same_text(struct trace_text a, struct trace_text b)
+{
+    return a.bytes > 0 && a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+}
+
+/* One clock serves both. Hosts may have the same name: what a machine was given when it was
+ * started says more. */
 static bool same_host(const struct trace_facts *a, const struct trace_facts *b)
 {
-    return same_node(a, b) || (a->host.bytes > 0 && a->host.bytes == b->host.bytes &&
-                               memcmp(a->host.text, b->host.text, a->host.bytes) == 0);
+    if (a->identity.has_boot && b->identity.has_boot)
+        return memcmp(a->identity.boot_id, b->identity.boot_id, sizeof a->identity.boot_id) == 0;
+    return same_text(a->host, b->host) || (same_node(a, b) && !(a->host.bytes && b->host.bytes));
+}
+
+static bool names_its_process(const struct trace_facts *facts)
+{
+    return facts->identity.os_id && (facts->identity.has_boot || facts->host.bytes);
+}
+
+/* Where one of them does not tell which process it is of, nodes decide: one has one process. */
+static bool same_process(const struct trace_facts *a, const struct trace_facts *b)
+{
+    const struct trace_identity *left = &a->identity, *right = &b->identity;
+    if (!names_its_process(a) || !names_its_process(b))
+        return same_node(a, b);
+    return same_host(a, b) && same_node(a, b) && left->os_id == right->os_id &&
+           (left->start_ns == right->start_ns || !left->start_ns || !right->start_ns);
+}
+
+/* The same recording. A process may record several times, and its files may share a zero time. */
+static bool same_session(const struct trace_facts *a, const struct trace_facts *b)
+{
+    if (!same_process(a, b))
+        return false;
+    if (names_its_process(a) && names_its_process(b))
+        return a->identity.session_ns && a->identity.session_ns == b->identity.session_ns;
+    return a->run_zero_ns && a->run_zero_ns == b->run_zero_ns;
 }
 
 /* Both have clocks that were watched, and the same one is behind them. */
@@ -123,13 +155,20 @@ static bool by_zero(struct aligner *aligner, int i, int j, struct alignment *mad
     return true;
 }
 
-/* A node has one clock and one zero time: another zero time is another run. */
+static bool is_told_to_start_equal(const struct aligner *aligner)
+{
+    return aligner->options->method && strcmp(aligner->options->method, "start") == 0;
+}
+
+/* A node has one zero time: another zero time is another run. A process that is known by itself may
+ * record several times. */
 static bool contradicts(struct aligner *aligner, int i)
 {
-    for (int j = 0; j < aligner->count; j++) {
+    for (int j = 0; j < aligner->count && !is_told_to_start_equal(aligner); j++) {
         const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
-        if (!aligner->alignments[j].placed || !same_node(a, b) || a->run_zero_ns == 0 ||
-            b->run_zero_ns == 0 || a->run_zero_ns == b->run_zero_ns)
+        if (!aligner->alignments[j].placed || (names_its_process(a) && names_its_process(b)) ||
+            !same_node(a, b) || a->run_zero_ns == 0 || b->run_zero_ns == 0 ||
+            a->run_zero_ns == b->run_zero_ns)
             continue;
         snprintf(
             aligner->reason, sizeof aligner->reason,
@@ -140,6 +179,19 @@ static bool contradicts(struct aligner *aligner, int i)
     return false;
 }
 
+/* The clock that counts since the machine was started is one for all its processes, at any time. */
+static bool by_monotonic(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    if (!a->has_monotonic || !b->has_monotonic || !a->identity.has_boot || !b->identity.has_boot ||
+        !same_host(a, b))
+        return false;
+    made->shift_ns =
+        aligner->alignments[j].shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
+    bound(made, a, b, &aligner->alignments[j], a->monotonic_error_ns + b->monotonic_error_ns);
+    return true;
+}
+
 static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment *made)
 {
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
@@ -147,7 +199,8 @@ static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment 
         return false;
     made->shift_ns = aligner->alignments[j].shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
     bound(made, a, b, &aligner->alignments[j], a->realtime_error_ns + b->realtime_error_ns);
-    return overlap(aligner, i, made->shift_ns, j);
+    bool again = names_its_process(a) && names_its_process(b) && same_process(a, b);
+    return again || overlap(aligner, i, made->shift_ns, j);
 }
 
 /* The axis of one of them is the wall clock; that of the other was set by it when it began. */
@@ -204,6 +257,7 @@ static const struct {
     bool in_auto;
     bool (*place)(struct aligner *aligner, int i, int j, struct alignment *made);
 } methods[] = {
+    {"monotonic", "MONOTONIC pairs", true, by_monotonic},
     {"zero", "equal zero time", true, by_zero},
     {"realtime", "REALTIME pairs", true, by_realtime},
     {"messages", "message latencies", true, by_messages},
@@ -272,9 +326,13 @@ static bool shifts_are_used(const struct aligner *aligner)
 
 /* ---- all together ---------------------------------------------------------------- */
 
-static bool may_try(const struct aligner *aligner, int method)
+/* Files of one process have one clock, whatever is chosen for the others. */
+static bool may_try(const struct aligner *aligner, int method, int i, int j)
 {
     const char *wanted = aligner->options->method;
+    if (methods[method].place == by_zero &&
+        same_process(&aligner->sources[i].facts, &aligner->sources[j].facts))
+        return true;
     if (!wanted || strcmp(wanted, "auto") == 0)
         return methods[method].in_auto;
     return strcmp(wanted, methods[method].option) == 0;
@@ -285,26 +343,15 @@ static bool place(struct aligner *aligner, int i)
     aligner->reason[0] = '\0';
     if (contradicts(aligner, i))
         return false;
-    /* Files of one node have one clock, whatever is chosen for the others. */
-    for (int j = 0; j < aligner->count; j++) {
-        struct alignment made = {.placed = true, .method = methods[0].name};
-        if (aligner->alignments[j].placed &&
-            same_node(&aligner->sources[i].facts, &aligner->sources[j].facts) &&
-            by_zero(aligner, i, j, &made)) {
-            aligner->alignments[i] = made;
-            return true;
-        }
-    }
-    for (int method = 0; method < METHODS; method++) {
-        for (int j = 0; may_try(aligner, method) && j < aligner->count; j++) {
+    for (int method = 0; method < METHODS; method++)
+        for (int j = 0; j < aligner->count; j++) {
             struct alignment made = {.placed = true, .method = methods[method].name};
-            if (aligner->alignments[j].placed && methods[method].place(aligner, i, j, &made) &&
-                llabs(made.shift_ns) < TIME_LIMIT) {
+            if (aligner->alignments[j].placed && may_try(aligner, method, i, j) &&
+                methods[method].place(aligner, i, j, &made) && llabs(made.shift_ns) < TIME_LIMIT) {
                 aligner->alignments[i] = made;
                 return true;
             }
         }
-    }
     return false;
 }
 
@@ -343,9 +390,9 @@ static bool fit_together(const struct aligner *aligner, int i)
                     a->facts.nodes, b->name, b->facts.nodes);
             return false;
         }
-        if (a->format == b->format && same_node(&a->facts, &b->facts) && a->facts.run_zero_ns &&
-            a->facts.run_zero_ns == b->facts.run_zero_ns) {
-            message("%s: is of the same node and run as %s; is it given twice?", a->name, b->name);
+        if (a->format == b->format && same_session(&a->facts, &b->facts)) {
+            message("%s: is of the same %s as %s; is it given twice?", a->name,
+                    names_its_process(&a->facts) ? "process and session" : "node and run", b->name);
             return false;
         }
     }
@@ -356,13 +403,16 @@ static void tell(const struct aligner *aligner, int i)
 {
     const struct alignment *made = &aligner->alignments[i];
     const struct trace_source *source = &aligner->sources[i];
-    char node[32] = "", error[64] = "no bound on the error";
-    if (source->facts.has_node)
+    char process[40] = "", node[32] = "", error[64] = "no bound on the error";
+    bool is_process = names_its_process(&source->facts);
+    if (is_process)
+        snprintf(process, sizeof process, ", process %" PRIu64, source->facts.identity.os_id);
+    if (source->facts.has_node && !(is_process && source->facts.nodes <= 1))
         snprintf(node, sizeof node, ", node %" PRIu32, source->facts.node);
     if (made->bounded)
         snprintf(error, sizeof error, "error at most %" PRIu64 " ns", made->error_ns);
-    message_plain("%s: %s%s: aligned by %s, shift %+" PRId64 " ns, %s", source->name,
-                  source->format->name, node, made->method, made->shift_ns, error);
+    message_plain("%s: %s%s%s: aligned by %s, shift %+" PRId64 " ns, %s", source->name,
+                  source->format->name, process, node, made->method, made->shift_ns, error);
 }
 
 static int find_reference(const struct trace_source *sources, int count)
@@ -376,6 +426,20 @@ static int find_reference(const struct trace_source *sources, int count)
     return 0;
 }
 
+/* Only what would not be refused again. */
+static void advise(struct aligner *aligner, int i)
+{
+    bool starts = !is_told_to_start_equal(aligner);
+    for (int j = 0; starts && j < aligner->count; j++) {
+        struct alignment made;
+        starts = i == j || by_start(aligner, i, j, &made);
+    }
+    message_plain(
+        "rbwp merge can be told where it belongs: --shift FILE=TIME, --offsets FILE%s, or "
+        "--force-merge",
+        starts ? ", --align start" : "");
+}
+
 static bool refuse(struct aligner *aligner, int i)
 {
     if (place(aligner, i)) /* for the reason; or by one that was forced */
@@ -386,7 +450,7 @@ static bool refuse(struct aligner *aligner, int i)
         place_given(aligner, i, "force", 0, 0, false);
         return true;
     }
-    message("rbwp merge takes --shift FILE=TIME, --offsets FILE, --align start, or --force-merge");
+    advise(aligner, i);
     return false;
 }
 

@@ -21,8 +21,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LAUNCHES = 4096, GPUS_MAX = 4096 };
-#define REALTIME_SHIFT_MAX (INT64_C(1) << 61)
+enum { LAUNCHES = 4096, GPUS_MAX = 4096, TITLE_BYTES_MAX = 64 };
+#define SHIFT_MAX (INT64_C(1) << 61)
 
 struct launch {
     int64_t begin_ns;
@@ -84,24 +84,48 @@ static void fail(struct rbwp_source *source)
 
 /* ---- opening ---------------------------------------------------------------- */
 
-/* How far the wall clock was from record times, in the middle of all samples. */
-static void fill_realtime(struct trace_facts *facts, const struct rbwp_trailer *trailer)
+static int64_t realtime_of(const struct rbwp_clock_sample *sample)
+{
+    return sample->realtime_ns;
+}
+
+static int64_t monotonic_of(const struct rbwp_clock_sample *sample)
+{
+    return sample->monotonic_ns;
+}
+
+/* How far a clock of the system was from record times, in the middle of all samples. False if it
+ * was never read. */
+static bool compare_clock(const struct rbwp_trailer *trailer,
+                          int64_t (*clock_of)(const struct rbwp_clock_sample *sample),
+                          int64_t *shift_ns_out, uint64_t *error_ns_out)
 {
     int64_t least_ns = INT64_MAX, most_ns = INT64_MIN, ns;
     for (uint32_t i = 0; i < trailer->sample_count; i++) {
         const struct rbwp_clock_sample *sample = &trailer->samples[i];
-        if (sample->realtime_ns == 0 ||
-            __builtin_sub_overflow(sample->realtime_ns, sample->time_ns, &ns) ||
-            ns < -REALTIME_SHIFT_MAX || ns > REALTIME_SHIFT_MAX)
+        if (clock_of(sample) == 0 ||
+            __builtin_sub_overflow(clock_of(sample), sample->time_ns, &ns) || ns < -SHIFT_MAX ||
+            ns > SHIFT_MAX)
             continue;
         least_ns = ns < least_ns ? ns : least_ns;
         most_ns = ns > most_ns ? ns : most_ns;
     }
-    facts->has_realtime = least_ns <= most_ns;
-    if (!facts->has_realtime)
+    if (least_ns > most_ns)
+        return false;
+    *error_ns_out = (uint64_t)(most_ns - least_ns + 1) / 2;
+    *shift_ns_out = least_ns + (int64_t)*error_ns_out;
+    return true;
+}
+
+static void fill_identity(struct trace_identity *identity, const struct rbwp_trailer *trailer)
+{
+    static const uint8_t unknown[sizeof identity->boot_id];
+    if (trailer->process_count == 0)
         return;
-    facts->realtime_error_ns = (uint64_t)(most_ns - least_ns + 1) / 2;
-    facts->realtime_shift_ns = least_ns + (int64_t)facts->realtime_error_ns;
+    const struct rbwp_process_info *process = &trailer->processes[0];
+    memcpy(identity->boot_id, process->boot_id, sizeof identity->boot_id);
+    identity->has_boot = memcmp(identity->boot_id, unknown, sizeof unknown) != 0;
+    identity->start_ns = process->start_ns;
 }
 
 static void fill_facts(struct trace_source *source, const struct rbwp_reader *reader)
@@ -122,7 +146,14 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts.error_ns = trailer->clock_error_ns;
     source->facts.last_ns = trailer->stop_ns;
     source->facts.host = (struct trace_text){trailer->host, trailer->host_bytes};
-    fill_realtime(&source->facts, trailer);
+    source->facts.identity =
+        (struct trace_identity){.os_id = trailer->process_id, .session_ns = trailer->start_ns};
+    fill_identity(&source->facts.identity, trailer);
+    struct trace_facts *facts = &source->facts;
+    facts->has_realtime =
+        compare_clock(trailer, realtime_of, &facts->realtime_shift_ns, &facts->realtime_error_ns);
+    facts->has_monotonic = compare_clock(trailer, monotonic_of, &facts->monotonic_shift_ns,
+                                         &facts->monotonic_error_ns);
 }
 
 static bool open_rbwp(struct trace_source *source)
@@ -466,12 +497,40 @@ static bool is_full(void *context)
 
 /* ---- what stands around the spans ------------------------------------------- */
 
+/* What the process calls itself; of files that do not tell, the program's name without its folder.
+ */
+static struct trace_text title_of(const struct rbwp_trailer *trailer)
+{
+    if (trailer->process_count && trailer->processes[0].title_bytes)
+        return (struct trace_text){trailer->processes[0].title, trailer->processes[0].title_bytes};
+    uint32_t bytes = (uint32_t)strnlen(trailer->command, trailer->command_bytes);
+    const char *slash = memrchr(trailer->command, '/', bytes);
+    const char *title = slash ? slash + 1 : trailer->command;
+    return (struct trace_text){title, bytes - (uint32_t)(title - trailer->command)};
+}
+
+/* "redis-server 4711", "bench 4711, node 3"; "node 3" if nothing else is known. */
+static void name_process(char *name, size_t room, const struct rbwp_trailer *trailer, uint32_t node)
+{
+    if (!trailer || trailer->process_id == 0) {
+        snprintf(name, room, "node %" PRIu32, node);
+        return;
+    }
+    struct trace_text title = title_of(trailer);
+    if (title.bytes == 0)
+        title = trace_text("process");
+    int bytes = title.bytes < TITLE_BYTES_MAX ? (int)title.bytes : TITLE_BYTES_MAX;
+    int used = snprintf(name, room, "%.*s %" PRIu64, bytes, title.text, trailer->process_id);
+    if (trailer->nodes > 1 || node > 0)
+        snprintf(name + used, room - (size_t)used, ", node %" PRIu32, node);
+}
+
 static void add_process(struct rbwp_source *source)
 {
-    char name[64];
+    char name[TITLE_BYTES_MAX + 64];
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
     uint32_t node = rbwp_reader_header(source->input.reader)->node;
-    snprintf(name, sizeof name, "node %" PRIu32, node);
+    name_process(name, sizeof name, trailer, node);
     struct trace_process process = {
         .node = node, .name = trace_text(name), .source = trace_text(source->input.name)};
     if (trailer) {

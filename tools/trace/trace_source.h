@@ -25,6 +25,17 @@ struct trace_latency {
     int64_t least_ns;
 };
 
+/* Which process recorded it. A node number does not tell: all that one program starts without a
+ * launcher are node 0. */
+struct trace_identity {
+    uint64_t os_id;   /* 0 unknown */
+    int64_t start_ns; /* of the process, since its machine was started; 0 unknown */
+    bool has_boot;
+    uint8_t
+        boot_id[16]; /* of its machine since that was started: those that share it share clocks */
+    int64_t session_ns; /* when it began to record; 0 unknown */
+};
+
 /* What is known of a source before its spans are read. "Axis" is the source's own: nanoseconds
  * since 1970 where it knows them. */
 struct trace_facts {
@@ -46,11 +57,16 @@ struct trace_facts {
     bool has_realtime;
     int64_t realtime_shift_ns;
     uint64_t realtime_error_ns;
+    /* The same with the clock that counts since the machine was started. */
+    bool has_monotonic;
+    int64_t monotonic_shift_ns;
+    uint64_t monotonic_error_ns;
     uint64_t error_ns; /* bound of the source's own clock against CLOCK_REALTIME; 0 unknown */
     /* Where the source begins on its axis, if known without reading; else zero_ns. */
     int64_t first_ns;
     int64_t last_ns;        /* where it ends; 0 unknown */
     struct trace_text host; /* empty: unknown */
+    struct trace_identity identity;
     const struct trace_latency *latencies;
     uint32_t latency_count;
 };

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* process.h - what tells this process from any other, and what it calls itself. */
+#ifndef PROCESS_H
+#define PROCESS_H
+
+#include "rbwp_format.h"
+
+#define PROCESS_TITLE_BYTES_MAX 64u
+#define PROCESS_COMMAND_BYTES_MAX 4096u
+
+struct process_facts {
+    struct rbwp_process_info info; /* its title points into command */
+    uint32_t command_bytes;
+    char command[PROCESS_COMMAND_BYTES_MAX]; /* arguments with 0 between them */
+};
+
+/* As it is now; what the system does not tell is 0 or empty. */
+void process_look(struct process_facts *facts);
+
+#endif /* PROCESS_H */
