@@ -249,5 +249,6 @@ const struct command command_check = {
         "or the file is cut.",
     .groups = check_groups,
     .config_bytes = sizeof(struct check_options),
+    .folders = true,
     .run = run,
 };

@@ -251,8 +251,8 @@ const struct command command_diff = {
     .summary = "tell what got slower from one run to another",
     .operands = "BEFORE AFTER",
     .description =
-        "Compares work items, sub-items and GPU work of two files by kind and name. With\n"
-        "--threshold it is a gate for regressions.\n"
+        "Compares work items, sub-items and GPU work of two files, or of all in two folders,\n"
+        "by kind and name. With --threshold it is a gate for regressions.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read, 4 something got slower by\n"
         "more than the threshold.",
     .groups = diff_groups,

@@ -118,5 +118,6 @@ const struct command command_dump = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,
     .config_bytes = sizeof(struct dump_options),
+    .folders = true,
     .run = run,
 };

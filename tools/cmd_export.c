@@ -7,6 +7,7 @@ static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
     {"Output", out_option_table, offsetof(struct export_options, output)},
+    {"Terminal", progress_option_table, offsetof(struct export_options, terminal)},
     {0},
 };
 
@@ -30,5 +31,6 @@ const struct command command_export = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = export_groups,
     .config_bytes = sizeof(struct export_options),
+    .folders = true,
     .run = run,
 };

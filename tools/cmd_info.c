@@ -75,5 +75,6 @@ const struct command command_info = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = info_groups,
     .config_bytes = sizeof(struct info_options),
+    .folders = true,
     .run = run,
 };

@@ -10,6 +10,7 @@ static const struct option_group merge_groups[] = {
     {"Format", export_option_table, 0},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
     {"Output", out_option_table, offsetof(struct export_options, output)},
+    {"Terminal", progress_option_table, offsetof(struct export_options, terminal)},
     {0},
 };
 
@@ -49,5 +50,6 @@ const struct command command_merge = {
         "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
     .groups = merge_groups,
     .config_bytes = sizeof(struct export_options),
+    .folders = true,
     .run = run,
 };

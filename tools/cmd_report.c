@@ -35,6 +35,7 @@ static const struct option_group report_groups[] = {
     {"Report", report_option_table, 0},
     {"Filters", filter_option_table, COMMON(filter)},
     {"Output", out_option_table, COMMON(output)},
+    {"Terminal", progress_option_table, COMMON(terminal)},
     {0},
 };
 
@@ -64,5 +65,6 @@ const struct command command_report = {
                    "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = report_groups,
     .config_bytes = sizeof(struct report_options),
+    .folders = true,
     .run = run,
 };

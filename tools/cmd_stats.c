@@ -69,5 +69,6 @@ const struct command command_stats = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = stats_groups,
     .config_bytes = sizeof(struct stats_report_options),
+    .folders = true,
     .run = run,
 };

@@ -46,5 +46,6 @@ const struct command command_timeline = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = timeline_groups,
     .config_bytes = sizeof(struct timeline_options),
+    .folders = true,
     .run = run,
 };

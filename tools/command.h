@@ -42,6 +42,7 @@ struct command {
     const char *description;           /* paragraphs of --help, lines of at most 79 columns */
     const struct option_group *groups; /* ends with an entry without options */
     size_t config_bytes;
+    bool folders; /* a folder may stand for the files in it (input_folder.h) */
     enum exit_code (*run)(void *config, struct operands operands);
 };
 

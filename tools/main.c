@@ -8,6 +8,7 @@
  */
 #include "command.h"
 #include "completion.h"
+#include "input_folder.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_format.h"
@@ -63,6 +64,8 @@ static enum exit_code command_help(const struct command *command)
         return EXIT_BAD_DATA;
     out_format(&out, "Usage: %s [options] %s\n\n", message_program(), command->operands);
     help_line(&out, command->description);
+    if (command->folders)
+        help_line(&out, "\nA folder stands for the RBWP files named *.bin that lie in it.");
     options_help(command->groups, help_line, &out);
     return out_close(&out);
 }
@@ -84,6 +87,18 @@ static enum exit_code show_help(void)
 
 /* ---- running ------------------------------------------------------------ */
 
+static enum exit_code run_on(const struct command *command, void *config, struct operands words)
+{
+    struct operands files;
+    if (!command->folders)
+        return command->run(config, words);
+    enum exit_code code = EXIT_BAD_DATA;
+    if (input_folders_open(words, &files))
+        code = command->run(config, files);
+    input_folders_close(&files);
+    return code;
+}
+
 static enum exit_code run_command(const struct command *command, char **words, int count)
 {
     struct option_error error;
@@ -104,7 +119,7 @@ static enum exit_code run_command(const struct command *command, char **words, i
         message_usage("%s", error.text);
         break;
     case OPTIONS_DONE:
-        code = command->run(config, (struct operands){words, count});
+        code = run_on(command, config, (struct operands){words, count});
         break;
     }
     free(config);

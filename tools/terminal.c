@@ -23,11 +23,17 @@ static bool store_color(void *value, const char *text, struct option_error *erro
     return false;
 }
 
+#define NO_PROGRESS                                                                                \
+    {                                                                                              \
+        "no-progress", 0, NULL, NULL, "no progress on standard error",                             \
+            offsetof(struct terminal_options, no_progress), option_store_true                      \
+    }
+
+const struct option progress_option_table[] = {NO_PROGRESS, {0}};
 const struct option terminal_option_table[] = {
     {"color", 0, "WHEN", "auto always never", "colours: auto (on a terminal), always, never",
      offsetof(struct terminal_options, color), store_color},
-    {"no-progress", 0, NULL, NULL, "no progress on standard error",
-     offsetof(struct terminal_options, no_progress), option_store_true},
+    NO_PROGRESS,
     {0},
 };
 

@@ -18,6 +18,8 @@ struct terminal_options {
     bool no_progress;
 };
 extern const struct option terminal_option_table[]; /* of struct terminal_options */
+/* The same for output that has no colours. */
+extern const struct option progress_option_table[];
 
 /* Escape sequences, empty where there are no colours. */
 struct colors {

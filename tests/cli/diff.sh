@@ -68,7 +68,7 @@ expect_exit 1 "$RBWP" diff "$a" "$work/none"
 expect_no_output
 : >"$work/empty"
 echo text >"$work/text"
-for bad in "$work/empty" "$work/text" "$work"; do
+for bad in "$work/empty" "$work/text" "$work/no_files"; do
     expect_exit 1 "$RBWP" diff "$a" "$bad"
     expect_exit 1 "$RBWP" diff "$bad" "$a"
     expect_no_output

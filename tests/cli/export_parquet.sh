@@ -31,7 +31,7 @@ expect_exit 0 "$RBWP" export --to parquet -o "$work/a.parquet" "$GOLDEN/multi_th
 "$RBWP" export --to parquet "$GOLDEN/multi_thread.bin" | cmp - "$work/a.parquet" || fail "pipe"
 expect_exit 1 "$RBWP" export -o "$work/a.parquet" "$GOLDEN/multi_thread.bin"
 expect_error "exists"
-for bad in "$GOLDEN/README.md" /dev/null "$work" "$work/nothing"; do
+for bad in "$GOLDEN/README.md" /dev/null "$work/no_files" "$work/nothing"; do
     expect_exit 1 "$RBWP" export -o "$work/none.parquet" "$bad"
     expect_one_line
     [ ! -e "$work/none.parquet" ] || fail "a file was made of $bad"

@@ -80,7 +80,7 @@ for to in - ''; do
     expect_exit 2 "$RBWP" export --to sqlite ${to:+-o "$to"} "$GOLDEN/gaps.bin"
     expect_error "cannot go to standard output"
 done
-for bad in "$GOLDEN/README.md" /dev/null "$work"; do
+for bad in "$GOLDEN/README.md" /dev/null "$work/no_files"; do
     expect_exit 1 "$RBWP" export -o "$work/bad.db" "$bad"
     expect_one_line
     [ ! -e "$work/bad.db" ] && [ ! -e "$work/bad.db.tmp" ] || fail "a file was made of $bad"

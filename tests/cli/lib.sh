@@ -7,6 +7,7 @@ topic=$(basename "$0" .sh)
 : "${RBWP:?the rbwp command}" "${GOLDEN:?the folder of golden files}" "${PYTHON:=python3}"
 dump=$(dirname "$RBWP")/rbwp-dump
 work=$(mktemp -d) || exit 1
+mkdir "$work/no_files" # a folder without any
 trap 'chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
 failures=0
 

@@ -142,7 +142,7 @@ expect_exit 0 "$RBWP" report "$GOLDEN/multi_thread.bin" -f -o "$work/page.html" 
 # Inputs that cannot be read, and what is wrongly asked for.
 printf 'just text\n' >"$work/text"
 : >"$work/nothing"
-for input in "$work/text" "$work/nothing" "$work" "$work/absent"; do
+for input in "$work/text" "$work/nothing" "$work/no_files" "$work/absent"; do
     expect_exit 1 "$RBWP" report "$input" -f -o "$work/bad.html"
     expect_one_line
 done

@@ -234,7 +234,7 @@ P
 gaps=$GOLDEN/gaps.bin
 : >"$work/empty"
 echo text >"$work/text"
-for bad in "$work/empty" "$work/text" "$work" "$work/none"; do
+for bad in "$work/empty" "$work/text" "$work/no_files" "$work/none"; do
     expect_exit 1 "$RBWP" stats "$bad"
     expect_no_output
     expect_one_line

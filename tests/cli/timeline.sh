@@ -129,7 +129,7 @@ P
 gaps=$GOLDEN/gaps.bin
 : >"$work/empty"
 echo text >"$work/text"
-for bad in "$work/empty" "$work/text" "$work" "$work/none"; do
+for bad in "$work/empty" "$work/text" "$work/no_files" "$work/none"; do
     expect_exit 1 "$RBWP" timeline "$bad"
     expect_no_output
     expect_one_line

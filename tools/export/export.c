@@ -4,6 +4,7 @@
 #include "jobs_option.h"
 #include "message.h"
 #include "out_gzip.h"
+#include "progress.h"
 #include "trace_source.h"
 
 #include <inttypes.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <sys/resource.h>
 
 static const struct exporter *const exporters[] = {
     &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_legion, &exporter_ndjson,
@@ -101,6 +103,17 @@ struct sources {
     int count;
 };
 
+/* All are open until the last one is read, each twice at most. */
+static void allow_descriptors(int files)
+{
+    struct rlimit limit;
+    rlim_t needed = 2 * (rlim_t)files + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return;
+    limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed cannot be opened, and is told */
+}
+
 static enum exit_code open_sources(struct sources *sources, struct operands files)
 {
     enum exit_code code = EXIT_GOOD;
@@ -110,6 +123,7 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
         message("out of memory");
         return EXIT_BAD_DATA;
     }
+    allow_descriptors(files.count);
     for (int i = 0; i < files.count; i++) {
         if (trace_source_open(&sources->list[sources->count], files.words[i]))
             sources->count++;
@@ -245,6 +259,7 @@ enum exit_code export_files(const struct export_options *options, struct operand
                       exporter->name);
         return EXIT_USAGE;
     }
+    progress_allow(&options->terminal);
     return export_with(exporter, options, files);
 }
 

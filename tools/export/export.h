@@ -14,6 +14,7 @@
 #include "filter.h"
 #include "ordered_jobs.h"
 #include "out.h"
+#include "terminal.h"
 #include "trace.h"
 
 /* What the command line said; a group of options shared by export and merge. */
@@ -24,7 +25,8 @@ struct export_options {
     uint32_t legion_version; /* 1008 or 1011; 0: 1008 */
     struct out_options output;
     struct filter_options filter;
-    struct align_options align; /* of merge; zero for export */
+    struct align_options align;       /* of merge; zero for export */
+    struct terminal_options terminal; /* whether progress is shown */
 };
 
 struct export

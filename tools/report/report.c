@@ -9,6 +9,7 @@
 #include "report.h"
 #include "message.h"
 #include "page_text.h"
+#include "progress.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -273,5 +274,6 @@ static const struct exporter exporter_report = {.name = "report",
 
 enum exit_code report_files(const struct report_options *options, struct operands files)
 {
+    progress_allow(&options->common.terminal);
     return export_with(&exporter_report, &options->common, files);
 }

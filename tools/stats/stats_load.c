@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums by way of the exporters' frame, which opens files and puts them on one axis. */
 #include "stats_load.h"
+#include "input_folder.h"
 
 static struct stats_load *load_of(struct export *export)
 {
@@ -29,5 +30,10 @@ enum exit_code stats_load(struct stats_load *load, struct operands files)
     static const struct exporter exporter = {
         .name = "sums", .own_output = true, .begin = begin, .end = end};
     load->options.orphans = load->trace.filter.kinds != 0;
-    return export_with(&exporter, &load->trace, files);
+    struct operands found;
+    enum exit_code code = EXIT_BAD_DATA;
+    if (input_folders_open(files, &found))
+        code = export_with(&exporter, &load->trace, found);
+    input_folders_close(&found);
+    return code;
 }

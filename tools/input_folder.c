@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All words are copies, so that they can be freed alike. */
+#include "input_folder.h"
+#include "message.h"
+#include "rbwp_format.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool add_word(struct operands *files, char *word)
+{
+    char **moved =
+        word ? realloc(files->words, ((size_t)files->count + 1) * sizeof *files->words) : NULL;
+    if (!moved) {
+        message("out of memory");
+        free(word);
+        return false;
+    }
+    files->words = moved;
+    files->words[files->count++] = word;
+    return true;
+}
+
+static bool is_folder(const char *word)
+{
+    struct stat status;
+    return strcmp(word, "-") != 0 && stat(word, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int is_named(const struct dirent *entry)
+{
+    static const char suffix[] = ".bin";
+    size_t bytes = strlen(entry->d_name);
+    return entry->d_name[0] != '.' && bytes > sizeof suffix - 1 &&
+           strcmp(entry->d_name + bytes - (sizeof suffix - 1), suffix) == 0;
+}
+
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+    return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static bool has_magic(const char *path)
+{
+    char magic[sizeof RBWP_MAGIC - 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    bool same = fd >= 0 && read(fd, magic, sizeof magic) == (ssize_t)sizeof magic &&
+                memcmp(magic, RBWP_MAGIC, sizeof magic) == 0;
+    if (fd >= 0)
+        close(fd);
+    return same;
+}
+
+/* One file of the folder, if it is what is looked for. */
+static bool add_file(struct operands *files, const char *folder, const char *name)
+{
+    char *path;
+    size_t bytes = strlen(folder);
+    const char *slash = bytes > 0 && folder[bytes - 1] == '/' ? "" : "/";
+    if (asprintf(&path, "%s%s%s", folder, slash, name) < 0)
+        path = NULL;
+    if (!path || has_magic(path))
+        return add_word(files, path);
+    message_plain("%s: left out: no RBWP file", path);
+    free(path);
+    return true;
+}
+
+static bool add_folder(struct operands *files, const char *folder)
+{
+    struct dirent **names;
+    int before = files->count, count = scandir(folder, &names, is_named, by_name);
+    if (count < 0) {
+        message("%s: cannot be opened: %s", folder, strerror(errno));
+        return false;
+    }
+    bool good = true;
+    for (int i = 0; i < count; i++) {
+        good = good && add_file(files, folder, names[i]->d_name);
+        free(names[i]);
+    }
+    free(names);
+    if (good && files->count == before) {
+        message("%s: is a folder without RBWP files named *.bin; name the files", folder);
+        return false;
+    }
+    return good;
+}
+
+bool input_folders_open(struct operands words, struct operands *files_out)
+{
+    *files_out = (struct operands){0};
+    for (int i = 0; i < words.count; i++) {
+        bool added = is_folder(words.words[i]) ? add_folder(files_out, words.words[i])
+                                               : add_word(files_out, strdup(words.words[i]));
+        if (!added)
+            return false;
+    }
+    return true;
+}
+
+void input_folders_close(struct operands *files)
+{
+    for (int i = 0; i < files->count; i++)
+        free(files->words[i]);
+    free(files->words);
+    *files = (struct operands){0};
+}
