@@ -75,8 +75,8 @@ assert len(open_spans(path, code=3)) == 2
 
 # First in stats, and in its sums.
 text = run("stats", stopped).stdout.decode().splitlines()
-assert text[0] == "hung for 7.000 s in  hang  on  bio  since +2.000 ms", text[0]
-assert text[1] == "hung for 6.999 s in  wait  on  bio  since +3.000 ms", text[1]
+assert text[0] == "hung for 7.000 s in  hang  on  bio  since +0.002000000s", text[0]
+assert text[1] == "hung for 6.999 s in  wait  on  bio  since +0.003000000s", text[1]
 stats = json.loads(run("stats", "--json", stopped).stdout)
 assert [(o["name"], o["category"], o["start"], o["duration"], o["thread"]) for o in stats["open"]] == [
     ("hang", "bgwork", T + 2 * MS, 7000 * MS, "bio"), ("wait", "xfer", T + 3 * MS, 6999 * MS, "bio")]

@@ -85,8 +85,8 @@ static enum exit_code end(struct export *export)
     if (options->json)
         stats_json(&export->out, stats, sections);
     else
-        stats_text(&export->out, stats, export->trace ? trace_origin_ns(export->trace) : 0,
-                   sections, terminal_colors(&options->terminal, export->out.fd));
+        stats_text(&export->out, stats, sections,
+                   terminal_colors(&options->terminal, export->out.fd));
     enum exit_code code = stats->failed ? EXIT_PARTLY : EXIT_GOOD;
     stats_free(stats);
     free(stats);

@@ -41,8 +41,7 @@ enum stats_section stats_section_of(unsigned category);
  * memory that the caller frees. NULL when out of memory. */
 uint32_t *stats_rows_of(const struct stats *stats, enum stats_section section, uint32_t *count_out);
 
-/* origin_ns: what times since count from. */
-void stats_text(struct out *out, const struct stats *stats, int64_t origin_ns, unsigned sections,
+void stats_text(struct out *out, const struct stats *stats, unsigned sections,
                 struct colors colors);
 void stats_json(struct out *out, const struct stats *stats, unsigned sections);
 

@@ -22,7 +22,6 @@ enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10, NAME_COLUMNS_MIN
 struct view {
     struct out *out;
     const struct stats *stats;
-    int64_t origin_ns;
     struct colors colors;
     unsigned width; /* columns of a line */
     bool shorten;   /* names that do not fit into it */
@@ -64,11 +63,6 @@ static void last_name(const struct view *view, unsigned taken, struct trace_text
     out_text(view->out, "  ");
     (void)text_name_fit(view->out, text.text ? text.text : "", text.bytes,
                         left < TEXT_COLUMNS_MAX ? left : TEXT_COLUMNS_MAX);
-}
-
-static uint64_t distance_ns(int64_t a, int64_t b)
-{
-    return a < b ? (uint64_t)b - (uint64_t)a : (uint64_t)a - (uint64_t)b;
 }
 
 static void title(const struct view *view, const char *text)
@@ -115,9 +109,8 @@ static void still_open(const struct view *view)
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
         name(view->out, stats->tracks[call->track].track.name);
-        out_format(view->out, "  since %s%s%s\n", call->start_ns < view->origin_ns ? "-" : "+",
-                   quantity_duration(since, distance_ns(view->origin_ns, call->start_ns)),
-                   view->colors.off);
+        out_format(view->out, "  since %s%s\n",
+                   quantity_time(since, call->start_ns, stats->zero_ns), view->colors.off);
     }
     if (stats->open_spans > shown)
         out_format(view->out, "%" PRIu64 "%s spans were still open when it ended\n",
@@ -321,12 +314,10 @@ static void longest(const struct view *view)
     }
 }
 
-void stats_text(struct out *out, const struct stats *stats, int64_t origin_ns, unsigned sections,
-                struct colors colors)
+void stats_text(struct out *out, const struct stats *stats, unsigned sections, struct colors colors)
 {
     struct view view = {.out = out,
                         .stats = stats,
-                        .origin_ns = origin_ns,
                         .colors = colors,
                         .width = terminal_width(out->fd),
                         .shorten = isatty(out->fd)};

@@ -2,12 +2,14 @@
 /*
  * Numbers processes, tracks and names, keeps them, and passes all on.
  *
- * Names are interned over all sources in one hash table; texts live in an
+ * Names are interned over all sources in one set; texts live in an
  * arena of chunks that do not move, so that sinks may keep pointers.
  */
 #include "trace.h"
 #include "message.h"
+#include "text_set.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,16 +29,19 @@ struct arena_chunk {
     char bytes[];
 };
 
+struct named_process {
+    struct trace_process process;
+    uint32_t repeats; /* of its name, each with a number behind it */
+};
+
 struct trace {
     struct trace_sink sink;
     int64_t origin_ns;
     struct trace_totals totals;
-    struct trace_process *processes;
+    struct named_process *processes;
     struct trace_track *tracks;
-    struct trace_text *names;
-    uint32_t *cells; /* hash table of name numbers + 1; 0 is a free cell */
+    struct text_set names, process_names;
     uint32_t process_count, process_room, track_count, track_room;
-    uint32_t name_count, name_room, cell_count;
     struct arena_chunk *arena;
     uint64_t next_id;
     bool failed;
@@ -68,8 +73,8 @@ void trace_free(struct trace *trace)
     }
     free(trace->processes);
     free(trace->tracks);
-    free(trace->names);
-    free(trace->cells);
+    text_set_free(&trace->names);
+    text_set_free(&trace->process_names);
     free(trace);
 }
 
@@ -143,65 +148,25 @@ static bool grow(struct trace *trace, void *array, uint32_t *room, uint32_t coun
     return true;
 }
 
-static uint32_t hash(const char *text, uint32_t bytes)
-{
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < bytes; i++)
-        value = (value ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-    return (uint32_t)(value ^ value >> 32);
-}
-
-/* The cell that holds the text, or the free one where it belongs. */
-static uint32_t *find_cell(const struct trace *trace, const char *text, uint32_t bytes)
-{
-    for (uint32_t i = hash(text, bytes);; i++) {
-        uint32_t *cell = &trace->cells[i & (trace->cell_count - 1)];
-        if (*cell == 0)
-            return cell;
-        const struct trace_text *name = &trace->names[*cell - 1];
-        if (name->bytes == bytes && memcmp(name->text, text, bytes) == 0)
-            return cell;
-    }
-}
-
-/* At most half full. */
-static bool grow_cells(struct trace *trace)
-{
-    if (trace->name_count * 2 < trace->cell_count)
-        return true;
-    uint32_t count = trace->cell_count ? trace->cell_count * 2 : 1024;
-    uint32_t *cells = calloc(count, sizeof *cells);
-    if (!cells) {
-        out_of_memory(trace);
-        return false;
-    }
-    free(trace->cells);
-    trace->cells = cells;
-    trace->cell_count = count;
-    for (uint32_t i = 0; i < trace->name_count; i++)
-        *find_cell(trace, trace->names[i].text, trace->names[i].bytes) = i + 1;
-    return true;
-}
-
 uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)
 {
-    if (!grow_cells(trace) ||
-        !grow(trace, &trace->names, &trace->name_room, trace->name_count, sizeof *trace->names))
+    uint32_t number = text_set_find(&trace->names, (struct trace_text){text, bytes});
+    if (number != TRACE_NONE)
+        return number;
+    struct trace_text kept = keep(trace, text, bytes);
+    if (!text_set_add(&trace->names, kept)) {
+        out_of_memory(trace);
         return 0;
-    uint32_t *cell = find_cell(trace, text, bytes);
-    if (*cell)
-        return *cell - 1;
-    uint32_t number = trace->name_count++;
-    trace->names[number] = keep(trace, text, bytes);
-    *cell = number + 1;
+    }
+    number = trace->names.count - 1;
     if (trace->sink.name)
-        trace->sink.name(trace->sink.context, number, trace->names[number]);
+        trace->sink.name(trace->sink.context, number, kept);
     return number;
 }
 
 struct trace_text trace_name_of(const struct trace *trace, uint32_t number)
 {
-    return number < trace->name_count ? trace->names[number] : (struct trace_text){"", 0};
+    return number < trace->names.count ? trace->names.texts[number] : (struct trace_text){"", 0};
 }
 
 /* ---- processes and tracks ------------------------------------------------- */
@@ -211,25 +176,21 @@ static void keep_text(struct trace *trace, struct trace_text *text)
     *text = keep(trace, text->text, text->bytes);
 }
 
-static bool has_process(const struct trace *trace, const char *name, size_t bytes)
-{
-    for (uint32_t i = 0; i < trace->process_count; i++)
-        if (trace->processes[i].name.bytes == bytes &&
-            memcmp(trace->processes[i].name.text, name, bytes) == 0)
-            return true;
-    return false;
-}
-
-/* Viewers join processes of equal names. What a name leaves of room is for the number. */
-static struct trace_text unique_name(const struct trace *trace, struct trace_text name, char *made,
+/* Viewers join processes of equal names. What a name leaves of room is for the number, which is the
+ * first one after those that were given to the same name before. */
+static struct trace_text unique_name(struct trace *trace, struct trace_text name, char *made,
                                      size_t room)
 {
     enum { NUMBER_BYTES = 16 };
     size_t most = room - NUMBER_BYTES;
     int bytes = name.bytes < most ? (int)name.bytes : (int)most;
     snprintf(made, room, "%.*s", bytes, name.text);
-    for (unsigned i = 2; has_process(trace, made, strlen(made)); i++)
-        snprintf(made, room, "%.*s (%u)", bytes, name.text, i);
+    uint32_t first = text_set_find(&trace->process_names, trace_text(made)), known = first;
+    while (known != TRACE_NONE) {
+        snprintf(made, room, "%.*s (%" PRIu32 ")", bytes, name.text,
+                 ++trace->processes[first].repeats + 1);
+        known = text_set_find(&trace->process_names, trace_text(made));
+    }
     return trace_text(made);
 }
 
@@ -241,11 +202,15 @@ uint32_t trace_add_process(struct trace *trace, struct trace_process process)
         return 0;
     process.name = unique_name(trace, process.name, made, sizeof made);
     keep_text(trace, &process.name);
+    if (!text_set_add(&trace->process_names, process.name)) {
+        out_of_memory(trace);
+        return 0;
+    }
     keep_text(trace, &process.host);
     keep_text(trace, &process.command);
     keep_text(trace, &process.source);
     process.number = trace->process_count++;
-    trace->processes[process.number] = process;
+    trace->processes[process.number] = (struct named_process){process, 0};
     if (trace->sink.process)
         trace->sink.process(trace->sink.context, &process);
     return process.number;
@@ -253,7 +218,7 @@ uint32_t trace_add_process(struct trace *trace, struct trace_process process)
 
 const struct trace_process *trace_process_of(const struct trace *trace, uint32_t number)
 {
-    return &trace->processes[number];
+    return &trace->processes[number].process;
 }
 
 uint32_t trace_add_track(struct trace *trace, struct trace_track track)
