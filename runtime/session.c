@@ -233,15 +233,15 @@ static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_err
 static void log_process(void)
 {
     char host[256] = "";
-    struct process_facts process;
+    struct process_facts known;
     struct __attribute__((packed)) {
         uint8_t boot_id[16];
         int64_t start_ns;
     } entry;
-    process_look(&process);
-    memcpy(entry.boot_id, process.info.boot_id, sizeof entry.boot_id);
-    entry.start_ns = process.info.start_ns;
-    live_log(LIVE_PROCESS, &entry, sizeof entry, process.info.title, process.info.title_bytes);
+    process_look(&known);
+    memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
+    entry.start_ns = known.info.start_ns;
+    live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
     if (gethostname(host, sizeof host - 1) == 0)
         live_log(LIVE_HOST, NULL, 0, host, strlen(host));
 }

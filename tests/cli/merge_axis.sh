@@ -149,6 +149,41 @@ for text in ("x 1us\n", "1\n", "1 2 3 4\n", "1 2 x\n", "1 99999999999999999999\n
     open(f"{work}/bad", "w").write("0 0\n" + text)
     assert "line 2 is" in run(n[0], n[1], "--offsets", f"{work}/bad", code=2)[1], text
 
+# Our own export comes back: to its file, and to another of the run; by the wall clock to one of another run.
+def exported(path):
+    subprocess.run([rbwp, "export", "-f", "-o", f"{work}/own.json", path], check=True, capture_output=True)
+    return f"{work}/own.json"
+
+
+own = exported(n[0])
+starts, error = run(n[1], own)
+assert starts["node 1"] == [1005] and [v for k, v in starts.items() if k != "node 1"] == [[5]], starts
+told(error, own, "equal zero time, shift +0 ns")
+starts, error = run(r0, exported(rbwp_file("r3", 1, [T + 5000], zero=T + 3)))
+assert sorted(starts.values()) == [[10], [5000 - 2000]], starts
+told(error, own, "wall clock, shift -2000 ns")
+open(f"{work}/theirs.json", "w").write(open(own).read().replace("rbwp.version", "their.version"))
+told(run(n[0], f"{work}/theirs.json", code=1)[1], "rbwp merge: " + f"{work}/theirs.json", "nothing in it tells when it was")
+
+# One file of a node has no zero time: that is no other run. Two without one have no zero time in common.
+zeroless = rbwp_file("zeroless", 0, [T + 30], zero=0, stop=T + 9000, samples=[(T, T + 1000)])
+with_zero = rbwp_file("with_zero", 0, [T + 10], zero=T, stop=T + 9000, samples=[(T, T + 3000)])
+for pair in (zeroless, with_zero), (with_zero, zeroless):
+    starts, error = run(*pair)
+    assert sorted(starts.values()) == [[30 - 2000], [10]], starts
+    told(error, zeroless, "REALTIME pairs, shift -2000 ns")
+starts, error = run(zeroless, rbwp_file("zeroless2", 1, [T + 30], zero=0, stop=T + 9000, samples=[(T, T + 1500)]))
+assert sorted(starts.values()) == [[30], [30 + 500]], starts
+
+# A unit that stands behind the events counts for all their times, the last one too.
+cycles = {"baseTimeNanoseconds": T, "traceEvents": [{"ph": "X", "name": "k", "ts": t, "dur": 1, "pid": 9, "tid": 9} for t in (0, 10**9)],
+          "metadata": {"time_unit": "raw cycles (s_memrealtime @ 100MHz)"}}
+open(f"{work}/cycles", "w").write(json.dumps(cycles))
+in_time = rbwp_file("in_time", 0, [T + 5 * 10**9], stop=T + 20 * 10**9)
+after = rbwp_file("after", 0, [T + 100 * 10**9], zero=T + 90 * 10**9, stop=T + 110 * 10**9)
+assert run(in_time, f"{work}/cycles")[0]["process 9"] == [0, 10 * 10**9]
+told(run(after, f"{work}/cycles", code=1)[1], f"rbwp merge: {work}/cycles", "shares no time with")
+
 # Filters are on the axis. Usage.
 assert run(n[0], n[1], "--shift", f"{n[1]}=+1us", "--from", str(T + 1500))[0] == {"node 1": [2005]}
 for args in (["--shift", "nobody=1us"], ["--shift", n[0]], ["--shift", "=1us"], ["--shift", f"{n[0]}=soon"], ["--align=sun"], ["--offsets", "/no/such"]):

@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static const struct exporter *const exporters[] = {
     &exporter_chrome,  &exporter_csv,      &exporter_folded, &exporter_legion, &exporter_ndjson,

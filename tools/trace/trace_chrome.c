@@ -301,6 +301,38 @@ static void take_about(struct chrome_source *source, struct json_scan *scan,
     }
 }
 
+/* "otherData" of our own exports: what their times count from, and the zero time of their run. */
+static void take_origin(struct chrome_source *source, struct json_scan *scan,
+                        struct trace_facts *facts)
+{
+    static const char *const keys[] = {"origin_ns", "process.0.zero_time_ns", "process.0.shift_ns"};
+    int64_t values[3] = {0};
+    bool ours = false, found[3] = {false};
+    for (uint32_t depth = scan->depth - 1; scan->depth > depth;) {
+        enum json_token token = json_scan_next(scan);
+        if (token == JSON_END)
+            return;
+        if (token != JSON_KEY)
+            continue;
+        int key = 0;
+        while (key < 3 && !json_scan_is(scan, keys[key]))
+            key++;
+        ours |= json_scan_is(scan, "rbwp.version");
+        token = json_scan_next(scan);
+        json_scan_skip(scan, token);
+        if (key < 3 && token == JSON_TEXT)
+            found[key] =
+                chrome_time(scan->text, scan->text_bytes, (struct chrome_unit){1, 1}, &values[key]);
+    }
+    if (!ours || !found[0])
+        return;
+    source->has_base = true;
+    facts->zero_ns = values[0];
+    if (found[1] && found[2] && values[1] &&
+        __builtin_add_overflow(values[1], values[2], &facts->run_zero_ns))
+        facts->run_zero_ns = 0;
+}
+
 /* facts: NULL when they are known. */
 static void take_member(struct chrome_source *source, struct json_scan *scan,
                         struct trace_facts *facts, event_fn *take)
@@ -308,6 +340,7 @@ static void take_member(struct chrome_source *source, struct json_scan *scan,
     bool events = json_scan_is(scan, "traceEvents");
     bool base = json_scan_is(scan, "baseTimeNanoseconds");
     bool about = json_scan_is(scan, "metadata") || json_scan_is(scan, "distributedInfo");
+    bool origin = json_scan_is(scan, "otherData");
     if (facts)
         source->is_kineto |= base || json_scan_is(scan, "deviceProperties");
     enum json_token token = json_scan_next(scan);
@@ -318,6 +351,8 @@ static void take_member(struct chrome_source *source, struct json_scan *scan,
             chrome_time(scan->text, scan->text_bytes, (struct chrome_unit){1, 1}, &facts->zero_ns);
     else if (facts && about && token == JSON_OBJECT)
         take_about(source, scan, facts);
+    else if (facts && origin && token == JSON_OBJECT)
+        take_origin(source, scan, facts);
     else
         json_scan_skip(scan, token);
 }
