@@ -19,6 +19,12 @@ enum { THREADS = 3, FORKS = 20, PAIRS_A_FORK = 20000 };
 static atomic_bool over;
 static _Atomic uint64_t pairs, pairs_allowed;
 
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ /* as gcc says it */
+#endif
+#endif
+
 /* So that the names' lock is held now and then. AddressSanitizer's allocator does not survive a
  * fork in the middle of another thread's malloc. */
 static void use_names(void)
