@@ -78,7 +78,8 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mu
 
 static uint64_t read_counter(void)
 {
-    return moments[moment_now].ticks;
+    uint32_t now = moment_now; /* as an index, gcc reads it without order */
+    return moments[now].ticks;
 }
 
 /* Time passes, with a counter that is so far off its rate; then counter and wall clock are moved.
