@@ -97,6 +97,11 @@ assert trace["otherData"]["lost_records"] == str(sum(e["args"]["records"] for e 
 assert all(e["ph"] == "i" and e["s"] in "tp" and e["cname"] for e in losses)
 assert trace["otherData"]["process.0.writer"] == "make_extended"
 
+# What begins at the zero time begins at 0, which has no sign.
+open(f"{work}/zero.bin", "wb").write(x.m.file([x.m.block(1, 0, [(10**18, "cb", 1), (10**18 + 5, "ce")])], zero_time=10**18))
+text = x.export(rbwp, "chrome", f"{work}/zero.bin").decode()
+assert '"ts":0.000,' in text and "-0.000" not in text, text
+
 # Compressed: the same text in one member, also over many pieces, by any number of threads.
 text = x.export(rbwp, "chrome", f"{work}/many.bin")
 assert len(text) > 4 << 20

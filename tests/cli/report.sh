@@ -3,6 +3,7 @@
 # summaries of every level and in the tables; when they do not fit, it says so. Names cannot become
 # markup, the page asks for nothing from a network, and bad inputs end with the right message and status.
 . "$(dirname "$0")/lib.sh"
+"$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "report"
 import collections, json, random, subprocess, sys
@@ -69,6 +70,10 @@ for name in ("crash_killed", "crash_cut_in_data", "crash_header_only", "defect_d
     path = f"{golden}/{name}.bin"
     code = subprocess.run([rbwp, "dump", "--spans", path], capture_output=True).returncode
     check([path], code=code)
+
+# Lost records are in the page's data, which its script goes through: with cause, count and time.
+(loss,) = report([f"{work}/extended.bin"]).data["losses"]
+assert (loss["cause"], loss["count"]) == ("dropped", 1234) and report([f"{golden}/gaps.bin"]).data["losses"] == [], loss
 
 # GPU work is linked to the latest call of its slot that had begun before it.
 launches = [r for i in range(5) for r in ((1000 + 100 * i, "cb", 3), (1040 + 100 * i, "ce"), (1090 + 100 * i, "gpu", 9, 3, 1050 + 100 * i, 1080 + 100 * i))]

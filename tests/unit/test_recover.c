@@ -10,6 +10,7 @@
 #include "rbwp_verify.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -1069,6 +1070,37 @@ static void failing_sinks(void **state)
     bytes_free(&file);
 }
 
+static enum rbwp_status shrinking_write(void *context, const void *bytes, size_t count)
+{
+    (void)context;
+    (void)bytes;
+    (void)count;
+    enum rbwp_status status = truncate(file_path, 36) == 0 ? RBWP_OK : RBWP_E_IO;
+    errno = ENOSPC; /* of something else */
+    return status;
+}
+
+/* Guards: a file that gets shorter while it is copied is told as one that cannot be read, not by
+ * whatever errno was before. */
+static void file_that_shrinks(void **state)
+{
+    (void)state;
+    struct bytes file = header_only();
+    for (uint32_t i = 0; i < 100; i++)
+        put_block(&file, 7, i, 2000, TICK_NS(1200) + 10000000 * (int64_t)i);
+    write_file(&file);
+    struct recovered whole = recover(NULL);
+    assert_true(whole.bytes.size > 512u << 10); /* more than is copied at a time */
+    write_file(&whole.bytes);
+    struct rbwp_sink sink = {NULL, shrinking_write, no_patch};
+    struct rbwp_recover_result result;
+    struct rbwp_error error;
+    assert_int_equal(rbwp_recover(file_path, NULL, &sink, NULL, NULL, &result, &error), RBWP_E_IO);
+    assert_int_equal(error.os_errno, EIO);
+    bytes_free(&whole.bytes);
+    bytes_free(&file);
+}
+
 /* ---- mutations
  * ------------------------------------------------------------------------------------ */
 
@@ -1166,6 +1198,7 @@ int main(void)
         cmocka_unit_test(rules_that_can_be_mended),
         cmocka_unit_test(refused_files),
         cmocka_unit_test(failing_sinks),
+        cmocka_unit_test(file_that_shrinks),
         cmocka_unit_test(mutated_live_files),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
