@@ -11,6 +11,7 @@
 #include "json_text.h"
 #include "message.h"
 #include "out.h"
+#include "rbwp_verify.h"
 #include "text_name.h"
 
 #include <errno.h>
@@ -54,6 +55,7 @@ struct repair {
     char *temporary;
     uint64_t problems;
     struct rbwp_recover_result result;
+    uint64_t breaks; /* of rules, in the result: of blocks that are kept as they are stored */
 };
 
 /* ---- names ------------------------------------------------------------------------------ */
@@ -168,6 +170,29 @@ static mode_t mode_for(const struct repair *repair)
     return 0666 & ~mask & input.st_mode;
 }
 
+static bool show_break(void *context, const struct rbwp_problem *problem)
+{
+    const struct repair *repair = context;
+    message_plain("%s: kept as it is stored: %s", repair->output, problem->error.text);
+    return true;
+}
+
+/* Good blocks are kept as they are, also where two of them do not go together (R20, R21): then the
+ * result is not whole. False with the message given. */
+static bool look_at_result(struct repair *repair, int fd)
+{
+    struct rbwp_verify_result verified = {0};
+    struct rbwp_error error;
+    if (repair->result.unchanged)
+        return true;
+    if (rbwp_verify_fd(fd, show_break, repair, &verified, &error) < 0) {
+        message("%s: cannot be read again: %s", repair->output, error.text);
+        return false;
+    }
+    repair->breaks = verified.breaks;
+    return true;
+}
+
 static bool make_file(struct repair *repair)
 {
     int fd = mkostemp(repair->temporary, O_CLOEXEC);
@@ -175,7 +200,7 @@ static bool make_file(struct repair *repair)
         message("%s: cannot be created: %s", repair->output, strerror(errno));
         return false;
     }
-    bool done = fill(repair, &fd);
+    bool done = fill(repair, &fd) && look_at_result(repair, fd);
     if (done && (fchmod(fd, mode_for(repair)) != 0 || fsync(fd) != 0)) {
         message("%s: cannot be written: %s", repair->output, strerror(errno));
         done = false;
@@ -263,9 +288,15 @@ static void report_text(struct out *out, const struct repair *repair)
     text_name(out, repair->output, strlen(repair->output));
     out_text(out, result->unchanged           ? ": the same bytes: the file was whole\n"
                   : rbwp_recover_lost(result) ? ": repaired, with losses\n"
+                  : repair->breaks            ? ": repaired, but not whole\n"
                                               : ": whole, nothing lost\n");
     kept_lines(out, result);
     lost_lines(out, result);
+    if (repair->breaks)
+        out_format(out,
+                   "  NOTE       %" PRIu64 " breaks of rules in blocks that were kept as they are "
+                   "stored; rbwp check shows them\n",
+                   repair->breaks);
 }
 
 static void member(struct out *out, const char *key, uint64_t value)
@@ -294,6 +325,7 @@ static void report_json(struct out *out, const struct repair *repair)
     json_name(out, "output", repair->output, strlen(repair->output));
     flag(out, "lost", rbwp_recover_lost(result));
     flag(out, "unchanged", result->unchanged);
+    member(out, "break_count", repair->breaks);
     flag(out, "finalized", result->finalised);
     flag(out, "live_empty", result->live_empty);
     flag(out, "running", result->is_written);
@@ -373,8 +405,9 @@ static enum exit_code run(void *config, struct operands files)
     if (is_gzip(&repair))
         return code;
     if (find_names(&repair) && make_file(&repair))
-        code = exit_worse(rbwp_recover_lost(&repair.result) ? EXIT_PARTLY : EXIT_GOOD,
-                          report(&repair));
+        code =
+            exit_worse(rbwp_recover_lost(&repair.result) || repair.breaks ? EXIT_PARTLY : EXIT_GOOD,
+                       report(&repair));
     free_names(&repair);
     return code;
 }
@@ -389,7 +422,7 @@ const struct command command_repair = {
         "that had not reached the file, names, and a new trailer. FILE is never changed.\n"
         "A file that is whole already is copied byte for byte.\n"
         "Exit status: 0 nothing lost, 1 unusable or not written, 2 usage, 3 something was\n"
-        "lost; the report says what.",
+        "lost, or blocks that were kept break a rule; the report says what.",
     .groups = repair_groups,
     .config_bytes = sizeof(struct repair_options),
     .run = run,

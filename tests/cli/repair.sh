@@ -144,6 +144,24 @@ for name in unwritten_records unwritten_blocks unprotected_chunks unlogged_slot 
     done
 done
 
+# A block that is there twice is kept, as all good blocks; the result is then not called whole.
+"$PYTHON" - "$here" "$work" <<'P' || fail "making a doubled block"
+import sys
+sys.path.insert(0, sys.argv[1])
+import live_make as live, rbwp_make as rbwp
+work = sys.argv[2]
+Z = live.ZERO
+block = rbwp.block(7, 0, [(Z + 10, "cb", 3), (Z + 20, "ce")])
+data = rbwp.file([block, block], zero_time=Z, finalised=False)
+open(f"{work}/doubled.bin", "wb").write(data)
+live.write(f"{work}/doubled.bin.live", [live.sample(0), live.thread(7, b"worker")], [], committed=len(data), ticket=1)
+P
+expect_exit 3 "$RBWP" repair "$work/doubled.bin"
+grep -q "doubled.repaired.bin: repaired, but not whole" "$work/out" || fail "a doubled block is not told"
+grep -q "NOTE  *1 breaks of rules" "$work/out" || fail "the break is not counted"
+grep -q "kept as it is stored: .*R20" "$work/err" || fail "the rule is not named: $(cat "$work/err")"
+expect_exit 3 "$RBWP" check "$work/doubled.repaired.bin"
+
 # A full disk: the report says so, and nothing is left.
 if [ -w /dev/full ]; then
     (
