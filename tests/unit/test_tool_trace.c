@@ -52,6 +52,25 @@ static void expect_process(struct trace *trace, const char *name, const char *be
     assert_memory_equal(made.text, becomes, made.bytes);
 }
 
+/* Guards: names of processes are found by a hash. Compared with each other, these take minutes. */
+static void many_processes_are_named(void **state)
+{
+    (void)state;
+    enum { PROCESSES = 120000 };
+    struct trace *trace = trace_new(&(struct trace_sink){0}, 0);
+    assert_non_null(trace);
+    char name[40], last[40];
+    for (unsigned i = 0; i < PROCESSES; i++) {
+        snprintf(name, sizeof name, "child %u", i);
+        (void)trace_add_process(trace, (struct trace_process){.name = trace_text(name)});
+        (void)trace_add_process(trace, (struct trace_process){.name = trace_text("same")});
+    }
+    snprintf(last, sizeof last, "same (%d)", PROCESSES + 1);
+    expect_process(trace, "same", last);
+    expect_process(trace, "child 7", "child 7 (2)");
+    trace_free(trace);
+}
+
 /* Viewers join processes of equal names, so no two have one, also when the second name is taken. */
 static void process_names_are_unique(void **state)
 {
@@ -79,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_told_once),
         cmocka_unit_test(process_names_are_unique),
+        cmocka_unit_test(many_processes_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
