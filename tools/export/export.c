@@ -201,6 +201,8 @@ static enum exit_code write_trace(struct export *export, const struct sources *s
         message("out of memory");
     }
     code = exit_worse(code, export->exporter->end(export));
+    if (export->trace && trace_failed(export->trace))
+        code = exit_worse(code, EXIT_PARTLY); /* the user was told */
     trace_free(export->trace);
     return code;
 }

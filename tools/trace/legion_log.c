@@ -341,7 +341,11 @@ static bool read_head(struct legion_log *log, char *line)
 static bool read_declarations(struct legion_log *log)
 {
     char *line = malloc(LINE_MAX_BYTES);
-    bool good = line && read_head(log, line);
+    if (!line) {
+        message("out of memory");
+        return false;
+    }
+    bool good = read_head(log, line);
     while (good && (good = read_line(log, line)) && *line)
         good = parse_declaration(log, line);
     free(line);

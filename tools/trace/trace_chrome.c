@@ -706,7 +706,7 @@ static enum exit_code report(const struct chrome_source *source, const struct js
 static void add_facts(const struct chrome_source *source, const struct trace_read_options *options)
 {
     const char *dialect = source->is_kineto ? "PyTorch" : source->is_iris ? "iris" : "Chrome";
-    for (uint32_t i = 0; i < source->process_map.count; i++) {
+    for (uint32_t i = 0; i < source->process_map.count && i < source->process_room; i++) {
         char key[64];
         if (!source->processes[i].number)
             continue;
