@@ -4,9 +4,11 @@
 
 #include "live_view.h"
 #include "reader.h"
+#include "rules.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define WRITER "librbwp " RBWP_VERSION_STRING ", recovered"
 
@@ -156,6 +158,20 @@ static enum rbwp_status make_losses(struct recover_tail *tail)
     return RBWP_OK;
 }
 
+/* A program that runs gives a sign of life just now: what is open has been open until now. */
+static void note_alive(struct rbwp_trailer *trailer, const struct live_head *head)
+{
+    struct timespec now;
+    int64_t now_ns;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (__builtin_add_overflow((int64_t)now.tv_sec * 1000000000 + now.tv_nsec, head->offset_ns,
+                               &now_ns) ||
+        now_ns < 0 || (uint64_t)now_ns > TIME_MASK)
+        return;
+    if (now_ns > trailer->stop_ns)
+        trailer->stop_ns = now_ns;
+}
+
 static void date_session(struct recover_tail *tail)
 {
     struct rbwp_trailer *trailer = &tail->trailer;
@@ -186,6 +202,8 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
         tail->trailer = *trailer;
     if (!trailer || by_live)
         date_session(tail);
+    if (by_live && rbwp_live_is_written(live))
+        note_alive(&tail->trailer, &live->file.head);
     if (!tail->trailer.writer_bytes) {
         tail->trailer.writer = WRITER;
         tail->trailer.writer_bytes = sizeof WRITER - 1;

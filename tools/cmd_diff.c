@@ -17,8 +17,7 @@
 #define NOISE_MILLI_PERCENT 5000
 
 struct diff_options {
-    struct out_options output;
-    struct filter_options filter;
+    struct export_options trace; /* output, filter and how files are read */
     struct terminal_options terminal;
     bool json, all;
     int metric; /* enum diff_metric */
@@ -72,8 +71,9 @@ static const struct option diff_option_table[] = {
 
 static const struct option_group diff_groups[] = {
     {"Comparison", diff_option_table, 0},
-    {"Filters", filter_option_table, offsetof(struct diff_options, filter)},
-    {"Output", out_option_table, offsetof(struct diff_options, output)},
+    {"Reading", reading_option_table, offsetof(struct diff_options, trace)},
+    {"Filters", filter_option_table, offsetof(struct diff_options, trace.filter)},
+    {"Output", out_option_table, offsetof(struct diff_options, trace.output)},
     {"Terminal", terminal_option_table, offsetof(struct diff_options, terminal)},
     {0},
 };
@@ -189,7 +189,7 @@ static enum exit_code show(const struct diff_options *options, struct operands f
                            const struct diff *diff)
 {
     struct out out;
-    if (!out_open(&out, &options->output, files))
+    if (!out_open(&out, &options->trace.output, files))
         return EXIT_BAD_DATA;
     struct colors colors = terminal_colors(&options->terminal, out.fd);
     if (options->json)
@@ -232,7 +232,7 @@ static enum exit_code run(void *config, struct operands files)
     enum exit_code code = EXIT_GOOD, compared = EXIT_GOOD;
     for (int i = 0; i < 2; i++) {
         loads[i].options.no_concurrency = true;
-        loads[i].trace.filter = options->filter;
+        loads[i].trace = options->trace;
         code = exit_worse(code, stats_load(&loads[i], (struct operands){files.words + i, 1}));
     }
     if (loads[0].loaded && loads[1].loaded)

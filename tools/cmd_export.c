@@ -5,6 +5,7 @@
 
 static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
+    {"Reading", reading_option_table, 0},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
     {"Output", out_option_table, offsetof(struct export_options, output)},
     {"Terminal", progress_option_table, offsetof(struct export_options, terminal)},

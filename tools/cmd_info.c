@@ -13,8 +13,8 @@ static const struct option info_option_table[] = {
      offsetof(struct info_options, json), option_store_true},
     {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
      offsetof(struct info_options, quick), option_store_true},
-    {"live", 0, NULL, NULL, "with the records that only FILE.live has yet",
-     offsetof(struct info_options, live), option_store_true},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct info_options, live),
+     option_store_true},
     {0},
 };
 

@@ -33,6 +33,7 @@ static const struct option report_option_table[] = {
 
 static const struct option_group report_groups[] = {
     {"Report", report_option_table, 0},
+    {"Reading", reading_option_table, offsetof(struct report_options, common)},
     {"Filters", filter_option_table, COMMON(filter)},
     {"Output", out_option_table, COMMON(output)},
     {"Terminal", progress_option_table, COMMON(terminal)},

@@ -31,6 +31,8 @@ static const struct option split_option_table[] = {
      "a part for each window of TIME, counted from --from or the zero time", 0, store_every},
     {"by-thread", 0, NULL, NULL, "a part for each thread",
      offsetof(struct split_options, by_thread), option_store_true},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct split_options, live),
+     option_store_true},
     {0},
 };
 
@@ -111,7 +113,8 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("%s", wrong);
         return EXIT_USAGE;
     }
-    if (!input_open(&input, files.words[0], true))
+    if (!(command->split.live ? input_open_live(&input, files.words[0])
+                              : input_open(&input, files.words[0], true)))
         return EXIT_BAD_DATA;
     progress_allow(&command->terminal);
     enum exit_code code = split_file(&command->split, &input, &result);

@@ -30,7 +30,7 @@ struct tail_count {
 };
 
 struct tail_options {
-    bool follow, records, ndjson;
+    bool follow, live, records, ndjson;
     struct tail_count count;
 };
 
@@ -53,6 +53,8 @@ static const struct option tail_option_table[] = {
      store_count},
     {"follow", 'f', NULL, NULL, "go on with what comes until the file is finalised",
      offsetof(struct tail_options, follow), option_store_true},
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct tail_options, live),
+     option_store_true},
     {"records", 0, NULL, NULL, "records instead of spans", offsetof(struct tail_options, records),
      option_store_true},
     {"ndjson", 0, NULL, NULL, "one JSON object a line, as rbwp dump",
@@ -158,7 +160,8 @@ static bool take_blocks(struct tail *tail)
 
 static bool start(struct tail *tail, const char *path, uint32_t most)
 {
-    if (!input_open_follow(&tail->input, path))
+    bool snapshot = tail->options->live && !tail->options->follow;
+    if (!(snapshot ? input_open_live(&tail->input, path) : input_open_follow(&tail->input, path)))
         return false;
     tail->problems = tail->named_blocks = 0;
     tail->lines.file = path;
@@ -259,7 +262,8 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         bool goes_on = tail->options->follow && tail->input.end_status == RBWP_AGAIN;
         if (!goes_on)
             span_builder_break(&tail->builder);
-        renew_names(tail);
+        if (tail->input.follow)
+            renew_names(tail);
         tail_lines_print(&tail->lines);
         if (goes_on) {
             fate = follow(tail);
@@ -301,7 +305,8 @@ const struct command command_tail = {
     .description =
         "Shows the last spans of an RBWP file, or its last records, one a line: seconds since\n"
         "the program's zero, how long it took, thread, name. With -f what is added as well,\n"
-        "until the file is finalised or removed, or its program dies.\n"
+        "until the file is finalised or removed, or its program dies. rbwp stats --live sums up\n"
+        "what a running program did so far, and rbwp repair makes a whole file of it.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = tail_groups,
     .config_bytes = sizeof(struct tail_options),

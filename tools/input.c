@@ -163,20 +163,16 @@ bool input_open_follow(struct input *input, const char *path)
 }
 
 /* Writes what a repair would give into fd. */
-static bool recover_into(const struct input *input, int fd)
+static bool recover_into(const char *path, const char *live, int fd)
 {
     struct rbwp_sink sink = rbwp_sink_fd(&fd);
     struct rbwp_recover_result result;
     struct rbwp_error error;
-    char *live = input_live_path(input->path);
-    if (!live) {
-        message("out of memory");
-        return false;
+    bool done = rbwp_recover(path, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
+    if (!done) {
+        const char *section = error.section[0] ? error.section : "file";
+        message("%s: %s: %s", strcmp(section, "live file") == 0 ? live : path, section, error.text);
     }
-    bool done = rbwp_recover(input->path, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
-    free(live);
-    if (!done)
-        message("%s: %s", input->name, error.text);
     return done && lseek(fd, 0, SEEK_SET) == 0;
 }
 
@@ -195,21 +191,29 @@ static void close_files(struct input *input)
         close(input->fd);
 }
 
-bool input_open_live(struct input *input, const char *path)
+static bool open_recovered(struct input *input, const char *path, const char *live)
 {
-    if (!input_open(input, path, true))
-        return false;
-    if (!input->live)
-        return true; /* it has all there is */
     int fd = temporary_file();
-    bool recovered = fd >= 0 && recover_into(input, fd);
-    close_files(input);
-    *input = (struct input){.path = path, .name = path, .fd = fd, .recovered = recovered};
-    if (recovered && open_reader(input, false))
+    *input = (struct input){.path = path, .name = path, .fd = fd, .recovered = true};
+    if (fd >= 0 && recover_into(path, live, fd) && open_reader(input, false))
         return true;
     if (fd >= 0)
         close(fd);
     return false;
+}
+
+/* A file without a live file beside it has all there is, or nothing more is to be had. */
+bool input_open_live(struct input *input, const char *path)
+{
+    char *live = input_live_path(path);
+    if (!live) {
+        message("out of memory");
+        return false;
+    }
+    bool is_there = strcmp(path, "-") != 0 && access(live, F_OK) == 0;
+    bool opened = is_there ? open_recovered(input, path, live) : input_open(input, path, true);
+    free(live);
+    return opened;
 }
 
 bool input_next(struct input *input, struct rbwp_block *block_out)
@@ -283,12 +287,12 @@ static void report(const struct input *input)
     if (lost.records_most)
         message_plain("%s: up to %" PRIu64 " records were lost with the program's memory",
                       input->name, lost.records_most);
-    if (input->live)
-        message_plain(
-            "%s: %s; records that did not reach it are in %s.live (--live shows them)", input->name,
-            rbwp_live_is_written(input->live) ? "is being written"
-                                              : "its program died (rbwp repair makes a whole file)",
-            input->name);
+    if (input->live && !input->tailed)
+        message_plain("%s: %s: its newest records are in %s.live; --live shows them, and rbwp "
+                      "repair makes a whole file of both",
+                      input->name,
+                      rbwp_live_is_written(input->live) ? "is being written" : "its program died",
+                      input->name);
     if (input->gzip_problem)
         message_plain("%s: %s", input->name, input->gzip_problem);
     if (input->end_status < 0)

@@ -25,6 +25,7 @@
 #include "ordered_jobs.h"
 #include "rbwp_recover.h"
 
+#define INPUT_LIVE_HELP "with the records that only FILE.live has: of a program that runs or died"
 #define INPUT_PROBLEM_LINES 20 /* most lines reported a file; the summary counts the rest */
 
 struct input {
@@ -39,6 +40,7 @@ struct input {
     uint64_t blocks, records;   /* handed out, opaque blocks included */
     bool recovered;             /* put together of the file and its live file */
     bool follow;
+    bool tailed;                 /* its reader shows what FILE.live has by itself */
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
 

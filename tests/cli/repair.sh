@@ -177,7 +177,7 @@ fi
 # Reading the pair as it is: names from the live file, the newest records only with --live.
 expect_exit 0 "$RBWP" dump --ndjson "$work/pair.bin"
 [ "$(grep -c '"name":"flush"' "$work/out")" -eq 1 ] || fail "dump: names of the live file"
-expect_error "its program died (rbwp repair makes a whole file)"
+expect_error "its program died: its newest records are in"
 expect_exit 0 "$RBWP" dump --ndjson --live "$work/pair.bin"
 [ "$(wc -l <"$work/out")" -eq 7 ] || fail "dump --live: $(wc -l <"$work/out") records"
 expect_silence

@@ -104,7 +104,7 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
     char path[32];
     int fd = memory_file(data, size);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    if (trace_source_open(&source, path)) {
+    if (trace_source_open(&source, path, false)) {
         struct trace_sink sink = {.context = &check,
                                   .process = take_process,
                                   .track = take_track,

@@ -55,7 +55,7 @@ static void open_text(struct trace_source *source, const char *text, size_t byte
     assert_true(*fd_out >= 0);
     assert_int_equal(write(*fd_out, text, bytes), (ssize_t)bytes);
     snprintf(path, sizeof path, "/proc/self/fd/%d", *fd_out);
-    assert_true(trace_source_open(source, path));
+    assert_true(trace_source_open(source, path, false));
 }
 
 static void read_text(struct kept *kept, const char *text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From files to one exporter: opens, puts all on one axis, reads one after the other. */
 #include "export.h"
+#include "input.h"
 #include "jobs_option.h"
 #include "message.h"
 #include "out_gzip.h"
@@ -34,14 +35,20 @@ const struct option export_option_table[] = {
     {"to", 't', "FORMAT", "chrome csv folded legion ndjson parquet perfetto sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
-    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
-     jobs_option_store},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
      offsetof(struct export_options, no_deflate), option_store_true},
     {"raw-text", 0, NULL, NULL, "csv, tsv: names as they are, not made safe for spreadsheets",
      offsetof(struct export_options, raw_text), option_store_true},
     {"legion-version", 0, "NUMBER", "1008 1011", "of Legion Prof logs that are written (1008)",
      offsetof(struct export_options, legion_version), store_legion_version},
+    {0},
+};
+
+const struct option reading_option_table[] = {
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct export_options, live),
+     option_store_true},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct export_options, threads),
+     jobs_option_store},
     {0},
 };
 
@@ -114,7 +121,7 @@ static void allow_descriptors(int files)
     (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed cannot be opened, and is told */
 }
 
-static enum exit_code open_sources(struct sources *sources, struct operands files)
+static enum exit_code open_sources(struct sources *sources, struct operands files, bool live)
 {
     enum exit_code code = EXIT_GOOD;
     sources->list = calloc((size_t)files.count, sizeof *sources->list);
@@ -125,7 +132,7 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
     }
     allow_descriptors(files.count);
     for (int i = 0; i < files.count; i++) {
-        if (trace_source_open(&sources->list[sources->count], files.words[i]))
+        if (trace_source_open(&sources->list[sources->count], files.words[i], live))
             sources->count++;
         else
             code = EXIT_BAD_DATA;
@@ -275,7 +282,7 @@ enum exit_code export_with(const struct exporter *exporter, const struct export_
         return EXIT_BAD_DATA;
     }
     struct sources sources = {0};
-    enum exit_code code = open_sources(&sources, files);
+    enum exit_code code = open_sources(&sources, files, options->live);
     if (sources.count > 0)
         code = exit_worse(code, align_and_write(&export, &sources));
     code = exit_worse(code, close_sources(&sources)); /* which use the threads */

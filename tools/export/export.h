@@ -21,6 +21,7 @@
 struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate, raw_text;
+    bool live;               /* with the records that only FILE.live has */
     unsigned threads;        /* at work, 0 = one a CPU */
     uint32_t legion_version; /* 1008 or 1011; 0: 1008 */
     struct out_options output;
@@ -63,6 +64,8 @@ extern const struct exporter exporter_parquet, exporter_sqlite;
 extern const struct exporter exporter_chrome, exporter_folded, exporter_perfetto;
 
 extern const struct option export_option_table[]; /* of struct export_options */
+/* How files are read: for all commands that read traces. Of struct export_options. */
+extern const struct option reading_option_table[];
 
 /* Reads the files into one trace and writes it by the exporter that the options choose. */
 enum exit_code export_files(const struct export_options *options, struct operands files);

@@ -37,7 +37,7 @@ const OPEN_SHOWN = 5;
 function fillOpen() {
   const shown = data.open.slice(0, OPEN_SHOWN), more = Number(data.open_spans) - shown.length;
   for (const [track, kind, start, length, hung] of shown)
-    alertLine(`${Number(hung) ? "Hung" : "Still open"}: for ${duration(length)} in ${data.kinds[kind] ? data.kinds[kind].name : "?"} on ${data.tracks[track].name}, since ${duration(start)}`, Number(hung) > 0);
+    alertLine(`${Number(hung) ? "Hung" : "Still open"}: for ${duration(length)} in ${data.kinds[kind] ? data.kinds[kind].name : "?"} on ${data.tracks[track].name}, since ${moment(start, 1000)}`, Number(hung) > 0);
   if (more > 0) alertLine(`${exact(more)} ${shown.length ? "more " : ""}span${more === 1 ? " was" : "s were"} still open when this ended.`);
 }
 function fillAlerts() {

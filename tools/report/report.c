@@ -8,8 +8,8 @@
  */
 #include "report.h"
 #include "message.h"
-#include "page_text.h"
 #include "progress.h"
+#include "page_text.h"
 #include "temporary_file.h"
 
 #include <errno.h>

@@ -30,6 +30,7 @@ struct split_options {
     struct filter_options filter; /* min-duration and halves of pairs are refused before */
     int64_t every_ns;             /* 0: one window */
     bool by_thread;
+    bool live;          /* with the records that only FILE.live has */
     const char *output; /* NULL: beside the input */
     bool force;
 };

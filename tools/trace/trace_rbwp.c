@@ -156,14 +156,20 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
                                          &facts->monotonic_error_ns);
 }
 
+static bool open_input(struct input *input, const struct trace_source *source)
+{
+    if (!source->path)
+        return input_open_fd(input, dup(source->fd), source->name);
+    return source->live ? input_open_live(input, source->path)
+                        : input_open(input, source->path, true);
+}
+
 static bool open_rbwp(struct trace_source *source)
 {
     struct rbwp_source *state = calloc(1, sizeof *state);
-    int fd = source->path ? -1 : dup(source->fd);
     if (!state) {
         message("out of memory");
-    } else if (source->path ? input_open(&state->input, source->path, true)
-                            : input_open_fd(&state->input, fd, source->name)) {
+    } else if (open_input(&state->input, source)) {
         if (names_load(&state->names, state->input.reader)) {
             source->state = state;
             fill_facts(source, state->input.reader);

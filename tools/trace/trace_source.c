@@ -86,9 +86,9 @@ static int open_file(struct trace_source *source, const char *path)
     return -1;
 }
 
-bool trace_source_open(struct trace_source *source, const char *path)
+bool trace_source_open(struct trace_source *source, const char *path, bool live)
 {
-    *source = (struct trace_source){.fd = -1};
+    *source = (struct trace_source){.fd = -1, .live = live};
     source->fd = open_file(source, path);
     if (source->fd < 0)
         return false;

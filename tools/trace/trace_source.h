@@ -83,6 +83,7 @@ struct trace_source {
     const char *name; /* for messages */
     const char *path; /* a regular file; NULL: only fd is there */
     int fd;           /* at its beginning */
+    bool live;        /* with what only a live file beside it has */
     struct trace_facts facts;
     void *state; /* the format's */
 };
@@ -101,8 +102,9 @@ struct trace_format {
 
 extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome;
 
-/* "-" is standard input. False with the message given. */
-bool trace_source_open(struct trace_source *source, const char *path);
+/* "-" is standard input. live: RBWP files with the records that only FILE.live has. False with the
+ * message given. */
+bool trace_source_open(struct trace_source *source, const char *path, bool live);
 enum exit_code trace_source_read(struct trace_source *source, struct trace *trace,
                                  const struct trace_read_options *options);
 enum exit_code trace_source_close(struct trace_source *source);
