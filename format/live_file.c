@@ -408,6 +408,13 @@ size_t live_chunk_words(const struct live_file *live)
     return (live->head.chunk_bytes - live->head.chunk_head_bytes) / sizeof(uint64_t);
 }
 
+bool live_chunk_look(const struct live_file *live, const struct live_chunk *chunk,
+                     struct live_chunk *now_out)
+{
+    return read_chunk_head(live, chunk->offset, now_out) &&
+           now_out->thread_id == chunk->thread_id && now_out->base_ticks == chunk->base_ticks;
+}
+
 bool live_chunk_read(const struct live_file *live, const struct live_chunk *chunk, uint64_t *words,
                      size_t *count_out)
 {
@@ -418,8 +425,7 @@ bool live_chunk_read(const struct live_file *live, const struct live_chunk *chun
         return false;
     *count_out = got / sizeof *words;
     /* Looked at again behind the words: a chunk that was given back meanwhile has lost some. */
-    return read_chunk_head(live, chunk->offset, &now) && now.thread_id == chunk->thread_id &&
-           now.base_ticks == chunk->base_ticks;
+    return live_chunk_look(live, chunk, &now);
 }
 
 /* ---- events -----------------------------------------------------------------------------------

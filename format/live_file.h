@@ -75,6 +75,9 @@ void live_chunks_free(struct live_chunks *chunks);
  * are there. False when the chunk is no longer the one that was listed: its process went on.
  */
 size_t live_chunk_words(const struct live_file *live);
+/* Its head as it is now; false when the chunk is no longer that one. */
+bool live_chunk_look(const struct live_file *live, const struct live_chunk *chunk,
+                     struct live_chunk *now_out);
 bool live_chunk_read(const struct live_file *live, const struct live_chunk *chunk, uint64_t *words,
                      size_t *count_out);
 

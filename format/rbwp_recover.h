@@ -9,7 +9,8 @@
  *
  * Memory: what the log of the live file names (at most 32 MiB of names and as
  * much again of tables), 40 bytes for each chunk that holds unwritten events,
- * one chunk, and what a reader and an encoder need. It does not grow with FILE.
+ * one chunk (of a program that runs: a copy of all unwritten events), and what a
+ * reader and an encoder need. It does not grow with FILE.
  *
  * Threads: different calls are independent, one object is used by one thread
  * at a time. No call prints, exits or keeps a global.
@@ -124,7 +125,8 @@ typedef void rbwp_recover_callback(void *context, const struct rbwp_problem *pro
  * RBWP_OK and *result_out, or: RBWP_E_NOT_RBWP, RBWP_E_TRUNCATED (FILE, nothing there),
  * RBWP_E_VERSION (FILE has a part that must be understood and is not), those of rbwp_live_open but
  * RBWP_E_TRUNCATED, RBWP_E_INVALID (the live file belongs to another file), RBWP_E_IO,
- * RBWP_E_MEMORY, RBWP_E_LIMIT (tables too large), or what the sink returned. What was written until
+ * RBWP_E_MEMORY, RBWP_E_LIMIT (tables too large), RBWP_AGAIN (a program that runs wrote FILE all
+ * the time, so that there was no moment to look), or what the sink returned. What was written until
  * then is useless.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_recover(const char *path, const char *live_path,

@@ -13,6 +13,7 @@
 #include "rbwp_recover.h"
 
 #include "block.h"
+#include "live_snapshot.h"
 #include "live_view.h"
 #include "rbwp_verify.h"
 #include "reader.h"
@@ -43,6 +44,8 @@ struct recover {
     struct rbwp_writer *writer;
     struct recover_tail tail;
 
+    bool has_snapshot; /* the program runs: its chunks as of one moment, which has that commit */
+    struct live_snapshot snapshot;
     uint64_t problems_seen;
     bool has_sequence;
     uint32_t sequence; /* the latest in FILE */
@@ -211,7 +214,7 @@ static bool is_committed(struct recover *recover, const struct rbwp_block *block
     if (!recover->result.has_live || recover->result.finalised)
         return true;
     uint64_t end = block->offset + RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block->header);
-    if (end > recover->live->file.commit.file_bytes)
+    if (end > recover->live->file.commit.file_bytes && !recover->has_snapshot)
         (void)live_file_commit(&recover->live->file, NULL);
     return end <= recover->live->file.commit.file_bytes;
 }
@@ -221,6 +224,9 @@ static enum rbwp_status keep_blocks(struct recover *recover)
     struct rbwp_block block;
     uint64_t end = RBWP_FILE_HEADER_BYTES;
     enum rbwp_status status;
+    if (recover
+            ->has_snapshot) /* which is of a moment after FILE was opened; a failure comes again */
+        (void)!rbwp_reader_look_again(recover->reader);
     while ((status = rbwp_reader_next_block(recover->reader, &block)) == RBWP_OK) {
         if (!is_committed(recover, &block))
             break;
@@ -321,22 +327,16 @@ static enum rbwp_status put_record(struct recover *recover, struct thread_writer
     return status;
 }
 
-static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer *thread,
-                                   const struct live_chunk *chunk)
+/* *damaged_out also when there was an event that cannot be. */
+static enum rbwp_status keep_records(struct recover *recover, struct thread_writer *thread,
+                                     struct live_events *events, bool *damaged_out)
 {
-    const struct live_file *file = &recover->live->file;
-    struct live_events events = {.words = thread->words, .base_ticks = chunk->base_ticks};
     struct live_event event;
     struct rbwp_record record;
-    if (!live_chunk_read(file, chunk, thread->words, &events.count)) {
-        recover->result.moved_chunks++;
-        return RBWP_OK;
-    }
-    bool damaged = events.count < live_chunk_words(file);
     enum rbwp_status status = RBWP_OK;
-    while (status == RBWP_OK && live_event_next(&events, &event)) {
+    while (status == RBWP_OK && live_event_next(events, &event)) {
         if (!make_record(&event, &record)) {
-            damaged = true;
+            *damaged_out = true;
             continue;
         }
         record.time_ns = live_clock_ns(live_facts_clock(recover->live->facts), event.ticks);
@@ -345,9 +345,35 @@ static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer
         thread->floor_ns = record.time_ns;
         status = put_record(recover, thread, &record);
     }
-    recover->result.chunks++;
-    recover->result.damaged_chunks += damaged || events.damaged;
+    *damaged_out |= events->damaged;
     return status == RBWP_OK ? seal(recover, thread) : status;
+}
+
+static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer *thread,
+                                   const struct live_chunk *chunk)
+{
+    const struct live_file *file = &recover->live->file;
+    struct live_events events = {.words = thread->words, .base_ticks = chunk->base_ticks};
+    if (!live_chunk_read(file, chunk, thread->words, &events.count)) {
+        recover->result.moved_chunks++;
+        return RBWP_OK;
+    }
+    bool damaged = events.count < live_chunk_words(file);
+    enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
+    recover->result.chunks++;
+    recover->result.damaged_chunks += damaged;
+    return status;
+}
+
+static enum rbwp_status keep_copy(struct recover *recover, struct thread_writer *thread,
+                                  size_t chunk)
+{
+    struct live_events events = live_snapshot_events(&recover->snapshot, chunk);
+    bool damaged = false;
+    enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
+    recover->result.chunks++;
+    recover->result.damaged_chunks += damaged;
+    return status;
 }
 
 /* Without a sample the oldest chunk is taken to have begun at the zero time. */
@@ -381,7 +407,8 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
             thread.thread_id = chunk->thread_id;
             thread.floor_ns = recover_tail_last_ns(&recover->tail, chunk->thread_id);
         }
-        status = keep_chunk(recover, &thread, chunk);
+        status = recover->has_snapshot ? keep_copy(recover, &thread, i)
+                                       : keep_chunk(recover, &thread, chunk);
     }
     free(thread.words);
     rbwp_block_encoder_free(thread.encoder);
@@ -390,8 +417,12 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
 
 static enum rbwp_status keep_events(struct recover *recover)
 {
-    struct live_chunks chunks;
-    enum rbwp_status status = live_file_chunks(&recover->live->file, &chunks, recover->error);
+    struct live_chunks listed = {0}, chunks = recover->snapshot.chunks;
+    enum rbwp_status status = RBWP_OK;
+    if (!recover->has_snapshot) {
+        status = live_file_chunks(&recover->live->file, &listed, recover->error);
+        chunks = listed;
+    }
     recover->result.damaged_chunks += chunks.left_out;
     if (!recover->has_sequence)
         recover->sequence = UINT32_MAX; /* the first one is 0 */
@@ -399,8 +430,25 @@ static enum rbwp_status keep_events(struct recover *recover)
         anchor_clock(recover, &chunks);
         status = keep_chunks(recover, &chunks);
     }
-    live_chunks_free(&chunks);
+    live_chunks_free(&listed);
     return status;
+}
+
+/* Of a program that runs: first its chunks of one moment, then FILE as far as it was then; names
+ * and clock are looked at behind it, so that they have all that is in the chunks. */
+static enum rbwp_status take_snapshot(struct recover *recover)
+{
+    struct live_facts *facts;
+    struct rbwp_live *live = recover->live;
+    enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
+    if (status == RBWP_OK)
+        status = live_facts_read(&live->file, &facts, recover->error);
+    if (status != RBWP_OK)
+        return status;
+    live_facts_free(live->facts);
+    live->facts = facts;
+    recover->has_snapshot = true;
+    return RBWP_OK;
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------
@@ -484,6 +532,11 @@ static enum rbwp_status make_whole(struct recover *recover)
     }
     /* What is finalised has all that the live file could give. */
     recover->result.has_live = recover->live && !recover->result.finalised;
+    if (recover->result.has_live && recover->result.is_written) {
+        status = take_snapshot(recover);
+        if (status != RBWP_OK)
+            return status;
+    }
     if (recover->result.has_live)
         recover->result.missing = rbwp_live_count_missing(recover->live);
     status = rbwp_writer_new(recover->sink, node, zero_time_ns, recover->level2, &recover->writer);
@@ -557,6 +610,7 @@ enum rbwp_status rbwp_recover(const char *path, const char *live_path, const str
     rbwp_reader_close(recover.reader);
     rbwp_live_close(recover.live);
     recover_tail_free(&recover.tail);
+    live_snapshot_free(&recover.snapshot);
     if (recover.fd >= 0)
         close(recover.fd);
     if (status == RBWP_OK)

@@ -288,6 +288,10 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("give one FILE");
         return EXIT_USAGE;
     }
+    if (options->follow && options->live) {
+        message_usage("--live shows one moment and -f what comes to the file: give one of them");
+        return EXIT_USAGE;
+    }
     if (!out_open(&out, &(struct out_options){0}, files))
         return EXIT_BAD_DATA;
     if (options->follow)

@@ -22,6 +22,7 @@ for wrong in "-n x" "-n -1" "-n 99999999" "-n"; do
     expect_exit 2 "$RBWP" tail $wrong "$GOLDEN/gaps.bin"
 done
 expect_exit 2 "$RBWP" tail
+expect_exit 2 "$RBWP" tail -f --live "$GOLDEN/gaps.bin"
 expect_exit 1 "$RBWP" tail "$work/none"
 
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "following"

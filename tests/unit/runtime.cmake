@@ -3,7 +3,7 @@
 foreach(topic block_encoder chunk_encoder clock deflate_records huffman node session_config)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
-foreach(topic extend names output process session thread_registry)
+foreach(topic extend live_snapshot names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)
 endforeach()
 
