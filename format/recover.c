@@ -240,8 +240,11 @@ static enum rbwp_status keep_blocks(struct recover *recover)
     uint64_t count = rbwp_reader_problem_count(recover->reader);
     if (status < 0 && count) {
         const struct rbwp_problem *last = rbwp_reader_problem(recover->reader, count - 1);
-        if (last && recover->error)
+        if (last)
             *recover->error = last->error;
+        else
+            error_set(recover->error, status, (struct place){"file", NOWHERE, 0}, "%s",
+                      rbwp_status_text(status));
         return status;
     }
     struct rbwp_recover_result *result = &recover->result;
@@ -549,6 +552,15 @@ static enum rbwp_status make_whole(struct recover *recover)
     return status == RBWP_OK ? finish(recover) : status;
 }
 
+/* Without FILE, what the live file knows to have been written to it is gone. */
+static void miss_file(struct recover *recover)
+{
+    uint64_t committed = recover->live->file.commit.file_bytes;
+    recover->result.committed_bytes = committed;
+    if (committed > RBWP_FILE_HEADER_BYTES)
+        recover->result.missing_bytes = committed - RBWP_FILE_HEADER_BYTES;
+}
+
 static enum rbwp_status run(struct recover *recover)
 {
     struct rbwp_recover_result *result = &recover->result;
@@ -563,6 +575,8 @@ static enum rbwp_status run(struct recover *recover)
     enum rbwp_status status = RBWP_OK;
     if (result->has_file)
         status = look(recover, &whole);
+    else
+        miss_file(recover);
     if (status == RBWP_OK && !whole)
         status = make_whole(recover);
     return status;
