@@ -109,17 +109,21 @@ static enum exit_code judge(const struct rbwp_verify_result *result, enum rbwp_s
     return result->breaks || result->cut ? EXIT_PARTLY : EXIT_GOOD;
 }
 
+/* "1 break; ", "2 breaks; ". */
+static void counted(struct out *out, uint64_t count, const char *what, const char *behind)
+{
+    out_format(out, "%" PRIu64 " %s%s%s", count, what, count == 1 ? "" : "s", behind);
+}
+
 static void end_text(struct check *check, bool live)
 {
     const struct rbwp_verify_result *result = &check->result;
     line_head(check);
-    out_format(check->out,
-               "%s: %" PRIu64 " breaks; %" PRIu64 " blocks, %" PRIu64 " records, %s%s\n",
-               result->breaks ? "BAD"
-               : result->cut  ? "cut"
-                              : "good",
-               result->breaks, result->blocks, result->records,
-               result->finalised ? "finalised" : "never finalised (no names)",
+    out_format(check->out, "%s: ", result->breaks ? "BAD" : result->cut ? "cut" : "good");
+    counted(check->out, result->breaks, "break", "; ");
+    counted(check->out, result->blocks, "block", ", ");
+    counted(check->out, result->records, "record", ", ");
+    out_format(check->out, "%s%s\n", result->finalised ? "finalised" : "never finalised (no names)",
                result->has_trailer ? ", with trailer" : "");
     if (result->breaks > check->shown) {
         line_head(check);
