@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 char *quantity_grouped(char text[QUANTITY_BYTES], uint64_t value)
 {
@@ -46,14 +47,17 @@ char *quantity_rough(char text[QUANTITY_BYTES], uint64_t ns, int digits)
     for (uint64_t value = ns / unit, room = most / 10; value < room && decimals < 3 && unit > 1;
          room /= 10)
         decimals++;
-    uint64_t part = unit;
-    for (int i = 0; i < decimals; i++)
-        part /= 10;
-    if (decimals)
-        snprintf(text, QUANTITY_BYTES, "%" PRIu64 ".%0*" PRIu64 " %s", ns / unit, decimals,
-                 ns % unit / part, units[name]);
-    else
-        snprintf(text, QUANTITY_BYTES, "%" PRIu64 " %s", ns / unit, units[name]);
+    char *at = put_u64(text, ns / unit);
+    uint64_t rest = ns % unit;
+    for (int i = 0; i < decimals; i++) {
+        if (i == 0)
+            *at++ = '.';
+        unit /= 10;
+        *at++ = (char)('0' + rest / unit);
+        rest %= unit;
+    }
+    *at++ = ' ';
+    strcpy(at, units[name]);
     return text;
 }
 

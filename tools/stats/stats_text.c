@@ -256,8 +256,7 @@ static void track_line(const struct view *view, const struct stats_track *track)
 static void tracks(const struct view *view, const char *text, bool workers)
 {
     uint32_t count = 0, all = view->stats->track_count;
-    uint32_t *order =
-        track_order_all(&view->stats->tracks->track, sizeof *view->stats->tracks, all);
+    uint32_t *order = track_order_all(view->stats->tracks, sizeof *view->stats->tracks, all);
     for (uint32_t i = 0; order && i < all; i++) {
         const struct stats_track *track = &view->stats->tracks[order[i]];
         if (stats_is_worker(track) != workers || ++count > TRACKS_SHOWN)

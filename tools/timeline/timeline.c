@@ -278,8 +278,7 @@ static bool all_tracks(const struct timeline *timeline)
 {
     const struct time_grid *grid = &timeline->grid;
     uint32_t hidden = 0, process = TRACE_NONE;
-    uint32_t *order =
-        track_order_all(&grid->tracks->track, sizeof *grid->tracks, grid->track_count);
+    uint32_t *order = track_order_all(grid->tracks, sizeof *grid->tracks, grid->track_count);
     for (uint32_t i = 0; order && i < grid->track_count; i++) {
         const struct grid_track *track = &grid->tracks[order[i]];
         if (!track->cells && !track->lost) {

@@ -75,13 +75,13 @@ static int compare(const void *a, const void *b, void *context)
     return track_order((const void *)left, (const void *)right);
 }
 
-uint32_t *track_order_all(const struct trace_track *first, size_t bytes, uint32_t count)
+uint32_t *track_order_all(const void *tracks, size_t bytes, uint32_t count)
 {
-    struct tracks tracks = {(const char *)first, bytes};
+    struct tracks all = {tracks, bytes};
     uint32_t *order = malloc((count + 1) * sizeof *order);
     for (uint32_t i = 0; order && i < count; i++)
         order[i] = i;
     if (order && count)
-        qsort_r(order, count, sizeof *order, compare, &tracks);
+        qsort_r(order, count, sizeof *order, compare, &all);
     return order;
 }

@@ -14,7 +14,7 @@
 int track_order(const struct trace_track *a, const struct trace_track *b);
 
 /* Numbers of count tracks in that order, in memory that the caller frees; NULL without memory.
- * tracks are bytes apart. */
-uint32_t *track_order_all(const struct trace_track *first, size_t bytes, uint32_t count);
+ * tracks: an array of structs of that many bytes, which begin with their struct trace_track. */
+uint32_t *track_order_all(const void *tracks, size_t bytes, uint32_t count);
 
 #endif /* TRACK_ORDER_H */
