@@ -5,6 +5,7 @@
 #include "rbwp_writer.h"
 
 #define TAG_BYTES 4u
+#define ENTRY_BYTES_LEAST 40u /* start to stop gap */
 #define ENTRIES_AT (TAG_BYTES + RBWP_GPU_EXTRA_HEAD_BYTES)
 
 static bool has_tag(const struct rbwp_block *block)
@@ -20,7 +21,7 @@ bool gpu_extra_check(const struct rbwp_block *block)
     if (block->header.data_bytes < ENTRIES_AT)
         return false;
     uint64_t entry_bytes = load_le32(block->data + 12), count = load_le32(block->data + 16);
-    return entry_bytes >= RBWP_GPU_EXTRA_BYTES &&
+    return entry_bytes >= ENTRY_BYTES_LEAST &&
            block->header.data_bytes - ENTRIES_AT == entry_bytes * count;
 }
 
@@ -36,7 +37,8 @@ bool rbwp_gpu_extras(const struct rbwp_block *block, uint64_t *proc_id_out, uint
 void rbwp_gpu_extra_get(const struct rbwp_block *block, uint32_t index,
                         struct rbwp_gpu_extra *extra_out)
 {
-    const uint8_t *entry = block->data + ENTRIES_AT + (size_t)index * load_le32(block->data + 12);
+    const uint32_t entry_bytes = load_le32(block->data + 12);
+    const uint8_t *entry = block->data + ENTRIES_AT + (size_t)index * entry_bytes;
     *extra_out = (struct rbwp_gpu_extra){
         .start_ns = load_le_i64(entry),
         .stop_ns = load_le_i64(entry + 8),
@@ -45,6 +47,11 @@ void rbwp_gpu_extra_get(const struct rbwp_block *block, uint32_t index,
         .start_gap_ns = load_le32(entry + 32),
         .stop_gap_ns = load_le32(entry + 36),
     };
+    if (entry_bytes < RBWP_GPU_EXTRA_BYTES)
+        return;
+    extra_out->launched_ns = load_le_i64(entry + 40);
+    extra_out->launching_ns = load_le32(entry + 48);
+    extra_out->flags = load_le32(entry + 52);
 }
 
 uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_extra *extras,
@@ -61,6 +68,9 @@ uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_extra *ex
         store_le64(entry + 24, extras[i].thread_id);
         store_le32(entry + 32, extras[i].start_gap_ns);
         store_le32(entry + 36, extras[i].stop_gap_ns);
+        store_le_i64(entry + 40, extras[i].launched_ns);
+        store_le32(entry + 48, extras[i].launching_ns);
+        store_le32(entry + 52, extras[i].flags);
     }
     return (uint32_t)(entry - data_out);
 }

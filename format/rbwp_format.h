@@ -176,7 +176,7 @@ struct rbwp_sub_item_name {
 
 #define RBWP_GPU_EXTRA_TAG "gpux"
 #define RBWP_GPU_EXTRA_HEAD_BYTES 16 /* behind the tag, before the entries */
-#define RBWP_GPU_EXTRA_BYTES 40      /* an entry */
+#define RBWP_GPU_EXTRA_BYTES 56      /* an entry as it is written; those read have 40 or more */
 
 /* What is known of the GPU_WORK record with the same processor id, start and stop. */
 struct rbwp_gpu_extra {
@@ -184,7 +184,12 @@ struct rbwp_gpu_extra {
     int64_t launch_ns;         /* when the call that launched it began to */
     uint64_t thread_id;        /* that made it, as in block headers; 0 = one that does not record */
     uint32_t start_gap_ns, stop_gap_ns; /* start and stop may be wrong by so much */
+    int64_t launched_ns;                /* when that call had been made; 0 = not known */
+    uint32_t launching_ns; /* the stream had been free so long before start: the work was being
+                              launched, or ran already; 0 with a stream that was busy */
+    uint32_t flags;        /* RBWP_GPU_EXTRA_IDLE; others are for later */
 };
+#define RBWP_GPU_EXTRA_IDLE 1u /* the stream was free at the launch: start is launched_ns */
 
 /* ---- the trailer, an extension (SPEC.md, "Trailer") --------------------- */
 
@@ -270,6 +275,9 @@ struct rbwp_gpu_info {
     int64_t spread_ns; /* of the bias, between its quartiles */
     uint16_t name_bytes;
     const char *name; /* any bytes, not terminated */
+    /* The same three of work on idle streams (RBWP_GPU_EXTRA_IDLE). */
+    uint32_t idle_rounds;
+    int64_t idle_bias_ns, idle_spread_ns;
 };
 
 /* What the trailer's tables leave out. Values are stored in files. */

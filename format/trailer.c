@@ -20,7 +20,7 @@
 #define TABLE_HEADER_BYTES 8
 #define FLAG_MUST_UNDERSTAND 1u
 #define FLAGS_REFUSED 0xffff0000u
-#define ENTRY_BYTES_LARGEST 56
+#define ENTRY_BYTES_LARGEST 64
 
 /* ---- entries: the fixed part of sections and tables ------------------------ */
 
@@ -174,6 +174,9 @@ static void put_gpu(const void *from, uint8_t *to)
     store_le_i64(to + 16, gpu->bias_ns);
     store_le_i64(to + 24, gpu->spread_ns);
     store_le16(to + 32, gpu->name_bytes);
+    store_le32(to + 40, gpu->idle_rounds);
+    store_le_i64(to + 48, gpu->idle_bias_ns);
+    store_le_i64(to + 56, gpu->idle_spread_ns);
 }
 
 static void take_gpu(const uint8_t *from, void *to)
@@ -185,6 +188,9 @@ static void take_gpu(const uint8_t *from, void *to)
     gpu->bias_ns = load_le_i64(from + 16);
     gpu->spread_ns = load_le_i64(from + 24);
     gpu->name_bytes = load_le16(from + 32);
+    gpu->idle_rounds = load_le32(from + 40);
+    gpu->idle_bias_ns = load_le_i64(from + 48);
+    gpu->idle_spread_ns = load_le_i64(from + 56);
 }
 
 static void put_left(const void *from, uint8_t *to)
@@ -274,34 +280,36 @@ static const struct text_section {
 #define NO_NAME SIZE_MAX
 static const struct table_section {
     char tag[5];
-    uint32_t entry_bytes;
+    uint32_t entry_bytes; /* as written */
+    uint32_t least_bytes; /* as read; of one shorter than is written now, no more is looked at */
     size_t array, count, element_size, name, name_bytes;
     void (*put)(const void *from, uint8_t *to);
     void (*take)(const uint8_t *from, void *to);
 } table_sections[] = {
-    {"THRD", 48, offsetof(struct rbwp_trailer, threads),
+    {"THRD", 48, 48, offsetof(struct rbwp_trailer, threads),
      offsetof(struct rbwp_trailer, thread_count), sizeof(struct rbwp_thread_info),
      offsetof(struct rbwp_thread_info, name), offsetof(struct rbwp_thread_info, name_bytes),
      put_thread, take_thread},
-    {"LOSS", 40, offsetof(struct rbwp_trailer, losses), offsetof(struct rbwp_trailer, loss_count),
-     sizeof(struct rbwp_loss), NO_NAME, NO_NAME, put_loss, take_loss},
-    {"SAMP", 32, offsetof(struct rbwp_trailer, samples),
+    {"LOSS", 40, 40, offsetof(struct rbwp_trailer, losses),
+     offsetof(struct rbwp_trailer, loss_count), sizeof(struct rbwp_loss), NO_NAME, NO_NAME,
+     put_loss, take_loss},
+    {"SAMP", 32, 32, offsetof(struct rbwp_trailer, samples),
      offsetof(struct rbwp_trailer, sample_count), sizeof(struct rbwp_clock_sample), NO_NAME,
      NO_NAME, put_sample, take_sample},
-    {"SLOT", 24, offsetof(struct rbwp_trailer, slot_uses),
+    {"SLOT", 24, 24, offsetof(struct rbwp_trailer, slot_uses),
      offsetof(struct rbwp_trailer, slot_use_count), sizeof(struct rbwp_slot_use),
      offsetof(struct rbwp_slot_use, name), offsetof(struct rbwp_slot_use, name_bytes), put_slot_use,
      take_slot_use},
-    {"GPUD", 40, offsetof(struct rbwp_trailer, gpus), offsetof(struct rbwp_trailer, gpu_count),
+    {"GPUD", 64, 40, offsetof(struct rbwp_trailer, gpus), offsetof(struct rbwp_trailer, gpu_count),
      sizeof(struct rbwp_gpu_info), offsetof(struct rbwp_gpu_info, name),
      offsetof(struct rbwp_gpu_info, name_bytes), put_gpu, take_gpu},
-    {"LEFT", 24, offsetof(struct rbwp_trailer, left), offsetof(struct rbwp_trailer, left_count),
+    {"LEFT", 24, 24, offsetof(struct rbwp_trailer, left), offsetof(struct rbwp_trailer, left_count),
      sizeof(struct rbwp_left), NO_NAME, NO_NAME, put_left, take_left},
-    {"PROC", 32, offsetof(struct rbwp_trailer, processes),
+    {"PROC", 32, 32, offsetof(struct rbwp_trailer, processes),
      offsetof(struct rbwp_trailer, process_count), sizeof(struct rbwp_process_info),
      offsetof(struct rbwp_process_info, title), offsetof(struct rbwp_process_info, title_bytes),
      put_process, take_process},
-    {"INDX", ENTRY_BYTES_LARGEST, offsetof(struct rbwp_trailer, index),
+    {"INDX", 56, 56, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},
 };
@@ -387,17 +395,22 @@ static enum rbwp_status take_table(const struct table_section *row, struct secti
         return section_broken(section, RULE_SECTION_TABLE, "too short for a table", error);
     uint32_t entry_bytes = load_le32(head), count = load_le32(head + 4);
     const uint8_t *entry = cursor_take(&section->payload, (uint64_t)entry_bytes * count);
-    if (!entry || entry_bytes < row->entry_bytes)
+    if (!entry || entry_bytes < row->least_bytes)
         return section_broken(section, RULE_SECTION_TABLE,
                               entry ? "its entries are too short" : "its entries run over its end",
                               error);
-    /* count entries of at least row->entry_bytes are there, so this is no more than the file. */
+    /* count entries of at least row->least_bytes are there, so this is not much more than the file.
+     */
     char *elements = calloc((size_t)count + 1, row->element_size);
     if (!elements)
         return error_set_memory(error, "trailer");
     trailer->arrays[row - table_sections] = elements;
-    for (uint32_t i = 0; i < count; i++, entry += entry_bytes)
-        row->take(entry, elements + i * row->element_size);
+    for (uint32_t i = 0; i < count; i++, entry += entry_bytes) {
+        uint8_t widened[ENTRY_BYTES_LARGEST] = {0};
+        memcpy(widened, entry,
+               entry_bytes < row->entry_bytes ? row->least_bytes : row->entry_bytes);
+        row->take(widened, elements + i * row->element_size);
+    }
     set_pointer(&trailer->values, row->array, elements);
     set_u32(&trailer->values, row->count, count);
     return take_names(row, section, elements, count, error);

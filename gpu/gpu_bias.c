@@ -5,8 +5,10 @@
  * Brackets the least that a kernel can do - store one word, since a kernel ends
  * when its stores have arrived - a number of times, through the same streams, nodes
  * and reaping as all others, with the reaper on a thread of its own as it is
- * in use. What that kernel seems to take is what a bracket adds. Where
- * there is no compiler for the kernel, or no thread, nothing is known.
+ * in use. What that kernel seems to take is what a bracket adds: twice, on a
+ * stream that is idle, where the time from the launch to the device is in it, and
+ * on one that another kernel keeps busy meanwhile. Where
+ * there is no compiler for the kernels, or no thread, nothing is known.
  */
 #include "gpu_stream.h"
 
@@ -15,37 +17,57 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#define ROUNDS 101u    /* odd: the median is one of them */
-#define ROUNDS_WARM 8u /* the first ones load the kernel and wake the device */
-#define LIMIT_NS UINT64_C(500000000)
-#define LIMIT_WARM_NS UINT64_C(10000000000) /* some drivers compile at the first launch */
+#define ROUNDS 101u                  /* odd: the median is one of them */
+#define ROUNDS_WARM 8u               /* the first ones load the kernel and wake the device */
+#define LIMIT_NS UINT64_C(250000000) /* for the rounds of one kind */
+#define ROUND_LIMIT_NS UINT64_C(10000000000) /* some drivers compile at the first launch */
 
+/* rbwp_fill runs some 30 us, longer than a launch takes, or a bounded number of rounds. */
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .global .align 4 .u32 rbwp_word;\n"
                           ".visible .entry rbwp_least()\n{\n.reg .u32 %one;\n"
-                          "mov.u32 %one, 1;\nst.global.u32 [rbwp_word], %one;\nret;\n}\n";
-static const char cuda_source[] = "__device__ unsigned rbwp_word;\n"
-                                  "extern \"C\" __global__ void rbwp_least() { rbwp_word = 1; }\n";
-static const char opencl_source[] = "__kernel void rbwp_least(void) {}\n"; /* has no such words */
+                          "mov.u32 %one, 1;\nst.global.u32 [rbwp_word], %one;\nret;\n}\n"
+                          ".visible .entry rbwp_fill()\n{\n.reg .u64 %now, %end;\n"
+                          ".reg .u32 %i;\n.reg .pred %early, %more;\n"
+                          "mov.u64 %end, %globaltimer;\nadd.u64 %end, %end, 30000;\n"
+                          "mov.u32 %i, 0;\nagain:\nadd.u32 %i, %i, 1;\n"
+                          "mov.u64 %now, %globaltimer;\nsetp.lt.u64 %early, %now, %end;\n"
+                          "setp.lt.and.u32 %more, %i, 100000, %early;\n@%more bra again;\n"
+                          "ret;\n}\n";
+static const char cuda_source[] =
+    "__device__ unsigned rbwp_word;\n"
+    "extern \"C\" __global__ void rbwp_least() { rbwp_word = 1; }\n"
+    "extern \"C\" __global__ void rbwp_fill() { for (volatile int i = 0; i < 2000; i++); }\n";
+static const char opencl_source[] = /* has no such words */
+    "__kernel void rbwp_least(void) {}\n"
+    "__kernel void rbwp_fill(void) { for (volatile int i = 0; i < 20000; i++); }\n";
+
+/* The rounds of one kind: with an idle stream, or a busy one. */
+struct rounds {
+    unsigned good; /* those that say something */
+    int64_t duration_ns[ROUNDS];
+};
 
 struct measurement {
     struct rbwp_gpu_device *device;
+    struct rbwp_gpu_stream *stream;
+    struct gpu_kernel *least, *fill;
     uint64_t until_ticks;
+    struct rounds *rounds; /* of the present kind; NULL: to warm up */
+    bool idle;             /* the present kind */
     _Atomic bool stop;
-    _Atomic unsigned rounds; /* finished; release: what follows */
+    _Atomic unsigned finished; /* rounds; release: what follows */
     bool failed;
-    unsigned good;               /* rounds after the warm ones that say something */
-    int64_t duration_ns[ROUNDS]; /* of the good ones */
+    struct rounds of_idle, of_busy;
 };
 
-static void measured(void *argument, enum rbwp_status outcome, int64_t duration_ns)
+static void measured(void *argument, enum rbwp_status outcome, int64_t duration_ns, bool idle)
 {
     struct measurement *m = argument;
-    unsigned round = atomic_load_explicit(&m->rounds, memory_order_relaxed);
     m->failed |= outcome < 0;
-    if (outcome == RBWP_OK && round >= ROUNDS_WARM)
-        m->duration_ns[m->good++] = duration_ns;
-    atomic_store_explicit(&m->rounds, round + 1, memory_order_release);
+    if (outcome == RBWP_OK && m->rounds && idle == m->idle)
+        m->rounds->duration_ns[m->rounds->good++] = duration_ns;
+    atomic_fetch_add_explicit(&m->finished, 1, memory_order_release);
 }
 
 static void *reaper(void *argument)
@@ -60,21 +82,28 @@ static void *reaper(void *argument)
     return NULL;
 }
 
-/* One bracket, waited for. */
-static bool measure_round(struct measurement *m, struct rbwp_gpu_stream *stream,
-                          struct gpu_kernel *kernel, unsigned round)
+static bool launch(const struct measurement *m, struct gpu_kernel *kernel)
 {
-    const struct gpu_launch launch = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    const struct gpu_launch one = {.grid = {1, 1, 1}, .block = {1, 1, 1}};
+    return m->device->driver->backend->launch(kernel, &one, m->stream->native) == GPU_OK;
+}
+
+/* One bracket, waited for: the stream is idle then. */
+static bool measure_round(struct measurement *m)
+{
     struct rbwp_gpu_bracket bracket;
-    gpu_bracket_measure(&bracket, stream, measured, m);
+    const unsigned before = atomic_load_explicit(&m->finished, memory_order_relaxed);
+    if (!m->idle && !launch(m, m->fill))
+        return false;
+    gpu_bracket_measure(&bracket, m->stream, measured, m);
     if (!bracket.stream)
         return false;
-    if (m->device->driver->backend->launch(kernel, &launch, stream->native) != GPU_OK) {
+    if (!launch(m, m->least)) {
         rbwp_gpu_bracket_cancel(&bracket);
         return false;
     }
     rbwp_gpu_bracket_end(&bracket);
-    while (atomic_load_explicit(&m->rounds, memory_order_acquire) == round) {
+    while (atomic_load_explicit(&m->finished, memory_order_acquire) == before) {
         if (rbwp_now_ticks() >= m->until_ticks)
             return false;
         sched_yield();
@@ -82,20 +111,31 @@ static bool measure_round(struct measurement *m, struct rbwp_gpu_stream *stream,
     return !m->failed;
 }
 
-static void measure(struct measurement *m, struct rbwp_gpu_stream *stream,
-                    struct gpu_kernel *kernel)
+/* As many as there is time for. False if one failed or did not end. */
+static bool measure_rounds(struct measurement *m, struct rounds *rounds, bool idle, unsigned count)
+{
+    m->rounds = rounds;
+    m->idle = idle;
+    const uint64_t begin_ticks = rbwp_now_ticks();
+    m->until_ticks = begin_ticks + rbwp_ticks_from_ns(ROUND_LIMIT_NS);
+    for (unsigned round = 0; round < count; round++) {
+        if (rounds && rbwp_now_ticks() - begin_ticks >= rbwp_ticks_from_ns(LIMIT_NS))
+            return true;
+        if (!measure_round(m))
+            return false;
+    }
+    return true;
+}
+
+static void measure(struct measurement *m)
 {
     pthread_t thread;
     if (pthread_create(&thread, NULL, reaper, m) != 0)
         return;
-    m->until_ticks = rbwp_now_ticks() + rbwp_ticks_from_ns(LIMIT_WARM_NS);
-    unsigned round = 0;
-    while (round < ROUNDS_WARM && measure_round(m, stream, kernel, round))
-        round++;
-    m->until_ticks = rbwp_now_ticks() + rbwp_ticks_from_ns(LIMIT_NS);
-    while (round >= ROUNDS_WARM && round < ROUNDS_WARM + ROUNDS &&
-           measure_round(m, stream, kernel, round))
-        round++;
+    (void)(measure_rounds(m, NULL, true, ROUNDS_WARM) &&
+           measure_rounds(m, &m->of_idle, true, ROUNDS) &&
+           measure_rounds(m, NULL, false, ROUNDS_WARM) &&
+           measure_rounds(m, &m->of_busy, false, ROUNDS));
     atomic_store(&m->stop, true);
     pthread_join(thread, NULL);
 }
@@ -106,37 +146,45 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void conclude(struct measurement *m)
+/* Median, and distance of the quartiles. */
+static unsigned conclude(struct rounds *rounds, int64_t *bias_ns, int64_t *spread_ns)
 {
-    unsigned rounds = m->good;
-    int64_t *duration_ns = m->duration_ns;
-    if (m->failed || rounds == 0)
-        return;
-    qsort(duration_ns, rounds, sizeof *duration_ns, by_size);
+    const unsigned good = rounds->good;
+    int64_t *duration_ns = rounds->duration_ns;
+    if (good == 0)
+        return 0;
+    qsort(duration_ns, good, sizeof *duration_ns, by_size);
+    *bias_ns = duration_ns[good / 2];
+    *spread_ns = duration_ns[good - 1 - good / 4] - duration_ns[good / 4];
+    return good;
+}
+
+static void conclude_both(struct measurement *m)
+{
     struct rbwp_gpu_facts *facts = &m->device->facts;
-    facts->bias_rounds = rounds;
-    facts->bias_ns = duration_ns[rounds / 2];
-    facts->bias_spread_ns = duration_ns[rounds - 1 - rounds / 4] - duration_ns[rounds / 4];
+    if (m->failed)
+        return;
+    facts->bias_rounds = conclude(&m->of_busy, &facts->bias_ns, &facts->bias_spread_ns);
+    facts->idle_rounds = conclude(&m->of_idle, &facts->idle_bias_ns, &facts->idle_spread_ns);
 }
 
 /* With the module loaded. Attached. */
 static void measure_module(struct rbwp_gpu_device *device, struct gpu_module *module)
 {
     const struct gpu_backend *backend = device->driver->backend;
-    struct gpu_kernel *kernel;
     void *native;
-    struct rbwp_gpu_stream *stream;
     struct measurement *m = calloc(1, sizeof *m);
-    if (!m || backend->kernel_get(module, "rbwp_least", &kernel) != GPU_OK ||
+    if (!m || backend->kernel_get(module, "rbwp_least", &m->least) != GPU_OK ||
+        backend->kernel_get(module, "rbwp_fill", &m->fill) != GPU_OK ||
         backend->stream_create(device->context, &native) != GPU_OK) {
         free(m);
         return;
     }
-    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &stream, NULL) == RBWP_OK) {
-        m->device = device;
-        measure(m, stream, kernel);
-        (void)rbwp_gpu_stream_close(stream);
-        conclude(m);
+    m->device = device;
+    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &m->stream, NULL) == RBWP_OK) {
+        measure(m);
+        (void)rbwp_gpu_stream_close(m->stream);
+        conclude_both(m);
     }
     (void)backend->stream_destroy(device->context, native);
     free(m);

@@ -77,11 +77,16 @@ void gpu_extras_flush(struct rbwp_gpu_device *device)
     (void)!rbwp_extend_block(RBWP_GPU_EXTRA_TAG, data, size_bytes);
 }
 
+static uint32_t as_u32(int64_t ns)
+{
+    return ns < 0 ? 0 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
+}
+
 static uint32_t gap_ns(const struct rbwp_gpu_stream *stream, int64_t launch_ns, int64_t seen_ns)
 {
     int64_t since = stream->looked_ns > launch_ns ? stream->looked_ns : launch_ns;
     int64_t gap = (stream->batch_ns ? stream->batch_ns : seen_ns) - since;
-    return gap < 0 ? 0 : gap > UINT32_MAX ? UINT32_MAX : (uint32_t)gap;
+    return as_u32(gap);
 }
 
 /* ---- completions --------------------------------------------------------------------- */
@@ -92,6 +97,30 @@ static void give_back(struct rbwp_gpu_stream *stream, struct gpu_node *node)
     while (!atomic_compare_exchange_weak_explicit(&stream->returned, &node->next, node,
                                                   memory_order_release, memory_order_relaxed))
         ;
+}
+
+/*
+ * Where a stream is idle, the start's event is complete before the call that launches has got
+ * anything to the device: what was seen is that the stream was free. The work starts, within the
+ * device's latency, when it has been launched; what lies before is launching, not work. (A stream
+ * that is free only after the launch starts the work at once.)
+ */
+struct times {
+    int64_t start_ns, stop_ns;
+    int64_t launching_ns; /* before start */
+    bool idle;
+};
+
+static struct times times_of(const struct gpu_node *end, int64_t seen_ns)
+{
+    struct times times = {end->start_ns < seen_ns ? end->start_ns : seen_ns, seen_ns, 0, false};
+    times.idle = times.start_ns < end->launched_ns;
+    if (times.idle) {
+        const int64_t free_ns = times.start_ns;
+        times.start_ns = end->launched_ns < seen_ns ? end->launched_ns : seen_ns;
+        times.launching_ns = times.start_ns - free_ns;
+    }
+    return times;
 }
 
 static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *end,
@@ -105,24 +134,29 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
                          1);
         return;
     }
-    int64_t start_ns = end->start_ns < seen_ns ? end->start_ns : seen_ns;
-    rbwp_gpu_work(device->facts.proc_id, end->slot, start_ns, seen_ns);
+    const struct times times = times_of(end, seen_ns);
+    rbwp_gpu_work(device->facts.proc_id, end->slot, times.start_ns, times.stop_ns);
     if (device->extras == GPU_EXTRAS_MAX)
         gpu_extras_flush(device);
     device->extra[device->extras++] = (struct rbwp_gpu_extra){
-        .start_ns = start_ns,
-        .stop_ns = seen_ns,
+        .start_ns = times.start_ns,
+        .stop_ns = times.stop_ns,
         .launch_ns = end->launch_ns,
         .thread_id = end->thread,
         .start_gap_ns = end->start_gap_ns,
         .stop_gap_ns = gap_ns(stream, end->launch_ns, seen_ns),
+        .launched_ns = end->launched_ns,
+        .launching_ns = as_u32(times.launching_ns),
+        .flags = times.idle ? RBWP_GPU_EXTRA_IDLE : 0,
     };
 }
 
 static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
                        enum rbwp_status outcome, int64_t seen_ns)
 {
-    int64_t spacing_ns = seen_ns - stream->ends_ns;
+    int64_t spacing_ns = seen_ns - stream->ends_ns; /* a long pause counts like a short one */
+    if (spacing_ns > GPU_SPACING_NS_MAX)
+        spacing_ns = GPU_SPACING_NS_MAX;
     stream->spacing_ns += (spacing_ns - stream->spacing_ns) / SPACING_SHARE;
     stream->ends_ns = seen_ns;
     if (end->session == atomic_load_explicit(&stream->session, memory_order_relaxed)) {
@@ -132,14 +166,14 @@ static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
     }
     gpu_measured_fn measured = end->measured;
     void *argument = end->argument;
-    int64_t duration_ns = outcome == RBWP_OK ? seen_ns - end->start_ns : 0;
+    const struct times times = times_of(end, seen_ns);
     if (end->kind == GPU_NODE_CANCEL && outcome == RBWP_OK)
         outcome = RBWP_E_IO;
     if (outcome == RBWP_OK && end->start_look == stream->looks)
         outcome = RBWP_AGAIN;
     give_back(stream, end);
     if (measured)
-        measured(argument, outcome, duration_ns);
+        measured(argument, outcome, times.stop_ns - times.start_ns, times.idle);
 }
 
 /* outcome: of the driver's answer; RBWP_END if it is not waited for any more. */
@@ -194,6 +228,8 @@ static void collect(struct rbwp_gpu_stream *stream)
         oldest = node;
         if (node->kind == GPU_NODE_START)
             node->end->launch_ns = now_ns - age_ns(node->end->launch_ticks, now_ticks);
+        else if (node->kind != GPU_NODE_NOTIFY)
+            node->launched_ns = now_ns - age_ns(node->ended_ticks, now_ticks);
     }
     *(stream->first ? &stream->last->next : &stream->first) = oldest;
     stream->last = newest;
@@ -266,6 +302,8 @@ static struct ahead ask_ahead(struct rbwp_gpu_stream *stream, int64_t now_ns)
     int64_t events = 0;
     if (ahead.from_ns < stream->seen_ns)
         ahead.from_ns = stream->seen_ns;
+    if (ahead.from_ns < launch_ns(stream->first)) /* after a pause: nothing ran before it */
+        ahead.from_ns = launch_ns(stream->first);
     for (const struct gpu_node *node = stream->first; node; node = node->next) {
         if (launch_ns(node) > now_ns - AHEAD_NS)
             break;
@@ -282,7 +320,7 @@ static struct ahead ask_ahead(struct rbwp_gpu_stream *stream, int64_t now_ns)
     return ahead;
 }
 
-/* When a node was complete that nobody asked for: not before its launch, nor before its
+/* When a node was complete that nobody asked for: not before it was on the stream, nor before its
  * predecessor. */
 static int64_t inferred_ns(const struct rbwp_gpu_stream *stream, struct ahead *ahead,
                            const struct gpu_node *node)
@@ -295,7 +333,8 @@ static int64_t inferred_ns(const struct rbwp_gpu_stream *stream, struct ahead *a
             ahead->from_ns + (ahead->to_ns - ahead->from_ns) * ahead->events_done / ahead->events;
         time_ns = spread_ns > time_ns ? spread_ns : time_ns;
     }
-    return time_ns > launch_ns(node) ? time_ns : launch_ns(node);
+    const int64_t first_ns = node->kind == GPU_NODE_END ? node->launched_ns : launch_ns(node);
+    return time_ns > first_ns ? time_ns : first_ns;
 }
 
 /* The driver is left alone until the oldest is old enough. */

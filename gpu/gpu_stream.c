@@ -241,6 +241,7 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     pthread_mutex_lock(&stream->lock);
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
+    end->ended_ticks = rbwp_now_ticks();
     push(stream, end);
     if (stream->spare) /* it has come since the bracket began */
         fetch_ahead(stream->spare->next);
@@ -331,7 +332,7 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
     stream->native = native;
     stream->use = use;
     stream->join_ticks = rbwp_ticks_from_ns(GPU_JOIN_NS);
-    stream->spacing_ns = INT64_C(1000000); /* not busy, until it is seen to be */
+    stream->spacing_ns = GPU_SPACING_NS_MAX; /* not busy, until it is seen to be */
     pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);
     stream->next = device->streams;

@@ -31,9 +31,11 @@
 
 enum gpu_node_kind { GPU_NODE_NOTIFY, GPU_NODE_START, GPU_NODE_END, GPU_NODE_CANCEL };
 
-/* Gets the duration of a bracket that is measured, not recorded. On the reaping thread. outcome is
- * RBWP_AGAIN if start and end were seen in one go, which says nothing of the time between. */
-typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_t duration_ns);
+/* Gets the duration of a bracket that is measured, not recorded, and whether its stream was idle
+ * (see times_of). On the reaping thread. outcome is RBWP_AGAIN if start and end were seen in one
+ * go, which says nothing of the time between. */
+typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_t duration_ns,
+                                bool idle);
 
 /* Launching threads and the reaper write at the same time: what is whose has lines of its own. */
 #define GPU_LINE_BYTES 128 /* lines come in pairs */
@@ -41,6 +43,8 @@ typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_
 /* The quickest driver call, the record of an event, takes about as long (93-147 ns on an H200), and
  * the way from one clock read to the other comes on top. */
 #define GPU_JOIN_NS 100
+
+#define GPU_SPACING_NS_MAX INT64_C(1000000)
 
 /* The launching thread writes it before the push; then it is the reaper's. */
 struct gpu_node {
@@ -59,7 +63,9 @@ struct gpu_node {
     unsigned slot;
     uint64_t thread;       /* that launched */
     uint64_t launch_ticks; /* when the bracket began */
-    int64_t launch_ns;     /* the same; the reaper's, who has the time to convert */
+    uint64_t ended_ticks;  /* when its end was on the stream */
+    int64_t launch_ns;     /* the same two; the reaper's, who has the time to convert */
+    int64_t launched_ns;
     int64_t start_ns;      /* when its start was seen */
     uint32_t start_gap_ns; /* how long nobody had looked then */
     uint64_t start_look;   /* in which look */

@@ -11,7 +11,8 @@
  *     rbwp_gpu_bracket_end(&bracket);                          or _cancel, if the launch failed
  *
  * Each bracket becomes one GPU_WORK record: processor id, slot, and the times at which the
- * completion of what came before it on the stream, and of the bracket itself, was seen. With no
+ * completion of what came before it on the stream, and of the bracket itself, was seen; where the
+ * stream was idle, the work starts when it had been launched, at the bracket's end. With no
  * session running a bracket is one predicted branch: no event is created, nothing is recorded.
  *
  * How it works: an untimed event is recorded on the stream and queued; reaping asks the driver for
@@ -101,6 +102,10 @@ struct rbwp_gpu_facts {
     unsigned bias_rounds;   /* 0: bias was not measured */
     int64_t bias_ns;        /* by so much a bracket reads longer than its kernel ran: median */
     int64_t bias_spread_ns; /* between the quartiles of the rounds */
+    /* The same of a stream that was idle, and of one whose start was seen after the launch above.
+     */
+    unsigned idle_rounds;
+    int64_t idle_bias_ns, idle_spread_ns;
 };
 RBWP_API void rbwp_gpu_device_facts(const struct rbwp_gpu_device *device,
                                     struct rbwp_gpu_facts *facts_out);

@@ -45,11 +45,19 @@ static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *p
                                       : input_open(&input, path, needs_names(dump->options));
     if (!opened)
         return EXIT_BAD_DATA;
-    input_decode_ahead(&input, dump->threads);
+    enum exit_code code = EXIT_GOOD;
+    dump->facts = (struct gpu_facts){0};
     dump->bias = (struct gpu_bias){0};
+    if ((dump->options->gpu_bias || dump->options->spans) &&
+        !gpu_facts_load(&dump->facts, &input)) {
+        message("out of memory");
+        code = EXIT_BAD_DATA;
+    }
+    input_decode_ahead(&input, dump->threads);
     if (dump->options->gpu_bias)
-        gpu_bias_load(&dump->bias, &input);
-    enum exit_code code = write(dump, &input);
+        gpu_bias_load(&dump->bias, &input, &dump->facts);
+    code = exit_worse(code, write(dump, &input));
+    gpu_facts_free(&dump->facts);
     return exit_worse(code, input_close(&input));
 }
 

@@ -26,7 +26,8 @@ struct dump {
     struct job_threads *threads;
     uint64_t written; /* elements of the outermost array so far */
     struct filter_found found;
-    struct gpu_bias bias; /* of the present input; empty without --gpu-bias */
+    struct gpu_facts facts; /* of the present input; empty unless --gpu-bias or --spans */
+    struct gpu_bias bias;   /* likewise; empty without --gpu-bias */
 };
 
 /* Each returns how the dumping went; the state of the input is reported when it is closed. */

@@ -115,7 +115,11 @@ static void gpu_extras(struct out *out, const struct rbwp_block *block)
         json_u64(out, "start_gap", extra.start_gap_ns);
         out_text(out, ",");
         json_u64(out, "stop_gap", extra.stop_gap_ns);
-        out_text(out, "}");
+        out_text(out, ",");
+        json_i64(out, "launched", extra.launched_ns);
+        out_text(out, ",");
+        json_u64(out, "launching", extra.launching_ns);
+        out_text(out, extra.flags & RBWP_GPU_EXTRA_IDLE ? ",\"idle\":true}" : ",\"idle\":false}");
     }
     out_text(out, "]}");
 }

@@ -38,7 +38,10 @@ static void write_span(void *context, const struct span *stored)
     bool lines = spans->dump->options->ndjson;
     out_text(out, lines ? "" : spans->dump->written ? ",\n" : "\n");
     spans->dump->written++;
-    json_span(out, spans->input->path, &spans->names, span);
+    json_span(out, spans->input->path, &spans->names, span,
+              span->kind == SPAN_GPU ? gpu_facts_of(&spans->dump->facts, stored->proc_id,
+                                                    stored->begin_ns, stored->end_ns)
+                                     : NULL);
     out_text(out, lines ? "\n" : "");
 }
 

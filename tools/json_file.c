@@ -288,6 +288,9 @@ static void gpus(struct out *out, const struct rbwp_trailer *trailer)
         plain_member(out, "bias_rounds", gpu->rounds);
         time_member(out, "bias", gpu->bias_ns);
         time_member(out, "bias_spread", gpu->spread_ns);
+        plain_member(out, "idle_rounds", gpu->idle_rounds);
+        time_member(out, "idle_bias", gpu->idle_bias_ns);
+        time_member(out, "idle_spread", gpu->idle_spread_ns);
         out_text(out, "}");
     }
     out_text(out, "]");

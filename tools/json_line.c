@@ -106,8 +106,32 @@ static void times(struct out *out, const struct span *span)
     }
 }
 
+static void out_member(struct out *out, const char *key, uint64_t value)
+{
+    out_text(out, ",");
+    json_u64(out, key, value);
+}
+
+/* What is known of GPU work beside its times, and between what its duration lies. */
+static void gpu_members(struct out *out, const struct span *span,
+                        const struct rbwp_gpu_extra *extra)
+{
+    const uint64_t gaps_ns = (uint64_t)extra->start_gap_ns + extra->stop_gap_ns;
+    const uint64_t duration_ns = span_has_duration(span) ? span_duration_ns(span) : 0;
+    out_text(out, ",");
+    json_i64(out, "launch", extra->launch_ns);
+    out_text(out, ",");
+    json_i64(out, "launched", extra->launched_ns);
+    out_member(out, "launching", extra->launching_ns);
+    out_text(out, ",");
+    json_bool(out, "idle", extra->flags & RBWP_GPU_EXTRA_IDLE);
+    out_member(out, "launch_thread_id", extra->thread_id);
+    out_member(out, "duration_least", duration_ns > gaps_ns ? duration_ns - gaps_ns : 0);
+    out_member(out, "duration_most", duration_ns + extra->launching_ns + gaps_ns);
+}
+
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span)
+               const struct span *span, const struct rbwp_gpu_extra *gpu)
 {
     static const char *const kinds[] = {"coarse", "fine", "gpu"};
     int64_t time_ns = span_name_time_ns(span);
@@ -125,5 +149,7 @@ void json_span(struct out *out, const char *file, const struct names *names,
     json_thread_members(out, names, span->thread_id, time_ns);
     what(out, names, span, time_ns);
     times(out, span);
+    if (gpu)
+        gpu_members(out, span, gpu);
     out_text(out, "}");
 }

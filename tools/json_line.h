@@ -16,8 +16,8 @@
 void json_record_line(struct out *out, const char *file, const struct names *names,
                       uint64_t thread_id, int64_t block_ns, const struct rbwp_record *record);
 
-/* {...} without a line feed. */
+/* {...} without a line feed. gpu: what is known of GPU work beside its times, NULL for nothing. */
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span);
+               const struct span *span, const struct rbwp_gpu_extra *gpu);
 
 #endif /* JSON_LINE_H */

@@ -20,12 +20,14 @@ static void must(enum rbwp_status status)
     exit(1);
 }
 
-/* Long and short work of GPU 5, whose bias is known, and work of GPU 6. */
+/* Long and short work of GPU 5, whose biases are known, work of GPU 6, and work on an idle stream
+ * of GPU 5. */
 static const struct rbwp_record works[] = {
     {.time_ns = T + 2000, .slot = 1, .proc_id = 5, .start_ns = T + 1000, .stop_ns = T + 2000},
     {.time_ns = T + 3000, .slot = 1, .proc_id = 5, .start_ns = T + 2900, .stop_ns = T + 3000},
     {.time_ns = T + 4000, .slot = 2, .proc_id = 6, .start_ns = T + 3000, .stop_ns = T + 4000},
     {.time_ns = T + 5000, .slot = 1, .proc_id = 5, .start_ns = T + 900, .stop_ns = T + 800},
+    {.time_ns = T + 9000, .slot = 1, .proc_id = 5, .start_ns = T + 6000, .stop_ns = T + 9000},
 };
 
 static void add_works(struct rbwp_writer *writer)
@@ -46,11 +48,12 @@ static void add_works(struct rbwp_writer *writer)
 static void add_facts(struct rbwp_writer *writer, bool broken)
 {
     const struct rbwp_gpu_extra facts[] = {
-        {T + 1000, T + 2000, T + 950, 78, 40, UINT32_MAX},
-        {T + 2900, T + 3000, T + 2000, 0, 0, 1},
+        {T + 1000, T + 2000, T + 950, 78, 40, UINT32_MAX, T + 960, 0, 0},
+        {T + 2900, T + 3000, T + 2000, 0, 0, 1, T + 2100, 0, 0},
+        {T + 6000, T + 9000, T + 5200, 78, 70, 80, T + 6000, 500, RBWP_GPU_EXTRA_IDLE},
     };
-    uint8_t data[RBWP_GPU_EXTRA_HEAD_BYTES + 2 * RBWP_GPU_EXTRA_BYTES];
-    uint32_t bytes = rbwp_gpu_extra_encode(5, facts, 2, data);
+    uint8_t data[RBWP_GPU_EXTRA_HEAD_BYTES + 3 * RBWP_GPU_EXTRA_BYTES];
+    uint32_t bytes = rbwp_gpu_extra_encode(5, facts, 3, data);
     data[12] = (uint8_t)(data[12] + broken);
     must(rbwp_writer_add_opaque(writer, RBWP_GPU_EXTRA_TAG, data, bytes));
 }
@@ -63,8 +66,8 @@ int main(int argc, char **argv)
         return 1;
     }
     static const struct rbwp_gpu_info gpus[] = {
-        {5, 0, 101, 250, 30, 5, "first"},
-        {6, 2, 0, 0, 0, 6, "second"},
+        {5, 0, 101, 250, 30, 5, "first", 99, 1400, 60},
+        {6, 2, 0, 0, 0, 6, "second", 0, 0, 0},
     };
     const struct rbwp_trailer trailer = {.gpus = gpus, .gpu_count = 2};
     struct rbwp_sink sink = rbwp_sink_fd(&fd);

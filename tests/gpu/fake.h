@@ -30,6 +30,9 @@ FAKE_API void fake_hold(bool held);
 FAKE_API void fake_complete(void *stream, unsigned count);
 /* Each event is asked for so often before it answers. */
 FAKE_API void fake_delay(unsigned queries);
+/* A kernel that the library starts waits until what is on its stream was asked for and answered:
+ * whoever launches is slow, and whoever reaps is quick. */
+FAKE_API void fake_slow_launches(bool slow);
 /* After `after` good calls, `times` calls of an operation fail with the driver's code. */
 FAKE_API void fake_fail(const char *operation, int code, unsigned after, unsigned times);
 FAKE_API unsigned fake_count(const char *operation);
@@ -50,6 +53,8 @@ struct fake_stream {
     struct fake_stream *next;
     int device;
     unsigned long enqueued, completed;
+    unsigned long filled;      /* a long kernel runs until so many things were enqueued */
+    unsigned long unseen;      /* events that were recorded and not answered */
     bool capturing, destroyed; /* the capture was */
     enum fake_mode mode;
     const void *owner; /* the thread that began it */
@@ -76,6 +81,9 @@ struct fake_stream *fake_stream_new(int device);
 void fake_stream_free(struct fake_stream *stream);
 /* NULL is the default stream. */
 FAKE_API void fake_enqueue(struct fake_stream *stream);
+/* A kernel, by its name; that of "rbwp_fill" is long: it runs until three things were enqueued
+ * behind it. */
+int fake_launch(const char *kernel, struct fake_stream *stream);
 struct fake_event *fake_event_new(void);
 void fake_event_free(struct fake_event *event);
 int fake_event_mark(struct fake_event *event, struct fake_stream *stream);

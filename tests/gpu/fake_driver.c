@@ -2,6 +2,7 @@
 #include "fake.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,7 @@ static struct fake_stream *streams = &default_stream;
 static int devices = 1;
 static bool held;
 static unsigned delay;
+static bool slow_launches;
 static long live_events;
 static _Thread_local enum fake_mode thread_mode; /* its address names the thread */
 
@@ -40,8 +42,10 @@ void fake_reset(void)
     devices = 1;
     held = false;
     delay = 0;
+    slow_launches = false;
     for (struct fake_stream *stream = streams; stream; stream = stream->next) {
         stream->completed = stream->enqueued;
+        stream->filled = stream->unseen = 0;
         stream->capturing = false;
     }
     pthread_mutex_unlock(&lock);
@@ -76,6 +80,13 @@ void fake_delay(unsigned queries)
 {
     pthread_mutex_lock(&lock);
     delay = queries;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_slow_launches(bool slow)
+{
+    pthread_mutex_lock(&lock);
+    slow_launches = slow;
     pthread_mutex_unlock(&lock);
 }
 
@@ -250,7 +261,7 @@ static unsigned long add(struct fake_stream *stream)
         return 0;
     }
     unsigned long number = ++stream->enqueued;
-    if (!held)
+    if (!held && number >= stream->filled)
         stream->completed = stream->enqueued;
     return number;
 }
@@ -260,6 +271,31 @@ void fake_enqueue(struct fake_stream *stream)
     pthread_mutex_lock(&lock);
     add(stream ? stream : &default_stream);
     pthread_mutex_unlock(&lock);
+}
+
+/* Locked; unlocks meanwhile. */
+static void wait_until_seen(const struct fake_stream *stream)
+{
+    while (slow_launches && !held && stream->unseen && stream->enqueued >= stream->filled) {
+        pthread_mutex_unlock(&lock);
+        sched_yield();
+        pthread_mutex_lock(&lock);
+    }
+}
+
+int fake_launch(const char *kernel, struct fake_stream *stream)
+{
+    int code = fake_call("launch");
+    if (code)
+        return code;
+    struct fake_stream *where = stream ? stream : &default_stream;
+    pthread_mutex_lock(&lock);
+    wait_until_seen(where);
+    if (strncmp(kernel, "rbwp_fill", 9) == 0)
+        where->filled = where->enqueued + 4;
+    add(where);
+    pthread_mutex_unlock(&lock);
+    return 0;
 }
 
 struct fake_event *fake_event_new(void)
@@ -292,6 +328,7 @@ int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
         event->number = add(event->stream);
         event->captured = event->stream->capturing;
         event->asked = 0;
+        event->stream->unseen += !event->captured;
     }
     pthread_mutex_unlock(&lock);
     return code;
@@ -307,6 +344,8 @@ int fake_event_query(struct fake_event *event)
     } else if (code == 0 && (event->asked++ < delay || event->stream->completed < event->number)) {
         code = 600;
     }
+    if (code == 0 && event->stream->unseen)
+        event->stream->unseen--;
     pthread_mutex_unlock(&lock);
     return code;
 }

@@ -245,7 +245,7 @@ ocl_int clReleaseProgram(ocl_program program)
 ocl_kernel clCreateKernel(ocl_program program, const char *name, ocl_int *code)
 {
     *code = strstr(program, name) ? 0 : -46;
-    return HANDLE(1);
+    return strstr(program, name);
 }
 ocl_int clReleaseKernel(ocl_kernel kernel)
 {
@@ -261,10 +261,8 @@ ocl_int clEnqueueNDRangeKernel(ocl_queue queue, ocl_kernel kernel, ocl_uint dime
                                const size_t *offset, const size_t *global, const size_t *local,
                                ocl_uint count, const ocl_event *waits, ocl_event *event)
 {
-    (void)kernel, (void)dimensions, (void)offset, (void)count, (void)waits, (void)event;
-    CALL("launch");
+    (void)dimensions, (void)offset, (void)count, (void)waits, (void)event;
     if (!global[0] || !local[0])
         return INVALID_VALUE;
-    fake_enqueue(queue);
-    return 0;
+    return fake_launch(kernel, queue);
 }

@@ -145,6 +145,10 @@ void assert_works_whole(const struct works *works)
         fact[i][1] = extra->stop_ns;
         assert_true(record[i][0] <= record[i][1]);
         assert_true(extra->launch_ns <= extra->start_ns);
+        if (extra->flags & RBWP_GPU_EXTRA_IDLE)
+            assert_true(extra->start_ns == extra->launched_ns || extra->start_ns == extra->stop_ns);
+        else
+            assert_true(extra->launching_ns == 0 && extra->launched_ns <= extra->start_ns);
     }
     qsort(record, works->works, sizeof *record, by_times);
     qsort(fact, works->works, sizeof *fact, by_times);

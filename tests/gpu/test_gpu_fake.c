@@ -143,6 +143,132 @@ static void test_bracket_times(void **state)
     assert_int_equal(fake_live_events(), 0);
 }
 
+static void pass_ns(int64_t ns)
+{
+    for (int64_t until = rbwp_now_ns() + ns; rbwp_now_ns() < until;)
+        ;
+}
+
+/*
+ * On an idle stream the start's event is complete at once: the work starts when it has been
+ * launched, and what lies between is launching. On a busy one it starts when the stream becomes
+ * free.
+ */
+static void test_idle_and_busy_streams(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    struct rbwp_gpu_bracket b;
+    rbwp_gpu_bracket_begin(&b, stream, 1);
+    int64_t begun = rbwp_now_ns();
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK); /* the start is seen */
+    int64_t seen = rbwp_now_ns();
+    pass_ns(1000000);
+    fake_hold(true);
+    launch(stream);
+    int64_t ending = rbwp_now_ns();
+    rbwp_gpu_bracket_end(&b);
+    int64_t launched = rbwp_now_ns();
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_AGAIN);
+    fake_complete(NULL, 2);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+
+    bracket(stream, 2);
+    int64_t behind = rbwp_now_ns();
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_AGAIN);
+    fake_complete(NULL, 1);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+    fake_complete(NULL, 2);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_works_whole(&works);
+    assert_in_range(work_of_slot(&works, 1)->start_ns, ending, launched);
+    const struct rbwp_gpu_extra *idle = &works.extra[0], *busy = &works.extra[1];
+    assert_int_equal(idle->flags, RBWP_GPU_EXTRA_IDLE);
+    assert_in_range(idle->launched_ns, ending, launched);
+    assert_in_range(idle->start_ns - idle->launching_ns, begun, seen);
+    assert_int_equal(busy->flags, 0);
+    assert_true(busy->launched_ns <= behind && busy->start_ns >= behind);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* Many brackets that end at once make the stream one on which one of several is asked for. */
+static void make_busy(struct rbwp_gpu_device *device, struct rbwp_gpu_stream *stream)
+{
+    for (unsigned i = 0; i < 200; i++)
+        bracket(stream, 0);
+    assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
+}
+
+/*
+ * Where brackets end quickly after each other, one that is old enough is asked for in place of all
+ * before it: while it is not complete none of them is taken for done; when it is, all are, without
+ * being asked for.
+ */
+static void test_look_ahead(void **state)
+{
+    enum { BRACKETS = 10 };
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    make_busy(device, stream);
+    fake_hold(true);
+    for (unsigned i = 0; i < BRACKETS; i++)
+        bracket(stream, 1 + i);
+    pass_ns(100000); /* old enough */
+    assert_int_equal(rbwp_gpu_drain(device, 1), RBWP_AGAIN);
+    assert_int_equal(rbwp_gpu_drain(device, 1000000), RBWP_AGAIN);
+    int64_t not_done = rbwp_now_ns();
+    fake_hold(false);
+    pass_ns(200000); /* it was asked for a moment ago */
+    unsigned queries = fake_count("event_query");
+    assert_int_equal(rbwp_gpu_drain(device, 1000000000), RBWP_OK);
+    assert_in_range(fake_count("event_query") - queries, 1, 3);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, 200 + BRACKETS);
+    assert_works_whole(&works);
+    assert_true(work_of_slot(&works, BRACKETS)->stop_ns >= not_done);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* After a pause of the program the times of many brackets are spread from the first launch on, not
+ * over the pause. */
+static void test_look_ahead_after_a_pause(void **state)
+{
+    enum { BRACKETS = 8, RUN_NS = 5000000 };
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    make_busy(device, stream);
+    pass_ns(4 * RUN_NS);
+    fake_hold(true);
+    int64_t launching = rbwp_now_ns();
+    for (unsigned i = 0; i < BRACKETS; i++)
+        bracket(stream, 1 + i);
+    pass_ns(RUN_NS);
+    fake_hold(false);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_true(work_of_slot(&works, BRACKETS / 2 + 1)->stop_ns - launching >= RUN_NS / 3);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
 /* A reaper that comes late sees start and end together: a record of no length, none negative. */
 static void test_late_reaper(void **state)
 {
@@ -191,8 +317,7 @@ static void test_only_the_next_bracket_shares_an_event(void **state)
     unsigned before = fake_count("event_record"), notified = 0;
     for (unsigned i = 0; i < BRACKETS; i++) {
         bracket(stream, 1);
-        for (int64_t until = rbwp_now_ns() + 5000; rbwp_now_ns() < until;)
-            ;
+        pass_ns(5000);
     }
     assert_int_equal(fake_count("event_record") - before, 2 * BRACKETS);
     for (unsigned i = 0; i < BRACKETS; i++) {
@@ -279,8 +404,10 @@ static void test_brackets_overlap(void **state)
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
     assert_int_equal(works.works, 2);
-    assert_true(work_of_slot(&works, 1)->start_ns <= first);
-    assert_true(work_of_slot(&works, 2)->start_ns >= first);
+    const struct rbwp_gpu_extra *of_one = &works.extra[0], *of_two = &works.extra[1];
+    assert_int_equal(of_one->start_ns, work_of_slot(&works, 1)->start_ns);
+    assert_true(of_one->start_ns - of_one->launching_ns <= first);
+    assert_true(of_two->start_ns - of_two->launching_ns >= first);
     assert_int_equal(all_losses(&recorded), 0);
     works_free(&works);
     recorded_free(&recorded);
@@ -744,19 +871,25 @@ static void test_waiting_leaves_no_trace(void **state)
 /* ---- the rest -----------------------------------------------------------------------------------
  */
 
-/* The bias is measured at open, told in the facts and in the trailer. */
+/* Both biases, of busy and of idle streams, are measured at open, told in the facts and in the
+ * trailer. The driver gives the reaper time to see starts apart from ends (delay), and before the
+ * launch. */
 static void test_bias_in_trailer(void **state)
 {
     (void)state;
     struct rbwp_gpu_facts facts;
     test_gpu.no_bias = false;
     test_gpu.proc_id = 4711;
+    fake_delay(1);
+    fake_slow_launches(true);
     struct rbwp_gpu_device *device = open_device(NULL);
     test_gpu.no_bias = true;
     test_gpu.proc_id = 0;
     rbwp_gpu_device_facts(device, &facts);
-    assert_in_range(facts.bias_rounds, 0, 101); /* fewer if the machine is slow */
-    assert_true(facts.bias_ns >= 0 && facts.bias_spread_ns >= 0);
+    assert_in_range(facts.bias_rounds, 1, 101); /* fewer if the machine is slow */
+    assert_in_range(facts.idle_rounds, 1, 101);
+    assert_true(facts.bias_ns > 0 && facts.bias_spread_ns >= 0);
+    assert_true(facts.idle_bias_ns > 0 && facts.idle_spread_ns >= 0);
     struct rbwp_session *session = start_session(1);
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
@@ -769,6 +902,9 @@ static void test_bias_in_trailer(void **state)
         assert_int_equal(gpu->bias_ns, facts.bias_ns);
         assert_int_equal(gpu->spread_ns, facts.bias_spread_ns);
         assert_int_equal(gpu->rounds, facts.bias_rounds);
+        assert_int_equal(gpu->idle_bias_ns, facts.idle_bias_ns);
+        assert_int_equal(gpu->idle_spread_ns, facts.idle_spread_ns);
+        assert_int_equal(gpu->idle_rounds, facts.idle_rounds);
         assert_int_equal(gpu->api, test_gpu.api);
         assert_memory_equal(gpu->name, "fake 0", 6);
     }
@@ -794,7 +930,7 @@ static void test_bias_fails(void **state)
         struct rbwp_gpu_device *device = open_device(NULL);
         test_gpu.no_bias = true;
         rbwp_gpu_device_facts(device, &facts);
-        assert_int_equal(facts.bias_rounds, 0);
+        assert_int_equal(facts.bias_rounds + facts.idle_rounds, 0);
         assert_int_equal(facts.bias_ns, 0);
         assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
         assert_int_equal(fake_live_events(), 0);
@@ -841,6 +977,43 @@ static void test_code(void **state)
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }
 
+struct finder {
+    pthread_t thread;
+    struct gpu_module *module;
+    const struct gpu_backend *backend;
+};
+
+static void *find_kernels(void *argument)
+{
+    const struct finder *finder = argument;
+    struct gpu_kernel *kernel;
+    for (unsigned i = 0; i < 2000; i++)
+        assert_int_equal(finder->backend->kernel_get(finder->module, "my_kernel", &kernel), GPU_OK);
+    return NULL;
+}
+
+/* Kernels of a module may be found by several threads at once: none is lost to the module, which
+ * frees them all (the sanitizers look). */
+static void test_kernels_found_at_once(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct gpu_context *context = gpu_device_context(device);
+    const struct gpu_code_text text = {.name = "my.cu", .source = "my_kernel"};
+    struct finder finder[WORK_THREADS] = {{.backend = context->backend}};
+    assert_int_equal(context->backend->module_load(context, &text, &finder[0].module, NULL),
+                     RBWP_OK);
+    for (unsigned i = 0; i < WORK_THREADS; i++) {
+        finder[i].module = finder[0].module;
+        finder[i].backend = finder[0].backend;
+        assert_int_equal(pthread_create(&finder[i].thread, NULL, find_kernels, &finder[i]), 0);
+    }
+    for (unsigned i = 0; i < WORK_THREADS; i++)
+        pthread_join(finder[i].thread, NULL);
+    context->backend->module_unload(finder[0].module);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
 int main(int argc, char **argv)
 {
     if (!fake_main(argc, argv))
@@ -850,6 +1023,9 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_streams_refused, fake_setup),
         cmocka_unit_test_setup(test_null_is_no_gpu, fake_setup),
         cmocka_unit_test_setup(test_bracket_times, fake_setup),
+        cmocka_unit_test_setup(test_idle_and_busy_streams, fake_setup),
+        cmocka_unit_test_setup(test_look_ahead, fake_setup),
+        cmocka_unit_test_setup(test_look_ahead_after_a_pause, fake_setup),
         cmocka_unit_test_setup(test_late_reaper, fake_setup),
         cmocka_unit_test_setup(test_only_the_next_bracket_shares_an_event, fake_setup),
         cmocka_unit_test_setup(test_streams_interleave, fake_setup),
@@ -871,6 +1047,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_bias_fails, fake_setup),
         cmocka_unit_test_setup(test_copies, fake_setup),
         cmocka_unit_test_setup(test_code, fake_setup),
+        cmocka_unit_test_setup(test_kernels_found_at_once, fake_setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -211,6 +211,7 @@ def opaque_tag(data, where):
 
 GPU_FACTS = struct.Struct("<QII")
 GPU_FACT = struct.Struct("<qqqQII")
+GPU_FACT_MORE = struct.Struct("<qII")  # behind it, if the entry is so long
 
 
 def gpu_facts(data, where):
@@ -220,9 +221,16 @@ def gpu_facts(data, where):
         proc_id, size, count = GPU_FACTS.unpack_from(data)
     if size < GPU_FACT.size or GPU_FACTS.size + size * count != len(data):
         raise Broken("R43", where, f"{count} entries of {size} bytes in a gpux block of {len(data)}")
-    fields = ("start", "stop", "launch", "thread_id", "start_gap", "stop_gap")
     return {"proc_id": proc_id, "entries": [
-        dict(zip(fields, GPU_FACT.unpack_from(data, GPU_FACTS.size + size * index))) for index in range(count)]}
+        gpu_fact(data, GPU_FACTS.size + size * index, size) for index in range(count)]}
+
+
+def gpu_fact(data, at, size):
+    fields = ("start", "stop", "launch", "thread_id", "start_gap", "stop_gap", "launched", "launching")
+    more = (0, 0, 0)
+    if size >= GPU_FACT.size + GPU_FACT_MORE.size:
+        more = GPU_FACT_MORE.unpack_from(data, at + GPU_FACT.size)
+    return dict(zip(fields, GPU_FACT.unpack_from(data, at) + more), idle=bool(more[2] & 1))
 
 
 # --- Section 9.2: tables ---------------------------------------------------------------------------------
@@ -681,9 +689,18 @@ class ListSection:
 class TableSection:
     """Entries of a stored size, and the names of all of them behind the last one (R58, R59)."""
 
-    def __init__(self, key, layout, *fields):
+    def __init__(self, key, layout, *fields, more=("", ())):
+        """more: layout and fields behind those, 0 in entries that are too short for all of them."""
         self.key, self.layout, self.fields = key, struct.Struct("<" + layout), fields
+        self.more, self.more_fields = struct.Struct("<" + more[0]), more[1]
         self.missing = []
+
+    def entry(self, payload, at, entry_size):
+        values = dict(zip(self.fields, self.layout.unpack_from(payload, at)))
+        more = [0] * len(self.more_fields)
+        if entry_size >= self.layout.size + self.more.size:
+            more = self.more.unpack_from(payload, at + self.layout.size)
+        return {**values, **dict(zip(self.more_fields, more))}
 
     def read(self, payload, where):
         if len(payload) < 8:
@@ -692,8 +709,7 @@ class TableSection:
         names_at = 8 + entry_size * count
         if entry_size < self.layout.size or names_at > len(payload):
             raise Broken("R58", where, f"section {self.key}: {count} entries of {entry_size} bytes in {len(payload)}")
-        entries = [dict(zip(self.fields, self.layout.unpack_from(payload, 8 + entry_size * index)))
-                   for index in range(count)]
+        entries = [self.entry(payload, 8 + entry_size * index, entry_size) for index in range(count)]
         for entry in entries:
             entry.update((field, value.hex()) for field, value in entry.items() if isinstance(value, bytes))
             if "name" in entry:
@@ -718,7 +734,8 @@ SECTIONS = {
     b"CLCK": FixedSection("clock", "I4xQQ", "kind", "hz", "error_ns"),
     b"SAMP": TableSection("samples", "Qqqq", "ticks", "ts", "monotonic", "realtime"),
     b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
-    b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name"),
+    b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name",
+                          more=("I4xqq", ("idle_rounds", "idle_bias", "idle_spread"))),
     b"LEFT": TableSection("left_out", "I4xQQ", "kind", "entries", "records"),
     b"PROC": TableSection("processes", "16sqH6x", "boot_id", "start_since_boot", "name"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",

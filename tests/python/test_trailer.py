@@ -79,6 +79,7 @@ class Sections(unittest.TestCase):
         gpus = self.values(table_section(b"GPUD", entries, 48, b"abc"))["gpus"]
         self.assertEqual([(gpu["proc_id"], gpu["name"]) for gpu in gpus], [((1 << 64) - 1, "ab"), (7, "c")])
         self.assertEqual(gpus[1], {"proc_id": 7, "api": 2, "bias_rounds": 101, "bias": 4500, "bias_spread": -1,
+                                   "idle_rounds": 0, "idle_bias": 0, "idle_spread": 0,
                                    "name": "c"})
 
     def test_left_out(self):
@@ -90,6 +91,12 @@ class Sections(unittest.TestCase):
         entry = struct.pack("<16sqH6xI", bytes(range(16)), -5, 3, 9)
         processes = self.values(table_section(b"PROC", [entry], 36, b"srv"))["processes"]
         self.assertEqual(processes, [{"boot_id": "000102030405060708090a0b0c0d0e0f", "start_since_boot": -5, "name": "srv"}])
+
+    def test_gpus_with_idle_bias(self):
+        """Entries as they are written now."""
+        entry = struct.pack("<QIIqqH6xI4xqq", 7, 2, 101, 4500, 30, 1, 99, 4600, 40)
+        gpu = self.values(table_section(b"GPUD", [entry], 64, b"c"))["gpus"][0]
+        self.assertEqual((gpu["bias"], gpu["idle_rounds"], gpu["idle_bias"], gpu["idle_spread"]), (4500, 99, 4600, 40))
 
     def test_unknown_sections(self):
         result = self.values(section(b"ABCD", b"12"), section(b"ABCD", flags=0xFFFE), section(b"HOST", b"h", flags=1))
