@@ -6,9 +6,10 @@
  *
  * Prints four things: the host's time per bracket beside that of its two event records, the
  * throughput of bracketed empty launches beside bare ones, the duration of records (less the bias)
- * beside the kernel's own %globaltimer, and whether many kernels on four streams have one record
- * each. Speaks to the device through the backend interface, as the library does. Ratios and
- * differences within one run count; the rest depends on the machine.
+ * beside the kernel's own %globaltimer (on idle streams and busy ones, and whether the stored
+ * bounds hold), and whether many kernels on four streams have one record each. Speaks to the device
+ * through the backend interface, as the library does. Ratios and differences within one run count;
+ * the rest depends on the machine.
  */
 #include "bench.h"
 #include "gpu_device.h"
@@ -197,43 +198,90 @@ static void each_work(work_fn take, void *context)
 
 /* ---- accuracy ------------------------------------------------------------------------------ */
 
-static const unsigned spin_us[] = {5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000};
+static const unsigned spin_us[] = {5, 10, 20, 50, 100, 200, 500};
 #define SPIN_LENGTHS (sizeof spin_us / sizeof spin_us[0])
+#define SPIN_KERNELS (SPIN_LENGTHS * SPINS)
+#define BUSY_BATCH 10u /* launched in a row; the first one finds the stream idle */
+#define HOST_CODE_NS 50000
+
+/* How the kernels are launched: with the stream idle before each, at once or after some code of the
+ * host's inside the bracket, or in a row. */
+enum load { IDLE_AT_ONCE, IDLE_HOST_CODE, BUSY, LOADS };
+
+static const char *const load_names[LOADS] = {"idle, launched at once", "idle, 50 us of host code",
+                                              "busy"};
 
 struct spins {
-    double error_ns[SPIN_LENGTHS][SPINS];
-    double all[SPIN_LENGTHS * SPINS];
+    enum load load;
+    const struct rbwp_gpu_facts *facts;
     const uint64_t *device_ns; /* start and stop of each kernel, in order */
-    uint64_t bias_ns;
-    size_t next;
+    struct rbwp_gpu_extra extra[SPIN_KERNELS];
+    double error_ns[SPIN_KERNELS], absolute_ns[SPIN_KERNELS];
+    size_t next, extras, used, held; /* records, facts; those of this load; whose bound holds */
 };
 
+/* The duration less the bias, beside the kernel's own, and whether that lies between the bounds. */
 static void take_spin(void *context, const struct rbwp_record *record)
 {
     struct spins *spins = context;
-    require(spins->next < SPIN_LENGTHS * SPINS, "as many records as kernels");
-    const uint64_t *own = &spins->device_ns[2 * spins->next];
-    double read_ns = (double)(record->stop_ns - record->start_ns) - (double)spins->bias_ns;
-    double error_ns = (read_ns > 0 ? read_ns : 0) - (double)(own[1] - own[0]);
-    spins->error_ns[spins->next / SPINS][spins->next % SPINS] = error_ns;
-    spins->all[spins->next++] = error_ns < 0 ? -error_ns : error_ns;
+    require(spins->next < spins->extras, "as many records as facts");
+    const size_t i = spins->next++;
+    const struct rbwp_gpu_extra *extra = &spins->extra[i];
+    const bool idle = extra->flags & RBWP_GPU_EXTRA_IDLE;
+    require(extra->start_ns == record->start_ns, "facts of the same work");
+    if (spins->load == BUSY && i % BUSY_BATCH == 0)
+        return;
+    const double bias_ns = (double)(idle ? spins->facts->idle_bias_ns : spins->facts->bias_ns);
+    const double spread_ns =
+        (double)(idle ? spins->facts->idle_spread_ns : spins->facts->bias_spread_ns);
+    const double own_ns = (double)(spins->device_ns[2 * i + 1] - spins->device_ns[2 * i]);
+    const double long_ns = (double)(record->stop_ns - record->start_ns) - bias_ns;
+    const double read_ns = long_ns > 0 ? long_ns : 0;
+    const double gaps_ns = (double)extra->start_gap_ns + (double)extra->stop_gap_ns + spread_ns;
+    const double error_ns = read_ns - own_ns;
+    spins->held +=
+        own_ns >= read_ns - gaps_ns && own_ns <= read_ns + (double)extra->launching_ns + gaps_ns;
+    spins->error_ns[spins->used] = error_ns;
+    spins->absolute_ns[spins->used++] = error_ns < 0 ? -error_ns : error_ns;
 }
 
-/* Each kernel is waited for before the next is launched. */
-static void run_spins(struct bench *b, struct gpu_kernel *spin, struct gpu_memory *memory,
-                      uint64_t *host)
+static void take_extras(struct spins *spins)
 {
-    for (unsigned i = 0; i < SPIN_LENGTHS * SPINS; i++) {
-        uint64_t out = (uintptr_t)memory->native + 16u * i;
-        uint64_t duration = 1000ull * spin_us[i / SPINS];
-        const struct gpu_arg args[] = {{&out, sizeof out}, {&duration, sizeof duration}};
-        const struct gpu_launch launch = {
-            .grid = {1, 1, 1}, .block = {1, 1, 1}, .arg_count = 2, .args = args};
-        struct rbwp_gpu_bracket bracket;
-        rbwp_gpu_bracket_begin(&bracket, b->stream[0], 1);
-        check(b, b->backend->launch(spin, &launch, b->native[0]), "launch");
-        rbwp_gpu_bracket_end(&bracket);
-        wait_for(b, 0);
+    struct rbwp_reader *reader;
+    struct rbwp_block block;
+    uint64_t proc_id;
+    uint32_t count;
+    require(rbwp_reader_open(scratch_file(), NULL, &reader, NULL) == RBWP_OK, "reading back");
+    while (rbwp_reader_next_block(reader, &block) == RBWP_OK)
+        if (rbwp_gpu_extras(&block, &proc_id, &count))
+            for (uint32_t i = 0; i < count && spins->extras < SPIN_KERNELS; i++)
+                rbwp_gpu_extra_get(&block, i, &spins->extra[spins->extras++]);
+    rbwp_reader_close(reader);
+}
+
+static void run_spin(struct bench *b, struct gpu_kernel *spin, uint64_t out, unsigned length,
+                     enum load load)
+{
+    uint64_t duration = 1000ull * spin_us[length];
+    const struct gpu_arg args[] = {{&out, sizeof out}, {&duration, sizeof duration}};
+    const struct gpu_launch launch = {
+        .grid = {1, 1, 1}, .block = {1, 1, 1}, .arg_count = 2, .args = args};
+    struct rbwp_gpu_bracket bracket;
+    rbwp_gpu_bracket_begin(&bracket, b->stream[0], 1);
+    for (double until = clock_ns(CLOCK_MONOTONIC) + HOST_CODE_NS;
+         load == IDLE_HOST_CODE && clock_ns(CLOCK_MONOTONIC) < until;)
+        ;
+    check(b, b->backend->launch(spin, &launch, b->native[0]), "launch");
+    rbwp_gpu_bracket_end(&bracket);
+}
+
+static void run_spins(struct bench *b, struct gpu_kernel *spin, struct gpu_memory *memory,
+                      uint64_t *host, enum load load)
+{
+    for (unsigned i = 0; i < SPIN_KERNELS; i++) {
+        run_spin(b, spin, (uintptr_t)memory->native + 16u * i, i / SPINS, load);
+        if (load != BUSY || i % BUSY_BATCH == BUSY_BATCH - 1)
+            wait_for(b, 0);
     }
     const struct gpu_copy copy = {.dst = {.host = host},
                                   .src = {.device = memory},
@@ -244,6 +292,30 @@ static void run_spins(struct bench *b, struct gpu_kernel *spin, struct gpu_memor
     wait_for(b, 0);
 }
 
+static void accuracy_of(struct bench *b, struct gpu_kernel *spin, struct gpu_memory *memory,
+                        enum load load)
+{
+    struct spins *spins = calloc(1, sizeof *spins);
+    uint64_t *host = calloc(SPIN_KERNELS, 16);
+    require(spins && host, "memory");
+    struct rbwp_session *session = start_session(1);
+    run_spins(b, spin, memory, host, load);
+    stop_session(session);
+    *spins = (struct spins){.load = load, .facts = &b->facts, .device_ns = host};
+    take_extras(spins);
+    each_work(take_spin, spins);
+    require(spins->next == SPIN_KERNELS && spins->used, "as many records as kernels");
+    double *error_ns = spins->error_ns;
+    const size_t used = spins->used;
+    printf("accuracy, %s: error in ns p1 %.0f p50 %.0f p90 %.0f p99 %.0f; |error| p50 %.0f "
+           "(at most 2000); bound holds for %.1f %% (at least 99)\n",
+           load_names[load], quantile(error_ns, used, 0.01), quantile(error_ns, used, 0.5),
+           quantile(error_ns, used, 0.9), quantile(error_ns, used, 0.99),
+           quantile(spins->absolute_ns, used, 0.5), 100.0 * (double)spins->held / (double)used);
+    free(host);
+    free(spins);
+}
+
 static void accuracy(struct bench *b)
 {
     struct gpu_kernel *spin;
@@ -252,27 +324,11 @@ static void accuracy(struct bench *b)
         printf("accuracy: not measured, %s has no %%globaltimer here\n", b->backend->name);
         return;
     }
-    struct spins *spins = calloc(1, sizeof *spins);
-    uint64_t *host = calloc(SPIN_LENGTHS * SPINS, 16);
-    require(spins && host, "memory");
     check(b, b->backend->kernel_get(b->module, "bench_spin", &spin), "bench_spin");
-    check(b, b->backend->memory_alloc(b->context, SPIN_LENGTHS * SPINS * 16, &memory), "memory");
-    struct rbwp_session *session = start_session(1);
-    run_spins(b, spin, &memory, host);
-    stop_session(session);
-    spins->device_ns = host;
-    spins->bias_ns = (uint64_t)b->facts.bias_ns;
-    each_work(take_spin, spins);
-    require(spins->next == SPIN_LENGTHS * SPINS, "as many records as kernels");
-    for (unsigned i = 0; i < SPIN_LENGTHS; i++)
-        printf("accuracy, %u us: error in ns, median %.0f, p1 %.0f, p99 %.0f\n", spin_us[i],
-               quantile(spins->error_ns[i], SPINS, 0.5), quantile(spins->error_ns[i], SPINS, 0.01),
-               quantile(spins->error_ns[i], SPINS, 0.99));
-    printf("accuracy, all: |error| in ns, median %.0f (at most 1000), p99 %.0f (at most 10000)\n",
-           quantile(spins->all, spins->next, 0.5), quantile(spins->all, spins->next, 0.99));
+    check(b, b->backend->memory_alloc(b->context, SPIN_KERNELS * 16, &memory), "memory");
+    for (int load = 0; load < LOADS; load++)
+        accuracy_of(b, spin, &memory, (enum load)load);
     b->backend->memory_free(b->context, &memory);
-    free(host);
-    free(spins);
 }
 
 /* ---- four streams ------------------------------------------------------------------------------
@@ -400,9 +456,11 @@ int main(int argc, char **argv)
         b.rounds = (unsigned)atoi(argv[2]) < ROUNDS_MAX ? (unsigned)atoi(argv[2]) : ROUNDS_MAX;
     char *none[] = {NULL, NULL};
     open_bench(&b, (enum rbwp_gpu_api)api, argc > 3 ? argv + 3 : none);
-    printf("device: %s %s; bias %lld ns, spread %lld ns, %u rounds\n", b.backend->name,
-           b.facts.name, (long long)b.facts.bias_ns, (long long)b.facts.bias_spread_ns,
-           b.facts.bias_rounds);
+    printf("device: %s %s; bias of busy streams %lld ns, spread %lld ns, %u rounds; of idle ones "
+           "%lld ns, spread %lld ns, %u rounds\n",
+           b.backend->name, b.facts.name, (long long)b.facts.bias_ns,
+           (long long)b.facts.bias_spread_ns, b.facts.bias_rounds, (long long)b.facts.idle_bias_ns,
+           (long long)b.facts.idle_spread_ns, b.facts.idle_rounds);
     require(rbwp_thread_attach("bench") == RBWP_OK, "attach");
     host_cost(&b);
     throughput(&b);

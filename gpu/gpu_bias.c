@@ -5,9 +5,11 @@
  * Brackets the least that a kernel can do - store one word, since a kernel ends
  * when its stores have arrived - a number of times, through the same streams, nodes
  * and reaping as all others, with the reaper on a thread of its own as it is
- * in use. What that kernel seems to take is what a bracket adds: twice, on a
- * stream that is idle, where the time from the launch to the device is in it, and
- * on one that another kernel keeps busy meanwhile. Where
+ * in use. What that kernel seems to take is what a bracket adds, on a
+ * stream that is idle, where the time from the launch to the device is in it. The
+ * same on one that another kernel keeps busy meanwhile; start and end would
+ * be seen in one go there if the kernel took nothing, so where one can time itself it
+ * takes a while, which is subtracted. Where
  * there is no compiler for the kernels, or no thread, nothing is known.
  */
 #include "gpu_stream.h"
@@ -22,7 +24,8 @@
 #define LIMIT_NS UINT64_C(250000000) /* for the rounds of one kind */
 #define ROUND_LIMIT_NS UINT64_C(10000000000) /* some drivers compile at the first launch */
 
-/* rbwp_fill runs some 30 us, longer than a launch takes, or a bounded number of rounds. */
+#define FILL_NS 30000 /* rbwp_fill's length where it can time itself, in PTX */
+/* rbwp_fill runs so long, longer than a launch takes, or a bounded number of rounds. */
 static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           ".visible .global .align 4 .u32 rbwp_word;\n"
                           ".visible .entry rbwp_least()\n{\n.reg .u32 %one;\n"
@@ -52,6 +55,7 @@ struct measurement {
     struct rbwp_gpu_device *device;
     struct rbwp_gpu_stream *stream;
     struct gpu_kernel *least, *fill;
+    bool fill_is_timed;
     uint64_t until_ticks;
     struct rounds *rounds; /* of the present kind; NULL: to warm up */
     bool idle;             /* the present kind */
@@ -66,7 +70,8 @@ static void measured(void *argument, enum rbwp_status outcome, int64_t duration_
     struct measurement *m = argument;
     m->failed |= outcome < 0;
     if (outcome == RBWP_OK && m->rounds && idle == m->idle)
-        m->rounds->duration_ns[m->rounds->good++] = duration_ns;
+        m->rounds->duration_ns[m->rounds->good++] =
+            duration_ns - (idle || !m->fill_is_timed ? 0 : FILL_NS);
     atomic_fetch_add_explicit(&m->finished, 1, memory_order_release);
 }
 
@@ -98,7 +103,7 @@ static bool measure_round(struct measurement *m)
     gpu_bracket_measure(&bracket, m->stream, measured, m);
     if (!bracket.stream)
         return false;
-    if (!launch(m, m->least)) {
+    if (!launch(m, !m->idle && m->fill_is_timed ? m->fill : m->least)) {
         rbwp_gpu_bracket_cancel(&bracket);
         return false;
     }
@@ -154,7 +159,7 @@ static unsigned conclude(struct rounds *rounds, int64_t *bias_ns, int64_t *sprea
     if (good == 0)
         return 0;
     qsort(duration_ns, good, sizeof *duration_ns, by_size);
-    *bias_ns = duration_ns[good / 2];
+    *bias_ns = duration_ns[good / 2] > 0 ? duration_ns[good / 2] : 0;
     *spread_ns = duration_ns[good - 1 - good / 4] - duration_ns[good / 4];
     return good;
 }
@@ -181,6 +186,7 @@ static void measure_module(struct rbwp_gpu_device *device, struct gpu_module *mo
         return;
     }
     m->device = device;
+    m->fill_is_timed = device->api == RBWP_GPU_CUDA;
     if (rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &m->stream, NULL) == RBWP_OK) {
         measure(m);
         (void)rbwp_gpu_stream_close(m->stream);

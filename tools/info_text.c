@@ -288,6 +288,31 @@ static void clock_facts(struct out *out, const struct info *info,
     }
 }
 
+static void bias(struct out *out, const char *of, uint32_t rounds, int64_t bias_ns,
+                 int64_t spread_ns)
+{
+    out_format(out, ", bias of %s streams ", of);
+    if (rounds == 0)
+        out_text(out, "not measured");
+    else
+        out_format(out, "%" PRId64 " ns (spread %" PRId64 " ns, %" PRIu32 " rounds)", bias_ns,
+                   spread_ns, rounds);
+}
+
+/* By how much GPU work is longer than it ran, as stored. */
+static void gpus(struct out *out, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 0; i < trailer->gpu_count; i++) {
+        const struct rbwp_gpu_info *gpu = &trailer->gpus[i];
+        label(out, "GPU");
+        text_name(out, gpu->name, gpu->name_bytes);
+        out_format(out, " (%" PRIu64 ")", gpu->proc_id);
+        bias(out, "busy", gpu->rounds, gpu->bias_ns, gpu->spread_ns);
+        bias(out, "idle", gpu->idle_rounds, gpu->idle_bias_ns, gpu->idle_spread_ns);
+        out_text(out, "\n");
+    }
+}
+
 static void block_facts(struct out *out, const struct info *info)
 {
     label(out, "blocks");
@@ -415,6 +440,7 @@ void info_text(struct out *out, const struct info *info)
         left_out(out, trailer);
         session(out, trailer);
         clock_facts(out, info, trailer);
+        gpus(out, trailer);
     }
     if (info->counted) {
         counts(out, info);

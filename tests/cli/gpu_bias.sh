@@ -60,6 +60,10 @@ assert (span["launch"], span["launched"], span["launching"], span["idle"]) == (T
 assert (span["duration_least"], span["duration"], span["duration_most"]) == (1450, 1600, 2250), span
 assert "launch" not in json.loads(run("dump", "--spans", work + "/gpu.bin").stdout)[2]  # has no facts
 
+info = run("info", work + "/gpu.bin").stdout.decode()
+assert "first (5), bias of busy streams 250 ns (spread 30 ns, 101 rounds), bias of idle streams 1400 ns" in info, info
+assert "second (6), bias of busy streams not measured, bias of idle streams not measured" in info, info
+
 # Nothing is known of the bias: said so, times as stored.
 bare = f"{here}/../golden/gpu_work.bin"
 told = run("dump", "--gpu-bias", bare)

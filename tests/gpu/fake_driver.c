@@ -291,7 +291,7 @@ int fake_launch(const char *kernel, struct fake_stream *stream)
     struct fake_stream *where = stream ? stream : &default_stream;
     pthread_mutex_lock(&lock);
     wait_until_seen(where);
-    if (strncmp(kernel, "rbwp_fill", 9) == 0)
+    if (strncmp(kernel, "rbwp_fill", 9) == 0 && where->enqueued >= where->filled)
         where->filled = where->enqueued + 4;
     add(where);
     pthread_mutex_unlock(&lock);

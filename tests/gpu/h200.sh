@@ -1,51 +1,64 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# h200.sh [DIRECTORY] - builds and runs the tests and the bench of gpu/ on a machine with an NVIDIA
-# GPU. Needs gcc, CMake and zlib. Ends with 1 if anything failed, with 77 if the tests were left out.
+# h200.sh [BUILD_DIR] - what the fake driver can't tell, on a machine with an NVIDIA GPU: graph captures
+# beside and around brackets, notifications, channels and opening devices, in all modes; what brackets
+# cost and how true they are, on busy and idle streams; the same in a PyTorch program; all of it under
+# compute-sanitizer. What it wants is in h200_lib.sh; PyTorch and compute-sanitizer are used where
+# they are found. Logs go to $OUT, or to the build directory. Figures and a table come last; the exit
+# status is 1 if anything in it failed.
 #
-#   CMOCKA=DIR    where include/cmocka.h and lib/libcmocka.so are, if not among the system's;
-#                 without cmocka the tests are left out, and that is said
-#   ROUNDS=N      rounds of the bench (31)
-#   SANITIZER=1   the tests once more under compute-sanitizer, if that is there
-set -euo pipefail
-cd "$(dirname "$0")/../.."
-build=${1:-build/h200}
-mkdir -p "$build"
+#   CMOCKA=DIR   where include/cmocka.h and lib/libcmocka.so are: then test_gpu_device runs, too
+#   ROUNDS=N     rounds of the bench (31)
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/h200_lib.sh"
+
+tests=OFF
 if [[ ${CMOCKA:-} ]]; then # for pkg-config, as a package would say it
     mkdir -p "$build/pkgconfig"
     printf 'Name: cmocka\nDescription: tests\nVersion: 1\nCflags: -I%s/include\nLibs: -L%s/lib -Wl,-rpath,%s/lib -lcmocka\n' \
         "$CMOCKA" "$CMOCKA" "$CMOCKA" >"$build/pkgconfig/cmocka.pc"
-    export PKG_CONFIG_PATH=$PWD/$build/pkgconfig
-    [[ $build == /* ]] && export PKG_CONFIG_PATH=$build/pkgconfig
+    export PKG_CONFIG_PATH=$build/pkgconfig
 fi
-status=0
-tests=ON
-if ! pkg-config --exists cmocka; then
-    echo "== tests: left out, there is no cmocka (CMOCKA=DIR says where one is)"
-    tests=OFF
-    status=77
-fi
+pkg-config --exists cmocka 2>/dev/null && tests=ON
 
-echo "== build"
-cmake -S . -B "$build" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON >"$build/configure.log" ||
-    { cat "$build/configure.log"; exit 1; }
-targets=(bench_gpu)
-[[ $tests == ON ]] && targets+=(test_gpu_device)
-cmake --build "$build" -j "$(nproc)" --target "${targets[@]}" >"$build/build.log" 2>&1 ||
-    { tail -n 30 "$build/build.log"; exit 1; }
-
-if [[ $tests == ON ]]; then
-    test=$(find "$build" -name test_gpu_device -type f)
-    echo "== tests: cuda"
-    "$test" cuda
-    if [[ ${SANITIZER:-} ]] && command -v compute-sanitizer >/dev/null; then
-        echo "== tests under compute-sanitizer"
-        compute-sanitizer --tool memcheck --error-exitcode 9 "$test" cuda
-    fi
+build_all() {
+    local headers=(-I"$build/include/rbwp-gpu" -I"$build/include/rbwp-runtime" -I"$build/include/rbwp-format")
+    local targets=(bench_gpu rbwp-command rbwp-shared)
+    [[ $tests == ON ]] && targets+=(test_gpu_device)
+    "${cmake[@]}" -S . -B "$build" "${options[@]}" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON &&
+        "${cmake[@]}" --build "$build" -j "$(nproc)" --target "${targets[@]}" || return 1
+    gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu -o "$build/h200_capture" tests/gpu/h200_capture.c \
+        -L"$build" -lrbwp -Wl,-rpath,"$build" -ldl -pthread &&
+        gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -fvisibility=hidden -shared -fPIC \
+            -o "$build/h200_torch.so" tests/gpu/h200_torch.c -L"$build" -lrbwp -Wl,-rpath,"$build"
+}
+begin=$SECONDS
+if build_all >"$logs/build.log" 2>&1; then
+    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
+else
+    tail -n 30 "$logs/build.log"
+    table+=("build FAILED")
+    failed=1
+    finish
 fi
 
-echo "== bench: cuda"
-nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null || true
-"$build/bench/bench_gpu" cuda "${ROUNDS:-31}"
-exit "$status"
+step "captures" 120 "$build/h200_capture" 100 "$build/captures.bin"
+step "captures check" 60 "$build/tools/rbwp" check "$build/captures.bin"
+[[ $tests == ON ]] && step "test_gpu_device" 120 "$build/tests/gpu/test_gpu_device" cuda
+step "bench" 200 "$build/bench/bench_gpu" cuda "${ROUNDS:-31}"
+if [[ $python ]] && "$python" -c 'import torch' 2>/dev/null; then
+    step "pytorch" 200 "$python" tests/gpu/h200_torch.py "$build/h200_torch.so" "$build/tools/rbwp" "$build"
+else
+    table+=("pytorch                      not here")
+fi
+if [[ $sanitizer ]]; then
+    step "memcheck" 200 "$sanitizer" --tool memcheck --error-exitcode 9 "$build/h200_capture" 4 "$build/memcheck.bin" checked
+else
+    table+=("compute-sanitizer            not here")
+fi
+
+echo "== figures"
+cat "$logs/captures.log" "$logs/bench.log" 2>/dev/null
+grep '^pytorch' "$logs/pytorch.log" 2>/dev/null
+finish

@@ -4,86 +4,14 @@
 # h200_channels.sh [BUILD_DIR] - GPU channels and gpu_transpose on a machine with an NVIDIA GPU:
 # through CUDA, through HIP over the shim, through OpenCL where that is, and under compute-sanitizer.
 #
-# Wants gcc, CMake (a command, or Python's package), an NVIDIA driver, zlib's header. Packages that
-# are missing can lie unpacked in a folder that RBWP_EXTRA_ROOT names (usr/include, usr/lib/...).
-# NVRTC and OpenCL are used where they are found. Logs go to $OUT, or to the build directory. A
-# table comes last; the exit status is 1 if anything in it failed.
-set -u
-export LC_ALL=C
-cd "$(dirname "$0")/../.." || exit 1
-build=$(mkdir -p "${1:-build/h200}" && cd "${1:-build/h200}" && pwd) || exit 1
-logs=${OUT:-$build}
-table=()
-failed=0
-
-# step NAME LIMIT_S COMMAND...: runs it with its output in a log, and notes how it ended. A test that
-# finds no device (77) has failed here, but for may_lack=1.
-may_lack=0
-step() {
-    local name=$1 limit=$2 log result status begin=$SECONDS
-    shift 2
-    log=$logs/${name// /_}.log
-    timeout "$limit" "$@" >"$log" 2>&1
-    status=$?
-    case $status in
-    0) result=passed ;;
-    77) ((may_lack)) && result="not here: $(tail -n 1 "$log")" || result="FAILED: $(tail -n 1 "$log")" ;;
-    124) result="FAILED: not done in $limit s" ;;
-    *) result="FAILED: exit $status: $(grep -v '^$' "$log" | tail -n 1)" ;;
-    esac
-    [[ $result == FAILED* ]] && failed=1 && tail -n 15 "$log"
-    table+=("$(printf '%-28s %4d s  %s' "$name" $((SECONDS - begin)) "${result:0:150}")")
-    return $status
-}
-
-finish() {
-    echo
-    echo "== $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)"
-    printf '%s\n' "${table[@]}"
-    ((failed == 0)) && echo "== all good" || echo "== something failed"
-    exit "$failed"
-}
-
-# ---- what is here ----------------------------------------------------------------------------
-
-first_of() {
-    local path
-    for path; do
-        [[ -e $path ]] && echo "$path" && return
-    done
-}
-
-extra=${RBWP_EXTRA_ROOT:-}
-options=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DRBWP_BUILD_EXAMPLES=ON)
-if [[ $extra ]]; then
-    extra=$(cd "$extra" && pwd)
-    options+=("-DCMAKE_PREFIX_PATH=$extra/usr")
-    libraries=$extra/usr/lib/$(uname -m)-linux-gnu
-    export LD_LIBRARY_PATH=$libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-if [[ -d /usr/local/nvidia/lib64 ]] && ! ldconfig -p | grep -q 'libcuda\.so\.1'; then
-    export LD_LIBRARY_PATH=/usr/local/nvidia/lib64${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-fi
-# zlib's library without its header's package: name the library itself.
-if [[ $extra && -e $extra/usr/include/zlib.h ]]; then
-    options+=("-DZLIB_INCLUDE_DIR=$extra/usr/include"
-        "-DZLIB_LIBRARY=$(ldconfig -p | sed -n 's/^.*libz\.so\.1 .*=> //p' | head -1)")
-fi
-python=$(command -v python3)
-if command -v cmake >/dev/null; then
-    cmake=(cmake)
-elif [[ $python ]] && "$python" -m cmake --version >/dev/null 2>&1; then
-    cmake=("$python" -m cmake)
-else
-    echo "no CMake here: neither the command nor Python's package" >&2
-    exit 1
-fi
-command -v ninja >/dev/null && options+=(-G Ninja)
+# What it wants is in h200_lib.sh. NVRTC and OpenCL are used where they are found. Logs go to $OUT, or
+# to the build directory. A table comes last; the exit status is 1 if anything in it failed.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/h200_lib.sh"
+options+=(-DRBWP_BUILD_EXAMPLES=ON)
 
 packages=$([[ $python ]] && "$python" -c 'import site; print(site.getsitepackages()[0])' 2>/dev/null)
 nvrtc=$(first_of /usr/local/cuda/lib64/libnvrtc.so.1[23] "${packages:-/nowhere}"/nvidia/*/lib/libnvrtc.so.1[23])
-sanitizer=$(command -v compute-sanitizer || first_of /usr/local/cuda/bin/compute-sanitizer \
-    /opt/nvidia/*/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer)
 
 # OpenCL: NVIDIA's driver, also where nobody has registered it with the loader.
 opencl_driver=$(ldconfig -p | sed -n 's/^.*libnvidia-opencl\.so\.1 .*=> //p' | head -1)
