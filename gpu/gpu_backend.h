@@ -44,6 +44,9 @@ enum gpu_code {
     GPU_CAPTURING_LAST = 906,
 };
 
+/* The handle of CUDA and HIP that means another stream on each thread. */
+#define GPU_STREAM_PER_THREAD ((void *)2)
+
 #define GPU_ARGS_MAX 32 /* arguments of a kernel */
 
 /*

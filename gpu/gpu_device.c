@@ -242,9 +242,13 @@ static void unlink_stream(struct rbwp_gpu_stream *stream)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* Under the reaping. */
+/* Under the reaping. Those of its threads go with it. */
 static void close_stream(struct rbwp_gpu_stream *stream)
 {
+    for (struct rbwp_gpu_stream *child = stream->child, *next; child; child = next) {
+        next = child->sibling;
+        close_stream(child);
+    }
     struct rbwp_gpu_device *device = stream->device;
     if (!reap_all(device, stream, device->drain_limit_ns))
         gpu_abandon(stream);
@@ -266,6 +270,15 @@ enum rbwp_status rbwp_gpu_stream_close(struct rbwp_gpu_stream *stream)
     return RBWP_OK;
 }
 
+/* One that the program opened: threads' own ones go with it. Under the reaping. */
+static struct rbwp_gpu_stream *opened_stream(struct rbwp_gpu_device *device)
+{
+    struct rbwp_gpu_stream *stream = device->streams;
+    while (stream->thread)
+        stream = stream->next;
+    return stream;
+}
+
 enum rbwp_status rbwp_gpu_device_close(struct rbwp_gpu_device *device)
 {
     if (!device || !gpu_device_is_ours(device))
@@ -279,7 +292,7 @@ enum rbwp_status rbwp_gpu_device_close(struct rbwp_gpu_device *device)
     atomic_store(&device->idle, false);
     (void)gpu_reaping_begin(device, true);
     while (device->streams)
-        close_stream(device->streams);
+        close_stream(opened_stream(device));
     gpu_reaping_end(device);
     free_device(device);
     return RBWP_OK;

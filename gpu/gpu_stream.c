@@ -128,6 +128,33 @@ static int record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
     return code;
 }
 
+/* ---- streams of threads --------------------------------------------------------- */
+
+static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native,
+                                    enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                    struct rbwp_error *error);
+
+/* The calling thread's own. A thread that comes later may get that of one which has ended, at the
+ * same address. NULL: no memory. */
+static struct rbwp_gpu_stream *stream_of_thread(struct rbwp_gpu_stream *stream)
+{
+    static _Thread_local char self;
+    pthread_mutex_lock(&stream->lock);
+    struct rbwp_gpu_stream *own = stream->child;
+    while (own && own->thread != &self)
+        own = own->sibling;
+    pthread_mutex_unlock(&stream->lock);
+    if (own || make_stream(stream->device, stream->native, (enum rbwp_gpu_reap)stream->use, &own,
+                           NULL) != RBWP_OK)
+        return own;
+    own->thread = &self;
+    pthread_mutex_lock(&stream->lock);
+    own->sibling = stream->child;
+    stream->child = own;
+    pthread_mutex_unlock(&stream->lock);
+    return own;
+}
+
 /* ---- brackets ------------------------------------------------------------------ */
 
 static void lose(const struct rbwp_gpu_stream *stream, int code)
@@ -185,6 +212,10 @@ static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stre
     int code = GPU_OK;
     if (!gpu_device_is_ours(stream->device)) {
         rbwp_extend_loss(RBWP_LOSS_GPU_FAILED, 1);
+        return;
+    }
+    if (stream->per_thread && !(stream = stream_of_thread(stream))) {
+        rbwp_extend_loss(RBWP_LOSS_MEMORY, 1);
         return;
     }
     pthread_mutex_lock(&stream->lock);
@@ -286,6 +317,8 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
     int code;
     if (!gpu_device_is_ours(stream->device))
         return RBWP_E_STATE;
+    if (stream->per_thread && !(stream = stream_of_thread(stream)))
+        return RBWP_E_MEMORY;
     pthread_mutex_lock(&stream->lock);
     struct gpu_node *node = take_node(stream, &code);
     if (node && (code = record(stream, node)) == GPU_OK) {
@@ -306,18 +339,11 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *native,
-                                      enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
-                                      struct rbwp_error *error)
+static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native,
+                                    enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                    struct rbwp_error *error)
 {
     *stream_out = NULL;
-    if (!gpu_device_is_ours(device))
-        return gpu_failure(error, RBWP_E_STATE, "%s: the device was opened before a fork",
-                           device->driver->backend->name);
-    if ((unsigned)use > RBWP_GPU_REAP_DEVICE_TO_DEVICE ||
-        (!native && device->api == RBWP_GPU_OPENCL))
-        return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",
-                           device->driver->backend->name);
     struct rbwp_gpu_stream *stream = gpu_lines_alloc(sizeof *stream);
     if (!stream)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a stream");
@@ -340,6 +366,25 @@ enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *nati
     pthread_mutex_unlock(&device->lock);
     *stream_out = stream;
     return RBWP_OK;
+}
+
+enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *native,
+                                      enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                      struct rbwp_error *error)
+{
+    *stream_out = NULL;
+    if (!gpu_device_is_ours(device))
+        return gpu_failure(error, RBWP_E_STATE, "%s: the device was opened before a fork",
+                           device->driver->backend->name);
+    if ((unsigned)use > RBWP_GPU_REAP_DEVICE_TO_DEVICE ||
+        (!native && device->api == RBWP_GPU_OPENCL))
+        return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",
+                           device->driver->backend->name);
+    enum rbwp_status status = make_stream(device, native, use, stream_out, error);
+    if (status == RBWP_OK)
+        (*stream_out)->per_thread =
+            device->api != RBWP_GPU_OPENCL && native == GPU_STREAM_PER_THREAD;
+    return status;
 }
 
 void gpu_stream_free(struct rbwp_gpu_stream *stream)

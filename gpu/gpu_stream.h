@@ -79,6 +79,12 @@ struct rbwp_gpu_stream {
     void *native;
     unsigned use;                 /* enum rbwp_gpu_reap */
     struct rbwp_gpu_stream *next; /* of the device; changed under the reaping and its lock */
+    /* Where native means another stream on each thread, each has one of these, found by its
+     * thread from the one that was opened. */
+    bool per_thread;
+    const void *thread;            /* whose; NULL: it was opened */
+    struct rbwp_gpu_stream *child; /* the first; guarded by lock */
+    struct rbwp_gpu_stream *sibling;
 
     /* Guards this group; the driver's and the work manager's inside. */
     _Alignas(GPU_LINE_BYTES) pthread_mutex_t lock;

@@ -124,7 +124,10 @@ struct rbwp_gpu_stream; /* opaque */
 
 /*
  * Takes a stream of the program into use: a CUstream, hipStream_t or cl_command_queue (in order),
- * of any context of the device. NULL is the default stream in CUDA and HIP. The stream stays the
+ * of any context of the device. NULL is the default stream in CUDA and HIP, the legacy one also in
+ * code that is compiled for default streams per thread: such code passes cudaStreamPerThread,
+ * hipStreamPerThread, of which each thread has its own; a bracket there ends on the thread on which
+ * it began. The stream stays the
  * program's and must outlive this, or be given up with rbwp_gpu_stream_close when it is gone.
  * RBWP_E_INVALID (other device, out-of-order queue), RBWP_E_MEMORY, RBWP_E_STATE (context lost),
  * RBWP_E_IO.

@@ -44,6 +44,8 @@ FAKE_API void fake_capture_begin(void *stream, enum fake_mode mode);
 /* What was captured; -1: the capture was destroyed. */
 FAKE_API int fake_capture_end(void *stream);
 FAKE_API void fake_graph_launch(void *stream, int nodes);
+/* What the handle of streams per thread, (void *)2, means on this thread. */
+FAKE_API void *fake_thread_stream(void);
 /* A stream of a second device, to be refused. */
 FAKE_API void *fake_foreign_stream(void);
 
@@ -79,6 +81,7 @@ int fake_is_capturing(const struct fake_stream *stream, int *status_out);
 int fake_device_count(void);
 struct fake_stream *fake_stream_new(int device);
 void fake_stream_free(struct fake_stream *stream);
+int fake_device_of(const void *stream);
 /* NULL is the default stream. */
 FAKE_API void fake_enqueue(struct fake_stream *stream);
 /* A kernel, by its name; that of "rbwp_fill" is long: it runs until three things were enqueued

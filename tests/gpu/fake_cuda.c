@@ -111,7 +111,7 @@ cuda_result cuCtxGetDevice(cuda_device *device)
 #ifndef FAKE_OLD
 cuda_result cuStreamGetCtx(cuda_stream stream, cuda_context *context)
 {
-    *context = (void *)(intptr_t)(((struct fake_stream *)stream)->device + 1);
+    *context = (void *)(intptr_t)(fake_device_of(stream) + 1);
     return 0;
 }
 #endif

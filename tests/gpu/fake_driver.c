@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,7 @@ static struct operation {
 } operations[OPERATIONS_MAX];
 static struct fake_stream default_stream;
 static struct fake_stream *streams = &default_stream;
+static struct fake_stream *resolve(const void *handle);
 static int devices = 1;
 static bool held;
 static unsigned delay;
@@ -211,7 +213,7 @@ static bool conflicts(const struct fake_stream *stream)
 
 int fake_is_capturing(const struct fake_stream *stream, int *status_out)
 {
-    const struct fake_stream *which = stream ? stream : &default_stream;
+    const struct fake_stream *which = resolve(stream);
     pthread_mutex_lock(&lock);
     *status_out = !which->capturing ? 0 : which->destroyed ? 2 : 1;
     int code = conflicts(which) ? 906 : 0;
@@ -233,6 +235,25 @@ struct fake_stream *fake_stream_new(int device)
     streams = stream;
     pthread_mutex_unlock(&lock);
     return stream;
+}
+
+void *fake_thread_stream(void)
+{
+    static _Thread_local struct fake_stream *own;
+    return own ? own : (own = fake_stream_new(0)); /* stays */
+}
+
+/* What a handle means on this thread. */
+static struct fake_stream *resolve(const void *handle)
+{
+    return !handle               ? &default_stream
+           : handle == (void *)2 ? fake_thread_stream()
+                                 : (struct fake_stream *)(uintptr_t)handle;
+}
+
+int fake_device_of(const void *stream)
+{
+    return resolve(stream)->device;
 }
 
 void *fake_foreign_stream(void)
@@ -268,8 +289,9 @@ static unsigned long add(struct fake_stream *stream)
 
 void fake_enqueue(struct fake_stream *stream)
 {
+    struct fake_stream *where = resolve(stream);
     pthread_mutex_lock(&lock);
-    add(stream ? stream : &default_stream);
+    add(where);
     pthread_mutex_unlock(&lock);
 }
 
@@ -288,7 +310,7 @@ int fake_launch(const char *kernel, struct fake_stream *stream)
     int code = fake_call("launch");
     if (code)
         return code;
-    struct fake_stream *where = stream ? stream : &default_stream;
+    struct fake_stream *where = resolve(stream);
     pthread_mutex_lock(&lock);
     wait_until_seen(where);
     if (strncmp(kernel, "rbwp_fill", 9) == 0 && where->enqueued >= where->filled)
@@ -318,8 +340,9 @@ void fake_event_free(struct fake_event *event)
 int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
 {
     int code = 0;
+    struct fake_stream *where = resolve(stream);
     pthread_mutex_lock(&lock);
-    event->stream = stream ? stream : &default_stream;
+    event->stream = where;
     if (conflicts(event->stream)) {
         for (struct fake_stream *other = streams; other; other = other->next)
             other->destroyed |= other->capturing;

@@ -99,7 +99,7 @@ hip_result hipStreamSynchronize(hip_stream stream)
 #ifndef FAKE_PLAIN
 int hipGetStreamDeviceId(hip_stream stream)
 {
-    return ((struct fake_stream *)stream)->device;
+    return fake_device_of(stream);
 }
 #endif
 #ifndef FAKE_PLAIN
