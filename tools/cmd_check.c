@@ -6,6 +6,7 @@
 #include "gzip_input.h"
 #include "input.h"
 #include "json_text.h"
+#include "losses.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_verify.h"
@@ -115,7 +116,41 @@ static void counted(struct out *out, uint64_t count, const char *what, const cha
     out_format(out, "%" PRIu64 " %s%s%s", count, what, count == 1 ? "" : "s", behind);
 }
 
-static void end_text(struct check *check, bool live)
+/* What the writer itself says is missing: a file may keep all rules and lack most of what was
+ * recorded. By its trailer, or by the live file of one that has none. Nothing of standard input. */
+static struct losses find_losses(const struct check *check)
+{
+    struct losses losses = {0};
+    struct rbwp_reader *reader = NULL;
+    struct rbwp_live *live = NULL;
+    if (strcmp(check->path, "-") == 0)
+        return losses;
+    char *live_path = check->result.has_trailer ? NULL : input_live_path(check->path);
+    if (live_path && rbwp_live_open(live_path, &live, NULL) == RBWP_OK)
+        losses = losses_total(rbwp_live_trailer(live));
+    else if (rbwp_reader_open(check->path, NULL, &reader, NULL) == RBWP_OK)
+        losses = losses_total(rbwp_reader_trailer(reader));
+    rbwp_live_close(live);
+    rbwp_reader_close(reader);
+    free(live_path);
+    return losses;
+}
+
+static void losses_text(struct check *check, const struct losses *losses)
+{
+    if (losses->records == 0 && losses->records_most == 0 && losses->left_out == 0)
+        return;
+    line_head(check);
+    out_format(check->out, "its writer counts %" PRIu64 " records as missing", losses->records);
+    if (losses->records_most)
+        out_format(check->out, " and up to %" PRIu64 " lost with the program's memory",
+                   losses->records_most);
+    if (losses->left_out)
+        out_format(check->out, ", %" PRIu64 " entries had no room in its tables", losses->left_out);
+    out_text(check->out, "\n");
+}
+
+static void end_text(struct check *check, const struct losses *losses, bool live)
 {
     const struct rbwp_verify_result *result = &check->result;
     line_head(check);
@@ -125,6 +160,7 @@ static void end_text(struct check *check, bool live)
     counted(check->out, result->records, "record", ", ");
     out_format(check->out, "%s%s\n", result->finalised ? "finalised" : "never finalised (no names)",
                result->has_trailer ? ", with trailer" : "");
+    losses_text(check, losses);
     if (result->breaks > check->shown) {
         line_head(check);
         out_format(check->out, "only the first %" PRIu64 " are shown\n", check->shown);
@@ -139,7 +175,7 @@ static void end_text(struct check *check, bool live)
     }
 }
 
-static void end_json(struct check *check, bool live, bool good)
+static void end_json(struct check *check, const struct losses *losses, bool live, bool good)
 {
     struct out *out = check->out;
     const struct rbwp_verify_result *result = &check->result;
@@ -165,6 +201,12 @@ static void end_json(struct check *check, bool live, bool good)
     json_u64(out, "opaque_block_count", result->opaque_blocks);
     out_text(out, ",");
     json_u64(out, "record_count", result->records);
+    out_text(out, ",");
+    json_u64(out, "lost_records", losses->records);
+    out_text(out, ",");
+    json_u64(out, "lost_records_most", losses->records_most);
+    out_text(out, ",");
+    json_u64(out, "left_out", losses->left_out);
     out_text(out, "}");
 }
 
@@ -209,12 +251,13 @@ static enum exit_code check_file(struct check *check, const char *path)
     }
     enum rbwp_status status = verify(check, standard, &error);
     enum exit_code code = judge(&check->result, status);
+    struct losses losses = find_losses(check);
     if (status < 0 && check->shown == 0)
         message("%s: %s", check->name, error.text);
     if (json)
-        end_json(check, has_live(check), code == EXIT_GOOD);
+        end_json(check, &losses, has_live(check), code == EXIT_GOOD);
     else if (!check->options->quiet && (status >= 0 || check->shown))
-        end_text(check, has_live(check));
+        end_text(check, &losses, has_live(check));
     return code;
 }
 

@@ -278,15 +278,7 @@ static void report(const struct input *input)
     if (count > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more problems", input->name,
                       count - INPUT_PROBLEM_LINES);
-    char causes[128];
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
-    struct losses lost = losses_total(trailer);
-    if (lost.records)
-        message_plain("%s: %" PRIu64 " records are missing (%s): rbwp info tells which",
-                      input->name, lost.records, losses_causes(trailer, causes, sizeof causes));
-    if (lost.records_most)
-        message_plain("%s: up to %" PRIu64 " records were lost with the program's memory",
-                      input->name, lost.records_most);
+    losses_tell(input->name, rbwp_reader_trailer(input->reader));
     if (input->live && !input->tailed)
         message_plain("%s: %s: its newest records are in %s.live; --live shows them, and rbwp "
                       "repair makes a whole file of both",

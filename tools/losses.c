@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Totals of a trailer's losses. */
 #include "losses.h"
+#include "message.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -30,6 +32,8 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
         else
             losses.refused_calls += loss->count;
     }
+    for (uint32_t i = 0; trailer && i < trailer->left_count; i++)
+        losses.left_out += trailer->left[i].entries;
     return losses;
 }
 
@@ -46,4 +50,26 @@ const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t
         snprintf(text + used, room - used, "%s%s", used ? ", " : "", rbwp_loss_cause_name(cause));
     }
     return text;
+}
+
+static void tell_left_out(const char *name, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 0; i < trailer->left_count; i++)
+        if (trailer->left[i].entries)
+            message_plain("%s: %" PRIu64 " %s had no room in its tables", name,
+                          trailer->left[i].entries, rbwp_left_kind_name(trailer->left[i].kind));
+}
+
+void losses_tell(const char *name, const struct rbwp_trailer *trailer)
+{
+    char causes[128];
+    struct losses lost = losses_total(trailer);
+    if (lost.records)
+        message_plain("%s: %" PRIu64 " records are missing (%s): rbwp info tells which", name,
+                      lost.records, losses_causes(trailer, causes, sizeof causes));
+    if (lost.records_most)
+        message_plain("%s: up to %" PRIu64 " records were lost with the program's memory", name,
+                      lost.records_most);
+    if (lost.left_out)
+        tell_left_out(name, trailer);
 }

@@ -13,6 +13,7 @@
 
 struct losses {
     uint64_t records, records_most, refused_calls;
+    uint64_t left_out; /* entries that the trailer's tables lack (SPEC.md, "LEFT") */
 };
 
 /* True for causes that lost records, false for calls that were refused and for "at most". */
@@ -23,5 +24,8 @@ bool losses_are_at_most(uint32_t cause);
 struct losses losses_total(const struct rbwp_trailer *trailer);
 /* The causes for which records were lost, each once: "dropped, io". Returns text. */
 const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room);
+
+/* What every tool tells of a file on standard error; nothing if nothing is missing. */
+void losses_tell(const char *name, const struct rbwp_trailer *trailer);
 
 #endif /* LOSSES_H */

@@ -51,4 +51,12 @@ cp "$GOLDEN/crash_killed.bin" "$work/a.bin"
 : >"$work/a.bin.live"
 expect_exit 0 "$RBWP" check "$work/a.bin"
 grep -q "never finalised" "$work/out" && grep -q "a live file is beside it" "$work/out" || fail "live file"
+
+# A file that keeps all rules may lack records: its writer's own counts are told.
+"$MAKE_EXTENDED" "$work/lossy.bin" || fail "make_extended"
+expect_exit 0 "$RBWP" check "$work/lossy.bin"
+grep -qF "lossy.bin: its writer counts 1234 records as missing, 1000007 entries had no room in its tables" "$work/out" ||
+    fail "losses: $(cat "$work/out")"
+expect_exit 0 "$RBWP" check --json "$work/lossy.bin"
+grep -qF '"lost_records":1234,"lost_records_most":0,"left_out":1000007' "$work/out" || fail "losses in JSON"
 finish
