@@ -362,7 +362,8 @@ static void add_entry(enum live_entry_kind kind, const void *head, size_t head_b
     }
     struct live_entry *entry = (struct live_entry *)(void *)room;
     entry->kind = kind;
-    memcpy(room + sizeof *entry, head, head_bytes);
+    if (head_bytes)
+        memcpy(room + sizeof *entry, head, head_bytes);
     if (name_bytes)
         memcpy(room + sizeof *entry + head_bytes, name, name_bytes);
     __atomic_store_n(&entry->bytes, (uint32_t)bytes, __ATOMIC_RELEASE);
