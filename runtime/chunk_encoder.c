@@ -16,6 +16,7 @@
 
 /* An event of one word becomes at most 8 + 1 + 2 bytes, a GPU event of four words 34. */
 #define BYTES_PER_WORD_MAX 11u
+#define GPU_EVENT_WORDS 4
 
 struct chunk_encoder {
     struct rbwp_block_encoder *block_encoder;
@@ -122,27 +123,14 @@ static uint64_t load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-/* Words of the event that begins with this one; 0 if none does. */
-static uint32_t words_of(uint64_t word)
+/* The word is the first of four at `at`. */
+static enum rbwp_status encode_gpu_work(struct rbwp_block_encoder *encoder, uint64_t word,
+                                        const uint64_t *at, int64_t time_ns)
 {
-    unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
-    if (event == RBWP_EVENT_GPU_)
-        return 4;
-    return kind_of_event[event] ? 1 : 0;
-}
-
-/* word is the first one at `at`, as it was read. */
-static enum rbwp_status encode_event(struct rbwp_block_encoder *encoder, uint64_t word,
-                                     const uint64_t *at, int64_t time_ns)
-{
-    unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1);
-    unsigned id = word >> RBWP_EVENT_KIND_BITS_ & 0xffff;
-    if (event != RBWP_EVENT_GPU_)
-        return rbwp_block_encoder_put(encoder, time_ns, kind_of_event[event], id);
     struct rbwp_record record = {
         .time_ns = time_ns,
         .kind = RBWP_GPU_WORK,
-        .slot = (uint8_t)id,
+        .slot = (uint8_t)(word >> RBWP_EVENT_KIND_BITS_),
         .proc_id = load(at + 1),
         .start_ns = (int64_t)load(at + 2),
         .stop_ns = (int64_t)load(at + 3),
@@ -150,34 +138,59 @@ static enum rbwp_status encode_event(struct rbwp_block_encoder *encoder, uint64_
     return rbwp_block_encoder_add(encoder, &record);
 }
 
+/* Where on the time line a chunk's events are. */
+struct course {
+    struct shared_timeline *timeline;
+    struct timeline_piece piece;
+    uint32_t epoch;
+    int64_t ceiling_ns, most_ns; /* of the chunk; and of the piece, too */
+};
+
+/* For ticks behind the piece, or before the latest ones. Returns the new floor. */
+static __attribute__((noinline)) int64_t change_course(struct course *course, uint64_t latest,
+                                                       uint64_t ticks, int64_t floor_ns)
+{
+    if (ticks >= course->piece.end_ticks)
+        course->piece = piece_at(course->timeline, course->epoch, ticks);
+    else if (clock_steps_back(latest, ticks))
+        course->piece = piece_behind_step(course->timeline, &course->epoch, ticks);
+    else
+        return floor_ns;
+    int64_t ceiling_ns = course->ceiling_ns, least_ns = course->piece.least_ns;
+    course->most_ns = course->piece.most_ns < ceiling_ns ? course->piece.most_ns : ceiling_ns;
+    least_ns = least_ns < ceiling_ns ? least_ns : ceiling_ns;
+    return floor_ns > least_ns ? floor_ns : least_ns;
+}
+
 uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
                            struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns)
 {
-    uint64_t thread_id = chunk->thread->thread_id;
+    struct rbwp_block_encoder *blocks = encoder->block_encoder;
+    uint64_t thread_id = chunk->thread->thread_id, base_ticks = chunk->base_ticks, latest = 0;
+    struct course course = {.timeline = timeline, .epoch = chunk->epoch, .ceiling_ns = ceiling_ns};
     encoder->size = 0;
     encoder->blocks = 0;
-    struct timeline_piece piece = {0};
-    uint64_t latest = 0; /* ticks of the events so far */
-    uint32_t epoch = chunk->epoch;
     const uint64_t *at = chunk->words, *end = at + chunk->used;
     while (at < end) {
-        uint64_t word = load(at), ticks = chunk->base_ticks + (word >> RBWP_EVENT_TIME_SHIFT_);
-        uint32_t words = words_of(word);
-        if (words == 0 || words > end - at)
+        uint64_t word = load(at), ticks = base_ticks + (word >> RBWP_EVENT_TIME_SHIFT_);
+        unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1), kind = kind_of_event[event];
+        bool gpu_work = event == RBWP_EVENT_GPU_;
+        if (kind == 0 || (gpu_work && end - at < GPU_EVENT_WORDS))
             break;
-        if (ticks >= piece.end_ticks)
-            piece = piece_at(timeline, epoch, ticks);
-        else if (clock_steps_back(latest, ticks))
-            piece = piece_behind_step(timeline, &epoch, ticks);
+        if (__builtin_expect(ticks >= course.piece.end_ticks || ticks < latest, 0))
+            floor_ns = change_course(&course, latest, ticks, floor_ns);
         latest = ticks;
-        int64_t time_ns = timeline_piece_ns(&piece, ticks);
-        time_ns = time_ns < ceiling_ns ? time_ns : ceiling_ns;
-        time_ns = time_ns > floor_ns ? time_ns : floor_ns;
-        floor_ns = time_ns;
-        if (encode_event(encoder->block_encoder, word, at, time_ns) == RBWP_AGAIN)
+        int64_t time_ns = timeline_piece_line_ns(&course.piece, ticks);
+        time_ns = time_ns < course.most_ns ? time_ns : course.most_ns;
+        floor_ns = time_ns > floor_ns ? time_ns : floor_ns;
+        enum rbwp_status status =
+            gpu_work ? encode_gpu_work(blocks, word, at, floor_ns)
+                     : rbwp_block_encoder_put(blocks, floor_ns, kind,
+                                              word >> RBWP_EVENT_KIND_BITS_ & 0xffff);
+        if (status == RBWP_AGAIN)
             seal(encoder, thread_id);
         else
-            at += words;
+            at += gpu_work ? GPU_EVENT_WORDS : 1;
     }
     seal(encoder, thread_id);
     return (uint32_t)(end - at);

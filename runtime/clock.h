@@ -83,14 +83,20 @@ bool timeline_is_beyond(const struct timeline *line, uint32_t epoch, uint64_t ti
 /* The first epoch after this one that the line knows; this one if there is none. */
 uint32_t timeline_epoch_after(const struct timeline *line, uint32_t epoch);
 
-/* At most 31 years from the base: ticks of a clock gone wild do no harm. */
-static inline int64_t timeline_piece_ns(const struct timeline_piece *piece, uint64_t ticks)
+/* On the piece's line, whatever its bounds. At most 31 years from the base: ticks of a clock gone
+ * wild do no harm. */
+static inline int64_t timeline_piece_line_ns(const struct timeline_piece *piece, uint64_t ticks)
 {
     const double most_ns = 1e18;
     double ns = (double)(int64_t)(ticks - piece->base_ticks) * piece->ns_per_tick;
     ns = ns < most_ns ? ns : most_ns;
     ns = ns > -most_ns ? ns : -most_ns;
-    int64_t time_ns = piece->base_ns + (int64_t)ns;
+    return piece->base_ns + (int64_t)ns;
+}
+
+static inline int64_t timeline_piece_ns(const struct timeline_piece *piece, uint64_t ticks)
+{
+    int64_t time_ns = timeline_piece_line_ns(piece, ticks);
     time_ns = time_ns < piece->most_ns ? time_ns : piece->most_ns;
     return time_ns > piece->least_ns ? time_ns : piece->least_ns;
 }
