@@ -65,7 +65,7 @@ def record(name, launches):
     return gpu, info["gpus"][-1]
 
 
-def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0):
+def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0, hold_share=HOLD_SHARE):
     """Durations beside the true ones. slack_ns: how far those may be off themselves."""
     errors = [span["duration"] - own for span, own in zip(spans, own_ns)]
     absolute = quantile([abs(error) for error in errors], 0.5)
@@ -76,7 +76,7 @@ def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0):
     idle = sum(span["idle"] for span in spans)
     shown = " ".join(f"p{int(100 * q)} {quantile(errors, q):.0f}" for q in (0.01, 0.5, 0.9, 0.99))
     launching = quantile([span["launching"] for span in spans], 0.5)
-    answer(absolute <= median_ns and held >= HOLD_SHARE * len(spans),
+    answer(absolute <= median_ns and held >= hold_share * len(spans),
            f"{name}: {len(spans)} brackets, {idle} idle, launching p50 {launching} ns; error in ns {shown}; "
            f"|error| p50 {absolute:.0f} (at most {median_ns}); bound holds for {100 * held / len(spans):.1f} %")
 
@@ -171,11 +171,12 @@ def matrix_products():
     firsts = [0] + sorted(i for _, i in sorted(gaps, reverse=True)[:ROUNDS - 1])
     lasts = [i - 1 for i in firsts[1:]] + [len(kernels) - 1]
     own = [1000 * (sum(kernels[last]) - kernels[first][0]) for first, last in zip(firsts, lasts)]
-    # Another run: a product's time differs by some per cent; the median of its size stands for it.
+    # Another run: a product's time differs by some per cent; the median of its size stands for it. So the share of
+    # brackets whose bound holds says less here, and is judged where a kernel times itself.
     sizes = len(matrices)
     median = [quantile(own[i::sizes], 0.5) for i in range(sizes)]
     compare("matrix products beside CUPTI", spans, gpu, [median[i % sizes] for i in range(ROUNDS)],
-            PRODUCTS_MEDIAN_NS, slack_ns=2000)
+            PRODUCTS_MEDIAN_NS, slack_ns=2000, hold_share=0.95)
 
 
 assert lib.torch_open() == 0
