@@ -4,26 +4,27 @@
 
 #include <stdlib.h>
 
-void problems_add(struct problems *problems, const struct rbwp_problem *problem)
+bool problems_add(struct problems *problems, const struct rbwp_problem *problem)
 {
     problems->count++;
     if (problems->kept_count == PROBLEMS_KEPT_MAX)
-        return;
+        return true;
     if (problems->kept_count == problems->capacity) {
         size_t capacity = problems->capacity ? 2 * problems->capacity : 8;
         struct rbwp_problem *kept = realloc(problems->kept, capacity * sizeof *kept);
         if (!kept)
-            return;
+            return false;
         problems->kept = kept;
         problems->capacity = capacity;
     }
     problems->kept[problems->kept_count++] = *problem;
+    return true;
 }
 
 void problems_add_error(struct problems *problems, const struct rbwp_error *error)
 {
     struct rbwp_problem problem = {.error = *error};
-    problems_add(problems, &problem);
+    (void)problems_add(problems, &problem); /* it is counted in any case */
 }
 
 void problems_clear(struct problems *problems)

@@ -13,8 +13,8 @@ struct problems {
     uint64_t count;
 };
 
-/* Adds one. Without memory it is only counted. */
-void problems_add(struct problems *problems, const struct rbwp_problem *problem);
+/* Adds one. Without memory it is only counted: false. */
+bool problems_add(struct problems *problems, const struct rbwp_problem *problem);
 /* Adds one that is an error and nothing else. */
 void problems_add_error(struct problems *problems, const struct rbwp_error *error);
 void problems_clear(struct problems *problems);

@@ -279,7 +279,9 @@ static enum rbwp_status pass_damage(struct rbwp_reader *reader, struct rbwp_prob
                  "; the search for the next block was given up");
     }
     problem->skipped_bytes = reader->next_offset - damaged;
-    problems_add(&reader->problems, problem);
+    if (!problems_add(&reader->problems, problem)) {
+        status = error_set_memory(&error, "block");
+    }
     return status == RBWP_OK || status == RBWP_END ? RBWP_OK : fail(reader, &error);
 }
 
@@ -304,7 +306,7 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
             return fail(reader, &error);
     }
     for (size_t i = 0; i < reader->tail.problems.kept_count; i++)
-        problems_add(&reader->problems, &reader->tail.problems.kept[i]);
+        (void)problems_add(&reader->problems, &reader->tail.problems.kept[i]);
     reader->ended = true;
     return RBWP_END;
 }

@@ -20,8 +20,10 @@ void recover_tail_block(struct recover_tail *tail, const struct rbwp_sealed_bloc
         tail->last_ns = block->last_ns;
     tail->any = true;
     struct thread_entry *thread = thread_table_add(&tail->seen, block->thread_id);
-    if (!thread)
+    if (!thread) {
+        tail->memory_failed = tail->seen.count < THREAD_TABLE_MAX;
         return;
+    }
     if (thread->info.records == 0 || block->first_ns < thread->first_ns)
         thread->first_ns = block->first_ns;
     if (thread->info.records == 0 || block->last_ns > thread->last_ns)
@@ -187,6 +189,8 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
                                    const struct rbwp_live *live)
 {
     static const struct rbwp_tables none = {0};
+    if (tail->memory_failed)
+        return RBWP_E_MEMORY;
     const struct rbwp_tables *tables = reader ? rbwp_reader_tables(reader) : &none;
     const struct rbwp_trailer *trailer = reader ? rbwp_reader_trailer(reader) : NULL;
     bool by_live = live && (!reader || reader_tail(reader)->offset == 0);

@@ -17,6 +17,7 @@ struct recover_tail {
     struct thread_table seen;  /* in blocks: records and times */
     int64_t first_ns, last_ns; /* of all records */
     bool any;
+    bool memory_failed;      /* a thread of a block is missing in `seen` */
     struct rbwp_loss damage; /* records of damaged blocks */
 
     struct rbwp_tables tables;

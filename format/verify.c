@@ -402,6 +402,8 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
         else
             error_set(error, status, (struct place){"file", NOWHERE, 0}, "%s",
                       rbwp_status_text(status));
+    } else if (verify->memory_failed) {
+        status = error_set_memory(error, "file");
     }
     free(verify->blocks);
     rbwp_catalog_free(verify->catalog);

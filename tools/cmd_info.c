@@ -41,8 +41,13 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
         info_json(out, &info);
     else
         info_text(out, &info);
+    enum exit_code code = EXIT_GOOD;
+    if (info.map.full) {
+        message_plain("%s: too many threads, or out of memory: some are in the sums only", path);
+        code = EXIT_PARTLY;
+    }
     info_free(&info);
-    return input_close(&input);
+    return exit_worse(code, input_close(&input));
 }
 
 static enum exit_code run(void *config, struct operands files)

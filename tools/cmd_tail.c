@@ -272,7 +272,7 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         if (tail->options->follow)
             tell_end(tail, fate);
         if (tail->failed)
-            message_plain("%s: not all blocks could be held; lines are missing", path);
+            message_plain("%s: not all blocks could be held in memory; lines are missing", path);
         enum exit_code ended = stop(tail);
         code = exit_worse(code, fate == REPLACED ? EXIT_GOOD : ended);
         most = TAIL_LINES_MAX;

@@ -298,9 +298,9 @@ enum open_call { CALL_NONE, CALL_OTHER, CALL_WANTED };
 
 static uint8_t *find_open_call(struct filter *filter, uint64_t thread_id)
 {
-    uint32_t number = thread_map_number(&filter->threads, thread_id);
-    if (number != THREAD_NONE &&
-        thread_array_grow(&filter->open_calls, &filter->open_capacity, number + 1, 1))
+    uint32_t number = thread_map_place(&filter->threads, thread_id, &filter->open_calls,
+                                       &filter->open_capacity, 1);
+    if (number != THREAD_NONE)
         return &filter->open_calls[number];
     filter->spare_call = CALL_NONE;
     return &filter->spare_call;

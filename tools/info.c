@@ -59,9 +59,9 @@ static void widen(int64_t *first_ns, int64_t *last_ns, const struct rbwp_block *
 /* Threads beyond the map's bound are in the totals only. */
 static void count_thread(struct info *info, const struct rbwp_block *block)
 {
-    uint32_t number = thread_map_number(&info->map, block->header.thread_id);
-    if (number == THREAD_NONE || !thread_array_grow(&info->threads, &info->thread_capacity,
-                                                    number + 1, sizeof *info->threads))
+    uint32_t number = thread_map_place(&info->map, block->header.thread_id, &info->threads,
+                                       &info->thread_capacity, sizeof *info->threads);
+    if (number == THREAD_NONE)
         return;
     struct info_thread *thread = &info->threads[number];
     thread->thread_id = block->header.thread_id;

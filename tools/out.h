@@ -67,6 +67,14 @@ static inline bool out_failed(const struct out *out)
     return out->os_errno != 0;
 }
 
+/* What was to be written could not be made: an errno. Nothing is written any more, and out_close
+ * says why. */
+static inline void out_give_up(struct out *out, int reason)
+{
+    if (!out->os_errno)
+        out->os_errno = reason;
+}
+
 /* Hands the buffer to the system, or to the layer. */
 void out_flush(struct out *out);
 

@@ -83,7 +83,7 @@ static enum exit_code report(const struct span_walk *walk)
         message_plain("%s: %" PRIu64 " unfinished spans, %" PRIu64 " ends without a begin", name,
                       builder->unfinished - builder->open, builder->strays);
     if (walk->failed || builder->failed)
-        message_plain("%s: not all blocks could be held; spans are missing", name);
+        message_plain("%s: not all blocks could be held in memory; spans are missing", name);
     bool whole = !walk->failed && !builder->failed && late == 0;
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }

@@ -7,9 +7,9 @@
 
 static struct thread_facts *facts_of(struct thread_infos *infos, uint64_t thread_id)
 {
-    uint32_t number = thread_map_number(&infos->map, thread_id);
-    if (number == THREAD_NONE ||
-        !thread_array_grow(&infos->facts, &infos->room, number + 1, sizeof *infos->facts))
+    uint32_t number =
+        thread_map_place(&infos->map, thread_id, &infos->facts, &infos->room, sizeof *infos->facts);
+    if (number == THREAD_NONE)
         return NULL;
     struct thread_facts *facts = &infos->facts[number];
     if (!facts->known)

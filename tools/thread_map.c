@@ -55,6 +55,19 @@ uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id)
     return map->count - 1;
 }
 
+uint32_t thread_map_place(struct thread_map *map, uint64_t thread_id, void *array,
+                          uint32_t *capacity, size_t entry_bytes)
+{
+    uint32_t known = thread_map_find(map, thread_id);
+    if (known != THREAD_NONE)
+        return known;
+    if (!thread_array_grow(array, capacity, map->count + 1, entry_bytes)) {
+        map->full = true;
+        return THREAD_NONE;
+    }
+    return thread_map_number(map, thread_id);
+}
+
 void thread_map_free(struct thread_map *map)
 {
     free(map->ids);

@@ -26,6 +26,10 @@ struct thread_map {
 
 /* The number of a thread, new or known; THREAD_NONE when there is no room. Zero is an empty map. */
 uint32_t thread_map_number(struct thread_map *map, uint64_t thread_id);
+/* The same, for who keeps an array of entries by number: makes room in *array first (see below), so
+ * that it has an entry for each number that the map knows. */
+uint32_t thread_map_place(struct thread_map *map, uint64_t thread_id, void *array,
+                          uint32_t *capacity, size_t entry_bytes);
 /* The number of a known thread, or THREAD_NONE. */
 uint32_t thread_map_find(const struct thread_map *map, uint64_t thread_id);
 void thread_map_free(struct thread_map *map);

@@ -153,7 +153,11 @@ static bool read_tile(struct detail_writer *writer, const struct detail_tile *ti
     uint8_t *at;
     writer->tile.used = 0;
     at = buffer_room(&writer->tile, tile->bytes);
-    for (size_t got = 0; at && got < tile->bytes;) {
+    if (!at) {
+        fail(writer->detail, "out of memory");
+        return false;
+    }
+    for (size_t got = 0; got < tile->bytes;) {
         ssize_t count =
             pread(writer->detail->fd, at + got, tile->bytes - got, (off_t)(tile->offset + got));
         if (count < 0 && errno == EINTR)
@@ -164,7 +168,7 @@ static bool read_tile(struct detail_writer *writer, const struct detail_tile *ti
         }
         got += (size_t)count;
     }
-    return at != NULL;
+    return true;
 }
 
 /* Where it is: the page reads these numbers back (page.js). */

@@ -24,8 +24,10 @@ bool page_data_pack(struct page_data *data, const void *bytes, size_t count)
 {
     size_t bound = deflateBound(&data->stream, (uLong)count);
     data->packed.used = 0;
-    if (!buffer_room(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX)
+    if (!buffer_room(&data->packed, bound) || count > UINT_MAX || bound > UINT_MAX) {
+        message("out of memory; the report is not whole");
         return false;
+    }
     data->stream.next_in = (z_const Bytef *)(uintptr_t)bytes;
     data->stream.avail_in = (uInt)count;
     data->stream.next_out = data->packed.bytes;
@@ -81,6 +83,8 @@ void page_data_close(struct page_data *data)
 bool page_data_element(struct page_data *data, const char *id, uint64_t number,
                        const struct byte_buffer *bytes)
 {
+    if (bytes->failed)
+        message("out of memory; the report is not whole");
     if (bytes->failed || !page_data_pack(data, bytes->bytes, bytes->used))
         return false;
     page_data_open(data, id, number);

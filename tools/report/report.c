@@ -18,6 +18,13 @@
 
 /* ---- taking the trace in --------------------------------------------------------- */
 
+static void fail(struct report *report)
+{
+    if (!report->failed)
+        message("out of memory; the report is not whole");
+    report->failed = true;
+}
+
 static void take_process(void *context, const struct trace_process *process)
 {
     struct report *report = context;
@@ -49,7 +56,7 @@ static void take_span(struct report *report, const struct trace_span *span, bool
 {
     uint32_t number = kinds_number(&report->kinds, span);
     if (number == UINT32_MAX) {
-        report->failed = true;
+        fail(report);
         return;
     }
     struct kind *kind = &report->kinds.list[number];
@@ -102,12 +109,13 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     struct report_fact *facts =
         realloc(report->facts, (report->fact_count + 1) * sizeof *report->facts);
     if (!facts) {
-        report->failed = true;
+        fail(report);
         return;
     }
     report->facts = facts;
     struct report_fact fact = {strdup(key), strndup(value.text, value.bytes)};
-    report->failed |= !fact.key || !fact.value;
+    if (!fact.key || !fact.value)
+        fail(report);
     facts[report->fact_count++] = fact;
 }
 
@@ -259,7 +267,8 @@ static enum exit_code end(struct export *export)
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written = write_page(report, &export->out) || out_failed(&export->out);
-    if (!written || report->failed || report->waits.failed || report->stats.failed)
+    if (!written || report->failed || report->waits.failed || report->stats.failed ||
+        report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
     report_free(report);
     return code;

@@ -2,6 +2,8 @@
 /* Waits between outermost spans. */
 #include "waits.h"
 
+#include "message.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,18 +47,26 @@ static void keep_longest(struct waits *waits, struct wait wait)
     }
 }
 
+static void fail(struct waits *waits)
+{
+    if (!waits->failed)
+        message("out of memory; waits are missing");
+    waits->failed = true;
+}
+
 void waits_add(struct waits *waits, const struct trace_span *span)
 {
     if (span->depth > 0 || span->parent)
         return;
     struct waits_track *track = find_track(waits, span->track);
     if (!track) {
-        waits->failed = true;
+        fail(waits);
         return;
     }
     if (track->any && span->start_ns > track->until_ns) {
         uint64_t duration_ns = (uint64_t)span->start_ns - (uint64_t)track->until_ns;
-        waits->failed |= !histogram_add(&track->durations, duration_ns);
+        if (!histogram_add(&track->durations, duration_ns))
+            fail(waits);
         keep_longest(waits, (struct wait){track->until_ns, duration_ns, span->track});
     }
     track->until_ns =

@@ -317,10 +317,9 @@ static void split_block(void *context, const struct rbwp_block *block, bool late
     resolve(split, block->first_ns);
     if (split->options->filter.to.set && split->anchor_ns >= split->to_ns)
         return; /* an empty window */
-    split->thread_number = thread_map_number(&split->map, block->header.thread_id);
-    if (split->thread_number == THREAD_NONE ||
-        !thread_array_grow(&split->threads, &split->thread_room, split->thread_number + 1,
-                           sizeof *split->threads)) {
+    split->thread_number = thread_map_place(&split->map, block->header.thread_id, &split->threads,
+                                            &split->thread_room, sizeof *split->threads);
+    if (split->thread_number == THREAD_NONE) {
         fail(split);
         return;
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sums as one JSON object. Times are integers in nanoseconds. */
 #include "json_text.h"
-#include "message.h"
 #include "stats_report.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 static void comma(struct out *out, bool first)
@@ -95,7 +95,7 @@ static void rows(struct out *out, const struct stats *stats, const char *key,
 {
     uint32_t count = 0, *order = stats_rows_of(stats, section, &count);
     if (!order)
-        message("out of memory");
+        out_give_up(out, ENOMEM);
     open_list(out, key);
     for (uint32_t i = 0; i < count; i++) {
         comma(out, i == 0);

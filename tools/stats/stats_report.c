@@ -87,7 +87,7 @@ static enum exit_code end(struct export *export)
     else
         stats_text(&export->out, stats, sections,
                    terminal_colors(&options->terminal, export->out.fd));
-    enum exit_code code = stats->failed ? EXIT_PARTLY : EXIT_GOOD;
+    enum exit_code code = stats->failed || stats->concurrency.levels == 0 ? EXIT_PARTLY : EXIT_GOOD;
     stats_free(stats);
     free(stats);
     return code;

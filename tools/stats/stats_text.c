@@ -12,6 +12,7 @@
 #include "text_name.h"
 #include "track_order.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,6 +215,8 @@ static void rows(const struct view *view, const char *text, enum stats_section s
 {
     uint32_t count = 0, *order = stats_rows_of(view->stats, section, &count);
     unsigned taken, chosen = choose_columns(view, &taken);
+    if (!order)
+        out_give_up(view->out, ENOMEM);
     if (count) {
         title(view, text);
         out_text(view->out, view->colors.dim);
@@ -257,6 +260,8 @@ static void tracks(const struct view *view, const char *text, bool workers)
 {
     uint32_t count = 0, all = view->stats->track_count;
     uint32_t *order = track_order_all(view->stats->tracks, sizeof *view->stats->tracks, all);
+    if (all && !order)
+        out_give_up(view->out, ENOMEM);
     for (uint32_t i = 0; order && i < all; i++) {
         const struct stats_track *track = &view->stats->tracks[order[i]];
         if (stats_is_worker(track) != workers || ++count > TRACKS_SHOWN)

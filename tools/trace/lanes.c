@@ -53,12 +53,17 @@ uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, boo
                             : i < UINT16_MAX + 1 ? add_lane(lanes)
                                                  : NULL;
         if (!lane)
-            return 0;
+            break;
         if (!fits(lane, start_ns, stop_ns, late))
             continue;
         *depth_out = (uint16_t)(lane->depth < UINT16_MAX ? lane->depth : UINT16_MAX);
-        return push(lane, stop_ns) ? (uint16_t)i : 0;
+        if (!push(lane, stop_ns))
+            break;
+        return (uint16_t)i;
     }
+    lanes->failed = lanes->count <= UINT16_MAX;
+    *depth_out = 0;
+    return 0;
 }
 
 void lanes_free(struct lanes *lanes)

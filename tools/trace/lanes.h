@@ -23,10 +23,11 @@ struct lane {
 struct lanes {
     struct lane *lanes;
     uint32_t count, room;
+    bool failed; /* out of memory: spans lie in lane 0 that do not fit there */
 };
 
-/* The lane for a span, and in *depth_out how many of its lane enclose it. Lane 0 when out of memory
- * or lanes. Zero is no lanes. */
+/* The lane for a span, and in *depth_out how many of its lane enclose it. Lane 0 when out of
+ * memory or lanes. Zero is no lanes. */
 uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
                      uint16_t *depth_out);
 void lanes_free(struct lanes *lanes);

@@ -103,7 +103,7 @@ bool trace_is_full(const struct trace *trace)
     return trace->failed || (trace->sink.full && trace->sink.full(trace->sink.context));
 }
 
-static void out_of_memory(struct trace *trace)
+void trace_out_of_memory(struct trace *trace)
 {
     if (!trace->failed)
         message("out of memory; the rest is left out");
@@ -121,7 +121,7 @@ static struct trace_text keep(struct trace *trace, const char *text, uint32_t by
         size_t room = bytes > ARENA_BYTES ? bytes : ARENA_BYTES;
         chunk = malloc(sizeof *chunk + room);
         if (!chunk) {
-            out_of_memory(trace);
+            trace_out_of_memory(trace);
             return (struct trace_text){"", 0};
         }
         *chunk = (struct arena_chunk){trace->arena, 0, room};
@@ -140,7 +140,7 @@ static bool grow(struct trace *trace, void *array, uint32_t *room, uint32_t coun
     uint32_t more = *room ? *room * 2 : 64;
     void *moved = realloc(*(void **)array, more * bytes);
     if (!moved || more <= *room) {
-        out_of_memory(trace);
+        trace_out_of_memory(trace);
         return false;
     }
     *(void **)array = moved;
@@ -155,7 +155,7 @@ uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)
         return number;
     struct trace_text kept = keep(trace, text, bytes);
     if (!text_set_add(&trace->names, kept)) {
-        out_of_memory(trace);
+        trace_out_of_memory(trace);
         return 0;
     }
     number = trace->names.count - 1;
@@ -203,7 +203,7 @@ uint32_t trace_add_process(struct trace *trace, struct trace_process process)
     process.name = unique_name(trace, process.name, made, sizeof made);
     keep_text(trace, &process.name);
     if (!text_set_add(&trace->process_names, process.name)) {
-        out_of_memory(trace);
+        trace_out_of_memory(trace);
         return 0;
     }
     keep_text(trace, &process.host);

@@ -190,6 +190,8 @@ bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);
 /* Out of memory: everything after it is dropped. The reader told the user. */
 void trace_fail(struct trace *trace);
+/* The same, and tells the user. */
+void trace_out_of_memory(struct trace *trace);
 bool trace_failed(const struct trace *trace);
 
 /* What was told of a number; valid as long as the trace. */

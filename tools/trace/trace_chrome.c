@@ -123,9 +123,10 @@ static uint64_t id_number(const struct chrome_id *id)
 static uint32_t find_process(struct chrome_source *source, const struct chrome_event *event)
 {
     uint32_t known = source->process_map.count;
-    uint32_t number = thread_map_number(&source->process_map, hash_id(1, &event->process));
-    if (number == THREAD_NONE || !thread_array_grow(&source->processes, &source->process_room,
-                                                    number + 1, sizeof *source->processes)) {
+    uint32_t number =
+        thread_map_place(&source->process_map, hash_id(1, &event->process), &source->processes,
+                         &source->process_room, sizeof *source->processes);
+    if (number == THREAD_NONE) {
         fail(source);
         return THREAD_NONE;
     }
@@ -165,9 +166,9 @@ static struct chrome_track *find_track(struct chrome_source *source,
     uint64_t hash = id_hash(process) * 2 + async;
     hash = async ? hash_text(hash, event->category, event->category_bytes)
                  : hash_id(hash, &event->thread);
-    uint32_t number = thread_map_number(&source->track_map, hash);
-    if (number == THREAD_NONE || !thread_array_grow(&source->tracks, &source->track_room,
-                                                    number + 1, sizeof *source->tracks)) {
+    uint32_t number = thread_map_place(&source->track_map, hash, &source->tracks,
+                                       &source->track_room, sizeof *source->tracks);
+    if (number == THREAD_NONE) {
         fail(source);
         return NULL;
     }
@@ -688,13 +689,14 @@ static enum exit_code report(const struct chrome_source *source, const struct js
     whole &= tell(source, source->no_times, "events have no time; left out");
     whole &= tell(source, source->backwards, "events end before they begin; shown as points");
     whole &= tell(source, source->strays, "ends have no begin; left out");
-    whole &= tell(source, source->crowded, "begins are too many to be open at once; left out");
+    whole &= tell(source, source->crowded,
+                  "begins are too many to be open at once, or for the memory; left out");
     (void)tell(source, source->unfinished, "begins have no end; shown until their thread's last");
     (void)tell(source, source->flows.lone, "ends of flows lead nowhere; left out");
     (void)tell(source, source->counters, "counter values are left out");
     (void)tell(source, source->skipped, "events of other kinds are left out");
     if (source->texts.full)
-        message("%s: too many names; some are shown as numbers", source->name);
+        message("%s: too many names, or out of memory; some are shown as numbers", source->name);
     if (*scan->problem)
         message("%s: %s; what follows cannot be read", source->name, scan->problem);
     else if (scan->open_ended && scan->depth > 1)

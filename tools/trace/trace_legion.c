@@ -78,9 +78,9 @@ static void fail(struct legion_source *source)
 /* NULL when there is no room. */
 static struct proc *find_proc(struct legion_source *source, uint64_t id)
 {
-    uint32_t number = thread_map_number(&source->proc_map, id);
-    if (number == THREAD_NONE ||
-        !thread_array_grow(&source->procs, &source->proc_room, number + 1, sizeof *source->procs)) {
+    uint32_t number = thread_map_place(&source->proc_map, id, &source->procs, &source->proc_room,
+                                       sizeof *source->procs);
+    if (number == THREAD_NONE) {
         fail(source);
         return NULL;
     }
@@ -364,9 +364,9 @@ static uint32_t channel_track(void *context, uint32_t src, uint32_t dst)
     struct legion_source *source = context;
     uint64_t key = (uint64_t)src << 32 | dst;
     uint32_t known = source->channel_map.count;
-    uint32_t number = thread_map_number(&source->channel_map, key);
-    if (number == THREAD_NONE || !thread_array_grow(&source->channel_tracks, &source->channel_room,
-                                                    number + 1, sizeof *source->channel_tracks)) {
+    uint32_t number = thread_map_place(&source->channel_map, key, &source->channel_tracks,
+                                       &source->channel_room, sizeof *source->channel_tracks);
+    if (number == THREAD_NONE) {
         fail(source);
         return 0;
     }
@@ -603,7 +603,7 @@ static enum exit_code report(const struct legion_source *source, const struct le
     tell_count(source, source->backwards, "rows end before they start; they are shown as points");
     tell_count(source, source->join.lone_waits, "waits are outside of their task and left out");
     if (source->texts.full)
-        message("%s: too many names; some are shown as numbers", source->name);
+        message("%s: too many names, or out of memory; some are shown as numbers", source->name);
     bool whole = !*log->problem && !source->impossible && !source->backwards && !source->failed &&
                  !source->texts.full && !source->spans.failed && !source->join.lone_waits;
     return whole ? EXIT_GOOD : EXIT_PARTLY;

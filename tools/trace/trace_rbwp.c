@@ -277,9 +277,9 @@ static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id,
 static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t thread_id,
                                           int64_t time_ns)
 {
-    uint32_t number = thread_map_number(&source->map, thread_id);
-    if (number == THREAD_NONE || !thread_array_grow(&source->threads, &source->thread_room,
-                                                    number + 1, sizeof *source->threads)) {
+    uint32_t number = thread_map_place(&source->map, thread_id, &source->threads,
+                                       &source->thread_room, sizeof *source->threads);
+    if (number == THREAD_NONE) {
         fail(source);
         return NULL;
     }

@@ -83,6 +83,8 @@ bool track_batch_add(struct track_batch *batch, struct trace *trace, const struc
 void track_batch_pass(struct track_batch *batch, struct trace *trace)
 {
     uint32_t left = batch->count - batch->tree;
+    if (batch->lanes.failed)
+        trace_out_of_memory(trace);
     trace_add_spans(trace, batch->spans, batch->tree);
     if (left && batch->tree)
         memmove(batch->spans, batch->spans + batch->tree, left * sizeof *batch->spans);

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# A tool that gets no memory says so and fails, wherever it happens: each place of each command that allocates is
+# refused once, alone and with all that follow (starve.c). No crash, no leak, no silent success.
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+
+# starve NAME ARGUMENT...: "OUT" as an argument is the file that is written.
+starve() {
+    name=$1
+    shift
+    "$STARVED" -o OUT "$@" >places 2>complaints </dev/null || fail "$name: $(head -c 3000 complaints)"
+    [ "$(sed 's/ .*//' places)" -gt 0 ] || fail "$name: no place found"
+    rm -rf OUT part*
+}
+
+g=$GOLDEN
+cat >flows.json <<'J'
+[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":2,"cat":"cuda_runtime"},
+{"ph":"X","name":"k","ts":3,"dur":4,"pid":0,"tid":7,"cat":"kernel"},{"ph":"s","id":1,"name":"ac2g","cat":"ac2g","ts":1.6,"pid":1,"tid":2},
+{"ph":"f","bp":"e","id":1,"name":"ac2g","cat":"ac2g","ts":3,"pid":0,"tid":7},{"ph":"B","name":"b","ts":8,"pid":1,"tid":"t"},{"ph":"E","ts":9,"pid":1,"tid":"t"},
+{"ph":"b","cat":"c","id":"0x1","name":"r","ts":1,"pid":1},{"ph":"e","cat":"c","id":"0x1","ts":2,"pid":1},{"ph":"C","ts":1,"pid":1,"args":{"v":1}},
+{"ph":"i","name":"i","s":"g","ts":5,"pid":1}]
+J
+"$RBWP" merge --to legion -o log_% "$g/gpu_work.bin" 2>/dev/null || fail "no Legion log to read"
+log=$(ls log_* | head -1)
+
+starve check check "$g/gpu_work.bin" "$g/multi_thread.bin"
+starve info info "$g/gpu_work.bin"
+starve info.json info --json "$g/gpu_work.bin"
+starve dump dump "$g/multi_thread.bin"
+starve stats stats "$g/multi_thread.bin"
+starve stats.json stats --json "$g/gpu_work.bin"
+starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
+starve timeline timeline "$g/multi_thread.bin"
+starve report report -f -o OUT "$g/gpu_work.bin"
+starve split split -f -o part.bin --by-thread "$g/multi_thread.bin"
+starve repair repair -f -o OUT "$g/crash_cut_in_data.bin"
+for format in chrome perfetto csv folded ndjson legion parquet sqlite; do
+    case $format in
+    sqlite) ;; # its library allocates on its own
+    parquet) rm -rf OUT ;;
+    esac
+    starve "export $format" merge -f --to "$format" -o OUT "$g/gpu_work.bin" flows.json
+done
+starve chrome export --to ndjson flows.json
+starve legion export --to ndjson "$log"
+starve legion.chrome merge -f --to chrome -o OUT "$log" "$g/gpu_work.bin" flows.json
+
+finish
