@@ -562,6 +562,8 @@ static void meet_in_stop(const struct fault *second)
         nap();
     uint64_t before = atomic_load(&tally->made);
     atomic_store(&tally->least, before);
+    if (second->kind == ENDING)
+        pthread_detach(stopper); /* nobody will join it */
     second->provoke();
     atomic_store(&tally->made, before); /* what it recorded came too late */
     open_gate();
