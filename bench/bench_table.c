@@ -141,7 +141,7 @@ static void write_rows(const struct columns *columns, bool compress, struct memo
 /* Adds each cell up, as a model would look at it. */
 static void read_rows(const struct columns *columns, const struct memory *memory)
 {
-    struct rbwp_reader *reader;
+    struct rbwp_reader *reader = NULL;
     struct rbwp_catalog *catalog = rbwp_catalog_new();
     struct rbwp_block block;
     struct rbwp_rows rows;
