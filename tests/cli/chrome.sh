@@ -43,6 +43,10 @@ for ts in ("1e400", "99999999999999999999", '"now"', "-"):
     code, spans, error = export(f'[{{"ph":"X","name":"a","ts":{ts},"dur":1,"pid":1,"tid":1}},{json.dumps(x("b", 1, 1))}]')
     assert code == 3 and [s["name"] for s in spans] == ["b"] and "times that cannot be" in error, (ts, code, spans, error)
 
+# Metadata of other names, as long as those that give names, name nothing.
+code, spans, error = export([x("a", 1, 1), *({"ph": "M", "name": name, "pid": 1, "tid": 2, "args": {"name": "nick"}} for name in ("thread_nick", "process_nick"))])
+assert code == 0 and flat(spans) == [(1000, 1000, "process 1", "thread 2", "other", "a")], (code, spans, error)
+
 # Begin and end, nested and on two threads; asynchronous ones that overlap; instants; what has no partner.
 events = [
     {"ph": "B", "name": "outer", "ts": 1, "pid": 1, "tid": 1}, {"ph": "B", "name": "inner", "ts": 2, "pid": 1, "tid": 1},
