@@ -92,6 +92,7 @@ assert {900, 901} == {one(t, 2) for t in trace.threads.values()}
 losses = [s for s in trace.slices if s.category == "loss"]
 assert losses and trace.dropped == len(losses), trace.dropped
 assert any(s.args["records"] == 1234 and s.start == 2100 for s in losses), losses
+assert [trace.track_name(s.track) for s in losses] == ["cleaner"], losses  # on the row of the thread that lost
 facts = {s.name: s.args[s.name] for s in trace.slices if s.category == "fact"}
 assert facts["process.0.writer"] == b"make_extended" and "rbwp.version" in facts
 
