@@ -174,6 +174,12 @@ if [ -w /dev/full ]; then
     check "nothing is left without room" test "$(ls "$work" | grep -c full)" -eq 0
 fi
 
+# Each byte behind the header is kept or told as damaged.
+expect_exit 3 "$RBWP" repair --json -o "$work/torn" "$GOLDEN/../bad/torn_blocks/input.bin"
+"$PYTHON" -c "
+import json; r = json.load(open('$work/out'))
+assert r['damaged_places'] == 2 and 36 + r['kept_bytes'] + r['damaged_bytes'] == r['file_size'], r" || fail "damaged bytes"
+
 # Reading the pair as it is: names from the live file, the newest records only with --live.
 expect_exit 0 "$RBWP" dump --ndjson "$work/pair.bin"
 [ "$(grep -c '"name":"flush"' "$work/out")" -eq 1 ] || fail "dump: names of the live file"
