@@ -19,7 +19,8 @@ static void *flusher(void *argument)
     if (rbwp_thread_attach("flusher") != RBWP_OK)
         return NULL;
     rbwp_begin(flush);
-    for (ssize_t told = write(*begun, "", 1); told == 1;)
+    bool told = write(*begun, "", 1) == 1;
+    while (told) /* until the process ends */
         pause();
     return NULL;
 }

@@ -191,7 +191,7 @@ static void test_same_name(void **state)
 /* What a process that dies leaves after its log was written anew. Exit status 0. */
 static void die_after_churn(const struct rbwp_session_config *config)
 {
-    unsigned id;
+    unsigned id = 0;
     (void)start(config);
     bool good = rbwp_thread_attach("main") == RBWP_OK &&
                 rbwp_work_item_register_at(9, "stays") == RBWP_OK &&
