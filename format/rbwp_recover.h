@@ -2,9 +2,10 @@
 /*
  * rbwp_recover.h - what a program that died, or still runs, leaves: FILE and FILE.live.
  *
- * FILE.live holds the names, and the events that FILE does not have yet. Two
- * uses: look into it beside a reader (rbwp_live_open), and make a whole file of
- * both (rbwp_recover). Either file may hold any bytes, be cut, be missing, or
+ * FILE.live holds the names, and the events that FILE does not have yet. Three
+ * uses: look into it beside a reader (rbwp_live_open), follow both files while
+ * they are written (rbwp_live_records_take), and make a whole file of both
+ * (rbwp_recover). Either file may hold any bytes, be cut, be missing, or
  * change meanwhile; neither is ever written.
  *
  * Memory: what the log of the live file names (at most 32 MiB of names and as
@@ -72,6 +73,46 @@ RBWP_API bool rbwp_live_is_written(const struct rbwp_live *live);
  * live must outlive the reader; NULL takes it back. False if it does not belong.
  */
 RBWP_API bool rbwp_reader_set_live(struct rbwp_reader *reader, const struct rbwp_live *live);
+
+/* ---- what FILE does not have yet -------------------------------------------------------- */
+
+/*
+ * The records in a live file as of one moment, while its process goes on. Of each thread they are
+ * those that follow on its blocks in the first rbwp_live_records_file_bytes of FILE, none missing
+ * in the middle and none twice.
+ */
+struct rbwp_live_records; /* opaque */
+
+/*
+ * RBWP_OK; RBWP_E_IO, RBWP_E_MEMORY, RBWP_E_CORRUPT; RBWP_AGAIN (the process wrote FILE all the
+ * time, so that there was no moment to look). On success *records_out is the caller's until
+ * rbwp_live_records_free; it does not need live any more.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_live_records_take(struct rbwp_live *live, struct rbwp_live_records **records_out,
+                       struct rbwp_error *error);
+RBWP_API void rbwp_live_records_free(struct rbwp_live_records *records);
+
+RBWP_API uint64_t rbwp_live_records_file_bytes(const struct rbwp_live_records *records);
+/* How many records could not be written to FILE by then, and are in neither. */
+RBWP_API uint64_t rbwp_live_records_unwritten(const struct rbwp_live_records *records);
+
+struct rbwp_live_record {
+    uint64_t thread_id;
+    uint64_t ticks; /* see rbwp_live_time_ns */
+    /* Of a call that had not ended: as long as its process lives it is taken back if the call turns
+     * out to have done nothing. */
+    bool open;
+    struct rbwp_record record; /* without its time */
+};
+
+/* The next one: thread by thread, each in order. False behind the last. */
+RBWP_API bool rbwp_live_records_next(struct rbwp_live_records *records,
+                                     struct rbwp_live_record *record_out);
+
+/* When that was, by what the live file knew of the clock when it was opened: open one after the
+ * records were taken. FILE may tell it a little differently later. */
+RBWP_API int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks);
 
 /* ---- a whole file ---------------------------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 #include "rbwp_recover.h"
 
 #include "block.h"
+#include "live_records.h"
 #include "live_snapshot.h"
 #include "live_view.h"
 #include "rbwp_verify.h"
@@ -286,31 +287,6 @@ static enum rbwp_status seal(struct recover *recover, struct thread_writer *thre
     return RBWP_OK;
 }
 
-static bool make_record(const struct live_event *event, struct rbwp_record *record_out)
-{
-    static const uint8_t kinds[] = {[LIVE_EVENT_BEGIN] = RBWP_COARSE_BEGIN,
-                                    [LIVE_EVENT_END] = RBWP_COARSE_END,
-                                    [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN,
-                                    [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
-                                    [LIVE_EVENT_GPU] = RBWP_GPU_WORK};
-    *record_out = (struct rbwp_record){.kind = kinds[event->kind]};
-    switch (event->kind) {
-    case LIVE_EVENT_GPU:
-        record_out->proc_id = event->gpu[0];
-        record_out->start_ns = (int64_t)event->gpu[1];
-        record_out->stop_ns = (int64_t)event->gpu[2];
-        /* fall through */
-    case LIVE_EVENT_BEGIN:
-        record_out->slot = (uint8_t)event->id;
-        return event->id < RBWP_SLOTS_MAX;
-    case LIVE_EVENT_FINE_BEGIN:
-        record_out->sub_item = event->id;
-        return true;
-    default:
-        return true;
-    }
-}
-
 /* Two begins or two ends in a row do not share a block (R21): something is missing there. */
 static enum rbwp_status put_record(struct recover *recover, struct thread_writer *thread,
                                    const struct rbwp_record *record)
@@ -338,7 +314,7 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
     struct rbwp_record record;
     enum rbwp_status status = RBWP_OK;
     while (status == RBWP_OK && live_event_next(events, &event)) {
-        if (!make_record(&event, &record)) {
+        if (!live_event_record(&event, &record)) {
             *damaged_out = true;
             continue;
         }

@@ -2,15 +2,18 @@
 /*
  * rbwp tail: the last spans or records of a file, and those that come.
  *
- * A file that is written is read as it grows; its names come from FILE.live.
- * It is polled: a writer adds a block every few milliseconds at most, and a
- * poll costs two reads. It ends when the file is finalised, removed, or its
- * program died; a file of the same name that replaces it is followed instead.
+ * A file that is written is followed together with FILE.live, which has its
+ * names and the records that are not in blocks yet. Both are polled. Each look
+ * takes the records of FILE.live of one moment, then the new blocks of FILE,
+ * then what of those records was not shown (tail_shown.h). It ends when the
+ * file is finalised, removed, or its program died; a file of the same name that
+ * replaces it is followed instead.
  */
 #include "input.h"
 #include "message.h"
 #include "reorder.h"
 #include "tail_lines.h"
+#include "tail_shown.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -51,7 +54,7 @@ static bool store_count(void *value, const char *text, struct option_error *erro
 static const struct option tail_option_table[] = {
     {"lines", 'n', "N", NULL, "the last N (default 10)", offsetof(struct tail_options, count),
      store_count},
-    {"follow", 'f', NULL, NULL, "go on with what comes until the file is finalised",
+    {"follow", 'f', NULL, NULL, "go on with what comes, also to FILE.live, until the program stops",
      offsetof(struct tail_options, follow), option_store_true},
     {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct tail_options, live),
      option_store_true},
@@ -74,9 +77,13 @@ struct tail {
     struct reorder reorder;
     struct span_builder builder;
     struct tail_lines lines;
+    struct tail_shown shown;
+    bool alone;            /* FILE.live gives no records; the user was told */
+    bool died;             /* the program; nothing is taken back any more */
     uint64_t named_blocks; /* names are as of the time when so many had been read */
     uint64_t problems;
-    bool failed; /* out of memory: blocks were left out */
+    uint64_t counted_problems, unwritten; /* as of the last count of records */
+    bool failed;                          /* out of memory: blocks were left out */
 };
 
 /* ---- stopping --------------------------------------------------------------------------- */
@@ -113,21 +120,52 @@ static void renew_names(struct tail *tail)
     tail->named_blocks = tail->input.blocks;
 }
 
+static void add_record(struct tail *tail, uint64_t thread_id, const struct rbwp_record *record)
+{
+    if (tail->options->records)
+        tail_lines_add(
+            &tail->lines,
+            &(struct tail_line){.is_record = true, .thread_id = thread_id, .record = *record});
+    else
+        span_builder_record(&tail->builder, thread_id, record);
+}
+
+/* Those behind the first `skip`, which were shown; none before what was shown last. */
+static void add_records(struct tail *tail, const struct rbwp_block *block, uint32_t skip,
+                        int64_t floor_ns)
+{
+    struct rbwp_record_iterator iterator;
+    struct rbwp_record record;
+    rbwp_record_first(block, &iterator);
+    for (uint32_t i = 0; rbwp_record_next(&iterator, &record); i++) {
+        if (i < skip)
+            continue;
+        if (record.time_ns < floor_ns)
+            record.time_ns = floor_ns;
+        add_record(tail, block->header.thread_id, &record);
+    }
+}
+
 static void add_block(void *context, const struct rbwp_block *block, bool late)
 {
     struct tail *tail = context;
+    uint32_t skip = 0;
+    int64_t floor_ns = INT64_MIN;
     (void)late; /* it is shown where it came */
+    if (tail->options->follow) {
+        const struct shown_thread *thread = tail_shown_block(&tail->shown, block, &skip);
+        tail->failed |= !thread;
+        if (thread && thread->last_ticks)
+            floor_ns = thread->floor_ns;
+    }
+    if (skip == block->header.records)
+        return;
     if (!tail->lines.ring && block->index >= tail->named_blocks)
         renew_names(tail);
-    if (!tail->options->records) {
+    if (tail->options->records || floor_ns != INT64_MIN)
+        add_records(tail, block, skip, floor_ns);
+    else
         span_builder_block(&tail->builder, block);
-        return;
-    }
-    struct tail_line line = {.is_record = true, .thread_id = block->header.thread_id};
-    struct rbwp_record_iterator iterator;
-    rbwp_record_first(block, &iterator);
-    while (rbwp_record_next(&iterator, &line.record))
-        tail_lines_add(&tail->lines, &line);
 }
 
 /* Nothing is paired across damage. */
@@ -156,6 +194,86 @@ static bool take_blocks(struct tail *tail)
     return any;
 }
 
+/* ---- what FILE.live has ------------------------------------------------------------------- */
+
+static void tell_alone(struct tail *tail, const char *why)
+{
+    if (!tail->alone)
+        message_plain("%s.live: %s; records are shown when they come to the file in blocks, after "
+                      "minutes where there are few",
+                      tail->input.name, why);
+    tail->alone = true;
+    tail->input.tailed = false;
+}
+
+/* Those of this moment; NULL if there are none to be had. */
+static struct rbwp_live_records *take_records(struct tail *tail)
+{
+    struct rbwp_live_records *records;
+    struct rbwp_error error;
+    if (!tail->input.live)
+        input_find_live(&tail->input);
+    if (!tail->input.live) {
+        tail->shown.committed = UINT64_MAX;
+        return NULL;
+    }
+    enum rbwp_status status = rbwp_live_records_take(tail->input.live, &records, &error);
+    if (status == RBWP_OK)
+        tail->shown.committed = rbwp_live_records_file_bytes(records);
+    else if (status != RBWP_AGAIN) /* the next look may find a moment */
+        tell_alone(tail, error.text);
+    tail->input.tailed = !tail->alone;
+    return status == RBWP_OK ? records : NULL;
+}
+
+/* Adds one that was not shown. False when its time can no longer be told: FILE has it by now. */
+static bool add_live(struct tail *tail, struct shown_thread *thread, struct rbwp_live_record *live)
+{
+    if (!tail->input.live)
+        return false;
+    live->record.time_ns = rbwp_live_time_ns(tail->input.live, live->ticks);
+    tail_shown_add(thread, live, &live->record.time_ns);
+    add_record(tail, live->thread_id, &live->record);
+    return true;
+}
+
+/* FILE is read. True if there was anything new. */
+static bool add_records_of_live(struct tail *tail, struct rbwp_live_records *records)
+{
+    uint64_t unwritten = rbwp_live_records_unwritten(records);
+    bool recounts = tail->unwritten != unwritten || tail->counted_problems != tail->problems;
+    bool any = false, more = true;
+    struct rbwp_live_record live;
+    tail->unwritten = unwritten;
+    tail->counted_problems = tail->problems;
+    tail_shown_begin_live(&tail->shown, rbwp_live_records_file_bytes(records), recounts);
+    while (more && !interrupted && rbwp_live_records_next(records, &live)) {
+        struct shown_thread *thread;
+        bool shown = tail_shown_has(&tail->shown, &live, &thread);
+        tail->failed |= !thread;
+        if (!thread || shown || (live.open && !tail->died))
+            continue;
+        if (!any)
+            renew_names(tail); /* and the clock */
+        any = true;
+        more = add_live(tail, thread, &live);
+    }
+    return any;
+}
+
+/* One look at both. True if there was anything new. */
+static bool take_new(struct tail *tail)
+{
+    if (!tail->options->follow)
+        return take_blocks(tail);
+    struct rbwp_live_records *records = take_records(tail);
+    bool any = take_blocks(tail);
+    if (records && tail->input.end_status == RBWP_AGAIN)
+        any |= add_records_of_live(tail, records);
+    rbwp_live_records_free(records);
+    return any;
+}
+
 /* ---- one file --------------------------------------------------------------------------- */
 
 static bool start(struct tail *tail, const char *path, uint32_t most)
@@ -163,7 +281,8 @@ static bool start(struct tail *tail, const char *path, uint32_t most)
     bool snapshot = tail->options->live && !tail->options->follow;
     if (!(snapshot ? input_open_live(&tail->input, path) : input_open_follow(&tail->input, path)))
         return false;
-    tail->problems = tail->named_blocks = 0;
+    tail->named_blocks = tail->problems = tail->unwritten = tail->counted_problems = 0;
+    tail->alone = tail->died = false;
     tail->lines.file = path;
     tail->lines.names = &tail->names;
     tail->lines.zero_ns = rbwp_reader_header(tail->input.reader)->zero_time_ns;
@@ -179,6 +298,7 @@ static enum exit_code stop(struct tail *tail)
 {
     reorder_stop(&tail->reorder);
     span_builder_stop(&tail->builder);
+    tail_shown_free(&tail->shown);
     tail_lines_free(&tail->lines);
     names_free(&tail->names);
     return input_close(&tail->input);
@@ -207,17 +327,19 @@ static void pause_shortly(void)
 static enum fate follow(struct tail *tail)
 {
     for (bool last_look = false; !interrupted && !out_failed(tail->lines.out);) {
-        bool any = take_blocks(tail);
+        bool any = take_new(tail);
         if (tail->input.end_status != RBWP_AGAIN) {
             renew_names(tail);
             return tail->input.end_status == RBWP_E_TRUNCATED ? REPLACED : SAME;
         }
+        if (!tail->input.live && !tail->input.tailed)
+            tell_alone(tail, tail->input.live_refused ? "is not read" : "is not there");
         out_flush(tail->lines.out);
         enum fate fate = look(tail);
-        bool dead = tail->input.live && !rbwp_live_is_written(tail->input.live);
         if (last_look && !any)
             return fate;
-        last_look = fate != SAME || dead;
+        tail->died = tail->input.live && !rbwp_live_is_written(tail->input.live);
+        last_look = fate != SAME || tail->died;
         if (!last_look)
             pause_shortly();
     }
@@ -236,6 +358,9 @@ static void tell_end(const struct tail *tail, enum fate fate)
     else if (input->end_status == RBWP_END)
         message_plain("%s: finalised: %" PRIu64 " blocks, %" PRIu64 " records", input->name,
                       input->blocks, input->records);
+    else if (tail->died && input->tailed)
+        message_plain("%s: its program died; rbwp repair makes a whole file of it and %s.live",
+                      input->name, input->name);
 }
 
 /* A file that was just made may not have its header yet. */
@@ -258,7 +383,7 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         fate = SAME;
         if (!start(tail, path, most))
             return EXIT_BAD_DATA;
-        take_blocks(tail);
+        take_new(tail);
         bool goes_on = tail->options->follow && tail->input.end_status == RBWP_AGAIN;
         if (!goes_on)
             span_builder_break(&tail->builder);
@@ -289,7 +414,8 @@ static enum exit_code run(void *config, struct operands files)
         return EXIT_USAGE;
     }
     if (options->follow && options->live) {
-        message_usage("--live shows one moment and -f what comes to the file: give one of them");
+        message_usage(
+            "--live shows one moment and -f what comes, of FILE.live too: give one of them");
         return EXIT_USAGE;
     }
     if (!out_open(&out, &(struct out_options){0}, files))
@@ -308,9 +434,10 @@ const struct command command_tail = {
     .operands = "FILE",
     .description =
         "Shows the last spans of an RBWP file, or its last records, one a line: seconds since\n"
-        "the program's zero, how long it took, thread, name. With -f what is added as well,\n"
-        "until the file is finalised or removed, or its program dies. rbwp stats --live sums up\n"
-        "what a running program did so far, and rbwp repair makes a whole file of it.\n"
+        "the program's zero, how long it took, thread, name. With -f what comes as well, as soon\n"
+        "as its call has ended, until the file is finalised or removed, or its program dies.\n"
+        "rbwp stats --live sums up what a running program did so far, and rbwp repair makes a\n"
+        "whole file of it.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = tail_groups,
     .config_bytes = sizeof(struct tail_options),

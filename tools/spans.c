@@ -175,6 +175,28 @@ static struct span_thread *find_thread(struct span_builder *builder, uint64_t th
     return &builder->threads[number];
 }
 
+static void take_record(struct span_builder *builder, struct span_thread *thread,
+                        const struct rbwp_record *record)
+{
+    switch (record->kind) {
+    case RBWP_COARSE_BEGIN:
+        coarse_begin(builder, thread, record);
+        break;
+    case RBWP_COARSE_END:
+        coarse_end(builder, thread, record->time_ns);
+        break;
+    case RBWP_FINE_BEGIN:
+        fine_begin(builder, thread, record);
+        break;
+    case RBWP_FINE_END:
+        fine_end(builder, thread, record->time_ns);
+        break;
+    case RBWP_GPU_WORK:
+        gpu_work(builder, thread, record);
+        break;
+    }
+}
+
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
 {
     struct span_thread *thread = find_thread(builder, block->header.thread_id);
@@ -185,25 +207,18 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     rbwp_record_first(block, &iterator);
-    while (rbwp_record_next(&iterator, &record)) {
-        switch (record.kind) {
-        case RBWP_COARSE_BEGIN:
-            coarse_begin(builder, thread, &record);
-            break;
-        case RBWP_COARSE_END:
-            coarse_end(builder, thread, record.time_ns);
-            break;
-        case RBWP_FINE_BEGIN:
-            fine_begin(builder, thread, &record);
-            break;
-        case RBWP_FINE_END:
-            fine_end(builder, thread, record.time_ns);
-            break;
-        case RBWP_GPU_WORK:
-            gpu_work(builder, thread, &record);
-            break;
-        }
-    }
+    while (rbwp_record_next(&iterator, &record))
+        take_record(builder, thread, &record);
+}
+
+void span_builder_record(struct span_builder *builder, uint64_t thread_id,
+                         const struct rbwp_record *record)
+{
+    struct span_thread *thread = find_thread(builder, thread_id);
+    if (thread)
+        take_record(builder, thread, record);
+    else
+        builder->failed = true;
 }
 
 void span_builder_break(struct span_builder *builder)

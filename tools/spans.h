@@ -97,6 +97,9 @@ struct span_builder {
 void span_builder_start(struct span_builder *builder, span_fn *emit, void *context);
 /* The next block of its thread. */
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block);
+/* The next record of its thread. */
+void span_builder_record(struct span_builder *builder, uint64_t thread_id,
+                         const struct rbwp_record *record);
 /* Ends all that is open as unfinished: data are missing here. */
 void span_builder_break(struct span_builder *builder);
 /*

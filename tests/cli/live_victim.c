@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * rbwp-live-victim FILE: a program to look at while it runs. Each byte on its standard input is a
- * thing to record, and comes back when that is done: 't' a call of "tick" with a sub-item in it,
- * 'f' begins a call of "flush" on another thread, which is in it from then on.
+ * thing to do, and comes back when that is done:
+ *   t  a call of "tick" with a sub-item in it; m  5000 of them
+ *   b  begins a call of "tick" with GPU work in it; e  ends it; d  ends it as one that did nothing
+ *   x  a thread comes, calls "tick" and goes
+ *   f  begins a call of "flush" on another thread, which is in it from then on
+ *   s  stops the session
  */
 #include "rbwp_record.h"
 #include "rbwp_session.h"
@@ -25,18 +29,71 @@ static void *flusher(void *argument)
     return NULL;
 }
 
+static void call_tick(void)
+{
+    rbwp_begin(tick);
+    rbwp_fine_begin(step);
+    rbwp_fine_end();
+    rbwp_set_worked(true);
+    rbwp_end();
+}
+
+static void *visitor(void *argument)
+{
+    (void)argument;
+    if (rbwp_thread_attach("visitor") == RBWP_OK) {
+        call_tick();
+        rbwp_thread_detach();
+    }
+    return NULL;
+}
+
+/* False if it could not be done. */
+static bool do_command(char command, struct rbwp_session *session)
+{
+    int begun[2];
+    pthread_t thread;
+    char done;
+    switch (command) {
+    case 't':
+        call_tick();
+        return true;
+    case 'm':
+        for (int i = 0; i < 5000; i++)
+            call_tick();
+        return true;
+    case 'b':
+        rbwp_begin(tick);
+        rbwp_gpu_work(7, tick, 1000, 2000);
+        return true;
+    case 'e':
+        rbwp_end();
+        return true;
+    case 'd':
+        rbwp_discard();
+        return true;
+    case 'x':
+        return pthread_create(&thread, NULL, visitor, NULL) == 0 && pthread_join(thread, NULL) == 0;
+    case 'f':
+        return pipe(begun) == 0 && pthread_create(&thread, NULL, flusher, &begun[1]) == 0 &&
+               read(begun[0], &done, 1) == 1;
+    case 's':
+        return rbwp_session_stop(session, NULL) == RBWP_OK;
+    default:
+        return false;
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct rbwp_session_config config;
     struct rbwp_session *session;
     struct rbwp_error error = {0};
     char byte;
-    int begun[2];
-    pthread_t thread;
     rbwp_session_defaults(&config);
     config.level = 2;
     config.logfile = argv[argc - 1];
-    if (pipe(begun) != 0 || rbwp_session_start(&config, &session, &error) != RBWP_OK ||
+    if (rbwp_session_start(&config, &session, &error) != RBWP_OK ||
         rbwp_work_item_register("tick", &tick) != RBWP_OK ||
         rbwp_work_item_register("flush", &flush) != RBWP_OK ||
         rbwp_sub_item_register(RBWP_XFER_CHANNEL, "step", &step) != RBWP_OK ||
@@ -44,21 +101,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "rbwp-live-victim FILE: %s\n", error.text);
         return 1;
     }
-    while (read(STDIN_FILENO, &byte, 1) == 1) {
-        if (byte == 't') {
-            rbwp_begin(tick);
-            rbwp_fine_begin(step);
-            rbwp_fine_end();
-            rbwp_set_worked(true);
-            rbwp_end();
-        } else if (byte == 'f') {
-            char done;
-            if (pthread_create(&thread, NULL, flusher, &begun[1]) != 0 ||
-                read(begun[0], &done, 1) != 1)
-                return 1;
-        }
-        if (write(STDOUT_FILENO, &byte, 1) != 1)
+    while (read(STDIN_FILENO, &byte, 1) == 1)
+        if (!do_command(byte, session) || write(STDOUT_FILENO, &byte, 1) != 1)
             return 1;
-    }
     return 0;
 }

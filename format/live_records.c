@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The records that FILE does not have yet, one by one (rbwp_recover.h).
+ *
+ * Whatever a call recorded may be taken back until its end is there. So a thread's events are
+ * settled up to its last end, or up to the end if no call began behind that. A call whose begin is
+ * in FILE is never taken back.
+ */
+#include "live_records.h"
+
+#include "live_snapshot.h"
+#include "live_view.h"
+#include "reader_error.h"
+
+#include <stdlib.h>
+
+/* An event's place: its chunk, and its first word in there. */
+struct place_of_event {
+    size_t chunk, word;
+};
+
+struct rbwp_live_records {
+    struct live_snapshot snapshot;
+    uint64_t file_bytes, unwritten;
+    size_t chunk; /* from which events are taken now */
+    struct live_events events;
+    struct place_of_event settled; /* of its thread: those before it stay */
+};
+
+bool live_event_record(const struct live_event *event, struct rbwp_record *record_out)
+{
+    static const uint8_t kinds[] = {[LIVE_EVENT_BEGIN] = RBWP_COARSE_BEGIN,
+                                    [LIVE_EVENT_END] = RBWP_COARSE_END,
+                                    [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN,
+                                    [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
+                                    [LIVE_EVENT_GPU] = RBWP_GPU_WORK};
+    *record_out = (struct rbwp_record){.kind = kinds[event->kind]};
+    switch (event->kind) {
+    case LIVE_EVENT_GPU:
+        record_out->proc_id = event->gpu[0];
+        record_out->start_ns = (int64_t)event->gpu[1];
+        record_out->stop_ns = (int64_t)event->gpu[2];
+        /* fall through */
+    case LIVE_EVENT_BEGIN:
+        record_out->slot = (uint8_t)event->id;
+        return event->id < RBWP_SLOTS_MAX;
+    case LIVE_EVENT_FINE_BEGIN:
+        record_out->sub_item = event->id;
+        return true;
+    default:
+        return true;
+    }
+}
+
+enum rbwp_status rbwp_live_records_take(struct rbwp_live *live,
+                                        struct rbwp_live_records **records_out,
+                                        struct rbwp_error *error)
+{
+    *records_out = NULL;
+    struct rbwp_live_records *records = calloc(1, sizeof *records);
+    if (!records)
+        return error_set_memory(error, "live file");
+    /* Counted first: what is not written later is seen to be missing the next time. */
+    records->unwritten = live_file_counts(&live->file).unwritten_records;
+    enum rbwp_status status = live_snapshot_take(&records->snapshot, &live->file, error);
+    if (status != RBWP_OK) {
+        rbwp_live_records_free(records);
+        return status;
+    }
+    records->file_bytes = live->file.commit.file_bytes;
+    records->chunk = SIZE_MAX; /* the next one is 0 */
+    *records_out = records;
+    return RBWP_OK;
+}
+
+void rbwp_live_records_free(struct rbwp_live_records *records)
+{
+    if (!records)
+        return;
+    live_snapshot_free(&records->snapshot);
+    free(records);
+}
+
+uint64_t rbwp_live_records_file_bytes(const struct rbwp_live_records *records)
+{
+    return records->file_bytes;
+}
+
+uint64_t rbwp_live_records_unwritten(const struct rbwp_live_records *records)
+{
+    return records->unwritten;
+}
+
+/* Where the events end that stay, of the thread whose first chunk this is. */
+static struct place_of_event find_settled(const struct live_snapshot *snapshot, size_t first)
+{
+    const struct live_chunks *chunks = &snapshot->chunks;
+    struct place_of_event settled = {first, 0};
+    bool open = false;
+    for (size_t i = first;
+         i < chunks->count && chunks->list[i].thread_id == chunks->list[first].thread_id; i++) {
+        struct live_events events = live_snapshot_events(snapshot, i);
+        struct live_event event;
+        for (size_t at = 0; live_event_next(&events, &event); at = events.next) {
+            if (event.kind == LIVE_EVENT_BEGIN && !open)
+                settled = (struct place_of_event){i, at};
+            open = event.kind == LIVE_EVENT_BEGIN || (open && event.kind != LIVE_EVENT_END);
+        }
+        if (!open)
+            settled = (struct place_of_event){i + 1, 0};
+    }
+    return settled;
+}
+
+static bool enter_next_chunk(struct rbwp_live_records *records)
+{
+    const struct live_snapshot *snapshot = &records->snapshot;
+    const struct live_chunk *list = snapshot->chunks.list;
+    size_t next = records->chunk + 1;
+    if (next >= snapshot->chunks.count)
+        return false;
+    if (next == 0 || list[next].thread_id != list[next - 1].thread_id)
+        records->settled = find_settled(snapshot, next);
+    records->chunk = next;
+    records->events = live_snapshot_events(snapshot, next);
+    return true;
+}
+
+bool rbwp_live_records_next(struct rbwp_live_records *records, struct rbwp_live_record *record_out)
+{
+    const struct place_of_event *settled = &records->settled;
+    for (;;) {
+        struct live_event event;
+        size_t word = records->events.next;
+        if (!live_event_next(&records->events, &event)) {
+            if (!enter_next_chunk(records))
+                return false;
+            continue;
+        }
+        *record_out = (struct rbwp_live_record){
+            .thread_id = records->snapshot.chunks.list[records->chunk].thread_id,
+            .ticks = event.ticks,
+            .open = records->chunk > settled->chunk ||
+                    (records->chunk == settled->chunk && word >= settled->word)};
+        if (live_event_record(&event, &record_out->record))
+            return true;
+    }
+}
+
+int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks)
+{
+    const struct live_clock *clock = live_facts_clock(live->facts);
+    return clock->count ? live_clock_ns(clock, ticks) : live->file.head.zero_time_ns;
+}
