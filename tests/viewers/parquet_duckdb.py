@@ -18,7 +18,8 @@ def ask(*queries):
 
 
 TYPES = dict(start="TIMESTAMP_NS", duration_ns="BIGINT", process="VARCHAR", track="VARCHAR", track_kind="VARCHAR", category="VARCHAR", name="VARCHAR",
-             depth="UINTEGER", lane="UINTEGER", item="UINTEGER", id="UBIGINT", parent="UBIGINT", finished="BOOLEAN", instant="BOOLEAN")
+             depth="UINTEGER", lane="UINTEGER", item="UINTEGER", id="UBIGINT", parent="UBIGINT", finished="BOOLEAN", instant="BOOLEAN",
+             open="BOOLEAN")
 
 for path, code in x.golden_files(golden) + x.hard_files(work):
     want = x.expected(rbwp, path, code)
