@@ -509,6 +509,8 @@ static struct trace_text title_of(const struct rbwp_trailer *trailer)
 {
     if (trailer->process_count && trailer->processes[0].title_bytes)
         return (struct trace_text){trailer->processes[0].title, trailer->processes[0].title_bytes};
+    if (!trailer->command_bytes)
+        return (struct trace_text){0};
     uint32_t bytes = (uint32_t)strnlen(trailer->command, trailer->command_bytes);
     const char *slash = memrchr(trailer->command, '/', bytes);
     const char *title = slash ? slash + 1 : trailer->command;
