@@ -85,7 +85,7 @@ struct live_commit {
  * What neither FILE nor this file has, counted where it happens. unprotected_chunks are those
  * handed out just now whose memory is not in this file: what is in them dies with the process.
  */
-#define LIVE_ENTRY_KINDS 8
+#define LIVE_ENTRY_KINDS 16 /* room for more than there are */
 #define LIVE_CAUSES 32
 struct live_counts {
     uint64_t unwritten_records; /* that FILE had no room for, or could not be written to it */

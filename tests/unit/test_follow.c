@@ -60,6 +60,8 @@ static void names_before_the_last_blocks(void **state)
     assert_int_equal(rbwp_reader_next_block(growing.reader, &block), RBWP_END);
     assert_int_equal(rbwp_reader_problem_count(growing.reader), 0);
     stop(&growing);
+    bytes_free(&start);
+    bytes_free(&whole);
 }
 
 /* Guards: at each byte that a file grows by, the reader hands out a block as soon as it is whole,

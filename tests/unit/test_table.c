@@ -544,7 +544,8 @@ static void test_bomb(void **state)
     put_le(&data, 1, 4);
     put_le(&data, RBWP_ROWS_MAX, 4);
     put_le(&data, 1, 8);
-    put_le(&data, 0, 16);
+    put_le(&data, 0, 8);
+    put_le(&data, 0, 8);
     put_le(&data, 256, 4);
     put_le(&data, 0, 4);
     for (int i = 0; i < 256; i++)
