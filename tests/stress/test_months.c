@@ -11,6 +11,7 @@
  * usage: test_months [DAYS]; see tests/long/README.md.
  */
 #include "record_support.h"
+#include "sanitized.h"
 
 #include "clock.h"
 #include "thread_registry.h"

@@ -5,6 +5,7 @@
  * nothing that is left out gives a record another's name.
  */
 #include "record_support.h"
+#include "sanitized.h"
 
 #include "rbwp_live.h"
 #include "unit.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork and exit while a session runs, and fork of threads that have never seen one. */
 #include "record_support.h"
+#include "sanitized.h"
 
 #include "rbwp_extend.h"
 #include "unit.h"
@@ -18,12 +19,6 @@ enum { THREADS = 3, FORKS = 20, PAIRS_A_FORK = 20000 };
 
 static atomic_bool over;
 static _Atomic uint64_t pairs, pairs_allowed;
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define __SANITIZE_ADDRESS__ /* as gcc says it */
-#endif
-#endif
 
 /* So that the names' lock is held now and then. AddressSanitizer's allocator does not survive a
  * fork in the middle of another thread's malloc. */
