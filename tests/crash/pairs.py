@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pairs.py [FIRST SECOND]: lets two faults meet in one process; all pairs of the table in pairs.c.
+"""pairs.py [FIRST SECOND | --every N]: lets two faults meet in one process; all pairs of the table in pairs.c,
+or each N-th.
 
 A fault alone is what other tests are about; here each meets each other one: the second after the first, or,
 where the first is "stop", while the session is being stopped. After each pair:
@@ -158,7 +159,10 @@ def all_pairs():
 
 
 def main():
-    pairs = [tuple(sys.argv[1:3])] if len(sys.argv) > 2 else all_pairs()
+    if sys.argv[1:2] == ["--every"]:
+        pairs = all_pairs()[::int(sys.argv[2])]
+    else:
+        pairs = [tuple(sys.argv[1:3])] if len(sys.argv) > 2 else all_pairs()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         wrong = [(pair, what) for pair, what in zip(pairs, pool.map(meet, pairs)) if what]
     for pair, what in wrong:
