@@ -13,7 +13,7 @@ ZERO = 1_700_000_000_000_000_000
 OFFSET = 1_600_000_000_000_000_000
 TABLE_OFFSET, HEAD_BYTES, SEGMENT_BYTES, CHUNK_BYTES = 65536, 65536 + 65536 * 16, 4 << 20, 4096
 LOST = {"unwritten_records": 0, "unwritten_blocks": 1, "unprotected_chunks": 2, "unlogged_slot": 5,
-        "unlogged_thread": 8, "lost_dropped": 13, "lost_stalled": 14}  # u64 number of the counts
+        "unlogged_thread": 8, "lost_dropped": 21, "lost_stalled": 22}  # u64 number of the counts
 EVENTS = {"cb": 1, "ce": 2, "fb": 3, "fe": 4}
 
 
@@ -50,10 +50,10 @@ def chunk(thread_id, base, ticket, events):
 
 def write(path, log, chunks, committed=36, ticket=0, zero=ZERO, node=0, level=2, **lost):
     """lost: counts by the names in LOST."""
-    counts = [0] * 44
+    counts = [0] * 52
     for name, number in lost.items():
         counts[LOST[name]] = number
-    head = pack("8sIIIIQqqIIIIQQQQQQII44Q", b"RBWPLIVE", 2, 0x01020304, CHUNK_BYTES, 64, 4242, zero, OFFSET, node,
+    head = pack("8sIIIIQqqIIIIQQQQQQII52Q", b"RBWPLIVE", 2, 0x01020304, CHUNK_BYTES, 64, 4242, zero, OFFSET, node,
                        level, 0, 1, 10**9, 0, committed, ticket, 0, 0, 0, 0, *counts)
     with open(path, "wb") as file:
         file.write(head)
