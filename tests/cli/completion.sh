@@ -15,7 +15,7 @@ fi
 if command -v fish >/dev/null; then
     fish -n "$work/fish" || fail "the fish completion does not parse"
 fi
-[ "$(tr -cd "'" <"$work/fish" | wc -c)" -gt 100 ] || fail "no descriptions for fish"
+grep -q "seen_subcommand_from dump' -l help -s h -d 'show this help and exit'\$" "$work/fish" || fail "no descriptions for fish"
 
 # complete WORD...: what bash offers for the last word.
 complete() {

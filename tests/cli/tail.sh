@@ -13,6 +13,9 @@ for options in "" "--records"; do
 done
 expect_exit 0 "$RBWP" tail "$GOLDEN/multi_thread.bin"
 [ "$(wc -l <"$work/out")" -eq 10 ] || fail "ten lines by default"
+expect_exit 0 "$RBWP" tail -n 6 "$GOLDEN/level2_all_types.bin"
+grep -q 'thread [0-9]*    MemcpyXferDes$' "$work/out" && grep -q 'thread [0-9]*  memcpy channel$' "$work/out" ||
+    fail "what is inside a call stands two columns further: $(cat "$work/out")"
 expect_exit 0 "$RBWP" tail -n 0 "$GOLDEN/multi_thread.bin"
 expect_no_output
 expect_exit 0 "$RBWP" tail -n 1000000 "$GOLDEN/straddle.bin"

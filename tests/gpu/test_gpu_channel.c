@@ -655,6 +655,8 @@ static void wrong_transfers_are_refused(void)
     submit(&t);
     expect_good(1);
     rbwp_gpu_buffer_free(test.device, &buffer);
+    rbwp_gpu_host_free(test.device, NULL); /* nothing, and from no device: nothing happens */
+    rbwp_gpu_host_free(NULL, bytes);
 }
 
 /* Guards: freeing a channel with work in all stages ends each transfer once, and waits for what

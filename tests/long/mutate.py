@@ -44,7 +44,7 @@ CONDITION = re.compile(r"^(\s*(?:\}? ?else )?(?:if|while) \()(.*)(\)(?: \{)?)$")
 def code_lines(text):
     """The lines, and for each whether it is code inside a function, and what a function that opens there
     returns at once, or None."""
-    inside_comment, continued, depth, returns = False, False, 0, "return 0;"
+    inside_comment, continued, function, depth, returns = False, False, False, 0, "return 0;"
     for line in text.split("\n"):
         bare = line
         if inside_comment:
@@ -64,7 +64,9 @@ def code_lines(text):
         depth += bare.count("{") - bare.count("}")
         if before == 0 and re.match(r"[A-Za-z]", line):
             returns = "return;" if re.match(r"((static|inline) )*void [a-z]", line) else "return 0;"
-        yield line, before > 0 and depth >= 0, returns if before == 0 and line == "{" else None
+        if before == 0:
+            function = line == "{"  # a table or a type opens behind its name
+        yield line, function and before > 0, returns if before == 0 and function else None
 
 
 def replaced(line, match, new):
