@@ -34,7 +34,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WORKERS = 3, ROUND = 350 /* items of four records: together more than the cap */ };
+enum {
+    WORKERS = 3,
+    ROUND = 350, /* items of four records: together more than the cap */
+    CAPTURED = 3 /* things in a capture */
+};
 #define CAP_BYTES (32u << 10)
 #define FOR_EVER UINT64_MAX
 
@@ -48,6 +52,8 @@ struct tally {
     int64_t status;
     uint64_t kept, lost;
     char text[256];
+    _Atomic int64_t capturing; /* 1: the program began to capture a stream */
+    _Atomic int64_t captured;  /* the nodes of what it captured, -1: the capture was destroyed */
 };
 
 static struct tally *tally;
@@ -405,6 +411,15 @@ static void use_names(void)
 static struct rbwp_gpu_device *device;
 static struct rbwp_gpu_stream *stream;
 
+static struct rbwp_gpu_stream *open_gpu_stream(void *native)
+{
+    struct rbwp_gpu_stream *opened = NULL;
+    struct rbwp_error error = {.text = ""};
+    must(rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &opened, &error) == RBWP_OK,
+         error.text);
+    return opened;
+}
+
 static void open_gpu(void)
 {
     struct rbwp_gpu_config gpu = {.size = sizeof gpu, .no_bias = true};
@@ -412,15 +427,15 @@ static void open_gpu(void)
     gpu.driver_library = fake_library;
     gpu.drain_limit_ns = 1000000;
     must(fake_library && rbwp_gpu_device_open(&gpu, &device, &error) == RBWP_OK, "GPU");
-    must(rbwp_gpu_stream_open(device, NULL, RBWP_GPU_REAP_STREAM, &stream, &error) == RBWP_OK,
-         "stream");
+    stream = open_gpu_stream(NULL);
 }
 
-static void launch(unsigned works)
+static void launch(struct rbwp_gpu_stream *on, void *native, unsigned works)
 {
     struct rbwp_gpu_bracket bracket;
     for (unsigned i = 0; i < works; i++) {
-        rbwp_gpu_bracket_begin(&bracket, stream, slot);
+        rbwp_gpu_bracket_begin(&bracket, on, slot);
+        fake_enqueue(native);
         rbwp_gpu_bracket_end(&bracket);
     }
 }
@@ -428,7 +443,7 @@ static void launch(unsigned works)
 /* Each is one record, and the reaping leaves sub-items. */
 static void reap(void)
 {
-    launch(20);
+    launch(stream, NULL, 20);
     atomic_fetch_add(&tally->maybe, 20 + 1000);
     must(rbwp_gpu_drain(device, 5000000000) == RBWP_OK, "drain");
 }
@@ -437,9 +452,46 @@ static void reap(void)
 static void leave_pending(void)
 {
     fake_hold(true);
-    launch(5);
+    launch(stream, NULL, 5);
     atomic_fetch_add(&tally->maybe, 5 + 1000);
     (void)rbwp_gpu_poll(device);
+}
+
+static void *captured; /* the program's own stream */
+
+static void end_capture(void)
+{
+    atomic_store(&tally->captured, fake_capture_end(captured));
+}
+
+static void *stream_of_thread(void *argument)
+{
+    (void)argument;
+    return fake_thread_stream();
+}
+
+/*
+ * The program captures a stream in the mode that forbids most, on the thread that goes on to meet
+ * the second fault, until the process ends: brackets beside the capture are recorded, and those in
+ * it add nothing to it.
+ */
+static void capture(void)
+{
+    pthread_t other;
+    void *beside;
+    must(pthread_create(&other, NULL, stream_of_thread, NULL) == 0, "pthread_create");
+    pthread_join(other, &beside);
+    captured = fake_thread_stream();
+    struct rbwp_gpu_stream *inside = open_gpu_stream(captured);
+    atomic_fetch_add(&tally->maybe, CAPTURED + 20 + 1000);
+    fake_capture_begin(captured, FAKE_GLOBAL);
+    atomic_store(&tally->capturing, 1);
+    must(atexit(end_capture) == 0, "atexit");
+    launch(inside, captured, CAPTURED);
+    struct rbwp_gpu_stream *outside = open_gpu_stream(beside);
+    launch(outside, beside, 10);
+    (void)rbwp_gpu_poll(device);
+    launch(outside, beside, 10); /* for the end */
 }
 
 /* ---- endings ----------------------------------------------------------------------------------
@@ -538,6 +590,7 @@ static const struct fault {
     {"names", PROGRAM, use_names},
     {"reap", GPU, reap},
     {"pending", GPU, leave_pending},
+    {"capture", GPU, capture},
     {"stop", ENDING, end_by_stop},
     {"exit", ENDING, end_by_exit},
     {"kill", ENDING, end_by_kill},

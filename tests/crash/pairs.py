@@ -11,6 +11,7 @@ where the first is "stop", while the session is being stopped. After each pair:
   that has no problem for the other one;
 - no record is lost in silence: those found and those told as lost are together all whose call had returned,
   and nothing is there that was not recorded;
+- what the program captures of its GPU work is whole;
 - "nothing lost" (exit status 0 of repair) is said only when nothing is.
 
 From the environment: PAIRS, RBWP, FAKE (the library that plays the GPU's driver).
@@ -26,9 +27,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import rbwp_reader  # noqa: E402
 
 PAIRS, RBWP, FAKE = (os.environ[name] for name in ("PAIRS", "RBWP", "FAKE"))
-TALLY = struct.Struct("<QQQQQqqQQ256s")
+TALLY = struct.Struct("<QQQQQqqQQ256sqq")
 CRASHES = ("kill", "_exit", "exec")
 CALLS_IN_FLIGHT = 4
+CAPTURED = 3  # things in the program's capture, each in a bracket that is counted as lost
 # Causes that are records, and no wrong calls. GPU work that was pending is both, by the tally's "maybe".
 LOST = tuple(rbwp_reader.CAUSES_OF_LOST_RECORDS) + (12, 13)
 
@@ -39,7 +41,7 @@ class Outcome:
     def __init__(self, folder, pair, status, output):
         self.folder, self.pair, self.status, self.output = folder, pair, status, output
         (self.made, self.least, self.maybe, self.refused_writes, self.refused_space, self.stopped,
-         self.stop_status, self.kept, self.lost, text) = TALLY.unpack(open(self.path("tally"), "rb").read())
+         self.stop_status, self.kept, self.lost, text, self.capturing, self.captured) = TALLY.unpack(open(self.path("tally"), "rb").read())
         self.text = text.split(b"\0")[0].decode()
         self.least = self.least or self.made
         self.most = self.made + self.maybe + (CALLS_IN_FLIGHT if self.crashed else 0)
@@ -89,7 +91,15 @@ def check_summary(outcome):
     assert outcome.least <= total <= outcome.most, \
         f"stop told {outcome.kept} kept and {outcome.lost} lost, of {outcome.least} to {outcome.most}"
     if not outcome.has("full", "error", "size-limit", "stall", "cap", "signal", "pending"):
-        assert outcome.lost == 0 and outcome.stop_status == 0, f"lost {outcome.lost}: {outcome.text}"
+        expected = (0, CAPTURED) if outcome.has("capture") else (0,)  # those that begin in a stop are too late
+        assert outcome.lost in expected and outcome.stop_status == 0, f"lost {outcome.lost}: {outcome.text}"
+
+
+def check_capture(outcome):
+    """Nothing disturbs what the program captures, whatever happens beside it."""
+    if outcome.has("capture") and not outcome.crashed:
+        assert outcome.capturing, "nothing was captured"
+        assert outcome.captured == CAPTURED, f"the capture has {outcome.captured} things instead of {CAPTURED}"
 
 
 def check_taken_away(outcome, repaired):
@@ -135,6 +145,7 @@ def meet(pair):
             outcome = Outcome(folder, pair, done.returncode, done.stdout + done.stderr)
             check_end(outcome)
             check_summary(outcome)
+            check_capture(outcome)
             path, repaired = whole_file(outcome)
             if outcome.has("remove", "cut"):
                 check_taken_away(outcome, repaired)
