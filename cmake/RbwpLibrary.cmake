@@ -1,20 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-# librbwp: the object targets of the folders, linked into one library.
+# librbwp: the objects of format/, runtime/ and gpu/, linked into one library.
 #
 # The static library is always made. With BUILD_SHARED_LIBS (the default) the shared one is made
 # from the same objects and is what rbwp::rbwp means; without, rbwp::rbwp is the static one.
 
-get_property(rbwp_include_directories GLOBAL PROPERTY RBWP_INCLUDE_DIRECTORIES)
-
 function(rbwp_library name type)
-  add_library(${name} ${type} $<TARGET_OBJECTS:rbwp-format> $<TARGET_OBJECTS:rbwp-runtime>
-    $<TARGET_OBJECTS:rbwp-gpu>)
+  add_library(${name} ${type})
+  foreach(wing IN ITEMS format runtime gpu)
+    target_sources(${name} PRIVATE $<TARGET_PROPERTY:rbwp-${wing},INTERFACE_SOURCES>)
+  endforeach()
   rbwp_target_settings(${name})
   set_target_properties(${name} PROPERTIES OUTPUT_NAME rbwp)
-  foreach(directory IN LISTS rbwp_include_directories)
-    target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${directory}>)
-  endforeach()
-  target_include_directories(${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${name} INTERFACE
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${name} PRIVATE ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
 endfunction()
 

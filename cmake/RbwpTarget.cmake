@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What every target of the project shares, and what a folder of the library is.
+# What every target of the project shares.
 
 set(RBWP_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla)
 if(RBWP_WERROR)
@@ -18,25 +18,4 @@ function(rbwp_target_settings target)
       -fsanitize=${RBWP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${RBWP_SANITIZE})
   endif()
-endfunction()
-
-# A folder of the library: an object target from every *.c in it. Its installed headers, rbwp_*.h,
-# are linked into a directory of the build tree, and that directory is all that a target linked to
-# this one gets on its include path. So a private header of a neighbour is not found by name.
-function(rbwp_folder name)
-  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.c)
-  file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/rbwp_*.h)
-  set(include ${PROJECT_BINARY_DIR}/include/${name})
-  file(MAKE_DIRECTORY ${include})
-  foreach(header IN LISTS headers)
-    get_filename_component(file ${header} NAME)
-    file(CREATE_LINK ${header} ${include}/${file} SYMBOLIC)
-  endforeach()
-
-  add_library(${name} OBJECT ${sources})
-  rbwp_target_settings(${name})
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-  target_include_directories(${name} INTERFACE $<BUILD_INTERFACE:${include}>)
-  set_property(GLOBAL APPEND PROPERTY RBWP_PUBLIC_HEADERS ${headers})
-  set_property(GLOBAL APPEND PROPERTY RBWP_INCLUDE_DIRECTORIES ${include})
 endfunction()

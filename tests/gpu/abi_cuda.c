@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that gpu/cuda_abi.h and gpu/rtc.h say what cuda.h and nvrtc.h say. Compiling it is the
- * test.
+ * Guards that gpu/backend/cuda_abi.h and gpu/backend/rtc.h say what cuda.h and nvrtc.h say.
+ * Compiling it is the test.
  */
 #include <cuda.h>
 #include <nvrtc.h>

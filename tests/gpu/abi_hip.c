@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that gpu/hip_abi.h says what hip_runtime_api.h says. Compiling it is the test.
+ * Guards that gpu/backend/hip_abi.h says what hip_runtime_api.h says. Compiling it is the test.
  */
 #define __HIP_PLATFORM_AMD__ 1
 #include <stdbool.h>

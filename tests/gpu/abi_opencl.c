@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Guards that gpu/opencl_abi.h says what CL/cl.h says. Compiling it is the test.
+ * Guards that gpu/backend/opencl_abi.h says what CL/cl.h says. Compiling it is the test.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>

@@ -7,7 +7,7 @@ foreach(api cuda hip opencl)
   rbwp_add_test(gpu_channel_${api} test_gpu_channel ${api})
 endforeach()
 rbwp_add_test(gpu_channel_ptx
-  bash ${CMAKE_CURRENT_SOURCE_DIR}/channel_ptx.sh ${PROJECT_SOURCE_DIR}/gpu/kernels)
+  bash ${CMAKE_CURRENT_SOURCE_DIR}/channel_ptx.sh ${PROJECT_SOURCE_DIR}/gpu/channel/kernels)
 set_tests_properties(gpu_channel_cuda gpu_channel_hip gpu_channel_opencl gpu_channel_ptx PROPERTIES
   SKIP_RETURN_CODE 77)
 
@@ -15,8 +15,7 @@ set_tests_properties(gpu_channel_cuda gpu_channel_hip gpu_channel_opencl gpu_cha
 add_library(rbwp-hip-shim SHARED hip_shim.c)
 rbwp_target_settings(rbwp-hip-shim)
 set_target_properties(rbwp-hip-shim PROPERTIES OUTPUT_NAME amdhip64)
-target_include_directories(rbwp-hip-shim PRIVATE
-  ${PROJECT_SOURCE_DIR}/gpu ${PROJECT_SOURCE_DIR}/format)
+rbwp_open_rooms(rbwp-hip-shim gpu format)
 target_link_libraries(rbwp-hip-shim PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
 
 rbwp_gpu_test(test_hip_shim)

@@ -23,12 +23,12 @@ fi
 pkg-config --exists cmocka 2>/dev/null && tests=ON
 
 build_all() {
-    local headers=(-I"$build/include/rbwp-gpu" -I"$build/include/rbwp-runtime" -I"$build/include/rbwp-format")
+    local headers=(-I"$build/include")
     local targets=(bench_gpu rbwp-command rbwp-shared)
     [[ $tests == ON ]] && targets+=(test_gpu_device)
     "${cmake[@]}" -S . -B "$build" "${options[@]}" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target "${targets[@]}" || return 1
-    gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu -o "$build/h200_capture" tests/gpu/h200_capture.c \
+    gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -Igpu/backend -o "$build/h200_capture" tests/gpu/h200_capture.c \
         -L"$build" -lrbwp -Wl,-rpath,"$build" -ldl -pthread &&
         gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -fvisibility=hidden -shared -fPIC \
             -o "$build/h200_torch.so" tests/gpu/h200_torch.c -L"$build" -lrbwp -Wl,-rpath,"$build"

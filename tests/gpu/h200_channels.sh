@@ -28,10 +28,10 @@ opencl=${opencl:-$(first_of "${libraries:-/nowhere}/libOpenCL.so.1" /usr/local/c
 build_all() {
     "${cmake[@]}" -S . -B "$build" "${options[@]}" &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" || return 1
-    local headers=(-I"$build/include/rbwp-gpu" -I"$build/include/rbwp-runtime" -I"$build/include/rbwp-format")
+    local headers=(-I"$build/include")
     gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -o "$build/test_gpu_channel" tests/gpu/test_gpu_channel.c \
         -L"$build" -lrbwp -Wl,-rpath,"$build" -pthread &&
-        gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu -Iformat -D_GNU_SOURCE -shared -fPIC \
+        gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu/backend -Igpu/backend/include -Iformat/include -D_GNU_SOURCE -shared -fPIC \
             -o "$build/libamdhip64.so" tests/gpu/hip_shim.c -ldl -pthread
 }
 begin=$SECONDS

@@ -10,9 +10,9 @@
  * PTX. What it is not: AMD's hipother/NVIDIA back end, a proof that code runs on an AMD GPU, or
  * something to install.
  *
- * No header of CUDA or ROCm is used: the declarations are gpu/cuda_abi.h and gpu/hip_abi.h, which
- * another test compares with the real ones. Libraries are opened at the first call; the environment
- * may name others in RBWP_HIP_SHIM_CUDA and RBWP_HIP_SHIM_NVRTC.
+ * No header of CUDA or ROCm is used: the declarations are gpu/backend/cuda_abi.h and
+ * gpu/backend/hip_abi.h, which another test compares with the real ones. Libraries are opened at
+ * the first call; the environment may name others in RBWP_HIP_SHIM_CUDA and RBWP_HIP_SHIM_NVRTC.
  *
  * HIP's current device is a thread's; its context here is the device's primary one, current only
  * inside a call. Error numbers of CUDA and HIP are the same where our backend looks at them.

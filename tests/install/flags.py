@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-TABLES = ("runtime/session_config.c", "runtime/work_flags.c")
+TABLES = ("runtime/flags/session_flags.c", "runtime/flags/work_flags.c")
 # What 0 in the work config stands for is known to the manager alone.
 WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
@@ -51,7 +51,7 @@ def main(compiler, source, prefix):
         in_readme = [name for name, _, _ in table]
         if sorted(in_source) != sorted(in_readme) or len(in_source) < 16:
             wrong.append(f"flags of the source {sorted(in_source)}, of the README {sorted(in_readme)}")
-        manager = (source / "runtime/work.c").read_text()
+        manager = (source / "runtime/work/work.c").read_text()
         for name, values, default in table:
             flag, plain = f"-{name}", config()
             if range_ := ends(values):

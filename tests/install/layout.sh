@@ -6,12 +6,12 @@
 set -euo pipefail
 shopt -s nullglob
 source=$1 prefix=$2 config=$3
-version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/rbwp_format.h")
+version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/include/rbwp_format.h")
 major=${version%%.*}
 
 expected() {
     printf '%s\n' bin/rbwp bin/rbwp-dump
-    (cd "$source" && printf 'include/%s\n' {format,runtime,gpu}/rbwp_*.h) | sed 's|/[a-z]*/|/|'
+    (cd "$source" && printf '%s\n' {format,runtime/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp.so "librbwp.so.$major" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How idle workers sleep and are woken: runtime/doorbell.h and doorbell.c, the
- * loop of a worker and a lent thread in runtime/worker.c, activation and claim
- * in runtime/work_mask.h. One group of workers.
+ * How idle workers sleep and are woken: runtime/work/doorbell.h and doorbell.c, the
+ * loop of a worker and a lent thread in runtime/work/worker.c, activation and claim
+ * in runtime/work/work_mask.h. One group of workers.
  *
  * Two items, in words of their own, so that a scan sees them one after the
  * other. They are made active from outside and by runs, and ask for requeue,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Waiting until all is done in a manager without workers: rbwp_work_drain in
- * runtime/work.c, work_lend and work_wake_for in runtime/worker.c, and the event
- * in runtime/doorbell.h.
+ * runtime/work/work.c, work_lend and work_wake_for in runtime/work/worker.c, and the event
+ * in runtime/work/doorbell.h.
  *
  * A lent thread and a drainer, who lends itself, run two items. Item 0 is active
  * from the start; its run may make item 1 active, and on the lent thread it may last

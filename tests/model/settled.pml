@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Removing an item and waiting until all is done: runtime/work_slot.h,
- * run_claimed and work_is_quiet in runtime/worker.c, rbwp_work_remove and
- * rbwp_work_drain in runtime/work.c, and the event in runtime/doorbell.h that
+ * Removing an item and waiting until all is done: runtime/work/work_slot.h,
+ * run_claimed and work_is_quiet in runtime/work/worker.c, rbwp_work_remove and
+ * rbwp_work_drain in runtime/work/work.c, and the event in runtime/work/doorbell.h that
  * both sleep on.
  *
  * One worker runs two items. Item 0 is removed by one thread and made active

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * race_hold.h - holds threads at test points (runtime/test_point.h).
+ * race_hold.h - holds threads at test points (runtime/record/include/test_point.h).
  *
  * A hold catches the first thread that comes to its place, or the first of
  * those that the test admits; the others pass and are counted. A test must not

@@ -13,4 +13,4 @@ add_custom_command(OUTPUT ${rbwp_page_text} VERBATIM
     page_css=${rbwp_page}/page.css page_js=${rbwp_page_script_list}
   DEPENDS ${rbwp_page}/page_head.html ${rbwp_page}/page.html ${rbwp_page}/page.css
     ${rbwp_page_scripts} ${PROJECT_SOURCE_DIR}/cmake/RbwpEmbedFiles.cmake)
-target_sources(rbwp-tools PRIVATE ${rbwp_page_text})
+target_sources(rbwp-tools-report PRIVATE ${rbwp_page_text})

@@ -8,7 +8,7 @@
  * share. Each row has its own width: a span with a time that makes no sense
  * spoils the summary of its row and no other.
  */
-#include "timeline.h"
+#include "page_timeline.h"
 #include "message.h"
 
 enum { LEVEL_SHIFT = 2, LEVEL_CELLS_LEAST = 256, NO_KIND = 0xffff, FULL = 255 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.h - the spans of a trace as rows that can be drawn at any scale.
+ * page_timeline.h - the spans of a trace as rows that can be drawn at any scale.
  *
  * A row is a track, a lane of it, and a depth: its spans do not overlap. Each
  * row has a summary (summary.h) of all of its spans, and its single spans go

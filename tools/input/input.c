@@ -7,6 +7,7 @@
 #include "input.h"
 #include "decode_ahead.h"
 #include "gzip_input.h"
+#include "live_path.h"
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
@@ -77,14 +78,6 @@ static bool open_reader(struct input *input, bool spool_first)
     return false;
 }
 
-char *input_live_path(const char *path)
-{
-    char *live = malloc(strlen(path) + sizeof ".live");
-    if (live)
-        sprintf(live, "%s.live", path);
-    return live;
-}
-
 static bool may_have_live(const struct input *input)
 {
     return strcmp(input->path, "-") != 0 && !rbwp_reader_is_stream(input->reader) &&
@@ -104,7 +97,7 @@ static struct rbwp_live *open_live(struct input *input)
 {
     struct rbwp_error error;
     struct rbwp_live *live = NULL;
-    char *path = input_live_path(input->path);
+    char *path = live_path(input->path);
     if (path && access(path, F_OK) == 0 && rbwp_live_open(path, &live, &error) != RBWP_OK)
         refuse_live(input, path, error.text);
     if (live && !rbwp_live_belongs(live, rbwp_reader_header(input->reader))) {
@@ -205,7 +198,7 @@ static bool open_recovered(struct input *input, const char *path, const char *li
 /* A file without a live file beside it has all there is, or nothing more is to be had. */
 bool input_open_live(struct input *input, const char *path)
 {
-    char *live = input_live_path(path);
+    char *live = live_path(path);
     if (!live) {
         message("out of memory");
         return false;

@@ -8,6 +8,7 @@
  */
 #include "gzip_input.h"
 #include "input.h"
+#include "live_path.h"
 #include "json_text.h"
 #include "message.h"
 #include "out.h"
@@ -85,7 +86,7 @@ static bool find_names(struct repair *repair)
     const struct repair_options *options = repair->options;
     repair->output = options->output ? strdup(options->output) : default_output(repair->path);
     if (!options->no_live)
-        repair->live = options->live ? strdup(options->live) : input_live_path(repair->path);
+        repair->live = options->live ? strdup(options->live) : live_path(repair->path);
     if (repair->output)
         repair->temporary = malloc(strlen(repair->output) + sizeof ".XXXXXX");
     if (!repair->temporary || (!repair->live && !options->no_live)) {

@@ -66,10 +66,6 @@ void input_decode_ahead(struct input *input, struct job_threads *threads);
  * it was finalised. Voids names_load and the block that was handed out last. */
 void input_find_live(struct input *input);
 
-/* The name of the live file that belongs beside path, in memory that the caller frees; NULL without
- * memory. */
-char *input_live_path(const char *path);
-
 /* The next block; false after the last or when reading cannot go on. */
 bool input_next(struct input *input, struct rbwp_block *block_out);
 

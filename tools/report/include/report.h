@@ -12,7 +12,7 @@
 
 #include "export.h"
 #include "stats.h"
-#include "timeline.h"
+#include "page_timeline.h"
 #include "waits.h"
 
 enum { REPORT_DETAIL_MB = 32, REPORT_DETAIL_MB_MAX = 400 };

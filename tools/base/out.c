@@ -4,7 +4,7 @@
  * "-f -o FILE" with FILE among the inputs is refused before anything is lost.
  */
 #include "out.h"
-#include "input.h"
+#include "live_path.h"
 #include "message.h"
 #include "progress.h"
 
@@ -36,7 +36,7 @@ static bool is_input(const struct stat *output, struct operands inputs)
 {
     bool is = false;
     for (int i = 0; i < inputs.count && !is && S_ISREG(output->st_mode); i++) {
-        char *live = input_live_path(inputs.words[i]);
+        char *live = live_path(inputs.words[i]);
         is = is_file(output, inputs.words[i]) || (live && is_file(output, live));
         free(live);
     }

@@ -5,6 +5,7 @@
  */
 #include "gzip_input.h"
 #include "input.h"
+#include "live_path.h"
 #include "json_text.h"
 #include "losses.h"
 #include "message.h"
@@ -125,14 +126,14 @@ static struct losses find_losses(const struct check *check)
     struct rbwp_live *live = NULL;
     if (strcmp(check->path, "-") == 0)
         return losses;
-    char *live_path = check->result.has_trailer ? NULL : input_live_path(check->path);
-    if (live_path && rbwp_live_open(live_path, &live, NULL) == RBWP_OK)
+    char *live_name = check->result.has_trailer ? NULL : live_path(check->path);
+    if (live_name && rbwp_live_open(live_name, &live, NULL) == RBWP_OK)
         losses = losses_total(rbwp_live_trailer(live));
     else if (rbwp_reader_open(check->path, NULL, &reader, NULL) == RBWP_OK)
         losses = losses_total(rbwp_reader_trailer(reader));
     rbwp_live_close(live);
     rbwp_reader_close(reader);
-    free(live_path);
+    free(live_name);
     return losses;
 }
 
@@ -212,7 +213,7 @@ static void end_json(struct check *check, const struct losses *losses, bool live
 
 static bool has_live(const struct check *check)
 {
-    char *path = strcmp(check->path, "-") == 0 ? NULL : input_live_path(check->path);
+    char *path = strcmp(check->path, "-") == 0 ? NULL : live_path(check->path);
     bool has = path && access(path, F_OK) == 0;
     free(path);
     return has;

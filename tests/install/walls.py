@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""walls.py SOURCE BUILD - the walls between the rooms stand: a wrong include or call is found.
+
+Reads the table of rooms (cmake/rooms.txt), as the build does, and looks at what was really built:
+the commands by which each room's files were compiled, and the names in their objects. For each room:
+- it finds the headers that the rooms show which it may see, and no other room's;
+- a header that it must not see does not compile (tried with the compiler, one for each other room);
+- every function and variable that it takes from the project is one of a room that it may see;
+- no include goes round the include path.
+And the table has no circles, and no file stands outside of a room.
+"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+STREETS = {"tools/main.c"}  # of no room: it joins them
+
+
+def read_table(path):
+    """{room: rooms that it sees}, in the order of the file."""
+    rooms = {}
+    for line in path.read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            room, _, seen = line.partition(":")
+            for other in seen.split():
+                if other not in rooms:
+                    sys.exit(f"rooms.txt: {room} sees {other}, which does not stand above it")
+            rooms[room] = seen.split()
+    return rooms
+
+
+class Room:
+    def __init__(self, source, name, entries):
+        self.folder = source / name
+        self.private = set(self.folder.glob("*.h"))
+        self.shown = set((self.folder / "include").glob("*.h"))
+        commands = [shlex.split(entry["command"]) for entry in entries
+                    if pathlib.Path(entry["file"]).parent == self.folder and "-o" in entry["command"]]
+        if not commands:
+            sys.exit(f"compile_commands.json has no file of {name}")
+        self.objects = [self.directory(entries) / words[words.index("-o") + 1] for words in commands
+                        if f"rbwp-{name.replace('/', '-')}" in words[words.index("-o") + 1]]
+        self.flags = [word for word in commands[0] if re.match(r"-I|-D|-std", word)]
+        self.path = [pathlib.Path(word[2:]).resolve() for word in self.flags if word.startswith("-I")]
+
+    @staticmethod
+    def directory(entries):
+        return pathlib.Path(entries[0]["directory"])
+
+    def finds(self, header):
+        """Whether an #include of its name gets that header."""
+        for folder in self.path:
+            if (folder / header.name).exists():
+                return (folder / header.name).resolve() == header
+        return False
+
+    def compiles(self, header):
+        return subprocess.run(["cc", *self.flags, "-fsyntax-only", "-x", "c", "-"], cwd=self.folder,
+                              input=f'#include "{header.name}"\n', capture_output=True, text=True).returncode == 0
+
+    def names(self):
+        """(defined, taken) by its objects."""
+        defined, taken = set(), set()
+        listing = subprocess.run(["nm", "-P", "-g", *map(str, self.objects)], capture_output=True, text=True, check=True)
+        for line in listing.stdout.splitlines():
+            words = line.split()
+            if len(words) >= 2 and len(words[1]) == 1:
+                (taken if words[1] in "Uw" else defined).add(words[0])
+        return defined, taken - defined
+
+
+def wrong_includes(rooms, table):
+    for name, room in rooms.items():
+        for other_name, other in rooms.items():
+            if other_name == name:
+                continue
+            sees = other_name in table[name]
+            for header in sorted(other.private | other.shown):
+                if room.finds(header) != (sees and header in other.shown):
+                    yield f"{name} {'does not find' if sees else 'finds'} {header.name} of {other_name}"
+            hidden = sorted(other.private) or ([] if sees else sorted(other.shown))
+            own = {header.name for header in room.private | room.shown}
+            if hidden and hidden[0].name not in own and room.compiles(hidden[0]):
+                yield f"{name}: including {hidden[0].name} of {other_name} compiles"
+        for file in [*room.folder.glob("*.[ch]"), *room.shown]:
+            for line in re.findall(r'^\s*#\s*include\s*["<](?:\.\./|/|(?:format|runtime|tools|gpu)/).*',
+                                   file.read_text(), re.M):
+                yield f"{file}: {line.strip()}"
+
+
+def wrong_links(rooms, table):
+    names = {name: room.names() for name, room in rooms.items()}
+    owner = {symbol: name for name, (defined, _) in names.items() for symbol in defined}
+    for name, (_, taken) in names.items():
+        for symbol in sorted(taken):
+            if owner.get(symbol, name) not in [name, *table[name]]:
+                yield f"{name} takes {symbol} of {owner[symbol]}"
+
+
+def strangers(source, table):
+    listed = subprocess.run(["git", "-C", source, "ls-files", "format", "runtime", "gpu", "tools"],
+                            capture_output=True, text=True).stdout.split()
+    for file in listed:
+        folder = str(pathlib.Path(file).parent).removesuffix("/include")
+        if file.endswith((".c", ".h")) and folder not in table and "/kernels" not in folder and file not in STREETS:
+            yield f"{file} stands in no room"
+
+
+def main(source, build):
+    source, build = pathlib.Path(source).resolve(), pathlib.Path(build)
+    table = read_table(source / "cmake/rooms.txt")
+    entries = json.loads((build / "compile_commands.json").read_text())
+    rooms = {name: Room(source, name, entries) for name in table}
+    wrong = [*wrong_includes(rooms, table), *wrong_links(rooms, table), *strangers(source, table)]
+    print(f"{len(rooms)} rooms, {sum(len(room.objects) for room in rooms.values())} objects looked at")
+    sys.exit("\n".join(wrong) or 0)
+
+
+main(*sys.argv[1:])
