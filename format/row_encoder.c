@@ -3,16 +3,15 @@
  * row_encoder.c - rows in bulk to finished blocks (SPEC.md, section 9.2).
  *
  * Rows are kept as columns of words until the block is sealed; then each
- * column is coded on its own and the whole is compressed like any block. So
- * adding a row is storing its cells, and nothing is allocated while rows come.
+ * column is coded on its own and the whole is compressed like any block
+ * (row_block.h). So adding a row is storing its cells, and nothing is
+ * allocated while rows come.
  */
-#include "block.h"
-#include "column_code.h"
-#include "rbwp_deflate.h"
-#include "table_rows.h"
+#include "row_block.h"
 #include "table_schema.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define ROWS_USUAL 16384u
 #define BYTES_USUAL (4u << 20) /* of the cells that are bytes */
@@ -24,9 +23,7 @@ struct rbwp_row_encoder {
     uint64_t *next[RBWP_COLUMNS_MAX]; /* where the next row's cells go */
     uint8_t *bytes;                   /* of cells that are bytes; NULL if the table has none */
     uint32_t bytes_used;
-    uint8_t *data;   /* header and data of a block, uncompressed */
-    uint8_t *sealed; /* the same, compressed; NULL: never */
-    struct rbwp_deflate *deflate;
+    struct row_block block;
 };
 
 static bool has_bytes(const struct rbwp_schema *schema)
@@ -40,18 +37,14 @@ static bool has_bytes(const struct rbwp_schema *schema)
 /* The most that a block's data can come to. */
 static uint64_t data_bytes_max(const struct rbwp_schema *schema, uint32_t rows)
 {
-    uint64_t each = column_bytes_max(rows) + ROWS_COLUMN_BYTES;
-    return TABLE_TAG_BYTES + ROWS_HEAD_BYTES + each * schema->column_count +
-           (has_bytes(schema) ? BYTES_USUAL : 0);
+    return row_block_data_max(schema->column_count, rows) + (has_bytes(schema) ? BYTES_USUAL : 0);
 }
 
 void rbwp_row_encoder_free(struct rbwp_row_encoder *encoder)
 {
     if (!encoder)
         return;
-    rbwp_deflate_free(encoder->deflate);
-    free(encoder->sealed);
-    free(encoder->data);
+    row_block_free(&encoder->block);
     free(encoder->bytes);
     free(encoder->cells);
     free(encoder->schema);
@@ -61,19 +54,13 @@ void rbwp_row_encoder_free(struct rbwp_row_encoder *encoder)
 static bool allocate(struct rbwp_row_encoder *encoder, const struct rbwp_schema *schema,
                      bool compress)
 {
-    size_t block = (size_t)data_bytes_max(schema, encoder->rows_max) + RBWP_BLOCK_HEADER_BYTES +
-                   RBWP_DEFLATE_SLACK;
+    uint64_t data_bytes = data_bytes_max(schema, encoder->rows_max);
     encoder->schema = schema_copy(schema);
     encoder->cells = malloc((size_t)encoder->rows_max * schema->column_count * 8);
-    encoder->data = malloc(block);
     if (has_bytes(schema) && !(encoder->bytes = malloc(BYTES_USUAL)))
         return false;
-    if (compress) {
-        encoder->sealed = malloc(block);
-        encoder->deflate = rbwp_deflate_new(true);
-    }
-    return encoder->schema && encoder->cells && encoder->data &&
-           (!compress || (encoder->sealed && encoder->deflate));
+    return row_block_init(&encoder->block, data_bytes, compress) == RBWP_OK && encoder->schema &&
+           encoder->cells;
 }
 
 enum rbwp_status rbwp_row_encoder_new(const struct rbwp_schema *schema, uint32_t rows_max,
@@ -134,80 +121,23 @@ enum rbwp_status rbwp_row_encoder_bytes(struct rbwp_row_encoder *encoder, const 
 
 /* ---- a block ------------------------------------------------------------------------- */
 
-struct span_of_times {
-    int64_t first_ns, last_ns;
-};
-
-static struct span_of_times times_of(const struct rbwp_row_encoder *encoder)
-{
-    const uint64_t *cells[RBWP_COLUMNS_MAX];
-    for (uint32_t i = 0; i < encoder->schema->column_count; i++)
-        cells[i] = column_of(encoder, i);
-    struct span_of_times times;
-    rows_times(encoder->schema, encoder->schema->column_count, cells, encoder->rows,
-               &times.first_ns, &times.last_ns);
-    return times;
-}
-
-/* Codes all columns at data; the end. heads: where what is said of each column goes. */
-static uint8_t *put_columns(struct rbwp_row_encoder *encoder, uint8_t *heads, uint8_t *data)
-{
-    const struct rbwp_schema *schema = encoder->schema;
-    for (uint32_t i = 0; i < schema->column_count; i++, heads += ROWS_COLUMN_BYTES) {
-        enum column_code code = COLUMN_BYTES;
-        const uint64_t *cells = column_of(encoder, i);
-        size_t used = schema->columns[i].type == RBWP_COLUMN_BYTES
-                          ? column_encode_bytes(cells, encoder->rows, encoder->bytes, data)
-                          : column_encode(cells, encoder->rows, data, &code);
-        store_le32(heads, (uint32_t)code);
-        store_le32(heads + 4, (uint32_t)used);
-        data += used;
-    }
-    return data;
-}
-
-/* Header and payload at the returned place. */
-static uint8_t *compress_block(struct rbwp_row_encoder *encoder, struct rbwp_block_header *header)
-{
-    size_t compressed = 0;
-    if (encoder->deflate)
-        compressed = rbwp_deflate_run(encoder->deflate, encoder->data + RBWP_BLOCK_HEADER_BYTES,
-                                      header->data_bytes, NULL, 0,
-                                      encoder->sealed + RBWP_BLOCK_HEADER_BYTES);
-    header->stored_bytes = (uint32_t)compressed;
-    uint8_t *block = compressed ? encoder->sealed : encoder->data;
-    block_header_encode(header, block);
-    return block;
-}
-
 enum rbwp_status rbwp_row_encoder_seal(struct rbwp_row_encoder *encoder, uint64_t thread_id,
                                        uint64_t first_row, struct rbwp_sealed_block *block_out)
 {
+    const uint64_t *cells[RBWP_COLUMNS_MAX];
     if (encoder->rows == 0)
         return RBWP_END;
-    struct span_of_times times = times_of(encoder);
-    uint8_t *data = encoder->data + RBWP_BLOCK_HEADER_BYTES;
-    uint8_t *head = data + TABLE_TAG_BYTES, *columns = head + ROWS_HEAD_BYTES;
-    uint32_t column_count = encoder->schema->column_count;
-    memcpy(data, RBWP_ROWS_TAG, TABLE_TAG_BYTES);
-    memset(head, 0, ROWS_HEAD_BYTES);
-    store_le32(head, encoder->schema->table);
-    store_le32(head + 4, encoder->rows);
-    store_le64(head + 8, first_row);
-    store_le_i64(head + 16, times.first_ns);
-    store_le_i64(head + 24, times.last_ns);
-    store_le32(head + 32, column_count);
-    uint8_t *end = put_columns(encoder, columns, columns + column_count * ROWS_COLUMN_BYTES);
-    struct rbwp_block_header header = {
+    for (uint32_t i = 0; i < encoder->schema->column_count; i++)
+        cells[i] = column_of(encoder, i);
+    const struct row_batch batch = {
+        .schema = encoder->schema,
+        .cells = cells,
+        .bytes = encoder->bytes,
+        .rows = encoder->rows,
         .thread_id = thread_id,
-        .base_time_ns = times.first_ns,
-        .data_bytes = (uint32_t)(end - data),
+        .first_row = first_row,
     };
-    uint8_t *block = compress_block(encoder, &header);
-    *block_out = (struct rbwp_sealed_block){
-        .bytes = block,
-        .bytes_count = RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&header),
-    };
+    row_block_seal(&encoder->block, &batch, block_out);
     encoder->rows = 0;
     encoder->bytes_used = 0;
     return RBWP_OK;

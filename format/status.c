@@ -103,6 +103,8 @@ const char *rbwp_loss_cause_name(unsigned cause)
         [RBWP_LOSS_GPU_FAILED] = "GPU work failed",
         [RBWP_LOSS_UNPROTECTED] = "unprotected",
         [RBWP_LOSS_OVERWRITTEN] = "overwritten",
+        [RBWP_LOSS_ROWS] = "rows dropped",
+        [RBWP_LOSS_ROWS_IO] = "rows io",
         [RBWP_LOSS_GPU_CAPTURE] = "graph capture",
         [RBWP_LOSS_GPU_STOPPING] = "GPU work while stopping",
         [RBWP_LOSS_CAUSE_MAX + 1] = NULL,

@@ -222,6 +222,8 @@ enum rbwp_loss_cause {
                                    many records */
     RBWP_LOSS_OVERWRITTEN = 15, /* in memory that something wrote over before it was written to the
                                    file: at most so many records */
+    RBWP_LOSS_ROWS = 16,        /* rows of tables that there was no room for: rbwp_rows.h */
+    RBWP_LOSS_ROWS_IO = 17,     /* rows that could not be written to the file */
     RBWP_LOSS_GPU_CAPTURE = 18, /* launched into a graph capture: it runs with the graph, untimed */
     RBWP_LOSS_GPU_STOPPING = 19, /* GPU work that began while the session was being stopped */
 };

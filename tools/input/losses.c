@@ -12,7 +12,7 @@ bool losses_are_records(uint32_t cause)
     return cause == RBWP_LOSS_DROPPED || cause == RBWP_LOSS_STALLED || cause == RBWP_LOSS_IO ||
            cause == RBWP_LOSS_MEMORY || cause == RBWP_LOSS_GPU_PENDING ||
            cause == RBWP_LOSS_GPU_FAILED || cause == RBWP_LOSS_GPU_CAPTURE ||
-           cause == RBWP_LOSS_GPU_STOPPING;
+           cause == RBWP_LOSS_GPU_STOPPING || cause == RBWP_LOSS_ROWS || cause == RBWP_LOSS_ROWS_IO;
 }
 
 bool losses_are_at_most(uint32_t cause)
