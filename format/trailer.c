@@ -320,6 +320,7 @@ _Static_assert(sizeof table_sections / sizeof table_sections[0] == TRAILER_TABLE
 #define FIXED COUNT_OF(fixed_sections)
 #define TEXTS COUNT_OF(text_sections)
 #define TABLES COUNT_OF(table_sections)
+#define ROWS (FIXED + TEXTS + TABLES) /* sections that are known */
 
 /* A member of a struct by its offset. memcpy, since the types differ. */
 static void set_pointer(void *object, size_t member, const void *value)
@@ -429,24 +430,50 @@ static enum rbwp_status section_refused(const struct section *section, struct rb
         tag);
 }
 
+/* The row of a tag: of the fixed sections, then of the texts, then of the tables; ROWS: none. */
+static unsigned row_of(const void *tag)
+{
+    unsigned row = 0;
+    while (row < FIXED && memcmp(tag, fixed_sections[row].tag, 4))
+        row++;
+    while (row >= FIXED && row < FIXED + TEXTS && memcmp(tag, text_sections[row - FIXED].tag, 4))
+        row++;
+    while (row >= FIXED + TEXTS && row < ROWS &&
+           memcmp(tag, table_sections[row - FIXED - TEXTS].tag, 4))
+        row++;
+    return row;
+}
+
+/* A section of another tag is handed out as it is. Each has a head in the file, so their number is
+ * bounded as the file is. */
+static enum rbwp_status keep_section(const struct section *section, struct trailer *trailer,
+                                     struct rbwp_error *error)
+{
+    uint32_t count = trailer->values.section_count;
+    if ((count & (count - 1)) == 0) { /* full: it doubles */
+        struct rbwp_section *more =
+            realloc(trailer->sections, (count ? 2 * (size_t)count : 1) * sizeof *more);
+        if (!more)
+            return error_set_memory(error, "trailer");
+        trailer->values.sections = trailer->sections = more;
+    }
+    struct rbwp_section *kept = &trailer->sections[count];
+    *kept = (struct rbwp_section){.bytes = (uint32_t)section->payload.left,
+                                  .data = section->payload.next};
+    memcpy(kept->tag, section->tag, sizeof kept->tag);
+    trailer->values.section_count++;
+    return RBWP_OK;
+}
+
 /* Takes one section; seen has a bit for each known one met. */
 static enum rbwp_status take_section(struct section *section, struct trailer *trailer,
                                      unsigned *seen, struct rbwp_error *error)
 {
-    unsigned row = 0;
-    while (row < FIXED && memcmp(section->tag, fixed_sections[row].tag, 4))
-        row++;
-    while (row >= FIXED && row < FIXED + TEXTS &&
-           memcmp(section->tag, text_sections[row - FIXED].tag, 4))
-        row++;
-    while (row >= FIXED + TEXTS && row < FIXED + TEXTS + TABLES &&
-           memcmp(section->tag, table_sections[row - FIXED - TEXTS].tag, 4))
-        row++;
-    bool known = row < FIXED + TEXTS + TABLES;
-    if (section->flags & FLAGS_REFUSED || (!known && section->flags & FLAG_MUST_UNDERSTAND))
+    unsigned row = row_of(section->tag);
+    if (section->flags & FLAGS_REFUSED || (row == ROWS && section->flags & FLAG_MUST_UNDERSTAND))
         return section_refused(section, error);
-    if (!known)
-        return RBWP_OK;
+    if (row == ROWS)
+        return keep_section(section, trailer, error);
     if (*seen >> row & 1)
         return section_broken(section, RULE_SECTION_ONCE, "is there twice", error);
     *seen |= 1u << row;
@@ -536,6 +563,7 @@ void trailer_free(struct trailer *trailer)
 {
     for (unsigned i = 0; i < TABLES; i++)
         free(trailer->arrays[i]);
+    free(trailer->sections);
     *trailer = (struct trailer){0};
 }
 
@@ -575,6 +603,19 @@ static void put_table(const struct table_section *row, const struct rbwp_trailer
     }
 }
 
+/* False: one has a tag that the trailer has fields for. */
+static bool put_sections(const struct rbwp_trailer *values, struct buffer *buffer)
+{
+    for (uint32_t i = 0; i < values->section_count; i++) {
+        const struct rbwp_section *section = &values->sections[i];
+        if (row_of(section->tag) != ROWS)
+            return false;
+        put_section_header(section->tag, section->bytes, buffer);
+        buffer_append(buffer, section->data, section->bytes);
+    }
+    return true;
+}
+
 static void put_footer(const struct footer *footer, struct buffer *buffer)
 {
     uint8_t bytes[FOOTER_BYTES];
@@ -607,6 +648,8 @@ enum rbwp_status trailer_encode(const struct rbwp_trailer *values,
     }
     for (unsigned i = 0; i < TABLES; i++)
         put_table(&table_sections[i], values, buffer);
+    if (!put_sections(values, buffer))
+        return RBWP_E_INVALID;
     if (buffer->failed)
         return RBWP_E_MEMORY;
     size_t bytes = buffer->count - begin;

@@ -28,6 +28,7 @@ struct trailer {
     struct rbwp_trailer values;
     struct trailer_tables tables;
     void *arrays[TRAILER_TABLES];
+    struct rbwp_section *sections; /* those of other tags */
 };
 
 struct footer {
@@ -52,7 +53,7 @@ void trailer_free(struct trailer *trailer);
 
 /*
  * Appends sections and footer for a trailer that will stand at file offset `offset`.
- * RBWP_E_MEMORY, RBWP_E_LIMIT (R52).
+ * RBWP_E_MEMORY, RBWP_E_LIMIT (R52), RBWP_E_INVALID (a section of values has a known tag).
  */
 enum rbwp_status trailer_encode(const struct rbwp_trailer *values,
                                 const struct trailer_tables *tables, uint64_t offset,

@@ -306,6 +306,16 @@ struct rbwp_process_info {
     const char *title; /* what it calls itself; any bytes, not terminated */
 };
 
+/*
+ * A section of the trailer whose tag SPEC.md does not name: a program's own. Tags that begin with
+ * 'x' or 'X' are for that. The data are the program's; a reader hands them out as they are stored.
+ */
+struct rbwp_section {
+    char tag[4];
+    uint32_t bytes;
+    const void *data;
+};
+
 /* All that the trailer holds. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
@@ -332,8 +342,9 @@ struct rbwp_trailer {
     const struct rbwp_left *left;
     const struct rbwp_process_info *processes; /* the first counts */
     const struct rbwp_index_range *index;
+    const struct rbwp_section *sections; /* those not named above, in the order of the file */
     uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, left_count,
-        process_count, index_count;
+        process_count, index_count, section_count;
 };
 
 #ifdef __cplusplus

@@ -114,6 +114,8 @@ RBWP_API uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_
  * Writes the descriptor tables, the trailer (NULL = none, the strict form) and
  * patches the header, in this order, so that a file is finalised only when it
  * is whole. The trailer's index fields are ignored: the writer has its own.
+ * RBWP_E_INVALID: one of trailer->sections has a tag that the trailer has fields for.
+ * RBWP_E_LIMIT: the trailer is larger than 64 MiB.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_writer_finish(struct rbwp_writer *writer, const struct rbwp_work_item_name *work_items,

@@ -62,6 +62,8 @@ assert full["session"]["process_id"] == 4242 and full["session"]["level"] == 2 a
 assert full["clock"]["kind_name"] == "tsc" and full["clock"]["hz"] == 2300000000 and len(full["clock"]["samples"]) == 6
 assert full["left_out"] == [{"kind": 1, "kind_name": "threads", "entries": 1000000, "records": 2000000},
                             {"kind": 2, "kind_name": "slot uses", "entries": 7, "records": 0}]
+assert full["unknown_sections"] == [{"tag": "xtst", "length": 9}]
+assert "  section 'xtst': 9 bytes\n" in run("info", path)
 assert "left out     1,000,000 threads, with 2,000,000 records, are not in the tables\n" in run("info", path)
 assert [(t["thread_id"], t["name"], t["os_id"]) for t in full["threads"]] == [(11, "cleaner", 900), (2**64 - 1, "", 901)]
 assert [(l["cause_name"], l["thread_id"], l["count"]) for l in full["losses"]] == [("dropped", 11, 1234), ("stray end", 0, 2)] or \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Writes a small file with everything that only extended files have: a full
- * trailer, an opaque block, a slot used three times under two names, a command
- * line whose last argument is empty. info.sh knows its content.
+ * trailer with a section of its own, an opaque block, a slot used three times under two names, a
+ * command line whose last argument is empty. info.sh knows its content.
  */
 #include "rbwp_writer.h"
 
@@ -62,6 +62,7 @@ static void finish(struct rbwp_writer *writer)
     static const struct rbwp_left left[] = {{RBWP_LEFT_THREADS, 1000000, 2000000},
                                             {RBWP_LEFT_SLOT_USES, 7, 0}};
     static const char command[] = "prog\0a b\0\0c\"d\0"; /* ends in an empty argument */
+    static const struct rbwp_section sections[] = {{"xtst", 9, "some\0data"}};
     struct rbwp_clock_sample samples[6];
     for (int i = 0; i < 6; i++)
         samples[i] = (struct rbwp_clock_sample){2300u * (unsigned)i, 1000 * i, 1000 * i, 1000 * i};
@@ -93,7 +94,9 @@ static void finish(struct rbwp_writer *writer)
                                    .slot_uses = uses,
                                    .slot_use_count = 4,
                                    .left = left,
-                                   .left_count = 2};
+                                   .left_count = 2,
+                                   .sections = sections,
+                                   .section_count = 1};
     must(rbwp_writer_finish(writer, items, 2, NULL, 0, &trailer));
 }
 

@@ -180,6 +180,13 @@ expect_exit 3 "$RBWP" repair --json -o "$work/torn" "$GOLDEN/../bad/torn_blocks/
 import json; r = json.load(open('$work/out'))
 assert r['damaged_places'] == 2 and 36 + r['kept_bytes'] + r['damaged_bytes'] == r['file_size'], r" || fail "damaged bytes"
 
+# What the trailer holds is kept, sections of other programs included.
+"$MAKE_EXTENDED" "$work/extended.bin" && printf '\377' | dd of="$work/extended.bin" bs=1 seek=52 conv=notrunc status=none
+expect_exit 3 "$RBWP" repair "$work/extended.bin"
+"$RBWP" info "$work/extended.repaired.bin" >"$work/out"
+grep -q "section 'xtst': 9 bytes" "$work/out" || fail "a section of another program is lost"
+"$PYTHON" -c "assert b'xtst\0\0\0\0\t\0\0\0\0\0\0\0some\0data' in open('$work/extended.repaired.bin', 'rb').read()" || fail "its bytes"
+
 # Reading the pair as it is: names from the live file, the newest records only with --live.
 expect_exit 0 "$RBWP" dump --ndjson "$work/pair.bin"
 [ "$(grep -c '"name":"flush"' "$work/out")" -eq 1 ] || fail "dump: names of the live file"

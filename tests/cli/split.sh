@@ -137,6 +137,7 @@ for options in (["--every", "1us"], ["--by-thread"], ["--kind", "coarse"]):
     assert sum(p["session"]["discarded"] for p in parts) == 17, options
     for p in parts:
         assert [t["thread"] if "thread" in t else t["name"] for t in p["threads"]] == [t["thread"] if "thread" in t else t["name"] for t in whole["threads"]]
+        assert p["unknown_sections"] == whole["unknown_sections"] == [{"tag": "xtst", "length": 9}]
         assert p["session"]["command"] == whole["session"]["command"] and p["slot_uses"] == whole["slot_uses"]
     if options[0] == "--every":
         assert [p["lost_records"] for p in parts] == [1234, 0, 0], options

@@ -69,6 +69,12 @@ static void same_tables(const struct rbwp_trailer *a, const struct rbwp_trailer 
         REQUIRE(!memcmp(&a->samples[i], &b->samples[i], sizeof a->samples[i]));
     for (uint32_t i = 0; i < a->index_count; i++)
         REQUIRE(!memcmp(&a->index[i], &b->index[i], sizeof a->index[i]));
+    REQUIRE(a->section_count == b->section_count);
+    for (uint32_t i = 0; i < a->section_count; i++) {
+        REQUIRE(!memcmp(a->sections[i].tag, b->sections[i].tag, 4));
+        same_bytes(a->sections[i].data, a->sections[i].bytes, b->sections[i].data,
+                   b->sections[i].bytes);
+    }
 }
 
 static void same_values(const struct trailer *left, const struct trailer *right)

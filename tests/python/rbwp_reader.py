@@ -767,7 +767,7 @@ def read_trailer(file):
         if flags & FLAGS_REFUSED_HIGH or (flags & MUST_UNDERSTAND and tag not in SECTIONS):
             raise Broken("R54", where - SECTION.size, f"section {tag!r} with flags {flags:#x} must be understood")
         if tag not in SECTIONS:
-            values["unknown_sections"].append({"tag": tag.decode("latin-1"), "offset": where, "length": len(payload)})
+            values["unknown_sections"].append({"tag": name_of(tag), "offset": where, "length": len(payload)})
             continue
         if tag in seen:
             raise Broken("R56", where - SECTION.size, f"section {tag!r} occurs again")

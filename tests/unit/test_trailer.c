@@ -18,6 +18,8 @@ static const struct rbwp_clock_sample samples[] = {{1, -2, 3, -4}, {5, 6, 7, 8},
 static const struct rbwp_slot_use slot_uses[] = {{255, -1, 0, 3, "a\0b"}};
 static const struct rbwp_left left[] = {{RBWP_LEFT_THREADS, UINT64_C(1) << 40, 5}, {99, 1, 0}};
 static const struct rbwp_index_range ranges[] = {{36, 55, 4, -9, 9, 77, 1, 0xe49630ca}};
+static const struct rbwp_section sections[] = {
+    {"xQED", 3, "a\0b"}, {"xQED", 0, ""}, {"Q\n\0\xff", 1, "z"}};
 static const struct trailer_tables tables = {91, 18, 1, 2, 0x8df9ca61, true};
 
 static struct rbwp_trailer full_trailer(void)
@@ -46,6 +48,8 @@ static struct rbwp_trailer full_trailer(void)
         .slot_uses = slot_uses,
         .left = left,
         .index = ranges,
+        .sections = sections,
+        .section_count = 3,
         .thread_count = 2,
         .loss_count = 1,
         .sample_count = 3,
@@ -106,7 +110,21 @@ static void put_footer(struct bytes *bytes)
     put(bytes, "RBWP.END", 8);
 }
 
-/* Guards: every value of struct rbwp_trailer comes back, names with zero bytes included. */
+/* Sections of other tags: the same, in the same order. */
+static void assert_same_sections(const struct rbwp_trailer *got,
+                                 const struct rbwp_trailer *expected)
+{
+    assert_int_equal(got->section_count, expected->section_count);
+    for (uint32_t i = 0; i < got->section_count; i++) {
+        assert_memory_equal(got->sections[i].tag, expected->sections[i].tag, 4);
+        assert_int_equal(got->sections[i].bytes, expected->sections[i].bytes);
+        assert_memory_equal(got->sections[i].data, expected->sections[i].data,
+                            expected->sections[i].bytes);
+    }
+}
+
+/* Guards: every value of struct rbwp_trailer comes back, names with zero bytes included, and so do
+ * sections that the format does not name. */
 static void all_values_round_trip(void **state)
 {
     (void)state;
@@ -161,6 +179,7 @@ static void all_values_round_trip(void **state)
     }
     assert_int_equal(got->index_count, 1);
     assert_memory_equal(got->index, ranges, sizeof(ranges));
+    assert_same_sections(got, &expected);
     assert_memory_equal(&trailer.tables, &tables, sizeof(tables));
     trailer_free(&trailer);
     bytes_free(&bytes);
@@ -222,6 +241,22 @@ static void later_versions_are_read(void **state)
     bytes_free(&info);
     bytes_free(&samples_of_40);
     bytes_free(&unknown);
+}
+
+/* Guards: nobody writes a section past the fields that are there for it: it would be there twice.
+ */
+static void known_tags_are_no_sections(void **state)
+{
+    static const char tags[][5] = {"INFO", "TABL", "WRIT", "THRD", "INDX"};
+    (void)state;
+    for (unsigned i = 0; i < sizeof tags / sizeof tags[0]; i++) {
+        struct buffer buffer = {0};
+        struct rbwp_section known = {.data = ""};
+        memcpy(known.tag, tags[i], sizeof known.tag);
+        struct rbwp_trailer values = {.sections = &known, .section_count = 1};
+        assert_int_equal(trailer_encode(&values, &tables, 109, &buffer), RBWP_E_INVALID);
+        buffer_free(&buffer);
+    }
 }
 
 /* A trailer of one section, decoded; the rule it breaks. */
@@ -366,6 +401,7 @@ int main(void)
         cmocka_unit_test(later_versions_are_read),
         cmocka_unit_test(parts_that_must_be_understood_are_refused),
         cmocka_unit_test(short_sections_are_refused),
+        cmocka_unit_test(known_tags_are_no_sections),
         cmocka_unit_test(lying_tables_are_refused),
         cmocka_unit_test(damaged_trailers_are_refused),
         cmocka_unit_test(footers_are_checked),

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SAMPLES_SHOWN = 4, THREADS_SHOWN = 64 };
+enum { SAMPLES_SHOWN = 4, THREADS_SHOWN = 64, SECTIONS_SHOWN = 16 };
 
 /* ---- pieces ------------------------------------------------------------- */
 
@@ -339,6 +339,24 @@ static void block_facts(struct out *out, const struct info *info)
         out_format(out, "  opaque, other tags: %" PRIu64 " blocks\n", info->other_tag_blocks);
 }
 
+/* Sections that the format does not name. */
+static void other_sections(struct out *out, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 0; i < trailer->section_count; i++) {
+        const struct rbwp_section *section = &trailer->sections[i];
+        if (i == SECTIONS_SHOWN) {
+            out_format(out, "  ... and %" PRIu32 " more sections (--json shows all)\n",
+                       trailer->section_count - i);
+            break;
+        }
+        out_text(out, "  section '");
+        text_name(out, section->tag, sizeof section->tag);
+        out_text(out, "': ");
+        grouped(out, section->bytes);
+        out_text(out, " bytes\n");
+    }
+}
+
 static void counts(struct out *out, const struct info *info)
 {
     label(out, "records");
@@ -441,6 +459,7 @@ void info_text(struct out *out, const struct info *info)
         session(out, trailer);
         clock_facts(out, info, trailer);
         gpus(out, trailer);
+        other_sections(out, trailer);
     }
     if (info->counted) {
         counts(out, info);

@@ -332,10 +332,26 @@ static void process(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+/* Sections that the format does not name; what is in them only their program knows. */
+static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"unknown_sections\":[");
+    for (uint32_t i = 0; i < trailer->section_count; i++) {
+        const struct rbwp_section *section = &trailer->sections[i];
+        element(out, i);
+        out_text(out, "{");
+        json_name(out, "tag", section->tag, sizeof section->tag);
+        plain_member(out, "length", section->bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses, slot_uses, gpus, left_out, process};
+        session, clock_facts, threads, losses,          slot_uses,
+        gpus,    left_out,    process, unknown_sections};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);
