@@ -21,14 +21,15 @@ def section(tag, payload):
     return struct.pack("<4sIQ", tag, 0, len(payload)) + payload
 
 
-def rbwp_file(path, node, begins, zero=T, nodes=0, host=b"", samples=(), error=0, stop=0, name=b"work", pid=0):
-    """samples: (record time, real time)."""
+def rbwp_file(path, node, begins, zero=T, nodes=0, host=b"", samples=(), error=0, stop=0, name=b"work", pid=0, mono=()):
+    """samples: (record time, real time); mono: (record time, monotonic time)."""
+    samples = mono or samples
     records = [r for b in begins for r in ((b, "cb", 0), (b + 50, "ce"))]
     data = m.file([m.block(1, 0, records)], [(0, name)], (), zero, 0, node)
     if nodes or host or samples or error or stop:
         body = section(b"INFO", struct.pack("<QIIqqQQQ", pid, nodes, 1, zero, stop, 0, 0, 0)) + section(b"HOST", host)
         body += section(b"CLCK", struct.pack("<IIQQ", 1, 0, 10**9, error))
-        body += section(b"SAMP", struct.pack("<II", 32, len(samples)) + b"".join(struct.pack("<Qqqq", i + 1, t, t, r) for i, (t, r) in enumerate(samples)))
+        body += section(b"SAMP", struct.pack("<II", 32, len(samples)) + b"".join(struct.pack("<Qqqq", i + 1, t, r if mono else t, t if mono else r) for i, (t, r) in enumerate(samples)))
         data += body + struct.pack("<QQII8s", len(data), len(body), crc32c(body), 0, b"RBWP.END")
     open(f"{work}/{path}", "wb").write(data)
     return f"{work}/{path}"
@@ -164,6 +165,30 @@ assert sorted(starts.values()) == [[10], [5000 - 2000]], starts
 told(error, own, "wall clock, shift -2000 ns")
 open(f"{work}/theirs.json", "w").write(open(own).read().replace("rbwp.version", "their.version"))
 told(run(n[0], f"{work}/theirs.json", code=1)[1], "rbwp merge: " + f"{work}/theirs.json", "nothing in it tells when it was")
+
+# Clocks that Chrome JSON names: since the machine was started (Chromium, Node), held against MONOTONIC pairs
+# while both have time in common; a beginning in the wall clock's microseconds (clang).
+def written(name, trace):
+    open(f"{work}/{name}", "w").write(json.dumps(trace))
+    return f"{work}/{name}"
+
+
+timed = [{"ph": "X", "name": "k", "ts": 5_000_000.5, "dur": 1, "pid": 9, "tid": 9}]
+node_js = [{"ph": "M", "cat": "__metadata", "name": "node", "pid": 9, "tid": 9, "ts": 1, "args": {"process": {"versions": {"v8": "1"}}}}]
+chromium = written("chromium", {"traceEvents": timed, "metadata": {"os": "Linux", "clock-domain": "LINUX_CLOCK_MONOTONIC"}})
+node = written("node", {"traceEvents": node_js + timed})
+clang = written("clang", {"traceEvents": [dict(timed[0], ts=2.5)], "beginningOfTime": T // 1000})
+mono = rbwp_file("mono", 0, [T + 30], stop=T + 9000, mono=[(T, 5 * 10**9)])
+for path in chromium, node:
+    starts, error = run(mono, path)
+    assert starts == {"node 0": [30], "process 9": [500]}, (path, starts)
+    told(error, path, f"MONOTONIC clock, if it is the same machine's, shift {T - 5 * 10**9:+d} ns, no bound")
+    assert run(mono, path, "--align=monotonic")[0] == starts
+    late = rbwp_file("late_mono", 0, [T + 30], stop=T + 9000, mono=[(T, 15 * 10**9)])
+    told(run(late, path, code=1)[1], f"rbwp merge: {path}", "shares no time with")
+    told(run(n[0], path, code=1)[1], f"rbwp merge: {path}", "nothing in it tells when it was")
+assert run(chromium, node)[0] == {"process 9": [5 * 10**9 + 500 - T], "process 9 (2)": [5 * 10**9 + 500 - T]}
+assert run(r0, clang)[0]["process 9"] == [2500 - 2000]
 
 # One file of a node has no zero time: that is no other run. Two without one have no zero time in common.
 zeroless = rbwp_file("zeroless", 0, [T + 30], zero=0, stop=T + 9000, samples=[(T, T + 1000)])

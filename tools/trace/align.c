@@ -192,6 +192,18 @@ static bool by_monotonic(struct aligner *aligner, int i, int j, struct alignment
     return true;
 }
 
+/* One of them says that its times are of that clock, but not on which machine. When both have time
+ * in common there, it is taken to be the same one. */
+static bool by_monotonic_name(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    if (!a->has_monotonic || !b->has_monotonic || (a->identity.has_boot && b->identity.has_boot))
+        return false;
+    made->shift_ns =
+        aligner->alignments[j].shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
+    return overlap(aligner, i, made->shift_ns, j);
+}
+
 static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment *made)
 {
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
@@ -262,6 +274,7 @@ static const struct {
     {"realtime", "REALTIME pairs", true, by_realtime},
     {"messages", "message latencies", true, by_messages},
     {"realtime", "wall clock", true, by_wall_clock},
+    {"monotonic", "MONOTONIC clock, if it is the same machine's", true, by_monotonic_name},
     {"start", "equal start", false, by_start},
 };
 /* 73 years. */

@@ -180,3 +180,18 @@ bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct c
     }
     return true;
 }
+
+static bool is_text(const char *bytes, uint32_t count, const char *text)
+{
+    return strlen(text) == count && memcmp(bytes, text, count) == 0;
+}
+
+bool chrome_event_is(const struct chrome_event *event, const char *name)
+{
+    return is_text(event->name, event->name_bytes, name);
+}
+
+bool chrome_event_has_category(const struct chrome_event *event, const char *category)
+{
+    return is_text(event->category, event->category_bytes, category);
+}

@@ -38,6 +38,9 @@ struct chrome_unit {
 /* Behind the opening brace. False when the text ends before the event does. */
 bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct chrome_event *event);
 
+bool chrome_event_is(const struct chrome_event *event, const char *name);
+bool chrome_event_has_category(const struct chrome_event *event, const char *category);
+
 /* Decimal text times the unit; false if it is none, or beyond 73 years. */
 bool chrome_time(const char *text, uint32_t bytes, struct chrome_unit unit, int64_t *ns_out);
 

@@ -4,13 +4,13 @@
 
 #include <stdlib.h>
 
-static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late)
+static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late, uint64_t group)
 {
     if (late && lane->last_stop_ns > start_ns)
         return false;
     while (lane->depth && lane->open[lane->depth - 1] <= start_ns)
         lane->depth--;
-    return lane->depth == 0 || lane->open[lane->depth - 1] >= stop_ns;
+    return lane->depth == 0 || (lane->open[lane->depth - 1] >= stop_ns && lane->group == group);
 }
 
 static bool push(struct lane *lane, int64_t stop_ns)
@@ -44,8 +44,8 @@ static struct lane *add_lane(struct lanes *lanes)
     return lane;
 }
 
-uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
-                     uint16_t *depth_out)
+static uint16_t place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                      uint64_t group, uint16_t *depth_out)
 {
     *depth_out = 0;
     for (uint32_t i = 0;; i++) {
@@ -54,8 +54,9 @@ uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, boo
                                                  : NULL;
         if (!lane)
             break;
-        if (!fits(lane, start_ns, stop_ns, late))
+        if (!fits(lane, start_ns, stop_ns, late, group))
             continue;
+        lane->group = group;
         *depth_out = (uint16_t)(lane->depth < UINT16_MAX ? lane->depth : UINT16_MAX);
         if (!push(lane, stop_ns))
             break;
@@ -64,6 +65,18 @@ uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, boo
     lanes->failed = lanes->count <= UINT16_MAX;
     *depth_out = 0;
     return 0;
+}
+
+uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                     uint16_t *depth_out)
+{
+    return place(lanes, start_ns, stop_ns, late, 0, depth_out);
+}
+
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, uint64_t group,
+                           uint16_t *depth_out)
+{
+    return place(lanes, start_ns, stop_ns, false, group, depth_out);
 }
 
 void lanes_free(struct lanes *lanes)

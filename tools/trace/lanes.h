@@ -18,6 +18,7 @@ struct lane {
     int64_t *open; /* stops of the spans that enclose the place reached, outermost first */
     uint32_t depth, room;
     int64_t last_stop_ns;
+    uint64_t group; /* of what is open */
 };
 
 struct lanes {
@@ -30,6 +31,9 @@ struct lanes {
  * memory or lanes. Zero is no lanes. */
 uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
                      uint16_t *depth_out);
+/* The same for spans of groups: those of different groups never enclose each other. */
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, uint64_t group,
+                           uint16_t *depth_out);
 void lanes_free(struct lanes *lanes);
 
 #endif /* LANES_H */

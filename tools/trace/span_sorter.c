@@ -100,7 +100,13 @@ static void pass(struct passing *passing, const struct trace_span *span)
         pass_batch(passing);
     struct trace_span *copy = &passing->batch[passing->count++];
     *copy = *span;
-    copy->lane = lanes_place(&passing->lanes, span->start_ns, span->stop_ns, false, &copy->depth);
+    if (copy->flags & SPAN_SORTER_GROUPED) {
+        copy->flags &= (uint8_t)~SPAN_SORTER_GROUPED;
+        copy->parent = 0;
+    }
+    copy->lane =
+        lanes_place_group(&passing->lanes, span->start_ns, span->stop_ns,
+                          span->flags & SPAN_SORTER_GROUPED ? span->parent : 0, &copy->depth);
 }
 
 /* A sorted run of spans, part of it in memory. */

@@ -14,6 +14,10 @@
 
 #define SPAN_SORTER_SPANS (256u << 10)
 
+/* A flag of spans that go in, not of those that come out: parent is their group. Those of different
+ * groups lie side by side, even where one could enclose the other. */
+#define SPAN_SORTER_GROUPED 0x40
+
 struct span_sorter {
     struct trace_span *spans;
     size_t count, room;

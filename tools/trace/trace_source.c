@@ -15,6 +15,9 @@ static const struct trace_format *const formats[] = {&trace_format_rbwp, &trace_
                                                      &trace_format_chrome};
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
 
+const char trace_formats_read[] = "rbwp export and merge read RBWP files, Legion Prof logs and "
+                                  "Chrome JSON (traceEvents), plain or gzip";
+
 /* ---- what it is ------------------------------------------------------------- */
 
 static size_t read_head(int fd, uint8_t *head, size_t room)

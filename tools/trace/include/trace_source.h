@@ -102,6 +102,9 @@ struct trace_format {
 
 extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome;
 
+/* One sentence: the kinds of files that a source can be. */
+extern const char trace_formats_read[];
+
 /* "-" is standard input. live: RBWP files with the records that only FILE.live has. False with the
  * message given. */
 bool trace_source_open(struct trace_source *source, const char *path, bool live);

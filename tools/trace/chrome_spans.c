@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Legacy asynchronous events (S, T, p, F) are read as nestable ones (b, n, e).
+ * Spans of one asynchronous id may enclose each other; those of different ids
+ * never do, so each id is a group of its own to the sorter.
+ */
+#include "chrome_spans.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool chrome_spans_knows(char phase)
+{
+    return phase && strchr("XBEiIRbenSTpFstf", phase);
+}
+
+struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
+                                        const struct trace_source *opened, struct trace *trace,
+                                        const struct trace_read_options *options)
+{
+    struct chrome_spans *spans = calloc(1, sizeof *spans);
+    if (!spans)
+        return NULL;
+    spans->tracks = tracks;
+    spans->opened = opened;
+    spans->trace = trace;
+    spans->zero_ns = opened->facts.zero_ns + options->shift_ns;
+    trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->shift_ns);
+    span_sorter_start(&spans->spans);
+    chrome_flows_start(&spans->flows);
+    return spans;
+}
+
+void chrome_spans_free(struct chrome_spans *spans)
+{
+    span_sorter_stop(&spans->spans);
+    chrome_flows_stop(&spans->flows);
+    open_spans_free(&spans->open);
+    free(spans);
+}
+
+/* ---- what a span is -------------------------------------------------------------- */
+
+static bool category_ends(const struct chrome_event *event, const char *end)
+{
+    size_t bytes = strlen(end);
+    return event->category_bytes >= bytes &&
+           memcmp(event->category + event->category_bytes - bytes, end, bytes) == 0;
+}
+
+uint8_t chrome_spans_category(const struct chrome_event *event)
+{
+    if (chrome_event_has_category(event, "kernel") ||
+        chrome_event_has_category(event, "gpu_user_annotation"))
+        return TRACE_GPU_WORK;
+    if (chrome_event_has_category(event, "gpu_memcpy") ||
+        chrome_event_has_category(event, "gpu_memset"))
+        return TRACE_COPY;
+    if (category_ends(event, "_runtime") || category_ends(event, "_driver"))
+        return TRACE_CALLED;
+    return TRACE_OTHER;
+}
+
+/* What its begin and its end share: category and id, of a process or of all; legacy ones the name,
+ * too. */
+static uint64_t async_key(const struct chrome_event *event)
+{
+    uint64_t key = chrome_hash_text(2, event->category, event->category_bytes);
+    key = chrome_hash_id(key, &event->id);
+    if (strchr("STpF", event->phase))
+        key = chrome_hash_text(key, event->name, event->name_bytes);
+    return event->id_is_local ? chrome_hash_id(key, &event->process) : key;
+}
+
+static uint64_t flow_key(const struct chrome_event *event)
+{
+    uint64_t key = chrome_hash_text(3, event->category, event->category_bytes);
+    return chrome_hash_id(chrome_hash_text(key, event->name, event->name_bytes), &event->id);
+}
+
+static struct trace_span make_span(struct chrome_spans *spans, const struct chrome_event *event,
+                                   const struct chrome_track *track)
+{
+    int64_t start_ns = spans->zero_ns + event->time_ns;
+    bool named = event->name_bytes > 0;
+    return (struct trace_span){
+        .start_ns = start_ns,
+        .stop_ns = start_ns,
+        .parent = track->async ? async_key(event) | 1 : 0,
+        .flags = track->async ? SPAN_SORTER_GROUPED : 0,
+        .track = track->number - 1,
+        .name = trace_add_name(spans->trace, named ? event->name : "unnamed",
+                               named ? event->name_bytes : 7),
+        .category = chrome_spans_category(event),
+    };
+}
+
+/* ---- events ---------------------------------------------------------------------- */
+
+static void add_span(struct chrome_spans *spans, struct trace_span *span)
+{
+    if (!trace_filter_takes(&spans->filter, spans->trace, span) ||
+        !trace_filter_clip(&spans->filter, span))
+        return;
+    span->id = trace_new_ids(spans->trace, 1);
+    span_sorter_add(&spans->spans, span);
+}
+
+static void take_whole(struct chrome_spans *spans, const struct chrome_event *event,
+                       struct chrome_track *track)
+{
+    struct trace_span span = make_span(spans, event, track);
+    if (event->phase == 'X' && event->duration_ns < 0)
+        spans->backwards++;
+    else if (event->phase == 'X')
+        span.stop_ns += event->duration_ns;
+    else
+        span.flags |= TRACE_INSTANT;
+    track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;
+    add_span(spans, &span);
+}
+
+static void take_begin(struct chrome_spans *spans, const struct chrome_event *event,
+                       const struct chrome_track *track, uint32_t number)
+{
+    struct trace_span span = make_span(spans, event, track);
+    span.id = number; /* until it ends */
+    spans->crowded +=
+        !open_spans_push(&spans->open, track->async ? async_key(event) : number, &span);
+}
+
+static void take_end(struct chrome_spans *spans, const struct chrome_event *event,
+                     const struct chrome_track *track, uint32_t number)
+{
+    struct trace_span span;
+    int64_t stop_ns = spans->zero_ns + event->time_ns;
+    if (!open_spans_pop(&spans->open, track->async ? async_key(event) : number, &span)) {
+        spans->strays++;
+        return;
+    }
+    spans->backwards += stop_ns < span.start_ns;
+    span.stop_ns = stop_ns < span.start_ns ? span.start_ns : stop_ns;
+    add_span(spans, &span);
+}
+
+static void take_flow(struct chrome_spans *spans, const struct chrome_event *event,
+                      const struct chrome_track *track)
+{
+    enum flow_shape shape = event->phase == 's'     ? FLOW_START
+                            : event->phase == 't'   ? FLOW_STEP
+                            : event->binding == 'e' ? FLOW_END
+                                                    : FLOW_END_AT_NEXT;
+    chrome_flows_mark(&spans->spans, track->number - 1, spans->zero_ns + event->time_ns,
+                      flow_key(event), shape);
+}
+
+static void take_timed(struct chrome_spans *spans, const struct chrome_event *event)
+{
+    uint32_t number;
+    struct chrome_track *track = chrome_tracks_find(spans->tracks, event, &number);
+    if (!track)
+        return;
+    (void)chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened);
+    int64_t time_ns = spans->zero_ns + event->time_ns;
+    track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;
+    switch (event->phase) {
+    case 'B':
+    case 'b':
+    case 'S':
+        take_begin(spans, event, track, number);
+        break;
+    case 'E':
+    case 'e':
+    case 'F':
+        take_end(spans, event, track, number);
+        break;
+    case 's':
+    case 't':
+    case 'f':
+        take_flow(spans, event, track);
+        break;
+    default:
+        take_whole(spans, event, track);
+    }
+}
+
+void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *event)
+{
+    if (event->phase == 'M')
+        return;
+    if (!chrome_spans_knows(event->phase))
+        spans->left_out[event->phase & (CHROME_PHASES - 1)]++;
+    else if (event->bad_time)
+        spans->bad_times++;
+    else if (!event->has_time)
+        spans->no_times++;
+    else
+        take_timed(spans, event);
+}
+
+/* Begins without an end last until the latest time of their track. */
+static void end_open(struct chrome_spans *spans)
+{
+    struct trace_span span;
+    while (open_spans_pop_any(&spans->open, &span)) {
+        int64_t last_ns = spans->tracks->tracks[span.id].last_ns;
+        span.stop_ns = last_ns > span.stop_ns ? last_ns : span.stop_ns;
+        span.flags |= TRACE_UNFINISHED;
+        spans->unfinished++;
+        add_span(spans, &span);
+    }
+}
+
+/* ---- what is told ---------------------------------------------------------------- */
+
+static bool tell(const struct chrome_spans *spans, uint64_t count, const char *what)
+{
+    if (count)
+        message("%s: %" PRIu64 " %s", spans->opened->name, count, what);
+    return count == 0;
+}
+
+/* "2 C (counters), 7 N (objects)". */
+static void tell_left_out(const struct chrome_spans *spans)
+{
+    static const struct {
+        const char *phases, *what;
+    } kinds[] = {{"C", " (counters)"},      {"NOD", " (objects)"},   {"P", " (samples)"},
+                 {"vV", " (memory dumps)"}, {"c", " (clock marks)"}, {"()", " (contexts)"}};
+    char list[512] = "";
+    size_t used = 0;
+    for (int phase = 0; phase < CHROME_PHASES && used < sizeof list - 64; phase++) {
+        const char *what = "";
+        if (!spans->left_out[phase])
+            continue;
+        for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+            if (phase && strchr(kinds[i].phases, phase))
+                what = kinds[i].what;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " ",
+                                 used ? ", " : "", spans->left_out[phase]);
+        used += phase > ' ' && phase < 0x7f
+                    ? (size_t)snprintf(list + used, sizeof list - used, "%c%s", phase, what)
+                    : (size_t)snprintf(list + used, sizeof list - used, "of no known phase");
+    }
+    if (used)
+        message("%s: events left out, by phase: %s", spans->opened->name, list);
+}
+
+bool chrome_spans_finish(struct chrome_spans *spans)
+{
+    end_open(spans);
+    chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
+    bool whole = tell(spans, spans->bad_times, "events have times that cannot be; left out");
+    whole &= tell(spans, spans->no_times, "events have no time; left out");
+    whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
+    whole &= tell(spans, spans->strays, "ends have no begin; left out");
+    whole &= tell(spans, spans->crowded,
+                  "begins are too many to be open at once, or for the memory; left out");
+    (void)tell(spans, spans->unfinished, "begins have no end; shown until their thread's last");
+    (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
+    tell_left_out(spans);
+    return whole && !spans->flows.failed;
+}

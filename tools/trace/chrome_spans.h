@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chrome_spans.h - events of Chrome JSON as spans.
+ *
+ * Events are in no order, so all spans go through a span_sorter, and flows
+ * along with them (chrome_flows.h). Whatever is not understood is counted and
+ * told.
+ */
+#ifndef CHROME_SPANS_H
+#define CHROME_SPANS_H
+
+#include "chrome_flows.h"
+#include "chrome_tracks.h"
+#include "open_spans.h"
+#include "trace_filter.h"
+
+enum { CHROME_PHASES = 128 };
+
+struct chrome_spans {
+    struct chrome_tracks *tracks;
+    const struct trace_source *opened;
+    struct trace *trace;
+    int64_t zero_ns; /* of the text's times on the trace's axis */
+    struct trace_filter filter;
+    struct span_sorter spans;
+    struct chrome_flows flows;
+    struct open_spans open;
+    uint64_t bad_times, no_times, strays, unfinished, backwards;
+    uint64_t crowded;                 /* begins that found no room */
+    uint64_t left_out[CHROME_PHASES]; /* by phase; 0: none or no single character */
+};
+
+/* NULL without memory. */
+struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
+                                        const struct trace_source *opened, struct trace *trace,
+                                        const struct trace_read_options *options);
+void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *event);
+/* All goes to the trace. False when something is missing, with messages given. */
+bool chrome_spans_finish(struct chrome_spans *spans);
+void chrome_spans_free(struct chrome_spans *spans);
+
+/* Whether events of this phase are shown, metadata not being one. */
+bool chrome_spans_knows(char phase);
+/* enum trace_category */
+uint8_t chrome_spans_category(const struct chrome_event *event);
+
+#endif /* CHROME_SPANS_H */

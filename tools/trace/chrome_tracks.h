@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chrome_tracks.h - the processes and tracks of Chrome JSON, and what they are called.
+ *
+ * Events name them by numbers or strings; the first one that does makes the
+ * track. Asynchronous events have a track for each category of a process.
+ * Names may stand behind the events, so tracks are told to the trace when the
+ * text is read again.
+ */
+#ifndef CHROME_TRACKS_H
+#define CHROME_TRACKS_H
+
+#include "chrome_event.h"
+#include "id_texts.h"
+#include "thread_map.h"
+#include "trace_source.h"
+
+struct chrome_process {
+    uint64_t os_id;
+    uint32_t number; /* of the trace, + 1; 0 not told yet */
+};
+
+struct chrome_track {
+    uint32_t process; /* number in process_map */
+    uint32_t number;  /* of the trace, + 1; 0 not told yet */
+    bool async, gpu, is_number;
+    uint64_t id;
+    int64_t last_ns; /* latest time seen on it */
+};
+
+struct chrome_tracks {
+    struct id_texts texts;
+    struct thread_map process_map, track_map;
+    struct chrome_process *processes;
+    struct chrome_track *tracks;
+    uint32_t process_room, track_room;
+    bool full; /* there was no room */
+};
+
+/* The track of an event and its number; NULL when there is no room. */
+struct chrome_track *chrome_tracks_find(struct chrome_tracks *tracks,
+                                        const struct chrome_event *event, uint32_t *number_out);
+/* What a metadata event calls its process or thread. */
+void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event);
+/* Its number in the trace, to which it and its process are told first where they were not. */
+uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
+                            const struct trace_source *opened);
+void chrome_tracks_free(struct chrome_tracks *tracks);
+
+/* Whether its id, not its thread, says what it belongs to. */
+bool chrome_is_async(char phase);
+uint64_t chrome_hash_text(uint64_t hash, const char *text, uint32_t bytes);
+uint64_t chrome_hash_id(uint64_t hash, const struct chrome_id *id);
+
+#endif /* CHROME_TRACKS_H */
