@@ -417,7 +417,7 @@ static void open_bench(struct bench *b, enum rbwp_gpu_api api, char **libraries)
     check(b, b->backend->attach(b->context, &b->saved), "attach");
     for (unsigned i = 0; i < STREAMS; i++) {
         check(b, b->backend->stream_create(b->context, &b->native[i]), "stream");
-        require(rbwp_gpu_stream_open(b->device, b->native[i], RBWP_GPU_REAP_STREAM, &b->stream[i],
+        require(rbwp_gpu_stream_open(b->device, b->native[i], RBWP_GPU_USE_STREAM, &b->stream[i],
                                      NULL) == RBWP_OK,
                 "stream");
     }

@@ -14,8 +14,8 @@ static bool open_channel(struct lane *lane, const struct rbwp_gpu_config *config
                          struct rbwp_error *error)
 {
     static const char *const names[LANE_WAYS] = {"up", "on", "down"};
-    static const enum rbwp_gpu_reap uses[LANE_WAYS] = {
-        RBWP_GPU_REAP_HOST_TO_DEVICE, RBWP_GPU_REAP_STREAM, RBWP_GPU_REAP_DEVICE_TO_HOST};
+    static const enum rbwp_gpu_use uses[LANE_WAYS] = {
+        RBWP_GPU_USE_HOST_TO_DEVICE, RBWP_GPU_USE_STREAM, RBWP_GPU_USE_DEVICE_TO_HOST};
     char name[64];
     snprintf(name, sizeof name, "gpu_transpose %s:%u %s", rbwp_gpu_api_name(config->api),
              config->ordinal, names[way]);

@@ -21,27 +21,13 @@ struct gpu_module {
     struct gpu_kernel *kernels;
 };
 
-bool code_driver_init(struct code_driver *driver, const struct gpu_libraries *libraries)
-{
-    const char *path = libraries ? libraries->compiler : NULL;
-    if (path && !(driver->compiler_path = strdup(path)))
-        return false;
-    pthread_mutex_init(&driver->compiler_lock, NULL);
-    return true;
-}
-
-void code_driver_free(struct code_driver *driver)
-{
-    pthread_mutex_destroy(&driver->compiler_lock);
-    free(driver->compiler_path);
-}
-
 static enum rbwp_status open_compiler(struct code_driver *driver, struct rbwp_error *error)
 {
     enum rbwp_status status = RBWP_OK;
     pthread_mutex_lock(&driver->compiler_lock);
     if (!driver->compiler_open)
-        status = rtc_open(driver->compiler_kind, driver->compiler_path, driver->driver_library,
+        status = rtc_open(driver->kind->compiler_kind, driver->compiler_path,
+                          driver->kind->may_have_compiler ? driver->library : NULL,
                           &driver->compiler, error);
     driver->compiler_open = status == RBWP_OK;
     pthread_mutex_unlock(&driver->compiler_lock);
@@ -67,7 +53,7 @@ static enum rbwp_status compile(struct gpu_context *context, const struct gpu_co
     struct gpu_device_info info;
     char arch[sizeof info + 32];
     bool names_arch =
-        driver->names_arch && !has_arch(text) &&
+        driver->kind->names_arch && !has_arch(text) &&
         context->backend->device_info(context->driver, context->ordinal, &info) == GPU_OK &&
         strncmp(info.arch, "sm_", 3) == 0;
     if (names_arch)
@@ -100,7 +86,7 @@ enum rbwp_status code_module_load(struct gpu_context *context, const struct gpu_
     if (text->log && text->log_bytes)
         text->log[0] = 0;
     const struct code_driver *driver = (const struct code_driver *)context->driver;
-    if (driver->takes_ptx && text->ptx)
+    if (driver->kind->takes_ptx && text->ptx)
         return load(context, text->ptx, text->name, module_out, error);
     if (!text->source)
         return gpu_failure(error, RBWP_E_UNSUPPORTED, "%s: no code that it can use in %s",

@@ -10,7 +10,6 @@
 #include "cuda_abi.h"
 #include "gpu_copy.h"
 #include "gpu_failure.h"
-#include "gpu_loader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -56,68 +55,37 @@ static enum rbwp_status describe(const struct gpu_driver *driver, int code, cons
     return gpu_describe(driver, code, name, what, error);
 }
 
-static enum rbwp_status start(struct cuda_driver *driver, struct rbwp_error *error)
+static struct code_functions functions_of(const struct code_driver *driver)
 {
-    const struct cuda_functions *cu = &driver->functions;
-    int devices = 0;
-    const char *what = "cuInit";
-    int code = cu->cuInit(0);
-    if (code == GPU_OK) {
-        what = "cuDeviceGetCount";
-        code = cu->cuDeviceGetCount(&devices);
-    }
-    if (code != GPU_OK) {
-        describe(&driver->code.base, code, what, error);
-        if (error)
-            error->status = RBWP_E_UNSUPPORTED;
-        return RBWP_E_UNSUPPORTED;
-    }
-    if (devices <= 0)
-        return gpu_failure(error, RBWP_E_UNSUPPORTED, "cuda: the driver has no device");
-    driver->code.base.devices = (unsigned)devices;
-    cu->cuDriverGetVersion(&driver->code.base.version);
-    return RBWP_OK;
-}
-
-static void close_driver(struct gpu_driver *driver)
-{
-    if (driver)
-        code_driver_free((struct code_driver *)driver);
-    free(driver);
+    const struct cuda_functions *cu = cuda_of(&driver->base);
+    return (struct code_functions){
+        .init = cu->cuInit,
+        .count = cu->cuDeviceGetCount,
+        .version = cu->cuDriverGetVersion,
+        .load = cu->cuModuleLoadData,
+        .unload = cu->cuModuleUnload,
+        .get = cu->cuModuleGetFunction,
+        .launch = cu->cuLaunchKernel,
+    };
 }
 
 static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
                                     struct gpu_driver **driver_out, struct rbwp_error *error)
 {
-    *driver_out = NULL;
-    void *library =
-        gpu_library_open(libraries ? libraries->driver : NULL, library_names, "cuda", error);
-    if (!library)
-        return RBWP_E_UNSUPPORTED;
-    struct cuda_driver *driver = calloc(1, sizeof *driver);
-    if (!driver)
-        return gpu_failure(error, RBWP_E_MEMORY, "cuda: no memory");
-    driver->code = (struct code_driver){
-        .base.backend = &gpu_cuda_backend,
+    static const struct code_driver_kind kind = {
+        .backend = &gpu_cuda_backend,
+        .so_names = library_names,
+        .symbols = symbols,
+        .driver_bytes = sizeof(struct cuda_driver),
+        .functions_offset = offsetof(struct cuda_driver, functions),
+        .init_name = "cuInit",
+        .count_name = "cuDeviceGetCount",
+        .functions = functions_of,
         .compiler_kind = RTC_NVRTC,
         .takes_ptx = true,
         .names_arch = true,
     };
-    enum rbwp_status status =
-        code_driver_init(&driver->code, libraries)
-            ? gpu_symbols_load(library, symbols, &driver->functions, "cuda", error)
-            : gpu_failure(error, RBWP_E_MEMORY, "cuda: no memory");
-    if (status == RBWP_OK)
-        status = start(driver, error);
-    if (status != RBWP_OK) {
-        close_driver(&driver->code.base);
-        return status;
-    }
-    const struct cuda_functions *cu = &driver->functions;
-    driver->code.functions = (struct code_functions){cu->cuModuleLoadData, cu->cuModuleUnload,
-                                                     cu->cuModuleGetFunction, cu->cuLaunchKernel};
-    *driver_out = &driver->code.base;
-    return RBWP_OK;
+    return code_driver_open(&kind, libraries, driver_out, error);
 }
 
 static uint32_t attribute(const struct cuda_functions *cu, cuda_device device, int which)
@@ -368,7 +336,7 @@ const struct gpu_backend gpu_cuda_backend = {
     .name = "cuda",
     .api = GPU_CUDA,
     .open = open_driver,
-    .close = close_driver,
+    .close = code_driver_close,
     .device_info = device_info,
     .context_open = context_open,
     .context_close = context_close,

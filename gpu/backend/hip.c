@@ -8,7 +8,6 @@
 #include "code_loader.h"
 #include "gpu_copy.h"
 #include "gpu_failure.h"
-#include "gpu_loader.h"
 #include "hip_abi.h"
 
 #include <stdio.h>
@@ -51,68 +50,36 @@ static enum rbwp_status describe(const struct gpu_driver *driver, int code, cons
     return gpu_describe(driver, code, hip_of(driver)->hipGetErrorName(code), what, error);
 }
 
-static enum rbwp_status start(struct hip_driver *driver, struct rbwp_error *error)
+static struct code_functions functions_of(const struct code_driver *driver)
 {
-    const struct hip_functions *hip = &driver->functions;
-    int devices = 0;
-    const char *what = "hipInit";
-    int code = hip->hipInit(0);
-    if (code == GPU_OK) {
-        what = "hipGetDeviceCount";
-        code = hip->hipGetDeviceCount(&devices);
-    }
-    if (code != GPU_OK) {
-        describe(&driver->code.base, code, what, error);
-        if (error)
-            error->status = RBWP_E_UNSUPPORTED;
-        return RBWP_E_UNSUPPORTED;
-    }
-    if (devices <= 0)
-        return gpu_failure(error, RBWP_E_UNSUPPORTED, "hip: the driver has no device");
-    driver->code.base.devices = (unsigned)devices;
-    (void)hip->hipDriverGetVersion(&driver->code.base.version);
-    return RBWP_OK;
-}
-
-static void close_driver(struct gpu_driver *driver)
-{
-    if (driver)
-        code_driver_free((struct code_driver *)driver);
-    free(driver);
+    const struct hip_functions *hip = hip_of(&driver->base);
+    return (struct code_functions){
+        .init = hip->hipInit,
+        .count = hip->hipGetDeviceCount,
+        .version = hip->hipDriverGetVersion,
+        .load = hip->hipModuleLoadData,
+        .unload = hip->hipModuleUnload,
+        .get = hip->hipModuleGetFunction,
+        .launch = hip->hipModuleLaunchKernel,
+    };
 }
 
 static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
                                     struct gpu_driver **driver_out, struct rbwp_error *error)
 {
-    *driver_out = NULL;
-    void *library =
-        gpu_library_open(libraries ? libraries->driver : NULL, library_names, "hip", error);
-    if (!library)
-        return RBWP_E_UNSUPPORTED;
-    struct hip_driver *driver = calloc(1, sizeof *driver);
-    if (!driver)
-        return gpu_failure(error, RBWP_E_MEMORY, "hip: no memory");
-    driver->code = (struct code_driver){
-        .base.backend = &gpu_hip_backend,
+    static const struct code_driver_kind kind = {
+        .backend = &gpu_hip_backend,
+        .so_names = library_names,
+        .symbols = symbols,
+        .driver_bytes = sizeof(struct hip_driver),
+        .functions_offset = offsetof(struct hip_driver, functions),
+        .init_name = "hipInit",
+        .count_name = "hipGetDeviceCount",
+        .functions = functions_of,
         .compiler_kind = RTC_HIPRTC,
-        .driver_library = library,
+        .may_have_compiler = true,
     };
-    enum rbwp_status status =
-        code_driver_init(&driver->code, libraries)
-            ? gpu_symbols_load(library, symbols, &driver->functions, "hip", error)
-            : gpu_failure(error, RBWP_E_MEMORY, "hip: no memory");
-    if (status == RBWP_OK)
-        status = start(driver, error);
-    if (status != RBWP_OK) {
-        close_driver(&driver->code.base);
-        return status;
-    }
-    const struct hip_functions *hip = &driver->functions;
-    driver->code.functions =
-        (struct code_functions){hip->hipModuleLoadData, hip->hipModuleUnload,
-                                hip->hipModuleGetFunction, hip->hipModuleLaunchKernel};
-    *driver_out = &driver->code.base;
-    return RBWP_OK;
+    return code_driver_open(&kind, libraries, driver_out, error);
 }
 
 static uint32_t attribute(const struct hip_functions *hip, unsigned ordinal, int which)
@@ -321,7 +288,7 @@ const struct gpu_backend gpu_hip_backend = {
     .name = "hip",
     .api = GPU_HIP,
     .open = open_driver,
-    .close = close_driver,
+    .close = code_driver_close,
     .device_info = device_info,
     .context_open = context_open,
     .context_close = context_close,

@@ -187,7 +187,7 @@ static void measure_module(struct rbwp_gpu_device *device, struct gpu_module *mo
     }
     m->device = device;
     m->fill_is_timed = device->api == RBWP_GPU_CUDA;
-    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &m->stream, NULL) == RBWP_OK) {
+    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_USE_STREAM, &m->stream, NULL) == RBWP_OK) {
         measure(m);
         (void)rbwp_gpu_stream_close(m->stream);
         conclude_both(m);

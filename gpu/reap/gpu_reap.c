@@ -16,24 +16,6 @@
 
 #include <stdlib.h>
 
-/*
- * How long the driver is left alone after it said "not yet": a part of the wait so far, between
- * these. Its answers cost the launching threads time, for they wait for the same lock of the
- * driver.
- */
-#define PAUSE_NS_MIN 500u
-#define PAUSE_NS_MAX 1000u
-#define PAUSE_SHARE 16u
-/*
- * Where brackets end faster than BUSY_NS after each other, asking for each would cost the launching
- * thread more than it tells. There one bracket is asked for whose launch is AHEAD_NS ago, every
- * AHEAD_PAUSE_NS. When it is complete, all before it are: their times are spread over the time in
- * which nobody looked, and the gap beside each record says how uncertain they are.
- */
-#define BUSY_NS 8000
-#define AHEAD_NS 20000
-#define AHEAD_PAUSE_NS 100000
-#define SPACING_SHARE 8
 /* Looks at the deadline after so many completions in a row. */
 #define NODES_PER_LOOK 16u
 
@@ -75,18 +57,6 @@ void gpu_extras_flush(struct rbwp_gpu_device *device)
     device->extras = 0;
     /* Only a help to readers: without them the records say less, but nothing wrong. */
     (void)!rbwp_extend_block(RBWP_GPU_EXTRA_TAG, data, size_bytes);
-}
-
-static uint32_t as_u32(int64_t ns)
-{
-    return ns < 0 ? 0 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
-}
-
-static uint32_t gap_ns(const struct rbwp_gpu_stream *stream, int64_t launch_ns, int64_t seen_ns)
-{
-    int64_t since = stream->looked_ns > launch_ns ? stream->looked_ns : launch_ns;
-    int64_t gap = (stream->batch_ns ? stream->batch_ns : seen_ns) - since;
-    return as_u32(gap);
 }
 
 /* ---- completions --------------------------------------------------------------------- */
@@ -144,9 +114,9 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
         .launch_ns = end->launch_ns,
         .thread_id = end->thread,
         .start_gap_ns = end->start_gap_ns,
-        .stop_gap_ns = gap_ns(stream, end->launch_ns, seen_ns),
+        .stop_gap_ns = gpu_pace_gap_ns(&stream->pace, end->launch_ns, seen_ns),
         .launched_ns = end->launched_ns,
-        .launching_ns = as_u32(times.launching_ns),
+        .launching_ns = gpu_pace_u32(times.launching_ns),
         .flags = times.idle ? RBWP_GPU_EXTRA_IDLE : 0,
     };
 }
@@ -154,11 +124,7 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
 static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
                        enum rbwp_status outcome, int64_t seen_ns)
 {
-    int64_t spacing_ns = seen_ns - stream->ends_ns; /* a long pause counts like a short one */
-    if (spacing_ns > GPU_SPACING_NS_MAX)
-        spacing_ns = GPU_SPACING_NS_MAX;
-    stream->spacing_ns += (spacing_ns - stream->spacing_ns) / SPACING_SHARE;
-    stream->ends_ns = seen_ns;
+    gpu_pace_ended(&stream->pace, seen_ns);
     if (end->session == atomic_load_explicit(&stream->session, memory_order_relaxed)) {
         if (end->kind == GPU_NODE_END && !end->measured)
             record_work(stream, end, outcome, seen_ns);
@@ -169,7 +135,7 @@ static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
     const struct times times = times_of(end, seen_ns);
     if (end->kind == GPU_NODE_CANCEL && outcome == RBWP_OK)
         outcome = RBWP_E_IO;
-    if (outcome == RBWP_OK && end->start_look == stream->looks)
+    if (outcome == RBWP_OK && end->start_look == stream->pace.looks)
         outcome = RBWP_AGAIN;
     give_back(stream, end);
     if (measured)
@@ -184,8 +150,8 @@ static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum r
     case GPU_NODE_START:
         if (outcome == RBWP_OK) {
             node->end->start_ns = seen_ns;
-            node->end->start_look = stream->looks;
-            node->end->start_gap_ns = gap_ns(stream, node->end->launch_ns, seen_ns);
+            node->end->start_look = stream->pace.looks;
+            node->end->start_gap_ns = gpu_pace_gap_ns(&stream->pace, node->end->launch_ns, seen_ns);
         }
         give_back(stream, node);
         return;
@@ -240,19 +206,13 @@ static struct gpu_node *pop(struct rbwp_gpu_stream *stream)
 {
     struct gpu_node *node = stream->first;
     stream->first = node->next;
-    stream->wait_ticks = 0;
-    stream->next_look_ticks = 0;
+    gpu_pace_next(&stream->pace);
     return node;
-}
-
-static bool is_joined(const struct gpu_node *node)
-{
-    return node->kind == GPU_NODE_START && node->joined;
 }
 
 static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *node)
 {
-    if (node->kind == GPU_NODE_CANCEL || is_joined(node))
+    if (node->kind == GPU_NODE_CANCEL || gpu_node_is_joined(node))
         return GPU_OK;
     return stream->context->backend->event_query(stream->context, &node->event);
 }
@@ -260,147 +220,88 @@ static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *no
 /* The oldest is not complete: an OpenCL queue may have to be told to begin. */
 static void note_wait(struct rbwp_gpu_stream *stream, int64_t looked_ns)
 {
-    uint64_t now = rbwp_now_ticks(), least = rbwp_ticks_from_ns(PAUSE_NS_MIN),
-             most = rbwp_ticks_from_ns(PAUSE_NS_MAX);
-    stream->looked_ns = looked_ns;
-    if (stream->wait_ticks == 0)
-        stream->wait_ticks = now;
-    uint64_t pause = (now - stream->wait_ticks) / PAUSE_SHARE;
-    stream->next_look_ticks = now + (pause < least ? least : pause > most ? most : pause);
+    gpu_pace_wait(&stream->pace, looked_ns);
     if (!stream->flushed)
         (void)stream->context->backend->stream_flush(stream->context, stream->native);
     stream->flushed = true;
 }
 
-/* ---- many at once ------------------------------------------------------------------------ */
-
-/* Nodes that are known to be complete without being asked for, and when: between two times. */
-struct ahead {
-    int64_t from_ns, to_ns;
-    uint64_t nodes, nodes_done;
-    int64_t events, events_done; /* of those that are not joined */
+/* One look at a stream. */
+struct look {
+    uint64_t begin_ticks;
+    int64_t looked_ns; /* nothing is known of a time after it but by asking */
+    struct gpu_ahead ahead;
+    uint64_t nodes; /* finished */
+    bool fine;      /* as a sub-item; of threads that are not attached those would be losses */
 };
 
-static int64_t launch_ns(const struct gpu_node *node)
+/* A busy stream is asked for many at once. False: it is too early for that. */
+static bool look_ahead(struct rbwp_gpu_stream *stream, struct look *look)
 {
-    return node->kind == GPU_NODE_NOTIFY  ? INT64_MAX /* not known, and worth a look of its own */
-           : node->kind == GPU_NODE_START ? node->end->launch_ns
-                                          : node->launch_ns;
+    struct gpu_pace *pace = &stream->pace;
+    const struct gpu_node *node =
+        gpu_pace_choose(pace, stream->first, look->looked_ns, &look->ahead);
+    if (!node || query(stream, node) != GPU_OK)
+        look->ahead.nodes = 0;
+    gpu_pace_let_age(pace, stream->first, look->begin_ticks, look->looked_ns);
+    return look->ahead.nodes != 0 || !gpu_pace_rests(pace, look->begin_ticks);
 }
 
-static bool is_busy(const struct rbwp_gpu_stream *stream)
+/* False if it is not complete. */
+static bool finish_oldest(struct rbwp_gpu_stream *stream, struct look *look)
 {
-    return stream->spacing_ns < BUSY_NS;
+    struct gpu_pace *pace = &stream->pace;
+    bool known = look->ahead.nodes_done < look->ahead.nodes;
+    pace->batch_ns = known ? look->ahead.to_ns : 0;
+    int code = known ? GPU_OK : query(stream, stream->first);
+    if (code == GPU_NOT_READY) {
+        note_wait(stream, look->looked_ns);
+        return false;
+    }
+    bool inferred = known || gpu_node_is_joined(stream->first);
+    pace->seen_ns = inferred ? gpu_pace_infer_ns(pace, &look->ahead, stream->first) : rbwp_now_ns();
+    look->looked_ns = pace->seen_ns;
+    if (look->nodes++ == 0 && look->fine)
+        rbwp_fine_begin_at(stream->device->sub_item[stream->use], look->begin_ticks);
+    finish(stream, pop(stream), stream->context->backend->status_of(code), pace->seen_ns);
+    return true;
 }
 
-/* Asks for the newest bracket that was launched long enough ago. */
-static struct ahead ask_ahead(struct rbwp_gpu_stream *stream, int64_t now_ns)
+static void finish_complete(struct rbwp_gpu_stream *stream, struct look *look,
+                            uint64_t deadline_ticks)
 {
-    struct ahead ahead = {.from_ns = stream->looked_ns, .to_ns = now_ns};
-    const struct gpu_node *candidate = NULL;
-    uint64_t nodes = 0;
-    int64_t events = 0;
-    if (ahead.from_ns < stream->seen_ns)
-        ahead.from_ns = stream->seen_ns;
-    if (ahead.from_ns < launch_ns(stream->first)) /* after a pause: nothing ran before it */
-        ahead.from_ns = launch_ns(stream->first);
-    for (const struct gpu_node *node = stream->first; node; node = node->next) {
-        if (launch_ns(node) > now_ns - AHEAD_NS)
-            break;
-        nodes++;
-        events += !is_joined(node);
-        if (node->kind == GPU_NODE_END) {
-            candidate = node;
-            ahead.nodes = nodes;
-            ahead.events = events;
+    while (stream->first && finish_oldest(stream, look)) {
+        if (look->ahead.nodes && look->ahead.nodes_done == look->ahead.nodes) {
+            gpu_pace_batch_done(&stream->pace, &look->ahead, look->begin_ticks);
+            return;
         }
+        if (look->nodes % NODES_PER_LOOK == 0 && rbwp_now_ticks() >= deadline_ticks)
+            return;
+        if (!stream->first)
+            collect(stream);
     }
-    if (ahead.nodes < 3 || query(stream, candidate) != GPU_OK)
-        ahead.nodes = 0;
-    return ahead;
-}
-
-/* When a node was complete that nobody asked for: not before it was on the stream, nor before its
- * predecessor. */
-static int64_t inferred_ns(const struct rbwp_gpu_stream *stream, struct ahead *ahead,
-                           const struct gpu_node *node)
-{
-    int64_t time_ns = stream->seen_ns;
-    if (ahead->nodes_done < ahead->nodes) {
-        ahead->nodes_done++;
-        ahead->events_done += !is_joined(node);
-        int64_t spread_ns =
-            ahead->from_ns + (ahead->to_ns - ahead->from_ns) * ahead->events_done / ahead->events;
-        time_ns = spread_ns > time_ns ? spread_ns : time_ns;
-    }
-    const int64_t first_ns = node->kind == GPU_NODE_END ? node->launched_ns : launch_ns(node);
-    return time_ns > first_ns ? time_ns : first_ns;
-}
-
-/* The driver is left alone until the oldest is old enough. */
-static void let_it_age(struct rbwp_gpu_stream *stream, uint64_t now_ticks, int64_t now_ns)
-{
-    int64_t old_ns = now_ns - launch_ns(stream->first);
-    int64_t wait_ns = old_ns < AHEAD_NS ? AHEAD_NS - old_ns : 0;
-    stream->next_look_ticks = now_ticks + rbwp_ticks_from_ns((uint64_t)wait_ns);
 }
 
 struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
                                   uint64_t deadline_ticks)
 {
-    struct gpu_reaped reaped = {0, false};
-    const struct gpu_backend *backend = stream->context->backend;
-    uint64_t begin_ticks = rbwp_now_ticks();
+    struct look look = {.begin_ticks = rbwp_now_ticks()};
     /* Before anything that launching threads write is looked at: that, too, would cost them time.
      */
-    if (patient && stream->first && begin_ticks < stream->next_look_ticks) {
-        reaped.pending = true;
-        return reaped;
-    }
-    stream->looks++;
+    if (patient && stream->first && gpu_pace_rests(&stream->pace, look.begin_ticks))
+        return (struct gpu_reaped){0, true};
+    stream->pace.looks++;
     collect(stream);
     if (!stream->first)
-        return reaped;
-    int64_t looked_ns = rbwp_now_ns();
-    struct ahead ahead = {.nodes = 0};
-    if (patient && is_busy(stream) && launch_ns(stream->first) != INT64_MAX) {
-        ahead = ask_ahead(stream, looked_ns);
-        let_it_age(stream, begin_ticks, looked_ns);
-        if (ahead.nodes == 0 && stream->next_look_ticks > begin_ticks) {
-            reaped.pending = true;
-            return reaped;
-        }
-    }
-    bool fine = rbwp_extend_thread() != 0; /* of others sub-items would be losses */
-    while (stream->first) {
-        bool known = ahead.nodes_done < ahead.nodes;
-        stream->batch_ns = known ? ahead.to_ns : 0;
-        int code = known ? GPU_OK : query(stream, stream->first);
-        if (code == GPU_NOT_READY) {
-            note_wait(stream, looked_ns);
-            break;
-        }
-        bool inferred = known || is_joined(stream->first);
-        int64_t seen_ns = inferred ? inferred_ns(stream, &ahead, stream->first) : rbwp_now_ns();
-        stream->seen_ns = seen_ns;
-        if (reaped.nodes++ == 0 && fine)
-            rbwp_fine_begin_at(stream->device->sub_item[stream->use], begin_ticks);
-        finish(stream, pop(stream), backend->status_of(code), seen_ns);
-        looked_ns = seen_ns;
-        if (ahead.nodes && ahead.nodes_done == ahead.nodes) {
-            stream->looked_ns = ahead.to_ns;
-            stream->next_look_ticks = begin_ticks + rbwp_ticks_from_ns(AHEAD_PAUSE_NS);
-            break;
-        }
-        if (reaped.nodes % NODES_PER_LOOK == 0 && rbwp_now_ticks() >= deadline_ticks)
-            break;
-        if (!stream->first)
-            collect(stream);
-    }
-    if (reaped.nodes && fine)
+        return (struct gpu_reaped){0, false};
+    look.looked_ns = rbwp_now_ns();
+    if (patient && gpu_pace_is_busy(&stream->pace, stream->first) && !look_ahead(stream, &look))
+        return (struct gpu_reaped){0, true};
+    look.fine = rbwp_extend_thread() != 0;
+    finish_complete(stream, &look, deadline_ticks);
+    if (look.nodes && look.fine)
         rbwp_fine_end();
-    reaped.pending = stream->first || atomic_load(&stream->pushed);
-    return reaped;
+    return (struct gpu_reaped){look.nodes, stream->first || atomic_load(&stream->pushed)};
 }
 
 void gpu_abandon(struct rbwp_gpu_stream *stream)

@@ -131,7 +131,7 @@ static int record(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 /* ---- streams of threads --------------------------------------------------------- */
 
 static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native,
-                                    enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                    enum rbwp_gpu_use use, struct rbwp_gpu_stream **stream_out,
                                     struct rbwp_error *error);
 
 /* The calling thread's own. A thread that comes later may get that of one which has ended, at the
@@ -144,7 +144,7 @@ static struct rbwp_gpu_stream *stream_of_thread(struct rbwp_gpu_stream *stream)
     while (own && own->thread != &self)
         own = own->sibling;
     pthread_mutex_unlock(&stream->lock);
-    if (own || make_stream(stream->device, stream->native, (enum rbwp_gpu_reap)stream->use, &own,
+    if (own || make_stream(stream->device, stream->native, (enum rbwp_gpu_use)stream->use, &own,
                            NULL) != RBWP_OK)
         return own;
     own->thread = &self;
@@ -340,7 +340,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
 /* ---- life ---------------------------------------------------------------------------- */
 
 static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native,
-                                    enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                    enum rbwp_gpu_use use, struct rbwp_gpu_stream **stream_out,
                                     struct rbwp_error *error)
 {
     *stream_out = NULL;
@@ -358,7 +358,7 @@ static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native
     stream->native = native;
     stream->use = use;
     stream->join_ticks = rbwp_ticks_from_ns(GPU_JOIN_NS);
-    stream->spacing_ns = GPU_SPACING_NS_MAX; /* not busy, until it is seen to be */
+    gpu_pace_begin(&stream->pace);
     pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);
     stream->next = device->streams;
@@ -369,14 +369,14 @@ static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native
 }
 
 enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device, void *native,
-                                      enum rbwp_gpu_reap use, struct rbwp_gpu_stream **stream_out,
+                                      enum rbwp_gpu_use use, struct rbwp_gpu_stream **stream_out,
                                       struct rbwp_error *error)
 {
     *stream_out = NULL;
     if (!gpu_device_is_ours(device))
         return gpu_failure(error, RBWP_E_STATE, "%s: the device was opened before a fork",
                            device->driver->backend->name);
-    if ((unsigned)use > RBWP_GPU_REAP_DEVICE_TO_DEVICE ||
+    if ((unsigned)use > RBWP_GPU_USE_DEVICE_TO_DEVICE ||
         (!native && device->api == RBWP_GPU_OPENCL))
         return gpu_failure(error, RBWP_E_INVALID, "%s: not a stream, or not a use of one",
                            device->driver->backend->name);

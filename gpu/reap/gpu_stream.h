@@ -24,6 +24,7 @@
 #define RBWP_GPU_STREAM_H
 
 #include "gpu_device.h"
+#include "gpu_pace.h"
 #include "rbwp_format.h"
 
 #include <pthread.h>
@@ -43,8 +44,6 @@ typedef void (*gpu_measured_fn)(void *argument, enum rbwp_status outcome, int64_
 /* The quickest driver call, the record of an event, takes about as long (93-147 ns on an H200), and
  * the way from one clock read to the other comes on top. */
 #define GPU_JOIN_NS 100
-
-#define GPU_SPACING_NS_MAX INT64_C(1000000)
 
 /* The launching thread writes it before the push; then it is the reaper's. */
 struct gpu_node {
@@ -71,13 +70,19 @@ struct gpu_node {
     uint64_t start_look;   /* in which look */
 };
 
+/* A start that needs no event. */
+static inline bool gpu_node_is_joined(const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_START && node->joined;
+}
+
 struct gpu_node_batch; /* nodes that were allocated together */
 
 struct rbwp_gpu_stream {
     struct rbwp_gpu_device *device;
     struct gpu_context *context;
     void *native;
-    unsigned use;                 /* enum rbwp_gpu_reap */
+    unsigned use;                 /* enum rbwp_gpu_use */
     struct rbwp_gpu_stream *next; /* of the device; changed under the reaping and its lock */
     /* Where native means another stream on each thread, each has one of these, found by its
      * thread from the one that was opened. */
@@ -102,16 +107,9 @@ struct rbwp_gpu_stream {
 
     /* The reaper's. */
     _Alignas(GPU_LINE_BYTES) struct gpu_node *first;
-    struct gpu_node *last;    /* first is the oldest */
-    uint64_t wait_ticks;      /* since when the oldest is waited for; 0: it was not asked for */
-    uint64_t next_look_ticks; /* not asked for before */
-    uint64_t looks;           /* counts them */
-    int64_t looked_ns;        /* when the oldest was last seen not to be complete */
-    int64_t seen_ns;          /* when the last one was seen to be complete */
-    int64_t ends_ns;          /* the same of the last bracket's end */
-    int64_t spacing_ns;       /* between ends, on average of the last few */
-    int64_t batch_ns; /* until when nobody looked, for the batch being finished; 0: it is none */
-    bool flushed;     /* all of first..last was handed to the device */
+    struct gpu_node *last; /* first is the oldest */
+    struct gpu_pace pace;
+    bool flushed;          /* all of first..last was handed to the device */
     _Atomic uint64_t done; /* brackets of this session that were finished or cancelled */
 };
 
@@ -127,7 +125,7 @@ struct rbwp_gpu_device {
     uint32_t forks;                    /* of the process that opened it, see gpu_device_is_ours */
     struct rbwp_work_manager *manager; /* NULL: polled */
     struct rbwp_work_handle work;
-    unsigned sub_item[4]; /* by enum rbwp_gpu_reap */
+    unsigned sub_item[4]; /* by enum rbwp_gpu_use */
 
     /* True while the work item sleeps: then a push wakes it. Pairs with `pushed`: a pusher stores
      * pushed, then loads idle; the reaper stores idle, then loads pushed. All sequentially
@@ -189,6 +187,11 @@ void gpu_extras_flush(struct rbwp_gpu_device *device);
 bool gpu_reap_work(void *device, struct rbwp_deadline deadline);
 /* After a push: sees to it that somebody reaps. */
 void gpu_wake(struct rbwp_gpu_device *device);
+
+/* ---- reaping with an end (gpu_drain.c) --------------------------------------------- */
+
+/* Closes all streams of a device. Under the reaping. */
+void gpu_drain_streams(struct rbwp_gpu_device *device);
 
 /* ---- sessions (gpu_session.c) ----------------------------------------------------- */
 

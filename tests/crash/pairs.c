@@ -415,7 +415,7 @@ static struct rbwp_gpu_stream *open_gpu_stream(void *native)
 {
     struct rbwp_gpu_stream *opened = NULL;
     struct rbwp_error error = {.text = ""};
-    must(rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &opened, &error) == RBWP_OK,
+    must(rbwp_gpu_stream_open(device, native, RBWP_GPU_USE_STREAM, &opened, &error) == RBWP_OK,
          error.text);
     return opened;
 }

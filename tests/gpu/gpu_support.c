@@ -19,7 +19,7 @@ struct rbwp_gpu_device *open_device(struct rbwp_work_manager *manager)
     return device;
 }
 
-struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_reap use)
+struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_use use)
 {
     struct gpu_context *context = gpu_device_context(device);
     struct gpu_attached saved;

@@ -15,7 +15,7 @@ extern struct rbwp_gpu_config test_gpu;
 /* Opens test_gpu with this manager (NULL: polled), fails the test if it can't. */
 struct rbwp_gpu_device *open_device(struct rbwp_work_manager *manager);
 /* A stream of its own, and its end. */
-struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_reap use);
+struct rbwp_gpu_stream *open_stream(struct rbwp_gpu_device *device, enum rbwp_gpu_use use);
 void close_stream(struct rbwp_gpu_stream *stream);
 
 /* Polls until nothing is pending. */

@@ -89,7 +89,7 @@ static struct rbwp_gpu_stream *use(cuda_stream native)
 {
     struct rbwp_gpu_stream *stream;
     struct rbwp_error error;
-    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &stream, &error) != RBWP_OK)
+    if (rbwp_gpu_stream_open(device, native, RBWP_GPU_USE_STREAM, &stream, &error) != RBWP_OK)
         must(false, error.text);
     return stream;
 }

@@ -33,7 +33,7 @@ int torch_open(void)
 void *torch_stream(void *native)
 {
     struct rbwp_gpu_stream *stream;
-    return rbwp_gpu_stream_open(device, native, RBWP_GPU_REAP_STREAM, &stream, NULL) == RBWP_OK
+    return rbwp_gpu_stream_open(device, native, RBWP_GPU_USE_STREAM, &stream, NULL) == RBWP_OK
                ? stream
                : NULL;
 }

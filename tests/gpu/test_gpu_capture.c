@@ -22,8 +22,8 @@ struct place {
 static struct place open_place(void)
 {
     struct place place = {.device = open_device(NULL)};
-    place.stream = open_stream(place.device, RBWP_GPU_REAP_STREAM);
-    place.captured = open_stream(place.device, RBWP_GPU_REAP_STREAM);
+    place.stream = open_stream(place.device, RBWP_GPU_USE_STREAM);
+    place.captured = open_stream(place.device, RBWP_GPU_USE_STREAM);
     place.session = start_session(1);
     return place;
 }
@@ -167,7 +167,7 @@ static void test_default_stream(void **state)
     struct rbwp_gpu_stream *stream;
     struct heard heard = {0};
     void *captured = gpu_stream_native(place.captured);
-    assert_int_equal(rbwp_gpu_stream_open(place.device, NULL, RBWP_GPU_REAP_STREAM, &stream, NULL),
+    assert_int_equal(rbwp_gpu_stream_open(place.device, NULL, RBWP_GPU_USE_STREAM, &stream, NULL),
                      RBWP_OK);
     fake_capture_begin(captured, FAKE_GLOBAL);
     struct rbwp_gpu_bracket b;
@@ -279,7 +279,7 @@ static void test_plain_driver(void **state)
     test_gpu.driver_library = fake_plain_library;
     struct rbwp_gpu_device *device = open_device(NULL);
     test_gpu.driver_library = now;
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     bracket(stream, 1);
     poll_all(device);

@@ -111,7 +111,7 @@ static void test_kernels_are_recorded(void **state)
     struct item item[2];
     for (unsigned i = 0; i < 2; i++) {
         item[i] =
-            (struct item){.stream = open_stream(device, RBWP_GPU_REAP_STREAM), .left = BRACKETS};
+            (struct item){.stream = open_stream(device, RBWP_GPU_USE_STREAM), .left = BRACKETS};
         assert_int_equal(context->backend->kernel_get(module, "add", &item[i].kernel), GPU_OK);
         assert_int_equal(
             context->backend->memory_alloc(context, NUMBERS * sizeof *host, &item[i].numbers),
@@ -162,7 +162,7 @@ static void test_copies(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     check_copies(device, stream);
     close_stream(stream);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);

@@ -59,7 +59,7 @@ static int live_on_in_child(struct rbwp_gpu_device *device, struct rbwp_gpu_stre
     bracket(stream, 5);
     if (rbwp_gpu_notify(stream, hear, &heard) != RBWP_E_STATE)
         return 11;
-    if (rbwp_gpu_stream_open(device, NULL, RBWP_GPU_REAP_STREAM, &another, NULL) != RBWP_E_STATE)
+    if (rbwp_gpu_stream_open(device, NULL, RBWP_GPU_USE_STREAM, &another, NULL) != RBWP_E_STATE)
         return 12;
     if (rbwp_gpu_poll(device) != RBWP_END || rbwp_gpu_drain(device, 1) != RBWP_OK)
         return 13;
@@ -80,7 +80,7 @@ static void test_fork_beside_a_reaper(void **state)
 {
     (void)state;
     struct held held = {.device = open_device(NULL)};
-    struct rbwp_gpu_stream *stream = open_stream(held.device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(held.device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct rbwp_gpu_bracket open;
     pthread_t reaper;
@@ -130,7 +130,7 @@ static void test_callback_opens_a_device_during_stop(void **state)
 {
     (void)state;
     struct held held = {.device = open_device(NULL)};
-    struct rbwp_gpu_stream *stream = open_stream(held.device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(held.device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     pthread_t reaper, stopper;
     sem_init(&held.inside, 0, 0);
@@ -160,7 +160,7 @@ static void test_session_goes_on(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     bracket(stream, 1);
     extend_tell(RBWP_EXTEND_STOPPING);

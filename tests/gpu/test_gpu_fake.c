@@ -70,11 +70,11 @@ static void test_streams_refused(void **state)
     struct rbwp_gpu_stream *stream;
     fake_devices(2);
     assert_int_equal(
-        rbwp_gpu_stream_open(device, fake_foreign_stream(), RBWP_GPU_REAP_STREAM, &stream, NULL),
+        rbwp_gpu_stream_open(device, fake_foreign_stream(), RBWP_GPU_USE_STREAM, &stream, NULL),
         RBWP_E_INVALID);
     assert_null(stream);
     bool has_default = test_gpu.api != RBWP_GPU_OPENCL;
-    assert_int_equal(rbwp_gpu_stream_open(device, NULL, RBWP_GPU_REAP_STREAM, &stream, NULL),
+    assert_int_equal(rbwp_gpu_stream_open(device, NULL, RBWP_GPU_USE_STREAM, &stream, NULL),
                      has_default ? RBWP_OK : RBWP_E_INVALID);
     assert_int_equal(rbwp_gpu_stream_close(stream), RBWP_OK);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
@@ -109,7 +109,7 @@ static void test_bracket_times(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     fake_hold(true);
     int64_t before = rbwp_now_ns();
@@ -159,7 +159,7 @@ static void test_idle_and_busy_streams(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct rbwp_gpu_bracket b;
     rbwp_gpu_bracket_begin(&b, stream, 1);
@@ -224,7 +224,7 @@ static void test_streams_of_threads(void **state)
     struct rbwp_gpu_device *device = open_device(NULL);
     struct visitor visitor;
     pthread_t thread;
-    assert_int_equal(rbwp_gpu_stream_open(device, GPU_STREAM_PER_THREAD, RBWP_GPU_REAP_STREAM,
+    assert_int_equal(rbwp_gpu_stream_open(device, GPU_STREAM_PER_THREAD, RBWP_GPU_USE_STREAM,
                                           &visitor.stream, NULL),
                      RBWP_OK);
     struct rbwp_session *session = start_session(1);
@@ -271,7 +271,7 @@ static unsigned make_busy(struct rbwp_gpu_device *device, struct rbwp_gpu_stream
         for (unsigned i = 0; i < 200; i++, brackets++)
             bracket(stream, 0);
         assert_int_equal(rbwp_gpu_poll(device), RBWP_OK);
-    } while (stream->spacing_ns > 4000);
+    } while (stream->pace.spacing_ns > 4000);
     return brackets;
 }
 
@@ -285,7 +285,7 @@ static void test_look_ahead(void **state)
     enum { BRACKETS = 10 };
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     const unsigned before = make_busy(device, stream);
     if (before == 0) {
@@ -322,7 +322,7 @@ static void test_look_ahead_after_a_pause(void **state)
     enum { BRACKETS = 8, RUN_NS = 5000000 };
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     if (make_busy(device, stream) == 0) {
         abandon(session, device, stream);
@@ -350,7 +350,7 @@ static void test_late_reaper(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     for (unsigned slot = 0; slot < 100; slot++)
         bracket(stream, slot);
@@ -388,7 +388,7 @@ static void test_only_the_next_bracket_shares_an_event(void **state)
     enum { BRACKETS = 50 };
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     unsigned before = fake_count("event_record"), notified = 0;
     for (unsigned i = 0; i < BRACKETS; i++) {
@@ -418,8 +418,8 @@ static void test_streams_interleave(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *a = open_stream(device, RBWP_GPU_REAP_STREAM);
-    struct rbwp_gpu_stream *b = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *a = open_stream(device, RBWP_GPU_USE_STREAM);
+    struct rbwp_gpu_stream *b = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     int64_t seen[4];
     fake_hold(true);
@@ -458,7 +458,7 @@ static void test_brackets_overlap(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct rbwp_gpu_bracket one, two, three, four;
     fake_hold(true);
@@ -497,7 +497,7 @@ static void test_level_0(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     unsigned attached = fake_count("attach");
     for (unsigned i = 0; i < 100; i++)
         bracket(stream, i);
@@ -526,7 +526,7 @@ static void test_events_fail(void **state)
                  {RBWP_E_IO, 1, RBWP_LOSS_GPU_FAILED}}; /* the bracket's end */
     for (unsigned i = 0; i < 3; i++) {
         struct rbwp_gpu_device *device = open_device(NULL);
-        struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+        struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
         struct rbwp_session *session = start_session(1);
         fake_fail("event_record", code_of(cases[i].fails), cases[i].after, 1);
         bracket(stream, 1);
@@ -553,7 +553,7 @@ static void test_event_create_fails(void **state)
     if (test_gpu.api == RBWP_GPU_OPENCL)
         return; /* makes them by recording: test_events_fail */
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     fake_hold(true);
     fake_fail("event_create", code_of(RBWP_E_MEMORY), 3, 1000000);
@@ -581,7 +581,7 @@ static void test_context_lost(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct heard heard = {0};
     fake_hold(true);
@@ -617,7 +617,7 @@ static void test_close_with_pending(void **state)
     test_gpu.drain_limit_ns = 1000000;
     struct rbwp_gpu_device *device = open_device(NULL);
     test_gpu.drain_limit_ns = 0;
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct rbwp_gpu_bracket never_ended;
     struct heard heard = {0};
@@ -648,7 +648,7 @@ static void test_device_close_takes_streams(void **state)
     struct rbwp_gpu_device *device = open_device(NULL);
     struct heard heard = {0};
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(rbwp_gpu_notify(open_stream(device, RBWP_GPU_REAP_STREAM), hear, &heard),
+        assert_int_equal(rbwp_gpu_notify(open_stream(device, RBWP_GPU_USE_STREAM), hear, &heard),
                          RBWP_OK);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
     assert_int_equal(heard.calls, 3);
@@ -664,7 +664,7 @@ static void test_session_stops_with_pending(void **state)
     test_gpu.drain_limit_ns = 1000000;
     struct rbwp_gpu_device *device = open_device(NULL);
     test_gpu.drain_limit_ns = 0;
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct recorded recorded;
     bracket(stream, 1); /* complete, and nobody polls: the stop does */
@@ -698,7 +698,7 @@ static void test_stop_by_a_stranger(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     fake_delay(50);
     bracket(stream, 1);
@@ -719,7 +719,7 @@ static void test_strict(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session_config config = test_config(1);
     config.strict = true;
     assert_int_equal(rbwp_thread_attach("tester"), RBWP_OK);
@@ -768,7 +768,7 @@ static void test_callbacks_add_more(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct chain chain = {device, open_stream(device, RBWP_GPU_REAP_STREAM), 200, 0};
+    struct chain chain = {device, open_stream(device, RBWP_GPU_USE_STREAM), 200, 0};
     struct rbwp_session *session = start_session(1);
     assert_int_equal(rbwp_gpu_notify(chain.stream, go_on, &chain), RBWP_OK);
     poll_all(device);
@@ -803,7 +803,7 @@ static void test_notifications_in_order(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct order order = {0};
     struct place place[500];
     fake_hold(true);
@@ -877,8 +877,8 @@ static void test_threads(void **state)
     (void)state;
     struct rbwp_work_manager *manager = start_workers();
     struct rbwp_gpu_device *device = open_device(manager);
-    struct rbwp_gpu_stream *stream[2] = {open_stream(device, RBWP_GPU_REAP_STREAM),
-                                         open_stream(device, RBWP_GPU_REAP_DEVICE_TO_HOST)};
+    struct rbwp_gpu_stream *stream[2] = {open_stream(device, RBWP_GPU_USE_STREAM),
+                                         open_stream(device, RBWP_GPU_USE_DEVICE_TO_HOST)};
     struct rbwp_session *session = start_session(2);
     struct launcher launcher[WORK_THREADS];
     fake_delay(2);
@@ -922,7 +922,7 @@ static void test_waiting_leaves_no_trace(void **state)
     struct rbwp_work_manager *manager;
     assert_int_equal(rbwp_work_start(&work, &manager, NULL), RBWP_OK);
     struct rbwp_gpu_device *device = open_device(manager);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(2);
     fake_hold(true);
     bracket(stream, 1);
@@ -1017,7 +1017,7 @@ static void test_copies(void **state)
 {
     (void)state;
     struct rbwp_gpu_device *device = open_device(NULL);
-    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     check_copies(device, stream);
     close_stream(stream);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);

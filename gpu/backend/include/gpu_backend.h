@@ -2,8 +2,8 @@
 /*
  * gpu_backend.h - what the GPU side asks of a driver: one struct of functions per driver.
  *
- * Knows the shape of the calls only; cuda_*.c, hip_*.c and opencl_*.c each fill one struct by
- * dlopen, and everything above (reaping, brackets, channels, benches) calls through it. The choice
+ * Knows the shape of the calls only; cuda.c, hip.c and opencl.c each fill one struct by dlopen, and
+ * everything above (reaping, brackets, channels, benches) calls through it. The choice
  * that explains the rest: every call that reaches a driver returns the driver's own code, an int
  * that is 0 for success in all three APIs, so that the hot calls translate nothing; what a code
  * means is asked only on failure (status_of, describe).

@@ -72,7 +72,7 @@ struct rbwp_gpu_channel_config {
     const char *name;                  /* of the work item */
     bool one_domain;                   /* only workers of NUMA domain `domain` launch */
     int domain;
-    enum rbwp_gpu_reap use; /* what reaping of its stream is called at level 2 */
+    enum rbwp_gpu_use use; /* what reaping of its stream is called at level 2 */
     bool compile; /* CUDA: have NVRTC compile the kernels instead of taking the PTX inside the
                      library. HIP and OpenCL always compile. */
 };

@@ -3,7 +3,7 @@
  * rbwp_gpu.h - when does what a work item launched on a GPU really run?
  *
  *     rbwp_gpu_device_open(&config, &device, &error);         once per GPU; config.manager reaps
- *     rbwp_gpu_stream_open(device, cuda_stream, RBWP_GPU_REAP_STREAM, &stream, &error);
+ *     rbwp_gpu_stream_open(device, cuda_stream, RBWP_GPU_USE_STREAM, &stream, &error);
  *
  *     struct rbwp_gpu_bracket bracket;                         inside a do_work
  *     rbwp_gpu_bracket_begin(&bracket, stream, slot);
@@ -100,7 +100,7 @@ struct rbwp_gpu_facts {
     uint64_t memory_bytes;
     bool on_cpu;            /* executes on the host's processors */
     unsigned bias_rounds;   /* 0: bias was not measured */
-    int64_t bias_ns;        /* by so much a bracket reads longer than its kernel ran: median */
+    int64_t bias_ns;        /* median excess of bracket over kernel duration */
     int64_t bias_spread_ns; /* between the quartiles of the rounds */
     /* The same of a stream that was idle, and of one whose start was seen after the launch above.
      */
@@ -113,12 +113,18 @@ RBWP_API void rbwp_gpu_device_facts(const struct rbwp_gpu_device *device,
 /* ---- streams ---------------------------------------------------------------- */
 
 /* What a stream is used for: the name of its reaping at level 2 (type GPU_REAP). */
-enum rbwp_gpu_reap {
-    RBWP_GPU_REAP_STREAM = 0,           /* "stream reap" */
-    RBWP_GPU_REAP_DEVICE_TO_HOST = 1,   /* "device-to-host" */
-    RBWP_GPU_REAP_HOST_TO_DEVICE = 2,   /* "host-to-device" */
-    RBWP_GPU_REAP_DEVICE_TO_DEVICE = 3, /* "device-to-device" */
+enum rbwp_gpu_use {
+    RBWP_GPU_USE_STREAM = 0,           /* "stream reap" */
+    RBWP_GPU_USE_DEVICE_TO_HOST = 1,   /* "device-to-host" */
+    RBWP_GPU_USE_HOST_TO_DEVICE = 2,   /* "host-to-device" */
+    RBWP_GPU_USE_DEVICE_TO_DEVICE = 3, /* "device-to-device" */
 };
+/* Their names in 0.1. */
+#define rbwp_gpu_reap rbwp_gpu_use
+#define RBWP_GPU_REAP_STREAM RBWP_GPU_USE_STREAM
+#define RBWP_GPU_REAP_DEVICE_TO_HOST RBWP_GPU_USE_DEVICE_TO_HOST
+#define RBWP_GPU_REAP_HOST_TO_DEVICE RBWP_GPU_USE_HOST_TO_DEVICE
+#define RBWP_GPU_REAP_DEVICE_TO_DEVICE RBWP_GPU_USE_DEVICE_TO_DEVICE
 
 struct rbwp_gpu_stream; /* opaque */
 
@@ -133,7 +139,7 @@ struct rbwp_gpu_stream; /* opaque */
  * RBWP_E_IO.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_stream_open(struct rbwp_gpu_device *device,
-                                                             void *native, enum rbwp_gpu_reap use,
+                                                             void *native, enum rbwp_gpu_use use,
                                                              struct rbwp_gpu_stream **stream_out,
                                                              struct rbwp_error *error);
 

@@ -186,7 +186,7 @@ RBWP_API enum rbwp_status rbwp_channel_cancel(struct rbwp_channel *channel, uint
  */
 RBWP_API enum rbwp_status rbwp_channel_free(struct rbwp_channel *channel);
 
-/* ---- for who carries transfers out elsewhere -------------------------------------- */
+/* ---- for other transfer engines --------------------------------------------------- */
 
 /*
  * The shortest nest of loops that visits the elements of a transfer. Loop 0 is the innermost.

@@ -308,6 +308,7 @@ static inline void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
     if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
         return;
     uint64_t since = ticks - self->base_ticks;
+    /* Below the mask: no flag is set, and the count does not run into one. */
     if (rbwp_has_room_(self, since) && self->pending < RBWP_PENDING_DEPTH_ &&
         id < RBWP_SUB_ITEMS_MAX) {
         self->pending++;
@@ -330,6 +331,7 @@ static inline void rbwp_fine_end_at(uint64_t ticks)
     if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
         return;
     uint64_t since = ticks - self->base_ticks;
+    /* Likewise, and not 0, which wraps around. */
     if (rbwp_has_room_(self, since) && self->pending - 1 < RBWP_PENDING_DEPTH_) {
         self->pending--;
         rbwp_put_(self, RBWP_EVENT_FINE_END_, 0, since);

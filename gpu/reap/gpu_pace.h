@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gpu_pace.h - how often the driver is asked for the events of a stream, and when that was
+ * complete for which nobody asked.
+ *
+ * The driver's answers cost the launching threads time, for they wait for the same lock of the
+ * driver. So it is left alone for a while after a "not yet"; and where brackets end in quick
+ * succession one is asked for, whose launch is some time ago, and what is before it is complete
+ * with it. How uncertain times become by that is kept as a gap: how long nobody had looked.
+ */
+#ifndef RBWP_GPU_PACE_H
+#define RBWP_GPU_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gpu_node;
+
+/* Of one stream; the reaper's. */
+struct gpu_pace {
+    uint64_t wait_ticks;      /* since when the oldest is waited for; 0: it was not asked for */
+    uint64_t next_look_ticks; /* not asked for before */
+    uint64_t looks;           /* counts them */
+    int64_t looked_ns;        /* when the oldest was last seen not to be complete */
+    int64_t seen_ns;          /* when the last one was seen to be complete */
+    int64_t ends_ns;          /* the same of the last bracket's end */
+    int64_t spacing_ns;       /* between ends, on average of the last few */
+    int64_t batch_ns; /* until when nobody looked, for the batch being finished; 0: it is none */
+};
+
+/* All 0, then this: a stream is not busy until it is seen to be. */
+void gpu_pace_begin(struct gpu_pace *pace);
+
+/* True while the driver is to be left alone. */
+bool gpu_pace_rests(const struct gpu_pace *pace, uint64_t now_ticks);
+/* The driver has said "not yet" of the oldest node. */
+void gpu_pace_wait(struct gpu_pace *pace, int64_t looked_ns);
+/* The oldest node is another one now. */
+void gpu_pace_next(struct gpu_pace *pace);
+/* A bracket has ended. */
+void gpu_pace_ended(struct gpu_pace *pace, int64_t seen_ns);
+
+/* How long nobody had looked at a node when it was seen to be complete; at most since its launch.
+ */
+uint32_t gpu_pace_gap_ns(const struct gpu_pace *pace, int64_t launch_ns, int64_t seen_ns);
+/* A duration as it is stored beside a record. */
+uint32_t gpu_pace_u32(int64_t ns);
+
+/* ---- many at once ------------------------------------------------------------------------ */
+
+/* Nodes that are known to be complete without being asked for, and when: between two times. */
+struct gpu_ahead {
+    int64_t from_ns, to_ns;
+    uint64_t nodes, nodes_done;
+    int64_t events, events_done; /* of those that are not joined */
+};
+
+/* True if the stream is so busy, and its oldest node of such a kind, that one is asked for the
+ * others. */
+bool gpu_pace_is_busy(const struct gpu_pace *pace, const struct gpu_node *oldest);
+/* The node to ask for: the newest end of a bracket that was launched long enough ago, and what is
+ * known if it is complete. NULL: too little would be. */
+const struct gpu_node *gpu_pace_choose(const struct gpu_pace *pace, const struct gpu_node *oldest,
+                                       int64_t now_ns, struct gpu_ahead *ahead_out);
+/* The driver is left alone until the oldest is old enough. */
+void gpu_pace_let_age(struct gpu_pace *pace, const struct gpu_node *oldest, uint64_t now_ticks,
+                      int64_t now_ns);
+/* When a node was complete that nobody asked for: not before it was on the stream, nor before its
+ * predecessor. */
+int64_t gpu_pace_infer_ns(const struct gpu_pace *pace, struct gpu_ahead *ahead,
+                          const struct gpu_node *node);
+/* All that was known ahead is finished. */
+void gpu_pace_batch_done(struct gpu_pace *pace, const struct gpu_ahead *ahead,
+                         uint64_t begin_ticks);
+
+#endif /* RBWP_GPU_PACE_H */
