@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Chrome JSON holds every span of the dump with its times to the nanosecond, is strict JSON in
-# UTF-8 whatever the names are, keeps to 31-bit numbers and to threads whose spans nest, and its
-# compressed form is the same text, whatever the number of threads.
+# UTF-8 whatever the names are, keeps to 31-bit numbers and to threads whose spans nest, also for who
+# adds up in doubles, and its compressed form is the same text, whatever the number of threads.
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" <<'P' || fail "chrome"
@@ -20,6 +20,22 @@ def ns(text, origin=0):
     return int(value) + origin
 
 
+def duration_ns(text):
+    """Where spans abut it is a little less (chrome_ends.h), by far less than half a nanosecond."""
+    value = decimal.Decimal(text) * 1000
+    whole = int(value.to_integral_value())
+    assert text[-4] == "." or text[-7] == "." and 0 < whole - value <= decimal.Decimal("0.4"), text
+    return whole
+
+
+def adds_up(rows):
+    """Spans nest for a reader with doubles, whether it counts from 0 or from the first of a row."""
+    for row in rows:
+        first = min(ts for ts, _ in row)
+        for zero in 0.0, first:
+            assert x.nested([[(ts - zero, ts - zero + dur) for ts, dur in row]]), row[:5]
+
+
 def load(data):
     return json.loads(data.decode("utf-8"), parse_float=str, parse_constant=lambda c: 1 / 0)
 
@@ -31,17 +47,20 @@ def check(path, code=0):
     assert x.export(rbwp, "chrome", path, "-j", "3", code=code) == data
     trace = load(data)
     origin = int(trace["otherData"]["origin_ns"])
-    have, rows = collections.Counter(), collections.defaultdict(list)
+    have, rows, doubles = collections.Counter(), collections.defaultdict(list), collections.defaultdict(list)
     for e in trace["traceEvents"]:
         assert 0 < e["pid"] < 2**31 and 0 <= e.get("tid", 0) < 2**31
         if e["ph"] == "X":
             start = ns(e["ts"], origin)
-            stop = start + ns(e["dur"])
+            stop = start + duration_ns(e["dur"])
             unfinished = e.get("args", {}).get("unfinished")
             have[x.Span(e["cat"], e["name"], start, None if unfinished else stop)] += 1
             rows[e["pid"], e["tid"]].append((start, stop))
+            doubles[e["pid"], e["tid"]].append((float(e["ts"]), float(e["dur"])))
     assert have == want, (path, have - want, want - have)
     assert x.nested(rows.values()), path
+    if all(abs(stop - origin) < 10**15 for row in rows.values() for _, stop in row):
+        adds_up(doubles.values())
     named = {(e["pid"], e["tid"]) for e in trace["traceEvents"] if e["name"] == "thread_name"}
     assert set(rows) <= named
     tids = [tid for _, tid in named]
@@ -79,6 +98,11 @@ for flow, begin in begins.items():
     assert any(start <= at < stop for start, stop in rows[begin["pid"], begin["tid"]])
     assert ns(begin["ts"]) <= ns(end["ts"])
     assert ns(end["ts"], 10**18) in {start for start, _ in rows[end["pid"], end["tid"]]}
+
+for zero in 0, 10**13, 10**14:  # of the run: how many decimals a double has left
+    path = f"{work}/abutting.bin"
+    x.abutting(path, zero)
+    check(path)
 
 path = f"{work}/many.bin"
 x.many_inside(path)

@@ -4,6 +4,7 @@ import codecs
 import collections
 import glob
 import json
+import random
 import subprocess
 
 import rbwp_make as m
@@ -135,6 +136,18 @@ def many_inside(path, count=70000):
     records += [(t + 40 + 10 * count, "ce"), (t + 50 + 10 * count, "cb", 1), (t + 60 + 10 * count, "ce")]
     blocks = [m.block(9, i, records[5000 * i : 5000 * i + 5000], compress=True) for i in range(len(records) // 5000 + 1)]
     open(path, "wb").write(m.file(blocks, [(1, b"big")], [(2, 1, b"small")], zero_time=t))
+
+
+def abutting(path, after=0):
+    """Calls that begin where the one before ends, after ns from the zero time, with up to three sub-items that end with them."""
+    chance, t, records = random.Random(5), 10**18 + after, []
+    for i in range(600):
+        stop, inside = t + chance.randrange(3, 200_000), i % 4
+        begins = sorted(chance.randrange(t, stop) for _ in range(inside))
+        records += [(t, "cb", i % 3)] + [(b, "fb", 1) for b in begins] + [(stop, "fe")] * inside + [(stop, "ce")]
+        t = stop
+    blocks = [m.block(7, i, records[500 * i : 500 * i + 500]) for i in range((len(records) + 499) // 500)]
+    open(path, "wb").write(m.file(blocks, [(i, b"item %d" % i) for i in range(3)], [(1, 0, b"handler")], zero_time=10**18))
 
 
 def unfinished(path):

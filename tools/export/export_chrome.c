@@ -3,12 +3,14 @@
  * Chrome Trace JSON, the object form.
  *
  * Times are microseconds from the origin of the trace with three decimals, so
- * that a reader with doubles keeps the nanoseconds. Each lane of a track is a
+ * that a reader with doubles keeps the nanoseconds, and ends keep their order
+ * when it adds up (chrome_ends.h). Each lane of a track is a
  * thread of its own: viewers drop what partly overlaps within one. Ids of 64
  * bits are strings, for JavaScript keeps only 53; process and thread numbers
  * fit 31 bits. An arrow (a flow) leads from the launching call to the span,
  * whose number is the arrow's.
  */
+#include "chrome_ends.h"
 #include "export.h"
 #include "json_text.h"
 #include "linked_spans.h"
@@ -24,10 +26,15 @@
 
 enum { EVENT_BYTES_MAX = 256 }; /* of one without its name, more than 10 numbers */
 
+struct lane {
+    uint32_t tid; /* 0: not told yet */
+    struct chrome_lane_ends ends;
+};
+
 struct row {
     uint32_t pid;
     uint32_t lane_count;
-    uint32_t *tids; /* by lane; 0: not told yet */
+    struct lane *lanes;
     bool has_spans;
 };
 
@@ -48,6 +55,8 @@ struct chrome {
     struct viewer_ids ids;
     struct viewer_text text;
     struct linked_spans linked;
+    uint16_t *steps; /* of the spans of a batch, by which they are shorter */
+    uint32_t step_room;
     uint64_t events;
     bool failed;
 };
@@ -69,6 +78,20 @@ static char *put_us(char *at, uint64_t ns)
     at = put_u64(at, ns / 1000);
     uint32_t rest = (uint32_t)(ns % 1000);
     *at++ = '.';
+    *at++ = (char)('0' + rest / 100);
+    return put_2_digits(at, rest % 100);
+}
+
+static char *put_duration(const struct chrome *chrome, char *at, const struct trace_span *span,
+                          uint16_t steps)
+{
+    uint64_t duration_ns = trace_duration_ns(span);
+    at = PUT(at, ",\"dur\":");
+    if (!steps)
+        return put_us(at, duration_ns);
+    uint64_t stop_ns = (uint64_t)span->stop_ns - (uint64_t)trace_origin_ns(chrome->export->trace);
+    uint32_t rest = 1000 - chrome_ends_shorter((int64_t)stop_ns, steps);
+    at = put_us(at, duration_ns - 1);
     *at++ = (char)('0' + rest / 100);
     return put_2_digits(at, rest % 100);
 }
@@ -190,7 +213,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
 {
     struct out *out = &chrome->export->out;
     struct row *row = &chrome->rows[track->number];
-    uint32_t tid = row->tids[lane];
+    uint32_t tid = row->lanes[lane].tid;
     struct trace_text name = viewer_text(&chrome->text, track->name);
     begin_metadata(chrome, "thread_name", row->pid, tid);
     json_key(out, "name");
@@ -209,16 +232,16 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
 static uint32_t lane_tid(struct chrome *chrome, uint32_t track_number, uint32_t lane)
 {
     struct row *row = &chrome->rows[track_number];
-    if (lane < row->lane_count && row->tids[lane])
-        return row->tids[lane];
-    if (!thread_array_grow(&row->tids, &row->lane_count, lane + 1, sizeof *row->tids)) {
+    if (lane < row->lane_count && row->lanes[lane].tid)
+        return row->lanes[lane].tid;
+    if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
         fail(chrome);
         return 0;
     }
     const struct trace_track *track = trace_track_of(chrome->export->trace, track_number);
-    row->tids[lane] = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
+    row->lanes[lane].tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
     name_lane(chrome, track, lane);
-    return row->tids[lane];
+    return row->lanes[lane].tid;
 }
 
 /* ---- spans and links ------------------------------------------------------------------- */
@@ -257,8 +280,8 @@ static void write_arrow(struct chrome *chrome, bool end, uint64_t id, int64_t ti
     out_end(out, at);
 }
 
-static void write_span(struct chrome *chrome, const struct trace_span *span, uint32_t pid,
-                       uint32_t tid)
+static void write_span(struct chrome *chrome, const struct trace_span *span, uint16_t steps,
+                       uint32_t pid, uint32_t tid)
 {
     struct out *out = &chrome->export->out;
     const char *category = trace_category_name[span->category];
@@ -275,8 +298,7 @@ static void write_span(struct chrome *chrome, const struct trace_span *span, uin
     } else {
         at = PUT(at, "\",\"ph\":\"X\"");
         at = put_time(chrome, at, span->start_ns);
-        at = PUT(at, ",\"dur\":");
-        at = put_us(at, trace_duration_ns(span));
+        at = put_duration(chrome, at, span, steps);
     }
     at = put_arguments(put_place(at, pid, tid), span);
     *at++ = '}';
@@ -285,13 +307,28 @@ static void write_span(struct chrome *chrome, const struct trace_span *span, uin
         write_arrow(chrome, true, span->id, span->start_ns, pid, tid);
 }
 
+/* Which spans of the batch are to be shorter. */
+static void find_steps(struct chrome *chrome, struct row *row, const struct trace_span *spans,
+                       uint32_t count)
+{
+    if (!thread_array_grow(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
+        fail(chrome);
+    for (uint32_t i = 0; i < count && !chrome->failed; i++)
+        if (!lane_tid(chrome, spans[i].track, spans[i].lane) ||
+            !chrome_ends_take(&row->lanes[spans[i].lane].ends, &spans[i], i, chrome->steps))
+            fail(chrome);
+    for (uint32_t i = 0; i < row->lane_count; i++)
+        chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
+}
+
 static void take_spans(void *context, const struct trace_span *spans, size_t count)
 {
     struct chrome *chrome = context;
     struct row *row = &chrome->rows[spans[0].track];
     row->has_spans = true;
+    find_steps(chrome, row, spans, (uint32_t)count);
     for (size_t i = 0; i < count && !chrome->failed; i++)
-        write_span(chrome, &spans[i], row->pid, lane_tid(chrome, spans[i].track, spans[i].lane));
+        write_span(chrome, &spans[i], chrome->steps[i], row->pid, row->lanes[spans[i].lane].tid);
 }
 
 static void take_link(void *context, const struct trace_link *link)
@@ -405,8 +442,11 @@ static bool begin(struct export *export)
 static void free_chrome(struct chrome *chrome)
 {
     const struct trace *trace = chrome->export->trace;
-    for (uint32_t i = 0; i < chrome->row_count; i++)
-        free(chrome->rows[i].tids);
+    for (uint32_t i = 0; i < chrome->row_count; i++) {
+        for (uint32_t lane = 0; lane < chrome->rows[i].lane_count; lane++)
+            chrome_ends_free(&chrome->rows[i].lanes[lane].ends);
+        free(chrome->rows[i].lanes);
+    }
     for (uint32_t i = 0; i < chrome->name_count && trace; i++)
         if (chrome->names[i].text != trace_name_of(trace, i).text && chrome->names[i].bytes)
             free((char *)(uintptr_t)chrome->names[i].text);
@@ -417,6 +457,7 @@ static void free_chrome(struct chrome *chrome)
     viewer_ids_free(&chrome->ids);
     viewer_text_free(&chrome->text);
     linked_spans_free(&chrome->linked);
+    free(chrome->steps);
     free(chrome->rows);
     free(chrome->pids);
     free(chrome->names);
