@@ -17,8 +17,7 @@
 #define NOISE_MILLI_PERCENT 5000
 
 struct diff_options {
-    struct export_options trace; /* output, filter and how files are read */
-    struct terminal_options terminal;
+    struct reading_options reading;
     bool json, all;
     int metric; /* enum diff_metric */
     struct {
@@ -71,10 +70,10 @@ static const struct option diff_option_table[] = {
 
 static const struct option_group diff_groups[] = {
     {"Comparison", diff_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct diff_options, trace)},
-    {"Filters", filter_option_table, offsetof(struct diff_options, trace.filter)},
-    {"Output", out_option_table, offsetof(struct diff_options, trace.output)},
-    {"Terminal", terminal_option_table, offsetof(struct diff_options, terminal)},
+    {"Reading", reading_option_table, offsetof(struct diff_options, reading)},
+    {"Filters", filter_option_table, offsetof(struct diff_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct diff_options, reading.output)},
+    {"Terminal", terminal_option_table, offsetof(struct diff_options, reading.terminal)},
     {0},
 };
 
@@ -189,9 +188,9 @@ static enum exit_code show(const struct diff_options *options, struct operands f
                            const struct diff *diff)
 {
     struct out out;
-    if (!out_open(&out, &options->trace.output, files))
+    if (!out_open(&out, &options->reading.output, files))
         return EXIT_BAD_DATA;
-    struct colors colors = terminal_colors(&options->terminal, out.fd);
+    struct colors colors = terminal_colors(&options->reading.terminal, out.fd);
     if (options->json)
         show_json(&out, diff);
     else
@@ -228,11 +227,11 @@ static enum exit_code run(void *config, struct operands files)
         message("out of memory");
         return EXIT_BAD_DATA;
     }
-    progress_allow(&options->terminal);
+    progress_allow(&options->reading.terminal);
     enum exit_code code = EXIT_GOOD, compared = EXIT_GOOD;
     for (int i = 0; i < 2; i++) {
         loads[i].options.no_concurrency = true;
-        loads[i].trace = options->trace;
+        loads[i].reading = options->reading;
         code = exit_worse(code, stats_load(&loads[i], (struct operands){files.words + i, 1}));
     }
     if (loads[0].loaded && loads[1].loaded)

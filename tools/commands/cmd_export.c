@@ -5,10 +5,10 @@
 
 static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
-    {"Reading", reading_option_table, 0},
-    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
-    {"Output", out_option_table, offsetof(struct export_options, output)},
-    {"Terminal", progress_option_table, offsetof(struct export_options, terminal)},
+    {"Reading", reading_option_table, offsetof(struct export_options, reading)},
+    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct export_options, reading.output)},
+    {"Terminal", progress_option_table, offsetof(struct export_options, reading.terminal)},
     {0},
 };
 

@@ -6,12 +6,12 @@
 #include <string.h>
 
 static const struct option_group merge_groups[] = {
-    {"Alignment", align_option_table, offsetof(struct export_options, align)},
+    {"Alignment", align_option_table, offsetof(struct export_options, reading.align)},
     {"Format", export_option_table, 0},
-    {"Reading", reading_option_table, 0},
-    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, filter)},
-    {"Output", out_option_table, offsetof(struct export_options, output)},
-    {"Terminal", progress_option_table, offsetof(struct export_options, terminal)},
+    {"Reading", reading_option_table, offsetof(struct export_options, reading)},
+    {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct export_options, reading.output)},
+    {"Terminal", progress_option_table, offsetof(struct export_options, reading.terminal)},
     {0},
 };
 
@@ -31,7 +31,7 @@ static bool method_is_known(const char *method)
 static enum exit_code run(void *config, struct operands files)
 {
     const struct export_options *options = config;
-    if (!method_is_known(options->align.method))
+    if (!method_is_known(options->reading.align.method))
         return EXIT_USAGE;
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 static bool store_megabytes(void *value, const char *text, struct option_error *error)
@@ -28,22 +29,19 @@ static const struct option report_option_table[] = {
     {0},
 };
 
-#define COMMON(member)                                                                             \
-    (offsetof(struct report_options, common) + offsetof(struct export_options, member))
-
 static const struct option_group report_groups[] = {
     {"Report", report_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct report_options, common)},
-    {"Filters", filter_option_table, COMMON(filter)},
-    {"Output", out_option_table, COMMON(output)},
-    {"Terminal", progress_option_table, COMMON(terminal)},
+    {"Reading", reading_option_table, offsetof(struct report_options, reading)},
+    {"Filters", filter_option_table, offsetof(struct report_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct report_options, reading.output)},
+    {"Terminal", progress_option_table, offsetof(struct report_options, reading.terminal)},
     {0},
 };
 
 static enum exit_code run(void *config, struct operands files)
 {
     const struct report_options *options = config;
-    const char *path = options->common.output.path;
+    const char *path = options->reading.output.path;
     if (files.count == 0) {
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;

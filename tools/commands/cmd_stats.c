@@ -42,10 +42,10 @@ static const struct option stats_option_table[] = {
 
 static const struct option_group stats_groups[] = {
     {"Content", stats_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct stats_report_options, trace)},
-    {"Filters", filter_option_table, offsetof(struct stats_report_options, trace.filter)},
-    {"Output", out_option_table, offsetof(struct stats_report_options, trace.output)},
-    {"Terminal", terminal_option_table, offsetof(struct stats_report_options, terminal)},
+    {"Reading", reading_option_table, offsetof(struct stats_report_options, reading)},
+    {"Filters", filter_option_table, offsetof(struct stats_report_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct stats_report_options, reading.output)},
+    {"Terminal", terminal_option_table, offsetof(struct stats_report_options, reading.terminal)},
     {0},
 };
 

@@ -20,10 +20,10 @@ static const struct option timeline_option_table[] = {
 
 static const struct option_group timeline_groups[] = {
     {"View", timeline_option_table, 0},
-    {"Reading", reading_option_table, offsetof(struct timeline_options, trace)},
-    {"Filters", filter_option_table, offsetof(struct timeline_options, trace.filter)},
-    {"Output", out_option_table, offsetof(struct timeline_options, trace.output)},
-    {"Terminal", terminal_option_table, offsetof(struct timeline_options, terminal)},
+    {"Reading", reading_option_table, offsetof(struct timeline_options, reading)},
+    {"Filters", filter_option_table, offsetof(struct timeline_options, reading.filter)},
+    {"Output", out_option_table, offsetof(struct timeline_options, reading.output)},
+    {"Terminal", terminal_option_table, offsetof(struct timeline_options, reading.terminal)},
     {0},
 };
 

@@ -46,7 +46,7 @@ struct kept_fact {
 };
 
 struct chrome {
-    struct export *export;
+    struct trace_pass *pass;
     struct row *rows; /* by track */
     uint32_t row_count, pid_count, name_count;
     uint32_t *pids;           /* by process */
@@ -89,7 +89,7 @@ static char *put_duration(const struct chrome *chrome, char *at, const struct tr
     at = PUT(at, ",\"dur\":");
     if (!steps)
         return put_us(at, duration_ns);
-    uint64_t stop_ns = (uint64_t)span->stop_ns - (uint64_t)trace_origin_ns(chrome->export->trace);
+    uint64_t stop_ns = (uint64_t)span->stop_ns - (uint64_t)trace_origin_ns(chrome->pass->trace);
     uint32_t rest = 1000 - chrome_ends_shorter((int64_t)stop_ns, steps);
     at = put_us(at, duration_ns - 1);
     *at++ = (char)('0' + rest / 100);
@@ -98,7 +98,7 @@ static char *put_duration(const struct chrome *chrome, char *at, const struct tr
 
 static char *put_time(const struct chrome *chrome, char *at, int64_t time_ns)
 {
-    int64_t origin_ns = trace_origin_ns(chrome->export->trace);
+    int64_t origin_ns = trace_origin_ns(chrome->pass->trace);
     at = PUT(at, ",\"ts\":");
     if (time_ns >= origin_ns)
         return put_us(at, (uint64_t)time_ns - (uint64_t)origin_ns);
@@ -129,20 +129,20 @@ static char *put_id(char *at, uint64_t id)
 
 static void separate(struct chrome *chrome)
 {
-    out_text(&chrome->export->out, chrome->events++ ? ",\n" : "\n");
+    out_text(&chrome->pass->out, chrome->events++ ? ",\n" : "\n");
 }
 
 static void text_value(struct chrome *chrome, const char *key, struct trace_text text)
 {
     struct trace_text made = viewer_text(&chrome->text, text);
-    json_key(&chrome->export->out, key);
-    json_string(&chrome->export->out, made.text, made.bytes);
+    json_key(&chrome->pass->out, key);
+    json_string(&chrome->pass->out, made.text, made.bytes);
 }
 
 /* {"ph":"M",...,"args":{: metadata, up to the arguments. */
 static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid)
 {
-    struct out *out = &chrome->export->out;
+    struct out *out = &chrome->pass->out;
     separate(chrome);
     out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32, what, pid);
     if (tid)
@@ -151,14 +151,14 @@ static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid
 }
 static void end_event(struct chrome *chrome)
 {
-    out_text(&chrome->export->out, "}}");
+    out_text(&chrome->pass->out, "}}");
 }
 
 static void sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
                        uint64_t index)
 {
     begin_metadata(chrome, what, pid, tid);
-    json_u64(&chrome->export->out, "sort_index", index);
+    json_u64(&chrome->pass->out, "sort_index", index);
     end_event(chrome);
 }
 
@@ -211,7 +211,7 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
 
 static void name_lane(struct chrome *chrome, const struct trace_track *track, uint32_t lane)
 {
-    struct out *out = &chrome->export->out;
+    struct out *out = &chrome->pass->out;
     struct row *row = &chrome->rows[track->number];
     uint32_t tid = row->lanes[lane].tid;
     struct trace_text name = viewer_text(&chrome->text, track->name);
@@ -238,7 +238,7 @@ static uint32_t lane_tid(struct chrome *chrome, uint32_t track_number, uint32_t 
         fail(chrome);
         return 0;
     }
-    const struct trace_track *track = trace_track_of(chrome->export->trace, track_number);
+    const struct trace_track *track = trace_track_of(chrome->pass->trace, track_number);
     row->lanes[lane].tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
     name_lane(chrome, track, lane);
     return row->lanes[lane].tid;
@@ -268,7 +268,7 @@ static char *put_arguments(char *at, const struct trace_span *span)
 static void write_arrow(struct chrome *chrome, bool end, uint64_t id, int64_t time_ns, uint32_t pid,
                         uint32_t tid)
 {
-    struct out *out = &chrome->export->out;
+    struct out *out = &chrome->pass->out;
     separate(chrome);
     char *at = out_room(out, EVENT_BYTES_MAX);
     at = PUT(at, "{\"name\":\"launch\",\"cat\":\"link\",\"ph\":");
@@ -283,7 +283,7 @@ static void write_arrow(struct chrome *chrome, bool end, uint64_t id, int64_t ti
 static void write_span(struct chrome *chrome, const struct trace_span *span, uint16_t steps,
                        uint32_t pid, uint32_t tid)
 {
-    struct out *out = &chrome->export->out;
+    struct out *out = &chrome->pass->out;
     const char *category = trace_category_name[span->category];
     const struct trace_text *name = &chrome->names[span->name];
     separate(chrome);
@@ -349,9 +349,9 @@ static void take_link(void *context, const struct trace_link *link)
 static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct chrome *chrome = context;
-    struct out *out = &chrome->export->out;
+    struct out *out = &chrome->pass->out;
     bool timed = loss->first_ns || loss->last_ns, one = loss->track != TRACE_NONE;
-    int64_t time_ns = timed ? loss->last_ns : trace_totals(chrome->export->trace)->last_ns;
+    int64_t time_ns = timed ? loss->last_ns : trace_totals(chrome->pass->trace)->last_ns;
     char name[256];
     snprintf(name, sizeof name, "%" PRIu64 " records lost: %.*s", loss->count,
              (int)loss->cause.bytes, loss->cause.text);
@@ -391,8 +391,8 @@ static void take_fact(void *context, const char *key, struct trace_text value)
 
 static void write_facts(struct chrome *chrome)
 {
-    struct out *out = &chrome->export->out;
-    const struct trace *trace = chrome->export->trace;
+    struct out *out = &chrome->pass->out;
+    const struct trace *trace = chrome->pass->trace;
     out_text(out, "\n],\n\"displayTimeUnit\":\"ns\",\n\"otherData\":{\n");
     out_format(out, "\"lost_records\":\"%" PRIu64 "\"",
                trace ? trace_totals(trace)->lost_records : 0);
@@ -411,20 +411,20 @@ static void write_facts(struct chrome *chrome)
 static bool is_full(void *context)
 {
     const struct chrome *chrome = context;
-    return chrome->failed || out_failed(&chrome->export->out);
+    return chrome->failed || out_failed(&chrome->pass->out);
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
     struct chrome *chrome = calloc(1, sizeof *chrome);
     if (!chrome) {
         message("out of memory");
         return false;
     }
-    chrome->export = export;
+    chrome->pass = pass;
     chrome->last_fact = &chrome->facts;
-    export->state = chrome;
-    export->sink = (struct trace_sink){
+    pass->state = chrome;
+    pass->sink = (struct trace_sink){
         .context = chrome,
         .process = take_process,
         .track = take_track,
@@ -435,13 +435,13 @@ static bool begin(struct export *export)
         .fact = take_fact,
         .full = is_full,
     };
-    out_text(&export->out, "{\"traceEvents\":[");
+    out_text(&pass->out, "{\"traceEvents\":[");
     return true;
 }
 
 static void free_chrome(struct chrome *chrome)
 {
-    const struct trace *trace = chrome->export->trace;
+    const struct trace *trace = chrome->pass->trace;
     for (uint32_t i = 0; i < chrome->row_count; i++) {
         for (uint32_t lane = 0; lane < chrome->rows[i].lane_count; lane++)
             chrome_ends_free(&chrome->rows[i].lanes[lane].ends);
@@ -464,9 +464,9 @@ static void free_chrome(struct chrome *chrome)
     free(chrome);
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct chrome *chrome = export->state;
+    struct chrome *chrome = pass->state;
     write_facts(chrome);
     bool whole = !chrome->failed;
     free_chrome(chrome);
@@ -477,6 +477,6 @@ const struct exporter exporter_chrome = {
     .name = "chrome",
     .suffixes = ".json",
     .summary = "Chrome Trace JSON, for Perfetto, chrome://tracing, speedscope",
-    .begin = begin,
-    .end = end,
+    .maker.begin = begin,
+    .maker.end = end,
 };

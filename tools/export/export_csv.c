@@ -15,7 +15,7 @@
 enum shape { CSV, TSV, NDJSON };
 
 struct lines {
-    struct export *export;
+    struct trace_pass *pass;
     enum shape shape;
     bool first; /* of the line */
 };
@@ -24,7 +24,7 @@ struct lines {
 
 static void key(struct lines *lines, const char *name)
 {
-    struct out *out = &lines->export->out;
+    struct out *out = &lines->pass->out;
     if (!lines->first)
         out_bytes(out, lines->shape == TSV ? "\t" : ",", 1);
     lines->first = false;
@@ -34,7 +34,7 @@ static void key(struct lines *lines, const char *name)
 
 static void text_column(struct lines *lines, const char *name, struct trace_text text)
 {
-    struct out *out = &lines->export->out;
+    struct out *out = &lines->pass->out;
     if (lines->shape == NDJSON) {
         if (!lines->first)
             out_bytes(out, ",", 1);
@@ -44,21 +44,21 @@ static void text_column(struct lines *lines, const char *name, struct trace_text
     }
     key(lines, name);
     if (lines->shape == CSV)
-        cell_csv(out, text, lines->export->options->raw_text);
+        cell_csv(out, text, export_options_of(lines->pass)->raw_text);
     else
-        cell_tsv(out, text, lines->export->options->raw_text);
+        cell_tsv(out, text, export_options_of(lines->pass)->raw_text);
 }
 
 static void u64_column(struct lines *lines, const char *name, uint64_t value)
 {
     key(lines, name);
-    out_u64(&lines->export->out, value);
+    out_u64(&lines->pass->out, value);
 }
 
 static void i64_column(struct lines *lines, const char *name, int64_t value)
 {
     key(lines, name);
-    out_i64(&lines->export->out, value);
+    out_i64(&lines->pass->out, value);
 }
 
 /* Databases read 0 and 1 as a truth value from text, JSON has words for it. */
@@ -66,9 +66,9 @@ static void bool_column(struct lines *lines, const char *name, bool value)
 {
     key(lines, name);
     if (lines->shape == NDJSON)
-        out_text(&lines->export->out, value ? "true" : "false");
+        out_text(&lines->pass->out, value ? "true" : "false");
     else
-        out_u64(&lines->export->out, value);
+        out_u64(&lines->pass->out, value);
 }
 
 static const char header[] = "start_ns duration_ns process track track_kind category name depth "
@@ -76,7 +76,7 @@ static const char header[] = "start_ns duration_ns process track track_kind cate
 
 static void write_header(struct lines *lines)
 {
-    struct out *out = &lines->export->out;
+    struct out *out = &lines->pass->out;
     for (const char *at = header; *at; at++)
         out_bytes(out, *at != ' ' ? at : lines->shape == TSV ? "\t" : ",", 1);
     out_bytes(out, "\n", 1);
@@ -85,7 +85,7 @@ static void write_header(struct lines *lines)
 static void write_span(struct lines *lines, const struct trace_track *track,
                        struct trace_text process, const struct trace_span *span)
 {
-    struct out *out = &lines->export->out;
+    struct out *out = &lines->pass->out;
     lines->first = true;
     if (lines->shape == NDJSON)
         out_bytes(out, "{", 1);
@@ -95,7 +95,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     text_column(lines, "track", track->name);
     text_column(lines, "track_kind", trace_text(trace_track_kind_name[track->kind]));
     text_column(lines, "category", trace_text(trace_category_name[span->category]));
-    text_column(lines, "name", trace_name_of(lines->export->trace, span->name));
+    text_column(lines, "name", trace_name_of(lines->pass->trace, span->name));
     u64_column(lines, "depth", span->depth);
     u64_column(lines, "lane", span->lane);
     u64_column(lines, "item", span->item);
@@ -111,8 +111,8 @@ static void write_span(struct lines *lines, const struct trace_track *track,
 static void take_spans(void *context, const struct trace_span *spans, size_t count)
 {
     struct lines *lines = context;
-    const struct trace_track *track = trace_track_of(lines->export->trace, spans[0].track);
-    struct trace_text process = trace_process_of(lines->export->trace, track->process)->name;
+    const struct trace_track *track = trace_track_of(lines->pass->trace, spans[0].track);
+    struct trace_text process = trace_process_of(lines->pass->trace, track->process)->name;
     for (size_t i = 0; i < count; i++)
         write_span(lines, track, process, &spans[i]);
 }
@@ -120,40 +120,40 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 static bool is_full(void *context)
 {
     const struct lines *lines = context;
-    return out_failed(&lines->export->out);
+    return out_failed(&lines->pass->out);
 }
 
-static bool begin(struct export *export, enum shape shape)
+static bool begin(struct trace_pass *pass, enum shape shape)
 {
     struct lines *lines = malloc(sizeof *lines);
     if (!lines) {
         message("out of memory");
         return false;
     }
-    *lines = (struct lines){.export = export, .shape = shape};
-    export->state = lines;
-    export->sink = (struct trace_sink){.context = lines, .spans = take_spans, .full = is_full};
+    *lines = (struct lines){.pass = pass, .shape = shape};
+    pass->state = lines;
+    pass->sink = (struct trace_sink){.context = lines, .spans = take_spans, .full = is_full};
     if (shape != NDJSON)
         write_header(lines);
     return true;
 }
 
-static bool begin_csv(struct export *export)
+static bool begin_csv(struct trace_pass *pass)
 {
-    return begin(export, CSV);
+    return begin(pass, CSV);
 }
-static bool begin_tsv(struct export *export)
+static bool begin_tsv(struct trace_pass *pass)
 {
-    return begin(export, TSV);
+    return begin(pass, TSV);
 }
-static bool begin_ndjson(struct export *export)
+static bool begin_ndjson(struct trace_pass *pass)
 {
-    return begin(export, NDJSON);
+    return begin(pass, NDJSON);
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    free(export->state);
+    free(pass->state);
     return EXIT_GOOD;
 }
 
@@ -161,20 +161,20 @@ const struct exporter exporter_csv = {
     .name = "csv",
     .suffixes = ".csv",
     .summary = "one line a span, comma separated",
-    .begin = begin_csv,
-    .end = end,
+    .maker.begin = begin_csv,
+    .maker.end = end,
 };
 const struct exporter exporter_tsv = {
     .name = "tsv",
     .suffixes = ".tsv",
     .summary = "one line a span, tab separated",
-    .begin = begin_tsv,
-    .end = end,
+    .maker.begin = begin_tsv,
+    .maker.end = end,
 };
 const struct exporter exporter_ndjson = {
     .name = "ndjson",
     .suffixes = ".ndjson .jsonl",
     .summary = "one JSON object a line and span",
-    .begin = begin_ndjson,
-    .end = end,
+    .maker.begin = begin_ndjson,
+    .maker.end = end,
 };

@@ -41,7 +41,7 @@ struct row {
 };
 
 struct folded {
-    struct export *export;
+    struct trace_pass *pass;
     struct stack *stacks; /* the first is not used */
     uint32_t *cells;      /* hash table of stack numbers; 0 is a free cell */
     uint32_t count, room, cell_count;
@@ -165,7 +165,7 @@ static void take_track(void *context, const struct trace_track *track)
 /* A name within a line: no semicolon, no line end; a blank would do, but for the last one. */
 static void write_name(struct folded *folded, struct trace_text name)
 {
-    struct out *out = &folded->export->out;
+    struct out *out = &folded->pass->out;
     for (uint32_t done = 0; done < name.bytes;) {
         const char *text = name.text + done, *end = memchr(text, ';', name.bytes - done);
         uint32_t bytes = end ? (uint32_t)(end - text) : name.bytes - done;
@@ -178,22 +178,22 @@ static void write_name(struct folded *folded, struct trace_text name)
 
 static void write_stack(struct folded *folded, uint32_t number)
 {
-    const struct trace *trace = folded->export->trace;
+    const struct trace *trace = folded->pass->trace;
     const struct stack *stack = &folded->stacks[number];
     uint32_t path[DEPTH_MAX + 1], depth = 0;
     for (; number != NO_STACK && depth <= DEPTH_MAX; number = folded->stacks[number].parent)
         path[depth++] = number;
     const struct trace_track *track = trace_track_of(trace, stack->track);
     write_name(folded, trace_process_of(trace, track->process)->name);
-    out_text(&folded->export->out, ";");
+    out_text(&folded->pass->out, ";");
     write_name(folded, track->name);
     while (depth > 0) {
-        out_text(&folded->export->out, ";");
+        out_text(&folded->pass->out, ";");
         write_name(folded, trace_name_of(trace, folded->stacks[path[--depth]].name));
     }
-    out_text(&folded->export->out, " ");
-    out_u64(&folded->export->out, stack->self_ns);
-    out_text(&folded->export->out, "\n");
+    out_text(&folded->pass->out, " ");
+    out_u64(&folded->pass->out, stack->self_ns);
+    out_text(&folded->pass->out, "\n");
 }
 
 /* ---- begin and end --------------------------------------------------------------------- */
@@ -201,10 +201,10 @@ static void write_stack(struct folded *folded, uint32_t number)
 static bool is_full(void *context)
 {
     const struct folded *folded = context;
-    return folded->failed || out_failed(&folded->export->out);
+    return folded->failed || out_failed(&folded->pass->out);
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
     struct folded *folded = calloc(1, sizeof *folded);
     if (!folded || !thread_array_grow(&folded->stacks, &folded->room, 1, sizeof *folded->stacks)) {
@@ -213,16 +213,16 @@ static bool begin(struct export *export)
         return false;
     }
     folded->count = 1;
-    folded->export = export;
-    export->state = folded;
-    export->sink = (struct trace_sink){
+    folded->pass = pass;
+    pass->state = folded;
+    pass->sink = (struct trace_sink){
         .context = folded, .track = take_track, .spans = take_spans, .full = is_full};
     return true;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct folded *folded = export->state;
+    struct folded *folded = pass->state;
     for (uint32_t i = 1; i < folded->count; i++)
         if ((int64_t)folded->stacks[i].self_ns > 0)
             write_stack(folded, i);
@@ -246,6 +246,6 @@ const struct exporter exporter_folded = {
     .name = "folded",
     .suffixes = ".folded .collapsed",
     .summary = "collapsed stacks with their own time, for flame graphs",
-    .begin = begin,
-    .end = end,
+    .maker.begin = begin,
+    .maker.end = end,
 };

@@ -55,7 +55,7 @@ struct legion_track {
 };
 
 struct legion_export {
-    struct export *export;
+    struct trace_pass *pass;
     struct legion_node **nodes;
     uint32_t node_room, node_count;
     struct legion_track *tracks;
@@ -79,7 +79,7 @@ static void fail(struct legion_export *legion, const char *why)
 /* The % of the output's name is the node. False with the message given. */
 static bool make_path(const struct legion_export *legion, uint32_t node, char *path, size_t room)
 {
-    const char *name = legion->export->options->output.path;
+    const char *name = legion->pass->options->output.path;
     const char *percent = strchr(name, '%');
     int bytes = percent ? snprintf(path, room, "%.*s%" PRIu32 "%s", (int)(percent - name), name,
                                    node, percent + 1)
@@ -96,7 +96,7 @@ static bool make_path(const struct legion_export *legion, uint32_t node, char *p
 static bool open_node(struct legion_export *legion, struct legion_node *made,
                       const struct trace_process *process)
 {
-    const struct export_options *options = legion->export->options;
+    const struct export_options *options = export_options_of(legion->pass);
     if (process->node >= NODES_MAX) {
         message("node %" PRIu32 ": Legion has nodes 0 to 65535", process->node);
         return false;
@@ -105,15 +105,15 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
     made->next_worker = FIRST_WORKER;
     if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
         return false;
-    struct out_options output = {.path = made->file.path, .force = options->output.force};
+    struct out_options output = {.path = made->file.path, .force = options->reading.output.force};
     struct legion_machine machine = {.node = process->node,
-                                     .nodes = legion->export->nodes,
+                                     .nodes = legion->pass->nodes,
                                      .version =
                                          options->legion_version ? options->legion_version : 1008,
                                      .process_id = process->os_id,
                                      .host = process->host,
-                                     .zero_ns = trace_origin_ns(legion->export->trace)};
-    return legion_file_open(&made->file, &output, legion->export->inputs, &machine);
+                                     .zero_ns = trace_origin_ns(legion->pass->trace)};
+    return legion_file_open(&made->file, &output, legion->pass->inputs, &machine);
 }
 
 /* Its index; false when it cannot be made. */
@@ -197,7 +197,7 @@ static uint32_t proc_kind(const struct trace_track *track)
 static void take_track(void *context, const struct trace_track *track)
 {
     struct legion_export *legion = context;
-    const struct trace_process *process = trace_process_of(legion->export->trace, track->process);
+    const struct trace_process *process = trace_process_of(legion->pass->trace, track->process);
     struct legion_track made = {.known = true, .kind = track->kind};
     if (legion->failed || !find_node(legion, process, &made.node))
         return;
@@ -227,7 +227,7 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
     }
     if (legion->name_ids[name])
         return legion->name_ids[name] - 1;
-    struct trace_text text = trace_name_of(legion->export->trace, name);
+    struct trace_text text = trace_name_of(legion->pass->trace, name);
     uint32_t id = 0x811c9dc5;
     for (uint32_t i = 0; i < text.bytes; i++)
         id = (id ^ (uint8_t)text.text[i]) * 0x01000193;
@@ -242,7 +242,7 @@ static uint32_t task_kind(struct legion_export *legion, struct legion_node *node
                           const struct trace_span *span)
 {
     uint32_t kind = FIRST_TASK_KIND + name_id(legion, span->name);
-    struct trace_text name = trace_name_of(legion->export->trace, span->name);
+    struct trace_text name = trace_name_of(legion->pass->trace, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
         legion_file_task_kind(&node->file, kind, name,
                               span->category == TRACE_CALL ? trace_text("bgwork") : name);
@@ -254,7 +254,7 @@ static uint32_t call_kind(struct legion_export *legion, struct legion_node *node
 {
     uint32_t kind = FIRST_CALL_KIND + name_id(legion, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_CALL << 32 | kind))
-        legion_file_call_kind(&node->file, kind, trace_name_of(legion->export->trace, span->name));
+        legion_file_call_kind(&node->file, kind, trace_name_of(legion->pass->trace, span->name));
     return kind;
 }
 
@@ -263,7 +263,7 @@ static uint32_t call_kind(struct legion_export *legion, struct legion_node *node
 /* From the zero time; Legion's times have no sign. */
 static uint64_t relative(struct legion_export *legion, int64_t time_ns)
 {
-    int64_t origin_ns = trace_origin_ns(legion->export->trace);
+    int64_t origin_ns = trace_origin_ns(legion->pass->trace);
     if (time_ns < origin_ns) {
         legion->clamped++;
         return 0;
@@ -354,9 +354,9 @@ static bool is_full(void *context)
 
 /* ---- the exporter ---------------------------------------------------------------- */
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    const char *path = export->options->output.path;
+    const char *path = pass->options->output.path;
     if (!path || strcmp(path, "-") == 0) {
         message("a Legion Prof log is a file a node: give -o NAME, with %% for the node's number");
         return false;
@@ -366,13 +366,13 @@ static bool begin(struct export *export)
         message("out of memory");
         return false;
     }
-    legion->export = export;
-    export->state = legion;
-    export->sink = (struct trace_sink){.context = legion,
-                                       .process = take_process,
-                                       .track = take_track,
-                                       .spans = take_spans,
-                                       .full = is_full};
+    legion->pass = pass;
+    pass->state = legion;
+    pass->sink = (struct trace_sink){.context = legion,
+                                     .process = take_process,
+                                     .track = take_track,
+                                     .spans = take_spans,
+                                     .full = is_full};
     return true;
 }
 
@@ -380,7 +380,7 @@ static enum exit_code close_nodes(struct legion_export *legion)
 {
     enum exit_code code = EXIT_GOOD;
     for (uint32_t i = 0; i < legion->node_count; i++) {
-        if (legion->export->nothing)
+        if (legion->pass->nothing)
             out_discard(&legion->nodes[i]->file.out);
         code = exit_worse(code, legion_file_close(&legion->nodes[i]->file));
         thread_map_free(&legion->nodes[i]->procs);
@@ -390,9 +390,9 @@ static enum exit_code close_nodes(struct legion_export *legion)
     return code;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct legion_export *legion = export->state;
+    struct legion_export *legion = pass->state;
     enum exit_code code = close_nodes(legion);
     if (legion->clamped)
         message("%" PRIu64 " times before the run's zero time were moved to it", legion->clamped);
@@ -417,7 +417,7 @@ const struct exporter exporter_legion = {
     .name = "legion",
     .suffixes = "%.gz .legion .legion.gz",
     .summary = "Legion Prof logs, one a node (% in the output's name)",
-    .own_output = true,
-    .begin = begin,
-    .end = end,
+    .maker.own_output = true,
+    .maker.begin = begin,
+    .maker.end = end,
 };

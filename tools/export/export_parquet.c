@@ -167,7 +167,7 @@ static const struct column_source {
 };
 
 struct table {
-    struct export *export;
+    struct trace_pass *pass;
     struct parquet parquet;
     struct trace_span *rows; /* GROUP_ROWS */
     size_t count;
@@ -205,7 +205,7 @@ static uint32_t add_number(struct numbered *numbered, uint32_t number)
 static bool find_places(struct table *table, struct numbered *numbered,
                         const struct text_source *source)
 {
-    const struct trace *trace = table->export->trace;
+    const struct trace *trace = table->pass->trace;
     for (size_t i = 0; i < table->count; i++) {
         uint32_t number = source->number(trace, &table->rows[i]);
         uint32_t place = number < numbered->place_room ? numbered->places[number] : 0;
@@ -245,7 +245,7 @@ static void put_texts(struct table *table, struct numbered *numbered,
         return;
     }
     for (uint32_t i = 0; i < numbered->count; i++) {
-        table->texts[i] = source->text(table->export->trace, numbered->numbers[i]);
+        table->texts[i] = source->text(table->pass->trace, numbered->numbers[i]);
         numbered->places[numbered->numbers[i]] = 0; /* for the next row group */
     }
     if (repair_texts(table, numbered->count))
@@ -315,7 +315,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
 static bool is_full(void *context)
 {
     const struct table *table = context;
-    return table->failed || parquet_failed(&table->parquet) || out_failed(&table->export->out);
+    return table->failed || parquet_failed(&table->parquet) || out_failed(&table->pass->out);
 }
 
 static void free_table(struct table *table)
@@ -333,46 +333,46 @@ static void free_table(struct table *table)
     free(table);
 }
 
-static struct table *make_table(struct export *export)
+static struct table *make_table(struct trace_pass *pass)
 {
     struct table *table = calloc(1, sizeof *table);
     if (!table)
         return NULL;
-    table->export = export;
+    table->pass = pass;
     table->rows = malloc(GROUP_ROWS * sizeof *table->rows);
     table->values = malloc(GROUP_ROWS * sizeof *table->values);
     table->places = malloc(GROUP_ROWS * sizeof *table->places);
     if (table->rows && table->values && table->places &&
-        parquet_start(&table->parquet, &export->out, columns, COLUMNS))
+        parquet_start(&table->parquet, &pass->out, columns, COLUMNS))
         return table;
     free_table(table);
     return NULL;
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    if (isatty(export->out.fd)) {
+    if (isatty(pass->out.fd)) {
         message("Parquet is no text for a terminal: give -o FILE");
         return false;
     }
-    struct table *table = make_table(export);
+    struct table *table = make_table(pass);
     if (!table) {
         message("out of memory");
         return false;
     }
-    export->state = table;
-    export->sink = (struct trace_sink){.context = table,
-                                       .spans = take_spans,
-                                       .loss = take_loss,
-                                       .fact = take_fact,
-                                       .full = is_full};
+    pass->state = table;
+    pass->sink = (struct trace_sink){.context = table,
+                                     .spans = take_spans,
+                                     .loss = take_loss,
+                                     .fact = take_fact,
+                                     .full = is_full};
     return true;
 }
 
 /* Without its footer a file is none, so that what failed is not taken for whole. */
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct table *table = export->state;
+    struct table *table = pass->state;
     if (table->count && !table->failed)
         put_group(table);
     if (!table->failed)
@@ -389,6 +389,6 @@ const struct exporter exporter_parquet = {
     .suffixes = ".parquet",
     .summary = "typed columns for DuckDB, pandas, Spark",
     .binary = true,
-    .begin = begin,
-    .end = end,
+    .maker.begin = begin,
+    .maker.end = end,
 };

@@ -65,7 +65,7 @@ struct told_names {
 };
 
 struct perfetto {
-    struct export *export;
+    struct trace_pass *pass;
     struct packet_file file;
     struct row *rows; /* by track */
     uint32_t row_count, pid_count;
@@ -135,7 +135,7 @@ static uint8_t *put_clock(uint8_t *at, unsigned id, uint64_t time_ns, bool incre
 static void write_clocks(struct perfetto *perfetto)
 {
     struct packets *packets = &perfetto->file.packets;
-    uint64_t origin_ns = clock_ns(trace_origin_ns(perfetto->export->trace));
+    uint64_t origin_ns = clock_ns(trace_origin_ns(perfetto->pass->trace));
     uint8_t *at = begin_packet(packets, 0, SEQUENCE_DESCRIPTORS, PF_STATE_CLEARED);
     uint8_t *snapshot = pb_open(at, PF_PACKET_CLOCK_SNAPSHOT);
     at = put_clock(snapshot, PF_BOOTTIME, origin_ns, false);
@@ -271,8 +271,7 @@ static void start_lane(struct perfetto *perfetto, struct lane_state *lane,
     head = pb_tag(head, PF_PACKET_TRACK_EVENT, PB_BYTES);
     lane->head_bytes = (uint8_t)(head - lane->head);
     if (span->lane > 0)
-        write_lane_track(perfetto, trace_track_of(perfetto->export->trace, span->track),
-                         span->lane);
+        write_lane_track(perfetto, trace_track_of(perfetto->pass->trace, span->track), span->lane);
     uint8_t *at =
         begin_packet(packets, 0, lane->sequence, PF_STATE_CLEARED | (unsigned)PF_NEEDS_STATE);
     at = pb_u64(at, PF_PACKET_FIRST_ON_SEQUENCE, 1);
@@ -324,7 +323,7 @@ static void tell_name(struct perfetto *perfetto, const struct lane_state *lane, 
     }
     *find_told(told, key) = key;
     told->count++;
-    struct trace_text text = trace_name_of(perfetto->export->trace, name);
+    struct trace_text text = trace_name_of(perfetto->pass->trace, name);
     uint8_t *at = begin_packet(packets, NAME_BYTES_MAX, lane->sequence, PF_NEEDS_STATE);
     uint8_t *data = pb_open(at, PF_PACKET_INTERNED_DATA);
     uint8_t *entry = pb_open(data, PF_INTERNED_NAME);
@@ -487,7 +486,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
     char name[256];
     uint8_t *event;
     bool timed = loss->first_ns || loss->last_ns;
-    int64_t time_ns = timed ? loss->last_ns : trace_totals(perfetto->export->trace)->last_ns;
+    int64_t time_ns = timed ? loss->last_ns : trace_totals(perfetto->pass->trace)->last_ns;
     snprintf(name, sizeof name, "%" PRIu64 " records lost: %.*s", loss->count,
              (int)loss->cause.bytes, loss->cause.text);
     uint64_t uuid =
@@ -506,7 +505,7 @@ static void take_fact(void *context, const char *key, struct trace_text value)
 {
     struct perfetto *perfetto = context;
     uint8_t *event;
-    int64_t origin_ns = trace_origin_ns(perfetto->export->trace);
+    int64_t origin_ns = trace_origin_ns(perfetto->pass->trace);
     uint8_t *at = begin_last(perfetto, process_uuid(0), origin_ns, "fact", key, false, &event);
     uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
     at = pb_text(annotation, PF_ANNOTATION_NAME, key);
@@ -519,24 +518,24 @@ static void take_fact(void *context, const char *key, struct trace_text value)
 static bool is_full(void *context)
 {
     const struct perfetto *perfetto = context;
-    return perfetto->failed || out_failed(&perfetto->export->out);
+    return perfetto->failed || out_failed(&perfetto->pass->out);
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
     struct perfetto *perfetto = calloc(1, sizeof *perfetto);
     if (!perfetto) {
         message("out of memory");
         return false;
     }
-    if (!packet_file_start(&perfetto->file, &export->out, export->threads,
-                           !export->options->no_deflate)) {
+    if (!packet_file_start(&perfetto->file, &pass->out, pass->threads,
+                           !export_options_of(pass)->no_deflate)) {
         free(perfetto);
         return false;
     }
-    perfetto->export = export;
-    export->state = perfetto;
-    export->sink = (struct trace_sink){
+    perfetto->pass = pass;
+    pass->state = perfetto;
+    pass->sink = (struct trace_sink){
         .context = perfetto,
         .process = take_process,
         .track = take_track,
@@ -556,9 +555,9 @@ static void free_row(struct row *row)
     free(row->lanes);
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct perfetto *perfetto = export->state;
+    struct perfetto *perfetto = pass->state;
     for (uint32_t i = 0; i < perfetto->row_count; i++) {
         struct row *row = &perfetto->rows[i];
         for (uint32_t lane = 0; lane < row->lane_count; lane++)
@@ -581,6 +580,6 @@ const struct exporter exporter_perfetto = {
     .suffixes = ".pftrace .perfetto-trace",
     .summary = "Perfetto's own format, for its viewer and SQL",
     .binary = true,
-    .begin = begin,
-    .end = end,
+    .maker.begin = begin,
+    .maker.end = end,
 };

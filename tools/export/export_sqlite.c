@@ -40,7 +40,7 @@ static const char pragmas[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = O
                               "PRAGMA user_version = 1; BEGIN;";
 
 struct database {
-    struct export *export;
+    struct trace_pass *pass;
     const char *path;
     char *tmp; /* name while it is built */
     sqlite3 *db;
@@ -232,7 +232,7 @@ static bool is_full(void *context)
 /* The file of the name with ".tmp", empty. */
 static bool create_file(struct database *database)
 {
-    bool force = database->export->options->output.force;
+    bool force = database->pass->options->output.force;
     if (asprintf(&database->tmp, "%s.tmp", database->path) < 0) {
         database->tmp = NULL;
         message("out of memory");
@@ -285,23 +285,23 @@ static void close_database(struct database *database)
         sqlite3_finalize(database->inserts[i]);
     if (sqlite3_close(database->db) != SQLITE_OK)
         fail(database, "it cannot be closed");
-    if (database->failed || database->export->nothing)
+    if (database->failed || database->pass->nothing)
         unlink(database->tmp);
     else if (rename(database->tmp, database->path) != 0)
         fail(database, strerror(errno));
     free(database->tmp);
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    if (!out_may_create(&export->options->output, export->inputs))
+    if (!out_may_create(&pass->options->output, pass->inputs))
         return false;
     struct database *database = calloc(1, sizeof *database);
     if (!database) {
         message("out of memory");
         return false;
     }
-    *database = (struct database){.export = export, .path = export->options->output.path};
+    *database = (struct database){.pass = pass, .path = pass->options->output.path};
     if (!create_file(database)) {
         free(database->tmp);
         free(database);
@@ -313,22 +313,22 @@ static bool begin(struct export *export)
         return false;
     }
     put_categories(database);
-    export->state = database;
-    export->sink = (struct trace_sink){.context = database,
-                                       .process = take_process,
-                                       .track = take_track,
-                                       .name = take_name,
-                                       .spans = take_spans,
-                                       .link = take_link,
-                                       .loss = take_loss,
-                                       .fact = take_fact,
-                                       .full = is_full};
+    pass->state = database;
+    pass->sink = (struct trace_sink){.context = database,
+                                     .process = take_process,
+                                     .track = take_track,
+                                     .name = take_name,
+                                     .spans = take_spans,
+                                     .link = take_link,
+                                     .loss = take_loss,
+                                     .fact = take_fact,
+                                     .full = is_full};
     return true;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct database *database = export->state;
+    struct database *database = pass->state;
     (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
            execute(database, "COMMIT; PRAGMA optimize;"));
     close_database(database);
@@ -341,7 +341,7 @@ const struct exporter exporter_sqlite = {
     .name = "sqlite",
     .suffixes = ".sqlite .db",
     .summary = "a database with tables and views",
-    .own_output = true,
-    .begin = begin,
-    .end = end,
+    .maker.own_output = true,
+    .maker.begin = begin,
+    .maker.end = end,
 };

@@ -3,9 +3,9 @@
 #include "export.h"
 #include "message.h"
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    (void)export;
+    (void)pass;
     message("built without SQLite: install its library (Debian: libsqlite3-dev), configure and "
             "build again; or use --to parquet");
     return false;
@@ -15,6 +15,6 @@ const struct exporter exporter_sqlite = {
     .name = "sqlite",
     .suffixes = ".sqlite .db",
     .summary = "not in this build",
-    .own_output = true,
-    .begin = begin,
+    .maker.own_output = true,
+    .maker.begin = begin,
 };

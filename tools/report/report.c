@@ -6,10 +6,10 @@
  * command. The data stand before the script, so that all of them are there
  * when it runs.
  */
-#include "report.h"
+#include "report_parts.h"
 #include "message.h"
-#include "progress.h"
 #include "page_text.h"
+#include "progress.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -119,29 +119,27 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     facts[report->fact_count++] = fact;
 }
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
     struct report *report = calloc(1, sizeof *report);
     if (!report) {
         message("out of memory");
         return false;
     }
-    /* export_with was given the options of a report. */
-    report->options = (const struct report_options *)(const void *)export->options;
-    stats_start(
-        &report->stats,
-        &(struct stats_options){.top = 200, .orphans = filter_is_set(&export->options->filter)});
+    report->options = pass->asked;
+    stats_start(&report->stats, &(struct stats_options){
+                                    .top = 200, .orphans = filter_is_set(&pass->options->filter)});
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
-    export->state = report;
-    export->sink = (struct trace_sink){.context = report,
-                                       .process = take_process,
-                                       .track = take_track,
-                                       .name = take_name,
-                                       .spans = take_spans,
-                                       .link = take_link,
-                                       .loss = take_loss,
-                                       .fact = take_fact};
+    pass->state = report;
+    pass->sink = (struct trace_sink){.context = report,
+                                     .process = take_process,
+                                     .track = take_track,
+                                     .name = take_name,
+                                     .spans = take_spans,
+                                     .link = take_link,
+                                     .loss = take_loss,
+                                     .fact = take_fact};
     return true;
 }
 
@@ -249,15 +247,15 @@ static bool write_page(struct report *report, struct out *out)
     return good;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct report *report = export->state;
-    if (!export->trace) {
+    struct report *report = pass->state;
+    if (!pass->trace) {
         report_free(report);
         return EXIT_BAD_DATA;
     }
-    report->trace = export->trace;
-    stats_set_run(&report->stats, trace_totals(export->trace));
+    report->trace = pass->trace;
+    stats_set_run(&report->stats, trace_totals(pass->trace));
     stats_finish(&report->stats);
     waits_finish(&report->waits);
     if (!report->has_focus) {
@@ -266,7 +264,7 @@ static enum exit_code end(struct export *export)
     }
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
-    bool written = write_page(report, &export->out) || out_failed(&export->out);
+    bool written = write_page(report, &pass->out) || out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
         report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
@@ -274,15 +272,10 @@ static enum exit_code end(struct export *export)
     return code;
 }
 
-static const struct exporter exporter_report = {.name = "report",
-                                                .suffixes = "",
-                                                .summary = "one HTML page",
-                                                .clips = true,
-                                                .begin = begin,
-                                                .end = end};
+static const struct trace_maker report_maker = {.clips = true, .begin = begin, .end = end};
 
 enum exit_code report_files(const struct report_options *options, struct operands files)
 {
-    progress_allow(&options->common.terminal);
-    return export_with(&exporter_report, &options->common, files);
+    progress_allow(&options->reading.terminal);
+    return trace_pass(&report_maker, options, &options->reading, files);
 }

@@ -7,7 +7,7 @@
  * buckets for each power of two: bucket b holds about from 2^(b/4) on.
  */
 #include "json_text.h"
-#include "report.h"
+#include "report_parts.h"
 #include "rbwp_format.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From files to the report, by way of the exporters' frame; the order of rows. */
+/* From files to the report, by one pass over them; the order of rows. */
 #include "stats_report.h"
 #include "message.h"
 #include "progress.h"
@@ -53,10 +53,9 @@ uint32_t *stats_rows_of(const struct stats *stats, enum stats_section section, u
 
 /* ---- the frame ----------------------------------------------------------------------- */
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    /* The export options are the first member of the report's. */
-    const struct stats_report_options *options = (const void *)export->options;
+    const struct stats_report_options *options = pass->asked;
     struct stats *stats = malloc(sizeof *stats);
     if (!stats) {
         message("out of memory");
@@ -64,40 +63,39 @@ static bool begin(struct export *export)
     }
     stats_start(stats, &(struct stats_options){
                            .top = options->top.set ? options->top.count : TOP_DEFAULT,
-                           .orphans = options->trace.filter.kinds != 0,
+                           .orphans = options->reading.filter.kinds != 0,
                        });
-    export->sink = stats_sink(stats);
-    export->state = stats;
+    pass->sink = stats_sink(stats);
+    pass->state = stats;
     return true;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    const struct stats_report_options *options = (const void *)export->options;
-    struct stats *stats = export->state;
+    const struct stats_report_options *options = pass->asked;
+    struct stats *stats = pass->state;
     unsigned sections = options->sections ? options->sections : SECTION_ALL;
     if (options->top.set)
         sections |= SECTION_LONGEST;
-    if (export->trace)
-        stats_set_run(stats, trace_totals(export->trace));
+    if (pass->trace)
+        stats_set_run(stats, trace_totals(pass->trace));
     stats_finish(stats);
-    stats->zero_ns = export->trace ? trace_origin_ns(export->trace) : 0;
+    stats->zero_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
     if (options->json)
-        stats_json(&export->out, stats, sections);
+        stats_json(&pass->out, stats, sections);
     else
-        stats_text(&export->out, stats, sections,
-                   terminal_colors(&options->terminal, export->out.fd));
+        stats_text(&pass->out, stats, sections,
+                   terminal_colors(&options->reading.terminal, pass->out.fd));
     enum exit_code code = stats->failed || stats->concurrency.levels == 0 ? EXIT_PARTLY : EXIT_GOOD;
     stats_free(stats);
     free(stats);
     return code;
 }
 
-static const struct exporter stats_exporter = {
-    .name = "stats", .clips = true, .begin = begin, .end = end};
+static const struct trace_maker stats_maker = {.clips = true, .begin = begin, .end = end};
 
 enum exit_code stats_report(const struct stats_report_options *options, struct operands files)
 {
-    progress_allow(&options->terminal);
-    return export_with(&stats_exporter, &options->trace, files);
+    progress_allow(&options->reading.terminal);
+    return trace_pass(&stats_maker, options, &options->reading, files);
 }

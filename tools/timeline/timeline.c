@@ -20,7 +20,7 @@ enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8, TICK = 20 };
 
 struct timeline {
     struct time_grid grid; /* first: the sink's context */
-    struct export *export;
+    struct trace_pass *pass;
     const struct timeline_options *options;
     struct colors colors;
     bool unicode, started;
@@ -39,7 +39,7 @@ struct timeline {
  * known are found while reading. */
 static void start_grid(struct timeline *timeline)
 {
-    const struct filter_options *filter = &timeline->export->filter;
+    const struct filter_options *filter = &timeline->pass->filter;
     int64_t from_ns = 0, to_ns = 0;
     bool relative = filter->from.relative || filter->to.relative;
     if (filter->from.set && filter->to.set && !relative) {
@@ -151,7 +151,7 @@ static char letter_char(uint32_t letter)
 
 static struct out *out_of(const struct timeline *timeline)
 {
-    return &timeline->export->out;
+    return &timeline->pass->out;
 }
 
 static void label(struct out *out, struct trace_text name)
@@ -221,7 +221,7 @@ static void head(const struct timeline *timeline)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
     out_format(out_of(timeline), "%sfrom %s, %s, a column is %s%s\n", timeline->colors.bold,
-               quantity_time(from, from_ns, trace_origin_ns(timeline->export->trace)),
+               quantity_time(from, from_ns, trace_origin_ns(timeline->pass->trace)),
                quantity_duration(length, all_ns),
                quantity_duration(column, all_ns / timeline->columns), timeline->colors.off);
 }
@@ -253,7 +253,7 @@ static void axis(const struct timeline *timeline)
         uint32_t left = timeline->columns - column;
         uint64_t at_ns = grid->cell_ns * column_cell(timeline, column);
         int64_t since_ns = (int64_t)((uint64_t)grid->first_ns + at_ns -
-                                     (uint64_t)trace_origin_ns(timeline->export->trace));
+                                     (uint64_t)trace_origin_ns(timeline->pass->trace));
         int bytes = tick_text(text, sizeof text, since_ns, step_ns);
         if ((uint32_t)bytes > left || bytes > TICK)
             bytes = 1;
@@ -267,7 +267,7 @@ static void axis(const struct timeline *timeline)
 static void process_line(const struct timeline *timeline, uint32_t number)
 {
     struct out *out = out_of(timeline);
-    const struct trace_process *process = trace_process_of(timeline->export->trace, number);
+    const struct trace_process *process = trace_process_of(timeline->pass->trace, number);
     out_text(out, timeline->colors.bold);
     text_name(out, process->name.text, process->name.bytes);
     out_format(out, "%s\n", timeline->colors.off);
@@ -309,7 +309,7 @@ static bool show(struct timeline *timeline)
     if (timeline->grid.any)
         axis(timeline);
     for (uint32_t i = 0; i < letters; i++) {
-        struct trace_text name = trace_name_of(timeline->export->trace, order[i]);
+        struct trace_text name = trace_name_of(timeline->pass->trace, order[i]);
         out_format(out, "  %c  ", letter_char(i));
         text_name(out, name.text, name.bytes);
         out_text(out, "\n");
@@ -319,32 +319,31 @@ static bool show(struct timeline *timeline)
 
 /* ---- the frame ------------------------------------------------------------------------- */
 
-static bool begin(struct export *export)
+static bool begin(struct trace_pass *pass)
 {
-    /* The export options are the first member of the timeline's. */
-    const struct timeline_options *options = (const void *)export->options;
+    const struct timeline_options *options = pass->asked;
     struct timeline *timeline = calloc(1, sizeof *timeline);
     if (!timeline) {
         message("out of memory");
         return false;
     }
-    uint32_t width = options->width ? options->width : terminal_width(export->out.fd);
-    timeline->export = export;
+    uint32_t width = options->width ? options->width : terminal_width(pass->out.fd);
+    timeline->pass = pass;
     timeline->options = options;
-    timeline->colors = terminal_colors(&options->terminal, export->out.fd);
+    timeline->colors = terminal_colors(&options->reading.terminal, pass->out.fd);
     timeline->unicode = !options->ascii && terminal_is_utf8();
     timeline->columns = width - LABEL - TAIL;
     time_grid_start(&timeline->grid, 0, 0, 0);
-    export->sink = time_grid_sink(&timeline->grid);
-    export->sink.process = take_process;
-    export->state = timeline;
+    pass->sink = time_grid_sink(&timeline->grid);
+    pass->sink.process = take_process;
+    pass->state = timeline;
     return true;
 }
 
-static enum exit_code end(struct export *export)
+static enum exit_code end(struct trace_pass *pass)
 {
-    struct timeline *timeline = export->state;
-    bool whole = !timeline->grid.failed && export->trace;
+    struct timeline *timeline = pass->state;
+    bool whole = !timeline->grid.failed && pass->trace;
     if (whole && !show(timeline)) {
         message("out of memory");
         whole = false;
@@ -358,8 +357,7 @@ static enum exit_code end(struct export *export)
 
 enum exit_code timeline_show(const struct timeline_options *options, struct operands files)
 {
-    static const struct exporter exporter = {
-        .name = "timeline", .clips = true, .begin = begin, .end = end};
-    progress_allow(&options->terminal);
-    return export_with(&exporter, &options->trace, files);
+    static const struct trace_maker maker = {.clips = true, .begin = begin, .end = end};
+    progress_allow(&options->reading.terminal);
+    return trace_pass(&maker, options, &options->reading, files);
 }

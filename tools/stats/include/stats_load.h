@@ -3,11 +3,11 @@
 #ifndef STATS_LOAD_H
 #define STATS_LOAD_H
 
-#include "export.h"
 #include "stats.h"
+#include "trace_pass.h"
 
 struct stats_load {
-    struct export_options trace; /* the filter is used */
+    struct reading_options reading; /* of the output nothing is used */
     struct stats_options options;
     struct stats stats; /* valid if loaded; the caller frees it */
     bool loaded;        /* at least one file could be opened */

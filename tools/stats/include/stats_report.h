@@ -8,9 +8,8 @@
 #ifndef STATS_REPORT_H
 #define STATS_REPORT_H
 
-#include "export.h"
 #include "stats.h"
-#include "terminal.h"
+#include "trace_pass.h"
 
 enum stats_section {
     SECTION_WORK_ITEMS = 1, /* calls, by slot */
@@ -24,8 +23,7 @@ enum stats_section {
 };
 
 struct stats_report_options {
-    struct export_options trace; /* output and filter are used */
-    struct terminal_options terminal;
+    struct reading_options reading;
     bool json;
     unsigned sections; /* 0: all */
     struct {

@@ -3,12 +3,10 @@
 #ifndef TIMELINE_H
 #define TIMELINE_H
 
-#include "export.h"
-#include "terminal.h"
+#include "trace_pass.h"
 
 struct timeline_options {
-    struct export_options trace; /* output and filter are used */
-    struct terminal_options terminal;
+    struct reading_options reading;
     bool ascii;
     uint32_t width; /* columns, 0: the terminal's */
 };

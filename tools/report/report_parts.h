@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * report_parts.h - what the page shows, added up while the trace is read.
+ *
+ * Sums for the tables (stats.h), the drawing (page_timeline.h), and what lies
+ * between (waits.h); put into the page as packed data (page_data.h), which its
+ * scripts draw.
+ */
+#ifndef REPORT_PARTS_H
+#define REPORT_PARTS_H
+
+#include "page_timeline.h"
+#include "report.h"
+#include "stats.h"
+#include "waits.h"
+
+struct report_fact {
+    char *key, *value;
+};
+
+struct report {
+    const struct report_options *options;
+    struct trace *trace;
+    struct stats stats;
+    struct trace_sink stats_sink;
+    struct kinds kinds;
+    struct timeline timeline;
+    struct waits waits;
+    struct report_fact *facts;
+    uint32_t fact_count;
+    /* Where workers had spans: the page is about that. A GPU's times may make no sense. */
+    bool has_focus;
+    int64_t focus_first_ns, focus_last_ns;
+    bool failed;
+};
+
+/* What is known when the timeline has been written. */
+struct report_page {
+    struct detail_taken taken;
+    unsigned levels;
+};
+
+/* The page's numbers and names as JSON. */
+void report_json(const struct report *report, const struct report_page *page, struct out *out);
+
+#endif /* REPORT_PARTS_H */

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * trace_pass.h - one pass over files: opened, put on one axis, and read one after the other into a
+ * sink.
+ *
+ * What becomes of the trace is a struct trace_maker's: an exporter, the
+ * statistics, the report. The pass opens its output, when all files were found
+ * good enough to begin with, and closes it.
+ */
+#ifndef TRACE_PASS_H
+#define TRACE_PASS_H
+
+#include "align.h"
+#include "filter.h"
+#include "ordered_jobs.h"
+#include "out.h"
+#include "terminal.h"
+#include "trace.h"
+
+/* What the command line said of it. */
+struct reading_options {
+    bool live;        /* with the records that only FILE.live has */
+    unsigned threads; /* at work, 0 = one a CPU */
+    struct out_options output;
+    struct filter_options filter;
+    struct align_options align;       /* of merge; zero for others */
+    struct terminal_options terminal; /* whether progress is shown, and colors */
+};
+extern const struct option reading_option_table[]; /* of struct reading_options: live, threads */
+
+struct trace_pass {
+    const struct trace_maker *maker;
+    const struct reading_options *options;
+    const void *asked; /* what the maker was asked for: its own options */
+    struct operands inputs;
+    uint32_t nodes; /* of the job, as far as the sources know */
+    struct out out; /* unless the maker has its own output */
+    struct job_threads *threads;
+    struct filter_options filter; /* of the options, its times since 1970 where that is known */
+    struct filter_found found;    /* what it met */
+    bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
+    struct trace *trace; /* set between begin and the first call of the sink */
+    struct trace_sink sink; /* filled by begin */
+    void *state;            /* the maker's */
+};
+
+struct trace_maker {
+    bool own_output; /* opens options->output.path itself, or has none */
+    bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
+    /* False with the message given. */
+    bool (*begin)(struct trace_pass *pass);
+    /* After the last call of the sink, also when reading failed. Frees state. */
+    enum exit_code (*end)(struct trace_pass *pass);
+};
+
+enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
+                          const struct reading_options *options, struct operands files);
+
+#endif /* TRACE_PASS_H */

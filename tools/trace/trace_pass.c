@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "trace_pass.h"
+#include "input.h"
+#include "jobs_option.h"
+#include "message.h"
+#include "out_gzip.h"
+#include "trace_source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+const struct option reading_option_table[] = {
+    {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct reading_options, live),
+     option_store_true},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct reading_options, threads),
+     jobs_option_store},
+    {0},
+};
+
+/* ---- sources --------------------------------------------------------------------- */
+
+struct sources {
+    struct trace_source *list;
+    struct alignment *alignments;
+    int count;
+};
+
+/* All are open until the last one is read, each twice at most. */
+static void allow_descriptors(int files)
+{
+    struct rlimit limit;
+    rlim_t needed = 2 * (rlim_t)files + 64;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= needed)
+        return;
+    limit.rlim_cur = needed < limit.rlim_max ? needed : limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed cannot be opened, and is told */
+}
+
+static enum exit_code open_sources(struct sources *sources, struct operands files, bool live)
+{
+    enum exit_code code = EXIT_GOOD;
+    sources->list = calloc((size_t)files.count, sizeof *sources->list);
+    sources->alignments = calloc((size_t)files.count, sizeof *sources->alignments);
+    if (!sources->list || !sources->alignments) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    allow_descriptors(files.count);
+    for (int i = 0; i < files.count; i++) {
+        if (trace_source_open(&sources->list[sources->count], files.words[i], live))
+            sources->count++;
+        else
+            code = EXIT_BAD_DATA;
+    }
+    return code;
+}
+
+static int64_t origin_ns(const struct sources *sources)
+{
+    int64_t origin = INT64_MAX;
+    for (int i = 0; i < sources->count; i++) {
+        int64_t first = sources->list[i].facts.first_ns + sources->alignments[i].shift_ns;
+        origin = first && first < origin ? first : origin;
+    }
+    return origin == INT64_MAX ? 0 : origin;
+}
+
+static enum exit_code read_sources(struct trace_pass *pass, const struct sources *sources)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (int i = 0; i < sources->count && !trace_is_full(pass->trace); i++) {
+        struct trace_read_options options = {.filter = &pass->filter,
+                                             .shift_ns = sources->alignments[i].shift_ns,
+                                             .threads = pass->threads,
+                                             .clip = pass->maker->clips};
+        code = exit_worse(code, trace_source_read(&sources->list[i], pass->trace, &options));
+    }
+    return code;
+}
+
+static enum exit_code close_sources(struct sources *sources)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (int i = 0; i < sources->count; i++)
+        code = exit_worse(code, trace_source_close(&sources->list[i]));
+    free(sources->list);
+    free(sources->alignments);
+    return code;
+}
+
+/* ---- all together ---------------------------------------------------------------- */
+
+/* Filters that leave nothing are a mistake of who gave them: that is told, not written. */
+static enum exit_code look_for_nothing(struct trace_pass *pass, const struct sources *sources)
+{
+    if (!filter_is_set(&pass->filter) || trace_totals(pass->trace)->spans ||
+        trace_is_full(pass->trace))
+        return EXIT_GOOD;
+    filter_tell_nothing(&pass->filter, sources->count == 1 ? sources->list[0].name : NULL);
+    pass->nothing = true;
+    if (!pass->maker->own_output)
+        out_discard(&pass->out);
+    return EXIT_BAD_DATA;
+}
+
+static enum exit_code write_trace(struct trace_pass *pass, const struct sources *sources)
+{
+    if (!pass->maker->begin(pass))
+        return EXIT_BAD_DATA;
+    pass->trace = trace_new(&pass->sink, origin_ns(sources));
+    enum exit_code code = EXIT_BAD_DATA;
+    pass->filter = pass->options->filter;
+    pass->filter.found = &pass->found;
+    if (pass->trace && trace_origin_ns(pass->trace))
+        filter_count_from(&pass->filter, trace_origin_ns(pass->trace));
+    if (pass->trace) {
+        trace_add_fact(pass->trace, "rbwp.version", "%s", rbwp_version());
+        trace_add_fact(pass->trace, "origin_ns", "%" PRId64, trace_origin_ns(pass->trace));
+        align_add_facts(pass->trace, sources->list, sources->count, sources->alignments);
+        code = read_sources(pass, sources);
+        code = exit_worse(code, look_for_nothing(pass, sources));
+    } else {
+        message("out of memory");
+    }
+    code = exit_worse(code, pass->maker->end(pass));
+    if (pass->trace && trace_failed(pass->trace))
+        code = exit_worse(code, EXIT_PARTLY); /* the user was told */
+    trace_free(pass->trace);
+    return code;
+}
+
+static enum exit_code open_output(struct trace_pass *pass, const struct sources *sources)
+{
+    const struct out_options *output = &pass->options->output;
+    if (pass->maker->own_output)
+        return write_trace(pass, sources);
+    if (!out_open(&pass->out, output, pass->inputs))
+        return EXIT_BAD_DATA;
+    bool packs = out_gzip_wanted(output->path);
+    enum exit_code code = EXIT_BAD_DATA;
+    if (!packs || out_gzip_start(&pass->out, pass->threads)) {
+        code = write_trace(pass, sources);
+        if (packs && !out_gzip_finish(&pass->out))
+            code = exit_worse(code, EXIT_PARTLY);
+    }
+    return exit_worse(code, out_close(&pass->out));
+}
+
+static uint32_t count_nodes(const struct sources *sources)
+{
+    uint32_t nodes = 1;
+    for (int i = 0; i < sources->count; i++) {
+        const struct trace_facts *facts = &sources->list[i].facts;
+        uint32_t least = facts->node < UINT32_MAX ? facts->node + 1 : facts->node;
+        nodes = least > nodes ? least : nodes;
+        nodes = facts->nodes > nodes ? facts->nodes : nodes;
+    }
+    return nodes;
+}
+
+static enum exit_code align_and_write(struct trace_pass *pass, const struct sources *sources)
+{
+    bool usage;
+    if (!align_sources(sources->list, sources->count, &pass->options->align, sources->alignments,
+                       &usage))
+        return usage ? EXIT_USAGE : EXIT_BAD_DATA;
+    pass->nodes = count_nodes(sources);
+    return open_output(pass, sources);
+}
+
+enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
+                          const struct reading_options *options, struct operands files)
+{
+    struct trace_pass pass = {.maker = maker, .asked = asked, .options = options, .inputs = files};
+    pass.threads = job_threads_new(options->threads);
+    if (!pass.threads) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    struct sources sources = {0};
+    enum exit_code code = open_sources(&sources, files, options->live);
+    if (sources.count > 0)
+        code = exit_worse(code, align_and_write(&pass, &sources));
+    code = exit_worse(code, close_sources(&sources)); /* which use the threads */
+    job_threads_free(pass.threads);
+    return code;
+}
