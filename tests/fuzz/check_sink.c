@@ -58,8 +58,8 @@ static void check_span(struct check *check, const struct trace_span *span)
     REQUIRE(thread_array_grow(&check->track, &check->track_room, span->track + 1,
                               sizeof *check->track));
     struct check_track *track = &check->track[span->track];
-    REQUIRE(thread_array_grow(&track->lanes, &track->room, span->lane + 1u, sizeof *track->lanes));
-    struct check_lane *lane = &track->lanes[span->lane];
+    REQUIRE(thread_array_grow(&track->lanes, &track->room, span->row + 1u, sizeof *track->lanes));
+    struct check_lane *lane = &track->lanes[span->row];
     REQUIRE(!lane->used || lane->last_start_ns <= span->start_ns);
     while (lane->depth && lane->open[lane->depth - 1] <= span->start_ns)
         lane->depth--;
@@ -71,9 +71,11 @@ static void check_span(struct check *check, const struct trace_span *span)
     lane->used = true;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct check *check = context;
+    (void)details;
     REQUIRE(count > 0 && spans[0].track < check->tracks);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(spans[i].track == spans[0].track);

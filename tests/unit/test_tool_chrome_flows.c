@@ -24,9 +24,11 @@ struct kept {
     char facts[2048];
 };
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct kept *kept = context;
+    (void)details;
     for (size_t i = 0; i < count; i++) {
         assert_true(kept->span_count < KEPT_MAX);
         kept->spans[kept->span_count++] = spans[i];

@@ -50,7 +50,7 @@ static struct trace_span span(struct fixture *fixture, const char *name, int64_t
 
 static void add(struct fixture *fixture, struct trace_span added)
 {
-    trace_add_spans(fixture->trace, &added, 1);
+    trace_add_spans(fixture->trace, &added, 1, NULL);
 }
 
 static const struct stats_row *row(const struct fixture *fixture, const char *name)
@@ -99,7 +99,7 @@ static void late_spans_count_as_others(void **state)
     start(&f, false);
     struct trace_span outer = span(&f, "outer", 0, 1000, 0);
     outer.flags = TRACE_LATE;
-    outer.lane = 1;
+    outer.row = 1;
     for (int i = 0; i < 10; i++) {
         struct trace_span inner = span(&f, "inner", 100 * i + 10, 100 * i + 30, 0);
         inner.parent = outer.id;
@@ -164,7 +164,7 @@ static void overlaps_count_once(void **state)
         struct trace_span kernel = span(&f, "kernel", 100 * lane, 100 * lane + 150, 0);
         kernel.track = f.gpu;
         kernel.category = TRACE_GPU_WORK;
-        kernel.lane = lane;
+        kernel.row = lane;
         add(&f, kernel);
     }
     stats_finish(&f.stats);

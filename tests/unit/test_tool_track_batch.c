@@ -12,9 +12,11 @@ struct seen {
     size_t count;
 };
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct seen *seen = context;
+    (void)details;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(spans[i].track, 3);
         if (i > 0 && !(spans[i].flags & TRACE_LATE))
@@ -75,7 +77,7 @@ static void trees_leave_in_order(void **state)
     for (size_t i = 0; i < 6; i++) {
         assert_int_equal(fixture.seen.spans[i].start_ns, starts[i]);
         assert_int_equal(fixture.seen.spans[i].depth, depths[i]);
-        assert_int_equal(fixture.seen.spans[i].lane, 0);
+        assert_int_equal(fixture.seen.spans[i].row, 0);
         assert_int_equal(fixture.seen.spans[i].flags, 0);
     }
     stop(&fixture);
@@ -100,7 +102,7 @@ static void too_much_inside_makes_the_outer_one_late(void **state)
         const struct trace_span *span = &fixture.seen.spans[i];
         late += span->flags & TRACE_LATE ? 1 : 0;
         if (span->start_ns == 5)
-            assert_true(span->flags & TRACE_LATE && span->lane == 1);
+            assert_true(span->flags & TRACE_LATE && span->row == 1);
     }
     assert_int_equal(late, 1);
     stop(&fixture);

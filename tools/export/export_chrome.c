@@ -314,21 +314,23 @@ static void find_steps(struct chrome *chrome, struct row *row, const struct trac
     if (!thread_array_grow(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
         fail(chrome);
     for (uint32_t i = 0; i < count && !chrome->failed; i++)
-        if (!lane_tid(chrome, spans[i].track, spans[i].lane) ||
-            !chrome_ends_take(&row->lanes[spans[i].lane].ends, &spans[i], i, chrome->steps))
+        if (!lane_tid(chrome, spans[i].track, spans[i].row) ||
+            !chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
             fail(chrome);
     for (uint32_t i = 0; i < row->lane_count; i++)
         chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct chrome *chrome = context;
     struct row *row = &chrome->rows[spans[0].track];
+    (void)details;
     row->has_spans = true;
     find_steps(chrome, row, spans, (uint32_t)count);
     for (size_t i = 0; i < count && !chrome->failed; i++)
-        write_span(chrome, &spans[i], chrome->steps[i], row->pid, row->lanes[spans[i].lane].tid);
+        write_span(chrome, &spans[i], chrome->steps[i], row->pid, row->lanes[spans[i].row].tid);
 }
 
 static void take_link(void *context, const struct trace_link *link)

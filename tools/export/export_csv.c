@@ -97,7 +97,7 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     text_column(lines, "category", trace_text(trace_category_name[span->category]));
     text_column(lines, "name", trace_name_of(lines->pass->trace, span->name));
     u64_column(lines, "depth", span->depth);
-    u64_column(lines, "lane", span->lane);
+    u64_column(lines, "lane", span->row);
     u64_column(lines, "item", span->item);
     u64_column(lines, "id", span->id);
     u64_column(lines, "parent", span->parent);
@@ -108,9 +108,11 @@ static void write_span(struct lines *lines, const struct trace_track *track,
 
 /* ---- the sink --------------------------------------------------------------------- */
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct lines *lines = context;
+    (void)details;
     const struct trace_track *track = trace_track_of(lines->pass->trace, spans[0].track);
     struct trace_text process = trace_process_of(lines->pass->trace, track->process)->name;
     for (size_t i = 0; i < count; i++)

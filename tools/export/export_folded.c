@@ -126,7 +126,7 @@ static struct lane_state *lane_of(struct folded *folded, uint32_t track, uint32_
 
 static void add_span(struct folded *folded, const struct trace_span *span)
 {
-    struct lane_state *lane = lane_of(folded, span->track, span->lane);
+    struct lane_state *lane = lane_of(folded, span->track, span->row);
     while (lane && lane->depth && lane->open[lane->depth - 1].stop_ns <= span->start_ns)
         lane->depth--;
     if (lane && lane->depth == DEPTH_MAX)
@@ -144,9 +144,11 @@ static void add_span(struct folded *folded, const struct trace_span *span)
     lane->open[lane->depth++] = (struct open_stack){span->stop_ns, number};
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct folded *folded = context;
+    (void)details;
     for (size_t i = 0; i < count && !folded->failed; i++)
         if (!(spans[i].flags & TRACE_INSTANT))
             add_span(folded, &spans[i]);

@@ -298,12 +298,12 @@ static uint64_t write_task(struct legion_export *legion, const struct legion_tra
 static struct open_lane *find_lane(struct legion_export *legion, struct legion_track *track,
                                    const struct trace_span *span)
 {
-    if (!thread_array_grow(&track->lanes, &track->lane_room, span->lane + 1u,
+    if (!thread_array_grow(&track->lanes, &track->lane_room, span->row + 1u,
                            sizeof *track->lanes)) {
         fail(legion, "out of memory");
         return NULL;
     }
-    struct open_lane *lane = &track->lanes[span->lane];
+    struct open_lane *lane = &track->lanes[span->row];
     while (lane->depth && lane->open[lane->depth - 1].stop_ns <= span->start_ns)
         lane->depth--;
     return lane;
@@ -337,9 +337,11 @@ static void take_span(struct legion_export *legion, struct legion_track *track,
         push(legion, lane, span->stop_ns, event);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct legion_export *legion = context;
+    (void)details;
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
     for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)

@@ -96,7 +96,7 @@ static int64_t depth_value(const struct trace_span *span)
 }
 static int64_t lane_value(const struct trace_span *span)
 {
-    return span->lane;
+    return span->row;
 }
 static int64_t item_value(const struct trace_span *span)
 {
@@ -275,9 +275,11 @@ static void put_group(struct table *table)
 
 /* ---- the sink ------------------------------------------------------------------------- */
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct table *table = context;
+    (void)details;
     while (count > 0 && !table->failed) {
         size_t room = GROUP_ROWS - table->count, many = count < room ? count : room;
         memcpy(table->rows + table->count, spans, many * sizeof *spans);

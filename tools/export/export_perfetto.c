@@ -270,15 +270,15 @@ static void start_lane(struct perfetto *perfetto, struct lane_state *lane,
     head = pb_u64(head, PF_PACKET_SEQUENCE_FLAGS, PF_NEEDS_STATE);
     head = pb_tag(head, PF_PACKET_TRACK_EVENT, PB_BYTES);
     lane->head_bytes = (uint8_t)(head - lane->head);
-    if (span->lane > 0)
-        write_lane_track(perfetto, trace_track_of(perfetto->pass->trace, span->track), span->lane);
+    if (span->row > 0)
+        write_lane_track(perfetto, trace_track_of(perfetto->pass->trace, span->track), span->row);
     uint8_t *at =
         begin_packet(packets, 0, lane->sequence, PF_STATE_CLEARED | (unsigned)PF_NEEDS_STATE);
     at = pb_u64(at, PF_PACKET_FIRST_ON_SEQUENCE, 1);
     uint8_t *snapshot = pb_open(at, PF_PACKET_CLOCK_SNAPSHOT);
     at = put_clock(snapshot, PF_SEQUENCE_CLOCK, 0, true);
     at = pb_close(snapshot, put_clock(at, PF_BOOTTIME, (uint64_t)lane->last_ns, false));
-    at = put_defaults(at, lane_uuid(span->track, span->lane));
+    at = put_defaults(at, lane_uuid(span->track, span->row));
     end_packet(packets, put_fixed_names(at));
 }
 
@@ -408,20 +408,21 @@ static void open_span(struct perfetto *perfetto, struct lane_state *lane,
         fail(perfetto);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct perfetto *perfetto = context;
     struct row *row = &perfetto->rows[spans[0].track];
+    (void)details;
     row->has_spans = true;
     for (size_t i = 0; i < count && !perfetto->failed; i++) {
         const struct trace_span *span = &spans[i];
-        if (span->lane >= row->lane_count &&
-            !thread_array_grow(&row->lanes, &row->lane_count, span->lane + 1u,
-                               sizeof *row->lanes)) {
+        if (span->row >= row->lane_count &&
+            !thread_array_grow(&row->lanes, &row->lane_count, span->row + 1u, sizeof *row->lanes)) {
             fail(perfetto);
             return;
         }
-        struct lane_state *lane = &row->lanes[span->lane];
+        struct lane_state *lane = &row->lanes[span->row];
         if (!lane->sequence)
             start_lane(perfetto, lane, span);
         tell_name(perfetto, lane, span->name);

@@ -173,7 +173,7 @@ static void put_span(struct database *database, const struct trace_span *span)
     number(&row, trace_signed_duration_ns(span));
     number_or_null(&row, span->parent, (int64_t)span->parent);
     number(&row, span->depth);
-    number(&row, span->lane);
+    number(&row, span->row);
     number(&row, span->item);
     number(&row, !(span->flags & TRACE_UNFINISHED));
     number(&row, (span->flags & TRACE_INSTANT) != 0);
@@ -181,9 +181,11 @@ static void put_span(struct database *database, const struct trace_span *span)
     end_row(&row);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct database *database = context;
+    (void)details;
     for (size_t i = 0; i < count && !database->failed; i++)
         put_span(database, &spans[i]);
 }

@@ -140,7 +140,7 @@ static uint32_t page_flags(const struct trace_span *span)
 
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span, uint32_t kind)
 {
-    struct timeline_row *row = find_row(timeline, span->track, span->lane, depth_of(span));
+    struct timeline_row *row = find_row(timeline, span->track, span->row, depth_of(span));
     if (!row) {
         timeline->hidden++;
         return;

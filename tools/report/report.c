@@ -75,10 +75,11 @@ static void take_span(struct report *report, const struct trace_span *span, bool
 }
 
 /* A batch has spans with what is inside behind them, but for late ones: those hold something. */
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct report *report = context;
-    report->stats_sink.spans(report->stats_sink.context, spans, count);
+    report->stats_sink.spans(report->stats_sink.context, spans, count, details);
     for (size_t i = 0; i < count; i++) {
         bool holds = (i + 1 < count && spans[i + 1].parent == spans[i].id) ||
                      (spans[i].flags & TRACE_LATE) != 0;

@@ -236,7 +236,7 @@ static void nest(struct stats *stats, struct stats_track *track, const struct tr
                  uint32_t row)
 {
     bool timed = is_timed(span);
-    uint32_t *here = lane_row(stats, track, span->lane, span->depth);
+    uint32_t *here = lane_row(stats, track, span->row, span->depth);
     if (!here)
         return;
     *here = timed ? row : TRACE_NONE;
@@ -381,9 +381,11 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     track->last_ns = span->stop_ns > track->last_ns ? span->stop_ns : track->last_ns;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct stats *stats = context;
+    (void)details;
     for (size_t i = 0; i < count && !stats->failed; i++)
         take_span(stats, &stats->tracks[spans[i].track], &spans[i]);
 }

@@ -181,9 +181,11 @@ static void take_span(struct time_grid *grid, struct grid_track *track, int64_t 
         fill(grid, track, from_ns, stop_ns, name);
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct time_grid *grid = context;
+    (void)details;
     for (size_t i = 0; i < count && !grid->failed; i++)
         if (spans[i].depth == 0 && (spans[i].parent == 0 || grid->orphans))
             take_span(grid, &grid->tracks[spans[i].track], bounded(spans[i].start_ns),

@@ -19,7 +19,8 @@ struct binding {
     struct trace *trace;
     struct trace_span batch[BATCH]; /* to be passed on */
     size_t count;
-    struct trace_span open[OPEN_MAX]; /* that may enclose what comes, by start */
+    const struct trace_details *details; /* of the batch */
+    struct trace_span open[OPEN_MAX];    /* that may enclose what comes, by start */
     uint32_t open_count, track;
     struct trace_span next[NEXT_MAX]; /* markers that bind to the next span */
     uint32_t next_count;
@@ -41,13 +42,15 @@ void chrome_flows_stop(struct chrome_flows *flows)
 void chrome_flows_mark(struct span_sorter *spans, uint32_t track, int64_t time_ns, uint64_t key,
                        enum flow_shape shape)
 {
-    span_sorter_add(spans, &(struct trace_span){.start_ns = time_ns,
-                                                .stop_ns = time_ns,
-                                                .id = UINT64_MAX,
-                                                .parent = key,
-                                                .track = track,
-                                                .item = shape,
-                                                .flags = MARKER});
+    span_sorter_add(spans,
+                    &(struct trace_span){.start_ns = time_ns,
+                                         .stop_ns = time_ns,
+                                         .id = UINT64_MAX,
+                                         .parent = key,
+                                         .track = track,
+                                         .item = shape,
+                                         .flags = MARKER},
+                    NULL);
 }
 
 /* ---- markers find their span ----------------------------------------------------- */
@@ -62,7 +65,8 @@ static void add_end(struct binding *binding, const struct trace_span *marker,
                                          .parent = span->id,
                                          .track = (uint32_t)id_hash(marker->parent),
                                          .item = span->track,
-                                         .flags = start});
+                                         .flags = start},
+                    NULL);
 }
 
 /* The innermost span around a time, of those that may be. */
@@ -109,7 +113,7 @@ static void drop_ended(struct binding *binding, int64_t time_ns)
 
 static void pass_batch(struct binding *binding)
 {
-    trace_add_spans(binding->trace, binding->batch, binding->count);
+    trace_add_spans(binding->trace, binding->batch, binding->count, binding->details);
     binding->count = 0;
 }
 
@@ -125,9 +129,11 @@ static void pass(struct binding *binding, const struct trace_span *span)
     binding->next_count = 0;
 }
 
-static void take_spans(void *context, const struct trace_span *spans, size_t count)
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
 {
     struct binding *binding = context;
+    binding->details = details;
     if (spans[0].track != binding->track) {
         binding->flows->lone += binding->next_count;
         binding->open_count = binding->next_count = 0;
@@ -179,9 +185,11 @@ static void link_ends(struct binding *binding, const struct trace_span *end)
                                                        .to_span = end->parent});
 }
 
-static void take_ends(void *context, const struct trace_span *ends, size_t count)
+static void take_ends(void *context, const struct trace_span *ends, size_t count,
+                      const struct trace_details *details)
 {
     struct binding *binding = context;
+    (void)details;
     for (size_t i = 0; i < count; i++) {
         if (ends[i].track != binding->hash)
             binding->start_count = 0, binding->hash = ends[i].track;

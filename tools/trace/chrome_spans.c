@@ -105,7 +105,7 @@ static void add_span(struct chrome_spans *spans, struct trace_span *span)
         !trace_filter_clip(&spans->filter, span))
         return;
     span->id = trace_new_ids(spans->trace, 1);
-    span_sorter_add(&spans->spans, span);
+    span_sorter_add(&spans->spans, span, NULL);
 }
 
 static void take_whole(struct chrome_spans *spans, const struct chrome_event *event,

@@ -41,7 +41,7 @@ static void add(struct legion_join *join, uint64_t key, enum row row, struct tra
     span.track = (uint32_t)id_hash(key);
     span.id = key << 1 | (row == ROW_WAIT);
     span.flags = (uint8_t)row;
-    span_sorter_add(&join->rows, &span);
+    span_sorter_add(&join->rows, &span, NULL);
 }
 
 void legion_join_task(struct legion_join *join, uint64_t key, const struct trace_span *task)
@@ -130,10 +130,12 @@ static void take_copy(struct legion_join *join, const struct trace_span *row)
     join->found(join->context, &copy);
 }
 
-static void take_rows(void *context, const struct trace_span *rows, size_t count)
+static void take_rows(void *context, const struct trace_span *rows, size_t count,
+                      const struct trace_details *details)
 {
     struct legion_join *join = context;
     struct groups *groups = join->groups;
+    (void)details;
     for (size_t i = 0; i < count; i++) {
         if (groups->track != rows[i].track)
             groups->count = 0, groups->track = rows[i].track;

@@ -6,6 +6,7 @@
  * arena of chunks that do not move, so that sinks may keep pointers.
  */
 #include "trace.h"
+#include "link_join.h"
 #include "message.h"
 #include "text_set.h"
 
@@ -15,11 +16,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const trace_category_name[TRACE_CATEGORIES] = {"bgwork", "am",       "xfer", "deppart",
-                                                           "reap",   "sub_item", "gpu",  "task",
-                                                           "call",   "wait",     "copy", "other"};
+const char *const trace_category_name[TRACE_CATEGORIES] = {
+    "bgwork", "am",   "xfer", "deppart", "reap",  "sub_item", "gpu",
+    "task",   "call", "wait", "copy",    "other", "range"};
 
-const char *const trace_track_kind_name[] = {"thread", "gpu", "processor", "channel"};
+const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
+    "thread", "gpu", "processor", "channel", "stream", "sm", "lane", "async", "table", "counter"};
+
+const char *const trace_link_kind_name[TRACE_LINK_KINDS] = {"launch",     "message", "range",
+                                                            "dependency", "wake",    "flow"};
 
 enum { ARENA_BYTES = 64 << 10 };
 
@@ -43,6 +48,7 @@ struct trace {
     struct text_set names, process_names;
     uint32_t process_count, process_room, track_count, track_room;
     struct arena_chunk *arena;
+    struct link_join *joined; /* NULL: no end of a link has come */
     uint64_t next_id;
     bool failed;
 };
@@ -75,6 +81,7 @@ void trace_free(struct trace *trace)
     free(trace->tracks);
     text_set_free(&trace->names);
     text_set_free(&trace->process_names);
+    link_join_free(trace->joined);
     free(trace);
 }
 
@@ -91,11 +98,6 @@ const struct trace_totals *trace_totals(const struct trace *trace)
 bool trace_failed(const struct trace *trace)
 {
     return trace->failed;
-}
-
-void trace_fail(struct trace *trace)
-{
-    trace->failed = true;
 }
 
 bool trace_is_full(const struct trace *trace)
@@ -169,6 +171,16 @@ struct trace_text trace_name_of(const struct trace *trace, uint32_t number)
     return number < trace->names.count ? trace->names.texts[number] : (struct trace_text){"", 0};
 }
 
+uint32_t trace_add_label(struct trace *trace, const char *text, uint32_t bytes)
+{
+    return bytes ? trace_add_name(trace, text, bytes) + 1 : 0;
+}
+
+struct trace_text trace_label_of(const struct trace *trace, uint32_t label)
+{
+    return trace_name_of(trace, label - 1); /* of 0: a name that there is not */
+}
+
 /* ---- processes and tracks ------------------------------------------------- */
 
 static void keep_text(struct trace *trace, struct trace_text *text)
@@ -221,16 +233,30 @@ const struct trace_process *trace_process_of(const struct trace *trace, uint32_t
     return &trace->processes[number].process;
 }
 
-uint32_t trace_add_track(struct trace *trace, struct trace_track track)
+static uint32_t add_track(struct trace *trace, struct trace_track track)
 {
     if (!grow(trace, &trace->tracks, &trace->track_room, trace->track_count, sizeof *trace->tracks))
         return 0;
     keep_text(trace, &track.name);
+    keep_text(trace, &track.unit);
     track.number = trace->track_count++;
     trace->tracks[track.number] = track;
     if (trace->sink.track)
         trace->sink.track(trace->sink.context, &track);
     return track.number;
+}
+
+uint32_t trace_add_track(struct trace *trace, struct trace_track track)
+{
+    track.parent = TRACE_NONE;
+    return add_track(trace, track);
+}
+
+uint32_t trace_add_track_below(struct trace *trace, uint32_t parent, struct trace_track track)
+{
+    track.parent = parent;
+    track.process = trace->tracks[parent].process;
+    return add_track(trace, track);
 }
 
 const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number)
@@ -247,7 +273,8 @@ uint64_t trace_new_ids(struct trace *trace, uint64_t count)
     return first;
 }
 
-void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count)
+void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count,
+                     const struct trace_details *details)
 {
     if (count == 0 || trace->failed)
         return;
@@ -261,8 +288,20 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
             totals->last_ns = spans[i].stop_ns;
     }
     totals->spans += count;
+    for (size_t i = 0; details && i < count; i++)
+        totals->details += spans[i].detail != 0;
     if (trace->sink.spans)
-        trace->sink.spans(trace->sink.context, spans, count);
+        trace->sink.spans(trace->sink.context, spans, count, details);
+}
+
+void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_sample *samples,
+                       size_t count)
+{
+    if (count == 0 || trace->failed)
+        return;
+    trace->totals.samples += count;
+    if (trace->sink.samples)
+        trace->sink.samples(trace->sink.context, track, samples, count);
 }
 
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns)
@@ -298,6 +337,46 @@ void trace_add_link(struct trace *trace, struct trace_link link)
     link.id = ++trace->totals.links;
     if (trace->sink.link)
         trace->sink.link(trace->sink.context, &link);
+}
+
+void trace_add_link_end(struct trace *trace, const struct trace_link_end *end)
+{
+    if (trace->failed)
+        return;
+    if (!trace->joined && !(trace->joined = link_join_new()))
+        trace_out_of_memory(trace);
+    else
+        link_join_add(trace->joined, end);
+}
+
+static void pass_joined(void *context, const struct trace_link *link)
+{
+    trace_add_link(context, *link);
+}
+
+void trace_finish(struct trace *trace)
+{
+    bool failed = false;
+    if (trace->joined)
+        trace->totals.lone_ends = link_join_finish(trace->joined, pass_joined, trace, &failed);
+    trace->failed |= failed; /* the user was told */
+}
+
+uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema)
+{
+    const struct trace_table table = {(uint32_t)trace->totals.tables++, process, schema};
+    if (trace->sink.table)
+        trace->sink.table(trace->sink.context, &table);
+    return table.number;
+}
+
+void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
+{
+    if (trace->failed)
+        return;
+    trace->totals.rows += rows->rows->rows;
+    if (trace->sink.rows)
+        trace->sink.rows(trace->sink.context, rows);
 }
 
 void trace_add_loss(struct trace *trace, struct trace_loss loss)

@@ -471,7 +471,7 @@ static void add_span(void *context, struct trace_span *span)
         return;
     if (span->id == 0)
         span->id = trace_new_ids(source->trace, 1);
-    span_sorter_add(&source->spans, span);
+    span_sorter_add(&source->spans, span, NULL);
 }
 
 static void add_device_part(struct legion_source *source, const struct legion_record *record,

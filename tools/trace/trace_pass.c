@@ -120,6 +120,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct sources 
         trace_add_fact(pass->trace, "origin_ns", "%" PRId64, trace_origin_ns(pass->trace));
         align_add_facts(pass->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(pass, sources);
+        trace_finish(pass->trace);
         code = exit_worse(code, look_for_nothing(pass, sources));
     } else {
         message("out of memory");

@@ -390,7 +390,7 @@ static void add_gpu_span(struct rbwp_source *source, const struct span *span,
 {
     struct trace_span gpu = *made;
     gpu.track = gpu_track(source, span->proc_id);
-    span_sorter_add(&source->gpu_spans, &gpu);
+    span_sorter_add(&source->gpu_spans, &gpu, NULL);
     const struct launch *launch = find_launch(source->launches[span->slot], made->start_ns);
     if (launch && launch->track != TRACE_NONE && !is_cut_off(source, launch->begin_ns))
         trace_add_link(source->trace, (struct trace_link){.from_track = launch->track,

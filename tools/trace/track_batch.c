@@ -55,7 +55,7 @@ static void close_tree(struct track_batch *batch)
             span->flags |= TRACE_LATE;
         else
             batch->last_start_ns = span->start_ns;
-        span->lane = lanes_place(&batch->lanes, span->start_ns, span->stop_ns, late, &span->depth);
+        span->row = lanes_place(&batch->lanes, span->start_ns, span->stop_ns, late, &span->depth);
     }
     batch->tree = batch->count;
 }
@@ -85,7 +85,7 @@ void track_batch_pass(struct track_batch *batch, struct trace *trace)
     uint32_t left = batch->count - batch->tree;
     if (batch->lanes.failed)
         trace_out_of_memory(trace);
-    trace_add_spans(trace, batch->spans, batch->tree);
+    trace_add_spans(trace, batch->spans, batch->tree, NULL);
     if (left && batch->tree)
         memmove(batch->spans, batch->spans + batch->tree, left * sizeof *batch->spans);
     batch->count = left;

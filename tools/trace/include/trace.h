@@ -12,21 +12,26 @@
  *   span that has them; numbers count up from 0 in the order of telling;
  * - spans come in batches of one track. In a batch they ascend by start, and
  *   of two with the same start the longer, outer one comes first. Batches of
- *   one track and lane ascend likewise, but for spans marked TRACE_LATE,
+ *   one track and row ascend likewise, but for spans marked TRACE_LATE,
  *   whose contents were too many to be held back;
- * - two spans of one track and lane are disjoint, or one encloses the other;
+ * - two spans of one track and row are disjoint, or one encloses the other;
  * - a GPU's or another profiler's spans come sorted, after those of the
  *   source's threads;
- * - links come after both their ends' tracks were told, in any order;
- * - losses and facts come last, before finish.
+ * - the samples of a counter ascend by time;
+ * - links come after both their ends' tracks were told, in any order; those
+ *   that are joined by key after all sources;
+ * - a table is told before its rows;
+ * - losses and facts come behind the spans of their source.
  *
  * Times are nanoseconds since 1970 on the trace's axis, alignment and filters
- * already applied. Texts are any bytes, not terminated.
+ * already applied; of GPUs they are without what noticing their work adds.
+ * Texts are any bytes, not terminated.
  */
 #ifndef TRACE_H
 #define TRACE_H
 
 #include "command.h"
+#include "rbwp_table.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,6 +43,8 @@ struct trace_text {
 /* Of a terminated text. */
 struct trace_text trace_text(const char *text);
 
+#define TRACE_NONE UINT32_MAX
+
 struct trace_process {
     uint32_t number;
     uint32_t node;                           /* of the job */
@@ -46,21 +53,32 @@ struct trace_process {
     struct trace_text host, command, source; /* source: the file; empty: unknown */
 };
 
+/* Tracks form trees: streams below their GPU, counters and ranges below what they tell of. */
 enum trace_track_kind {
     TRACE_THREAD,
     TRACE_GPU,       /* a GPU processor */
     TRACE_PROCESSOR, /* another profiler's processor: a place where tasks run */
-    TRACE_CHANNEL    /* copies, fills and the like between two memories */
+    TRACE_CHANNEL,   /* copies, fills and the like between two memories */
+    TRACE_STREAM,    /* of a GPU */
+    TRACE_SM,        /* a GPU's multiprocessor */
+    TRACE_LANE,      /* one writer inside a kernel */
+    TRACE_ASYNC,     /* one of another profiler's operations that no thread holds */
+    TRACE_TABLE,     /* rows of a table */
+    TRACE_COUNTER,   /* samples, no spans */
+    TRACE_TRACK_KINDS
 };
-/* "thread", "gpu", "processor", "channel". */
-extern const char *const trace_track_kind_name[];
+/* "thread", "gpu", "processor", "channel", "stream" ... */
+extern const char *const trace_track_kind_name[TRACE_TRACK_KINDS];
 
 struct trace_track {
     uint32_t number, process;
+    uint32_t parent; /* TRACE_NONE: its process */
     enum trace_track_kind kind;
-    uint64_t id;    /* as the source has it: thread id, processor id; unique per process and kind */
+    uint64_t id;    /* as the source has it: thread id, processor id; unique per process and kind,
+                       below a parent per parent and kind */
     uint64_t os_id; /* of a thread; 0 unknown */
     struct trace_text name; /* never empty */
+    struct trace_text unit; /* of a counter's values; may be empty */
 };
 
 /* What a span is. */
@@ -77,10 +95,11 @@ enum trace_category {
     TRACE_WAIT,     /* a task is not running: waiting, or ready again */
     TRACE_COPY,
     TRACE_OTHER,
+    TRACE_RANGE, /* a name that a program gave to a stretch of time: no work, never busy time */
     TRACE_CATEGORIES
 };
 /* "bgwork", "am", "xfer", "deppart", "reap", "sub_item", "gpu", "task", "call", "wait", "copy",
- * "other". */
+ * "other", "range". */
 extern const char *const trace_category_name[TRACE_CATEGORIES];
 
 enum trace_flag {
@@ -99,7 +118,8 @@ struct trace_span {
     uint64_t parent;           /* id of the enclosing span of the track, 0 none or not known */
     uint32_t track, name;
     uint32_t item;
-    uint16_t lane;
+    uint32_t detail;  /* where trace_detail_of finds more; 0: there is no more */
+    uint16_t row;     /* of those side by side in which partly overlapping spans are shown */
     uint16_t depth;   /* number of enclosing spans, at most UINT16_MAX */
     uint8_t category; /* enum trace_category */
     uint8_t flags;    /* enum trace_flag */
@@ -116,13 +136,143 @@ static inline int64_t trace_signed_duration_ns(const struct trace_span *span)
     return duration_ns > INT64_MAX ? INT64_MAX : (int64_t)duration_ns;
 }
 
-/* What one track did led to a span on another: a launch and its GPU work. */
+/* ---- what only some spans have ---------------------------------------------------- */
+
+enum trace_arg_type {
+    TRACE_ARG_U64,
+    TRACE_ARG_I64,
+    TRACE_ARG_F64,
+    TRACE_ARG_BOOL,     /* in u64 */
+    TRACE_ARG_TIME,     /* in i64, on the trace's axis */
+    TRACE_ARG_DURATION, /* in u64, ns */
+    TRACE_ARG_NAME,     /* in u64, the number of a name */
+    TRACE_ARG_TEXT,
+    TRACE_ARG_JSON, /* a text that is an object or array of JSON */
+};
+
+/* Of texts: where the bytes are, behind the beginning of the detail. */
+struct trace_arg {
+    uint32_t key; /* number of a name */
+    uint32_t type;
+    union {
+        uint64_t u64;
+        int64_t i64;
+        double f64;
+        struct {
+            uint32_t offset, bytes;
+        } text;
+    } value;
+};
+
+enum trace_detail_flag {
+    TRACE_HAS_BOUNDS = 1, /* start_uncertain_ns, stop_uncertain_ns and certain_ns are known */
+    TRACE_HAS_LAUNCH = 2, /* launch_ns is known */
+    TRACE_INFERRED = 4    /* the launch was inferred, the source does not tell it */
+};
+
+/* A position-independent record of words uint64_t: this, its arguments, their texts. Made by
+ * span_detail.h. */
+struct trace_detail {
+    uint32_t words;
+    uint32_t arg_count;
+    uint32_t flags;       /* enum trace_detail_flag */
+    uint32_t category;    /* the source's own word for it, a label (see trace_add_label) */
+    uint64_t correlation; /* the source's id of what belongs together; 0 none */
+    /* The ends may be earlier or later by so much, and it ran for certain_ns at least. */
+    uint64_t start_uncertain_ns, stop_uncertain_ns, certain_ns;
+    int64_t launch_ns;     /* when the call that launched it began to */
+    uint64_t launch_span;  /* id of the span around that, 0 none or not known */
+    uint64_t thread_id;    /* that launched it, as the source has it; 0 none or not known */
+    uint32_t launch_track; /* its track, TRACE_NONE none */
+    uint32_t unused;
+    struct trace_arg args[];
+};
+
+/* The details of a batch. Zero is none. */
+struct trace_details {
+    uint64_t *words;
+    uint32_t count, room; /* word 0 belongs to nobody */
+};
+/* NULL: there is no more. */
+static inline const struct trace_detail *trace_detail_of(const struct trace_details *details,
+                                                         const struct trace_span *span)
+{
+    return span->detail ? (const void *)(details->words + span->detail) : NULL;
+}
+static inline struct trace_text trace_arg_text(const struct trace_detail *detail,
+                                               const struct trace_arg *arg)
+{
+    return (struct trace_text){(const char *)detail + arg->value.text.offset,
+                               arg->value.text.bytes};
+}
+
+/* ---- links -------------------------------------------------------------------------- */
+
+enum trace_link_kind {
+    TRACE_LAUNCH, /* a call and the work that it gave to a GPU or another processor */
+    TRACE_MESSAGE,
+    TRACE_LINKED_RANGE, /* a range and what happened elsewhere on behalf of it */
+    TRACE_DEPENDENCY,
+    TRACE_WAKE,
+    TRACE_FLOW, /* the source says no more */
+    TRACE_LINK_KINDS
+};
+/* "launch", "message", "range", "dependency", "wake", "flow". */
+extern const char *const trace_link_kind_name[TRACE_LINK_KINDS];
+
+/* What one track did led to something on another: a launch and its GPU work. */
 struct trace_link {
     uint64_t id; /* unique in the trace, from 1 */
+    enum trace_link_kind kind;
+    uint32_t label; /* the source's own word for it (see trace_add_label), 0 none */
     uint32_t from_track, to_track;
-    int64_t from_ns; /* inside a span of from_track */
-    int64_t to_ns;   /* start of the span */
-    uint64_t to_span;
+    int64_t from_ns;             /* inside a span of from_track, if it was recorded */
+    int64_t to_ns;               /* start of the span */
+    uint64_t from_span, to_span; /* ids, 0 none or not known */
+};
+
+/*
+ * One end of a link, found by key: whichever source has the other one, and whichever comes first.
+ * Each arrival leads from the latest departure of its key that was not later, else (clocks err)
+ * from the first one.
+ */
+struct trace_link_end {
+    bool arrives; /* else it departs */
+    uint8_t kind; /* enum trace_link_kind */
+    uint32_t label;
+    uint32_t space;   /* whose key it is: number of a name */
+    uint32_t process; /* the key is its own; TRACE_NONE: the trace's */
+    uint32_t track;
+    uint64_t key;
+    int64_t time_ns;
+    uint64_t span; /* 0 none or not known */
+};
+
+/* ---- counters, tables, losses --------------------------------------------------------- */
+
+struct trace_sample {
+    int64_t time_ns;
+    bool whole; /* value is i64, else f64 */
+    union {
+        int64_t i64;
+        double f64;
+    } value;
+};
+static inline double trace_sample_value(const struct trace_sample *sample)
+{
+    return sample->whole ? (double)sample->value.i64 : sample->value.f64;
+}
+
+/* A table whose schema says not how to show it. */
+struct trace_table {
+    uint32_t number, process;
+    const struct rbwp_schema *schema; /* as long as rows of its process come */
+};
+struct trace_rows {
+    uint32_t table;
+    const struct rbwp_rows *rows;
+    const struct rbwp_catalog *catalog; /* of the names that cells have */
+    int64_t shift_ns;                   /* to be added to times */
 };
 
 struct trace_loss {
@@ -133,8 +283,6 @@ struct trace_loss {
     int64_t first_ns, last_ns; /* 0,0 not known */
 };
 
-#define TRACE_NONE UINT32_MAX
-
 /* Where a trace goes. Any function may be NULL. Pointers are valid during the call, texts as long
  * as the trace. */
 struct trace_sink {
@@ -142,8 +290,13 @@ struct trace_sink {
     void (*process)(void *context, const struct trace_process *process);
     void (*track)(void *context, const struct trace_track *track);
     void (*name)(void *context, uint32_t number, struct trace_text name);
-    void (*spans)(void *context, const struct trace_span *spans, size_t count);
+    void (*spans)(void *context, const struct trace_span *spans, size_t count,
+                  const struct trace_details *details);
+    void (*samples)(void *context, uint32_t track, const struct trace_sample *samples,
+                    size_t count);
     void (*link)(void *context, const struct trace_link *link);
+    void (*table)(void *context, const struct trace_table *table);
+    void (*rows)(void *context, const struct trace_rows *rows);
     void (*loss)(void *context, const struct trace_loss *loss);
     /* One fact about the trace: "rbwp.version", "alignment.method", "node.3.clock.error_ns" ... */
     void (*fact)(void *context, const char *key, struct trace_text value);
@@ -159,9 +312,11 @@ struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns);
 void trace_free(struct trace *trace);
 int64_t trace_origin_ns(const struct trace *trace);
 
-/* What was passed on so far. */
+/* What was passed on so far, whether the sink wanted it or not. */
 struct trace_totals {
-    uint64_t spans, links, lost_records;
+    uint64_t spans, links, samples, tables, rows, lost_records;
+    uint64_t details;          /* spans with more to tell */
+    uint64_t lone_ends;        /* of links; known after trace_finish */
     int64_t first_ns, last_ns; /* of spans; 0,0 without */
     /* While spans are filtered: when workers recorded, inside the window asked for, whatever else
      * the filters leave of it. */
@@ -173,13 +328,26 @@ const struct trace_totals *trace_totals(const struct trace *trace);
 /* ---- for readers: each returns the number. Texts are copied; *number in is ignored. ------- */
 
 uint32_t trace_add_process(struct trace *trace, struct trace_process process);
+/* A track of its process; parent in is ignored. */
 uint32_t trace_add_track(struct trace *trace, struct trace_track track);
+/* A track below another one of the same process. */
+uint32_t trace_add_track_below(struct trace *trace, uint32_t parent, struct trace_track track);
 /* The same number for the same text. */
 uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes);
+/* The same for texts that may be none: a label, which is 0 for an empty text. */
+uint32_t trace_add_label(struct trace *trace, const char *text, uint32_t bytes);
 /* Looks at ids, too: numbers for count new spans (or links). */
 uint64_t trace_new_ids(struct trace *trace, uint64_t count);
-void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count);
+/* details: of these spans; NULL if none of them has one. */
+void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count,
+                     const struct trace_details *details);
+/* Ascending by time, after all samples of the track so far. */
+void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_sample *samples,
+                       size_t count);
 void trace_add_link(struct trace *trace, struct trace_link link);
+void trace_add_link_end(struct trace *trace, const struct trace_link_end *end);
+uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema);
+void trace_add_rows(struct trace *trace, const struct trace_rows *rows);
 void trace_add_loss(struct trace *trace, struct trace_loss loss);
 void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -188,15 +356,17 @@ void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);
-/* Out of memory: everything after it is dropped. The reader told the user. */
-void trace_fail(struct trace *trace);
-/* The same, and tells the user. */
+/* Everything after it is dropped; the user is told. */
 void trace_out_of_memory(struct trace *trace);
 bool trace_failed(const struct trace *trace);
+/* After the last source: joins the ends of links. */
+void trace_finish(struct trace *trace);
 
 /* What was told of a number; valid as long as the trace. */
 const struct trace_process *trace_process_of(const struct trace *trace, uint32_t number);
 const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number);
 struct trace_text trace_name_of(const struct trace *trace, uint32_t number);
+/* The text of a label. */
+struct trace_text trace_label_of(const struct trace *trace, uint32_t label);
 
 #endif /* TRACE_H */

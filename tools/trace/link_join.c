@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sorted by key, then time: the departure to which an arrival belongs is the one that came last, or
+ * if none has come, the next one. So one departure is kept, and the arrivals that
+ * wait for the first.
+ */
+#include "link_join.h"
+
+#include <stdlib.h>
+
+enum { WAITING_MAX = 4096 }; /* arrivals of a key before its first departure */
+
+struct link_join {
+    struct merge_sorter ends;
+    struct trace_link_end departure, waiting[WAITING_MAX];
+    uint32_t waiting_count;
+    bool departed; /* departure is of the present key */
+    bool used;     /* it has a link */
+    bool any;
+    struct trace_link_end last; /* whose key is the present one */
+    uint64_t lone;
+    void (*found)(void *context, const struct trace_link *link);
+    void *context;
+};
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_keys(const struct trace_link_end *a, const struct trace_link_end *b)
+{
+    int order = compare_numbers(a->space, b->space);
+    order = order ? order : compare_numbers(a->process, b->process);
+    order = order ? order : compare_numbers(a->kind, b->kind);
+    return order ? order : compare_numbers(a->key, b->key);
+}
+
+/* Of equals by time that order of coming does not decide, so that the result is the same. */
+static int compare(const void *left, const void *right)
+{
+    const struct trace_link_end *a = left, *b = right;
+    int order = compare_keys(a, b);
+    if (order)
+        return order;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    order = compare_numbers(a->arrives, b->arrives);
+    order = order ? order : compare_numbers(a->track, b->track);
+    return order ? order : compare_numbers(a->span, b->span);
+}
+
+static const struct merge_order ends_order = {.what = "links",
+                                              .item_bytes = sizeof(struct trace_link_end),
+                                              .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                              .compare = compare};
+
+struct link_join *link_join_new(void)
+{
+    struct link_join *join = calloc(1, sizeof *join);
+    if (join)
+        merge_sorter_start(&join->ends, &ends_order);
+    return join;
+}
+
+void link_join_free(struct link_join *join)
+{
+    if (join)
+        merge_sorter_stop(&join->ends);
+    free(join);
+}
+
+void link_join_add(struct link_join *join, const struct trace_link_end *end)
+{
+    merge_sorter_add(&join->ends, end, NULL);
+}
+
+static void pass(struct link_join *join, const struct trace_link_end *to)
+{
+    const struct trace_link_end *from = &join->departure;
+    join->found(join->context, &(struct trace_link){.kind = to->kind,
+                                                    .label = to->label ? to->label : from->label,
+                                                    .from_track = from->track,
+                                                    .to_track = to->track,
+                                                    .from_ns = from->time_ns,
+                                                    .to_ns = to->time_ns,
+                                                    .from_span = from->span,
+                                                    .to_span = to->span});
+    join->used = true;
+}
+
+static void end_key(struct link_join *join)
+{
+    join->lone += join->waiting_count;
+    join->lone += join->departed && !join->used;
+    join->departed = join->used = false;
+    join->waiting_count = 0;
+}
+
+static void depart(struct link_join *join, const struct trace_link_end *from)
+{
+    join->lone += join->departed && !join->used;
+    join->departure = *from;
+    join->departed = true;
+    join->used = false;
+    for (uint32_t i = 0; i < join->waiting_count; i++)
+        pass(join, &join->waiting[i]);
+    join->waiting_count = 0;
+}
+
+static bool take(void *context, const void *item, const uint64_t *payload)
+{
+    struct link_join *join = context;
+    const struct trace_link_end *end = item;
+    (void)payload;
+    if (join->any && compare_keys(&join->last, end) != 0)
+        end_key(join);
+    join->last = *end;
+    join->any = true;
+    if (!end->arrives)
+        depart(join, end);
+    else if (join->departed)
+        pass(join, end);
+    else if (join->waiting_count < WAITING_MAX)
+        join->waiting[join->waiting_count++] = *end;
+    else
+        join->lone++;
+    return true;
+}
+
+uint64_t link_join_finish(struct link_join *join,
+                          void (*found)(void *context, const struct trace_link *link),
+                          void *context, bool *failed_out)
+{
+    join->found = found;
+    join->context = context;
+    merge_sorter_finish(&join->ends, take, join);
+    end_key(join);
+    *failed_out = join->ends.failed;
+    return join->lone;
+}

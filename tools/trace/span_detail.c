@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments and texts are gathered apart and put behind each other at the end. */
+#include "span_detail.h"
+#include "thread_map.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void span_detail_start(struct detail_maker *maker)
+{
+    maker->head = (struct trace_detail){.launch_track = TRACE_NONE};
+    maker->text_bytes = 0;
+    maker->set = maker->failed = false;
+}
+
+static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type)
+{
+    uint32_t count = maker->head.arg_count;
+    if (count == DETAIL_ARGS_MAX) {
+        maker->cut++;
+        return NULL;
+    }
+    if (!thread_array_grow(&maker->args, &maker->arg_room, count + 1, sizeof *maker->args)) {
+        maker->failed = true;
+        return NULL;
+    }
+    maker->head.arg_count++;
+    maker->set = true;
+    maker->args[count] = (struct trace_arg){.key = key, .type = type};
+    return &maker->args[count];
+}
+
+void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
+                     uint64_t bits)
+{
+    struct trace_arg *arg = add_arg(maker, key, type);
+    if (arg)
+        arg->value.u64 = bits;
+}
+
+void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
+                      struct trace_text text)
+{
+    uint32_t left = DETAIL_TEXT_MAX - maker->text_bytes;
+    bool cut = text.bytes > left;
+    if (cut)
+        maker->cut++;
+    if (cut && type == TRACE_ARG_JSON)
+        return;
+    uint32_t bytes = cut ? left : text.bytes;
+    if (!thread_array_grow(&maker->texts, &maker->text_room, maker->text_bytes + bytes + 1, 1)) {
+        maker->failed = true;
+        return;
+    }
+    struct trace_arg *arg = add_arg(maker, key, type);
+    if (!arg)
+        return;
+    arg->value.text.offset = maker->text_bytes; /* moved behind the arguments in the end */
+    arg->value.text.bytes = bytes;
+    if (bytes)
+        memcpy(maker->texts + maker->text_bytes, text.text, bytes);
+    maker->text_bytes += bytes;
+}
+
+const struct trace_detail *span_detail_finish(struct detail_maker *maker)
+{
+    const struct trace_detail *head = &maker->head;
+    uint32_t args_bytes = head->arg_count * (uint32_t)sizeof(struct trace_arg);
+    uint32_t texts_at = (uint32_t)sizeof *head + args_bytes;
+    uint32_t words = (texts_at + maker->text_bytes + 7) / 8;
+    if (maker->failed || !(maker->set || head->flags || head->category || head->correlation))
+        return NULL;
+    if (!thread_array_grow(&maker->packed, &maker->packed_room, words, sizeof *maker->packed)) {
+        maker->failed = true;
+        return NULL;
+    }
+    maker->head.words = words;
+    maker->packed[words - 1] = 0;
+    struct trace_detail *packed = (void *)maker->packed;
+    memcpy(packed, head, sizeof *head);
+    for (uint32_t i = 0; i < head->arg_count; i++) {
+        struct trace_arg arg = maker->args[i];
+        if (arg.type == TRACE_ARG_TEXT || arg.type == TRACE_ARG_JSON)
+            arg.value.text.offset += texts_at;
+        packed->args[i] = arg;
+    }
+    if (maker->text_bytes)
+        memcpy((char *)packed + texts_at, maker->texts, maker->text_bytes);
+    return packed;
+}
+
+void span_detail_free(struct detail_maker *maker)
+{
+    free(maker->args);
+    free(maker->texts);
+    free(maker->packed);
+    *maker = (struct detail_maker){0};
+}
+
+uint32_t span_details_add(struct trace_details *details, const struct trace_detail *detail,
+                          bool *failed)
+{
+    if (!detail)
+        return 0;
+    uint32_t place = details->count ? details->count : 1;
+    if (detail->words > UINT32_MAX - place ||
+        !thread_array_grow(&details->words, &details->room, place + detail->words,
+                           sizeof *details->words)) {
+        *failed = true;
+        return 0;
+    }
+    memcpy(details->words + place, detail, detail->words * sizeof *details->words);
+    details->count = place + detail->words;
+    return place;
+}
+
+void span_details_free(struct trace_details *details)
+{
+    free(details->words);
+    *details = (struct trace_details){0};
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * span_detail.h - makes and copies what only some spans have (struct trace_detail).
+ *
+ * A maker is started for each span; what is set is packed into one record,
+ * which lives until the maker is started again. Records are copied
+ * as they are, into the details of a batch or through a sorter.
+ */
+#ifndef SPAN_DETAIL_H
+#define SPAN_DETAIL_H
+
+#include "trace.h"
+
+#define DETAIL_ARGS_MAX 4096u
+#define DETAIL_TEXT_MAX (512u << 10) /* bytes of all texts of a span; longer ones are cut */
+
+/* Zero is an empty one. */
+struct detail_maker {
+    struct trace_detail
+        head; /* set its fields after span_detail_start, but for words and arg_count */
+    struct trace_arg *args;
+    uint32_t arg_room;
+    char *texts;
+    uint32_t text_bytes, text_room;
+    uint64_t *packed;
+    uint32_t packed_room;
+    bool set;     /* something of head was set, or an argument */
+    uint64_t cut; /* arguments that were left out or cut, of all spans */
+    bool failed;  /* out of memory: the span has none */
+};
+
+void span_detail_start(struct detail_maker *maker);
+void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
+                     uint64_t bits);
+/* type: TRACE_ARG_TEXT or TRACE_ARG_JSON. What is longer than fits is cut; JSON is left out. */
+void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
+                      struct trace_text text);
+/* NULL if nothing was set, or without memory. */
+const struct trace_detail *span_detail_finish(struct detail_maker *maker);
+void span_detail_free(struct detail_maker *maker);
+
+/* A place for span.detail; 0 for NULL, or when out of memory, which *failed tells. */
+uint32_t span_details_add(struct trace_details *details, const struct trace_detail *detail,
+                          bool *failed);
+static inline void span_details_clear(struct trace_details *details)
+{
+    details->count = 0;
+}
+void span_details_free(struct trace_details *details);
+
+#endif /* SPAN_DETAIL_H */
