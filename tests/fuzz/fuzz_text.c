@@ -7,7 +7,7 @@
 #include "json_check.h"
 #include "json_text.h"
 #include "utf8.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void check_visible(const char *text, size_t count, size_t room)
 {
     char *out = malloc(room ? room : 1);
     REQUIRE(out);
-    size_t used = visible_text(text, count, out, room);
+    size_t used = terminal_text(text, count, out, room);
     REQUIRE(used <= room && text_is_visible(out, used));
     free(out);
 }
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)guarded_copy(data, size);
     if (!text)
         return 0;
-    check_visible(text, size, size * VISIBLE_BYTES_MAX);
+    check_visible(text, size, size * TERMINAL_TEXT_BYTES_MAX);
     check_visible(text, size, size / 2);
     if (size < 65536)
         check_json(text, size);

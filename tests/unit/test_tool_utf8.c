@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h and visible.h: what is text, and what a terminal gets to see. */
+/* utf8.h and terminal_text.h: what is text, and what a terminal gets to see. */
 #include "utf8.h"
-#include "visible.h"
+#include "terminal_text.h"
 #include "unit.h"
 
 #include <string.h>
@@ -49,13 +49,13 @@ static void nothing_invisible(void **state)
 {
     (void)state;
     char shown[64];
-    size_t used = visible_text("a\x1b[\x7f\xc2\x9b\\\xff\xc3\xa9", 10, shown, sizeof shown);
+    size_t used = terminal_text("a\x1b[\x7f\xc2\x9b\\\xff\xc3\xa9", 10, shown, sizeof shown);
     static const char want[] = "a\\x1b[\\x7f\\xc2\\x9b\\\\\\xff\xc3\xa9";
     assert_int_equal(used, sizeof want - 1);
     assert_memory_equal(shown, want, used);
     for (unsigned byte = 0; byte < 256; byte++) {
         char one = (char)byte;
-        used = visible_text(&one, 1, shown, sizeof shown);
+        used = terminal_text(&one, 1, shown, sizeof shown);
         for (size_t i = 0; i < used; i++)
             assert_true(shown[i] >= 0x20 && shown[i] < 0x7f);
     }
@@ -68,7 +68,7 @@ static void room_is_kept(void **state)
     char shown[8];
     for (size_t room = 0; room < 8; room++) {
         memset(shown, '#', sizeof shown);
-        size_t used = visible_text("\x01\x02", 2, shown, room);
+        size_t used = terminal_text("\x01\x02", 2, shown, room);
         assert_int_equal(used, room < 4 ? 0 : 4);
         for (size_t i = used; i < sizeof shown; i++)
             assert_int_equal(shown[i], '#');

@@ -5,7 +5,7 @@
  */
 #include "message.h"
 #include "progress.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ const char *message_program(void)
 static void write_line(const char *text)
 {
     char line[4 * 2048 + 1];
-    size_t count = visible_text(text, strlen(text), line, sizeof line - 1);
+    size_t count = terminal_text(text, strlen(text), line, sizeof line - 1);
     line[count++] = '\n';
     progress_clear();
     /* Where standard error is gone there is nobody left to tell. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress line. */
 #include "progress.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -47,7 +47,7 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
         return;
     progress.next_ns = now + NEXT_NS;
     progress.shown = true;
-    size_t bytes = visible_text(name, strlen(name), shown, sizeof shown);
+    size_t bytes = terminal_text(name, strlen(name), shown, sizeof shown);
     int count = all ? snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " %%", (int)bytes, shown,
                                (uint64_t)((double)done / (double)all * 100))
                     : snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " MB", (int)bytes, shown,

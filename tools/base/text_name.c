@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_name.h"
 
-#include "visible.h"
+#include "terminal_text.h"
 
 enum { PIECE_BYTES = 16384 };
 
@@ -9,7 +9,7 @@ void text_name(struct out *out, const char *text, size_t count)
 {
     while (count > 0) {
         char *room = out_room(out, PIECE_BYTES);
-        out_end(out, room + visible_piece(&text, &count, room, PIECE_BYTES));
+        out_end(out, room + terminal_text_piece(&text, &count, room, PIECE_BYTES));
     }
 }
 
@@ -23,8 +23,8 @@ static size_t next_char(const char *text, size_t at, size_t bytes)
 
 unsigned text_name_fit(struct out *out, const char *text, size_t count, unsigned columns)
 {
-    char shown[4 * (TEXT_COLUMNS_MAX + 1) + VISIBLE_BYTES_MAX];
-    size_t bytes = visible_piece(&text, &count, shown, sizeof shown);
+    char shown[4 * (TEXT_COLUMNS_MAX + 1) + TERMINAL_TEXT_BYTES_MAX];
+    size_t bytes = terminal_text_piece(&text, &count, shown, sizeof shown);
     size_t end = 0, cut = 0;
     unsigned used = 0;
     for (; end < bytes && used < columns; used++) {

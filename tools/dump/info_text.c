@@ -4,7 +4,7 @@
  * nobody can miss them. Names are made visible: a name from a file must not
  * move the cursor of a terminal.
  */
-#include "arguments.h"
+#include "recorded_command.h"
 #include "info.h"
 #include "quantity.h"
 #include "text_name.h"
@@ -130,10 +130,10 @@ static void head(struct out *out, const struct info *info)
 /* As a shell would take it, roughly: arguments that are empty or have a blank in quotes. */
 static void command_line(struct out *out, const struct rbwp_trailer *trailer)
 {
-    struct arguments arguments = arguments_of(trailer);
+    struct recorded_command arguments = recorded_command_of(trailer);
     const char *text, *separator = "";
     size_t bytes;
-    while (arguments_next(&arguments, &text, &bytes)) {
+    while (recorded_command_next(&arguments, &text, &bytes)) {
         const char *quote = bytes == 0 || memchr(text, ' ', bytes) ? "'" : "";
         out_text(out, separator);
         out_text(out, quote);

@@ -3,7 +3,7 @@
  */
 #include "cell_text.h"
 #include "text_name.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 /* A quote within quotes is doubled. */
 static void put_quoted(struct out *out, const char *text, size_t bytes)
@@ -48,7 +48,7 @@ void cell_csv(struct out *out, struct trace_text text, bool raw)
     else
         while (left > 0) {
             char shown[1024];
-            put_quoted(out, shown, visible_piece(&at, &left, shown, sizeof shown));
+            put_quoted(out, shown, terminal_text_piece(&at, &left, shown, sizeof shown));
         }
     out_text(out, quote);
 }

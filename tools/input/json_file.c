@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* File parts as JSON. None of this is in a hurry. */
-#include "arguments.h"
+#include "recorded_command.h"
 #include "json_file.h"
 #include "json_text.h"
 
@@ -159,12 +159,12 @@ static void tables(struct out *out, const struct rbwp_tables *tables)
 
 static void command_line(struct out *out, const struct rbwp_trailer *trailer)
 {
-    struct arguments arguments = arguments_of(trailer);
+    struct recorded_command arguments = recorded_command_of(trailer);
     const char *text, *separator = "";
     size_t bytes;
     json_key(out, "command");
     out_text(out, "[");
-    while (arguments_next(&arguments, &text, &bytes)) {
+    while (recorded_command_next(&arguments, &text, &bytes)) {
         out_text(out, separator);
         json_string(out, text, bytes);
         separator = ",";

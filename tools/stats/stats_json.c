@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sums as one JSON object. Times are integers in nanoseconds. */
+#include "stats_forms.h"
 #include "json_text.h"
-#include "stats_report.h"
 
 #include <errno.h>
 #include <stdlib.h>

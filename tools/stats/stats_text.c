@@ -7,8 +7,8 @@
  * there is room for names, which a terminal gets shortened. Durations have
  * four digits, quantiles three, which is what is known of them; JSON has all.
  */
+#include "stats_forms.h"
 #include "quantity.h"
-#include "stats_report.h"
 #include "text_name.h"
 #include "track_order.h"
 

@@ -3,7 +3,7 @@
 
 #include "cell_text.h"
 #include "json_text.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 #include <math.h>
 
@@ -25,7 +25,7 @@ static void put_text(struct out *out, struct rbwp_text text, enum cell_form form
     case CELL_PEOPLE:
         while (left) {
             char *at = out_room(out, 4096);
-            out_end(out, at + visible_piece(&rest, &left, at, 4096));
+            out_end(out, at + terminal_text_piece(&rest, &left, at, 4096));
         }
         break;
     }

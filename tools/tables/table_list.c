@@ -9,7 +9,7 @@
 #include "json_text.h"
 #include "message.h"
 #include "table_walk.h"
-#include "visible.h"
+#include "terminal_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -110,7 +110,7 @@ static void put_name(struct out *out, const char *name, size_t bytes)
 {
     while (bytes) {
         char *at = out_room(out, 4096);
-        out_end(out, at + visible_piece(&name, &bytes, at, 4096));
+        out_end(out, at + terminal_text_piece(&name, &bytes, at, 4096));
     }
 }
 

@@ -4,7 +4,7 @@
  *
  * A cell is safe on a terminal and in a spreadsheet: characters that are
  * obeyed instead of shown, and bytes that are not UTF-8, become \xNN, a
- * backslash \\ (visible.h), and what a spreadsheet would take for a formula,
+ * backslash \\ (terminal_text.h), and what a spreadsheet would take for a formula,
  * since it begins with = + - @ or their wide forms, gets an apostrophe before
  * it, as does what begins with one. One to one: who takes one apostrophe off
  * and undoes \xNN and \\ has the name's bytes back. A cell is one line.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* arguments.h: a command line as the trailer has it. */
-#include "arguments.h"
+#include "recorded_command.h"
 #include "unit.h"
 
 /* Guards: zero bytes stand between arguments (SPEC.md, 10.3), so the last one may be empty, and no
@@ -19,16 +19,16 @@ static void zero_bytes_stand_between_arguments(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rbwp_trailer trailer = {.command = cases[i].command,
                                        .command_bytes = cases[i].bytes};
-        struct arguments arguments = arguments_of(&trailer);
+        struct recorded_command arguments = recorded_command_of(&trailer);
         char shown[64] = "";
         const char *text;
         size_t bytes;
-        while (arguments_next(&arguments, &text, &bytes)) {
+        while (recorded_command_next(&arguments, &text, &bytes)) {
             strncat(shown, text, bytes);
             strcat(shown, "|");
         }
         assert_string_equal(shown, cases[i].shown);
-        assert_false(arguments_next(&arguments, &text, &bytes));
+        assert_false(recorded_command_next(&arguments, &text, &bytes));
     }
 }
 

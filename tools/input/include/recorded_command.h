@@ -1,38 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arguments.h - the command line of a trailer, one argument at a time.
+ * recorded_command.h - the command line of a trailer, one argument at a time.
  *
  * A zero byte stands between arguments, so n of them make n + 1 arguments,
  * each of which may be empty; without any byte no argument is known. A process
  * that writes its title over the first one leaves the others empty: these are
  * left out.
  */
-#ifndef ARGUMENTS_H
-#define ARGUMENTS_H
+#ifndef RECORDED_COMMAND_H
+#define RECORDED_COMMAND_H
 
 #include "rbwp_reader.h"
 
 #include <string.h>
 
-struct arguments {
+struct recorded_command {
     const char *next, *end; /* next NULL: none is left */
 };
 
-static inline struct arguments arguments_of(const struct rbwp_trailer *trailer)
+static inline struct recorded_command recorded_command_of(const struct rbwp_trailer *trailer)
 {
     if (trailer->command_bytes == 0)
-        return (struct arguments){NULL, NULL};
+        return (struct recorded_command){NULL, NULL};
     const char *end = trailer->command + trailer->command_bytes;
     size_t bytes = strnlen(trailer->command, trailer->command_bytes), used = trailer->command_bytes;
     while (used > bytes && trailer->command[used - 1] == '\0')
         used--;
     bool is_title = used == bytes && memchr(trailer->command, ' ', bytes);
-    return (struct arguments){trailer->command, is_title ? trailer->command + bytes : end};
+    return (struct recorded_command){trailer->command, is_title ? trailer->command + bytes : end};
 }
 
 /* False after the last one. The text is not terminated. */
-static inline bool arguments_next(struct arguments *arguments, const char **text_out,
-                                  size_t *bytes_out)
+static inline bool recorded_command_next(struct recorded_command *arguments, const char **text_out,
+                                         size_t *bytes_out)
 {
     if (!arguments->next)
         return false;
@@ -45,4 +45,4 @@ static inline bool arguments_next(struct arguments *arguments, const char **text
     return true;
 }
 
-#endif /* ARGUMENTS_H */
+#endif /* RECORDED_COMMAND_H */

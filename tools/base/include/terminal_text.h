@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * visible.h - any bytes as text that is safe on a terminal.
+ * terminal_text.h - any bytes as text that is safe on a terminal.
  *
  * Valid UTF-8 stays as it is; characters that are obeyed instead of shown
  * (utf8.h) and bytes that are not UTF-8 become \xNN for each byte, a backslash
  * becomes \\. One to one, so two names that differ never look the same.
  */
-#ifndef VISIBLE_H
-#define VISIBLE_H
+#ifndef TERMINAL_TEXT_H
+#define TERMINAL_TEXT_H
 
 #include <stddef.h>
 
-#define VISIBLE_BYTES_MAX 12 /* most that one character can become: \xe2\x80\xae */
+#define TERMINAL_TEXT_BYTES_MAX 12 /* most that one character can become: \xe2\x80\xae */
 
 /* Writes at most room bytes, whole characters only, no terminator. Returns how many. */
-size_t visible_text(const char *text, size_t count, char *out, size_t room);
+size_t terminal_text(const char *text, size_t count, char *out, size_t room);
 /* The same of a long text, piece by piece: *text and *count become what is left. room is at least
- * VISIBLE_BYTES_MAX. */
-size_t visible_piece(const char **text, size_t *count, char *out, size_t room);
+ * TERMINAL_TEXT_BYTES_MAX. */
+size_t terminal_text_piece(const char **text, size_t *count, char *out, size_t room);
 
-#endif /* VISIBLE_H */
+#endif /* TERMINAL_TEXT_H */

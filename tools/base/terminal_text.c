@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes made visible. Works character by character: names and messages are short. */
-#include "visible.h"
+#include "terminal_text.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -30,13 +30,13 @@ static size_t show(const unsigned char *bytes, size_t length, char *shown)
     return length;
 }
 
-size_t visible_piece(const char **text, size_t *count, char *out, size_t room)
+size_t terminal_text_piece(const char **text, size_t *count, char *out, size_t room)
 {
     size_t used = 0;
     while (*count > 0) {
         const unsigned char *bytes = (const unsigned char *)*text;
         size_t length = utf8_length(bytes, *count), taken = length ? length : 1;
-        char shown[VISIBLE_BYTES_MAX];
+        char shown[TERMINAL_TEXT_BYTES_MAX];
         size_t shown_bytes = show(bytes, length, shown);
         if (shown_bytes > room - used)
             break;
@@ -48,7 +48,7 @@ size_t visible_piece(const char **text, size_t *count, char *out, size_t room)
     return used;
 }
 
-size_t visible_text(const char *text, size_t count, char *out, size_t room)
+size_t terminal_text(const char *text, size_t count, char *out, size_t room)
 {
-    return visible_piece(&text, &count, out, room);
+    return terminal_text_piece(&text, &count, out, room);
 }

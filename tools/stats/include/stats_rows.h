@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stats_rows.h - which rows of the sums stand in which table, and in which order. */
+#ifndef STATS_ROWS_H
+#define STATS_ROWS_H
+
+#include "stats.h"
+
+enum stats_section {
+    SECTION_WORK_ITEMS = 1, /* calls, by slot */
+    SECTION_SUB_ITEMS = 2,
+    SECTION_GPU_WORK = 4,
+    SECTION_THREADS = 8,
+    SECTION_GPUS = 16,
+    SECTION_CONCURRENCY = 32,
+    SECTION_LONGEST = 64,
+    SECTION_ALL = 127
+};
+
+/* The section whose table the category's rows stand in. */
+enum stats_section stats_section_of(unsigned category);
+
+/* Numbers of the rows of a section (of a stats_section) as they are shown; count_out of them, in
+ * memory that the caller frees. NULL when out of memory. */
+uint32_t *stats_rows_of(const struct stats *stats, enum stats_section section, uint32_t *count_out);
+
+#endif /* STATS_ROWS_H */
