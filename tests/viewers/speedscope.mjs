@@ -32,6 +32,7 @@ const scales = {nanoseconds: 1, microseconds: 1e3, milliseconds: 1e6, seconds: 1
 for (const file of files) {
   const bytes = fs.readFileSync(file);
   const group = await (await globalThis.speedscope.importer).importProfilesFromArrayBuffer(path.basename(file), bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+  if (!group) throw new Error(`${file}: speedscope does not know what it is`);
   const form = group ? globalThis.speedscope.saved(group) : {profiles: []}, frames = {};
   for (const profile of form.profiles) {
     const open = [];

@@ -10,6 +10,7 @@
  * Spans that overlap partly are not inside each other, so lanes do not appear.
  */
 #include "export.h"
+#include "left_out.h"
 #include "message.h"
 #include "thread_map.h"
 #include "text_name.h"
@@ -47,6 +48,7 @@ struct folded {
     uint32_t count, room, cell_count;
     struct row *rows; /* by track */
     uint32_t row_count;
+    struct left_out left_out;
     bool failed, cut;
 };
 
@@ -150,7 +152,9 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     struct folded *folded = context;
     (void)details;
     for (size_t i = 0; i < count && !folded->failed; i++)
-        if (!(spans[i].flags & TRACE_INSTANT))
+        if (spans[i].flags & TRACE_INSTANT)
+            folded->left_out.points++;
+        else
             add_span(folded, &spans[i]);
 }
 
@@ -231,6 +235,7 @@ static enum exit_code end(struct trace_pass *pass)
     if (folded->cut)
         message("more than %d different stacks; the time of others is in those around them",
                 STACKS_MAX);
+    left_out_tell(pass, "folded", folded->left_out);
     bool whole = !folded->failed && !folded->cut;
     for (uint32_t i = 0; i < folded->row_count; i++) {
         for (uint32_t lane = 0; lane < folded->rows[i].lane_count; lane++)

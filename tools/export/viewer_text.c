@@ -3,6 +3,8 @@
 #include "viewer_text.h"
 #include "utf8.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,4 +44,16 @@ struct trace_text viewer_text(struct viewer_text *made, struct trace_text text)
 void viewer_text_free(struct viewer_text *made)
 {
     free(made->text);
+}
+
+void viewer_title(char title[VIEWER_TITLE_BYTES], struct trace_text process,
+                  struct trace_text track, uint32_t lane)
+{
+    enum { NAME_MAX_BYTES = 1024 };
+    int process_bytes = process.bytes < NAME_MAX_BYTES ? (int)process.bytes : NAME_MAX_BYTES;
+    int track_bytes = track.bytes < NAME_MAX_BYTES ? (int)track.bytes : NAME_MAX_BYTES;
+    int bytes = snprintf(title, VIEWER_TITLE_BYTES, "%.*s, %.*s", process_bytes, process.text,
+                         track_bytes, track.text);
+    if (lane)
+        snprintf(title + bytes, VIEWER_TITLE_BYTES - (size_t)bytes, " / %" PRIu32, lane);
 }

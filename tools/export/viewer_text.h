@@ -20,4 +20,9 @@ struct viewer_text {
 struct trace_text viewer_text(struct viewer_text *made, struct trace_text text);
 void viewer_text_free(struct viewer_text *made);
 
+/* "node 0, worker 3", and " / 2" for a lane behind the first. What is too long is cut. */
+#define VIEWER_TITLE_BYTES 2100
+void viewer_title(char title[VIEWER_TITLE_BYTES], struct trace_text process,
+                  struct trace_text track, uint32_t lane);
+
 #endif /* VIEWER_TEXT_H */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "filter_found.h"
+/* What filters met, and why they left nothing. */
+#include "filter.h"
 #include "message.h"
 #include "name_pattern.h"
 #include "quantity.h"

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * speedscope's own format: a profile of opens and closes for each lane of a track.
+ *
+ * Times are whole nanoseconds from the origin of the trace, so its sums are
+ * exact. A profile has to be in one piece, and tracks come mixed, so events
+ * lie in a spool until the end. Frames are names; they are shared by all
+ * profiles. What is open on a lane is kept on a stack until a later span, or
+ * the end, shows that it has ended.
+ */
+#include "export.h"
+#include "json_text.h"
+#include "left_out.h"
+#include "message.h"
+#include "spool.h"
+#include "thread_map.h"
+#include "track_order.h"
+#include "viewer_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { EVENT_BYTES_MAX = 80 };
+
+struct open_frame {
+    int64_t stop_ns;
+    uint32_t frame;
+};
+
+struct profile {
+    bool begun;
+    uint32_t stream;
+    uint64_t events;
+    struct open_frame *open; /* outermost first */
+    uint32_t depth, room;
+};
+
+struct row {
+    struct trace_track track; /* first, for track_order_all */
+    struct profile *lanes;
+    uint32_t lane_count;
+};
+
+struct speedscope {
+    struct trace_pass *pass;
+    struct spool spool;
+    struct row *rows; /* by track */
+    uint32_t row_count, row_room;
+    uint32_t *frames; /* by name: frame + 1, 0 for none yet */
+    uint32_t *names;  /* of frames */
+    uint32_t frame_room, name_room, frame_count;
+    uint64_t profiles, misfits;
+    struct left_out left_out;
+    struct viewer_text text;
+    bool failed;
+};
+
+static void fail(struct speedscope *speedscope)
+{
+    if (!speedscope->failed)
+        message("out of memory; the rest is left out");
+    speedscope->failed = true;
+}
+
+/* ---- frames ---------------------------------------------------------------------- */
+
+static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
+{
+    if (!thread_array_grow(&speedscope->frames, &speedscope->frame_room, name + 1,
+                           sizeof *speedscope->frames)) {
+        fail(speedscope);
+        return 0;
+    }
+    uint32_t *frame = &speedscope->frames[name];
+    if (*frame)
+        return *frame - 1;
+    uint32_t number = speedscope->frame_count;
+    if (!thread_array_grow(&speedscope->names, &speedscope->name_room, number + 1,
+                           sizeof *speedscope->names)) {
+        fail(speedscope);
+        return 0;
+    }
+    speedscope->names[number] = name;
+    speedscope->frame_count++;
+    *frame = number + 1;
+    return number;
+}
+
+/* ---- events ---------------------------------------------------------------------- */
+
+#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
+
+/* Times that are further away than 64 bits hold are as far away as they do. */
+static int64_t relative(const struct speedscope *speedscope, int64_t time_ns)
+{
+    int64_t since_ns;
+    if (__builtin_sub_overflow(time_ns, trace_origin_ns(speedscope->pass->trace), &since_ns))
+        return time_ns < 0 ? INT64_MIN : INT64_MAX;
+    return since_ns;
+}
+
+static void write_event(struct speedscope *speedscope, struct profile *profile, bool open,
+                        uint32_t frame, int64_t time_ns)
+{
+    char *at = spool_room(&speedscope->spool, profile->stream, EVENT_BYTES_MAX);
+    if (!at)
+        return;
+    at = profile->events++ ? PUT(at, ",\n") : PUT(at, "\n");
+    at = open ? PUT(at, "{\"type\":\"O\",\"frame\":") : PUT(at, "{\"type\":\"C\",\"frame\":");
+    at = put_u64(at, frame);
+    at = PUT(at, ",\"at\":");
+    at = put_i64(at, relative(speedscope, time_ns));
+    *at++ = '}';
+    spool_end(&speedscope->spool, profile->stream, at);
+}
+
+static void close_frames(struct speedscope *speedscope, struct profile *profile, int64_t until_ns)
+{
+    while (profile->depth && profile->open[profile->depth - 1].stop_ns <= until_ns) {
+        const struct open_frame *frame = &profile->open[--profile->depth];
+        write_event(speedscope, profile, false, frame->frame, frame->stop_ns);
+    }
+}
+
+static struct profile *profile_of(struct speedscope *speedscope, struct row *row, uint32_t lane)
+{
+    if (lane < row->lane_count && row->lanes[lane].begun)
+        return &row->lanes[lane];
+    uint32_t stream = spool_add_stream(&speedscope->spool);
+    if (stream == SPOOL_NONE)
+        return NULL;
+    if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
+        fail(speedscope);
+        return NULL;
+    }
+    row->lanes[lane] = (struct profile){.begun = true, .stream = stream};
+    return &row->lanes[lane];
+}
+
+/* What does not nest in its lane, where lanes ran out, would make the file unreadable. */
+static void take_span(struct speedscope *speedscope, struct profile *profile,
+                      const struct trace_span *span)
+{
+    close_frames(speedscope, profile, span->start_ns);
+    if (profile->depth && profile->open[profile->depth - 1].stop_ns < span->stop_ns) {
+        speedscope->misfits++;
+        return;
+    }
+    if (!thread_array_grow(&profile->open, &profile->room, profile->depth + 1,
+                           sizeof *profile->open)) {
+        fail(speedscope);
+        return;
+    }
+    uint32_t frame = frame_of(speedscope, span->name);
+    profile->open[profile->depth++] = (struct open_frame){span->stop_ns, frame};
+    write_event(speedscope, profile, true, frame, span->start_ns);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct speedscope *speedscope = context;
+    struct row *row = &speedscope->rows[spans[0].track];
+    (void)details;
+    for (size_t i = 0; i < count && !speedscope->failed; i++) {
+        struct profile *profile = NULL;
+        if (spans[i].flags & TRACE_INSTANT)
+            speedscope->left_out.points++;
+        else if ((profile = profile_of(speedscope, row, spans[i].row)))
+            take_span(speedscope, profile, &spans[i]);
+    }
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct speedscope *speedscope = context;
+    if (!thread_array_grow(&speedscope->rows, &speedscope->row_room, track->number + 1,
+                           sizeof *speedscope->rows)) {
+        fail(speedscope);
+        return;
+    }
+    speedscope->rows[track->number].track = *track;
+    speedscope->row_count = track->number + 1;
+}
+
+/* ---- the file -------------------------------------------------------------------- */
+
+/* First and last time of all profiles, so that a place in one is at the same time in the next. */
+static void write_range(struct speedscope *speedscope)
+{
+    struct out *out = &speedscope->pass->out;
+    const struct trace_totals *totals = trace_totals(speedscope->pass->trace);
+    int64_t first = relative(speedscope, totals->first_ns);
+    out_text(out, ",");
+    json_i64(out, "startValue", first < 0 ? first : 0);
+    out_text(out, ",");
+    json_i64(out, "endValue", relative(speedscope, totals->last_ns));
+}
+
+static void write_profile(struct speedscope *speedscope, const struct trace_track *track,
+                          struct profile *profile, uint32_t lane)
+{
+    struct out *out = &speedscope->pass->out;
+    const struct trace_process *process = trace_process_of(speedscope->pass->trace, track->process);
+    out_text(out, speedscope->profiles++ ? ",\n" : "\n");
+    char title[VIEWER_TITLE_BYTES];
+    viewer_title(title, process->name, track->name, lane);
+    struct trace_text name = viewer_text(&speedscope->text, trace_text(title));
+    out_text(out, "{\"type\":\"evented\",\"unit\":\"nanoseconds\",\"name\":");
+    json_string(out, name.text, name.bytes);
+    write_range(speedscope);
+    out_text(out, ",\"events\":[");
+    close_frames(speedscope, profile, INT64_MAX);
+    spool_copy(&speedscope->spool, profile->stream, out);
+    out_text(out, "]}");
+}
+
+static void write_profiles(struct speedscope *speedscope)
+{
+    struct row *rows = speedscope->rows;
+    uint32_t *order = track_order_all(rows, sizeof *rows, speedscope->row_count);
+    if (!order) {
+        fail(speedscope);
+        return;
+    }
+    for (uint32_t i = 0; i < speedscope->row_count; i++) {
+        struct row *row = &rows[order[i]];
+        for (uint32_t lane = 0; lane < row->lane_count; lane++)
+            if (row->lanes[lane].begun)
+                write_profile(speedscope, &row->track, &row->lanes[lane], lane);
+    }
+    free(order);
+}
+
+static void write_frames(struct speedscope *speedscope)
+{
+    struct out *out = &speedscope->pass->out;
+    for (uint32_t i = 0; i < speedscope->frame_count; i++) {
+        struct trace_text name = trace_name_of(speedscope->pass->trace, speedscope->names[i]);
+        name = viewer_text(&speedscope->text, name);
+        out_text(out, i ? ",\n" : "\n");
+        out_text(out, "{\"name\":");
+        json_string(out, name.text, name.bytes);
+        out_text(out, "}");
+    }
+}
+
+/* ---- begin and end --------------------------------------------------------------- */
+
+static bool is_full(void *context)
+{
+    const struct speedscope *speedscope = context;
+    return speedscope->failed || speedscope->spool.failed || out_failed(&speedscope->pass->out);
+}
+
+static bool begin(struct trace_pass *pass)
+{
+    struct speedscope *speedscope = calloc(1, sizeof *speedscope);
+    if (!speedscope) {
+        message("out of memory");
+        return false;
+    }
+    speedscope->pass = pass;
+    speedscope->spool = SPOOL_EMPTY;
+    pass->state = speedscope;
+    pass->sink = (struct trace_sink){
+        .context = speedscope, .track = take_track, .spans = take_spans, .full = is_full};
+    return true;
+}
+
+static void free_speedscope(struct speedscope *speedscope)
+{
+    for (uint32_t i = 0; i < speedscope->row_count; i++) {
+        for (uint32_t lane = 0; lane < speedscope->rows[i].lane_count; lane++)
+            free(speedscope->rows[i].lanes[lane].open);
+        free(speedscope->rows[i].lanes);
+    }
+    spool_free(&speedscope->spool);
+    viewer_text_free(&speedscope->text);
+    free(speedscope->rows);
+    free(speedscope->frames);
+    free(speedscope->names);
+    free(speedscope);
+}
+
+static enum exit_code end(struct trace_pass *pass)
+{
+    struct speedscope *speedscope = pass->state;
+    struct out *out = &pass->out;
+    out_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
+    out_format(out, "\"exporter\":\"rbwp %s\",\n\"activeProfileIndex\":0,\n\"profiles\":[",
+               rbwp_version());
+    if (pass->trace)
+        write_profiles(speedscope);
+    out_text(out, "],\n\"shared\":{\"frames\":[");
+    if (pass->trace)
+        write_frames(speedscope);
+    out_text(out, "]}}\n");
+    speedscope->left_out.details = pass->trace ? trace_totals(pass->trace)->details : 0;
+    left_out_tell(pass, "speedscope", speedscope->left_out);
+    if (speedscope->misfits)
+        message("speedscope: %" PRIu64 " spans left out that overlap others of their row",
+                speedscope->misfits);
+    bool whole = !speedscope->failed && !speedscope->spool.failed && !speedscope->misfits;
+    free_speedscope(speedscope);
+    return whole ? EXIT_GOOD : EXIT_PARTLY;
+}
+
+const struct exporter exporter_speedscope = {
+    .name = "speedscope",
+    .suffixes = ".speedscope.json .speedscope",
+    .summary = "speedscope's own format, a profile for each track",
+    .maker = {.begin = begin, .end = end},
+};

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* left_out.h - what a format has no place for is counted and said, once, at the end. */
+#ifndef LEFT_OUT_H
+#define LEFT_OUT_H
+
+#include "trace_pass.h"
+
+/* What the exporter counted. Links, counter values and rows are added where its sink takes none. */
+struct left_out {
+    uint64_t points;  /* in time, where only spans have a length */
+    uint64_t links;   /* of kinds that it does not know */
+    uint64_t details; /* spans whose arguments are not shown */
+    uint64_t counters;
+    uint64_t rows;
+};
+
+/* "folded: left out 3 links, 12 points in time". Nothing if there is nothing. */
+void left_out_tell(const struct trace_pass *pass, const char *format, struct left_out left_out);
+
+#endif /* LEFT_OUT_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spool.h - many texts that grow at the same time, to be written one behind the other.
+ *
+ * Spans of tracks come mixed, and some formats want those of a track, or one
+ * field of all of them, in one piece. Each stream keeps its last
+ * SPOOL_PIECE_BYTES in memory; what came before lies in one temporary file.
+ */
+#ifndef SPOOL_H
+#define SPOOL_H
+
+#include "out.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SPOOL_PIECE_BYTES (32u << 10)
+#define SPOOL_NONE UINT32_MAX
+
+struct spool_stream;
+struct spool {
+    struct spool_stream *streams;
+    uint32_t count, room;
+    int fd; /* -1: none yet */
+    uint64_t file_bytes;
+    bool failed; /* the user was told */
+};
+
+/* fd is -1 in an empty one. */
+#define SPOOL_EMPTY ((struct spool){.fd = -1})
+void spool_free(struct spool *spool);
+
+/* The number of a new stream, which counts up from 0; SPOOL_NONE when it failed. */
+uint32_t spool_add_stream(struct spool *spool);
+/* At least bytes of room at the end of a stream; write there, then spool_end with the end. NULL
+ * when it failed. */
+char *spool_room(struct spool *spool, uint32_t stream, size_t bytes);
+void spool_end(struct spool *spool, uint32_t stream, const char *end);
+/* All of a stream. */
+void spool_copy(struct spool *spool, uint32_t stream, struct out *out);
+
+#endif /* SPOOL_H */
