@@ -142,7 +142,7 @@ static void streaming(unsigned threads, uint64_t cap_mb, long pairs_each)
         struct rbwp_session_config config;
         rbwp_session_defaults(&config);
         config.level = 1;
-        config.cap_bytes = cap_mb << 20;
+        config.cap_bytes = cap_mb ? cap_mb << 20 : RBWP_CAP_NONE;
         struct rbwp_session *session = start_with(config);
         double begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID), sum = 0;
         for (unsigned i = 0; i < threads; i++) {
@@ -305,7 +305,7 @@ static void stalls(const char *what, uint64_t cap_mb, long delay_us, long pairs)
     struct rbwp_session_config config;
     rbwp_session_defaults(&config);
     config.level = 1;
-    config.cap_bytes = cap_mb << 20;
+    config.cap_bytes = cap_mb ? cap_mb << 20 : RBWP_CAP_NONE;
     struct rbwp_session *session = start_with(config);
     disk_delay_us = delay_us;
     double worst_own = 0, per_tick = 1e9 / (double)rbwp_ticks_per_second();

@@ -19,7 +19,7 @@ endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-config.cmake.in
   ${PROJECT_BINARY_DIR}/rbwp-config.cmake INSTALL_DESTINATION ${rbwp_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rbwp-config-version.cmake
-  COMPATIBILITY SameMajorVersion)
+  COMPATIBILITY SameMinorVersion) # as the SONAME says
 install(FILES ${PROJECT_BINARY_DIR}/rbwp-config.cmake
   ${PROJECT_BINARY_DIR}/rbwp-config-version.cmake DESTINATION ${rbwp_package_dir})
 

@@ -46,9 +46,10 @@ add_library(rbwp::static ALIAS rbwp-static)
 
 if(BUILD_SHARED_LIBS)
   rbwp_library(rbwp-shared SHARED)
-  # Before 1.0 the ABI may change with each minor version, the SONAME only with the major one.
+  # Before 1.0 the ABI may change with each minor version, and the SONAME does.
   set_target_properties(rbwp-shared PROPERTIES
-    EXPORT_NAME rbwp VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+    EXPORT_NAME rbwp VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
   set(map ${PROJECT_BINARY_DIR}/rbwp.map)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp.map.in ${map} @ONLY)
   target_link_options(rbwp-shared PRIVATE LINKER:--version-script=${map})

@@ -16,6 +16,7 @@
 #include "header.h"
 #include "rbwp_recover.h"
 #include "resync.h"
+#include "sized.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -111,8 +112,13 @@ static enum rbwp_status open_source(struct source *source,
                                     struct rbwp_reader **reader_out, struct rbwp_error *error)
 {
     struct rbwp_reader_options chosen = {0};
-    if (options)
-        memcpy(&chosen, options, options->size < sizeof(chosen) ? options->size : sizeof(chosen));
+    enum rbwp_status status =
+        options ? sized_take(&chosen, sizeof chosen, options, "rbwp_reader_options", error)
+                : RBWP_OK;
+    if (status != RBWP_OK) {
+        source_close(source);
+        return status;
+    }
     struct rbwp_reader *reader = calloc(1, sizeof *reader);
     if (!reader) {
         source_close(source);
@@ -123,7 +129,7 @@ static enum rbwp_status open_source(struct source *source,
     reader->follow = chosen.follow && source->kind == SOURCE_FILE;
     reader->decoder.block_bytes_max = block_bytes_limit(chosen.block_bytes_max);
     struct rbwp_error reason;
-    enum rbwp_status status = read_header(reader, &reason);
+    status = read_header(reader, &reason);
     if (status != RBWP_OK) {
         if (error)
             *error = reason;

@@ -20,6 +20,7 @@
 #include "reader.h"
 #include "reader_error.h"
 #include "recover_tail.h"
+#include "sized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -575,9 +576,26 @@ static enum rbwp_status open_file(struct recover *recover, const char *path, boo
     return RBWP_OK;
 }
 
-enum rbwp_status rbwp_recover(const char *path, const char *live_path, const struct rbwp_sink *sink,
-                              rbwp_recover_callback *callback, void *context,
-                              struct rbwp_recover_result *result_out, struct rbwp_error *error)
+static bool is_missing(const struct rbwp_live_missing *missing)
+{
+    return missing->lost_records || missing->unwritten_records || missing->unwritten_blocks ||
+           missing->unprotected_bytes || missing->unlogged_names || missing->unlogged_threads;
+}
+
+/* Something is missing that had been recorded, or may be. */
+static bool is_lossy(const struct rbwp_recover_result *result)
+{
+    bool all_in_file = result->unchanged || result->finalised || result->live_empty;
+    return (!all_in_file && !result->has_live) || result->damaged_places || result->tail_damaged ||
+           result->missing_bytes || result->damaged_chunks || result->moved_chunks ||
+           result->damaged_entries || result->names_unknown || result->dropped_names ||
+           is_missing(&result->missing);
+}
+
+enum rbwp_status rbwp_recover_sized(const char *path, const char *live_path,
+                                    const struct rbwp_sink *sink, rbwp_recover_callback *callback,
+                                    void *context, struct rbwp_recover_result *result_out,
+                                    size_t result_bytes, struct rbwp_error *error)
 {
     struct rbwp_error reason;
     struct recover recover = {.sink = sink,
@@ -603,22 +621,9 @@ enum rbwp_status rbwp_recover(const char *path, const char *live_path, const str
     live_snapshot_free(&recover.snapshot);
     if (recover.fd >= 0)
         close(recover.fd);
-    if (status == RBWP_OK)
-        *result_out = recover.result;
+    if (status == RBWP_OK) {
+        recover.result.lost = is_lossy(&recover.result);
+        sized_give(result_out, result_bytes, &recover.result, sizeof recover.result);
+    }
     return status;
-}
-
-static bool is_missing(const struct rbwp_live_missing *missing)
-{
-    return missing->lost_records || missing->unwritten_records || missing->unwritten_blocks ||
-           missing->unprotected_bytes || missing->unlogged_names || missing->unlogged_threads;
-}
-
-bool rbwp_recover_lost(const struct rbwp_recover_result *result)
-{
-    bool all_in_file = result->unchanged || result->finalised || result->live_empty;
-    return (!all_in_file && !result->has_live) || result->damaged_places || result->tail_damaged ||
-           result->missing_bytes || result->damaged_chunks || result->moved_chunks ||
-           result->damaged_entries || result->names_unknown || result->dropped_names ||
-           is_missing(&result->missing);
 }

@@ -14,6 +14,7 @@
 #include "reader.h"
 #include "rbwp_table.h"
 #include "rbwp_writer.h"
+#include "sized.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -373,7 +374,7 @@ static void check_end(struct verify *verify)
 
 /* Verifies what an open call came to; closes the reader. */
 static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *verify,
-                                      struct rbwp_verify_result *result_out,
+                                      struct rbwp_verify_result *result_out, size_t result_bytes,
                                       struct rbwp_error *error)
 {
     struct rbwp_block block;
@@ -381,7 +382,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
     if (status != RBWP_OK) {
         if (status != RBWP_E_IO && status != RBWP_E_MEMORY)
             report_error(verify, error);
-        *result_out = verify->result;
+        sized_give(result_out, result_bytes, &verify->result, sizeof verify->result);
         return status;
     }
     while (!verify->stopped &&
@@ -393,7 +394,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
     if (status == RBWP_END && !verify->stopped)
         check_end(verify);
     verify->result.bytes = rbwp_reader_size(verify->reader);
-    *result_out = verify->result;
+    sized_give(result_out, result_bytes, &verify->result, sizeof verify->result);
     if (status < 0) {
         uint64_t last = rbwp_reader_problem_count(verify->reader) - 1;
         const struct rbwp_problem *problem = rbwp_reader_problem(verify->reader, last);
@@ -411,31 +412,34 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
     return verify->stopped ? RBWP_END : status < 0 ? status : RBWP_OK;
 }
 
-enum rbwp_status rbwp_verify_fd(int fd, rbwp_verify_callback *callback, void *context,
-                                struct rbwp_verify_result *result_out, struct rbwp_error *error)
+enum rbwp_status rbwp_verify_fd_sized(int fd, rbwp_verify_callback *callback, void *context,
+                                      struct rbwp_verify_result *result_out, size_t result_bytes,
+                                      struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
     struct rbwp_error reason;
     if (!error)
         error = &reason;
     enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, error);
+    return verify_opened(status, &verify, result_out, result_bytes, error);
 }
 
-enum rbwp_status rbwp_verify(const char *path, rbwp_verify_callback *callback, void *context,
-                             struct rbwp_verify_result *result_out, struct rbwp_error *error)
+enum rbwp_status rbwp_verify_sized(const char *path, rbwp_verify_callback *callback, void *context,
+                                   struct rbwp_verify_result *result_out, size_t result_bytes,
+                                   struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
     struct rbwp_error reason;
     if (!error)
         error = &reason;
     enum rbwp_status status = rbwp_reader_open(path, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, error);
+    return verify_opened(status, &verify, result_out, result_bytes, error);
 }
 
-enum rbwp_status rbwp_verify_memory(const void *data, size_t size_bytes,
-                                    rbwp_verify_callback *callback, void *context,
-                                    struct rbwp_verify_result *result_out, struct rbwp_error *error)
+enum rbwp_status rbwp_verify_memory_sized(const void *data, size_t size_bytes,
+                                          rbwp_verify_callback *callback, void *context,
+                                          struct rbwp_verify_result *result_out,
+                                          size_t result_bytes, struct rbwp_error *error)
 {
     struct verify verify = {.callback = callback, .context = context};
     struct rbwp_error reason;
@@ -443,5 +447,5 @@ enum rbwp_status rbwp_verify_memory(const void *data, size_t size_bytes,
         error = &reason;
     enum rbwp_status status =
         rbwp_reader_open_memory(data, size_bytes, NULL, &verify.reader, error);
-    return verify_opened(status, &verify, result_out, error);
+    return verify_opened(status, &verify, result_out, result_bytes, error);
 }

@@ -18,6 +18,7 @@
 #include "index.h"
 #include "rules.h"
 #include "trailer.h"
+#include "sized.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -159,18 +160,22 @@ static enum rbwp_status encode_tail(struct rbwp_writer *writer, const struct rbw
     return trailer_encode(&values, &place, writer->bytes + buffer->count, buffer);
 }
 
-enum rbwp_status rbwp_writer_finish(struct rbwp_writer *writer,
-                                    const struct rbwp_work_item_name *work_items,
-                                    uint32_t work_item_count,
-                                    const struct rbwp_sub_item_name *sub_items,
-                                    uint32_t sub_item_count, const struct rbwp_trailer *trailer)
+enum rbwp_status rbwp_writer_finish_sized(struct rbwp_writer *writer,
+                                          const struct rbwp_work_item_name *work_items,
+                                          uint32_t work_item_count,
+                                          const struct rbwp_sub_item_name *sub_items,
+                                          uint32_t sub_item_count,
+                                          const struct rbwp_trailer *trailer, size_t trailer_bytes)
 {
+    struct rbwp_trailer own;
     enum rbwp_status status = refusal(writer);
+    if (status == RBWP_OK && trailer)
+        status = sized_copy(&own, sizeof own, trailer, trailer_bytes, "rbwp_trailer", NULL);
     if (status != RBWP_OK)
         return status;
     struct rbwp_tables tables = {work_items, sub_items, work_item_count, sub_item_count};
     struct buffer buffer = {0};
-    status = encode_tail(writer, &tables, trailer, &buffer);
+    status = encode_tail(writer, &tables, trailer ? &own : NULL, &buffer);
     if (status == RBWP_OK) {
         writer->header.work_items = work_item_count;
         writer->header.sub_items = sub_item_count;

@@ -21,9 +21,19 @@ extern "C" {
 #endif
 
 #define RBWP_VERSION_MAJOR 0
-#define RBWP_VERSION_MINOR 1
+#define RBWP_VERSION_MINOR 2
 #define RBWP_VERSION_PATCH 0
-#define RBWP_VERSION_STRING "0.1.0"
+#define RBWP_VERSION_STRING "0.2.0"
+
+/*
+ * Before 1.0 the ABI changes with the minor version. What inlined calls touch therefore has the
+ * minor version in its symbol's name: a program built with another version's headers does not link
+ * with this library, and is not loaded with it (docs/design/abi.md).
+ */
+#define RBWP_TEXT_(number) #number
+#define RBWP_TEXT_OF_(number) RBWP_TEXT_(number)
+#define RBWP_ABI_NAME_(name)                                                                       \
+    __asm__(name RBWP_TEXT_OF_(RBWP_VERSION_MAJOR) "_" RBWP_TEXT_OF_(RBWP_VERSION_MINOR))
 
 #if defined(__GNUC__)
 #define RBWP_API __attribute__((visibility("default")))
@@ -33,7 +43,7 @@ extern "C" {
 #define RBWP_MUST_USE
 #endif
 
-/* The version of the library in use, "0.1.0". May differ from the header's. */
+/* The version of the library in use, "0.2.0". May differ from the header's. */
 RBWP_API const char *rbwp_version(void);
 
 /* ---- status codes ------------------------------------------------------ */
@@ -316,7 +326,7 @@ struct rbwp_section {
     const void *data;
 };
 
-/* All that the trailer holds. Arrays belong to whoever made the struct. */
+/* All that the trailer holds; may grow at its end. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
     const char *command; /* command line, arguments separated by NUL; not terminated */

@@ -116,7 +116,8 @@ RBWP_API int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks)
 
 /* ---- a whole file ---------------------------------------------------------------------- */
 
-/* What was kept and what was lost. Numbers are of FILE as far as it counts, see committed_bytes. */
+/* What was kept and what was lost; may grow at its end. Numbers are of FILE as far as it counts,
+ * see committed_bytes. */
 struct rbwp_recover_result {
     bool unchanged;  /* FILE is whole and was copied, byte for byte; live data are not needed */
     bool has_file;   /* FILE has a header; false: the result is of the live file alone */
@@ -146,10 +147,15 @@ struct rbwp_recover_result {
     uint64_t dropped_names; /* table entries left out: out of range, given twice, or too many */
 
     uint64_t bytes, blocks, records; /* of the result */
+
+    bool lost; /* something is missing that had been recorded, or may be */
 };
 
 /* True when something is missing that had been recorded, or may be. */
-RBWP_API bool rbwp_recover_lost(const struct rbwp_recover_result *result);
+static inline bool rbwp_recover_lost(const struct rbwp_recover_result *result)
+{
+    return result->lost;
+}
 
 /* Called for each problem of FILE that was met, in order. Valid during the call. */
 typedef void rbwp_recover_callback(void *context, const struct rbwp_problem *problem);
@@ -170,11 +176,20 @@ typedef void rbwp_recover_callback(void *context, const struct rbwp_problem *pro
  * the time, so that there was no moment to look), or what the sink returned. What was written until
  * then is useless.
  */
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_recover(const char *path, const char *live_path,
-                                                     const struct rbwp_sink *sink,
-                                                     rbwp_recover_callback *callback, void *context,
-                                                     struct rbwp_recover_result *result_out,
-                                                     struct rbwp_error *error);
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_recover_sized(const char *path, const char *live_path, const struct rbwp_sink *sink,
+                   rbwp_recover_callback *callback, void *context,
+                   struct rbwp_recover_result *result_out, size_t result_bytes,
+                   struct rbwp_error *error);
+/* It gives the result's size where the caller was compiled. */
+static inline RBWP_MUST_USE enum rbwp_status
+rbwp_recover(const char *path, const char *live_path, const struct rbwp_sink *sink,
+             rbwp_recover_callback *callback, void *context, struct rbwp_recover_result *result_out,
+             struct rbwp_error *error)
+{
+    return rbwp_recover_sized(path, live_path, sink, callback, context, result_out,
+                              sizeof *result_out, error);
+}
 
 #ifdef __cplusplus
 }

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What was found. */
+/* What was found. May grow at its end. */
 struct rbwp_verify_result {
     uint64_t bytes, blocks, opaque_blocks, records; /* valid ones; blocks without opaque ones */
     uint64_t table_rows;                            /* in tables (SPEC.md, section 9.2) */
@@ -41,19 +41,43 @@ typedef bool rbwp_verify_callback(void *context, const struct rbwp_problem *prob
  * callback stopped it. Otherwise as rbwp_reader_open and rbwp_reader_next_block, with *result_out
  * as far as it got (and the break that refused the file counted and reported).
  */
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_verify_fd(int fd, rbwp_verify_callback *callback,
-                                                       void *context,
-                                                       struct rbwp_verify_result *result_out,
-                                                       struct rbwp_error *error);
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_verify_fd_sized(int fd, rbwp_verify_callback *callback,
+                                                             void *context,
+                                                             struct rbwp_verify_result *result_out,
+                                                             size_t result_bytes,
+                                                             struct rbwp_error *error);
 
 /* The same for a file by name and for bytes in memory. */
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_verify(const char *path,
-                                                    rbwp_verify_callback *callback, void *context,
-                                                    struct rbwp_verify_result *result_out,
-                                                    struct rbwp_error *error);
 RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_verify_sized(const char *path, rbwp_verify_callback *callback, void *context,
+                  struct rbwp_verify_result *result_out, size_t result_bytes,
+                  struct rbwp_error *error);
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_verify_memory_sized(const void *data, size_t size_bytes, rbwp_verify_callback *callback,
+                         void *context, struct rbwp_verify_result *result_out, size_t result_bytes,
+                         struct rbwp_error *error);
+
+/* These give the result's size where the caller was compiled. */
+static inline RBWP_MUST_USE enum rbwp_status rbwp_verify_fd(int fd, rbwp_verify_callback *callback,
+                                                            void *context,
+                                                            struct rbwp_verify_result *result_out,
+                                                            struct rbwp_error *error)
+{
+    return rbwp_verify_fd_sized(fd, callback, context, result_out, sizeof *result_out, error);
+}
+static inline RBWP_MUST_USE enum rbwp_status
+rbwp_verify(const char *path, rbwp_verify_callback *callback, void *context,
+            struct rbwp_verify_result *result_out, struct rbwp_error *error)
+{
+    return rbwp_verify_sized(path, callback, context, result_out, sizeof *result_out, error);
+}
+static inline RBWP_MUST_USE enum rbwp_status
 rbwp_verify_memory(const void *data, size_t size_bytes, rbwp_verify_callback *callback,
-                   void *context, struct rbwp_verify_result *result_out, struct rbwp_error *error);
+                   void *context, struct rbwp_verify_result *result_out, struct rbwp_error *error)
+{
+    return rbwp_verify_memory_sized(data, size_bytes, callback, context, result_out,
+                                    sizeof *result_out, error);
+}
 
 #ifdef __cplusplus
 }

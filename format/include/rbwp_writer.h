@@ -118,9 +118,19 @@ RBWP_API uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_
  * RBWP_E_LIMIT: the trailer is larger than 64 MiB.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_writer_finish_sized(struct rbwp_writer *writer, const struct rbwp_work_item_name *work_items,
+                         uint32_t work_item_count, const struct rbwp_sub_item_name *sub_items,
+                         uint32_t sub_item_count, const struct rbwp_trailer *trailer,
+                         size_t trailer_bytes);
+/* It gives the trailer's size where the caller was compiled. */
+static inline RBWP_MUST_USE enum rbwp_status
 rbwp_writer_finish(struct rbwp_writer *writer, const struct rbwp_work_item_name *work_items,
                    uint32_t work_item_count, const struct rbwp_sub_item_name *sub_items,
-                   uint32_t sub_item_count, const struct rbwp_trailer *trailer);
+                   uint32_t sub_item_count, const struct rbwp_trailer *trailer)
+{
+    return rbwp_writer_finish_sized(writer, work_items, work_item_count, sub_items, sub_item_count,
+                                    trailer, sizeof *trailer);
+}
 
 /* Bytes, blocks and records handed to the sink so far. Outputs may be NULL. */
 RBWP_API void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *bytes_out,

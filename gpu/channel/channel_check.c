@@ -65,8 +65,6 @@ enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer, enum gp
 {
     struct rbwp_transfer_shape shape;
     const char *reason = NULL;
-    if (transfer->size < sizeof *transfer)
-        return refuse(error, RBWP_E_INVALID, "size is not sizeof(struct rbwp_gpu_transfer)");
     enum rbwp_status status = make_shape(transfer, &shape, error);
     if (status != RBWP_OK)
         return status;

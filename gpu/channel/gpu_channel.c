@@ -18,6 +18,7 @@
 #include "gpu_device.h"
 #include "gpu_failure.h"
 #include "rbwp_record.h"
+#include "sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -366,14 +367,19 @@ static enum rbwp_status open_channel(struct rbwp_gpu_channel *channel,
     return RBWP_OK;
 }
 
-enum rbwp_status rbwp_gpu_channel_new(const struct rbwp_gpu_channel_config *config,
+enum rbwp_status rbwp_gpu_channel_new(const struct rbwp_gpu_channel_config *given,
                                       struct rbwp_gpu_channel **channel_out,
                                       struct rbwp_error *error)
 {
+    struct rbwp_gpu_channel_config own;
+    const struct rbwp_gpu_channel_config *const config = &own;
     *channel_out = NULL;
-    if (config->size < sizeof *config || !config->device || !config->manager || !config->name)
+    enum rbwp_status status = sized_take(&own, sizeof own, given, "rbwp_gpu_channel_config", error);
+    if (status != RBWP_OK)
+        return status;
+    if (!config->device || !config->manager || !config->name)
         return gpu_failure(error, RBWP_E_INVALID,
-                           "channel: size, device, manager and name have to be set");
+                           "channel: device, manager and name have to be set");
     pthread_once(&sub_items_once, register_sub_items);
     if (sub_items_status != RBWP_OK)
         return gpu_failure(error, sub_items_status,
@@ -386,7 +392,7 @@ enum rbwp_status rbwp_gpu_channel_new(const struct rbwp_gpu_channel_config *conf
     channel->target.context = gpu_device_context(config->device);
     channel->last = &channel->first;
     pthread_mutex_init(&channel->lock, NULL);
-    const enum rbwp_status status = open_channel(channel, config, error);
+    status = open_channel(channel, config, error);
     if (status != RBWP_OK) {
         destroy(channel);
         return status;
@@ -419,14 +425,16 @@ enum rbwp_status rbwp_gpu_channel_free(struct rbwp_gpu_channel *channel)
     return RBWP_OK;
 }
 
-void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
-                             struct rbwp_gpu_channel_launches *counts_out)
+void rbwp_gpu_channel_counts_sized(const struct rbwp_gpu_channel *channel,
+                                   struct rbwp_gpu_channel_launches *counts_out,
+                                   size_t counts_bytes)
 {
-    *counts_out = (struct rbwp_gpu_channel_launches){
+    const struct rbwp_gpu_channel_launches counts = {
         .transfers = atomic_load_explicit(&channel->ended, memory_order_relaxed),
         .copies = atomic_load_explicit(&channel->target.copies, memory_order_relaxed),
         .kernels = atomic_load_explicit(&channel->target.kernels, memory_order_relaxed),
     };
+    sized_give(counts_out, counts_bytes, &counts, sizeof counts);
 }
 
 /* ---- submit ---------------------------------------------------------------------------- */
@@ -480,14 +488,19 @@ static bool queue_put(struct rbwp_gpu_channel *channel, struct gpu_job *job, uin
 }
 
 enum rbwp_status rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel,
-                                         const struct rbwp_gpu_transfer *transfer, uint64_t *id_out,
+                                         const struct rbwp_gpu_transfer *given, uint64_t *id_out,
                                          struct rbwp_error *error)
 {
+    struct rbwp_gpu_transfer own;
+    const struct rbwp_gpu_transfer *const transfer = &own;
+    struct channel_plan plan;
     if (id_out)
         *id_out = 0;
-    struct channel_plan plan;
-    enum rbwp_status status =
-        channel_check(transfer, channel->target.context->backend->api, &plan, error);
+    enum rbwp_status status = sized_take(&own, sizeof own, given, "rbwp_gpu_transfer", error);
+    if (status == RBWP_OK)
+        status = sized_take(&own.what, sizeof own.what, &given->what, "rbwp_transfer", error);
+    if (status == RBWP_OK)
+        status = channel_check(transfer, channel->target.context->backend->api, &plan, error);
     if (status == RBWP_OK)
         status = check_code(channel, &plan, error);
     if (status != RBWP_OK)

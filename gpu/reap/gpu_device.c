@@ -7,6 +7,7 @@
 #include "gpu_failure.h"
 #include "rbwp_extend.h"
 #include "rbwp_record.h"
+#include "sized.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,9 +49,11 @@ struct gpu_context *gpu_device_context(struct rbwp_gpu_device *device)
     return device->context;
 }
 
-void rbwp_gpu_device_facts(const struct rbwp_gpu_device *device, struct rbwp_gpu_facts *facts_out)
+void rbwp_gpu_device_facts_sized(const struct rbwp_gpu_device *device,
+                                 struct rbwp_gpu_facts *facts_out, size_t facts_bytes)
 {
-    *facts_out = device ? device->facts : (struct rbwp_gpu_facts){0};
+    static const struct rbwp_gpu_facts none;
+    sized_give(facts_out, facts_bytes, device ? &device->facts : &none, sizeof none);
 }
 
 /* ---- open ------------------------------------------------------------------------ */
@@ -152,14 +155,17 @@ static enum rbwp_status introduce(struct rbwp_gpu_device *device,
                                            device->driver->backend->name);
 }
 
-enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
+enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *given,
                                       struct rbwp_gpu_device **device_out, struct rbwp_error *error)
 {
+    struct rbwp_gpu_config own;
+    const struct rbwp_gpu_config *const config = &own;
     *device_out = NULL;
-    if (config->size != sizeof *config || (unsigned)config->api >= GPU_APIS)
-        return gpu_failure(error, RBWP_E_INVALID,
-                           "a GPU's configuration has size %zu, not %zu, or names no API",
-                           config->size, sizeof *config);
+    enum rbwp_status status = sized_take(&own, sizeof own, given, "rbwp_gpu_config", error);
+    if (status != RBWP_OK)
+        return status;
+    if ((unsigned)config->api >= GPU_APIS)
+        return gpu_failure(error, RBWP_E_INVALID, "%d is no GPU API", (int)config->api);
     (void)rbwp_ticks_per_second(); /* decides which clock ticks are of, before any is read */
     struct rbwp_gpu_device *device = gpu_lines_alloc(sizeof *device);
     if (!device)
@@ -173,7 +179,7 @@ enum rbwp_status rbwp_gpu_device_open(const struct rbwp_gpu_config *config,
     device->facts.proc_id =
         config->proc_id ? config->proc_id : ((uint64_t)config->api + 1) << 32 | config->ordinal;
     name_reaps(device->sub_item);
-    enum rbwp_status status = open_context(device, config, error);
+    status = open_context(device, config, error);
     if (status == RBWP_OK)
         status = introduce(device, config, error);
     if (status == RBWP_OK && (status = add_reaper(device, error)) != RBWP_OK)

@@ -15,6 +15,7 @@
  */
 #include "channel_transfer.h"
 #include "rbwp_record.h"
+#include "sized.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -213,12 +214,16 @@ static enum rbwp_status refuse(struct rbwp_error *error, enum rbwp_status status
     return status;
 }
 
-enum rbwp_status rbwp_transfer_shape_make(const struct rbwp_transfer *transfer,
+enum rbwp_status rbwp_transfer_shape_make(const struct rbwp_transfer *given,
                                           struct rbwp_transfer_shape *shape_out,
                                           struct rbwp_error *error)
 {
     const char *reason;
-    const enum rbwp_status status = channel_shape_make(transfer, shape_out, &reason);
+    struct rbwp_transfer transfer;
+    enum rbwp_status status = sized_take(&transfer, sizeof transfer, given, "rbwp_transfer", error);
+    if (status != RBWP_OK)
+        return status;
+    status = channel_shape_make(&transfer, shape_out, &reason);
     return status == RBWP_OK ? status : refuse(error, status, reason);
 }
 
@@ -249,27 +254,30 @@ enum rbwp_status rbwp_channel_new(struct rbwp_work_manager *manager, const char 
 }
 
 enum rbwp_status rbwp_channel_submit(struct rbwp_channel *channel,
-                                     const struct rbwp_transfer *transfer, uint64_t *id_out,
+                                     const struct rbwp_transfer *given, uint64_t *id_out,
                                      struct rbwp_error *error)
 {
     const char *reason;
+    struct rbwp_transfer transfer;
     if (id_out)
         *id_out = 0;
+    enum rbwp_status status = sized_take(&transfer, sizeof transfer, given, "rbwp_transfer", error);
+    if (status != RBWP_OK)
+        return status;
     if (atomic_load_explicit(&channel->closing, memory_order_acquire))
         return refuse(error, RBWP_E_STATE, "it is being freed and takes no more transfers");
-    struct job *job = malloc(sizeof *job + channel_transfer_fill_bytes(transfer));
+    struct job *job = malloc(sizeof *job + channel_transfer_fill_bytes(&transfer));
     if (!job)
         return refuse(error, RBWP_E_MEMORY, "no memory to queue a transfer");
-    const enum rbwp_status status =
-        channel_transfer_begin(&job->transfer, transfer, job->fill, &reason);
+    status = channel_transfer_begin(&job->transfer, &transfer, job->fill, &reason);
     if (status != RBWP_OK) {
         free(job);
         return refuse(error, status, reason);
     }
     const uint64_t id = 1 + atomic_fetch_add_explicit(&channel->last_id, 1, memory_order_relaxed);
     job->mail = (struct mail){.id = id};
-    job->done = transfer->done;
-    job->argument = transfer->argument;
+    job->done = transfer.done;
+    job->argument = transfer.argument;
     job->cancelled = false;
     if (id_out)
         *id_out = id;

@@ -53,8 +53,6 @@ static const char *check_place(const struct rbwp_transfer_place *place)
 
 static const char *check_fields(const struct rbwp_transfer *transfer)
 {
-    if (transfer->size < sizeof *transfer)
-        return "size is not sizeof(struct rbwp_transfer)";
     if (transfer->kind < RBWP_TRANSFER_COPY || transfer->kind > RBWP_TRANSFER_REDUCE)
         return "kind is not one of enum rbwp_transfer_kind";
     if (transfer->dimensions < 1 || transfer->dimensions > DIMENSIONS)

@@ -5,11 +5,9 @@
  * In two of them 0 means none, where in the config it means the default:
  * -bgwork 0 is no_workers, -bgspin 0 is no_spin.
  */
-#include <string.h>
-
-#include "failure.h"
 #include "flags.h"
 #include "rbwp_work.h"
+#include "sized.h"
 
 /* What the flags set. -1: not given. */
 struct values {
@@ -37,14 +35,11 @@ const struct flag_table work_flags = {table, sizeof table / sizeof table[0]};
 enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
                                  struct rbwp_error *error)
 {
-    const size_t size = config->size;
-    if (size == 0 || size > sizeof *config)
-        return failure(error, RBWP_E_INVALID, 0,
-                       "size of the work config is %zu; allowed is 1 to %zu, its sizeof", size,
-                       sizeof *config);
     struct values values = {.workers = -1, .spin_ns = -1};
-    memcpy(&values.config, config, size);
-    enum rbwp_status status = flags_apply(&work_flags, &values, sizeof values, argc, argv, error);
+    enum rbwp_status status =
+        sized_take(&values.config, sizeof values.config, config, "rbwp_work_config", error);
+    if (status == RBWP_OK)
+        status = flags_apply(&work_flags, &values, sizeof values, argc, argv, error);
     if (status != RBWP_OK)
         return status;
     if (values.workers >= 0) {
@@ -55,6 +50,6 @@ enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, cha
         values.config.spin_ns = (uint64_t)values.spin_ns;
         values.config.no_spin = values.spin_ns == 0;
     }
-    memcpy(config, &values.config, size);
+    sized_give(config, config->size, &values.config, sizeof values.config);
     return RBWP_OK;
 }

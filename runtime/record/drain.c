@@ -352,7 +352,7 @@ static void free_drain(struct drain *drain)
     free(drain);
 }
 
-enum rbwp_status drain_start(const struct rbwp_session_config *config, struct chunk_pool *pool,
+enum rbwp_status drain_start(const struct session_settings *settings, struct chunk_pool *pool,
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
                              struct drain **drain_out)
 {
@@ -363,7 +363,7 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
     drain->pool = pool;
     drain->timeline = timeline;
     drain->writer = writer;
-    drain->stall_ns = config->stall_ns < INT64_MAX ? (int64_t)config->stall_ns : INT64_MAX;
+    drain->stall_ns = settings->stall_ns;
     drain->start_ns = timeline->line.sample[0].time_ns;
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
@@ -379,7 +379,7 @@ enum rbwp_status drain_start(const struct rbwp_session_config *config, struct ch
         cpus < 1 || cpus + JOBS_WAITING > JOBS_MAX ? JOBS_MAX : (uint32_t)cpus + JOBS_WAITING;
     enum rbwp_status status = RBWP_OK;
     for (; drain->jobs < jobs && status == RBWP_OK; drain->jobs += status == RBWP_OK)
-        status = chunk_encoder_new(chunk_words(pool), config->block_bytes, config->compression,
+        status = chunk_encoder_new(chunk_words(pool), settings->block_bytes, settings->compression,
                                    &drain->job[drain->jobs].encoder);
     if (status == RBWP_OK &&
         quiet_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)

@@ -15,7 +15,7 @@
 #define DRAIN_H
 
 #include "chunk_encoder.h"
-#include "rbwp_session.h"
+#include "session_config.h"
 
 struct chunk;
 struct chunk_pool;
@@ -28,7 +28,7 @@ struct drain_totals {
 
 /* Starts the writer thread. The pool, time line and writer stay the caller's and outlive the drain.
  */
-enum rbwp_status drain_start(const struct rbwp_session_config *config, struct chunk_pool *pool,
+enum rbwp_status drain_start(const struct session_settings *settings, struct chunk_pool *pool,
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
                              struct drain **drain_out);
 

@@ -26,7 +26,9 @@
 #include "on_load.h"
 #include "output.h"
 #include "recording.h"
+#include "session_config.h"
 #include "session_facts.h"
+#include "sized.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -42,7 +44,7 @@
 #endif
 
 struct rbwp_session {
-    struct rbwp_session_config config;
+    struct session_settings settings;
     struct recording recording;
     struct shared_timeline timeline;
     struct output output;
@@ -134,52 +136,25 @@ static void prepare_for_exit(void)
     atexit(stop_at_exit);
 }
 
-static enum rbwp_status check_config(const struct rbwp_session_config *config,
-                                     struct rbwp_error *error)
-{
-    if (config->size != sizeof *config)
-        return failure(error, RBWP_E_INVALID, 0,
-                       "the session's configuration has size %zu, not %zu: call "
-                       "rbwp_session_defaults first",
-                       config->size, sizeof *config);
-    if (config->level < 0 || config->level > 2)
-        return failure(error, RBWP_E_USAGE, 0, "profiling level %d is not 0, 1 or 2",
-                       config->level);
-    if (config->block_bytes < 1024 || config->block_bytes > RBWP_BLOCK_BYTES_MAX)
-        return failure(error, RBWP_E_USAGE, 0, "block size %u is not 1024 to %u bytes",
-                       config->block_bytes, RBWP_BLOCK_BYTES_MAX);
-    if (config->compression < 0 || config->compression > 9)
-        return failure(error, RBWP_E_USAGE, 0, "compression level %d is not 0 to 9",
-                       config->compression);
-    if (config->at_cap != RBWP_AT_CAP_WAIT && config->at_cap != RBWP_AT_CAP_DROP)
-        return failure(error, RBWP_E_USAGE, 0, "what to do at the cap is %d, not 0 or 1",
-                       (int)config->at_cap);
-    if (config->node > UINT32_MAX)
-        return failure(error, RBWP_E_USAGE, 0, "node id %lld is above %u", (long long)config->node,
-                       UINT32_MAX);
-    if (!config->logfile || !config->logfile[0])
-        return failure(error, RBWP_E_USAGE, 0, "the log file has no name");
-    return RBWP_OK;
-}
-
 static enum rbwp_status find_node(struct rbwp_session *session, struct rbwp_error *error)
 {
-    const struct rbwp_session_config *config = &session->config;
+    const struct session_settings *settings = &session->settings;
     bool is_own;
     node_from_launcher(&session->node, &session->nodes);
-    if (config->node >= 0)
-        session->node = (uint32_t)config->node;
-    if (config->nodes)
-        session->nodes = config->nodes;
-    enum rbwp_status status = node_file_name(config->logfile, session->node, session->summary.path,
-                                             sizeof session->summary.path, &is_own, error);
+    if (settings->has_node)
+        session->node = settings->node;
+    if (settings->nodes)
+        session->nodes = settings->nodes;
+    enum rbwp_status status =
+        node_file_name(settings->logfile, session->node, session->summary.path,
+                       sizeof session->summary.path, &is_own, error);
     if (status != RBWP_OK)
         return status;
     if (session->nodes > 1 && !is_own)
         return failure(error, RBWP_E_USAGE, 0,
                        "%u nodes would write the same log file \"%s\": put %% in it, for the node "
                        "id, or %%p, the process id (on several hosts with %%h)",
-                       session->nodes, config->logfile);
+                       session->nodes, settings->logfile);
     return RBWP_OK;
 }
 
@@ -215,8 +190,8 @@ static bool comes_free(const char *path, unsigned waited_ms)
 /* FILE and FILE.live. Without a live file the session goes on: only a crash would tell. */
 static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
-    const struct claim_wish wish = {session->summary.path, session->config.live,
-                                    session->config.follow};
+    const struct claim_wish wish = {session->summary.path, session->settings.live,
+                                    session->settings.follow};
     struct claim claim;
     enum rbwp_status status = claim_files(&wish, &claim, error);
     for (unsigned ms = 0; status == RBWP_E_BUSY && comes_free(wish.file, ms); ms++)
@@ -224,7 +199,7 @@ static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_err
     if (status != RBWP_OK)
         return status;
     output_open(&session->output, claim.file_fd);
-    session->output.sync_interval_ns = (int64_t)session->config.sync_ns;
+    session->output.sync_interval_ns = session->settings.sync_ns;
     session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);
     return RBWP_OK;
 }
@@ -254,12 +229,12 @@ static void begin_live(const struct rbwp_session *session)
         .offset_ns = line->offset_ns,
         .node = session->node,
         .nodes = session->nodes,
-        .level = (uint32_t)session->config.level,
+        .level = (uint32_t)session->settings.level,
         .clock_kind = clock_kind(),
         .chunk_bytes = (uint32_t)chunk_bytes(session->recording.pool),
         .chunk_head_bytes = sizeof(struct live_chunk_head),
         .ticks_per_second = rbwp_ticks_per_second(),
-        .cap_bytes = session->config.cap_bytes,
+        .cap_bytes = session->settings.cap_bytes,
     };
     live_begin(&facts);
     log_process();
@@ -270,28 +245,28 @@ static void begin_live(const struct rbwp_session *session)
 /* Opens the file and makes all parts but the level. */
 static enum rbwp_status assemble(struct rbwp_session *session, struct rbwp_error *error)
 {
-    const struct rbwp_session_config *config = &session->config;
+    const struct session_settings *settings = &session->settings;
     enum rbwp_status status = open_files(session, error);
     if (status != RBWP_OK)
         return status;
     timeline_start(&session->timeline.line);
     session->start_ns = session->timeline.line.sample[0].time_ns;
     struct rbwp_sink sink = output_sink(&session->output);
-    status = rbwp_writer_new(&sink, session->node, session->start_ns, config->level == 2,
+    status = rbwp_writer_new(&sink, session->node, session->start_ns, settings->level == 2,
                              &session->writer);
     if (status != RBWP_OK)
         return failure(error, status, errno, "cannot write to the profile \"%s\"",
                        session->summary.path);
-    session->recording.at_cap = config->at_cap;
-    session->recording.strict = config->strict;
-    session->recording.pool = chunk_pool_new(config->cap_bytes);
+    session->recording.at_cap = settings->at_cap;
+    session->recording.strict = settings->strict;
+    session->recording.pool = chunk_pool_new(settings->cap_bytes);
     if (session->recording.pool && session->has_live)
         begin_live(session);
     if (session->recording.pool)
         session->keeper = chunk_keeper_start(session->recording.pool);
     status = session->recording.pool
-                 ? drain_start(config, session->recording.pool, &session->timeline, session->writer,
-                               &session->recording.drain)
+                 ? drain_start(settings, session->recording.pool, &session->timeline,
+                               session->writer, &session->recording.drain)
                  : RBWP_E_MEMORY;
     if (status != RBWP_OK)
         return failure(error, status, 0, "cannot start the profiler's writer: %s",
@@ -307,7 +282,7 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_begin_session();
     recording_now = &session->recording;
     atomic_store(&recording_strays.count, 0);
-    __atomic_store_n(&rbwp_level_, session->config.level, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&rbwp_level_, session->settings.level, __ATOMIC_SEQ_CST);
     thread_registry_unlock();
 }
 
@@ -315,8 +290,9 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
     static pthread_once_t exit_handler = PTHREAD_ONCE_INIT;
-    enum rbwp_status status = check_config(config, error);
-    if (status != RBWP_OK || config->level == 0)
+    struct session_settings settings;
+    enum rbwp_status status = session_config_read(config, &settings, error);
+    if (status != RBWP_OK || settings.level == 0)
         return status;
     if (is_strange_child())
         return refuse_strange_child(error);
@@ -325,7 +301,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
     struct rbwp_session *session = calloc(1, sizeof *session);
     if (!session)
         return failure(error, RBWP_E_MEMORY, 0, "no memory for a profiling session");
-    session->config = *config;
+    session->settings = settings;
     session->output.fd = -1;
     pthread_mutex_init(&session->timeline.lock, NULL);
 
@@ -374,14 +350,14 @@ static enum rbwp_status write_facts(struct rbwp_session *session, const struct s
     return rbwp_writer_finish(session->writer, facts->names.work_items,
                               facts->names.work_item_count, facts->names.sub_items,
                               facts->names.sub_item_count,
-                              session->config.strict ? NULL : &facts->trailer);
+                              session->settings.strict ? NULL : &facts->trailer);
 }
 
 /* Tables, trailer and patched header. */
 static void finish_file(struct rbwp_session *session, const struct drain_totals *totals)
 {
     const struct facts_source source = {
-        .config = &session->config,
+        .settings = &session->settings,
         .line = &session->timeline.line,
         .pool = session->recording.pool,
         .totals = totals,
@@ -517,8 +493,9 @@ static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_
     }
 }
 
-enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
-                                   struct rbwp_session_summary *summary_out)
+enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
+                                         struct rbwp_session_summary *summary_out,
+                                         size_t summary_bytes)
 {
     struct rbwp_session_summary summary = {0};
     int host_cancel = cancel_hold();
@@ -530,6 +507,6 @@ enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
         refuse_stop(session, &summary);
     cancel_release(host_cancel);
     if (summary_out)
-        *summary_out = summary;
+        sized_give(summary_out, summary_bytes, &summary, sizeof summary);
     return summary.error.status;
 }

@@ -146,13 +146,13 @@ static void add_session(const struct facts_source *source, struct session_facts 
     trailer->writer_bytes = sizeof writer - 1;
     trailer->process_id = (uint64_t)getpid();
     trailer->nodes = source->nodes;
-    trailer->level = (uint32_t)source->config->level;
+    trailer->level = (uint32_t)source->settings->level;
     trailer->start_ns = source->start_ns;
     trailer->stop_ns = source->stop_ns;
     trailer->clock_kind = clock_kind();
     trailer->clock_hz = rbwp_ticks_per_second();
     trailer->clock_error_ns = line->error_ns + line->deviation_ns;
-    trailer->cap_bytes = source->config->cap_bytes;
+    trailer->cap_bytes = source->settings->cap_bytes;
     trailer->peak_bytes = chunk_pool_peak_bytes(source->pool);
     trailer->discarded = source->totals->discarded;
 }

@@ -12,6 +12,7 @@
 #include "names.h"
 #include "process.h"
 #include "rbwp_format.h"
+#include "session_config.h"
 
 struct chunk_pool;
 
@@ -19,7 +20,7 @@ struct chunk_pool;
 
 /* The session, as far as its facts depend on it. */
 struct facts_source {
-    const struct rbwp_session_config *config;
+    const struct session_settings *settings;
     const struct timeline *line;
     const struct chunk_pool *pool;
     const struct drain_totals *totals;

@@ -14,6 +14,7 @@
 
 #include "failure.h"
 #include "rbwp_record.h"
+#include "sized.h"
 #include "test_point.h"
 #include "worker.h"
 
@@ -37,12 +38,10 @@ bool rbwp_deadline_passed(struct rbwp_deadline deadline)
 static enum rbwp_status complete(const struct rbwp_work_config *given,
                                  struct rbwp_work_config *config_out, struct rbwp_error *error)
 {
-    if (given->size == 0 || given->size > sizeof *given)
-        return failure(error, RBWP_E_INVALID, 0,
-                       "size of the work config is %zu; allowed is 1 to %zu, its sizeof",
-                       given->size, sizeof *given);
-    struct rbwp_work_config config = {0};
-    memcpy(&config, given, given->size);
+    struct rbwp_work_config config;
+    enum rbwp_status status = sized_take(&config, sizeof config, given, "rbwp_work_config", error);
+    if (status != RBWP_OK)
+        return status;
     if (config.workers == 0)
         config.workers = WORKERS_DEFAULT;
     if (config.spin_ns == 0)

@@ -83,9 +83,11 @@ static void tables_of_the_runtime(const struct words *words)
     rbwp_session_defaults(&session);
     if (rbwp_session_parse(&session, &copy.count, copy.word, &error) == RBWP_OK) {
         check_left(words, copy.word, copy.count);
-        REQUIRE(session.level >= 0 && session.level <= 2 && session.logfile[0]);
+        REQUIRE(session.level >= 0 && session.level <= 2 &&
+                (!session.logfile || session.logfile[0]));
         REQUIRE(session.compression >= 0 && session.compression <= 9);
-        REQUIRE(session.block_bytes >= 1024 && session.block_bytes <= RBWP_BLOCK_BYTES_MAX);
+        REQUIRE(session.block_bytes == 0 || session.block_bytes >= 1024);
+        REQUIRE(session.block_bytes <= RBWP_BLOCK_BYTES_MAX);
     } else {
         check_refusal(words, copy.word, copy.count, &error);
     }

@@ -3,8 +3,9 @@
  * flags.c - prints what the flags in its arguments make of both configs, one field a line.
  * Exit status 2, and why, if a value is refused or a word is nobody's.
  */
+#include "session_config.h"
+
 #include <inttypes.h>
-#include <rbwp_session.h>
 #include <rbwp_work.h>
 #include <stdio.h>
 
@@ -13,10 +14,11 @@
 int main(int argc, char **argv)
 {
     struct rbwp_error error;
-    struct rbwp_session_config session;
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct session_settings session;
     struct rbwp_work_config work = {.size = sizeof work};
-    rbwp_session_defaults(&session);
-    if (rbwp_session_parse(&session, &argc, argv, &error) != RBWP_OK ||
+    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK ||
+        session_config_read(&config, &session, &error) != RBWP_OK ||
         rbwp_work_parse(&work, &argc, argv, &error) != RBWP_OK) {
         puts(error.text);
         return 2;
@@ -36,6 +38,7 @@ int main(int argc, char **argv)
     SHOW(session, live);
     SHOW(session, follow);
     SHOW(session, sync_ns);
+    SHOW(session, has_node);
     SHOW(session, node);
     SHOW(work, workers);
     SHOW(work, no_workers);

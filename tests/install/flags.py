@@ -13,6 +13,8 @@ import sys
 import tempfile
 
 TABLES = ("runtime/flags/session_flags.c", "runtime/flags/work_flags.c")
+# What 0 in the session config stands for.
+OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "format/sized.c")
 # What 0 in the work config stands for is known to the manager alone.
 WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
@@ -39,7 +41,9 @@ def main(compiler, source, prefix):
     wrong = []
     environment = {k: v for k, v in os.environ.items() if k != "RBWP_FLAGS"}
     with tempfile.TemporaryDirectory() as work:
-        subprocess.run([compiler, "-I", prefix / "include", "flags.c", prefix / os.environ["LIBDIR"] / "librbwp.a",
+        own = [source / file for file in OWN]
+        subprocess.run([compiler, "-D_GNU_SOURCE", "-I", prefix / "include", "-I", source / "format/include",
+                        "-I", source / "runtime/record/include", "-I", source / "runtime/record", "flags.c", *own, prefix / os.environ["LIBDIR"] / "librbwp.a",
                         "-lz", "-pthread", "-o", f"{work}/flags"], check=True)
 
         def config(*words):

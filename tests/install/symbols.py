@@ -38,7 +38,7 @@ def exported(shared):
         kind, symbol = line.split()[-2:]
         if kind == "A":  # the version itself
             continue
-        name, version = re.fullmatch(r"(\w+)@+(\w+)", symbol).groups()
+        name, version = re.fullmatch(r"(\w+)@+([\w.]+)", symbol).groups()
         names.add(name)
         versions.add(version)
     return names, versions
@@ -72,7 +72,7 @@ def main(compiler, include, shared, static):
         sys.exit(f"only {len(want)} declarations found in {include}: this test reads them wrongly")
     have, versions = exported(shared)
     good = compare("shared", want, have) & compare("static", want, global_names(static))
-    if len(versions) != 1 or not re.fullmatch(r"RBWP_\d+", next(iter(versions))):
+    if len(versions) != 1 or not re.fullmatch(r"RBWP_\d+\.\d+", next(iter(versions))):
         sys.exit(f"versions of the symbols: {sorted(versions)}")
     if "getenv" in used(static) or "secure_getenv" not in used(static):
         sys.exit("the environment is not read by secure_getenv alone")

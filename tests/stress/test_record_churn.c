@@ -254,7 +254,7 @@ static void test_long_names(void **state)
     for (unsigned i = 0, id; i < (64u << 20) / RBWP_NAME_BYTES_MAX + 1; i++)
         assert_int_equal(rbwp_sub_item_register(RBWP_AM_HANDLER, name, &id), RBWP_OK);
     struct rbwp_session_config config = test_config(1);
-    config.live = false;
+    config.no_live = true;
     (void)stop(start(&config));
     struct recorded recorded = read_back(config.logfile);
     assert_true(recorded.tables->sub_items[0].name_bytes >= 100);

@@ -139,7 +139,7 @@ static void test_crashes_of_one_id(void **state)
     crash(10);
     crash(20);
     crash(30);
-    config.live = false;
+    config.no_live = true;
     assert_records(&config, 5);
     assert_false(exists(beside(".live")));
     assert_recovers(beside(".crashed-77"), 20);
@@ -280,7 +280,7 @@ static void test_one_writer(void **state)
     (void)state;
     struct rbwp_session_config config = test_config(1);
     for (int live = 0; live < 2; live++) {
-        config.live = live;
+        config.no_live = !live;
         struct rbwp_session *session = start(&config);
         record_pairs(10);
         assert_int_equal(symlink(config.logfile, beside(".victim")), 0);

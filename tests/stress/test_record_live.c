@@ -275,7 +275,7 @@ static bool only_garbage(void *context, const struct rbwp_problem *problem)
 static void test_scribbling(void **state)
 {
     (void)state;
-    static const uint64_t caps[] = {64 << 10, 1 << 20, 0};
+    static const uint64_t caps[] = {64 << 10, 1 << 20, RBWP_CAP_NONE};
     uint64_t overwritten = 0;
     for (size_t i = 0; i < sizeof caps / sizeof caps[0]; i++) {
         struct rbwp_session_config config = test_config(2);

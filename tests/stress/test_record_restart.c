@@ -110,7 +110,7 @@ static void test_restart(void **state)
         uint64_t before[THREADS], after[THREADS];
         struct rbwp_session_config config = test_config(restart % 2 + 1);
         config.cap_bytes = restart % 3 == 0 ? 1 << 20 : UINT64_C(1) << 28;
-        config.compression = restart % 5 == 0;
+        config.stored = restart % 5 != 0;
         config.stall_ns = UINT64_C(300) * 1000000000;
         struct rbwp_session *session = start(&config);
         read_counters(before, false);

@@ -56,15 +56,17 @@ static void test_wrong_configurations(void **state)
     wrong[4].compression = 10;
     wrong[5].compression = -1;
     wrong[6].logfile = "";
-    wrong[7].logfile = NULL;
+    wrong[7].node = -1;
+    wrong[7].own_node = true;
     wrong[8].at_cap = (enum rbwp_at_cap)2;
     wrong[9].node = (int64_t)UINT32_MAX + 1;
     wrong[10].nodes = 2; /* and the name has no place for the node */
     for (size_t i = 0; i < count; i++)
         assert_int_equal(try_start(&wrong[i], &error), RBWP_E_USAGE);
     wrong[0] = good;
-    wrong[0].size--;
+    wrong[0].size = 0;
     assert_int_equal(try_start(&wrong[0], &error), RBWP_E_INVALID);
+    assert_non_null(strstr(error.text, "sizeof"));
     assert_int_equal(access(test_path("never.bin"), F_OK), -1);
 
     struct rbwp_session *session = start(&good); /* none of them has left anything behind */
@@ -301,6 +303,7 @@ static void test_encodings(void **state)
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             struct rbwp_session_config config = test_config(2);
             config.compression = level;
+            config.stored = level == 0;
             config.block_bytes = sizes[i];
             if (level > 3 && i % 3 != 1)
                 continue;
@@ -392,7 +395,7 @@ static void fill_disk(const char *path, uint64_t limit_bytes)
     enum { ITEMS = 400000 };
     struct rbwp_session_config config = test_config(1);
     config.logfile = path;
-    config.compression = 0;
+    config.stored = true;
     config.block_bytes = 1024; /* fill it to the last kilobyte; the tables need more */
     char name[8192] = "";
     memset(name, 'x', sizeof name - 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The profiler's flags: each with good and wrong values, and the defaults. */
-#include "rbwp_session.h"
+#include "session_config.h"
 
 #include "unit.h"
 
@@ -20,8 +20,9 @@ struct case_of {
 static const struct case_of cases[] = {
     {"bgworkprofile", "2", {"3", "-1", "x", "", "1.5", "99999999999999999999"}, FIELD(level), 2},
     {"bgworkprofile_bufsize", "7", {"-1", "7M", "", "99999999999"}, FIELD(cap_bytes), 7 << 20},
-    {"bgworkprofile_bufsize", "0", {"-1"}, FIELD(cap_bytes), 0},
+    {"bgworkprofile_bufsize", "0", {"-1"}, FIELD(cap_bytes), RBWP_CAP_NONE},
     {"bgworkprofile_compress", "9", {"10", "-1", "fast"}, FIELD(compression), 9},
+    {"bgworkprofile_live", "0", {"2", "yes", "-1"}, FIELD(no_live), 1},
     {"bgworkprofile_block", "16384", {"16385", "0", "-4", "64k"}, FIELD(block_bytes), 16 << 20},
     {"bgworkprofile_drop", "1", {"2", "yes", "-1"}, FIELD(at_cap), RBWP_AT_CAP_DROP},
     {"bgworkprofile_strict", "1", {"2", "true"}, FIELD(strict), 1},
@@ -47,7 +48,7 @@ static void assert_same(const struct rbwp_session_config *a, const struct rbwp_s
         assert_int_equal(field(a, &cases[i]), field(b, &cases[i]));
     assert_int_equal(a->size, b->size);
     assert_ptr_equal(a->logfile, b->logfile);
-    assert_int_equal(a->live, b->live);
+    assert_int_equal(a->stored, b->stored);
     assert_int_equal(a->sync_ns, b->sync_ns);
     assert_int_equal(a->nodes, b->nodes);
 }
@@ -66,19 +67,47 @@ static enum rbwp_status parse(struct rbwp_session_config *config, const char *fl
     return status;
 }
 
+/* What a zero in each field stands for; one size, whoever compiled the caller (sized.h). */
 static void test_defaults(void **state)
 {
     (void)state;
     struct rbwp_session_config config;
+    struct session_settings settings;
+    struct rbwp_error error;
     rbwp_session_defaults(&config);
     assert_int_equal(config.size, sizeof config);
-    assert_int_equal(config.level, 0);
-    assert_string_equal(config.logfile, "bgwork_%.bin");
-    assert_int_equal(config.cap_bytes, UINT64_C(1024) << 20);
-    assert_int_equal(config.at_cap, RBWP_AT_CAP_WAIT);
-    assert_false(config.strict);
-    assert_int_equal(config.node, -1);
-    assert_int_equal(config.nodes, 0);
+    assert_int_equal(session_config_read(&config, &settings, &error), RBWP_OK);
+    assert_int_equal(settings.level, 0);
+    assert_string_equal(settings.logfile, "bgwork_%.bin");
+    assert_int_equal(settings.cap_bytes, UINT64_C(1024) << 20);
+    assert_int_equal(settings.compression, 1);
+    assert_int_equal(settings.block_bytes, 65536);
+    assert_int_equal(settings.at_cap, RBWP_AT_CAP_WAIT);
+    assert_int_equal(settings.stall_ns, 1000000000);
+    assert_true(settings.live);
+    assert_false(settings.strict || settings.follow || settings.has_node);
+    assert_int_equal(settings.nodes, 0);
+}
+
+/* What zero cannot say, since it is the default, is said otherwise, and flags say it for 0. */
+static void test_said_by_zero(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct session_settings settings;
+    setenv("RBWP_FLAGS",
+           "-bgworkprofile_bufsize 0 -bgworkprofile_compress 0 -bgworkprofile_stall 0 "
+           "-bgworkprofile_live 0 -bgworkprofile_node 0",
+           1);
+    assert_int_equal(rbwp_session_parse(&config, NULL, NULL, NULL), RBWP_OK);
+    unsetenv("RBWP_FLAGS");
+    assert_int_equal(session_config_read(&config, &settings, NULL), RBWP_OK);
+    assert_int_equal(settings.cap_bytes, 0); /* as the file says: unlimited */
+    assert_int_equal(settings.compression, 0);
+    assert_int_equal(settings.stall_ns, 1);
+    assert_false(settings.live);
+    assert_true(settings.has_node);
+    assert_int_equal(settings.node, 0);
 }
 
 /* A good value sets its field and no other, with both prefixes and from the environment. */
@@ -150,9 +179,8 @@ static void test_logfile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),
-        cmocka_unit_test(test_good_values),
-        cmocka_unit_test(test_wrong_values),
+        cmocka_unit_test(test_defaults),    cmocka_unit_test(test_said_by_zero),
+        cmocka_unit_test(test_good_values), cmocka_unit_test(test_wrong_values),
         cmocka_unit_test(test_logfile),
     };
     unsetenv("RBWP_FLAGS");

@@ -84,7 +84,10 @@ struct rbwp_gpu_transfer {
      * As for rbwp_channel_submit, done and argument included; no files. what.source.memory and
      * what.target.memory are host addresses, and looked at only where no buffer is given below.
      */
-    struct rbwp_transfer what;
+    union {
+        struct rbwp_transfer what; /* with its own size */
+        char room_[256];           /* for what it may become */
+    };
     /* Element [0,0,0] lies offset bytes into the buffer. A copy may have one side in host memory:
      * then what is innermost has to be a run of bytes on both sides. */
     struct rbwp_gpu_buffer source, target;
@@ -124,14 +127,21 @@ RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel, const struct rbwp_gpu_transfer *transfer,
                         uint64_t *id_out, struct rbwp_error *error);
 
-/* What a channel has launched so far. */
+/* What a channel has launched so far. May grow at its end. */
 struct rbwp_gpu_channel_launches {
     uint64_t transfers; /* ended */
     uint64_t copies;    /* calls of the copy engine */
     uint64_t kernels;   /* launches */
 };
-RBWP_API void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
-                                      struct rbwp_gpu_channel_launches *counts_out);
+/* counts_bytes: the struct's size where the caller was compiled. */
+RBWP_API void rbwp_gpu_channel_counts_sized(const struct rbwp_gpu_channel *channel,
+                                            struct rbwp_gpu_channel_launches *counts_out,
+                                            size_t counts_bytes);
+static inline void rbwp_gpu_channel_counts(const struct rbwp_gpu_channel *channel,
+                                           struct rbwp_gpu_channel_launches *counts_out)
+{
+    rbwp_gpu_channel_counts_sized(channel, counts_out, sizeof *counts_out);
+}
 
 /*
  * Ends what is queued with RBWP_E_STATE, waits for what is launched (up to the device's

@@ -92,7 +92,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_device_open(const struct rbwp_g
  */
 RBWP_API enum rbwp_status rbwp_gpu_device_close(struct rbwp_gpu_device *device);
 
-/* What is known of an open device. */
+/* What is known of an open device. May grow at its end. */
 struct rbwp_gpu_facts {
     char name[128];
     uint64_t proc_id;
@@ -107,8 +107,14 @@ struct rbwp_gpu_facts {
     unsigned idle_rounds;
     int64_t idle_bias_ns, idle_spread_ns;
 };
-RBWP_API void rbwp_gpu_device_facts(const struct rbwp_gpu_device *device,
-                                    struct rbwp_gpu_facts *facts_out);
+/* facts_bytes: the struct's size where the caller was compiled. */
+RBWP_API void rbwp_gpu_device_facts_sized(const struct rbwp_gpu_device *device,
+                                          struct rbwp_gpu_facts *facts_out, size_t facts_bytes);
+static inline void rbwp_gpu_device_facts(const struct rbwp_gpu_device *device,
+                                         struct rbwp_gpu_facts *facts_out)
+{
+    rbwp_gpu_device_facts_sized(device, facts_out, sizeof *facts_out);
+}
 
 /* ---- streams ---------------------------------------------------------------- */
 

@@ -81,7 +81,7 @@ RBWP_API uint64_t rbwp_ns_from_ticks(uint64_t duration_ticks);
 /* Present time on the time line of the records: absolute nanoseconds. For rbwp_gpu_work. */
 RBWP_API int64_t rbwp_now_ns(void);
 
-/* ---- internals of the inline calls: not for use, may change with the library's SONAME --- */
+/* ---- internals of the inline calls: not for use, change with the library's minor version --- */
 
 struct rbwp_self_ {
     uint64_t *next;      /* where the next event goes; NULL before the first of a session */
@@ -118,9 +118,12 @@ enum rbwp_event_kind_ {
 #else
 #define RBWP_TLS_ _Thread_local
 #endif
-extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ __attribute__((tls_model("initial-exec")));
-extern RBWP_API int rbwp_level_;     /* of the running session, 0 if none */
-extern RBWP_API int rbwp_clock_tsc_; /* 1 if ticks are the time-stamp counter's */
+extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ RBWP_ABI_NAME_("rbwp_self_")
+    __attribute__((tls_model("initial-exec")));
+/* Of the running session, 0 if none. */
+extern RBWP_API int rbwp_level_ RBWP_ABI_NAME_("rbwp_level_");
+/* 1 if ticks are the time-stamp counter's. */
+extern RBWP_API int rbwp_clock_tsc_ RBWP_ABI_NAME_("rbwp_clock_tsc_");
 
 /* The slow sides, called between enter and leave. */
 RBWP_API void rbwp_begin_slow_(unsigned slot, uint64_t ticks);

@@ -37,6 +37,8 @@
 
 #include "rbwp_format.h"
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -48,31 +50,41 @@ enum rbwp_at_cap {
     RBWP_AT_CAP_DROP = 1 /* drop and count */
 };
 
-/* How a session records. rbwp_session_defaults fills it. */
+#define RBWP_CAP_NONE UINT64_MAX
+
+/* How a session records. Zero in a field means its default. */
 struct rbwp_session_config {
     size_t size;          /* sizeof(struct rbwp_session_config) */
     int level;            /* -bgworkprofile 0|1|2: 0 off, 1 coarse, 2 coarse and fine */
     const char *logfile;  /* -bgworkprofile_logfile PATH: %, %n node, %h host, %p pid, %{VAR}, %% a
-                             percent sign */
-    uint64_t cap_bytes;   /* -bgworkprofile_bufsize MB: cap on recorded but unwritten data, 0 =
-                             unlimited */
-    int compression;      /* -bgworkprofile_compress 0..9 */
-    uint32_t block_bytes; /* -bgworkprofile_block KB */
+                             percent sign; default "bgwork_%.bin" */
+    uint64_t cap_bytes;   /* -bgworkprofile_bufsize MB: cap on recorded but unwritten data; default
+                             1 GiB, RBWP_CAP_NONE (flag: 0) unlimited */
+    int compression;      /* -bgworkprofile_compress 1..9; default 1 */
+    bool stored;          /* -bgworkprofile_compress 0: not compressed */
+    uint32_t block_bytes; /* -bgworkprofile_block KB; default 64 KiB */
     enum rbwp_at_cap at_cap; /* -bgworkprofile_drop 0|1 */
     bool strict;             /* -bgworkprofile_strict 0|1: nothing beyond version 1 in the file */
     uint64_t stall_ns; /* -bgworkprofile_stall MS: at the cap, give up (and count) after so long
-                          without progress */
-    bool live;   /* -bgworkprofile_live 0|1: what is not written yet lies in FILE.live, so that a
-                    crash of the process loses nothing; default 1 */
-    bool follow; /* -bgworkprofile_follow 0|1: logfile may be a link to a file; default 0: that
-                    is refused, since whoever may write to the folder could have put it there */
+                          without progress; default 1 s, 1 (flag: 0) at once */
+    bool no_live; /* -bgworkprofile_live 0: without FILE.live, which has what is not written yet, so
+                     that a crash of the process loses nothing */
+    bool follow;  /* -bgworkprofile_follow 0|1: logfile may be a link to a file; else that is
+                     refused, since whoever may write to the folder could have put it there */
     uint64_t sync_ns; /* -bgworkprofile_sync MS: fdatasync at most so often, against a power cut; 0
                          never */
-    int64_t node;   /* -bgworkprofile_node N: node id; -1 = from the launcher's variables, else 0 */
+    int64_t node;   /* -bgworkprofile_node N: node id; 0 and -1: from the launcher's variables, or 0
+                       without them */
+    bool own_node;  /* node is this process's id, if it is 0, too */
     uint32_t nodes; /* nodes in the job; 0 = from the launcher's variables, else 1 */
 };
 
-RBWP_API void rbwp_session_defaults(struct rbwp_session_config *config);
+/* {.size = sizeof *config}, for who does not initialise it so. */
+static inline void rbwp_session_defaults(struct rbwp_session_config *config)
+{
+    memset(config, 0, sizeof *config);
+    config->size = sizeof *config;
+}
 
 /*
  * Reads the flags above, each also as --NAME and -ll:NAME and with its value behind a "=", from
@@ -107,7 +119,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_ses
                                                            struct rbwp_session **session_out,
                                                            struct rbwp_error *error);
 
-/* What a session came to. */
+/* What a session came to. May grow at its end: summary_bytes says what the caller knows. */
 struct rbwp_session_summary {
     char path[4096];            /* the file, with keys replaced */
     uint64_t records;           /* in the file */
@@ -131,10 +143,17 @@ struct rbwp_session_summary {
  * belongs to the process that forked this one. RBWP_E_BUSY: a thread has been inside a
  * recording call for 10 s and does not wait for memory (rbwp_record.h: a signal handler left it by
  * longjmp); the session goes on, and may be stopped again when that thread has detached or ended.
- * NULL session is RBWP_OK with an empty summary. summary_out may be NULL.
+ * NULL session is RBWP_OK with an empty summary. summary_out may be NULL. summary_bytes: its size
+ * where the caller was compiled; what the caller knows and the library does not is 0.
  */
-RBWP_API enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
-                                            struct rbwp_session_summary *summary_out);
+RBWP_API enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
+                                                  struct rbwp_session_summary *summary_out,
+                                                  size_t summary_bytes);
+static inline enum rbwp_status rbwp_session_stop(struct rbwp_session *session,
+                                                 struct rbwp_session_summary *summary_out)
+{
+    return rbwp_session_stop_sized(session, summary_out, sizeof *summary_out);
+}
 
 #ifdef __cplusplus
 }

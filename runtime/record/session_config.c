@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session_config.h"
+
+#include "failure.h"
+#include "sized.h"
+
+#define LOGFILE "bgwork_%.bin"
+#define CAP_BYTES (UINT64_C(1) << 30)
+#define COMPRESSION 1
+#define BLOCK_BYTES 65536u
+#define BLOCK_BYTES_MIN 1024u
+#define STALL_NS UINT64_C(1000000000)
+
+static enum rbwp_status check(const struct rbwp_session_config *config, struct rbwp_error *error)
+{
+    if (config->level < 0 || config->level > 2)
+        return failure(error, RBWP_E_USAGE, 0, "profiling level %d is not 0, 1 or 2",
+                       config->level);
+    if (config->block_bytes &&
+        (config->block_bytes < BLOCK_BYTES_MIN || config->block_bytes > RBWP_BLOCK_BYTES_MAX))
+        return failure(error, RBWP_E_USAGE, 0, "block size %u is not %u to %u bytes",
+                       config->block_bytes, BLOCK_BYTES_MIN, RBWP_BLOCK_BYTES_MAX);
+    if (config->compression < 0 || config->compression > 9)
+        return failure(error, RBWP_E_USAGE, 0, "compression level %d is not 0 to 9",
+                       config->compression);
+    if (config->at_cap != RBWP_AT_CAP_WAIT && config->at_cap != RBWP_AT_CAP_DROP)
+        return failure(error, RBWP_E_USAGE, 0, "what to do at the cap is %d, not 0 or 1",
+                       (int)config->at_cap);
+    if (config->node > UINT32_MAX || (config->own_node && config->node < 0))
+        return failure(error, RBWP_E_USAGE, 0, "node id %lld is not 0 to %u",
+                       (long long)config->node, UINT32_MAX);
+    if (config->logfile && !config->logfile[0])
+        return failure(error, RBWP_E_USAGE, 0, "the log file has no name");
+    return RBWP_OK;
+}
+
+static int64_t time_of(uint64_t ns)
+{
+    return ns < INT64_MAX ? (int64_t)ns : INT64_MAX;
+}
+
+enum rbwp_status session_config_read(const struct rbwp_session_config *given,
+                                     struct session_settings *settings_out,
+                                     struct rbwp_error *error)
+{
+    struct rbwp_session_config config;
+    enum rbwp_status status =
+        sized_take(&config, sizeof config, given, "rbwp_session_config", error);
+    if (status == RBWP_OK)
+        status = check(&config, error);
+    if (status != RBWP_OK)
+        return status;
+    const uint64_t cap_bytes = config.cap_bytes ? config.cap_bytes : CAP_BYTES;
+    *settings_out = (struct session_settings){
+        .level = config.level,
+        .logfile = config.logfile ? config.logfile : LOGFILE,
+        .cap_bytes = cap_bytes == RBWP_CAP_NONE ? 0 : cap_bytes,
+        .compression = config.stored        ? 0
+                       : config.compression ? config.compression
+                                            : COMPRESSION,
+        .block_bytes = config.block_bytes ? config.block_bytes : BLOCK_BYTES,
+        .at_cap = config.at_cap,
+        .strict = config.strict,
+        .live = !config.no_live,
+        .follow = config.follow,
+        .stall_ns = time_of(config.stall_ns ? config.stall_ns : STALL_NS),
+        .sync_ns = time_of(config.sync_ns),
+        .has_node = config.own_node || config.node > 0,
+        .node = config.node > 0 ? (uint32_t)config.node : 0,
+        .nodes = config.nodes,
+    };
+    return RBWP_OK;
+}

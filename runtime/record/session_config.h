@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_config.h - what a session's configuration comes to: no field is at a default any more.
+ */
+#ifndef SESSION_CONFIG_H
+#define SESSION_CONFIG_H
+
+#include "rbwp_session.h"
+
+struct session_settings {
+    int level;
+    const char *logfile;
+    uint64_t cap_bytes; /* 0 = unlimited */
+    int compression;    /* 0 = stored, 1 to 9 */
+    uint32_t block_bytes;
+    enum rbwp_at_cap at_cap;
+    bool strict, live, follow;
+    int64_t stall_ns, sync_ns;
+    bool has_node; /* else it is the launcher's */
+    uint32_t node;
+    uint32_t nodes; /* 0: the launcher's */
+};
+
+/* Reads and checks a configuration. RBWP_E_USAGE for a wrong value; as sized_take. */
+enum rbwp_status session_config_read(const struct rbwp_session_config *given,
+                                     struct session_settings *settings_out,
+                                     struct rbwp_error *error);
+
+#endif /* SESSION_CONFIG_H */
