@@ -26,6 +26,10 @@ def declared(compiler, include):
     names = set()
     for declaration in re.findall(r'__attribute__\(\(visibility\("default"\)\)\)([^;{]*)', source):
         plain = re.sub(r"__attribute__\(\((?:[^()]|\([^()]*\))*\)\)", "", declaration)
+        label = re.search(r"__asm__\(([^()]*)\)", plain)
+        if label:  # its name in the object, of several strings
+            names.add("".join(re.findall(r'"([^"]*)"', label[1])))
+            continue
         function = re.search(r"\b(rbwp_\w+)\s*\(", plain)
         names.add(function[1] if function else re.findall(r"\w+", plain)[-1])
     return names
