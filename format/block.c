@@ -288,29 +288,41 @@ enum rbwp_status block_decode(struct block_decoder *decoder, const uint8_t *payl
     return block->header.records ? check_records(block, error) : check_opaque(block, error);
 }
 
+int block_begin(struct block_decoder *decoder, const struct rbwp_block_header *header,
+                const uint8_t *payload, size_t count, uint8_t *begin, uint32_t want)
+{
+    if (want > header->data_bytes)
+        want = header->data_bytes;
+    if (count > block_payload_bytes(header))
+        count = block_payload_bytes(header);
+    if (header->stored_bytes == 0) {
+        want = count < want ? (uint32_t)count : want;
+        memcpy(begin, payload, want);
+        return (int)want;
+    }
+    if (count < 2)
+        return 0;
+    if (load_be16(payload) % 31 || (payload[0] & 0x8f) != 0x08 || !zlib_begin(decoder))
+        return -1;
+    z_stream *zlib = &decoder->zlib;
+    zlib->next_in = (Bytef *)payload;
+    zlib->avail_in = (uInt)count;
+    zlib->next_out = begin;
+    zlib->avail_out = want;
+    int result = inflate(zlib, Z_SYNC_FLUSH);
+    bool good = result == Z_OK || result == Z_STREAM_END || result == Z_BUF_ERROR;
+    return good ? (int)(want - zlib->avail_out) : -1;
+}
+
 bool block_looks_valid(struct block_decoder *decoder, const struct rbwp_block_header *header,
                        const uint8_t *payload, size_t count)
 {
-    uint8_t inflated[8];
-    uint32_t need = header->data_bytes < 8 ? header->data_bytes : 8;
-    if (header->stored_bytes) {
-        if (count < 2)
-            return true;
-        if (load_be16(payload) % 31 || (payload[0] & 0x8f) != 0x08 || !zlib_begin(decoder))
-            return false;
-        z_stream *zlib = &decoder->zlib;
-        zlib->next_in = (Bytef *)payload;
-        zlib->avail_in = (uInt)(count < header->stored_bytes ? count : header->stored_bytes);
-        zlib->next_out = inflated;
-        zlib->avail_out = need;
-        int result = inflate(zlib, Z_SYNC_FLUSH);
-        if (result != Z_OK && result != Z_STREAM_END && result != Z_BUF_ERROR)
-            return false;
-        if (zlib->avail_out)
-            return count < header->stored_bytes;
-        payload = inflated;
-    } else if (count < need) {
-        return true;
-    }
-    return same_time(first_record_time(payload, need), header->base_time_ns);
+    uint8_t begin[8];
+    uint32_t need = header->data_bytes < sizeof begin ? header->data_bytes : sizeof begin;
+    int got = block_begin(decoder, header, payload, count, begin, need);
+    if (got < 0)
+        return false;
+    if ((uint32_t)got < need)
+        return count < block_payload_bytes(header);
+    return same_time(first_record_time(begin, need), header->base_time_ns);
 }

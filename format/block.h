@@ -54,6 +54,13 @@ enum rbwp_status block_decode(struct block_decoder *decoder, const uint8_t *payl
                               struct rbwp_block *block, struct rbwp_error *error);
 
 /*
+ * Copies the first bytes of the data, at most want of them, from the first count bytes of the
+ * payload: how many these give; -1: they are no zlib stream, or there is no memory.
+ */
+int block_begin(struct block_decoder *decoder, const struct rbwp_block_header *header,
+                const uint8_t *payload, size_t count, uint8_t *begin, uint32_t want);
+
+/*
  * A cheap look at the first bytes of the payload of a header with records: can this be a block?
  * count may be less than the whole payload, and is taken as promising if it is too little to tell.
  */

@@ -36,6 +36,7 @@ struct rbwp_reader {
 
     uint64_t next_offset, next_index; /* of the next block */
     bool ended;                       /* the last block was passed */
+    bool end_told;                    /* once: what is wrong behind it was noted */
     enum rbwp_status failed;          /* RBWP_OK while reading can go on */
     struct view stored;
     rbwp_decoded_fn *decoded; /* may be NULL */
@@ -297,6 +298,9 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
     struct rbwp_error error;
     uint64_t offset = reader->header.descriptor_offset;
     struct place place = {"header", 28, RULE_DESCRIPTOR_OFFSET};
+    reader->ended = true;
+    if (reader->end_told)
+        return RBWP_END;
     if (offset != 0 && offset < RBWP_FILE_HEADER_BYTES) {
         error_set(&error, RBWP_E_CORRUPT, place,
                   "descriptor offset %" PRIu64 " lies inside the header and is ignored", offset);
@@ -313,7 +317,7 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
     }
     for (size_t i = 0; i < reader->tail.problems.kept_count; i++)
         (void)problems_add(&reader->problems, &reader->tail.problems.kept[i]);
-    reader->ended = true;
+    reader->end_told = true;
     return RBWP_END;
 }
 
@@ -414,8 +418,23 @@ enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader)
     reader->resync = (struct resync){0};
     reader->next_offset = RBWP_FILE_HEADER_BYTES;
     reader->next_index = 0;
-    reader->ended = reader->waiting = false;
+    reader->ended = reader->end_told = reader->waiting = false;
     reader->failed = RBWP_OK;
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_reader_seek(struct rbwp_reader *reader, uint64_t offset)
+{
+    if (reader->failed != RBWP_OK)
+        return reader->failed;
+    if (reader->source.kind == SOURCE_STREAM || reader->follow)
+        return RBWP_E_STATE;
+    if (offset < RBWP_FILE_HEADER_BYTES || offset > blocks_end(reader) ||
+        offset > reader->source.size)
+        return RBWP_E_INVALID;
+    source_rewind(&reader->source);
+    reader->next_offset = offset;
+    reader->ended = false;
     return RBWP_OK;
 }
 

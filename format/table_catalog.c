@@ -21,6 +21,7 @@
 struct known_table {
     struct rbwp_schema *schema;
     uint64_t last_row, rows;
+    uint64_t passed; /* the last row of blocks that are not shown */
 };
 
 struct rbwp_catalog {
@@ -73,6 +74,13 @@ static struct known_table *find(struct rbwp_catalog *catalog, uint32_t table)
 {
     uint32_t place = table <= RBWP_TABLES_MAX ? catalog->place[table] : 0;
     return place ? &catalog->tables[place - 1] : NULL;
+}
+
+void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row)
+{
+    struct known_table *known = find(catalog, table);
+    if (known && last_row > known->passed)
+        known->passed = last_row;
 }
 
 /* ---- a schema ---------------------------------------------------------------------- */
@@ -184,7 +192,8 @@ static uint64_t reference_max(struct rbwp_catalog *catalog, const struct known_t
         return catalog->names.last;
     if (column->type != RBWP_COLUMN_ROW || column->table == table->schema->table)
         return UINT64_MAX;
-    return find(catalog, column->table)->last_row;
+    const struct known_table *other = find(catalog, column->table);
+    return other->passed > other->last_row ? other->passed : other->last_row;
 }
 
 /* R49 for cells. The column that breaks it, or -1. */

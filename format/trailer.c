@@ -20,7 +20,7 @@
 #define TABLE_HEADER_BYTES 8
 #define FLAG_MUST_UNDERSTAND 1u
 #define FLAGS_REFUSED 0xffff0000u
-#define ENTRY_BYTES_LARGEST 64
+#define ENTRY_BYTES_LARGEST 80
 
 /* ---- entries: the fixed part of sections and tables ------------------------ */
 
@@ -251,6 +251,39 @@ static void take_range(const uint8_t *from, void *to)
     range->crc32c = load_le32(from + 52);
 }
 
+static void put_table_range(const void *from, uint8_t *to)
+{
+    const struct rbwp_table_range *range = from;
+    store_le64(to, range->offset);
+    store_le64(to + 8, range->bytes);
+    store_le64(to + 16, range->block_bytes);
+    store_le32(to + 24, range->table);
+    store_le32(to + 28, range->blocks);
+    store_le64(to + 32, range->rows);
+    store_le64(to + 40, range->first_row);
+    store_le64(to + 48, range->last_row);
+    store_le_i64(to + 56, range->first_ns);
+    store_le_i64(to + 64, range->last_ns);
+    store_le64(to + 72, range->thread_id);
+}
+
+static void take_table_range(const uint8_t *from, void *to)
+{
+    *(struct rbwp_table_range *)to = (struct rbwp_table_range){
+        .offset = load_le64(from),
+        .bytes = load_le64(from + 8),
+        .block_bytes = load_le64(from + 16),
+        .table = load_le32(from + 24),
+        .blocks = load_le32(from + 28),
+        .rows = load_le64(from + 32),
+        .first_row = load_le64(from + 40),
+        .last_row = load_le64(from + 48),
+        .first_ns = load_le_i64(from + 56),
+        .last_ns = load_le_i64(from + 64),
+        .thread_id = load_le64(from + 72),
+    };
+}
+
 /* ---- the sections ------------------------------------------------------------ */
 
 /* Sections of fixed fields. */
@@ -312,6 +345,9 @@ static const struct table_section {
     {"INDX", 56, 56, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},
+    {"TIDX", 80, 80, offsetof(struct rbwp_trailer, table_ranges),
+     offsetof(struct rbwp_trailer, table_range_count), sizeof(struct rbwp_table_range), NO_NAME,
+     NO_NAME, put_table_range, take_table_range},
 };
 
 _Static_assert(sizeof table_sections / sizeof table_sections[0] == TRAILER_TABLES, "an array each");

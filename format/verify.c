@@ -10,14 +10,17 @@
 #include "rbwp_verify.h"
 
 #include "reader_error.h"
+#include "block.h"
 #include "index.h"
 #include "reader.h"
 #include "rbwp_table.h"
+#include "table_index.h"
 #include "rbwp_writer.h"
 #include "sized.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LOGGED_MAX (1u << 20)
 
@@ -38,6 +41,8 @@ struct verify {
 
     struct logged *blocks;
     size_t block_count, block_capacity;
+    struct rbwp_table_range *table_blocks; /* those of tables, each as a range */
+    size_t table_block_count, table_block_capacity;
     bool memory_failed;
 
     uint64_t turns_broken, turns_offset; /* blocks that break R21, and the first one */
@@ -85,23 +90,48 @@ static void pass_on_problems(struct verify *verify)
 
 /* ---- one block ------------------------------------------------------------------------ */
 
+/* Room for one more in the array that *lines points to. False: nothing is logged any more. */
+static bool log_room(struct verify *verify, void *lines, size_t line_bytes, size_t count,
+                     size_t *capacity)
+{
+    if (count == LOGGED_MAX || verify->memory_failed) {
+        verify->result.blocks_checked = false;
+        return false;
+    }
+    if (count < *capacity)
+        return true;
+    void *old;
+    memcpy(&old, lines, sizeof old);
+    size_t more = *capacity ? 2 * *capacity : 64;
+    void *grown = realloc(old, more * line_bytes);
+    if (!grown) {
+        verify->memory_failed = true;
+        verify->result.blocks_checked = false;
+        return false;
+    }
+    memcpy(lines, &grown, sizeof grown);
+    *capacity = more;
+    return true;
+}
+
+/* Behind log_block. */
+static void log_table_block(struct verify *verify, const struct rbwp_block *block)
+{
+    struct rbwp_table_range range;
+    if (!table_range_of(&block->header, block->data, block->header.data_bytes, &range) ||
+        !log_room(verify, &verify->table_blocks, sizeof *verify->table_blocks,
+                  verify->table_block_count, &verify->table_block_capacity))
+        return;
+    range.offset = block->offset;
+    range.bytes = range.block_bytes = RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&block->header);
+    verify->table_blocks[verify->table_block_count++] = range;
+}
+
 static void log_block(struct verify *verify, const struct rbwp_block *block)
 {
-    if (verify->block_count == LOGGED_MAX || verify->memory_failed) {
-        verify->result.blocks_checked = false;
+    if (!log_room(verify, &verify->blocks, sizeof *verify->blocks, verify->block_count,
+                  &verify->block_capacity))
         return;
-    }
-    if (verify->block_count == verify->block_capacity) {
-        size_t capacity = verify->block_capacity ? 2 * verify->block_capacity : 64;
-        struct logged *blocks = realloc(verify->blocks, capacity * sizeof *blocks);
-        if (!blocks) {
-            verify->memory_failed = true;
-            verify->result.blocks_checked = false;
-            return;
-        }
-        verify->blocks = blocks;
-        verify->block_capacity = capacity;
-    }
     struct view stored = reader_stored_block(verify->reader);
     verify->blocks[verify->block_count++] = (struct logged){
         .range = {.offset = block->offset,
@@ -158,6 +188,7 @@ static void check_block(struct verify *verify, const struct rbwp_block *block)
     log_block(verify, block);
     if (block->header.records == 0) {
         verify->result.opaque_blocks++;
+        log_table_block(verify, block);
         check_table(verify, block);
         return;
     }
@@ -299,6 +330,83 @@ static void check_index(struct verify *verify, const struct rbwp_trailer *traile
                "the index ends here and the blocks at %" PRIu64, end);
 }
 
+static int by_table_and_offset(const void *left, const void *right)
+{
+    const struct rbwp_table_range *a = left, *b = right;
+    if (a->table != b->table)
+        return a->table < b->table ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+/* Joins the logged blocks of the range's table that lie in it; *next moves behind them. */
+static struct rbwp_table_range gather_table(const struct verify *verify,
+                                            const struct rbwp_table_range *range, size_t *next)
+{
+    struct rbwp_table_range found = {.table = range->table};
+    for (; *next < verify->table_block_count; ++*next) {
+        const struct rbwp_table_range *block = &verify->table_blocks[*next];
+        if (block->table != range->table || block->offset < range->offset ||
+            block->offset - range->offset >= range->bytes)
+            break;
+        if (found.blocks)
+            table_range_join(&found, block);
+        else
+            found = *block;
+    }
+    return found;
+}
+
+static bool same_table_values(const struct rbwp_table_range *a, const struct rbwp_table_range *b)
+{
+    return a->block_bytes == b->block_bytes && a->blocks == b->blocks && a->rows == b->rows &&
+           a->first_row == b->first_row && a->last_row == b->last_row &&
+           a->first_ns == b->first_ns && a->last_ns == b->last_ns && a->thread_id == b->thread_id;
+}
+
+static void check_table_range(struct verify *verify, const struct rbwp_table_range *range,
+                              size_t *next)
+{
+    struct rbwp_table_range found = gather_table(verify, range, next);
+    if (found.blocks == 0 || found.offset != range->offset || found.bytes != range->bytes)
+        REPORT(verify, "trailer", range->offset, RULE_TABLE_RANGES,
+               "a range of %" PRIu64 " bytes does not begin and end with blocks of table %" PRIu32,
+               range->bytes, range->table);
+    else if (!same_table_values(range, &found))
+        REPORT(verify, "trailer", range->offset, RULE_TABLE_RANGE_VALUES,
+               "a range of table %" PRIu32 " says %" PRIu64 " rows in %" PRIu32
+               " blocks; its values are not those of its blocks",
+               range->table, range->rows, range->blocks);
+}
+
+/* R65 and R66. An index that is empty is one; a file need not have any. */
+static void check_table_index(struct verify *verify, const struct rbwp_trailer *trailer)
+{
+    uint32_t count = trailer->table_range_count;
+    struct rbwp_table_range *ranges =
+        trailer->table_ranges ? malloc((count + 1) * sizeof *ranges) : NULL;
+    size_t next = 0;
+    if (!ranges)
+        return;
+    memcpy(ranges, trailer->table_ranges, count * sizeof *ranges);
+    qsort(ranges, count, sizeof *ranges, by_table_and_offset);
+    if (verify->table_block_count)
+        qsort(verify->table_blocks, verify->table_block_count, sizeof *verify->table_blocks,
+              by_table_and_offset);
+    for (uint32_t i = 0; i <= count && !verify->stopped; i++) {
+        size_t left_out = next;
+        while (next < verify->table_block_count &&
+               (i == count || by_table_and_offset(&verify->table_blocks[next], &ranges[i]) < 0))
+            next++;
+        if (next > left_out)
+            REPORT(verify, "trailer", verify->table_blocks[left_out].offset, RULE_TABLE_RANGES,
+                   "a block of table %" PRIu32 " is in no range of the index of tables",
+                   verify->table_blocks[left_out].table);
+        if (i < count)
+            check_table_range(verify, &ranges[i], &next);
+    }
+    free(ranges);
+}
+
 struct thread_records {
     uint64_t thread_id, records;
 };
@@ -362,14 +470,17 @@ static void check_end(struct verify *verify)
     check_header_and_tables(verify);
     if (trailer)
         check_tables_twice(verify);
-    if (!verify->result.blocks_checked || verify->block_count == 0)
+    if (!verify->result.blocks_checked)
         return;
     if (trailer)
         check_index(verify, trailer);
-    qsort(verify->blocks, verify->block_count, sizeof *verify->blocks, by_thread_and_sequence);
+    if (verify->block_count)
+        qsort(verify->blocks, verify->block_count, sizeof *verify->blocks, by_thread_and_sequence);
     check_sequences(verify);
-    if (trailer && !damaged) /* otherwise the damaged blocks explain it */
+    if (trailer && !damaged) { /* otherwise the damaged blocks explain it */
         check_threads(verify, trailer);
+        check_table_index(verify, trailer);
+    }
 }
 
 /* Verifies what an open call came to; closes the reader. */
@@ -407,6 +518,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
         status = error_set_memory(error, "file");
     }
     free(verify->blocks);
+    free(verify->table_blocks);
     rbwp_catalog_free(verify->catalog);
     rbwp_reader_close(verify->reader);
     return verify->stopped ? RBWP_END : status < 0 ? status : RBWP_OK;

@@ -6,7 +6,7 @@
  * Each call is one write of the sink, which leaves nothing behind when it
  * fails. So a block that did not fit leaves the writer as it was: smaller ones
  * may follow, and the file can be finished without it. Only a header that was
- * not patched is remembered. What blocks hold is not looked at; the encoder
+ * not patched is remembered. What blocks hold is not checked; the encoder
  * answers for it.
  */
 #include "rbwp_writer.h"
@@ -17,6 +17,7 @@
 #include "header.h"
 #include "index.h"
 #include "rules.h"
+#include "table_index.h"
 #include "trailer.h"
 #include "sized.h"
 
@@ -27,6 +28,8 @@ struct rbwp_writer {
     struct rbwp_sink sink;
     struct rbwp_file_header header;
     struct block_index index;
+    struct table_index tables;
+    struct block_decoder decoder; /* for a look into blocks of tables */
     uint64_t bytes, blocks, records;
     enum rbwp_status failed;
     bool finished;
@@ -80,31 +83,61 @@ void rbwp_writer_free(struct rbwp_writer *writer)
     if (!writer)
         return;
     index_free(&writer->index);
+    table_index_free(&writer->tables);
+    block_decoder_free(&writer->decoder);
     free(writer);
+}
+
+/* Notes a block without records that begins at offset, if it is one of a table. */
+static void note_table(struct rbwp_writer *writer, uint64_t offset, const uint8_t *bytes,
+                       size_t count)
+{
+    struct rbwp_block_header header;
+    struct rbwp_table_range range;
+    uint8_t begin[TABLE_LOOK_BYTES];
+    if (count < RBWP_BLOCK_HEADER_BYTES)
+        return;
+    block_header_decode(bytes, &header);
+    int got = block_begin(&writer->decoder, &header, bytes + RBWP_BLOCK_HEADER_BYTES,
+                          count - RBWP_BLOCK_HEADER_BYTES, begin, sizeof begin);
+    if (got < 0 || !table_range_of(&header, begin, (size_t)got, &range))
+        return;
+    range.offset = offset;
+    range.bytes = range.block_bytes = count;
+    table_index_add(&writer->tables, &range);
+}
+
+/* Puts a whole block behind the others and notes it; of an opaque one place and sum alone. */
+static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block)
+{
+    struct rbwp_index_range range = {
+        .offset = writer->bytes,
+        .bytes = block->bytes_count,
+        .blocks = 1,
+        .crc32c = rbwp_crc32c(0, block->bytes, block->bytes_count),
+    };
+    if (block->records) {
+        range.records = block->records;
+        range.first_ns = block->first_ns;
+        range.last_ns = block->last_ns;
+        range.thread_id = block->thread_id;
+    }
+    enum rbwp_status status = put(writer, block->bytes, block->bytes_count);
+    if (status != RBWP_OK)
+        return status;
+    index_add(&writer->index, &range);
+    if (block->records == 0)
+        note_table(writer, range.offset, block->bytes, block->bytes_count);
+    writer->blocks++;
+    writer->records += block->records;
+    return RBWP_OK;
 }
 
 enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
                                        const struct rbwp_sealed_block *block)
 {
     enum rbwp_status status = refusal(writer);
-    struct rbwp_index_range range = {
-        .offset = writer->bytes,
-        .bytes = block->bytes_count,
-        .records = block->records,
-        .first_ns = block->first_ns,
-        .last_ns = block->last_ns,
-        .thread_id = block->thread_id,
-        .blocks = 1,
-        .crc32c = rbwp_crc32c(0, block->bytes, block->bytes_count),
-    };
-    if (status == RBWP_OK)
-        status = put(writer, block->bytes, block->bytes_count);
-    if (status != RBWP_OK)
-        return status;
-    index_add(&writer->index, &range);
-    writer->blocks++;
-    writer->records += block->records;
-    return RBWP_OK;
+    return status == RBWP_OK ? put_block(writer, block) : status;
 }
 
 enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char tag[4],
@@ -125,19 +158,10 @@ enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char t
     buffer_append(&whole, head, sizeof(head));
     buffer_append(&whole, tag, 4);
     buffer_append(&whole, data, size_bytes);
-    struct rbwp_index_range range = {
-        .offset = writer->bytes,
-        .bytes = whole.count,
-        .blocks = 1,
-        .crc32c = rbwp_crc32c(0, whole.bytes, whole.count),
-    };
-    status = whole.failed ? RBWP_E_MEMORY : put(writer, whole.bytes, whole.count);
+    struct rbwp_sealed_block block = {.bytes = whole.bytes, .bytes_count = (uint32_t)whole.count};
+    status = whole.failed ? RBWP_E_MEMORY : put_block(writer, &block);
     buffer_free(&whole);
-    if (status != RBWP_OK)
-        return status;
-    index_add(&writer->index, &range);
-    writer->blocks++;
-    return RBWP_OK;
+    return status;
 }
 
 /* Puts tables, trailer and footer into buffer. */
@@ -150,6 +174,8 @@ static enum rbwp_status encode_tail(struct rbwp_writer *writer, const struct rbw
     struct rbwp_trailer values = *trailer;
     values.index = writer->index.ranges;
     values.index_count = writer->index.count;
+    values.table_ranges = writer->tables.ranges;
+    values.table_range_count = writer->tables.count;
     struct trailer_tables place = {
         .offset = writer->bytes,
         .bytes = buffer->count,

@@ -278,6 +278,22 @@ struct rbwp_index_range {
     uint32_t crc32c; /* of the bytes of the range as stored */
 };
 
+/*
+ * Where blocks of one table are: its schema and its rows, in the order of the file; of table 0
+ * those of names, whose numbers stand for rows. Between them there may be other blocks.
+ */
+struct rbwp_table_range {
+    uint64_t offset;      /* of the first one's header */
+    uint64_t bytes;       /* from there to the end of the last one */
+    uint64_t block_bytes; /* of its own blocks */
+    uint32_t table;
+    uint32_t blocks;              /* its own; at least 1 */
+    uint64_t rows;                /* in them */
+    uint64_t first_row, last_row; /* their numbers; 0,0 without rows */
+    int64_t first_ns, last_ns;    /* smallest and largest time in them; 0,0 without times */
+    uint64_t thread_id;           /* that made them; 0 = several, or not known */
+};
+
 /* A GPU, and how late its completions are seen. */
 struct rbwp_gpu_info {
     uint64_t proc_id;  /* as in GPU_WORK */
@@ -352,9 +368,10 @@ struct rbwp_trailer {
     const struct rbwp_left *left;
     const struct rbwp_process_info *processes; /* the first counts */
     const struct rbwp_index_range *index;
+    const struct rbwp_table_range *table_ranges; /* NULL: the file has no index of its tables */
     const struct rbwp_section *sections; /* those not named above, in the order of the file */
     uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, left_count,
-        process_count, index_count, section_count;
+        process_count, index_count, table_range_count, section_count;
 };
 
 #ifdef __cplusplus

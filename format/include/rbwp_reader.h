@@ -115,6 +115,13 @@ RBWP_API void rbwp_reader_set_decoded(struct rbwp_reader *reader, rbwp_decoded_f
 /* Back to the first block. RBWP_E_STATE for a stream. Problems noted so far are forgotten. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader);
 
+/*
+ * Goes on with the block at this offset, which an index of the trailer names. RBWP_E_STATE for a
+ * stream and a file that is followed; RBWP_E_INVALID outside of the blocks. Blocks are numbered on.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_reader_seek(struct rbwp_reader *reader,
+                                                         uint64_t offset);
+
 /* Walks the records of a block that rbwp_reader_next_block returned. */
 struct rbwp_record_iterator {
     const uint8_t *data;

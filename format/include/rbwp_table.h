@@ -161,7 +161,8 @@ RBWP_API struct rbwp_catalog *rbwp_catalog_new(void);
 RBWP_API void rbwp_catalog_free(struct rbwp_catalog *catalog);
 
 /*
- * Shows the catalog a block of the file; blocks are to be shown in file order, all of them.
+ * Shows the catalog a block of the file; blocks are to be shown in file order, all of them (but
+ * for rbwp_catalog_pass).
  * RBWP_OK: it holds rows, *rows_out is filled. RBWP_END: it does not (a schema or names were
  * learnt, or it is another block). RBWP_E_CORRUPT: it breaks a rule, error says which, and is left
  * out. RBWP_E_MEMORY, RBWP_E_LIMIT (names or schemas too many to keep: 64 MiB each).
@@ -170,6 +171,12 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_catalog_take(struct rbwp_catalog *c
                                                           const struct rbwp_block *block,
                                                           struct rbwp_rows *rows_out,
                                                           struct rbwp_error *error);
+
+/*
+ * For who shows the catalog only a part of the blocks, by the index of tables: rows of that table
+ * up to last_row are in those that are left out, so that rows of other tables may name them (R49).
+ */
+RBWP_API void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row);
 
 /* What is known so far: schemas in the order of the file. Valid until the catalog is freed. */
 RBWP_API uint32_t rbwp_catalog_schema_count(const struct rbwp_catalog *catalog);

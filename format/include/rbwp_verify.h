@@ -25,7 +25,7 @@ struct rbwp_verify_result {
     bool finalised;                                 /* closed in good order */
     bool cut;            /* the file stops early and nothing contradicts it (SPEC.md, section 8) */
     bool has_trailer;    /* a whole one */
-    bool blocks_checked; /* false: too many blocks to check R20 and R60 to R64 */
+    bool blocks_checked; /* false: too many blocks to check R20 and R60 to R66 */
 };
 
 /*

@@ -94,7 +94,10 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_writer_new(const struct rbwp_sink *
                                                         int64_t zero_time_ns, bool level2,
                                                         struct rbwp_writer **writer_out);
 
-/* Appends a finished block and notes it in the index (bounded: neighbouring ranges are joined). */
+/*
+ * Appends a finished block, of records or of a table, and notes it in the indexes (bounded:
+ * neighbouring ranges are joined). What a table's block holds is read from its bytes.
+ */
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_writer_add_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block);
 
@@ -113,7 +116,7 @@ RBWP_API uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_
 /*
  * Writes the descriptor tables, the trailer (NULL = none, the strict form) and
  * patches the header, in this order, so that a file is finalised only when it
- * is whole. The trailer's index fields are ignored: the writer has its own.
+ * is whole. The trailer's index and table_ranges are ignored: the writer has its own.
  * RBWP_E_INVALID: one of trailer->sections has a tag that the trailer has fields for.
  * RBWP_E_LIMIT: the trailer is larger than 64 MiB.
  */

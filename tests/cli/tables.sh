@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, f"{here}/../python")
 import rbwp_reader
 import struct
-from make_rbwp import T0, finalised
+from make_rbwp import T0, finalised, opaque, table_range, table_section, with_trailer
 from test_tables import names, numbers, rows, schema, varint
 
 COLUMNS = ((4, 1, 0, b"at", b""), (5, 2, 0, b"for", b""), (6, 4, 0, b"what", b""), (2, 7, 0, b"depth", b"1/s"),
@@ -73,6 +73,31 @@ assert table[1] == ["1", str(T0), "9", "fl\\x1b[31mush", "-1", "0.5", "'=x", "",
 assert len(table) == 7
 assert run("--table", "work", "--as", "tsv", "--limit", "2", path)[0].count(b"\n") == 3
 assert run("--table", "empty", path)[0] == b"row,a\n"
+
+# By the index of tables nothing else is read: not the rows behind the first ones, whose number only the index has here.
+# What it says that is not so in the file is seen where it is looked at, and the whole file tells.
+blocks = [good[0], opaque(b"xtst" + bytes(1000)), *good[1:]]
+at = [36]
+for one in blocks:
+    at.append(at[-1] + len(one))
+
+
+def indexed(name, rows_said=6, shift=0, table=1):
+    ranges = [table_range(at[0], len(blocks[0]), 0, 1, 2, 1, 2),
+              table_range(at[2] + shift, at[6] - at[2], table, 3, rows_said, 1, 9, (T0, T0 + 10), 0),
+              table_range(at[3], len(blocks[3]), 2, 1, 0, 0, 0)]
+    with open(f"{work}/{name}", "wb") as file:
+        file.write(with_trailer(finalised(blocks), table_section(b"TIDX", ranges, 80)))
+    return f"{work}/{name}"
+
+
+for options in ([], ["--json"]):
+    whole = run(*options, path)[0]
+    assert run(*options, indexed("indexed.bin"))[0] == whole
+    assert run(*options, indexed("more.bin", rows_said=777))[0] == whole.replace(b"6 rows", b"777 rows").replace(b'"row_count":6', b'"row_count":777')
+    for bad in (indexed("bad1.bin", shift=1), indexed("bad2.bin", shift=at[6] - at[2]), indexed("bad3.bin", table=3),
+                indexed("bad4.bin", table=65536), indexed("bad5.bin", shift=1 << 40)):
+        assert run(*options, bad)[0] == whole, (options, bad)
 
 # What is not there, and what is broken.
 assert "no table 'no'" in run("--table", "no", path, code=1)[1]

@@ -69,6 +69,9 @@ static void same_tables(const struct rbwp_trailer *a, const struct rbwp_trailer 
         REQUIRE(!memcmp(&a->samples[i], &b->samples[i], sizeof a->samples[i]));
     for (uint32_t i = 0; i < a->index_count; i++)
         REQUIRE(!memcmp(&a->index[i], &b->index[i], sizeof a->index[i]));
+    REQUIRE(a->table_range_count == b->table_range_count);
+    for (uint32_t i = 0; i < a->table_range_count; i++)
+        REQUIRE(!memcmp(&a->table_ranges[i], &b->table_ranges[i], sizeof a->table_ranges[i]));
     REQUIRE(a->section_count == b->section_count);
     for (uint32_t i = 0; i < a->section_count; i++) {
         REQUIRE(!memcmp(a->sections[i].tag, b->sections[i].tag, 4));

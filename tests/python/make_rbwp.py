@@ -105,6 +105,12 @@ def index_entry(file, offset, size, records, first, last, thread, blocks, crc=No
     return struct.pack("<QQQqqQII", offset, size, records, first, last, thread, blocks, crc)
 
 
+def table_range(offset, size, table, blocks, rows, first, last, times=(0, 0), thread=0, block_size=None):
+    """An entry of TIDX; without block_size, of blocks that follow each other."""
+    return struct.pack("<QQQIIQQQqqQ", offset, size, size if block_size is None else block_size, table, blocks, rows,
+                       first, last, *times, thread)
+
+
 def tabl(file, descriptor_offset, items, subs, crc=None):
     tables = file[descriptor_offset:]
     crc = crc32c(tables) if crc is None else crc

@@ -742,6 +742,8 @@ SECTIONS = {
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",
                           "block_count", "crc32c"),
+    b"TIDX": TableSection("table_ranges", "QQQIIQQQqqQ", "offset", "size", "block_size", "table", "block_count",
+                          "row_count", "first_row", "last_row", "min_time", "max_time", "thread_id"),
 }
 
 
@@ -750,7 +752,7 @@ CAUSES_OF_LOST_RECORDS = (1, 2, 3, 4, 5, 9, 14, 15)  # R21: the others leave non
 
 def no_trailer():
     values = {section.key: section.missing for section in SECTIONS.values()}
-    values.update(trailer=None, unknown_sections=[])
+    values.update(table_ranges=None, trailer=None, unknown_sections=[])
     return values
 
 
@@ -817,6 +819,54 @@ def check_range(entry, blocks, end, problems):
     for key, value in found.items():
         if entry[key] != value:
             problems.add("R63", entry["offset"], f"the range says {key} {entry[key]}, its blocks {value}")
+
+
+def table_blocks(blocks):
+    """Of each block of a table, 0 for names: its place and what its head says, as TIDX does."""
+    for block in blocks:
+        data = block.get("table_data", b"")
+        table, count, first, last, times, thread = 0, 0, 0, 0, (0, 0), 0
+        if block.get("tag") == "rows" and len(data) >= 32:
+            table, count, first, *times = struct.unpack_from("<IIQqq", data)
+            thread = block["thread_id"]
+        elif block.get("tag") == "name" and len(data) >= 8:
+            first, count = struct.unpack_from("<II", data)
+        elif block.get("tag") == "tsch" and len(data) >= 4:
+            [table] = struct.unpack_from("<I", data)
+        else:
+            continue
+        if count:
+            last = first + count - 1
+        yield {"offset": block["offset"], "end": block_end(block), "table": table, "row_count": count,
+               "first_row": first, "last_row": last, "times": times, "thread_id": thread}
+
+
+def check_table_ranges(result, blocks, problems):
+    """R65 and R66, for a file in which nothing else is wrong."""
+    left = {entry["offset"]: entry for entry in blocks}
+    for entry in sorted(result["table_ranges"], key=lambda entry: entry["offset"]):
+        end = entry["offset"] + entry["size"]
+        inside = [block for block in blocks if block["offset"] in left and block["table"] == entry["table"]
+                  and entry["offset"] <= block["offset"] < end]
+        if not inside or inside[0]["offset"] != entry["offset"] or inside[-1]["end"] != end:
+            problems.add("R65", entry["offset"], f"the range does not hold whole blocks of table {entry['table']}")
+            continue
+        for block in inside:
+            del left[block["offset"]]
+        filled = [block for block in inside if block["row_count"]]
+        threads = {block["thread_id"] for block in filled}
+        found = {"block_size": sum(block["end"] - block["offset"] for block in inside), "block_count": len(inside),
+                 "row_count": sum(block["row_count"] for block in filled),
+                 "first_row": filled[0]["first_row"] if filled else 0,
+                 "last_row": filled[-1]["last_row"] if filled else 0,
+                 "min_time": min((block["times"][0] for block in filled), default=0),
+                 "max_time": max((block["times"][1] for block in filled), default=0),
+                 "thread_id": threads.pop() if len(threads) == 1 else 0}
+        for key, value in found.items():
+            if entry[key] != value:
+                problems.add("R66", entry["offset"], f"the range says {key} {entry[key]}, its blocks {value}")
+    for offset in left:
+        problems.add("R65", offset, f"a block of table {left[offset]['table']} is in no range")
 
 
 def block_end(block):
@@ -914,11 +964,14 @@ def parse(file):
     result["record_count"] = sum(block["record_count"] for block in blocks)
     records_lost = any(loss["cause"] in CAUSES_OF_LOST_RECORDS and loss["count"] for loss in result["losses"])
     check_blocks(blocks, header, records_lost, problems)
+    of_tables = list(table_blocks(blocks))
     result["schemas"], result["names"] = read_table_blocks(blocks, problems)
     if result["trailer"]:
         if whole:
             check_threads(result, problems)
         check_index(file, result, end, whole, problems)
+        if result["table_ranges"] is not None and not problems:
+            check_table_ranges(result, of_tables, problems)
     return result
 
 

@@ -5,7 +5,7 @@ import struct
 import unittest
 
 import rbwp_reader
-from make_rbwp import T0, finalised, opaque
+from make_rbwp import T0, finalised, opaque, table_range, table_section, with_trailer
 
 
 def varint(value):
@@ -107,6 +107,52 @@ class Tables(unittest.TestCase):
                                schema(table=2, columns=((kind, 0, of, b"r", b""),)),
                                rows(1, [numbers(*cells)], 2, table=2))
                 self.assertEqual([problem["rule"] for problem in result["problems"]], [rule] if rule else [])
+
+
+class IndexOfTables(unittest.TestCase):
+    """Section TIDX: R65 and R66. Two tables, names, and one block of no table between them."""
+
+    BLOCKS = [schema(7), rows(1, [numbers(1, 2)], 2, table=7), names(1, b"x"), schema(2), opaque(b"xtst"),
+              rows(5, [numbers(9)], 1, table=7), rows(10, [numbers(3)], 1, table=2)]
+
+    def ranges(self):
+        """As few as can be: those of tables 7 and 2 lie across each other."""
+        at, size = [36], [len(block) for block in self.BLOCKS]
+        for one in size:
+            at.append(at[-1] + one)
+        return [[at[0], at[6] - at[0], 7, 3, 3, 1, 5, (0, 0), 0, size[0] + size[1] + size[5]],
+                [at[2], size[2], 0, 1, 1, 1, 1],
+                [at[3], at[7] - at[3], 2, 2, 1, 10, 10, (0, 0), 0, size[3] + size[6]]]
+
+    def rules(self, ranges):
+        entries = [table_range(*values) for values in ranges]
+        result = rbwp_reader.parse(with_trailer(finalised(self.BLOCKS), table_section(b"TIDX", entries, 80)))
+        return sorted({problem["rule"] for problem in result["problems"]})
+
+    def test_good(self):
+        self.assertEqual(self.rules(self.ranges()), [])
+        self.assertEqual(self.rules(self.ranges()[::-1]), [])
+        split = self.ranges()
+        split[2:] = [[split[2][0], len(self.BLOCKS[3]), 2, 1, 0, 0, 0],
+                     [split[2][0] + split[2][1] - len(self.BLOCKS[6]), len(self.BLOCKS[6]), 2, 1, 1, 10, 10]]
+        self.assertEqual(self.rules(split), [])
+
+    def test_every_value(self):
+        for at, rule in ((0, "R65"), (1, "R65"), (2, "R65"), (3, "R66"), (4, "R66"), (5, "R66"), (6, "R66"), (8, "R66"),
+                         (9, "R66")):
+            bad = self.ranges()
+            bad[0][at] += 1
+            self.assertEqual(self.rules(bad), [rule], at)
+        for times in ((1, 0), (0, 1)):
+            bad = self.ranges()
+            bad[0][7] = times
+            self.assertEqual(self.rules(bad), ["R66"])
+
+    def test_left_out_and_twice(self):
+        for gone in range(3):
+            self.assertEqual(self.rules(self.ranges()[:gone] + self.ranges()[gone + 1:]), ["R65"])
+        self.assertEqual(self.rules(self.ranges() + self.ranges()[:1]), ["R65"])
+        self.assertEqual(self.rules([]), ["R65"])
 
 
 if __name__ == "__main__":

@@ -168,7 +168,7 @@ static void end_text(struct check *check, const struct losses *losses, bool live
     }
     if (!result->blocks_checked) {
         line_head(check);
-        out_text(check->out, "too many blocks to check R20 and R60 to R64\n");
+        out_text(check->out, "too many blocks to check R20 and R60 to R66\n");
     }
     if (live) {
         line_head(check);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * table_list.c - see table_list.h. The first rows of a table are shown, so they are kept as text
- * until the last row of the file has been counted.
+ * table_list.c - see table_list.h. The first rows of a table are shown, so they are kept until the
+ * last row of the file has been counted.
  */
 #include "table_list.h"
 
 #include "cell_value.h"
 #include "json_text.h"
 #include "message.h"
+#include "table_glance.h"
 #include "table_walk.h"
 #include "terminal_text.h"
 
@@ -17,7 +18,7 @@
 #define SAMPLE_ROWS 3u
 
 struct listed {
-    uint64_t blocks;
+    uint64_t rows;
     int64_t first_ns, last_ns; /* 0,0 without times */
     struct rbwp_rows sample;   /* SAMPLE_ROWS at most, in memory of its own */
 };
@@ -25,6 +26,7 @@ struct listed {
 struct list {
     struct listed *tables; /* in the order of the catalog */
     uint32_t room;
+    const struct rbwp_catalog *catalog;
 };
 
 /* ---- reading --------------------------------------------------------------------- */
@@ -75,26 +77,63 @@ static bool keep_sample(struct rbwp_rows *sample, const struct rbwp_rows *rows)
     return true;
 }
 
-static uint32_t number_of(const struct rbwp_catalog *catalog, const struct rbwp_schema *schema)
+/* The line of a table that the catalog knows. NULL without memory. */
+static struct listed *line_of(struct list *list, uint32_t table)
 {
     uint32_t i = 0;
-    while (rbwp_catalog_schema(catalog, i) != schema)
+    if (!room_for(list, rbwp_catalog_schema_count(list->catalog)))
+        return NULL;
+    while (rbwp_catalog_schema(list->catalog, i)->table != table)
         i++;
-    return i;
+    return &list->tables[i];
 }
 
-static bool count_rows(struct list *list, const struct rbwp_catalog *catalog,
-                       const struct rbwp_rows *rows)
+static void count_rows(struct listed *table, uint64_t rows, int64_t first_ns, int64_t last_ns)
 {
-    if (!room_for(list, rbwp_catalog_schema_count(catalog)))
+    if (table->rows == 0 || first_ns < table->first_ns)
+        table->first_ns = first_ns;
+    if (table->rows == 0 || last_ns > table->last_ns)
+        table->last_ns = last_ns;
+    table->rows += rows;
+}
+
+static bool take_rows(struct list *list, const struct rbwp_rows *rows)
+{
+    struct listed *table = line_of(list, rows->schema->table);
+    if (!table || (table->rows == 0 && !keep_sample(&table->sample, rows)))
         return false;
-    struct listed *table = &list->tables[number_of(catalog, rows->schema)];
-    bool first = table->blocks++ == 0;
-    if (first || rows->first_ns < table->first_ns)
-        table->first_ns = rows->first_ns;
-    if (first || rows->last_ns > table->last_ns)
-        table->last_ns = rows->last_ns;
-    return !first || keep_sample(&table->sample, rows);
+    count_rows(table, rows->rows, rows->first_ns, rows->last_ns);
+    return true;
+}
+
+static bool take_sample(void *context, const struct rbwp_rows *rows)
+{
+    struct listed *table = line_of(context, rows->schema->table);
+    return table && keep_sample(&table->sample, rows);
+}
+
+/* By the index. False if that cannot be, for whatever reason. */
+static bool list_by_index(struct list *list, struct table_walk *walk, bool json)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(walk->input->reader);
+    if (!table_glance(walk->input, walk->catalog, json ? NULL : take_sample, list))
+        return false;
+    for (uint32_t i = 0; i < trailer->table_range_count; i++) {
+        const struct rbwp_table_range *range = &trailer->table_ranges[i];
+        struct listed *table = range->rows && range->table ? line_of(list, range->table) : NULL;
+        if (table)
+            count_rows(table, range->rows, range->first_ns, range->last_ns);
+    }
+    return room_for(list, rbwp_catalog_schema_count(walk->catalog));
+}
+
+static bool list_by_blocks(struct list *list, struct table_walk *walk)
+{
+    struct rbwp_rows rows;
+    while (table_walk_next(walk, &rows))
+        if (!take_rows(list, &rows))
+            return false;
+    return room_for(list, rbwp_catalog_schema_count(walk->catalog));
 }
 
 static void free_list(struct list *list)
@@ -152,15 +191,14 @@ static void text_table(struct out *out, const struct rbwp_catalog *catalog, uint
 {
     const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
     put_name(out, schema->name, schema->name_bytes);
-    uint64_t rows = rbwp_catalog_row_count(catalog, number);
     out_format(out, ": table %" PRIu32 ", version %u, %" PRIu64 " row%s", schema->table,
-               schema->version, rows, rows == 1 ? "" : "s");
+               schema->version, table->rows, table->rows == 1 ? "" : "s");
     if (table->first_ns || table->last_ns)
         out_format(out, ", %" PRId64 " to %" PRId64 " ns", table->first_ns, table->last_ns);
     out_text(out, "\n");
     for (uint32_t i = 0; i < schema->column_count; i++)
         text_column(out, &schema->columns[i]);
-    if (table->blocks)
+    if (table->rows)
         text_sample(out, catalog, &table->sample);
 }
 
@@ -192,7 +230,7 @@ static void json_table(struct out *out, const struct rbwp_catalog *catalog, uint
     out_text(out, ",");
     json_u64(out, "version", schema->version);
     out_text(out, ",");
-    json_u64(out, "row_count", rbwp_catalog_row_count(catalog, number));
+    json_u64(out, "row_count", table->rows);
     out_text(out, ",");
     json_i64(out, "first", table->first_ns);
     out_text(out, ",");
@@ -208,17 +246,23 @@ static void json_table(struct out *out, const struct rbwp_catalog *catalog, uint
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out)
 {
     struct table_walk walk;
-    struct rbwp_rows rows;
     struct list list = {0};
     if (!table_walk_begin(&walk, input))
         return false;
-    bool good = true;
-    while (good && table_walk_next(&walk, &rows))
-        good = count_rows(&list, walk.catalog, &rows);
+    list.catalog = walk.catalog;
+    bool good = table_glance_can(input) && list_by_index(&list, &walk, json);
+    if (!good) {
+        (void)!rbwp_reader_rewind(input->reader); /* a stream has not moved */
+        free_list(&list);
+        table_walk_end(&walk);
+        if (!table_walk_begin(&walk, input))
+            return false;
+        list = (struct list){.catalog = walk.catalog};
+        good = list_by_blocks(&list, &walk);
+        if (!good)
+            message("out of memory");
+    }
     uint32_t count = rbwp_catalog_schema_count(walk.catalog);
-    good = good && room_for(&list, count);
-    if (!good)
-        message("out of memory");
     out_text(out, json ? "{\"tables\":[" : "");
     for (uint32_t i = 0; good && i < count; i++) {
         out_text(out, !json ? (i ? "\n" : "") : i ? ",\n" : "\n");

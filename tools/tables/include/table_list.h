@@ -8,7 +8,8 @@
 #include "input.h"
 #include "out.h"
 
-/* Reads the whole input. False without memory; the user was told. *broken_out: blocks left out. */
+/* By the index of tables if the input has one, else the whole input is read. False without memory;
+ * the user was told. *broken_out: blocks left out. */
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out);
 
 #endif /* TABLE_LIST_H */
