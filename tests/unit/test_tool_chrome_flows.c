@@ -72,6 +72,7 @@ static void read_text(struct kept *kept, const char *text)
     kept->trace = trace_new(&sink, 0);
     assert_int_equal(trace_source_read(&source, kept->trace, &options), EXIT_GOOD);
     assert_int_equal(trace_source_close(&source), EXIT_GOOD);
+    trace_finish(kept->trace);
     close(fd);
 }
 

@@ -25,11 +25,16 @@ bool chrome_document_recognises(const uint8_t *head, size_t bytes)
     return first != 0;
 }
 
+void chrome_document_free(struct chrome_document *document)
+{
+    chrome_args_free(&document->args);
+}
+
 /* ---- reading --------------------------------------------------------------------- */
 
 static void read_events(struct chrome_document *document, struct json_scan *scan)
 {
-    struct chrome_event event;
+    struct chrome_event event = {.args = &document->args};
     document->has_events = true;
     while (!document->enough) {
         enum json_token token = json_scan_next(scan);

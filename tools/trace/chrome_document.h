@@ -16,6 +16,7 @@ struct chrome_document {
     /* False when no more is wanted. */
     bool (*take)(void *context, const struct chrome_event *event);
     void *context;
+    struct chrome_args args; /* of one event; chrome_document_free frees them */
 
     /* What was seen. */
     bool has_events;         /* an array for them, empty or not */
@@ -26,6 +27,7 @@ struct chrome_document {
 };
 
 bool chrome_document_recognises(const uint8_t *head, size_t bytes);
+void chrome_document_free(struct chrome_document *document);
 void chrome_document_read(struct chrome_document *document, struct json_scan *scan);
 /* After reading: whether it is Chrome JSON, or nothing is wrong with it. Else the message is given.
  */

@@ -133,8 +133,8 @@ static void take_plain(const struct json_scan *scan, enum member member, enum js
     }
 }
 
-/* Of args what names a process or thread; of id2 the id. */
-static void take_object(struct json_scan *scan, enum member member, struct chrome_event *event)
+/* Of id2 the id. */
+static void take_id2(struct json_scan *scan, struct chrome_event *event)
 {
     uint32_t depth = scan->depth - 1;
     while (scan->depth > depth) {
@@ -143,14 +143,10 @@ static void take_object(struct json_scan *scan, enum member member, struct chrom
             return;
         if (token != JSON_KEY)
             continue;
-        bool names = member == ARGS && (json_scan_is(scan, "name") || json_scan_is(scan, "labels"));
-        bool local = json_scan_is(scan, "local");
-        bool ids = member == ID2 && (local || json_scan_is(scan, "global"));
+        bool local = json_scan_is(scan, "local"), global = json_scan_is(scan, "global");
         token = json_scan_next(scan);
         json_scan_skip(scan, token);
-        if (names && token == JSON_TEXT)
-            event->argument_bytes = keep(scan, event->argument, sizeof event->argument);
-        if (ids && (token == JSON_TEXT || token == JSON_NUMBER)) {
+        if ((local || global) && (token == JSON_TEXT || token == JSON_NUMBER)) {
             keep_id(scan, token, &event->id);
             event->id_is_local = local;
         }
@@ -161,6 +157,7 @@ bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct c
 {
     uint32_t depth = scan->depth - 1;
     memset(event, 0, offsetof(struct chrome_event, name));
+    chrome_args_clear(event->args);
     while (scan->depth > depth) {
         enum json_token token = json_scan_next(scan);
         if (token == JSON_END)
@@ -171,8 +168,10 @@ bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct c
         token = json_scan_next(scan);
         if (token == JSON_END)
             return false;
-        if (token == JSON_OBJECT && (member == ARGS || member == ID2))
-            take_object(scan, member, event);
+        if (token == JSON_OBJECT && member == ARGS)
+            chrome_args_read(event->args, scan);
+        else if (token == JSON_OBJECT && member == ID2)
+            take_id2(scan, event);
         else if (token == JSON_TEXT || token == JSON_NUMBER)
             take_plain(scan, member, token, unit, event);
         else

@@ -9,7 +9,7 @@
 #ifndef CHROME_EVENT_H
 #define CHROME_EVENT_H
 
-#include "json_scan.h"
+#include "chrome_args.h"
 
 /* A number or a string that names something; cut at its room. */
 struct chrome_id {
@@ -25,9 +25,9 @@ struct chrome_event {
     int64_t time_ns, duration_ns;
     struct chrome_id process, thread, id;
     bool id_is_local; /* to the process */
-    uint32_t name_bytes, category_bytes, argument_bytes;
-    char name[512], category[128];
-    char argument[256]; /* of a metadata event: its name or labels */
+    uint32_t name_bytes, category_bytes;
+    char name[JSON_TEXT_MAX], category[512];
+    struct chrome_args *args; /* the caller's; its content is the event's */
 };
 
 /* How long the unit of times is: numerator/denominator ns. */
@@ -35,7 +35,7 @@ struct chrome_unit {
     uint32_t numerator, denominator;
 };
 
-/* Behind the opening brace. False when the text ends before the event does. */
+/* Behind the opening brace; event->args is set. False when the text ends before the event does. */
 bool chrome_event_read(struct json_scan *scan, struct chrome_unit unit, struct chrome_event *event);
 
 bool chrome_event_is(const struct chrome_event *event, const char *name);

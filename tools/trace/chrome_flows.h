@@ -5,8 +5,7 @@
  * A flow event names no span: it binds to the one around its time on its
  * track, or to the next one. So it goes through the same span_sorter as the
  * spans, as a marker; when all comes out in order, the span it binds to is at
- * hand. Its other end may be anywhere: both are brought together by a second
- * sorter. Memory does not grow with either.
+ * hand. Its other end may be anywhere: the trace joins both by their key.
  */
 #ifndef CHROME_FLOWS_H
 #define CHROME_FLOWS_H
@@ -20,18 +19,21 @@ enum flow_shape {
     FLOW_END_AT_NEXT /* f */
 };
 
+struct chrome_flow {
+    uint64_t key; /* what all events of one flow share, and those of no other one, in any file */
+    int64_t time_ns;
+    uint32_t track, label;
+    enum trace_link_kind kind;
+    enum flow_shape shape;
+};
+
 struct chrome_flows {
-    struct span_sorter ends;
-    uint64_t lone; /* ends that bind to no span or have no other end */
+    uint64_t lone; /* ends that bind to no span */
     bool failed;
 };
 
-void chrome_flows_start(struct chrome_flows *flows);
-void chrome_flows_stop(struct chrome_flows *flows);
-/* key: what all events of one flow share. */
-void chrome_flows_mark(struct span_sorter *spans, uint32_t track, int64_t time_ns, uint64_t key,
-                       enum flow_shape shape);
-/* Instead of span_sorter_finish: spans go to the trace, then links. */
+void chrome_flows_mark(struct span_sorter *spans, const struct chrome_flow *flow);
+/* Instead of span_sorter_finish: spans go to the trace, and ends of links. */
 void chrome_flows_finish(struct chrome_flows *flows, struct span_sorter *spans,
                          struct trace *trace);
 

@@ -13,7 +13,7 @@
 
 bool chrome_spans_knows(char phase)
 {
-    return phase && strchr("XBEiIRbenSTpFstf", phase);
+    return phase && strchr("XBEiIRbenSTpFstfC", phase);
 }
 
 struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
@@ -29,14 +29,15 @@ struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
     spans->zero_ns = opened->facts.zero_ns + options->shift_ns;
     trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->shift_ns);
     span_sorter_start(&spans->spans);
-    chrome_flows_start(&spans->flows);
+    sample_sorter_start(&spans->samples);
     return spans;
 }
 
 void chrome_spans_free(struct chrome_spans *spans)
 {
     span_sorter_stop(&spans->spans);
-    chrome_flows_stop(&spans->flows);
+    sample_sorter_stop(&spans->samples);
+    span_detail_free(&spans->detail);
     open_spans_free(&spans->open);
     free(spans);
 }
@@ -50,11 +51,33 @@ static bool category_ends(const struct chrome_event *event, const char *end)
            memcmp(event->category + event->category_bytes - bytes, end, bytes) == 0;
 }
 
-uint8_t chrome_spans_category(const struct chrome_event *event)
+bool chrome_spans_is_launch(const struct chrome_event *event)
 {
-    if (chrome_event_has_category(event, "kernel") ||
-        chrome_event_has_category(event, "gpu_user_annotation"))
+    return chrome_event_has_category(event, "ac2g") ||
+           chrome_event_has_category(event, "async_gpu");
+}
+
+bool chrome_spans_is_gpu(const struct chrome_event *event)
+{
+    static const char *const categories[] = {"kernel", "gpu_memcpy", "gpu_memset",
+                                             "gpu_user_annotation"};
+    for (size_t i = 0; i < sizeof categories / sizeof categories[0]; i++)
+        if (chrome_event_has_category(event, categories[i]))
+            return event->phase == 'X';
+    return false;
+}
+
+/* Our own exports say what a span is by our own words, PyTorch by its. */
+static uint8_t category_of(const struct chrome_event *event, bool ours)
+{
+    for (uint8_t i = 0; ours && i < TRACE_CATEGORIES; i++)
+        if (chrome_event_has_category(event, trace_category_name[i]))
+            return i;
+    if (chrome_event_has_category(event, "kernel"))
         return TRACE_GPU_WORK;
+    if (chrome_event_has_category(event, "gpu_user_annotation") ||
+        chrome_event_has_category(event, "user_annotation"))
+        return TRACE_RANGE;
     if (chrome_event_has_category(event, "gpu_memcpy") ||
         chrome_event_has_category(event, "gpu_memset"))
         return TRACE_COPY;
@@ -74,9 +97,12 @@ static uint64_t async_key(const struct chrome_event *event)
     return event->id_is_local ? chrome_hash_id(key, &event->process) : key;
 }
 
-static uint64_t flow_key(const struct chrome_event *event)
+/* Ids of flows are those of a file. */
+static uint64_t flow_key(const struct chrome_spans *spans, const struct chrome_event *event)
 {
-    uint64_t key = chrome_hash_text(3, event->category, event->category_bytes);
+    const char *file = spans->opened->name;
+    uint64_t key = chrome_hash_text(3, file, (uint32_t)strlen(file));
+    key = chrome_hash_text(key, event->category, event->category_bytes);
     return chrome_hash_id(chrome_hash_text(key, event->name, event->name_bytes), &event->id);
 }
 
@@ -93,25 +119,67 @@ static struct trace_span make_span(struct chrome_spans *spans, const struct chro
         .track = track->number - 1,
         .name = trace_add_name(spans->trace, named ? event->name : "unnamed",
                                named ? event->name_bytes : 7),
-        .category = chrome_spans_category(event),
+        .category = category_of(event, spans->ours),
     };
+}
+
+/* What more the event says. NULL: nothing. */
+static const struct trace_detail *make_detail(struct chrome_spans *spans,
+                                              const struct chrome_event *event,
+                                              const struct trace_span *span)
+{
+    bool told =
+        spans->ours && chrome_event_has_category(event, trace_category_name[span->category]);
+    if (event->args->count == 0 && (told || event->category_bytes == 0))
+        return NULL;
+    span_detail_start(&spans->detail);
+    if (!told)
+        spans->detail.head.category =
+            trace_add_label(spans->trace, event->category, event->category_bytes);
+    spans->detail.head.correlation = chrome_args_u64(event->args, "correlation");
+    chrome_args_add(event->args, &spans->detail, spans->trace);
+    return span_detail_finish(&spans->detail);
 }
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static void add_span(struct chrome_spans *spans, struct trace_span *span)
+static bool add_span(struct chrome_spans *spans, struct trace_span *span,
+                     const struct trace_detail *detail)
 {
     if (!trace_filter_takes(&spans->filter, spans->trace, span) ||
         !trace_filter_clip(&spans->filter, span))
-        return;
+        return false;
     span->id = trace_new_ids(spans->trace, 1);
-    span_sorter_add(&spans->spans, span, NULL);
+    span_sorter_add(&spans->spans, span, detail);
+    return true;
+}
+
+/* Where no flows lead from launches to kernels, the number does that both have. */
+static void link_correlated(struct chrome_spans *spans, const struct trace_span *span,
+                            const struct trace_detail *detail)
+{
+    bool launched = span->category == TRACE_GPU_WORK || span->category == TRACE_COPY;
+    const char *file = spans->opened->name;
+    if (!spans->by_correlation || !detail || !detail->correlation ||
+        (!launched && span->category != TRACE_CALLED))
+        return;
+    trace_add_link_end(spans->trace,
+                       &(struct trace_link_end){.arrives = launched,
+                                                .kind = TRACE_LAUNCH,
+                                                .space = TRACE_NONE,
+                                                .process = TRACE_NONE,
+                                                .track = span->track,
+                                                .key = chrome_hash_text(detail->correlation, file,
+                                                                        (uint32_t)strlen(file)),
+                                                .time_ns = span->start_ns,
+                                                .span = span->id});
 }
 
 static void take_whole(struct chrome_spans *spans, const struct chrome_event *event,
                        struct chrome_track *track)
 {
     struct trace_span span = make_span(spans, event, track);
+    const struct trace_detail *detail = make_detail(spans, event, &span);
     if (event->phase == 'X' && event->duration_ns < 0)
         spans->backwards++;
     else if (event->phase == 'X')
@@ -119,7 +187,8 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
     else
         span.flags |= TRACE_INSTANT;
     track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;
-    add_span(spans, &span);
+    if (add_span(spans, &span, detail))
+        link_correlated(spans, &span, detail);
 }
 
 static void take_begin(struct chrome_spans *spans, const struct chrome_event *event,
@@ -127,33 +196,80 @@ static void take_begin(struct chrome_spans *spans, const struct chrome_event *ev
 {
     struct trace_span span = make_span(spans, event, track);
     span.id = number; /* until it ends */
-    spans->crowded +=
-        !open_spans_push(&spans->open, track->async ? async_key(event) : number, &span);
+    spans->crowded += !open_spans_push(&spans->open, track->async ? async_key(event) : number,
+                                       &span, make_detail(spans, event, &span));
+}
+
+/* The end may have arguments, too. */
+static const struct trace_detail *end_detail(struct chrome_spans *spans,
+                                             const struct chrome_event *event,
+                                             const struct trace_span *span,
+                                             const struct trace_detail *begun)
+{
+    if (event->args->count == 0)
+        return begun;
+    if (!begun)
+        return make_detail(spans, event, span);
+    span_detail_continue(&spans->detail, begun);
+    chrome_args_add(event->args, &spans->detail, spans->trace);
+    return span_detail_finish(&spans->detail);
 }
 
 static void take_end(struct chrome_spans *spans, const struct chrome_event *event,
                      const struct chrome_track *track, uint32_t number)
 {
     struct trace_span span;
+    struct trace_detail *begun;
     int64_t stop_ns = spans->zero_ns + event->time_ns;
-    if (!open_spans_pop(&spans->open, track->async ? async_key(event) : number, &span)) {
+    if (!open_spans_pop(&spans->open, track->async ? async_key(event) : number, &span, &begun)) {
         spans->strays++;
         return;
     }
     spans->backwards += stop_ns < span.start_ns;
     span.stop_ns = stop_ns < span.start_ns ? span.start_ns : stop_ns;
-    add_span(spans, &span);
+    (void)add_span(spans, &span, end_detail(spans, event, &span, begun));
+    free(begun);
 }
 
+/* Its kind is our own word for it, if it is one, or what PyTorch's categories mean. */
 static void take_flow(struct chrome_spans *spans, const struct chrome_event *event,
                       const struct chrome_track *track)
 {
-    enum flow_shape shape = event->phase == 's'     ? FLOW_START
-                            : event->phase == 't'   ? FLOW_STEP
-                            : event->binding == 'e' ? FLOW_END
-                                                    : FLOW_END_AT_NEXT;
-    chrome_flows_mark(&spans->spans, track->number - 1, spans->zero_ns + event->time_ns,
-                      flow_key(event), shape);
+    struct chrome_flow flow = {.key = flow_key(spans, event),
+                               .time_ns = spans->zero_ns + event->time_ns,
+                               .track = track->number - 1,
+                               .kind = chrome_spans_is_launch(event) ? TRACE_LAUNCH : TRACE_FLOW};
+    for (int i = 0; spans->ours && i < TRACE_LINK_KINDS; i++)
+        if (chrome_event_has_category(event, trace_link_kind_name[i]))
+            flow.kind = (enum trace_link_kind)i;
+    bool own_word = spans->ours && chrome_event_is(event, trace_link_kind_name[flow.kind]);
+    if (!own_word)
+        flow.label = trace_add_label(spans->trace, event->name, event->name_bytes);
+    flow.shape = event->phase == 's'     ? FLOW_START
+                 : event->phase == 't'   ? FLOW_STEP
+                 : event->binding == 'e' ? FLOW_END
+                                         : FLOW_END_AT_NEXT;
+    chrome_flows_mark(&spans->spans, &flow);
+}
+
+/* Each argument is a series, a counter of its own. */
+static void take_counter(struct chrome_spans *spans, const struct chrome_event *event)
+{
+    for (uint32_t i = 0; i < event->args->count; i++) {
+        struct trace_sample sample;
+        uint32_t number;
+        if (!chrome_args_number(event->args, i, &sample)) {
+            spans->not_numbers++;
+            continue;
+        }
+        sample.time_ns = spans->zero_ns + event->time_ns;
+        if (!chrome_tracks_find_counter(spans->tracks, event, i, &number))
+            return;
+        if (trace_filter_takes_sample(&spans->filter, sample.time_ns))
+            sample_sorter_add(
+                &spans->samples,
+                chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened), &sample);
+    }
 }
 
 static void take_timed(struct chrome_spans *spans, const struct chrome_event *event)
@@ -196,6 +312,8 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
         spans->bad_times++;
     else if (!event->has_time)
         spans->no_times++;
+    else if (event->phase == 'C')
+        take_counter(spans, event);
     else
         take_timed(spans, event);
 }
@@ -204,12 +322,14 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
 static void end_open(struct chrome_spans *spans)
 {
     struct trace_span span;
-    while (open_spans_pop_any(&spans->open, &span)) {
+    struct trace_detail *detail;
+    while (open_spans_pop_any(&spans->open, &span, &detail)) {
         int64_t last_ns = spans->tracks->tracks[span.id].last_ns;
         span.stop_ns = last_ns > span.stop_ns ? last_ns : span.stop_ns;
         span.flags |= TRACE_UNFINISHED;
         spans->unfinished++;
-        add_span(spans, &span);
+        (void)add_span(spans, &span, detail);
+        free(detail);
     }
 }
 
@@ -227,8 +347,11 @@ static void tell_left_out(const struct chrome_spans *spans)
 {
     static const struct {
         const char *phases, *what;
-    } kinds[] = {{"C", " (counters)"},      {"NOD", " (objects)"},   {"P", " (samples)"},
-                 {"vV", " (memory dumps)"}, {"c", " (clock marks)"}, {"()", " (contexts)"}};
+    } kinds[] = {{"NOD", " (objects)"},
+                 {"P", " (samples)"},
+                 {"vV", " (memory dumps)"},
+                 {"c", " (clock marks)"},
+                 {"()", " (contexts)"}};
     char list[512] = "";
     size_t used = 0;
     for (int phase = 0; phase < CHROME_PHASES && used < sizeof list - 64; phase++) {
@@ -252,14 +375,21 @@ bool chrome_spans_finish(struct chrome_spans *spans)
 {
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
+    bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
     bool whole = tell(spans, spans->bad_times, "events have times that cannot be; left out");
     whole &= tell(spans, spans->no_times, "events have no time; left out");
     whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
     whole &= tell(spans, spans->strays, "ends have no begin; left out");
     whole &= tell(spans, spans->crowded,
                   "begins are too many to be open at once, or for the memory; left out");
+    whole &= tell(spans, spans->detail.cut + spans->open.cut,
+                  "arguments are too long or too many; cut or left out");
+    (void)tell(spans, spans->not_numbers, "values of counters are no numbers; left out");
     (void)tell(spans, spans->unfinished, "begins have no end; shown until their thread's last");
     (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
     tell_left_out(spans);
-    return whole && !spans->flows.failed;
+    spans->detail.failed |= spans->open.failed;
+    if (spans->detail.failed)
+        message("%s: out of memory; arguments are missing", spans->opened->name);
+    return whole && sorted && !spans->flows.failed && !spans->detail.failed;
 }

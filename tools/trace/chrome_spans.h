@@ -12,6 +12,7 @@
 #include "chrome_flows.h"
 #include "chrome_tracks.h"
 #include "open_spans.h"
+#include "sample_sorter.h"
 #include "trace_filter.h"
 
 enum { CHROME_PHASES = 128 };
@@ -25,7 +26,12 @@ struct chrome_spans {
     struct span_sorter spans;
     struct chrome_flows flows;
     struct open_spans open;
+    struct sample_sorter samples;
+    struct detail_maker detail;
+    bool ours;           /* it is an export of this program */
+    bool by_correlation; /* nothing else tells which call launched a kernel */
     uint64_t bad_times, no_times, strays, unfinished, backwards;
+    uint64_t not_numbers;             /* values of counters */
     uint64_t crowded;                 /* begins that found no room */
     uint64_t left_out[CHROME_PHASES]; /* by phase; 0: none or no single character */
 };
@@ -39,9 +45,11 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
 bool chrome_spans_finish(struct chrome_spans *spans);
 void chrome_spans_free(struct chrome_spans *spans);
 
+/* Whether it is a flow from a launch to its kernel. */
+bool chrome_spans_is_launch(const struct chrome_event *event);
 /* Whether events of this phase are shown, metadata not being one. */
 bool chrome_spans_knows(char phase);
-/* enum trace_category */
-uint8_t chrome_spans_category(const struct chrome_event *event);
+/* Whether it is of something that a GPU does. */
+bool chrome_spans_is_gpu(const struct chrome_event *event);
 
 #endif /* CHROME_SPANS_H */

@@ -64,6 +64,48 @@ static uint32_t find_process(struct chrome_tracks *tracks, const struct chrome_e
     return number;
 }
 
+/* Of a counter with several series it is the counter's and the series'. */
+static void name_series(struct chrome_tracks *tracks, const struct chrome_event *event,
+                        uint32_t arg, uint32_t number)
+{
+    char name[512];
+    struct trace_text key = chrome_args_key(event->args, arg);
+    struct trace_text text = {event->name, event->name_bytes};
+    bool same = key.bytes == text.bytes && memcmp(key.text, text.text, key.bytes) == 0;
+    if (!same && (event->args->count > 1 || key.bytes != 5 || memcmp(key.text, "value", 5) != 0)) {
+        int bytes = snprintf(
+            name, sizeof name, "%.*s%s%.*s", (int)(text.bytes < 240 ? text.bytes : 240), text.text,
+            text.bytes ? " " : "", (int)(key.bytes < 240 ? key.bytes : 240), key.text);
+        text = (struct trace_text){name, (uint32_t)bytes};
+    }
+    id_texts_set(&tracks->texts, TRACK_NAME, number, 0, text);
+}
+
+struct chrome_track *chrome_tracks_find_counter(struct chrome_tracks *tracks,
+                                                const struct chrome_event *event, uint32_t arg,
+                                                uint32_t *number_out)
+{
+    uint32_t process = find_process(tracks, event), known = tracks->track_map.count;
+    if (process == THREAD_NONE)
+        return NULL;
+    struct trace_text key = chrome_args_key(event->args, arg);
+    uint64_t hash = chrome_hash_text(id_hash(process) + 4, event->name, event->name_bytes);
+    hash = chrome_hash_text(chrome_hash_id(hash, &event->id), key.text, key.bytes);
+    uint32_t number = thread_map_place(&tracks->track_map, hash, &tracks->tracks,
+                                       &tracks->track_room, sizeof *tracks->tracks);
+    if (number == THREAD_NONE) {
+        tracks->full = true;
+        return NULL;
+    }
+    if (number == known) {
+        tracks->tracks[number] = (struct chrome_track){
+            .process = process, .counter = true, .id = hash, .last_ns = INT64_MIN};
+        name_series(tracks, event, arg, number);
+    }
+    *number_out = number;
+    return &tracks->tracks[number];
+}
+
 static void start_track(struct chrome_tracks *tracks, const struct chrome_event *event,
                         uint32_t process, uint32_t number)
 {
@@ -102,9 +144,9 @@ struct chrome_track *chrome_tracks_find(struct chrome_tracks *tracks,
 void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event)
 {
     uint32_t number;
-    struct trace_text text = {event->argument, event->argument_bytes};
     bool process = chrome_event_is(event, "process_name");
     bool labels = chrome_event_is(event, "process_labels");
+    struct trace_text text = chrome_args_word(event->args, labels ? "labels" : "name");
     if (text.bytes == 0)
         return;
     if (process || labels) {
@@ -155,9 +197,10 @@ static uint32_t add_track(const struct chrome_tracks *tracks, uint32_t number, u
         snprintf(name, sizeof name, "%s%.*s", kind, (int)id.bytes, id.bytes ? id.text : "");
     return trace_add_track(
         trace, (struct trace_track){.process = process,
-                                    .kind = track->async ? TRACE_CHANNEL
-                                            : track->gpu ? TRACE_GPU
-                                                         : TRACE_THREAD,
+                                    .kind = track->counter ? TRACE_COUNTER
+                                            : track->async ? TRACE_ASYNC
+                                            : track->gpu   ? TRACE_GPU
+                                                           : TRACE_THREAD,
                                     .id = track->id,
                                     .os_id = track->is_number && !track->gpu ? track->id : 0,
                                     .name = trace_text(*name ? name : "events")});

@@ -23,7 +23,7 @@ struct chrome_process {
 struct chrome_track {
     uint32_t process; /* number in process_map */
     uint32_t number;  /* of the trace, + 1; 0 not told yet */
-    bool async, gpu, is_number;
+    bool async, gpu, is_number, counter;
     uint64_t id;
     int64_t last_ns; /* latest time seen on it */
 };
@@ -40,6 +40,10 @@ struct chrome_tracks {
 /* The track of an event and its number; NULL when there is no room. */
 struct chrome_track *chrome_tracks_find(struct chrome_tracks *tracks,
                                         const struct chrome_event *event, uint32_t *number_out);
+/* The track of one series of a counter. NULL when there is no room. */
+struct chrome_track *chrome_tracks_find_counter(struct chrome_tracks *tracks,
+                                                const struct chrome_event *event, uint32_t arg,
+                                                uint32_t *number_out);
 /* What a metadata event calls its process or thread. */
 void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event);
 /* Its number in the trace, to which it and its process are told first where they were not. */

@@ -49,12 +49,16 @@ static void put_byte(struct json_scan *scan, unsigned byte)
 {
     if (scan->text_bytes < JSON_TEXT_MAX)
         scan->text[scan->text_bytes++] = (char)byte;
+    else
+        scan->text_cut = true;
 }
 
 static void put_utf8(struct json_scan *scan, uint32_t code)
 {
-    if (scan->text_bytes + 4 > JSON_TEXT_MAX)
+    if (scan->text_bytes + 4 > JSON_TEXT_MAX) {
+        scan->text_cut = true;
         return;
+    }
     if (code < 0x80) {
         put_byte(scan, code);
         return;
@@ -128,6 +132,7 @@ static bool read_escape(struct json_scan *scan)
 static bool read_string(struct json_scan *scan)
 {
     scan->text_bytes = 0;
+    scan->text_cut = false;
     for (int byte; (byte = unpack_byte(&scan->bytes)) != '"';) {
         if (byte < 0)
             return false;
@@ -170,6 +175,7 @@ static enum json_token read_plain(struct json_scan *scan, int first)
 {
     bool number = first == '-' || (first >= '0' && first <= '9');
     scan->text_bytes = 0;
+    scan->text_cut = false;
     for (;;) {
         int byte = unpack_peek(&scan->bytes);
         bool part = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') ||

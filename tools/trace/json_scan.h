@@ -32,6 +32,7 @@ struct json_scan {
     struct unpack bytes;
     char text[JSON_TEXT_MAX];
     uint32_t text_bytes;
+    bool text_cut; /* it was longer */
     bool in_object[JSON_DEPTH_MAX];
     uint32_t depth;
     bool value_ended;  /* a comma or the end of the level comes next */

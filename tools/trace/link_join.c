@@ -36,6 +36,12 @@ static int compare_keys(const struct trace_link_end *a, const struct trace_link_
     return order ? order : compare_numbers(a->key, b->key);
 }
 
+/* At one time, what departs comes before what passes by, and that before what arrives. */
+static int rank(const struct trace_link_end *end)
+{
+    return !end->arrives ? 0 : end->passes_on ? 1 : 2;
+}
+
 /* Of equals by time that order of coming does not decide, so that the result is the same. */
 static int compare(const void *left, const void *right)
 {
@@ -45,7 +51,7 @@ static int compare(const void *left, const void *right)
         return order;
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns ? -1 : 1;
-    order = compare_numbers(a->arrives, b->arrives);
+    order = rank(a) - rank(b);
     order = order ? order : compare_numbers(a->track, b->track);
     return order ? order : compare_numbers(a->span, b->span);
 }
@@ -108,6 +114,14 @@ static void depart(struct link_join *join, const struct trace_link_end *from)
     join->waiting_count = 0;
 }
 
+static void arrive(struct link_join *join, const struct trace_link_end *end)
+{
+    pass(join, end);
+    if (!end->passes_on)
+        return;
+    join->departure = *end; /* its link is used: it came */
+}
+
 static bool take(void *context, const void *item, const uint64_t *payload)
 {
     struct link_join *join = context;
@@ -117,14 +131,17 @@ static bool take(void *context, const void *item, const uint64_t *payload)
         end_key(join);
     join->last = *end;
     join->any = true;
+    bool itself = join->departed && end->span && join->departure.span == end->span;
     if (!end->arrives)
         depart(join, end);
-    else if (join->departed)
-        pass(join, end);
-    else if (join->waiting_count < WAITING_MAX)
+    else if (end->passes_on && !join->departed)
+        depart(join, end);
+    else if (join->departed && !itself)
+        arrive(join, end);
+    else if (!itself && join->waiting_count < WAITING_MAX)
         join->waiting[join->waiting_count++] = *end;
     else
-        join->lone++;
+        join->lone += !itself;
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include "id_texts.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static uint32_t take_free(struct open_spans *open)
 {
@@ -24,43 +25,68 @@ static uint32_t take_free(struct open_spans *open)
     return ++open->count;
 }
 
-bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span)
+/* NULL without one, or without room for it. */
+static uint64_t *copy_detail(struct open_spans *open, const struct trace_detail *detail)
+{
+    if (!detail)
+        return NULL;
+    uint64_t bytes = detail->words * sizeof(uint64_t);
+    if (bytes > OPEN_SPANS_DETAIL_BYTES_MAX - open->detail_bytes) {
+        open->cut++;
+        return NULL;
+    }
+    uint64_t *copy = malloc(bytes);
+    open->failed |= !copy;
+    if (!copy)
+        return NULL;
+    open->detail_bytes += bytes;
+    return memcpy(copy, detail, bytes);
+}
+
+bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span,
+                     const struct trace_detail *detail)
 {
     uint32_t *cell = &open->cells[id_hash(key) % OPEN_SPANS_CELLS];
     uint32_t taken = take_free(open);
     if (!taken)
         return false;
-    open->entries[taken - 1] = (struct open_entry){key, *cell, *span};
+    open->entries[taken - 1] = (struct open_entry){key, *cell, *span, copy_detail(open, detail)};
     *cell = taken;
     return true;
 }
 
-static void release(struct open_spans *open, uint32_t *link, struct trace_span *span_out)
+static void release(struct open_spans *open, uint32_t *link, struct trace_span *span_out,
+                    struct trace_detail **detail_out)
 {
     uint32_t taken = *link;
     struct open_entry *entry = &open->entries[taken - 1];
     *span_out = entry->span;
+    *detail_out = (void *)entry->detail;
+    if (entry->detail)
+        open->detail_bytes -= (*detail_out)->words * sizeof(uint64_t);
     *link = entry->next;
     entry->next = open->free;
     open->free = taken;
 }
 
-bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out)
+bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out,
+                    struct trace_detail **detail_out)
 {
     uint32_t *link = &open->cells[id_hash(key) % OPEN_SPANS_CELLS];
     while (*link && open->entries[*link - 1].key != key)
         link = &open->entries[*link - 1].next;
     if (!*link)
         return false;
-    release(open, link, span_out);
+    release(open, link, span_out, detail_out);
     return true;
 }
 
-bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out)
+bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out,
+                        struct trace_detail **detail_out)
 {
     for (uint32_t i = 0; i < OPEN_SPANS_CELLS; i++) {
         if (open->cells[i]) {
-            release(open, &open->cells[i], span_out);
+            release(open, &open->cells[i], span_out, detail_out);
             return true;
         }
     }
@@ -69,6 +95,10 @@ bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out)
 
 void open_spans_free(struct open_spans *open)
 {
+    struct trace_span span;
+    struct trace_detail *detail;
+    while (open_spans_pop_any(open, &span, &detail))
+        free(detail);
     free(open->entries);
     *open = (struct open_spans){0};
 }

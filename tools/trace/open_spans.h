@@ -3,7 +3,8 @@
  * open_spans.h - begins that wait for their ends, by a key.
  *
  * The newest begin of a key is closed first. Memory holds what is open, at
- * most OPEN_SPANS_MAX; more are turned away.
+ * most OPEN_SPANS_MAX with OPEN_SPANS_DETAIL_BYTES_MAX of details; more are
+ * turned away.
  */
 #ifndef OPEN_SPANS_H
 #define OPEN_SPANS_H
@@ -12,11 +13,13 @@
 
 #define OPEN_SPANS_MAX (1u << 20)
 #define OPEN_SPANS_CELLS (1u << 12)
+#define OPEN_SPANS_DETAIL_BYTES_MAX (64u << 20)
 
 struct open_entry {
     uint64_t key;
     uint32_t next; /* index + 1 */
     struct trace_span span;
+    uint64_t *detail; /* NULL none */
 };
 
 struct open_spans {
@@ -24,13 +27,21 @@ struct open_spans {
     uint32_t cells[OPEN_SPANS_CELLS]; /* newest entry of each hash, index + 1 */
     uint32_t count, room;             /* entries ever used */
     uint32_t free;                    /* list of those that are free, index + 1 */
+    uint64_t detail_bytes;            /* of all that are open */
+    uint64_t cut;                     /* details for which there was no room */
+    bool failed;                      /* out of memory: details are missing */
 };
 
-/* False when there is no room. Zero is none open. */
-bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span);
-bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out);
+/* detail: what more the span has, NULL for nothing; it is copied. False when there is no room. Zero
+ * is none open. */
+bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span,
+                     const struct trace_detail *detail);
+/* *detail_out is to be freed; NULL: it has none. */
+bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *span_out,
+                    struct trace_detail **detail_out);
 /* Any one of those that are left; false when none is. */
-bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out);
+bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out,
+                        struct trace_detail **detail_out);
 void open_spans_free(struct open_spans *open);
 
 #endif /* OPEN_SPANS_H */

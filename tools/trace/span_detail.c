@@ -62,6 +62,21 @@ void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_t
     maker->text_bytes += bytes;
 }
 
+void span_detail_continue(struct detail_maker *maker, const struct trace_detail *detail)
+{
+    span_detail_start(maker);
+    maker->head = *detail;
+    maker->head.arg_count = 0;
+    maker->set = true;
+    for (uint32_t i = 0; i < detail->arg_count; i++) {
+        const struct trace_arg *arg = &detail->args[i];
+        if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
+            span_detail_text(maker, arg->key, arg->type, trace_arg_text(detail, arg));
+        else
+            span_detail_arg(maker, arg->key, arg->type, arg->value.u64);
+    }
+}
+
 const struct trace_detail *span_detail_finish(struct detail_maker *maker)
 {
     const struct trace_detail *head = &maker->head;

@@ -35,6 +35,8 @@ void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_ty
 /* type: TRACE_ARG_TEXT or TRACE_ARG_JSON. What is longer than fits is cut; JSON is left out. */
 void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
                       struct trace_text text);
+/* Starts it with what a span has so far. */
+void span_detail_continue(struct detail_maker *maker, const struct trace_detail *detail);
 /* NULL if nothing was set, or without memory. */
 const struct trace_detail *span_detail_finish(struct detail_maker *maker);
 void span_detail_free(struct detail_maker *maker);

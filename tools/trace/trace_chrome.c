@@ -17,6 +17,7 @@
 struct chrome_source {
     struct chrome_clock clock;
     struct chrome_tracks tracks;
+    bool has_launches; /* flows that lead from launches to kernels */
 };
 
 /* ---- opening: names and facts ---------------------------------------------------- */
@@ -28,11 +29,14 @@ static bool note_event(void *context, const struct chrome_event *event)
     if (event->phase == 'M') {
         chrome_clock_metadata(&source->clock, event);
         chrome_tracks_name(&source->tracks, event);
+    } else if (event->phase == 'C') {
+        if (event->has_time)
+            chrome_clock_note(&source->clock, event);
     } else if (chrome_spans_knows(event->phase)) {
         struct chrome_track *track = chrome_tracks_find(&source->tracks, event, &number);
-        uint8_t category = event->phase == 'X' ? chrome_spans_category(event) : TRACE_OTHER;
+        source->has_launches |= event->phase == 's' && chrome_spans_is_launch(event);
         if (track && event->has_time) {
-            track->gpu |= category == TRACE_GPU_WORK || category == TRACE_COPY;
+            track->gpu |= chrome_spans_is_gpu(event);
             chrome_clock_note(&source->clock, event);
         }
     }
@@ -52,6 +56,11 @@ static bool note_all(struct chrome_source *source, const struct trace_source *op
     }
     chrome_document_read(&document, scan);
     bool good = chrome_document_is_trace(&document, scan, opened->name);
+    if (document.args.failed) {
+        message("out of memory");
+        good = false;
+    }
+    chrome_document_free(&document);
     json_scan_stop(scan);
     free(scan);
     return good;
@@ -148,7 +157,11 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     }
     struct chrome_document document = {
         .clock = &source->clock, .take = take_event, .context = &reading};
+    reading.spans->ours = source->clock.dialect == CHROME_OURS;
+    reading.spans->by_correlation = !source->has_launches;
     chrome_document_read(&document, scan);
+    reading.spans->detail.cut += document.args.cut;
+    reading.spans->detail.failed |= document.args.failed;
     bool whole = chrome_spans_finish(reading.spans);
     whole &= tell_problems(source, scan, opened->name);
     if (document.others)
@@ -156,6 +169,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
                 document.others);
     add_facts(source, trace, opened, options);
     chrome_spans_free(reading.spans);
+    chrome_document_free(&document);
     json_scan_stop(scan);
     free(scan);
     return whole ? EXIT_GOOD : EXIT_PARTLY;

@@ -49,6 +49,14 @@ bool trace_filter_clip(const struct trace_filter *filter, struct trace_span *spa
     return !filter->clip || !filter->options || trace_clip(span, filter->from_ns, filter->to_ns);
 }
 
+bool trace_filter_takes_sample(const struct trace_filter *filter, int64_t time_ns)
+{
+    const struct filter_options *options = filter->options;
+    return !options || (!options->kinds && !options->duration.set && !options->slots.count &&
+                        !options->threads.count && time_ns >= filter->from_ns &&
+                        (!options->to.set || time_ns < filter->to_ns));
+}
+
 bool trace_filter_takes(const struct trace_filter *filter, struct trace *trace,
                         const struct trace_span *span)
 {

@@ -23,6 +23,8 @@ void trace_filter_start(struct trace_filter *filter, const struct trace_read_opt
                         int64_t zero_ns);
 bool trace_filter_takes(const struct trace_filter *filter, struct trace *trace,
                         const struct trace_span *span);
+/* Of a counter: it is in the window, and no filter asks for something that counters have not. */
+bool trace_filter_takes_sample(const struct trace_filter *filter, int64_t time_ns);
 /* Of a span that is taken, leaves what lies in the window if the options say so. False when
  * nothing does. */
 bool trace_filter_clip(const struct trace_filter *filter, struct trace_span *span);

@@ -121,6 +121,9 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct sources 
         align_add_facts(pass->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(pass, sources);
         trace_finish(pass->trace);
+        if (trace_totals(pass->trace)->lone_ends && !filter_is_set(&pass->filter))
+            message("%" PRIu64 " ends of links lead nowhere; left out",
+                    trace_totals(pass->trace)->lone_ends);
         code = exit_worse(code, look_for_nothing(pass, sources));
     } else {
         message("out of memory");

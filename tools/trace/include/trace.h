@@ -237,8 +237,9 @@ struct trace_link {
  * from the first one.
  */
 struct trace_link_end {
-    bool arrives; /* else it departs */
-    uint8_t kind; /* enum trace_link_kind */
+    bool arrives;   /* else it departs */
+    bool passes_on; /* it arrives, and departs again: a step of a longer way */
+    uint8_t kind;   /* enum trace_link_kind */
     uint32_t label;
     uint32_t space;   /* whose key it is: number of a name */
     uint32_t process; /* the key is its own; TRACE_NONE: the trace's */

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What events of Chrome JSON say comes into the trace as they say it: categories, typed arguments
+ * (also those of the end), correlation numbers, counters in the order of time, flows with their
+ * names and steps; a PyTorch kernel without a flow is linked by correlation, and a user's range on
+ * a GPU is no work.
+ */
+#include "trace_source.h"
+#include "unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct seen {
+    struct trace *trace;
+    char text[4096]; /* a line for each thing */
+    size_t used;
+};
+
+__attribute__((format(printf, 2, 3))) static void put(struct seen *seen, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int bytes =
+        vsnprintf(seen->text + seen->used, sizeof seen->text - seen->used, format, arguments);
+    va_end(arguments);
+    seen->used += (size_t)bytes;
+    assert_true(seen->used < sizeof seen->text);
+}
+
+static void put_text(struct seen *seen, const char *before, struct trace_text text)
+{
+    put(seen, "%s%.*s", before, (int)text.bytes, text.text);
+}
+
+static void put_arg(struct seen *seen, const struct trace_detail *detail,
+                    const struct trace_arg *arg)
+{
+    static const char *const types[] = {"u64",      "i64",  "f64",  "bool", "time",
+                                        "duration", "name", "text", "json"};
+    put_text(seen, " ", trace_name_of(seen->trace, arg->key));
+    put(seen, ":%s=", types[arg->type]);
+    if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
+        put_text(seen, "", trace_arg_text(detail, arg));
+    else if (arg->type == TRACE_ARG_F64)
+        put(seen, "%g", arg->value.f64);
+    else
+        put(seen, "%" PRId64, arg->value.i64);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct seen *seen = context;
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        put_text(seen, "", trace_name_of(seen->trace, spans[i].name));
+        put(seen, " %s", trace_category_name[spans[i].category]);
+        if (detail && detail->category)
+            put_text(seen, "/", trace_label_of(seen->trace, detail->category));
+        if (detail && detail->correlation)
+            put(seen, " #%" PRIu64, detail->correlation);
+        for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
+            put_arg(seen, detail, &detail->args[arg]);
+        put(seen, "\n");
+    }
+}
+
+static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct seen *seen = context;
+    const struct trace_track *counter = trace_track_of(seen->trace, track);
+    assert_int_equal(counter->kind, TRACE_COUNTER);
+    put_text(seen, "", counter->name);
+    for (size_t i = 0; i < count; i++)
+        put(seen, samples[i].whole ? " %" PRId64 ":%.0f" : " %" PRId64 ":%.2f", samples[i].time_ns,
+            trace_sample_value(&samples[i]));
+    put(seen, "\n");
+}
+
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct seen *seen = context;
+    put(seen, "%s %" PRId64 "-%" PRId64, trace_link_kind_name[link->kind], link->from_ns,
+        link->to_ns);
+    put_text(seen, " ", trace_label_of(seen->trace, link->label));
+    put(seen, "\n");
+}
+
+static void read_text(struct seen *seen, const char *text)
+{
+    struct trace_source source;
+    char path[32];
+    const struct trace_read_options options = {0};
+    const struct trace_sink sink = {
+        .context = seen, .spans = take_spans, .samples = take_samples, .link = take_link};
+    int fd = memfd_create("input", 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    assert_true(trace_source_open(&source, path, false));
+    *seen = (struct seen){.trace = trace_new(&sink, 0)};
+    assert_int_equal(trace_source_read(&source, seen->trace, &options), EXIT_GOOD);
+    assert_int_equal(trace_source_close(&source), EXIT_GOOD);
+    trace_finish(seen->trace);
+    trace_free(seen->trace);
+    close(fd);
+}
+
+static void check(const char *events, const char *expected)
+{
+    static struct seen seen;
+    read_text(&seen, events);
+    assert_string_equal(seen.text, expected);
+}
+
+#define AT(ts) "\"pid\":1,\"tid\":2,\"ts\":" ts
+
+static void arguments_keep_their_types(void **state)
+{
+    (void)state;
+    check("[{\"ph\":\"X\",\"name\":\"a\",\"cat\":\"cpu_op\",\"dur\":1," AT(
+              "1") ",\"args\":{"
+                   "\"u\":18446744073709551615,\"i\":-7,\"f\":2.5,\"e\":1e3,\"t\":true,\"n\":null,"
+                   "\"s\":\"x\\\"y\",\"dims\":[[2,3],[]],\"o\":{\"k\":\"v\\n\",\"m\":{}}}},"
+                   "{\"ph\":\"i\",\"name\":\"mark\"," AT(
+                       "2") ",\"args\":{\"s\":\"\"}},"
+                            "{\"ph\":\"X\",\"name\":\"plain\",\"dur\":1," AT("3") ",\"args\":{}}]",
+          "a other/cpu_op u:u64=-1 i:i64=-7 f:f64=2.5 e:f64=1000 t:bool=1 s:text=x\"y "
+          "dims:json=[[2,3],[]] o:json={\"k\":\"v\\u000a\",\"m\":{}}\n"
+          "mark other s:text=\n"
+          "plain other\n");
+}
+
+static void ends_have_arguments(void **state)
+{
+    (void)state;
+    check(
+        "[{\"ph\":\"B\",\"name\":\"a\",\"cat\":\"c\"," AT(
+            "1") ",\"args\":{\"x\":1}},"
+                 "{\"ph\":\"E\"," AT(
+                     "2") ",\"args\":{\"y\":\"2\"}},"
+                          "{\"ph\":\"b\",\"name\":\"b\",\"cat\":\"c\",\"id\":1," AT(
+                              "3") "},"
+                                   "{\"ph\":\"e\",\"name\":\"b\",\"cat\":\"c\",\"id\":1," AT(
+                                       "4") ",\"args\":{\"z\":3}},"
+                                            "{\"ph\":\"B\",\"name\":\"open\"," AT(
+                                                "5") ",\"args\":{\"w\":4}},"
+                                                     "{\"ph\":\"X\",\"name\":\"in\",\"dur\":1," AT(
+                                                         "6") "}]",
+        "a other/c x:u64=1 y:text=2\n"
+        "open other w:u64=4\n"
+        "in other\n"
+        "b other/c z:u64=3\n");
+}
+
+static void counters_are_series(void **state)
+{
+    (void)state;
+    check(
+        "[{\"ph\":\"C\",\"name\":\"mem\",\"pid\":1,\"ts\":3,\"args\":{\"used\":5,\"free\":2.5}},"
+        "{\"ph\":\"C\",\"name\":\"mem\",\"pid\":1,\"ts\":1,\"args\":{\"used\":-9223372036854775808,"
+        "\"free\":1}},"
+        "{\"ph\":\"C\",\"name\":\"depth\",\"pid\":1,\"ts\":2,\"args\":{\"value\":7}}]",
+        "mem used 1000:-9223372036854775808 3000:5\n"
+        "mem free 1000:1 3000:2.50\n"
+        "depth 2000:7\n");
+}
+
+static void flows_keep_their_names(void **state)
+{
+    (void)state;
+    check(
+        "[{\"ph\":\"X\",\"name\":\"a\",\"dur\":9," AT(
+            "1") "},"
+                 "{\"ph\":\"X\",\"name\":\"b\",\"dur\":9," AT(
+                     "20") "},"
+                           "{\"ph\":\"X\",\"name\":\"c\",\"dur\":9," AT(
+                               "40") "},"
+                                     "{\"ph\":\"f\",\"bp\":\"e\",\"id\":1,\"name\":\"req\",\"cat\":"
+                                     "\"rpc\"," AT(
+                                         "41") "},"
+                                               "{\"ph\":\"s\",\"id\":1,\"name\":\"req\",\"cat\":"
+                                               "\"rpc\"," AT(
+                                                   "2") "},"
+                                                        "{\"ph\":\"t\",\"id\":1,\"name\":\"req\","
+                                                        "\"cat\":\"rpc\"," AT(
+                                                            "20") "},"
+                                                                  "{\"ph\":\"s\",\"id\":1,\"name\":"
+                                                                  "\"ac2g\",\"cat\":\"ac2g\"," AT(
+                                                                      "3") "},"
+                                                                           "{\"ph\":\"f\",\"bp\":"
+                                                                           "\"e\",\"id\":1,"
+                                                                           "\"name\":\"ac2g\","
+                                                                           "\"cat\":\"ac2g\"," AT(
+                                                                               "40") "}]",
+        "a other\nb other\nc other\n"
+        "launch 3000-40000 ac2g\n"
+        "flow 2000-20000 req\n"
+        "flow 20000-40000 req\n");
+}
+
+static void kernels_are_linked_by_correlation(void **state)
+{
+    (void)state;
+    check("{\"deviceProperties\":[],\"traceEvents\":["
+          "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"dur\":1," AT(
+              "1") ",\"args\":{\"correlation\":5}},"
+                   "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"dur\":1,\"pid\":0,\"tid\":7,"
+                   "\"ts\":4,"
+                   "\"args\":{\"correlation\":5,\"stream\":7}},"
+                   "{\"ph\":\"X\",\"cat\":\"gpu_user_annotation\",\"name\":\"step\",\"dur\":3,"
+                   "\"pid\":0,"
+                   "\"tid\":7,\"ts\":3}]}",
+          "cudaLaunchKernel call/cuda_runtime #5 correlation:u64=5\n"
+          "step range/gpu_user_annotation\n"
+          "k gpu/kernel #5 correlation:u64=5 stream:u64=7\n"
+          "launch 1000-4000 \n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_keep_their_types),
+        cmocka_unit_test(ends_have_arguments),
+        cmocka_unit_test(counters_are_series),
+        cmocka_unit_test(flows_keep_their_names),
+        cmocka_unit_test(kernels_are_linked_by_correlation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample_sorter.h"
+
+enum { BATCH = 512 };
+
+struct item {
+    struct trace_sample sample;
+    uint64_t number;
+    uint64_t track;
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->sample.time_ns != b->sample.time_ns)
+        return a->sample.time_ns < b->sample.time_ns ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static const struct merge_order order = {.what = "samples",
+                                         .item_bytes = sizeof(struct item),
+                                         .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                         .compare = compare};
+
+void sample_sorter_start(struct sample_sorter *sorter)
+{
+    *sorter = (struct sample_sorter){0};
+    merge_sorter_start(&sorter->samples, &order);
+}
+
+void sample_sorter_stop(struct sample_sorter *sorter)
+{
+    merge_sorter_stop(&sorter->samples);
+}
+
+void sample_sorter_add(struct sample_sorter *sorter, uint32_t track,
+                       const struct trace_sample *sample)
+{
+    merge_sorter_add(&sorter->samples, &(struct item){*sample, sorter->added++, track}, NULL);
+}
+
+struct passing {
+    struct trace *trace;
+    uint32_t track;
+    size_t count;
+    struct trace_sample batch[BATCH];
+};
+
+static void pass_batch(struct passing *passing)
+{
+    if (passing->count)
+        trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
+    passing->count = 0;
+}
+
+static bool take(void *context, const void *entry, const uint64_t *payload)
+{
+    struct passing *passing = context;
+    const struct item *item = entry;
+    (void)payload;
+    if (passing->count == BATCH || item->track != passing->track)
+        pass_batch(passing);
+    passing->track = (uint32_t)item->track;
+    passing->batch[passing->count++] = item->sample;
+    return !trace_is_full(passing->trace);
+}
+
+bool sample_sorter_finish(struct sample_sorter *sorter, struct trace *trace)
+{
+    struct passing passing = {.trace = trace};
+    merge_sorter_finish(&sorter->samples, take, &passing);
+    pass_batch(&passing);
+    return !sorter->samples.failed;
+}
