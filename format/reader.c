@@ -189,11 +189,15 @@ static enum rbwp_status fail(struct rbwp_reader *reader, const struct rbwp_error
     return error->status;
 }
 
-/* Reads and checks the header of the block at block->offset, behind which there is room. */
-static enum rbwp_status take_header(struct rbwp_reader *reader, struct rbwp_block *block,
-                                    uint64_t room, struct rbwp_problem *problem)
+/*
+ * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
+ * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
+ */
+static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
+                                   struct rbwp_problem *problem)
 {
     struct rbwp_error *error = &problem->error;
+    uint64_t room = blocks_end(reader) - block->offset;
     size_t want = room < RBWP_BLOCK_HEADER_BYTES ? (size_t)room : RBWP_BLOCK_HEADER_BYTES;
     struct view view;
     enum rbwp_status status = source_view(&reader->source, block->offset, want, &view, error);
@@ -208,29 +212,17 @@ static enum rbwp_status take_header(struct rbwp_reader *reader, struct rbwp_bloc
     block_header_decode(view.bytes, &block->header);
     problem->has_block = true;
     problem->block = block->header;
-    return block_header_check(&reader->decoder, &block->header, block->offset, error);
-}
-
-/*
- * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
- * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
- */
-static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
-                                   struct rbwp_problem *problem)
-{
-    struct rbwp_error *error = &problem->error;
-    uint64_t room = blocks_end(reader) - block->offset;
-    enum rbwp_status status = take_header(reader, block, room, problem);
+    status = block_header_check(&reader->decoder, &block->header, block->offset, error);
     if (status != RBWP_OK)
         return status;
+
     uint32_t payload_bytes = block_payload_bytes(&block->header);
-    struct place place = {"block", block->offset, RULE_BLOCK_PAYLOAD};
+    place.rule = RULE_BLOCK_PAYLOAD;
     if (payload_bytes > room - RBWP_BLOCK_HEADER_BYTES)
         return error_set(error, RBWP_E_CORRUPT, place,
                          "a block's payload of %" PRIu32 " bytes runs over the descriptor offset",
                          payload_bytes);
-    size_t want = RBWP_BLOCK_HEADER_BYTES + (size_t)payload_bytes;
-    struct view view;
+    want = RBWP_BLOCK_HEADER_BYTES + (size_t)payload_bytes;
     status = source_view(&reader->source, block->offset, want, &view, error);
     if (status != RBWP_OK)
         return status;
