@@ -543,26 +543,12 @@ static void send_run(struct piece_code *code, uint32_t *meta_count, unsigned val
     }
 }
 
-static void build_code(const struct rbwp_deflate *state, struct piece_code *code)
+/* The lengths of the code's own words, as runs, and the code for those. */
+static void build_meta_code(struct piece_code *code)
 {
-    uint8_t distance_length[DISTANCES];
-    huffman_lengths(state->literal_count, LITERALS, HUFFMAN_BITS_MAX, code->length);
-    if (huffman_lengths(state->distance_count, DISTANCES, HUFFMAN_BITS_MAX, distance_length) == 0)
-        distance_length[0] = 1; /* a code must have one word; it is not used */
-    huffman_codes(code->length, LITERALS, code->literal_word);
-    huffman_codes(distance_length, DISTANCES, code->distance_word);
-
-    code->literals = LITERALS;
-    while (code->literals > LENGTH_SYMBOL && code->length[code->literals - 1] == 0)
-        code->literals--;
-    code->distances = DISTANCES;
-    while (code->distances > 1 && distance_length[code->distances - 1] == 0)
-        code->distances--;
-    memmove(code->length + LITERALS, distance_length, DISTANCES);
-
     uint8_t all[LITERALS + DISTANCES];
     memcpy(all, code->length, code->literals);
-    memcpy(all + code->literals, distance_length, code->distances);
+    memcpy(all + code->literals, code->length + LITERALS, code->distances);
     unsigned total = code->literals + code->distances;
     uint32_t meta_count[19] = {0};
     code->sent = 0;
@@ -580,6 +566,25 @@ static void build_code(const struct rbwp_deflate *state, struct piece_code *code
     for (unsigned symbol = 0; symbol < 19; symbol++)
         code->header_bits +=
             (uint64_t)meta_count[symbol] * (code->meta_length[symbol] + meta_extra[symbol]);
+}
+
+static void build_code(const struct rbwp_deflate *state, struct piece_code *code)
+{
+    uint8_t distance_length[DISTANCES];
+    huffman_lengths(state->literal_count, LITERALS, HUFFMAN_BITS_MAX, code->length);
+    if (huffman_lengths(state->distance_count, DISTANCES, HUFFMAN_BITS_MAX, distance_length) == 0)
+        distance_length[0] = 1; /* a code must have one word; it is not used */
+    huffman_codes(code->length, LITERALS, code->literal_word);
+    huffman_codes(distance_length, DISTANCES, code->distance_word);
+
+    code->literals = LITERALS;
+    while (code->literals > LENGTH_SYMBOL && code->length[code->literals - 1] == 0)
+        code->literals--;
+    code->distances = DISTANCES;
+    while (code->distances > 1 && distance_length[code->distances - 1] == 0)
+        code->distances--;
+    memmove(code->length + LITERALS, distance_length, DISTANCES);
+    build_meta_code(code);
 }
 
 /* The costs for the next piece are this piece's code; what did not occur gets a high price. */

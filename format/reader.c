@@ -189,15 +189,11 @@ static enum rbwp_status fail(struct rbwp_reader *reader, const struct rbwp_error
     return error->status;
 }
 
-/*
- * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
- * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
- */
-static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
-                                   struct rbwp_problem *problem)
+/* Reads and checks the header of the block at block->offset, behind which there is room. */
+static enum rbwp_status take_header(struct rbwp_reader *reader, struct rbwp_block *block,
+                                    uint64_t room, struct rbwp_problem *problem)
 {
     struct rbwp_error *error = &problem->error;
-    uint64_t room = blocks_end(reader) - block->offset;
     size_t want = room < RBWP_BLOCK_HEADER_BYTES ? (size_t)room : RBWP_BLOCK_HEADER_BYTES;
     struct view view;
     enum rbwp_status status = source_view(&reader->source, block->offset, want, &view, error);
@@ -212,17 +208,29 @@ static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block
     block_header_decode(view.bytes, &block->header);
     problem->has_block = true;
     problem->block = block->header;
-    status = block_header_check(&reader->decoder, &block->header, block->offset, error);
+    return block_header_check(&reader->decoder, &block->header, block->offset, error);
+}
+
+/*
+ * Reads and checks the block at block->offset. RBWP_END: the data end there. RBWP_E_CORRUPT and
+ * RBWP_E_TRUNCATED: damage, described in problem. Other failures are the end of reading.
+ */
+static enum rbwp_status take_block(struct rbwp_reader *reader, struct rbwp_block *block,
+                                   struct rbwp_problem *problem)
+{
+    struct rbwp_error *error = &problem->error;
+    uint64_t room = blocks_end(reader) - block->offset;
+    enum rbwp_status status = take_header(reader, block, room, problem);
     if (status != RBWP_OK)
         return status;
-
     uint32_t payload_bytes = block_payload_bytes(&block->header);
-    place.rule = RULE_BLOCK_PAYLOAD;
+    struct place place = {"block", block->offset, RULE_BLOCK_PAYLOAD};
     if (payload_bytes > room - RBWP_BLOCK_HEADER_BYTES)
         return error_set(error, RBWP_E_CORRUPT, place,
                          "a block's payload of %" PRIu32 " bytes runs over the descriptor offset",
                          payload_bytes);
-    want = RBWP_BLOCK_HEADER_BYTES + (size_t)payload_bytes;
+    size_t want = RBWP_BLOCK_HEADER_BYTES + (size_t)payload_bytes;
+    struct view view;
     status = source_view(&reader->source, block->offset, want, &view, error);
     if (status != RBWP_OK)
         return status;

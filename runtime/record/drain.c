@@ -352,6 +352,30 @@ static void free_drain(struct drain *drain)
     free(drain);
 }
 
+static void init(struct drain *drain)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&drain->progress, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_mutex_init(&drain->lock, NULL);
+    opaque_queue_init(&drain->opaque);
+}
+
+/* One to encode for each CPU, and some that wait for their turn to be written. */
+static enum rbwp_status make_jobs(struct drain *drain, const struct session_settings *settings)
+{
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t jobs =
+        cpus < 1 || cpus + JOBS_WAITING > JOBS_MAX ? JOBS_MAX : (uint32_t)cpus + JOBS_WAITING;
+    enum rbwp_status status = RBWP_OK;
+    for (; drain->jobs < jobs && status == RBWP_OK; drain->jobs += status == RBWP_OK)
+        status = chunk_encoder_new(chunk_words(drain->pool), settings->block_bytes,
+                                   settings->compression, &drain->job[drain->jobs].encoder);
+    return status;
+}
+
 enum rbwp_status drain_start(const struct session_settings *settings, struct chunk_pool *pool,
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
                              struct drain **drain_out)
@@ -365,22 +389,8 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
     drain->writer = writer;
     drain->stall_ns = settings->stall_ns;
     drain->start_ns = timeline->line.sample[0].time_ns;
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&drain->progress, &attributes);
-    pthread_condattr_destroy(&attributes);
-    pthread_mutex_init(&drain->lock, NULL);
-    opaque_queue_init(&drain->opaque);
-
-    /* One to encode for each CPU, and some that wait for their turn to be written. */
-    long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    uint32_t jobs =
-        cpus < 1 || cpus + JOBS_WAITING > JOBS_MAX ? JOBS_MAX : (uint32_t)cpus + JOBS_WAITING;
-    enum rbwp_status status = RBWP_OK;
-    for (; drain->jobs < jobs && status == RBWP_OK; drain->jobs += status == RBWP_OK)
-        status = chunk_encoder_new(chunk_words(pool), settings->block_bytes, settings->compression,
-                                   &drain->job[drain->jobs].encoder);
+    init(drain);
+    enum rbwp_status status = make_jobs(drain, settings);
     if (status == RBWP_OK &&
         quiet_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)
         status = RBWP_E_IO;

@@ -25,12 +25,6 @@ struct recording {
 /* NULL without a session. */
 extern struct recording *recording_now;
 
-/* Calls made by threads that are not attached, all of them together. */
-struct recording_strays {
-    _Atomic uint64_t count, first_ticks, last_ticks;
-};
-extern struct recording_strays recording_strays;
-
 /* A thread that stays in a call so long, and does not wait for memory, will not leave it: a signal
  * handler has taken it out by longjmp. */
 #ifndef RECORDING_STUCK_NS
@@ -43,5 +37,9 @@ extern struct recording_strays recording_strays;
  * does not leave its call; then recording goes on. Registry locked.
  */
 const struct thread *recording_end(void);
+
+/* What the thread recorded goes to the session in progress. Registry locked, or own thread in a
+ * call. */
+void recording_hand_over(struct thread *thread);
 
 #endif /* RECORDING_H */

@@ -30,6 +30,7 @@
 #include "session_facts.h"
 #include "sized.h"
 #include "test_point.h"
+#include "thread_losses.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -281,7 +282,7 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_lock();
     thread_registry_begin_session();
     recording_now = &session->recording;
-    atomic_store(&recording_strays.count, 0);
+    atomic_store(&stray_calls.count, 0);
     __atomic_store_n(&rbwp_level_, session->settings.level, __ATOMIC_SEQ_CST);
     thread_registry_unlock();
 }

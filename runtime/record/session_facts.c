@@ -6,6 +6,7 @@
 #include "extend.h"
 #include "recording.h"
 #include "settled.h"
+#include "thread_losses.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -57,11 +58,11 @@ static void add_settled_loss(void *context, const struct settled_loss *loss)
 
 static void add_strays(const struct facts_source *source, struct session_facts *facts)
 {
-    uint64_t count = atomic_load(&recording_strays.count);
+    uint64_t count = atomic_load(&stray_calls.count);
     if (count)
         add_loss(facts, 0, RBWP_LOSS_NOT_ATTACHED, count,
-                 loss_ns(source, atomic_load(&recording_strays.first_ticks)),
-                 loss_ns(source, atomic_load(&recording_strays.last_ticks)));
+                 loss_ns(source, atomic_load(&stray_calls.first_ticks)),
+                 loss_ns(source, atomic_load(&stray_calls.last_ticks)));
 }
 
 static void add_thread(const struct facts_source *source, struct session_facts *facts,

@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Attach and detach block signals: a handler that records in the middle of
- * them would find half an entry. Thread exit detaches through a thread-specific
- * key's destructor.
- */
 #include "thread_registry.h"
 
 #include "clock.h"
 #include "live.h"
-#include "live_relog.h"
 #include "on_load.h"
 #include "settled.h"
-#include "test_point.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -36,16 +27,6 @@ static bool in_session;            /* detached ones are kept, news go to the liv
 
 #define SETTLED_AT_ONCE 8 /* by one call of attach or detach: more than it adds */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_key_t exit_key;
-static bool have_exit_key;
-
-static void at_thread_exit(void *entry)
-{
-    (void)entry;
-    (void)rbwp_thread_detach();
-}
-
 void thread_registry_lock(void)
 {
     pthread_mutex_lock(&lock);
@@ -63,20 +44,6 @@ struct thread *thread_registry_first_ended(void)
     return first_ended;
 }
 
-static void lock_without_signals(sigset_t *old)
-{
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, old);
-    pthread_mutex_lock(&lock);
-}
-
-static void unlock_with_signals(const sigset_t *old)
-{
-    pthread_mutex_unlock(&lock);
-    pthread_sigmask(SIG_SETMASK, old, NULL);
-}
-
 static void forget_session(struct thread *entry)
 {
     entry->records = entry->unwritten = entry->overwritten = 0;
@@ -87,10 +54,11 @@ static void forget_session(struct thread *entry)
 
 void thread_forget_calls(struct thread *thread)
 {
+    const bool may_end_earlier = thread->nest.may_end_earlier;
+    const bool ended_earlier_item = thread->nest.ended_earlier_item;
     thread->chunk = thread->held_first = thread->held_last = NULL;
-    thread->nested_items = thread->lost_fine = 0;
-    thread->outer_fine = thread->outer_lost_fine = 0;
-    thread->lost_item = NO_LOSS;
+    thread->nest =
+        (struct nest){.may_end_earlier = may_end_earlier, .ended_earlier_item = ended_earlier_item};
     thread->kept = false;
     atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
 }
@@ -238,8 +206,8 @@ void thread_registry_begin_session(void)
     in_session = true;
     left_threads_told = 0;
     for (struct thread *thread = first; thread; thread = thread->next) {
-        thread->may_end_earlier = true;
-        thread->ended_earlier_item = false;
+        thread->nest.may_end_earlier = true;
+        thread->nest.ended_earlier_item = false;
     }
     thread_registry_log();
 }
@@ -285,73 +253,27 @@ ON_LOAD static void prepare_for_forks(void)
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 
-static void prepare(void)
+void thread_registry_add(struct thread *entry)
 {
-    have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+    entry->thread_id = ++last_number << 32 | (entry->os_id & UINT32_MAX);
+    entry->attached_monotonic_ns = clock_now_ns(0);
+    link_first(entry);
 }
 
-static char *name_for(const char *name, uint64_t os_id)
+void thread_registry_name(struct thread *entry, char *name)
 {
-    char automatic[40];
-    if (!name) {
-        snprintf(automatic, sizeof automatic, "thread %llu", (unsigned long long)os_id);
-        name = automatic;
-    }
-    return strndup(name, RBWP_NAME_BYTES_MAX);
+    free(entry->name);
+    entry->name = name;
+    if (!in_session)
+        return;
+    log_thread(entry);
+    settle(SETTLED_AT_ONCE);
 }
 
-enum rbwp_status rbwp_thread_attach(const char *name)
+void thread_registry_remove(struct thread *entry)
 {
-    clock_prepare();
-    pthread_once(&once, prepare);
-    struct rbwp_self_ *self = &rbwp_self_;
-    uint64_t os_id = (uint64_t)syscall(SYS_gettid);
-    struct thread *entry = self->thread ? NULL : calloc(1, sizeof *entry);
-    char *copy = name_for(name, os_id);
-    if (!copy || (!entry && !self->thread) || !have_exit_key ||
-        (entry && pthread_setspecific(exit_key, entry) != 0)) {
-        free(copy);
-        free(entry);
-        return RBWP_E_MEMORY;
-    }
-    sigset_t signals;
-    lock_without_signals(&signals);
-    if (entry) {
-        entry->thread_id = ++last_number << 32 | (os_id & UINT32_MAX);
-        entry->os_id = os_id;
-        entry->attached_monotonic_ns = clock_now_ns(0);
-        entry->self = self;
-        link_first(entry);
-        memset(self, 0, sizeof *self);
-        self->keep_ticks = UINT64_MAX;
-        self->thread = entry;
-    }
-    struct thread *mine = self->thread;
-    free(mine->name);
-    mine->name = copy;
-    if (in_session) {
-        log_thread(mine);
-        settle(SETTLED_AT_ONCE);
-    }
-    unlock_with_signals(&signals);
-    live_relog_if_due();
-    return RBWP_OK;
-}
-
-enum rbwp_status rbwp_thread_detach(void)
-{
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!self->thread)
-        return RBWP_E_STATE;
-    sigset_t signals;
-    lock_without_signals(&signals);
-    struct thread *entry = self->thread;
-    record_hand_over(entry);
-    TEST_POINT("detach: handed over");
     entry->self = NULL;
     entry->detached_monotonic_ns = clock_now_ns(0);
-    memset(self, 0, sizeof *self);
-    pthread_setspecific(exit_key, NULL);
     if (in_session) {
         log_thread_end(entry);
         add_ended(entry);
@@ -360,7 +282,4 @@ enum rbwp_status rbwp_thread_detach(void)
         unlink_attached(entry);
         free_entry(entry);
     }
-    unlock_with_signals(&signals);
-    live_relog_if_due();
-    return RBWP_OK;
 }

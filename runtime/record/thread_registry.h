@@ -29,6 +29,23 @@ struct loss_tally {
     uint64_t first_ticks, last_ticks;
 };
 
+/*
+ * What is open besides the item and the sub-items that the hot side knows of: begins that were
+ * refused or lost, whose ends will come, and what lies outside of the open item.
+ */
+struct nest {
+    uint32_t nested_items; /* begins ignored, whose ends will come */
+    uint32_t outer_empty;  /* what the open item said before them: RBWP_PENDING_EMPTY_ or 0 */
+    uint32_t lost_fine;    /* fine_begins not recorded, whose ends will come */
+    enum rbwp_loss_cause lost_fine_cause; /* of the outermost of them */
+    uint32_t outer_fine, outer_lost_fine; /* open sub-items that the open item began inside of */
+    enum rbwp_loss_cause lost_item;       /* why the open item's begin was not recorded */
+    /* Ends may belong to what began before the session: attached before it, and no item begun yet
+     * as far as it has been looked (chunk_line_has_begun_none). Of items, one can have been open.
+     */
+    bool may_end_earlier, ended_earlier_item;
+};
+
 struct thread {
     struct thread *next, **link; /* in a list; guarded by the registry's lock */
     uint64_t thread_id;          /* never changes */
@@ -44,17 +61,8 @@ struct thread {
     struct chunk *held_first, *held_last; /* full, older first, waiting for the open item's fate */
     uint64_t kept_begin_ticks; /* when the open item began, if it can no longer be taken back */
     uint64_t kept_word;        /* where self->item points then */
-    uint32_t nested_items;     /* begins ignored, whose ends will come */
-    uint32_t outer_empty;      /* what the open item said before them: RBWP_PENDING_EMPTY_ or 0 */
-    uint32_t lost_fine;        /* fine_begins not recorded, whose ends will come */
-    enum rbwp_loss_cause lost_fine_cause; /* of the outermost of them */
-    uint32_t outer_fine, outer_lost_fine; /* open sub-items that the open item began inside of */
-    enum rbwp_loss_cause lost_item;       /* why the open item's begin was not recorded */
-    bool kept;                            /* the open item can no longer be taken back */
-    /* Ends may belong to what began before the session: attached before it, and no item begun yet
-     * as far as it has been looked (has_begun_none in recorder.c). Of items, one can have been
-     * open. */
-    bool may_end_earlier, ended_earlier_item;
+    bool kept;                 /* the open item can no longer be taken back */
+    struct nest nest;
     struct loss_tally loss[LOSS_CAUSES];
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
     _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */
@@ -76,6 +84,11 @@ void thread_registry_unlock(void);
  * next. Registry locked. */
 struct thread *thread_registry_first(void);
 struct thread *thread_registry_first_ended(void);
+/* An entry, with its os_id and self, joins under a number of its own; has another name, which it
+ * takes over; leaves, and may be gone. Registry locked. */
+void thread_registry_add(struct thread *entry);
+void thread_registry_name(struct thread *entry, char *name);
+void thread_registry_remove(struct thread *entry);
 /* When the last record is written: settles all that can be, and no more until the session has
  * ended, so that what settled.h gives stays as it is. Registry locked. */
 void thread_registry_settle_last(void);
@@ -97,9 +110,5 @@ void thread_registry_log(void);
 
 /* Clears what a thread holds of the calls it made: no chunk, nothing open. */
 void thread_forget_calls(struct thread *thread);
-
-/* What the thread recorded goes to the session in progress. Registry locked, or own thread in a
- * call. */
-void record_hand_over(struct thread *thread);
 
 #endif /* THREAD_REGISTRY_H */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts share: a folder of their own, expectations, the closing line.
-# From the environment: RBWP (the command), GOLDEN (folder), MAN, MAKE_EXTENDED, MAKE_GPU, MAKE_MODEL, PYTHON.
+# From the environment: RBWP (the command), GOLDEN (folder), MAN, MAKE_EXTENDED, MAKE_GPU, PYTHON.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 topic=$(basename "$0" .sh)

@@ -1,237 +1,302 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make_model FORMAT FILE: a trace that has everything the model knows, through one exporter.
- *
- * A thread with three calls, a GPU with a stream, a counter of integers and one of real numbers
- * below the GPU, arguments of every type, links of several kinds: of GPU work that begins before
- * its launch, at the same time, and after it, and between two threads, told after both.
+ * Writes a file with all that tools make of a trace. make_model FILE gpux|rows: two threads
+ * have calls of one slot, of which each launches work while the other's call has
+ * begun later; what tells of the launches stands half before and half behind the
+ * records, in blocks gpux or in rows of gpu_activity. With rows come tables that nobody knows:
+ * counters, spans, points in time, and one without roles. model.sh knows the content.
  */
-#include "export.h"
-#include "message.h"
-#include "span_detail.h"
+#include "rbwp_table.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#define T0 INT64_C(1700000000000000000)
+#define T INT64_C(1700000000000000000)
+enum { WORKS = 72, GPU = 5, SLOT = 1, COUNTS = 40 };
 
-static const struct exporter *const known[] = {
-    &exporter_chrome,  &exporter_csv,      &exporter_folded,     &exporter_legion, &exporter_ndjson,
-    &exporter_parquet, &exporter_perfetto, &exporter_speedscope, &exporter_sqlite, &exporter_tsv,
-};
-
-struct model {
-    struct trace *trace;
-    struct trace_details details;
-    struct detail_maker maker;
-    uint32_t thread, other, gpu, stream, depth, load;
-};
-
-static uint32_t name(struct model *model, const char *text)
+static void must(enum rbwp_status status)
 {
-    return trace_add_name(model->trace, text, (uint32_t)strlen(text));
+    if (status == RBWP_OK)
+        return;
+    fprintf(stderr, "make_model: %s\n", rbwp_status_text(status));
+    exit(1);
 }
 
-static struct trace_span span(struct model *model, uint32_t track, const char *text,
-                              enum trace_category category, int64_t start, int64_t stop)
+/* ---- records ---------------------------------------------------------------------------- */
+
+static uint64_t launcher(int work)
 {
-    return (struct trace_span){.start_ns = T0 + start,
-                               .stop_ns = T0 + stop,
-                               .id = trace_new_ids(model->trace, 1),
-                               .track = track,
-                               .name = name(model, text),
-                               .item = category == TRACE_OTHER ? 0 : 3,
-                               .category = (uint8_t)category};
+    return work % 2 ? 200 : 100;
 }
 
-static void add_detail(struct model *model, struct trace_span *made)
-{
-    bool failed = false;
-    made->detail = span_details_add(&model->details, span_detail_finish(&model->maker), &failed);
-    if (failed)
-        abort();
-}
-
-static uint64_t bits(double value)
-{
-    uint64_t word;
-    memcpy(&word, &value, sizeof word);
-    return word;
-}
-
-static void add_args(struct model *model)
-{
-    struct detail_maker *maker = &model->maker;
-    span_detail_arg(maker, name(model, "bytes"), TRACE_ARG_U64, UINT64_MAX);
-    span_detail_arg(maker, name(model, "delta"), TRACE_ARG_I64, (uint64_t)-5);
-    span_detail_arg(maker, name(model, "ratio"), TRACE_ARG_F64, bits(0.1));
-    span_detail_arg(maker, name(model, "whole"), TRACE_ARG_F64, bits(2));
-    span_detail_arg(maker, name(model, "bad"), TRACE_ARG_F64, bits(__builtin_nan("")));
-    span_detail_arg(maker, name(model, "last"), TRACE_ARG_BOOL, 1);
-    span_detail_arg(maker, name(model, "due"), TRACE_ARG_TIME, (uint64_t)(T0 + 77));
-    span_detail_arg(maker, name(model, "took"), TRACE_ARG_DURATION, 12);
-    span_detail_arg(maker, name(model, "kernel"), TRACE_ARG_NAME, name(model, "saxpy"));
-    span_detail_text(maker, name(model, "note"), TRACE_ARG_TEXT, trace_text("a\"b\xff"));
-    span_detail_text(maker, name(model, "shape"), TRACE_ARG_JSON, trace_text("[1,{\"x\":2}]"));
-}
-
-static void add_tracks(struct model *model)
-{
-    uint32_t process = trace_add_process(
-        model->trace,
-        (struct trace_process){
-            .node = 2, .os_id = 4242, .name = trace_text("node 2"), .host = trace_text("knot")});
-    struct trace_track track = {.process = process,
-                                .kind = TRACE_THREAD,
-                                .id = 0xabc,
-                                .os_id = 900,
-                                .name = trace_text("worker")};
-    model->thread = trace_add_track(model->trace, track);
-    track.id = 0xdef;
-    track.os_id = 901;
-    track.name = trace_text("other");
-    model->other = trace_add_track(model->trace, track);
-    model->gpu =
-        trace_add_track(model->trace, (struct trace_track){.process = process,
-                                                           .kind = TRACE_GPU,
-                                                           .id = UINT64_C(0x1d00020000000001),
-                                                           .name = trace_text("GPU 2.1")});
-    model->stream = trace_add_track_below(
-        model->trace, model->gpu,
-        (struct trace_track){
-            .process = process, .kind = TRACE_STREAM, .id = 7, .name = trace_text("stream 7")});
-    model->depth = trace_add_track(
-        model->trace,
-        (struct trace_track){
-            .process = process, .kind = TRACE_COUNTER, .id = 1, .name = trace_text("queue depth")});
-    model->load = trace_add_track_below(model->trace, model->gpu,
-                                        (struct trace_track){.process = process,
-                                                             .kind = TRACE_COUNTER,
-                                                             .id = 2,
-                                                             .name = trace_text("power"),
-                                                             .unit = trace_text("W")});
-}
-
-static void add_thread(struct model *model, struct trace_span calls[3])
-{
-    calls[0] = span(model, model->thread, "launch", TRACE_CALL, 1000, 1100);
-    calls[1] = span(model, model->thread, "cpu work", TRACE_OTHER, 1200, 1300);
-    calls[2] = span(model, model->thread, "mark", TRACE_RANGE, 1250, 1250);
-    calls[2].flags = TRACE_INSTANT;
-    span_detail_start(&model->maker);
-    model->maker.head.category = trace_add_label(model->trace, "cpu_op", 6);
-    model->maker.head.correlation = 99;
-    add_args(model);
-    add_detail(model, &calls[1]);
-    trace_add_spans(model->trace, calls, 3, &model->details);
-    struct trace_span answer = span(model, model->other, "answer", TRACE_TASK, 1500, 1600);
-    trace_add_spans(model->trace, &answer, 1, NULL);
-    trace_add_link(model->trace,
-                   (struct trace_link){.kind = TRACE_MESSAGE,
-                                       .label = trace_add_label(model->trace, "ping", 4),
-                                       .from_track = model->thread,
-                                       .to_track = model->other,
-                                       .from_ns = T0 + 1210,
-                                       .to_ns = T0 + 1500,
-                                       .from_span = calls[1].id,
-                                       .to_span = answer.id});
-}
-
-/* Work that begins before its launch at 1050, with it, and after it; two of them have two arrows.
+/* Of each pair of calls the second one begins 300 ns later; the work starts 600 ns after the first.
  */
-static void add_gpu(struct model *model, uint64_t launch)
+static int64_t start_of(int work)
 {
-    static const int64_t places[][2] = {{1040, 1060}, {1061, 1070}, {1080, 1090}, {1095, 1095}};
-    static const int64_t launches[] = {1050, 1061, 1050, 1050};
-    struct trace_span work[4];
-    span_details_clear(&model->details);
-    for (int i = 0; i < 4; i++) {
-        work[i] = span(model, model->stream, "saxpy", TRACE_GPU_WORK, places[i][0], places[i][1]);
-        span_detail_start(&model->maker);
-        struct trace_detail *head = &model->maker.head;
-        head->flags = TRACE_HAS_LAUNCH | TRACE_HAS_BOUNDS | (i == 3 ? TRACE_INFERRED : 0);
-        head->launch_ns = T0 + launches[i];
-        head->launch_span = launch;
-        head->launch_track = model->thread;
-        head->thread_id = 0xabc;
-        head->start_uncertain_ns = 3;
-        head->stop_uncertain_ns = 4;
-        head->certain_ns = 5;
-        head->correlation = 100 + (uint64_t)i;
-        add_detail(model, &work[i]);
-        for (int kind = 0; kind <= (i == 2); kind++)
-            trace_add_link(model->trace,
-                           (struct trace_link){.kind = kind ? TRACE_DEPENDENCY : TRACE_LAUNCH,
-                                               .from_track = model->thread,
-                                               .to_track = model->stream,
-                                               .from_ns = T0 + launches[i],
-                                               .to_ns = work[i].start_ns,
-                                               .from_span = launch,
-                                               .to_span = work[i].id});
+    return T + 1000 * work + 600;
+}
+
+static int64_t call_of(int work, uint64_t thread)
+{
+    return T + 1000 * work + (thread == launcher(work) ? 0 : 300);
+}
+
+static void add_block(struct rbwp_writer *writer, struct rbwp_block_encoder *encoder,
+                      uint64_t thread)
+{
+    struct rbwp_sealed_block block;
+    must(rbwp_block_encoder_seal(encoder, thread, 0, &block));
+    must(rbwp_writer_add_block(writer, &block));
+}
+
+static void add_calls(struct rbwp_writer *writer, uint64_t thread)
+{
+    struct rbwp_block_encoder *encoder;
+    must(rbwp_block_encoder_new(0, 0, &encoder));
+    for (int i = 0; i < WORKS; i++) {
+        struct rbwp_record record = {
+            .kind = RBWP_COARSE_BEGIN, .slot = SLOT, .time_ns = call_of(i, thread)};
+        must(rbwp_block_encoder_add(encoder, &record));
+        record.kind = RBWP_COARSE_END;
+        record.time_ns = T + 1000 * i + 900;
+        must(rbwp_block_encoder_add(encoder, &record));
     }
-    trace_add_spans(model->trace, work, 4, &model->details);
+    add_block(writer, encoder, thread);
+    rbwp_block_encoder_free(encoder);
 }
 
-static void add_counters(struct model *model)
+static void add_works(struct rbwp_writer *writer)
 {
-    struct trace_sample depth[3] = {{.time_ns = T0 + 1000, .whole = true},
-                                    {.time_ns = T0 + 1100, .whole = true},
-                                    {.time_ns = T0 + 1200, .whole = true}};
-    depth[1].value.i64 = INT64_C(9007199254740993);
-    depth[2].value.i64 = -4;
-    struct trace_sample power[2] = {{.time_ns = T0 + 1010}, {.time_ns = T0 + 1020}};
-    power[0].value.f64 = 70.5;
-    power[1].value.f64 = 0.1;
-    trace_add_samples(model->trace, model->depth, depth, 3);
-    trace_add_samples(model->trace, model->load, power, 2);
-}
-
-static void add_all(struct trace *trace)
-{
-    struct model model = {.trace = trace};
-    struct trace_span calls[3];
-    trace_add_fact(trace, "origin_ns", "%lld", (long long)trace_origin_ns(trace));
-    add_tracks(&model);
-    add_thread(&model, calls);
-    add_gpu(&model, calls[0].id);
-    add_counters(&model);
-    trace_add_loss(trace, (struct trace_loss){.track = model.thread,
-                                              .cause = trace_text("a full buffer"),
-                                              .count = 12,
-                                              .first_ns = T0 + 1150,
-                                              .last_ns = T0 + 1160});
-    trace_finish(trace);
-    span_detail_free(&model.maker);
-    span_details_free(&model.details);
-}
-
-int main(int count, char **words)
-{
-    const struct exporter *exporter = NULL;
-    for (size_t i = 0; count == 3 && i < sizeof known / sizeof known[0]; i++)
-        exporter = strcmp(known[i]->name, words[1]) == 0 ? known[i] : exporter;
-    if (!exporter) {
-        message("make_model FORMAT FILE");
-        return EXIT_USAGE;
+    struct rbwp_block_encoder *encoder;
+    must(rbwp_block_encoder_new(0, 0, &encoder));
+    for (int i = 0; i < WORKS; i++) {
+        const struct rbwp_record record = {.kind = RBWP_GPU_WORK,
+                                           .slot = SLOT,
+                                           .proc_id = GPU,
+                                           .time_ns = start_of(i) + 500,
+                                           .start_ns = start_of(i),
+                                           .stop_ns = start_of(i) + 400};
+        must(rbwp_block_encoder_add(encoder, &record));
     }
-    struct export_options asked = {.reading = {.output = {.path = words[2], .force = true}}};
-    struct trace_pass pass = {.maker = &exporter->maker,
-                              .options = &asked.reading,
-                              .asked = &asked,
-                              .nodes = 3,
-                              .threads = job_threads_new(1)};
-    if (!exporter->maker.own_output &&
-        !out_open(&pass.out, &asked.reading.output, (struct operands){0}))
-        return EXIT_BAD_DATA;
-    if (!exporter->maker.begin(&pass))
-        return EXIT_BAD_DATA;
-    pass.trace = trace_new(&pass.sink, T0);
-    add_all(pass.trace);
-    enum exit_code code = exporter->maker.end(&pass);
-    if (!exporter->maker.own_output)
-        code = exit_worse(code, out_close(&pass.out));
-    trace_free(pass.trace);
-    job_threads_free(pass.threads);
-    return (int)code;
+    add_block(writer, encoder, 300);
+    rbwp_block_encoder_free(encoder);
+}
+
+static void add_gpux(struct rbwp_writer *writer, int first, int end)
+{
+    struct rbwp_gpu_extra facts[WORKS];
+    uint8_t data[RBWP_GPU_EXTRA_HEAD_BYTES + WORKS * RBWP_GPU_EXTRA_BYTES];
+    for (int i = first; i < end; i++)
+        facts[i - first] = (struct rbwp_gpu_extra){.start_ns = start_of(i),
+                                                   .stop_ns = start_of(i) + 400,
+                                                   .launch_ns = T + 1000 * i + 50,
+                                                   .thread_id = launcher(i),
+                                                   .start_gap_ns = 30,
+                                                   .stop_gap_ns = 20,
+                                                   .launched_ns = T + 1000 * i + 90};
+    uint32_t bytes = rbwp_gpu_extra_encode(GPU, facts, (uint32_t)(end - first), data);
+    must(rbwp_writer_add_opaque(writer, RBWP_GPU_EXTRA_TAG, data, bytes));
+}
+
+/* ---- tables ----------------------------------------------------------------------------- */
+
+#define COLUMN(type_, role_, name_)                                                                \
+    {                                                                                              \
+        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name = name_,                     \
+        .name_bytes = sizeof name_ - 1                                                             \
+    }
+#define SCHEMA(table_, name_, columns_)                                                            \
+    {                                                                                              \
+        .table = table_, .version = 1, .name = name_, .name_bytes = sizeof name_ - 1,              \
+        .columns = columns_, .column_count = sizeof columns_ / sizeof columns_[0]                  \
+    }
+
+static const struct rbwp_column activity_columns[] = {
+    COLUMN(TIME, START, "start"),
+    COLUMN(TIME, STOP, "stop"),
+    COLUMN(U64, TRACK, "processor"),
+    COLUMN(U64, NONE, "stream"),
+    COLUMN(U64, THREAD, "thread"),
+    COLUMN(U64, NONE, "slot"),
+    COLUMN(TIME, NONE, "begin"),
+    COLUMN(TIME, NONE, "end"),
+    COLUMN(DURATION, START_BOUND, "start_bound"),
+    COLUMN(DURATION, STOP_BOUND, "stop_bound"),
+    COLUMN(NAME, LABEL, "name"),
+    COLUMN(U64, NONE, "correlation"),
+    COLUMN(DURATION, NONE, "launching"),
+    COLUMN(U64, NONE, "idle"),
+};
+static const struct rbwp_column device_columns[] = {
+    COLUMN(U64, ID, "processor"), COLUMN(NAME, LABEL, "name"), COLUMN(U64, NONE, "api"),
+    COLUMN(U64, NONE, "rounds"),  COLUMN(I64, NONE, "bias"),   COLUMN(U64, NONE, "bias_spread"),
+};
+static struct rbwp_column depth_columns[] = {
+    COLUMN(TIME, START, "at"),
+    COLUMN(NAME, TRACK, "queue"),
+    COLUMN(U64, COUNTER, "depth"),
+    COLUMN(F64, COUNTER, "load"),
+};
+static const struct rbwp_column note_columns[] = {
+    COLUMN(TIME, START, "from"),   COLUMN(DURATION, STOP, "for"), COLUMN(U64, THREAD, "by"),
+    COLUMN(NAME, LABEL, "what"),   COLUMN(U64, NONE, "bytes"),    COLUMN(F64, NONE, "ratio"),
+    COLUMN(BYTES, NONE, "remark"), COLUMN(U64, LINK_FROM, "key"),
+};
+static const struct rbwp_column mark_columns[] = {
+    COLUMN(TIME, START, "when"),
+    COLUMN(NAME, LABEL, "what"),
+    COLUMN(U64, LINK_TO, "key"),
+};
+static const struct rbwp_column setting_columns[] = {
+    COLUMN(NAME, NONE, "name"),
+    COLUMN(I64, NONE, "value"),
+    COLUMN(TIME, NONE, "since"),
+    COLUMN(BYTES, NONE, "text"),
+};
+static const struct rbwp_schema activity = SCHEMA(1, "gpu_activity", activity_columns);
+static const struct rbwp_schema device = SCHEMA(2, "gpu_device", device_columns);
+static const struct rbwp_schema depth = SCHEMA(3, "queue_depth", depth_columns);
+static const struct rbwp_schema note = SCHEMA(4, "note", note_columns);
+static const struct rbwp_schema mark = SCHEMA(5, "mark", mark_columns);
+static const struct rbwp_schema setting = SCHEMA(6, "setting", setting_columns);
+
+/* One row after another: columns are filled from the words given, a count each. */
+struct rows {
+    struct rbwp_row_encoder *encoder;
+    uint32_t columns;
+};
+
+static struct rows begin_rows(const struct rbwp_schema *schema)
+{
+    struct rows rows = {.columns = schema->column_count};
+    must(rbwp_row_encoder_new(schema, 0, false, &rows.encoder));
+    return rows;
+}
+
+static void add_row(struct rows *rows, const uint64_t *cells)
+{
+    struct rbwp_row_room room;
+    rbwp_row_encoder_reserve(rows->encoder, 1, &room);
+    for (uint32_t c = 0; c < rows->columns; c++)
+        room.cells[c][0] = cells[c];
+    rbwp_row_encoder_commit(rows->encoder, 1);
+}
+
+static void end_rows(struct rows *rows, struct rbwp_writer *writer, uint64_t first_row)
+{
+    struct rbwp_sealed_block block;
+    must(rbwp_row_encoder_seal(rows->encoder, 0, first_row, &block));
+    must(rbwp_writer_add_block(writer, &block));
+    rbwp_row_encoder_free(rows->encoder);
+}
+
+static uint64_t real(double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+static uint64_t bytes_cell(struct rows *rows, const char *text)
+{
+    uint64_t cell;
+    must(rbwp_row_encoder_bytes(rows->encoder, text, (uint32_t)strlen(text), &cell));
+    return cell;
+}
+
+/* The last row is work that has no record. */
+static void add_activity(struct rbwp_writer *writer, int first, int end)
+{
+    struct rows rows = begin_rows(&activity);
+    for (int i = first; i < end; i++) {
+        uint64_t start = (uint64_t)start_of(i), base = (uint64_t)(T + 1000 * i);
+        add_row(&rows, (uint64_t[]){start, start + 400, GPU, 7, launcher(i), SLOT, base + 50,
+                                    base + 90, 30, 20, i % 2 ? 2 : 1, (uint64_t)i + 1, 0, 0});
+    }
+    end_rows(&rows, writer, (uint64_t)first + 1);
+}
+
+static void add_device(struct rbwp_writer *writer)
+{
+    struct rows rows = begin_rows(&device);
+    add_row(&rows, (uint64_t[]){GPU, 3, 0, 9, 100, 10});
+    end_rows(&rows, writer, 1);
+}
+
+static void add_unknown(struct rbwp_writer *writer)
+{
+    struct rows rows = begin_rows(&depth);
+    for (uint64_t i = 0; i < COUNTS; i++) /* two queues in turn, the second one backwards */
+        add_row(&rows, (uint64_t[]){(uint64_t)T + 100 * (i % 2 ? COUNTS - i : i), 4 + i % 2, i,
+                                    real((double)i / 4)});
+    end_rows(&rows, writer, 1);
+    rows = begin_rows(&note);
+    for (uint64_t i = 0; i < 3; i++)
+        add_row(&rows, (uint64_t[]){(uint64_t)T + 500 + 200 * i, 1000, 100, 6, 4096 + i, real(0.5),
+                                    bytes_cell(&rows, i ? "\xff\"x\"" : ""), 77 + i});
+    end_rows(&rows, writer, 1);
+    rows = begin_rows(&mark);
+    for (uint64_t i = 0; i < 4; i++)
+        add_row(&rows, (uint64_t[]){(uint64_t)T + 5000 + i, 7, 77 + i});
+    end_rows(&rows, writer, 1);
+    rows = begin_rows(&setting);
+    for (uint64_t i = 0; i < 2; i++)
+        add_row(&rows, (uint64_t[]){8, (uint64_t)0 - i, (uint64_t)T, bytes_cell(&rows, "a,b")});
+    end_rows(&rows, writer, 1);
+}
+
+static void add_schemas(struct rbwp_writer *writer)
+{
+    static const struct rbwp_text names[] = {
+        {"even kernel", 11}, {"odd kernel", 10}, {"a GPU", 5},   {"in", 2},
+        {"out", 3},          {"copying", 7},     {"arrived", 7}, {"limit", 5}};
+    depth_columns[2].unit = "items";
+    depth_columns[2].unit_bytes = 5;
+    must(rbwp_writer_add_names(writer, 1, names, sizeof names / sizeof names[0]));
+    const struct rbwp_schema *schemas[] = {&activity, &device, &depth, &note, &mark, &setting};
+    for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++)
+        must(rbwp_writer_add_schema(writer, schemas[i]));
+}
+
+int main(int argc, char **argv)
+{
+    int fd = argc < 3 ? -1 : open(argv[1], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) {
+        perror("make_model");
+        return 1;
+    }
+    bool rows = strcmp(argv[2], "rows") == 0;
+    static const struct rbwp_gpu_info gpus[] = {{.proc_id = GPU,
+                                                 .rounds = 9,
+                                                 .bias_ns = 100,
+                                                 .spread_ns = 10,
+                                                 .name = "",
+                                                 .name_bytes = 0}};
+    const struct rbwp_trailer trailer = {.gpus = gpus, .gpu_count = rows ? 0 : 1};
+    struct rbwp_sink sink = rbwp_sink_fd(&fd);
+    struct rbwp_writer *writer;
+    must(rbwp_writer_new(&sink, 0, T, false, &writer));
+    if (rows) {
+        add_schemas(writer);
+        add_activity(writer, 0, WORKS / 2);
+    } else {
+        add_gpux(writer, 0, WORKS / 2);
+    }
+    add_works(writer);
+    add_calls(writer, 100);
+    add_calls(writer, 200);
+    if (rows) {
+        add_activity(writer, WORKS / 2, WORKS + 1);
+        add_device(writer);
+        add_unknown(writer);
+    } else {
+        add_gpux(writer, WORKS / 2, WORKS);
+    }
+    must(rbwp_writer_finish(writer, NULL, 0, NULL, 0, &trailer));
+    rbwp_writer_free(writer);
+    close(fd);
+    return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a chunk: filled by a recording thread (runtime/record/recorder.c), put on
+ * The way of a chunk: filled by a recording thread (runtime/record/chunk_line.c), put on
  * the stack of published chunks, queued, encoded, written, given back
  * (runtime/record/drain.c); and what stop, detach and a second session do to it.
  *

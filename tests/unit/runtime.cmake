@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the recorder, of sessions, and of the encoders that they write with.
 foreach(topic block_encoder chunk_encoder clock deflate_records huffman node session_config)
-  rbwp_serial_test(test_${topic} test_${topic}.c)
+  rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic extend live_snapshot names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)
 endforeach()
 
-if(TARGET test_clock)
-  target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
-endif()
+target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
 
 # These let memory run out.
 rbwp_unit_test(test_chunk_pool test_chunk_pool.c)

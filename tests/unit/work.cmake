@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the flags and of the work manager.
-foreach(topic flags work_flags)
-  rbwp_serial_test(test_${topic} test_${topic}.c)
-endforeach()
-foreach(topic work_mask doorbell numa)
+foreach(topic flags work_flags work_mask doorbell numa)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 rbwp_unit_test(test_work_session test_work_session.c record_support.c)

@@ -49,7 +49,7 @@ static enum exit_code dump_file(struct dump *dump, dump_fn *write, const char *p
     dump->facts = (struct gpu_facts){0};
     dump->bias = (struct gpu_bias){0};
     if ((dump->options->gpu_bias || dump->options->spans) &&
-        !gpu_facts_load(&dump->facts, &input)) {
+        !gpu_facts_load(&dump->facts, &input, dump->options->spans)) {
         message("out of memory");
         code = EXIT_BAD_DATA;
     }

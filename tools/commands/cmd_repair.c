@@ -312,18 +312,21 @@ static void flag(struct out *out, const char *key, bool value)
     json_bool(out, key, value);
 }
 
-static void report_json(struct out *out, const struct repair *repair)
+static void paths_json(struct out *out, const struct repair *repair)
 {
-    const struct rbwp_recover_result *result = &repair->result;
-    out_text(out, "{");
     json_name(out, "file", repair->path, strlen(repair->path));
     out_text(out, ",\n");
-    if (result->has_live)
+    if (repair->result.has_live)
         json_name(out, "live", repair->live, strlen(repair->live));
     else
         out_text(out, "\"live\":null");
     out_text(out, ",\n");
     json_name(out, "output", repair->output, strlen(repair->output));
+}
+
+static void file_json(struct out *out, const struct repair *repair)
+{
+    const struct rbwp_recover_result *result = &repair->result;
     flag(out, "lost", rbwp_recover_lost(result));
     flag(out, "unchanged", result->unchanged);
     member(out, "break_count", repair->breaks);
@@ -341,6 +344,10 @@ static void report_json(struct out *out, const struct repair *repair)
     flag(out, "tail_damaged", result->tail_damaged);
     member(out, "missing_bytes", result->missing_bytes);
     member(out, "uncommitted_bytes", result->uncommitted_bytes);
+}
+
+static void live_json(struct out *out, const struct rbwp_recover_result *result)
+{
     member(out, "chunks", result->chunks);
     member(out, "live_blocks", result->live_blocks);
     member(out, "live_records", result->live_records);
@@ -355,6 +362,15 @@ static void report_json(struct out *out, const struct repair *repair)
     member(out, "unlogged_names", result->missing.unlogged_names);
     member(out, "unlogged_threads", result->missing.unlogged_threads);
     flag(out, "no_clock_sample", result->no_clock_sample);
+}
+
+static void report_json(struct out *out, const struct repair *repair)
+{
+    const struct rbwp_recover_result *result = &repair->result;
+    out_text(out, "{");
+    paths_json(out, repair);
+    file_json(out, repair);
+    live_json(out, result);
     member(out, "threads", result->threads);
     member(out, "work_items", result->work_items);
     member(out, "sub_items", result->sub_items);

@@ -118,7 +118,8 @@ static void print(struct tail_lines *lines, const struct tail_line *line)
     } else if (line->is_record) {
         text_record(lines, line->thread_id, &line->record);
     } else if (lines->ndjson) {
-        json_span(lines->out, lines->file, lines->names, &line->span, NULL);
+        json_span(lines->out, lines->file, lines->names, &line->span, NULL,
+                  (struct rbwp_text){"", 0});
         out_text(lines->out, "\n");
     } else {
         text_span(lines, &line->span);

@@ -20,8 +20,10 @@ struct span_dump {
 static struct span corrected(const struct dump *dump, const struct span *span)
 {
     struct span result = *span;
-    const struct rbwp_record work = {
-        .proc_id = span->proc_id, .start_ns = span->begin_ns, .stop_ns = span->end_ns};
+    const struct rbwp_record work = {.proc_id = span->proc_id,
+                                     .slot = (uint8_t)span->slot,
+                                     .start_ns = span->begin_ns,
+                                     .stop_ns = span->end_ns};
     if (span->kind == SPAN_GPU)
         result.end_ns = gpu_bias_stop(&dump->bias, &work);
     return result;
@@ -38,10 +40,15 @@ static void write_span(void *context, const struct span *stored)
     bool lines = spans->dump->options->ndjson;
     out_text(out, lines ? "" : spans->dump->written ? ",\n" : "\n");
     spans->dump->written++;
-    json_span(out, spans->input->path, &spans->names, span,
-              span->kind == SPAN_GPU ? gpu_facts_of(&spans->dump->facts, stored->proc_id,
-                                                    stored->begin_ns, stored->end_ns)
-                                     : NULL);
+    const struct gpu_facts *facts = &spans->dump->facts;
+    const struct gpu_fact *fact =
+        span->kind == SPAN_GPU
+            ? gpu_facts_of(facts, stored->proc_id, stored->slot, stored->begin_ns, stored->end_ns)
+            : NULL;
+    struct rbwp_text work = {"", 0};
+    if (fact && fact->name)
+        work = rbwp_catalog_name(facts->catalog, fact->name);
+    json_span(out, spans->input->path, &spans->names, span, fact, work);
     out_text(out, lines ? "\n" : "");
 }
 

@@ -113,25 +113,36 @@ static void out_member(struct out *out, const char *key, uint64_t value)
 }
 
 /* What is known of GPU work beside its times, and between what its duration lies. */
-static void gpu_members(struct out *out, const struct span *span,
-                        const struct rbwp_gpu_extra *extra)
+static void gpu_members(struct out *out, const struct span *span, const struct gpu_fact *fact,
+                        struct rbwp_text name)
 {
-    const uint64_t gaps_ns = (uint64_t)extra->start_gap_ns + extra->stop_gap_ns;
     const uint64_t duration_ns = span_has_duration(span) ? span_duration_ns(span) : 0;
     out_text(out, ",");
-    json_i64(out, "launch", extra->launch_ns);
+    json_i64(out, "launch", fact->launch_ns);
     out_text(out, ",");
-    json_i64(out, "launched", extra->launched_ns);
-    out_member(out, "launching", extra->launching_ns);
+    json_i64(out, "launched", fact->launched_ns);
+    out_member(out, "launching", fact->launching_ns);
     out_text(out, ",");
-    json_bool(out, "idle", extra->flags & RBWP_GPU_EXTRA_IDLE);
-    out_member(out, "launch_thread_id", extra->thread_id);
-    out_member(out, "duration_least", duration_ns > gaps_ns ? duration_ns - gaps_ns : 0);
-    out_member(out, "duration_most", duration_ns + extra->launching_ns + gaps_ns);
+    json_bool(out, "idle", fact->idle);
+    out_member(out, "launch_thread_id", fact->thread_id);
+    if (fact->call)
+        out_member(out, "launch_id", fact->call);
+    else
+        out_text(out, ",\"launch_id\":null");
+    out_member(out, "start_bound", fact->start_bound_ns);
+    out_member(out, "stop_bound", fact->stop_bound_ns);
+    out_member(out, "duration_least", gpu_fact_least_ns(fact, duration_ns));
+    out_member(out, "duration_most", gpu_fact_most_ns(fact, duration_ns));
+    if (!fact->is_row)
+        return;
+    out_member(out, "stream", fact->stream);
+    out_member(out, "correlation", fact->correlation);
+    out_text(out, ",");
+    json_name(out, "work", name.text, name.bytes);
 }
 
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span, const struct rbwp_gpu_extra *gpu)
+               const struct span *span, const struct gpu_fact *gpu, struct rbwp_text work)
 {
     static const char *const kinds[] = {"coarse", "fine", "gpu"};
     int64_t time_ns = span_name_time_ns(span);
@@ -150,6 +161,6 @@ void json_span(struct out *out, const char *file, const struct names *names,
     what(out, names, span, time_ns);
     times(out, span);
     if (gpu)
-        gpu_members(out, span, gpu);
+        gpu_members(out, span, gpu, work);
     out_text(out, "}");
 }

@@ -58,8 +58,10 @@ static void pair_all(struct span_walk *walk)
     bool enough;
     while (!(enough = walk->enough(walk->context)) && input_next(input, &block)) {
         break_at_problem(walk, &problems);
-        if (block.header.records > 0 && !reorder_push(&walk->reorder, &block))
-            walk->failed = true;
+        if (block.header.records > 0)
+            walk->failed |= !reorder_push(&walk->reorder, &block);
+        else if (walk->opaque)
+            walk->opaque(walk->context, &block);
     }
     if (!enough)
         break_at_problem(walk, &problems);

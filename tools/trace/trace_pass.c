@@ -16,6 +16,9 @@ const struct option reading_option_table[] = {
      option_store_true},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct reading_options, threads),
      jobs_option_store},
+    {"raw-times", 0, NULL, NULL,
+     "GPU work as it was seen, with what noticing it was measured to add",
+     offsetof(struct reading_options, raw_times), option_store_true},
     {0},
 };
 
@@ -74,6 +77,7 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
         struct trace_read_options options = {.filter = &pass->filter,
                                              .shift_ns = sources->alignments[i].shift_ns,
                                              .threads = pass->threads,
+                                             .raw_times = pass->options->raw_times,
                                              .clip = pass->maker->clips};
         code = exit_worse(code, trace_source_read(&sources->list[i], pass->trace, &options));
     }

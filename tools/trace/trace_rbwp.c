@@ -2,15 +2,12 @@
 /*
  * RBWP files as a source of a trace.
  *
- * The spans of threads are passed on block by block. GPU work is recorded
- * when it is found to be complete, so it is sorted first. Which call launched
- * it is inferred, as version 1 of the format does not say it and the gpux blocks that
- * do may stand anywhere in the file: the link leads from the latest call
- * of its slot that had begun by then, of the last LAUNCHES ones of each slot.
+ * The spans of threads are passed on block by block, GPU work at the end
+ * (rbwp_gpu.h).
  */
 #include "losses.h"
 #include "message.h"
-#include "span_sorter.h"
+#include "rbwp_gpu.h"
 #include "span_walk.h"
 #include "trace_source.h"
 #include "track_batch.h"
@@ -21,17 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LAUNCHES = 4096, GPUS_MAX = 4096, TITLE_BYTES_MAX = 64 };
+enum { TITLE_BYTES_MAX = 64 };
 #define SHIFT_MAX (INT64_C(1) << 61)
-
-struct launch {
-    int64_t begin_ns;
-    uint32_t track;
-};
-struct launches {
-    struct launch ring[LAUNCHES];
-    uint64_t count;
-};
 
 struct rbwp_thread {
     bool known;
@@ -60,13 +48,9 @@ struct rbwp_source {
     uint64_t thread_id;                                            /* of thread, unless NULL */
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
     uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
-    struct span_sorter gpu_spans;
-    struct {
-        uint64_t proc_id;
-        uint32_t track;
-    } gpus[GPUS_MAX];
-    uint32_t gpu_count;
-    struct launches *launches[RBWP_SLOTS_MAX];
+    struct rbwp_catalog *catalog;           /* NULL: no table has come */
+    uint64_t broken_tables;                 /* blocks that were left out */
+    struct rbwp_gpu gpu;
     bool failed;
 };
 
@@ -305,99 +289,11 @@ static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thre
     return source->thread;
 }
 
-/* A Realm processor id has tag, node and index; others are shown as they are. */
-static uint32_t add_gpu_track(struct rbwp_source *source, uint64_t proc_id)
-{
-    char name[64];
-    if (proc_id >> 56 == 0x1d)
-        snprintf(name, sizeof name, "GPU %u.%u", (unsigned)(proc_id >> 40 & 0xffff),
-                 (unsigned)(proc_id & 0xfff));
-    else
-        snprintf(name, sizeof name, "GPU 0x%" PRIx64, proc_id);
-    return trace_add_track(source->trace, (struct trace_track){.process = source->process,
-                                                               .kind = TRACE_GPU,
-                                                               .id = proc_id,
-                                                               .name = trace_text(name)});
-}
-
-static uint32_t gpu_track(struct rbwp_source *source, uint64_t proc_id)
-{
-    uint32_t i = 0;
-    while (i < source->gpu_count && source->gpus[i].proc_id != proc_id)
-        i++;
-    if (i == GPUS_MAX) /* a hostile file: the last one takes them all */
-        return source->gpus[GPUS_MAX - 1].track;
-    if (i == source->gpu_count) {
-        source->gpus[i].proc_id = proc_id;
-        source->gpus[i].track = add_gpu_track(source, proc_id);
-        source->gpu_count++;
-    }
-    return source->gpus[i].track;
-}
-
 /* ---- times ------------------------------------------------------------------- */
 
 static int64_t at_least(int64_t time_ns, int64_t least_ns)
 {
     return time_ns < least_ns ? least_ns : time_ns;
-}
-
-/* Times in a file may be anything. */
-static int64_t shifted(int64_t time_ns, int64_t shift_ns)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
-        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
-/* ---- GPU work and its launches ---------------------------------------------- */
-
-static void note_launch(struct rbwp_source *source, int slot, int64_t begin_ns, uint32_t track)
-{
-    struct launches **launches = &source->launches[slot];
-    if (!*launches && !(*launches = calloc(1, sizeof **launches))) {
-        fail(source);
-        return;
-    }
-    (*launches)->ring[(*launches)->count++ % LAUNCHES] = (struct launch){begin_ns, track};
-}
-
-/* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
- * that are kept are looked at. */
-static const struct launch *find_launch(const struct launches *launches, int64_t time_ns)
-{
-    const struct launch *best = NULL;
-    if (!launches)
-        return NULL;
-    for (uint64_t i = 0; i < LAUNCHES && i < launches->count; i++) {
-        const struct launch *launch = &launches->ring[i];
-        if (launch->begin_ns <= time_ns && (!best || best->begin_ns < launch->begin_ns))
-            best = launch;
-    }
-    return best;
-}
-
-/* Whether the time, on the trace's axis, lies before a window that spans are cut to. */
-static bool is_cut_off(const struct rbwp_source *source, int64_t time_ns)
-{
-    return source->options->clip &&
-           time_ns < shifted(source->filter.from_ns, source->options->shift_ns);
-}
-
-static void add_gpu_span(struct rbwp_source *source, const struct span *span,
-                         const struct trace_span *made)
-{
-    struct trace_span gpu = *made;
-    gpu.track = gpu_track(source, span->proc_id);
-    span_sorter_add(&source->gpu_spans, &gpu, NULL);
-    const struct launch *launch = find_launch(source->launches[span->slot], made->start_ns);
-    if (launch && launch->track != TRACE_NONE && !is_cut_off(source, launch->begin_ns))
-        trace_add_link(source->trace, (struct trace_link){.from_track = launch->track,
-                                                          .from_ns = launch->begin_ns,
-                                                          .to_track = gpu.track,
-                                                          .to_ns = made->start_ns,
-                                                          .to_span = gpu.id});
 }
 
 /* ---- spans ------------------------------------------------------------------ */
@@ -407,8 +303,8 @@ static struct trace_span make_span(struct rbwp_source *source, const struct span
     int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
     int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
     struct trace_span made = {
-        .start_ns = shifted(span->begin_ns, shift_ns),
-        .stop_ns = shifted(at_least(end_ns, span->begin_ns), shift_ns),
+        .start_ns = trace_shifted(span->begin_ns, shift_ns),
+        .stop_ns = trace_shifted(at_least(end_ns, span->begin_ns), shift_ns),
         .id = source->first_id + span->id,
         .parent = span->parent ? source->first_id + span->parent : 0,
         .flags = span->has_end ? 0 : TRACE_UNFINISHED,
@@ -433,8 +329,9 @@ static bool is_wanted(struct rbwp_source *source, const struct span *span)
 static bool clip(const struct rbwp_source *source, struct trace_span *made)
 {
     int64_t shift_ns = source->options->shift_ns;
-    return !source->options->clip || trace_clip(made, shifted(source->filter.from_ns, shift_ns),
-                                                shifted(source->filter.to_ns, shift_ns));
+    return !source->options->clip ||
+           trace_clip(made, trace_shifted(source->filter.from_ns, shift_ns),
+                      trace_shifted(source->filter.to_ns, shift_ns));
 }
 
 static void take_span(void *context, const struct span *span)
@@ -445,24 +342,97 @@ static void take_span(void *context, const struct span *span)
     source->last_id = span->id > source->last_id ? span->id : source->last_id;
     if (!source->thread || !span->has_begin)
         return;
+    if (span->kind == SPAN_GPU) {
+        rbwp_gpu_work(&source->gpu, span);
+        return;
+    }
     struct trace_span made = make_span(source, span);
     uint32_t track = source->thread->batch.track;
     if (span->kind == SPAN_COARSE)
-        note_launch(source, span->slot, made.start_ns, track);
-    if (span->kind != SPAN_GPU)
-        source->thread->last_ns =
-            at_least(source->thread->last_ns, shifted(made.stop_ns, -source->options->shift_ns));
+        rbwp_gpu_call(&source->gpu, span, made.start_ns, track);
+    source->thread->last_ns =
+        at_least(source->thread->last_ns, trace_shifted(made.stop_ns, -source->options->shift_ns));
     if (source->filtered && !(is_wanted(source, span) && clip(source, &made)))
         return;
-    if (span->kind == SPAN_GPU) {
-        add_gpu_span(source, span, &made);
-        return;
-    }
     if (track == TRACE_NONE) /* its thread got the name that is wanted later */
         source->thread->batch.track =
             add_thread_track(source, span->thread_id, span_name_time_ns(span));
     if (!track_batch_add(&source->thread->batch, source->trace, &made, span->parent == 0))
         fail(source);
+}
+
+/* ---- what the GPUs need ------------------------------------------------------ */
+
+static bool make_gpu_span(void *context, const struct span *span, struct trace_span *made_out)
+{
+    struct rbwp_source *source = context;
+    *made_out = make_span(source, span);
+    return !source->filtered || (is_wanted(source, span) && clip(source, made_out));
+}
+
+static uint32_t track_of_thread(void *context, uint64_t thread_id)
+{
+    const struct rbwp_source *source = context;
+    uint32_t number = thread_map_find(&source->map, thread_id);
+    bool known = number != THREAD_NONE && number < source->thread_room;
+    return known && source->threads[number].known ? source->threads[number].batch.track
+                                                  : TRACE_NONE;
+}
+
+static struct rbwp_text name_of_table(void *context, uint32_t number)
+{
+    const struct rbwp_source *source = context;
+    return rbwp_catalog_name(source->catalog, number);
+}
+
+static bool finish_gpus(struct rbwp_source *source)
+{
+    if (source->options->clip)
+        source->gpu.cut_ns = trace_shifted(source->filter.from_ns, source->options->shift_ns);
+    return rbwp_gpu_finish(&source->gpu, &source->last_id);
+}
+
+static void start_gpus(struct rbwp_source *source)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    source->gpu.host = (struct rbwp_gpu_host){.context = source,
+                                              .make = make_gpu_span,
+                                              .thread_track = track_of_thread,
+                                              .name = name_of_table};
+    source->gpu.trace = source->trace;
+    source->gpu.options = source->options;
+    source->gpu.process = source->process;
+    source->gpu.first_id = source->first_id;
+    source->gpu.cut_ns = INT64_MIN;
+    rbwp_gpu_start(&source->gpu, !trailer || trailer->gpu_count + trailer->table_range_count > 0);
+    if (trailer && !gpu_devices_add(&source->gpu.devices, trailer->gpus, trailer->gpu_count))
+        fail(source);
+}
+
+/* ---- blocks ------------------------------------------------------------------ */
+
+static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
+{
+    filter_resolve(&source->filter, rows->first_ns);
+    (void)rbwp_gpu_rows(&source->gpu, rows);
+}
+
+static void take_opaque(void *context, const struct rbwp_block *block)
+{
+    struct rbwp_source *source = context;
+    struct rbwp_rows rows;
+    struct rbwp_error error;
+    if (rbwp_gpu_block(&source->gpu, block))
+        return;
+    if (!source->catalog && !(source->catalog = rbwp_catalog_new())) {
+        fail(source);
+        return;
+    }
+    enum rbwp_status status = rbwp_catalog_take(source->catalog, block, &rows, &error);
+    if (status == RBWP_OK)
+        take_rows(source, &rows);
+    else if (status < 0 && source->broken_tables++ < INPUT_PROBLEM_LINES)
+        message("%s: %s", source->input.name, error.text);
 }
 
 /* What lies in the window counts as the run, whether its spans are wanted or not. */
@@ -473,7 +443,7 @@ static void see_block(struct rbwp_source *source, const struct rbwp_block *block
     int64_t first_ns = at_least(block->first_ns, filter->from_ns);
     int64_t last_ns = block->last_ns < filter->to_ns ? block->last_ns : filter->to_ns;
     filter_see_block(&source->filter, block);
-    trace_saw(source->trace, shifted(first_ns, shift_ns), shifted(last_ns, shift_ns));
+    trace_saw(source->trace, trace_shifted(first_ns, shift_ns), trace_shifted(last_ns, shift_ns));
 }
 
 static void begin_block(void *context, const struct rbwp_block *block)
@@ -560,14 +530,15 @@ static void add_losses(struct rbwp_source *source)
         struct rbwp_thread *thread =
             loss->thread_id ? find_thread(source, loss->thread_id, loss->first_ns) : NULL;
         bool timed = loss->first_ns || loss->last_ns;
-        trace_add_loss(source->trace, (struct trace_loss){
-                                          .process = source->process,
-                                          .track = thread ? thread->batch.track : TRACE_NONE,
-                                          .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
-                                          .count = loss->count,
-                                          .first_ns = timed ? shifted(loss->first_ns, shift_ns) : 0,
-                                          .last_ns = timed ? shifted(loss->last_ns, shift_ns) : 0,
-                                      });
+        trace_add_loss(source->trace,
+                       (struct trace_loss){
+                           .process = source->process,
+                           .track = thread ? thread->batch.track : TRACE_NONE,
+                           .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
+                           .count = loss->count,
+                           .first_ns = timed ? trace_shifted(loss->first_ns, shift_ns) : 0,
+                           .last_ns = timed ? trace_shifted(loss->last_ns, shift_ns) : 0,
+                       });
     }
 }
 
@@ -604,12 +575,11 @@ static void free_reading(struct rbwp_source *source)
 {
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_free(&source->threads[i].batch);
-    for (int i = 0; i < RBWP_SLOTS_MAX; i++)
-        free(source->launches[i]);
     free(source->threads);
     thread_map_free(&source->map);
     thread_infos_stop(&source->thread_infos);
-    span_sorter_stop(&source->gpu_spans);
+    rbwp_gpu_stop(&source->gpu);
+    rbwp_catalog_free(source->catalog);
     filter_stop(&source->filter);
 }
 
@@ -633,6 +603,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                              .span = take_span,
                              .block_begins = begin_block,
                              .block_ended = end_block,
+                             .opaque = take_opaque,
                              .enough = is_full};
     thread_infos_start(&source->thread_infos, rbwp_reader_trailer(source->input.reader));
     source->trace = trace;
@@ -642,18 +613,20 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     shift_filter(source, options);
     filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
     source->filter.shift_ns = options->shift_ns;
-    span_sorter_start(&source->gpu_spans);
     add_process(source);
+    start_gpus(source);
     if (options->threads)
         input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
-    span_sorter_finish(&source->gpu_spans, trace);
+    bool good = finish_gpus(source);
     (void)trace_new_ids(trace, source->last_id);
     add_losses(source);
     add_facts(source, &walk);
-    if (source->failed || source->gpu_spans.failed || trace_failed(trace))
+    if (source->gpu.failed)
+        fail(source);
+    if (source->failed || !good || source->broken_tables || trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);
     free_reading(source);
     return code;

@@ -8,6 +8,7 @@
 #ifndef JSON_LINE_H
 #define JSON_LINE_H
 
+#include "gpu_activity.h"
 #include "name_lookup.h"
 #include "out.h"
 #include "spans.h"
@@ -16,8 +17,9 @@
 void json_record_line(struct out *out, const char *file, const struct names *names,
                       uint64_t thread_id, int64_t block_ns, const struct rbwp_record *record);
 
-/* {...} without a line feed. gpu: what is known of GPU work beside its times, NULL for nothing. */
+/* {...} without a line feed. gpu: what is known of GPU work beside its times, NULL for nothing;
+ * work: its name. */
 void json_span(struct out *out, const char *file, const struct names *names,
-               const struct span *span, const struct rbwp_gpu_extra *gpu);
+               const struct span *span, const struct gpu_fact *gpu, struct rbwp_text work);
 
 #endif /* JSON_LINE_H */

@@ -26,6 +26,8 @@ struct span_walk {
     /* Before and after the spans of a block; spans that were given up come outside of both. */
     void (*block_begins)(void *context, const struct rbwp_block *block);
     void (*block_ended)(void *context, const struct rbwp_block *block); /* may be NULL */
+    /* Each block without records, where it stands in the file; may be NULL. */
+    void (*opaque)(void *context, const struct rbwp_block *block);
     bool (*enough)(void *context); /* true: the walk stops early */
 
     struct input *input;

@@ -354,6 +354,8 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 /* Adds to the totals; nothing where first_ns is after last_ns. */
 void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
+/* A time on another axis; times of strangers stay in range. */
+int64_t trace_shifted(int64_t time_ns, int64_t shift_ns);
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);

@@ -20,6 +20,7 @@
 /* What the command line said of it. */
 struct reading_options {
     bool live;        /* with the records that only FILE.live has */
+    bool raw_times;   /* GPU work as it was seen, with what noticing it adds */
     unsigned threads; /* at work, 0 = one a CPU */
     struct out_options output;
     struct filter_options filter;

@@ -75,6 +75,7 @@ struct trace_read_options {
     const struct filter_options *filter; /* NULL: all */
     int64_t shift_ns;                    /* added to all times */
     struct job_threads *threads;         /* that may help; NULL: none */
+    bool raw_times;                      /* GPU work as it was seen, with what noticing it adds */
     bool clip; /* of spans that reach out of the filter's window only what lies in it is wanted */
 };
 

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recording.c - how recording ends, on one thread and on all. The other half of the handshake is
+ * rbwp_enter_ (rbwp_record.h).
+ */
+#include "recording.h"
+
+#include "chunk_line.h"
+#include "clock.h"
+#include "drain.h"
+#include "test_point.h"
+
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int rbwp_level_;
+struct recording *recording_now;
+
+void recording_hand_over(struct thread *thread)
+{
+    struct rbwp_self_ *self = thread->self;
+    if (!recording_now || !self)
+        return;
+    chunk_line_hand_over(self, thread);
+    drain_count_discarded(recording_now->drain, self->discarded);
+    thread_forget_calls(thread);
+    self->next = self->limit = self->item = NULL;
+    self->pending = 0;
+    self->discarded = 0;
+}
+
+/* Every CPU has seen the cleared level when this returns. */
+static void fence_all_cpus(void)
+{
+    static const struct timespec store_buffers_drain = {0, 20 * 1000 * 1000};
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0 &&
+        syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0)
+        return;
+    /* No such call here (an old kernel, a sandbox): a store leaves its CPU within microseconds. */
+    nanosleep(&store_buffers_drain, NULL);
+}
+
+/* False if the thread does not leave the call that it is in. At the cap it is let go by the writer.
+ */
+static bool call_ends(const struct thread *thread)
+{
+    int64_t since_ns = 0;
+    /* acquire: pairs with rbwp_leave_ */
+    while (__atomic_load_n(&thread->self->in_call, __ATOMIC_ACQUIRE)) {
+        int64_t now_ns = clock_now_ns(0);
+        if (since_ns == 0 || atomic_load_explicit(&thread->waits, memory_order_relaxed))
+            since_ns = now_ns;
+        if (now_ns - since_ns >= RECORDING_STUCK_NS)
+            return false;
+        sched_yield();
+    }
+    return true;
+}
+
+const struct thread *recording_end(void)
+{
+    int level = __atomic_exchange_n(&rbwp_level_, 0, __ATOMIC_SEQ_CST);
+    TEST_POINT("recording end: level cleared");
+    fence_all_cpus();
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self && !call_ends(thread)) {
+            __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);
+            return thread;
+        }
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self)
+            recording_hand_over(thread);
+    return NULL;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread_attach.c - a thread joins those that record, and leaves them.
+ *
+ * Both block signals: a handler that records in the middle of them would find
+ * half an entry. Thread exit detaches through a thread-specific key's destructor.
+ */
+#include "clock.h"
+#include "live_relog.h"
+#include "recording.h"
+#include "test_point.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_key_t exit_key;
+static bool have_exit_key;
+
+static void at_thread_exit(void *entry)
+{
+    (void)entry;
+    (void)rbwp_thread_detach();
+}
+
+static void prepare(void)
+{
+    have_exit_key = pthread_key_create(&exit_key, at_thread_exit) == 0;
+}
+
+static void lock_without_signals(sigset_t *old)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, old);
+    thread_registry_lock();
+}
+
+static void unlock_with_signals(const sigset_t *old)
+{
+    thread_registry_unlock();
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+static char *name_for(const char *name, uint64_t os_id)
+{
+    char automatic[40];
+    if (!name) {
+        snprintf(automatic, sizeof automatic, "thread %llu", (unsigned long long)os_id);
+        name = automatic;
+    }
+    return strndup(name, RBWP_NAME_BYTES_MAX);
+}
+
+static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
+{
+    entry->os_id = os_id;
+    entry->self = self;
+    thread_registry_add(entry);
+    memset(self, 0, sizeof *self);
+    self->keep_ticks = UINT64_MAX;
+    self->thread = entry;
+}
+
+enum rbwp_status rbwp_thread_attach(const char *name)
+{
+    clock_prepare();
+    pthread_once(&once, prepare);
+    struct rbwp_self_ *self = &rbwp_self_;
+    uint64_t os_id = (uint64_t)syscall(SYS_gettid);
+    struct thread *entry = self->thread ? NULL : calloc(1, sizeof *entry);
+    char *copy = name_for(name, os_id);
+    if (!copy || (!entry && !self->thread) || !have_exit_key ||
+        (entry && pthread_setspecific(exit_key, entry) != 0)) {
+        free(copy);
+        free(entry);
+        return RBWP_E_MEMORY;
+    }
+    sigset_t signals;
+    lock_without_signals(&signals);
+    if (entry)
+        join(self, entry, os_id);
+    thread_registry_name(self->thread, copy);
+    unlock_with_signals(&signals);
+    live_relog_if_due();
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_thread_detach(void)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!self->thread)
+        return RBWP_E_STATE;
+    sigset_t signals;
+    lock_without_signals(&signals);
+    struct thread *entry = self->thread;
+    recording_hand_over(entry);
+    TEST_POINT("detach: handed over");
+    memset(self, 0, sizeof *self);
+    pthread_setspecific(exit_key, NULL);
+    thread_registry_remove(entry);
+    unlock_with_signals(&signals);
+    live_relog_if_due();
+    return RBWP_OK;
+}

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the file tells of launches is shown, wherever it stands in the file: each GPU span leads back to the thread and
+# time of its launch and to the call around it, with bounds, and ends without the bias of its GPU (unless --raw-times).
+# Rows of gpu_activity are the records' work, counted once; a row without a record is work, too.
+. "$(dirname "$0")/lib.sh"
+
+"$MAKE_MODEL" "$work/gpux.bin" gpux && "$MAKE_MODEL" "$work/rows.bin" rows || fail "make_model"
+
+"$PYTHON" - "$RBWP" "$work" <<'P' || fail "model"
+import json, subprocess, sys
+
+rbwp, work = sys.argv[1:]
+T = 1700000000000000000
+WORKS = 72
+
+
+def run(*args):
+    done = subprocess.run([rbwp, *args], capture_output=True)
+    assert done.returncode == 0, (args, done.returncode, done.stderr)
+    return done.stdout
+
+
+def check_links(path, works):
+    events = json.loads(run("export", "--to", "chrome", path))["traceEvents"]
+    names = {event["tid"]: event["args"]["name"] for event in events if event["name"] == "thread_name"}
+    starts = {event["id"]: event for event in events if event["ph"] == "s"}
+    ends = {event["id"]: event for event in events if event["ph"] == "f"}
+    assert len(starts) == len(ends) == works, (len(starts), len(ends))
+    right = 0
+    for key, end in ends.items():
+        number = round(end["ts"] - 0.6)
+        start = starts[key]
+        right += names[start["tid"]] == "thread 0x%x" % (200 if number % 2 else 100) and \
+            round(start["ts"] * 1000) == 1000 * number + 50
+    assert right == works, f"{right} of {works} launches are right"
+
+
+def check_times(path, works):
+    for more, length in ([], 300), (["--raw-times"], 400):
+        rows = [json.loads(line) for line in run("export", "--to", "ndjson", *more, path).splitlines()]
+        gpu = sorted((row for row in rows if row["category"] == "gpu"), key=lambda row: row["start_ns"])
+        assert [row["start_ns"] for row in gpu] == [T + 1000 * i + 600 for i in range(works)]
+        assert {row["duration_ns"] for row in gpu} == {length}, more
+        assert len({row["id"] for row in rows}) == len(rows)
+        yield [row["name"] for row in gpu]
+
+
+def check_spans(path):
+    spans = [json.loads(line) for line in run("dump", "--spans", "--ndjson", path).splitlines()]
+    calls = {span["id"]: span for span in spans if span["kind"] == "coarse"}
+    works = [span for span in spans if span["kind"] == "gpu"]
+    assert len(works) == WORKS and len(calls) == 2 * WORKS
+    for i, span in enumerate(works):
+        assert (span["launch"], span["launched"]) == (T + 1000 * i + 50, T + 1000 * i + 90), span
+        call = calls[span["launch_id"]]
+        assert call["thread_id"] == span["launch_thread_id"] == (200 if i % 2 else 100), (i, span, call)
+        assert call["begin"] == T + 1000 * i
+        assert (span["start_bound"], span["stop_bound"], span["duration_least"], span["duration_most"]) == \
+            (30, 20, 350, 450), span
+
+
+check_links(work + "/gpux.bin", WORKS)
+check_links(work + "/rows.bin", WORKS + 1)
+assert list(check_times(work + "/gpux.bin", WORKS)) == [["slot 1"] * WORKS] * 2
+assert list(check_times(work + "/rows.bin", WORKS + 1)) == [["even kernel", "odd kernel"] * 36 + ["even kernel"]] * 2
+check_spans(work + "/gpux.bin")
+check_spans(work + "/rows.bin")
+P
+finish

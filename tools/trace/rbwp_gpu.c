@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Join first, sort then: spans are known when their facts are. */
+#include "rbwp_gpu.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rbwp_launches {
+    struct {
+        int64_t begin_ns;
+        uint32_t track;
+    } ring[RBWP_GPU_LAUNCHES];
+    uint64_t count;
+};
+
+static void take_fact(void *context, const struct gpu_fact *fact)
+{
+    struct rbwp_gpu *gpu = context;
+    gpu_join_fact(&gpu->join, fact);
+}
+
+static void want_calls(struct rbwp_gpu *gpu)
+{
+    if (!gpu->calls && !(gpu->calls = launch_calls_new(take_fact, gpu)))
+        gpu->failed = true;
+}
+
+void rbwp_gpu_start(struct rbwp_gpu *gpu, bool expected)
+{
+    gpu_join_start(&gpu->join);
+    span_sorter_start(&gpu->spans);
+    if (expected)
+        want_calls(gpu);
+}
+
+void rbwp_gpu_stop(struct rbwp_gpu *gpu)
+{
+    for (int i = 0; i < RBWP_SLOTS_MAX; i++)
+        free(gpu->launches[i]);
+    launch_calls_free(gpu->calls);
+    gpu_devices_free(&gpu->devices);
+    gpu_join_stop(&gpu->join);
+    span_sorter_stop(&gpu->spans);
+    span_detail_free(&gpu->detail);
+}
+
+/* ---- coming in -------------------------------------------------------------- */
+
+void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track)
+{
+    struct rbwp_launches **launches = &gpu->launches[call->slot];
+    if (gpu->calls)
+        launch_calls_add(gpu->calls, call);
+    if (!*launches && !(*launches = calloc(1, sizeof **launches))) {
+        gpu->failed = true;
+        return;
+    }
+    uint64_t at = (*launches)->count++ % RBWP_GPU_LAUNCHES;
+    (*launches)->ring[at].begin_ns = begin_ns;
+    (*launches)->ring[at].track = track;
+}
+
+/* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
+ * that are kept are looked at. */
+static void infer_launch(const struct rbwp_launches *launches, int64_t time_ns,
+                         struct gpu_work *work)
+{
+    bool any = false;
+    for (uint64_t i = 0; launches && i < RBWP_GPU_LAUNCHES && i < launches->count; i++) {
+        int64_t begin_ns = launches->ring[i].begin_ns;
+        if (begin_ns > time_ns || (any && work->inferred_ns >= begin_ns))
+            continue;
+        any = true;
+        work->inferred_ns = begin_ns;
+        work->inferred_track = launches->ring[i].track;
+    }
+}
+
+void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *span)
+{
+    struct gpu_work work = {.proc_id = span->proc_id,
+                            .thread_id = span->thread_id,
+                            .start_ns = span->begin_ns,
+                            .stop_ns = span->end_ns,
+                            .record_ns = span->record_ns,
+                            .id = span->id,
+                            .slot = span->slot,
+                            .inferred_track = TRACE_NONE};
+    int64_t time_ns = trace_shifted(span->begin_ns, gpu->options->shift_ns);
+    infer_launch(gpu->launches[span->slot], time_ns, &work);
+    want_calls(gpu);
+    gpu_join_work(&gpu->join, &work);
+}
+
+static void come_to_call(void *context, const struct gpu_fact *fact)
+{
+    struct rbwp_gpu *gpu = context;
+    want_calls(gpu);
+    if (gpu->calls)
+        launch_calls_fact(gpu->calls, fact);
+}
+
+bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
+{
+    if (gpu_facts_of_rows(rows, come_to_call, gpu))
+        return true;
+    if (!gpu_devices_is_table(rows))
+        return false;
+    gpu->failed |= !gpu_devices_take(&gpu->devices, rows);
+    return true;
+}
+
+bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block)
+{
+    return gpu_facts_of_block(block, come_to_call, gpu);
+}
+
+/* ---- tracks ----------------------------------------------------------------- */
+
+/* A Realm processor id has tag, node and index; others are shown as they are. */
+static uint32_t add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
+{
+    char name[64];
+    if (proc_id >> 56 == 0x1d)
+        snprintf(name, sizeof name, "GPU %u.%u", (unsigned)(proc_id >> 40 & 0xffff),
+                 (unsigned)(proc_id & 0xfff));
+    else
+        snprintf(name, sizeof name, "GPU 0x%" PRIx64, proc_id);
+    return trace_add_track(gpu->trace, (struct trace_track){.process = gpu->process,
+                                                            .kind = TRACE_GPU,
+                                                            .id = proc_id,
+                                                            .name = trace_text(name)});
+}
+
+static uint32_t track_of(struct rbwp_gpu *gpu, uint64_t proc_id)
+{
+    uint32_t i = 0;
+    while (i < gpu->gpu_count && gpu->gpus[i].proc_id != proc_id)
+        i++;
+    if (i == RBWP_GPUS_MAX) /* a hostile file: the last one takes them all */
+        return gpu->gpus[RBWP_GPUS_MAX - 1].track;
+    if (i == gpu->gpu_count) {
+        gpu->gpus[i].proc_id = proc_id;
+        gpu->gpus[i].track = add_track(gpu, proc_id);
+        gpu->gpu_count++;
+    }
+    return gpu->gpus[i].track;
+}
+
+/* ---- going out -------------------------------------------------------------- */
+
+static uint32_t key(struct rbwp_gpu *gpu, uint32_t *known, const char *name)
+{
+    if (!*known)
+        *known = trace_add_label(gpu->trace, name, (uint32_t)strlen(name));
+    return *known - 1;
+}
+
+static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
+                      const struct gpu_fact *fact)
+{
+    struct trace_detail *head = &gpu->detail.head;
+    int64_t shift_ns = gpu->options->shift_ns;
+    head->correlation = fact->correlation;
+    head->thread_id = fact->thread_id;
+    if (fact->thread_id)
+        head->launch_track = gpu->host.thread_track(gpu->host.context, fact->thread_id);
+    if (fact->launch_ns) {
+        head->flags |= TRACE_HAS_LAUNCH;
+        head->launch_ns = trace_shifted(fact->launch_ns, shift_ns);
+        head->launch_span = fact->call ? gpu->first_id + fact->call : 0;
+    }
+    if (!(made->flags & TRACE_CUT)) {
+        head->flags |= TRACE_HAS_BOUNDS;
+        head->start_uncertain_ns = fact->start_bound_ns + fact->launching_ns;
+        head->stop_uncertain_ns = fact->stop_bound_ns;
+        head->certain_ns = gpu_fact_least_ns(fact, trace_duration_ns(made));
+    }
+    if (fact->launched_ns)
+        span_detail_arg(&gpu->detail, key(gpu, &gpu->launched_key, "launched"), TRACE_ARG_TIME,
+                        (uint64_t)trace_shifted(fact->launched_ns, shift_ns));
+    if (fact->stream)
+        span_detail_arg(&gpu->detail, key(gpu, &gpu->stream_key, "stream"), TRACE_ARG_U64,
+                        fact->stream);
+}
+
+static void tell_inferred(struct rbwp_gpu *gpu, const struct gpu_work *work)
+{
+    struct trace_detail *head = &gpu->detail.head;
+    if (work->inferred_track == TRACE_NONE)
+        return;
+    head->flags |= TRACE_HAS_LAUNCH | TRACE_INFERRED;
+    head->launch_ns = work->inferred_ns;
+    head->launch_track = work->inferred_track;
+}
+
+static void add_link(struct rbwp_gpu *gpu, const struct trace_span *made)
+{
+    const struct trace_detail *head = &gpu->detail.head;
+    if (!(head->flags & TRACE_HAS_LAUNCH) || head->launch_track == TRACE_NONE ||
+        head->launch_ns < gpu->cut_ns)
+        return;
+    trace_add_link(gpu->trace, (struct trace_link){.kind = TRACE_LAUNCH,
+                                                   .from_track = head->launch_track,
+                                                   .from_ns = head->launch_ns,
+                                                   .from_span = head->launch_span,
+                                                   .to_track = made->track,
+                                                   .to_ns = made->start_ns,
+                                                   .to_span = made->id});
+}
+
+/* Without a record: the row tells all. */
+static struct span span_of(struct rbwp_gpu *gpu, const struct gpu_work *work,
+                           const struct gpu_fact *fact)
+{
+    struct span span = {.kind = SPAN_GPU, .has_begin = true, .has_end = true};
+    if (work) {
+        span.id = work->id;
+        span.thread_id = work->thread_id;
+        span.slot = work->slot;
+        span.proc_id = work->proc_id;
+        span.begin_ns = work->start_ns;
+        span.end_ns = work->stop_ns;
+        span.record_ns = work->record_ns;
+    } else {
+        span.id = ++gpu->next_id;
+        span.thread_id = fact->thread_id;
+        span.slot = fact->slot;
+        span.proc_id = fact->proc_id;
+        span.begin_ns = fact->start_ns;
+        span.end_ns = span.record_ns = fact->stop_ns;
+    }
+    if (!gpu->options->raw_times)
+        span.end_ns = gpu_devices_stop(&gpu->devices, span.proc_id, span.begin_ns, span.end_ns,
+                                       fact && fact->idle);
+    return span;
+}
+
+static void found(void *context, const struct gpu_work *work, const struct gpu_fact *fact)
+{
+    struct rbwp_gpu *gpu = context;
+    struct trace_span made;
+    struct span span = span_of(gpu, work, fact);
+    if (!gpu->host.make(gpu->host.context, &span, &made))
+        return;
+    made.track = track_of(gpu, span.proc_id);
+    if (fact && fact->name) {
+        struct rbwp_text name = gpu->host.name(gpu->host.context, fact->name);
+        if (name.bytes)
+            made.name = trace_add_name(gpu->trace, name.text, name.bytes);
+    }
+    span_detail_start(&gpu->detail);
+    if (fact)
+        tell_fact(gpu, &made, fact);
+    else
+        tell_inferred(gpu, work);
+    add_link(gpu, &made);
+    span_sorter_add(&gpu->spans, &made, span_detail_finish(&gpu->detail));
+    gpu->failed |= gpu->detail.failed;
+}
+
+bool rbwp_gpu_finish(struct rbwp_gpu *gpu, uint64_t *last_id)
+{
+    if (gpu->calls)
+        launch_calls_finish(gpu->calls);
+    gpu->next_id = *last_id;
+    bool good = gpu_join_finish(&gpu->join, found, gpu);
+    *last_id = gpu->next_id;
+    span_sorter_finish(&gpu->spans, gpu->trace);
+    return good && !gpu->spans.failed;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_gpu.h - the GPU work of an RBWP file as spans of a trace.
+ *
+ * Work is recorded when it is found to be complete, and what else the file
+ * says of it stands anywhere, so all is gathered and put in order at the end. Where the
+ * file tells how a work was launched, its span and its link say that; else the
+ * launch is inferred: the latest call of the work's slot that had begun by
+ * then, of the last RBWP_GPU_LAUNCHES ones. Stops are corrected by the bias of their GPU.
+ */
+#ifndef RBWP_GPU_H
+#define RBWP_GPU_H
+
+#include "gpu_join.h"
+#include "launch_calls.h"
+#include "span_detail.h"
+#include "span_sorter.h"
+#include "trace_source.h"
+
+#define RBWP_GPU_LAUNCHES 4096
+#define RBWP_GPUS_MAX 4096
+
+struct rbwp_launches;
+
+/* What the source does for it. */
+struct rbwp_gpu_host {
+    void *context;
+    /* Makes the span of GPU work, but for its track; false if it is not wanted. */
+    bool (*make)(void *context, const struct span *work, struct trace_span *made_out);
+    /* TRACE_NONE: it has none, or it is not wanted. */
+    uint32_t (*thread_track)(void *context, uint64_t thread_id);
+    /* Of a name of the file's tables. */
+    struct rbwp_text (*name)(void *context, uint32_t number);
+};
+
+struct rbwp_gpu {
+    struct rbwp_gpu_host host;
+    struct trace *trace;
+    const struct trace_read_options *options;
+    int64_t cut_ns; /* links from before it are left out; INT64_MIN: none are */
+    uint32_t process;
+    uint64_t first_id, next_id; /* of the trace, less one; of the file, for work without a record */
+    struct gpu_devices devices;
+    struct gpu_join join;
+    struct launch_calls *calls; /* NULL while nothing tells of GPUs */
+    struct span_sorter spans;
+    struct detail_maker detail;
+    struct rbwp_launches *launches[RBWP_SLOTS_MAX];
+    struct {
+        uint64_t proc_id;
+        uint32_t track;
+    } gpus[RBWP_GPUS_MAX];
+    uint32_t gpu_count;
+    uint32_t stream_key, launched_key; /* names of arguments + 1 */
+    bool failed;                       /* out of memory */
+};
+
+/* host, trace, options and process are set. expected: GPU work may come. */
+void rbwp_gpu_start(struct rbwp_gpu *gpu, bool expected);
+void rbwp_gpu_stop(struct rbwp_gpu *gpu);
+
+/* A call of a work item that ended; track and begin on the trace's axis. */
+void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track);
+/* A GPU_WORK record. */
+void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *work);
+/* Rows of a table, and blocks that are none. False if they tell nothing of GPUs. */
+bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
+bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);
+
+/* Passes all on. last_id: of the file's spans; returns the last with those added here. False when
+ * some are missing, which the user was told. */
+bool rbwp_gpu_finish(struct rbwp_gpu *gpu, uint64_t *last_id);
+
+#endif /* RBWP_GPU_H */
