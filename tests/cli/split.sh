@@ -126,7 +126,7 @@ found = [s for p in split(None, "--every", "100ns", source=long, valid=False) fo
 assert [(s["slot"], s["begin"], s["end"]) for s in found] == [(3, 1000, 1100), (3, 1100, 1200), (3, 1200, None), (4, 1200, 1250), (5, 1300, None)], found
 
 # Trailer: threads, losses where they began, empty calls once.
-source = f"{work}/extended.bin"
+extended = source = f"{work}/extended.bin"
 info = lambda p: json.loads(run("info", "--json", p).stdout)
 whole = info(source)
 for options in (["--every", "1us"], ["--by-thread"], ["--kind", "coarse"]):
@@ -141,8 +141,76 @@ for options in (["--every", "1us"], ["--by-thread"], ["--kind", "coarse"]):
         assert p["session"]["command"] == whole["session"]["command"] and p["slot_uses"] == whole["slot_uses"]
     if options[0] == "--every":
         assert [p["lost_records"] for p in parts] == [1234, 0, 0], options
+# Tables: each row is in the one part of its time or thread, with its cells, and what names a row names the same one or
+# none; all parts have the schemas and names; other conditions leave rows alone.
+sys.path.insert(0, f"{here}/../python")
+import rbwp_reader, struct
+from make_rbwp import T0, begin, block, end, finalised, opaque, section, ts2, ts8, with_trailer
+from test_tables import names, numbers, rows, schema, varint
+
+SPANS = ((4, 0, 0, b"noted", b""), (4, 1, 0, b"start", b""), (1, 10, 0, b"thread", b""), (6, 4, 0, b"what", b""),
+         (7, 12, 7, b"in", b""), (8, 0, 0, b"text", b""), (1, 11, 0, b"id", b""))
+COUNTS = ((5, 0, 0, b"wait", b""), (7, 5, 7, b"of", b""))  # no time
+
+
+def plain(*values):
+    return 0, struct.pack(f"<{len(values)}Q", *values)
+
+
+def span_rows(first, count):
+    ids = range(first, first + count)
+    text = (5, b"".join(varint(i % 3) for i in ids) + b"".join(b"ab"[:i % 3] for i in ids))
+    return rows(first, [plain(*(T0 for i in ids)), plain(*(T0 + 100 * i for i in ids)), numbers(*(3 + i % 2 for i in ids)),
+                        numbers(*(i % 3 for i in ids)), numbers(*(i // 2 for i in ids)), text, numbers(*(1000 + i for i in ids))],
+                count, table=7, times=(T0, T0 + 100 * (first + count - 1)), compress=count % 2)
+
+
+tabled = [schema(7, SPANS, b"span"), names(1, b"copy", b"flush"), span_rows(1, 10), schema(2, COUNTS, b"wait"), names(5, b"late"),
+          block([begin(ts8(T0 + 1000)), end(ts2(900))], base=T0 + 1000, thread=3), span_rows(20, 11), opaque(b"xtst"),
+          rows(1, [numbers(5, 6, 7), numbers(1, 30, 8)], 3, table=2), span_rows(40, 5), schema(3, name=b"empty")]
+source = f"{work}/tables.bin"
+open(source, "wb").write(with_trailer(finalised(tabled), section(b"WRIT", b"t")))
+original = rbwp_reader.parse(finalised(tabled))
+assert not original["problems"], original["problems"]
+
+
+def table_rows(result, table, expected=True):
+    found = {s["table"]: s for s in result["schemas"]}
+    assert sorted(found) == [2, 3, 7] and result["names"] == original["names"] and not result["problems"], result["problems"]
+    assert [s["columns"] for s in result["schemas"]] == [s["columns"] for s in original["schemas"]]
+    return [r["values"] for r in found[table]["rows"]], [r["row"] for r in found[table]["rows"]]
+
+
+all_spans, all_numbers = table_rows(original, 7)
+old_id = dict(zip(all_numbers, (v[6] for v in all_spans)))
+for options, place in ((["--every", "1500ns"], lambda v: v[1] // 1500), (["--by-thread"], lambda v: v[2]),
+                       (["--from", str(T0 + 500), "--to", str(T0 + 2300)], lambda v: T0 + 500 <= v[1] < T0 + 2300),
+                       (["--thread", "4"], lambda v: v[2] == 4), (["--slot", "0"], lambda v: True)):
+    parts = [rbwp_reader.parse(open(p, "rb").read()) for p in split(None, *options, source=source)]
+    got, waits = [], []
+    for part in parts:
+        cells, row_numbers = table_rows(part, 7)
+        assert row_numbers == list(range(1, len(cells) + 1))
+        assert len({place(v) for v in cells}) <= 1 or options[0] == "--every", options
+        mine = {v[6]: number for v, number in zip(cells, row_numbers)}
+        for v in cells:
+            of = old_id.get(all_spans[[a[6] for a in all_spans].index(v[6])][4])
+            assert v[4] == mine.get(of, 0), (options, v)
+            got.append([*v[:4], *v[5:]])
+        for wait, of in table_rows(part, 2)[0]:
+            waits.append(wait)
+            assert of == mine.get({5: 1001, 6: 1030, 7: 1008}[wait], 0), (options, wait, of)
+        assert part["table_ranges"]
+    keep = (lambda v: True) if options[0] in ("--every", "--by-thread", "--slot") else place
+    assert sorted(got) == sorted([*v[:4], *v[5:]] for v in all_spans if keep(v)), options
+    assert sorted(waits) == ([] if options[0] == "--thread" else [5, 6, 7]), (options, waits)
+broken = f"{work}/broken_table.bin"
+open(broken, "wb").write(finalised(tabled[:3] + [rows(2, [numbers(1)], 1, table=7)] + tabled[3:]))
+done = run("split", "-o", f"{work}/left.bin", "--every", "1s", broken, code=3)
+assert "R49" in done.stderr and "26 rows of tables" not in done.stderr and "29 rows of tables" in done.stdout, done
+
 # Losses outside the window are not told of.
-(part,) = split(None, "--from", "3000", source=source)
+(part,) = split(None, "--from", "3000", source=extended)
 assert info(part)["lost_records"] == 0
 P
 

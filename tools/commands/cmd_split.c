@@ -58,9 +58,13 @@ static void part_line(struct out *out, const struct part_file *part, int64_t zer
 {
     char first[QUANTITY_BYTES], last[QUANTITY_BYTES];
     text_name(out, part->path, strlen(part->path));
-    out_format(out, ": %" PRIu64 " records, %s to %s\n", part->records,
-               quantity_time(first, part->first_ns, zero_ns),
-               quantity_time(last, part->last_ns, zero_ns));
+    out_format(out, ": %" PRIu64 " records", part->records);
+    if (part->rows)
+        out_format(out, " and %" PRIu64 " rows of tables", part->rows);
+    if (part->records)
+        out_format(out, ", %s to %s", quantity_time(first, part->first_ns, zero_ns),
+                   quantity_time(last, part->last_ns, zero_ns));
+    out_text(out, "\n");
 }
 
 static enum exit_code report(const struct split_result *result, int64_t zero_ns)
@@ -78,7 +82,7 @@ static enum exit_code report(const struct split_result *result, int64_t zero_ns)
     if (result->opaque_blocks)
         message_plain("%" PRIu64 " opaque blocks were left out: they have no time and no thread",
                       result->opaque_blocks);
-    return out_close(&out);
+    return exit_worse(result->broken_blocks ? EXIT_PARTLY : EXIT_GOOD, out_close(&out));
 }
 
 /* ---- the command ----------------------------------------------------------------------- */

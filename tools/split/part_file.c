@@ -67,6 +67,17 @@ bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_se
     return told(part, rbwp_writer_add_block(part->writer, block));
 }
 
+bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block)
+{
+    return told(part, rbwp_writer_add_block(part->writer, block));
+}
+
+bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
+                          uint32_t bytes)
+{
+    return told(part, rbwp_writer_add_opaque(part->writer, tag, data, bytes));
+}
+
 /* ---- the trailer ----------------------------------------------------------------------- */
 
 static bool has_part(const struct part_file_facts *facts, uint64_t thread_id)
@@ -161,6 +172,7 @@ void part_file_close(struct part_file *part, bool remove)
     part->fd = -1;
     rbwp_writer_free(part->writer);
     free(part->thread_records);
+    part_tables_free(&part->tables);
     part->writer = NULL;
     part->thread_records = NULL;
 }

@@ -39,6 +39,7 @@ struct split {
     struct rbwp_block_encoder *encoder;
     struct filter_found found;
     struct reorder reorder;
+    struct table_parts tables;
     struct thread_map map;
     struct split_thread *threads;
     uint32_t thread_room;
@@ -331,6 +332,53 @@ static void split_block(void *context, const struct rbwp_block *block, bool late
     seal(split);
 }
 
+/* ---- rows of tables -------------------------------------------------------------------- */
+
+/* Of the conditions, those of time and thread are for rows, too. What has no time is in the first
+ * window. */
+static bool place_row(void *context, uint64_t thread_id, const int64_t *time_ns, uint32_t *part_out)
+{
+    struct split *split = context;
+    const struct filter_options *filter = &split->options->filter;
+    if (split->failed || (filter->threads.count && thread_id == 0) ||
+        !filter_takes_thread(&split->filter, thread_id, time_ns ? *time_ns : 0))
+        return false;
+    if (time_ns) {
+        filter_resolve(&split->filter, *time_ns);
+        resolve(split, *time_ns);
+        if ((filter->from.set && *time_ns < split->anchor_ns) ||
+            (filter->to.set && *time_ns >= split->to_ns))
+            return false;
+    }
+    if (split->options->by_thread)
+        split->thread_number = thread_map_place(&split->map, thread_id, &split->threads,
+                                                &split->thread_room, sizeof *split->threads);
+    if (split->options->by_thread && split->thread_number == THREAD_NONE) {
+        fail(split);
+        return false;
+    }
+    uint64_t part =
+        time_ns || split->options->by_thread ? part_of(split, time_ns ? *time_ns : 0) : 0;
+    *part_out = (uint32_t)part;
+    return is_part(split, part);
+}
+
+static struct part_file *part_of_rows(void *context, uint32_t part)
+{
+    struct split *split = context;
+    return split->failed ? NULL : find_part(split, part);
+}
+
+static void split_opaque(struct split *split, const struct rbwp_block *block)
+{
+    bool of_table;
+    if (!table_parts_take(&split->tables, block, &of_table))
+        split->failed = true;
+    split->result->opaque_blocks += !of_table;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------- */
+
 /* Data are missing here: nothing that is open is known to be open behind it. */
 static void forget_open(struct split *split)
 {
@@ -350,7 +398,7 @@ static void split_blocks(struct split *split)
             forget_open(split);
         problems = problems_now;
         if (block.header.records == 0)
-            split->result->opaque_blocks++;
+            split_opaque(split, &block);
         else if (!reorder_push(&split->reorder, &block))
             fail(split);
     }
@@ -383,7 +431,8 @@ static bool finish_part(struct split *split, uint32_t part, bool is_first)
         .threads = split->map.ids,
         .thread_count = split->map.count,
     };
-    return part_file_finish(&split->result->parts[part], split->input->reader, &facts);
+    return table_parts_end(&split->tables, &split->result->parts[part]) &&
+           part_file_finish(&split->result->parts[part], split->input->reader, &facts);
 }
 
 static void finish_parts(struct split *split)
@@ -415,7 +464,8 @@ static bool start(struct split *split)
     split->records = split->options->filter;
     split->records.from.set = split->records.to.set = false;
     split->records.found = &split->found;
-    if (!names_load(&split->names, split->input->reader) ||
+    if (!table_parts_start(&split->tables, split->input, place_row, part_of_rows, split) ||
+        !names_load(&split->names, split->input->reader) ||
         rbwp_block_encoder_new(0, -1, &split->encoder) != RBWP_OK) {
         fail(split);
         return false;
@@ -465,6 +515,8 @@ enum exit_code split_file(const struct split_options *options, struct input *inp
         free(split->threads[i].open);
     free(split->threads);
     thread_map_free(&split->map);
+    result_out->broken_blocks = split->tables.broken;
+    table_parts_stop(&split->tables);
     bool failed = split->failed || left_nothing(split);
     free(split);
     return failed ? EXIT_BAD_DATA : EXIT_GOOD;

@@ -10,16 +10,18 @@
 
 #include "rbwp_reader.h"
 #include "rbwp_writer.h"
+#include "table_parts.h"
 
 struct part_file {
     char *path; /* NULL: not begun */
     int fd;
     struct rbwp_writer *writer;
     uint32_t sequence;
-    uint64_t records;
+    uint64_t records, rows;
     int64_t first_ns, last_ns; /* of records */
     uint64_t *thread_records;  /* by number of the thread */
     uint32_t thread_room;
+    struct part_tables tables;
 };
 
 /* Takes path, which is allocated. An existing file is refused unless forced, and the original
@@ -28,6 +30,11 @@ bool part_file_begin(struct part_file *part, char *path, bool force, struct rbwp
                      int original_fd);
 /* thread: its number. False with the message given. */
 bool part_file_add(struct part_file *part, uint32_t thread, const struct rbwp_sealed_block *block);
+
+/* A block of rows, and what is no record and comes as it is. False with the message given. */
+bool part_file_add_table(struct part_file *part, const struct rbwp_sealed_block *block);
+bool part_file_add_opaque(struct part_file *part, const char tag[4], const void *data,
+                          uint32_t bytes);
 
 /* Which losses a part tells: each one of the original's is told by one part, also where no part
  * has records of that time or thread, unless filters exclude it. */

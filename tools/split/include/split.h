@@ -11,8 +11,9 @@
  * GPU work goes where it was recorded, whole.
  *
  * A thread that goes back in time stays in the part that it has reached.
- * Opaque blocks have no time or thread and are left out; so is the index of
- * the original, as each part has its own.
+ * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
+ * roles of columns tell (row_place.h, table_parts.h). Other opaque blocks have no time or thread
+ * and are left out; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
  * each part it has records for, and none is held.
@@ -38,7 +39,8 @@ struct split_options {
 struct split_result {
     struct part_file *parts; /* by number; those without a name were not needed */
     uint32_t count;
-    uint64_t opaque_blocks; /* left out */
+    uint64_t opaque_blocks; /* left out: no time, no thread */
+    uint64_t broken_blocks; /* of tables, left out; they were told */
     uint64_t cuts;          /* spans that were cut, each time */
 };
 
