@@ -22,7 +22,7 @@ struct rbwp_deflate; /* one per thread at a time */
 /*
  * greedy: takes for each unit the last one that is the same, fast and good where units recur as a
  * whole with noise between them; its streams depend on their data alone. Otherwise the cheapest
- * way is looked for, by symbol costs that are remembered from call to call. NULL without memory.
+ * parse is looked for, by symbol costs that are remembered from call to call. NULL without memory.
  * To be freed by rbwp_deflate_free, which takes NULL.
  */
 RBWP_API struct rbwp_deflate *rbwp_deflate_new(bool greedy);

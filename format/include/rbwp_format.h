@@ -193,7 +193,7 @@ struct rbwp_gpu_extra {
     int64_t start_ns, stop_ns; /* as in the record */
     int64_t launch_ns;         /* when the call that launched it began to */
     uint64_t thread_id;        /* that made it, as in block headers; 0 = one that does not record */
-    uint32_t start_gap_ns, stop_gap_ns; /* start and stop may be wrong by so much */
+    uint32_t start_gap_ns, stop_gap_ns; /* upper bounds on the error */
     int64_t launched_ns;                /* when that call had been made; 0 = not known */
     uint32_t launching_ns; /* the stream had been free so long before start: the work was being
                               launched, or ran already; 0 with a stream that was busy */
@@ -226,14 +226,14 @@ enum rbwp_loss_cause {
     RBWP_LOSS_SIGNAL = 9,        /* recorded from a signal handler inside a recording call */
     RBWP_LOSS_RANGE = 10,        /* slot, sub-item id or time outside its range */
     RBWP_LOSS_KEPT_EMPTY = 11,   /* a discard that could not be honoured: its item was kept */
-    RBWP_LOSS_GPU_PENDING = 12, /* GPU work that had not completed when it was waited for no more */
-    RBWP_LOSS_GPU_FAILED = 13,  /* GPU work whose completion the driver could not tell */
-    RBWP_LOSS_UNPROTECTED = 14, /* died with the process, in memory that no file had: at most so
-                                   many records */
-    RBWP_LOSS_OVERWRITTEN = 15, /* in memory that something wrote over before it was written to the
-                                   file: at most so many records */
-    RBWP_LOSS_ROWS = 16,        /* rows of tables that there was no room for: rbwp_rows.h */
-    RBWP_LOSS_ROWS_IO = 17,     /* rows that could not be written to the file */
+    RBWP_LOSS_GPU_PENDING = 12,  /* GPU work still pending when the drain limit expired */
+    RBWP_LOSS_GPU_FAILED = 13,   /* GPU work whose completion the driver could not tell */
+    RBWP_LOSS_UNPROTECTED = 14,  /* died with the process, in memory that no file had: at most so
+                                    many records */
+    RBWP_LOSS_OVERWRITTEN = 15,  /* in memory that something wrote over before it was written to the
+                                    file: at most so many records */
+    RBWP_LOSS_ROWS = 16,         /* rows of tables that there was no room for: rbwp_rows.h */
+    RBWP_LOSS_ROWS_IO = 17,      /* rows that could not be written to the file */
     RBWP_LOSS_GPU_CAPTURE = 18, /* launched into a graph capture: it runs with the graph, untimed */
     RBWP_LOSS_GPU_STOPPING = 19, /* GPU work that began while the session was being stopped */
 };
@@ -299,7 +299,7 @@ struct rbwp_gpu_info {
     uint64_t proc_id;  /* as in GPU_WORK */
     uint32_t api;      /* 0 CUDA, 1 HIP, 2 OpenCL */
     uint32_t rounds;   /* in which bias and spread were measured; 0 = not measured */
-    int64_t bias_ns;   /* by so much GPU_WORK is longer than the work was: median */
+    int64_t bias_ns;   /* median excess of GPU_WORK over the work's duration */
     int64_t spread_ns; /* of the bias, between its quartiles */
     uint16_t name_bytes;
     const char *name; /* any bytes, not terminated */

@@ -136,10 +136,10 @@ struct rbwp_recover_result {
     uint64_t uncommitted_bytes; /* left out: the live file has what they hold */
 
     uint64_t chunks, live_blocks, live_records; /* recovered from the live file */
-    uint64_t damaged_chunks;  /* with an event that cannot be; those before it were taken */
-    uint64_t moved_chunks;    /* written to FILE while this was running, thus in neither part */
-    uint64_t damaged_entries; /* of the log */
-    bool no_clock_sample;     /* times of the recovered records are guessed */
+    uint64_t damaged_chunks;          /* with an event that cannot be; those before it were taken */
+    uint64_t moved_chunks;            /* drained during recovery; in neither part */
+    uint64_t damaged_entries;         /* of the log */
+    bool no_clock_sample;             /* times of the recovered records are guessed */
     struct rbwp_live_missing missing; /* with has_live: what it says is in neither file */
 
     uint32_t threads, work_items, sub_items; /* named in the result */

@@ -84,7 +84,8 @@ struct rbwp_sink {
     enum rbwp_status (*patch)(void *context, uint64_t offset, const void *bytes, size_t count);
 };
 
-/* A ready-made sink over a descriptor: write(2) and pwrite(2), EINTR and short writes handled. */
+/* A ready-made sink over a descriptor: write(2) and pwrite(2), EINTR and short writes handled. fd
+ * points to it, stays the caller's, and must outlive whatever has the sink. */
 RBWP_API struct rbwp_sink rbwp_sink_fd(int *fd);
 
 struct rbwp_writer; /* opaque */

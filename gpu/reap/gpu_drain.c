@@ -7,7 +7,7 @@
  */
 #include "gpu_stream.h"
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "rbwp_record.h"
 
 #include <sched.h>

@@ -10,7 +10,7 @@
  */
 #include "gpu_stream.h"
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "rbwp_record.h"
 #include "rbwp_writer.h"
 

@@ -16,7 +16,7 @@
  */
 #include "gpu_stream.h"
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "rbwp_record.h"
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and visited */

@@ -8,7 +8,7 @@
 #include "gpu_stream.h"
 
 #include "gpu_failure.h"
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "rbwp_record.h"
 
 #include <stdlib.h>

@@ -10,6 +10,18 @@
 
 #include <errno.h>
 
+/* What inlined calls write is what a recovery reads. */
+_Static_assert(RBWP_EVENT_KIND_BITS_ == LIVE_EVENT_KIND_BITS &&
+                   RBWP_EVENT_TIME_SHIFT_ == LIVE_EVENT_TIME_SHIFT &&
+                   RBWP_EVENT_TIME_BITS_ == LIVE_EVENT_TIME_BITS,
+               "one event word");
+_Static_assert((int)RBWP_EVENT_BEGIN_ == LIVE_EVENT_BEGIN &&
+                   (int)RBWP_EVENT_END_ == LIVE_EVENT_END &&
+                   (int)RBWP_EVENT_FINE_BEGIN_ == LIVE_EVENT_FINE_BEGIN &&
+                   (int)RBWP_EVENT_FINE_END_ == LIVE_EVENT_FINE_END &&
+                   (int)RBWP_EVENT_GPU_ == LIVE_EVENT_GPU,
+               "one numbering of events");
+
 #define RESERVE_WORDS 32u
 /* A thread may always have this many chunks, whatever the cap: one to fill, one being written. */
 #define CHUNKS_OWN 2u

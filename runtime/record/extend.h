@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * extend.h - the session's side of rbwp_extend.h.
+ * extend.h - the session's side of record_extend.h.
  */
 #ifndef EXTEND_H
 #define EXTEND_H
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 
 /* Calls the hooks, outside all locks. */
 void extend_tell(enum rbwp_extend_moment moment);

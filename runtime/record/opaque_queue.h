@@ -5,7 +5,7 @@
 #ifndef OPAQUE_QUEUE_H
 #define OPAQUE_QUEUE_H
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 
 #include <pthread.h>
 

@@ -7,7 +7,7 @@
  */
 #include "chunk_line.h"
 #include "chunk_pool.h"
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "recording.h"
 #include "thread_losses.h"
 

@@ -45,7 +45,7 @@ static void fence_all_cpus(void)
     nanosleep(&store_buffers_drain, NULL);
 }
 
-/* False if the thread does not leave the call that it is in. At the cap it is let go by the writer.
+/* False if the thread does not leave the call that it is in. At the cap, the writer releases it.
  */
 static bool call_ends(const struct thread *thread)
 {

@@ -7,7 +7,7 @@
  */
 #include "record_support.h"
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "test_point.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #include "record_support.h"
 #include "sanitized.h"
 
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "unit.h"
 
 #include <pthread.h>

@@ -7,7 +7,7 @@
  *
  * The handler is played by a test point; the time until stop gives up is short here.
  */
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "record_support.h"
 #include "test_point.h"
 

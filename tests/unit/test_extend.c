@@ -5,7 +5,7 @@
  * GPUs get into the trailer.
  */
 #include "opaque_queue.h"
-#include "rbwp_extend.h"
+#include "record_extend.h"
 #include "record_support.h"
 #include "unit.h"
 

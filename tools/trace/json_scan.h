@@ -5,7 +5,7 @@
  * Memory does not depend on the text: strings are cut at JSON_TEXT_MAX bytes,
  * and more than JSON_DEPTH_MAX levels are refused. Strings come unescaped, as
  * UTF-8; bytes that are no UTF-8 stay as they are. A comma before a closing
- * bracket is let pass.
+ * bracket is accepted.
  */
 #ifndef JSON_SCAN_H
 #define JSON_SCAN_H

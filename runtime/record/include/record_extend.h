@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rbwp_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
+ * record_extend.h - for parts built upon the recorder (the GPU side is one): what they may ask of
  * the session in progress, and what they are told of its end.
  *
- * Not for programs that only record. Any thread, any time, unless it says otherwise.
+ * Not installed: it has not settled. Any thread, any time, unless it says otherwise.
  */
-#ifndef RBWP_EXTEND_H
-#define RBWP_EXTEND_H
+#ifndef RECORD_EXTEND_H
+#define RECORD_EXTEND_H
 
 #include "rbwp_format.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 /*
  * Queues an opaque block for the file (SPEC.md, "Opaque blocks"); data is copied. At most so many
@@ -21,18 +17,18 @@ extern "C" {
  * RBWP_E_LIMIT: too much is waiting; RBWP_E_INVALID: no tag; RBWP_E_MEMORY.
  */
 #define RBWP_EXTEND_BYTES_MAX (16u << 20)
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_block(const char tag[4], const void *data,
-                                                          uint32_t size_bytes);
+RBWP_MUST_USE enum rbwp_status rbwp_extend_block(const char tag[4], const void *data,
+                                                 uint32_t size_bytes);
 
 /* Counts records that were lost before they could be recorded, on the calling thread. */
-RBWP_API void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
+void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
 
 /* The calling thread, as block headers name it; 0 if it is not attached. */
-RBWP_API uint64_t rbwp_extend_thread(void);
+uint64_t rbwp_extend_thread(void);
 
 /* A GPU, for the trailers of this and all later sessions; copied. A known processor id is replaced.
  * RBWP_E_MEMORY. */
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_gpu(const struct rbwp_gpu_info *gpu);
+RBWP_MUST_USE enum rbwp_status rbwp_extend_gpu(const struct rbwp_gpu_info *gpu);
 
 /* Where a session's end has got to. */
 enum rbwp_extend_moment {
@@ -47,9 +43,6 @@ enum rbwp_extend_moment {
  * RBWP_EXTEND_HOOKS_MAX, RBWP_E_LIMIT after that; one that is there already is not added. */
 #define RBWP_EXTEND_HOOKS_MAX 8
 typedef void (*rbwp_extend_hook_fn)(enum rbwp_extend_moment moment);
-RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook);
+RBWP_MUST_USE enum rbwp_status rbwp_extend_at_end(rbwp_extend_hook_fn hook);
 
-#ifdef __cplusplus
-}
-#endif
-#endif /* RBWP_EXTEND_H */
+#endif /* RECORD_EXTEND_H */
