@@ -140,12 +140,12 @@ static struct rbwp_column depth_columns[] = {
     COLUMN(U64, COUNTER, "depth"),
     COLUMN(F64, COUNTER, "load"),
 };
-static const struct rbwp_column note_columns[] = {
+static struct rbwp_column note_columns[] = {
     COLUMN(TIME, START, "from"),   COLUMN(DURATION, STOP, "for"), COLUMN(U64, THREAD, "by"),
     COLUMN(NAME, LABEL, "what"),   COLUMN(U64, NONE, "bytes"),    COLUMN(F64, NONE, "ratio"),
     COLUMN(BYTES, NONE, "remark"), COLUMN(U64, LINK_FROM, "key"),
 };
-static const struct rbwp_column mark_columns[] = {
+static struct rbwp_column mark_columns[] = {
     COLUMN(TIME, START, "when"),
     COLUMN(NAME, LABEL, "what"),
     COLUMN(U64, LINK_TO, "key"),
@@ -255,6 +255,8 @@ static void add_schemas(struct rbwp_writer *writer)
         {"out", 3},          {"copying", 7},     {"arrived", 7}, {"limit", 5}};
     depth_columns[2].unit = "items";
     depth_columns[2].unit_bytes = 5;
+    note_columns[7].unit = mark_columns[2].unit = "note"; /* keys of different tables */
+    note_columns[7].unit_bytes = mark_columns[2].unit_bytes = 4;
     must(rbwp_writer_add_names(writer, 1, names, sizeof names / sizeof names[0]));
     const struct rbwp_schema *schemas[] = {&activity, &device, &depth, &note, &mark, &setting};
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++)

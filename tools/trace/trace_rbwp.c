@@ -9,6 +9,7 @@
 #include "message.h"
 #include "rbwp_gpu.h"
 #include "span_walk.h"
+#include "table_rows.h"
 #include "trace_source.h"
 #include "track_batch.h"
 
@@ -51,6 +52,8 @@ struct rbwp_source {
     struct rbwp_catalog *catalog;           /* NULL: no table has come */
     uint64_t broken_tables;                 /* blocks that were left out */
     struct rbwp_gpu gpu;
+    struct table_rows tables;
+    struct span_walk *walk;
     bool failed;
 };
 
@@ -392,6 +395,54 @@ static bool finish_gpus(struct rbwp_source *source)
     return rbwp_gpu_finish(&source->gpu, &source->last_id);
 }
 
+/* ---- what the tables need ---------------------------------------------------- */
+
+/* From the counter of the file's spans. */
+static uint64_t new_id(void *context)
+{
+    struct rbwp_source *source = context;
+    source->last_id = ++source->walk->builder.next_id;
+    return source->first_id + source->last_id;
+}
+
+static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t time_ns)
+{
+    struct rbwp_source *source = context;
+    const struct rbwp_thread *thread = find_thread(source, thread_id, time_ns);
+    return thread ? thread->batch.track : TRACE_NONE;
+}
+
+static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
+{
+    struct rbwp_source *source = context;
+    const struct filter_span judged = {.thread_id = thread_id,
+                                       .slot = -1,
+                                       .first_ns = start_ns,
+                                       .last_ns = stop_ns,
+                                       .has_duration = true,
+                                       .duration_ns = (uint64_t)stop_ns - (uint64_t)start_ns};
+    return filter_takes_span(&source->filter, &judged);
+}
+
+static bool clip_row(void *context, struct trace_span *span)
+{
+    return clip(context, span);
+}
+
+static void start_tables(struct rbwp_source *source)
+{
+    source->tables = (struct table_rows){.host = {.context = source,
+                                                  .new_id = new_id,
+                                                  .thread_track = make_thread_track,
+                                                  .wanted = is_row_wanted,
+                                                  .clip = clip_row},
+                                         .trace = source->trace,
+                                         .options = source->options,
+                                         .process = source->process,
+                                         .filtered = source->filtered};
+    table_rows_start(&source->tables);
+}
+
 static void start_gpus(struct rbwp_source *source)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
@@ -414,7 +465,8 @@ static void start_gpus(struct rbwp_source *source)
 static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
 {
     filter_resolve(&source->filter, rows->first_ns);
-    (void)rbwp_gpu_rows(&source->gpu, rows);
+    if (!rbwp_gpu_rows(&source->gpu, rows))
+        table_rows_take(&source->tables, source->catalog, rows);
 }
 
 static void take_opaque(void *context, const struct rbwp_block *block)
@@ -579,6 +631,7 @@ static void free_reading(struct rbwp_source *source)
     thread_map_free(&source->map);
     thread_infos_stop(&source->thread_infos);
     rbwp_gpu_stop(&source->gpu);
+    table_rows_stop(&source->tables);
     rbwp_catalog_free(source->catalog);
     filter_stop(&source->filter);
 }
@@ -615,16 +668,19 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->filter.shift_ns = options->shift_ns;
     add_process(source);
     start_gpus(source);
+    start_tables(source);
+    source->walk = &walk;
     if (options->threads)
         input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
     bool good = finish_gpus(source);
+    good &= table_rows_finish(&source->tables);
     (void)trace_new_ids(trace, source->last_id);
     add_losses(source);
     add_facts(source, &walk);
-    if (source->gpu.failed)
+    if (source->gpu.failed || source->tables.failed)
         fail(source);
     if (source->failed || !good || source->broken_tables || trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);

@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows are looked at one by one; what does not depend on the row is in the table's shape. Names of
+ * tracks are put together when a value is met first. */
+#include "table_rows.h"
+#include "table_shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_BYTES = 256, BATCH_SAMPLES = 1024 };
+
+/* Track of a table for one value of its columns. */
+struct table_track {
+    uint64_t value, thread_id;
+    uint16_t table, column; /* column: of the counter, else TABLE_NO_COLUMN */
+    bool wanted;
+    uint32_t track;
+};
+
+struct sample {
+    uint32_t track, unused;
+    struct trace_sample sample;
+    uint64_t order; /* of coming, among equals */
+};
+
+static int compare_samples(const void *left, const void *right)
+{
+    const struct sample *a = left, *b = right;
+    if (a->track != b->track)
+        return a->track < b->track ? -1 : 1;
+    if (a->sample.time_ns != b->sample.time_ns)
+        return a->sample.time_ns < b->sample.time_ns ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static const struct merge_order samples_order = {.what = "samples of counters",
+                                                 .item_bytes = sizeof(struct sample),
+                                                 .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                 .compare = compare_samples};
+
+void table_rows_start(struct table_rows *tables)
+{
+    span_sorter_start(&tables->spans);
+    merge_sorter_start(&tables->samples, &samples_order);
+}
+
+void table_rows_stop(struct table_rows *tables)
+{
+    for (uint32_t i = 0; i < tables->shape_room; i++)
+        free(tables->shapes[i]);
+    free(tables->shapes);
+    free(tables->tracks);
+    free(tables->cells);
+    free(tables->names);
+    span_sorter_stop(&tables->spans);
+    merge_sorter_stop(&tables->samples);
+    span_detail_free(&tables->detail);
+}
+
+/* ---- names and cells -------------------------------------------------------- */
+
+/* Of a name of the file, as a label; 0 for none. */
+static uint32_t label_of(struct table_rows *tables, uint64_t number)
+{
+    if (number == 0 || number >= UINT32_MAX ||
+        !thread_array_grow(&tables->names, &tables->name_room, (uint32_t)number + 1,
+                           sizeof *tables->names))
+        return 0;
+    uint32_t *label = &tables->names[number];
+    if (!*label) {
+        struct rbwp_text text = rbwp_catalog_name(tables->catalog, number);
+        *label = trace_add_label(tables->trace, text.text, text.bytes);
+    }
+    return *label;
+}
+
+static bool has(uint16_t column)
+{
+    return column != TABLE_NO_COLUMN;
+}
+
+static uint64_t cell(const struct rbwp_rows *rows, uint16_t column, uint32_t row)
+{
+    return has(column) ? rows->cells[column][row] : 0;
+}
+
+/* A value of a column that names something, as text. */
+static int put_value(struct table_rows *tables, const struct rbwp_column *column, uint64_t value,
+                     char *to, size_t room)
+{
+    if (column->type == RBWP_COLUMN_NAME) {
+        uint32_t label = label_of(tables, value);
+        struct trace_text text = trace_label_of(tables->trace, label);
+        int bytes = text.bytes < NAME_BYTES / 2 ? (int)text.bytes : NAME_BYTES / 2;
+        return snprintf(to, room, " %.*s", bytes, label ? text.text : "");
+    }
+    if (column->type == RBWP_COLUMN_I64)
+        return snprintf(to, room, " %" PRId64, (int64_t)value);
+    return snprintf(to, room, " %" PRIu64, value);
+}
+
+/* ---- shapes ----------------------------------------------------------------- */
+
+static uint32_t add_label(struct table_rows *tables, const char *text, uint32_t bytes)
+{
+    return trace_add_label(tables->trace, text, bytes);
+}
+
+/* Whose keys those of a column are. */
+static uint32_t key_space(struct table_rows *tables, const struct rbwp_schema *schema,
+                          uint16_t column)
+{
+    if (!has(column))
+        return 0;
+    const struct rbwp_column *key = &schema->columns[column];
+    return key->unit_bytes ? add_label(tables, key->unit, key->unit_bytes)
+                           : add_label(tables, schema->name, schema->name_bytes);
+}
+
+static struct table_shape *make_shape(struct table_rows *tables, const struct rbwp_schema *schema)
+{
+    struct table_shape *shape = malloc(sizeof *shape);
+    if (!shape)
+        return NULL;
+    table_shape_find(shape, schema);
+    if (shape->kind == TABLE_UNKNOWN) {
+        if (!tables->filtered)
+            shape->table = trace_add_table(tables->trace, tables->process, schema);
+        return shape;
+    }
+    shape->label_name = add_label(tables, schema->name, schema->name_bytes);
+    shape->from_space = key_space(tables, schema, shape->from);
+    shape->to_space = key_space(tables, schema, shape->to);
+    for (uint32_t i = 0; shape->kind != TABLE_COUNTERS && i < shape->arg_count; i++) {
+        const struct rbwp_column *column = &schema->columns[shape->args[i]];
+        shape->keys[shape->args[i]] = add_label(tables, column->name, column->name_bytes);
+    }
+    return shape;
+}
+
+static struct table_shape *shape_of(struct table_rows *tables, const struct rbwp_schema *schema)
+{
+    if (!thread_array_grow(&tables->shapes, &tables->shape_room, schema->table + 1,
+                           sizeof(struct table_shape *)))
+        return NULL;
+    struct table_shape **shape = &tables->shapes[schema->table];
+    if (!*shape)
+        *shape = make_shape(tables, schema);
+    return *shape;
+}
+
+/* ---- tracks ----------------------------------------------------------------- */
+
+static void name_track(struct table_rows *tables, const struct rbwp_schema *schema,
+                       const struct table_shape *shape, const struct table_track *track, char *name,
+                       size_t room)
+{
+    uint16_t by = has(shape->track) ? shape->track : shape->label;
+    bool split = has(shape->track) || (has(track->column) && has(shape->label));
+    int used = snprintf(name, room, "%.*s",
+                        schema->name_bytes < NAME_BYTES / 2 ? schema->name_bytes : NAME_BYTES / 2,
+                        schema->name);
+    if (split)
+        used +=
+            put_value(tables, &schema->columns[by], track->value, name + used, room - (size_t)used);
+    if (shape->counter_count > 1) {
+        const struct rbwp_column *column = &schema->columns[track->column];
+        int bytes = column->name_bytes < NAME_BYTES / 2 ? column->name_bytes : NAME_BYTES / 2;
+        snprintf(name + used, room - (size_t)used, " %.*s", bytes, column->name);
+    }
+    if (!name[0])
+        snprintf(name, room, "table %" PRIu32, schema->table);
+}
+
+static void make_track(struct table_rows *tables, const struct rbwp_schema *schema,
+                       const struct table_shape *shape, struct table_track *track, int64_t time_ns)
+{
+    char name[2 * NAME_BYTES];
+    uint32_t above = TRACE_NONE;
+    if (track->thread_id)
+        above = tables->host.thread_track(tables->host.context, track->thread_id, time_ns);
+    track->wanted = !track->thread_id || above != TRACE_NONE;
+    if (!track->wanted)
+        return;
+    name_track(tables, schema, shape, track, name, sizeof name);
+    struct trace_track made = {.process = tables->process,
+                               .kind = has(track->column) ? TRACE_COUNTER : TRACE_TABLE,
+                               .id = tables->track_count,
+                               .name = trace_text(name)};
+    if (has(track->column)) {
+        const struct rbwp_column *column = &schema->columns[track->column];
+        made.unit = (struct trace_text){column->unit, column->unit_bytes};
+    }
+    track->track = above == TRACE_NONE ? trace_add_track(tables->trace, made)
+                                       : trace_add_track_below(tables->trace, above, made);
+}
+
+static uint64_t hash(const struct table_track *track)
+{
+    uint64_t value = (track->value ^ track->thread_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    value ^= (uint64_t)track->table << 16 ^ track->column ^ track->thread_id;
+    value *= UINT64_C(0x9e3779b97f4a7c15);
+    return value ^ value >> 29;
+}
+
+static bool is_same(const struct table_track *a, const struct table_track *b)
+{
+    return a->value == b->value && a->thread_id == b->thread_id && a->table == b->table &&
+           a->column == b->column;
+}
+
+/* The cell that has the track, or the free one where it belongs. */
+static uint32_t *find_cell(const struct table_rows *tables, const struct table_track *track)
+{
+    for (uint64_t at = hash(track);; at++) {
+        uint32_t *found = &tables->cells[at & (tables->cell_count - 1)];
+        if (*found == 0 || is_same(&tables->tracks[*found - 1], track))
+            return found;
+    }
+}
+
+static bool make_cells(struct table_rows *tables)
+{
+    if (tables->cells)
+        return true;
+    tables->cell_count = 2 * TABLE_TRACKS_MAX;
+    tables->cells = calloc(tables->cell_count, sizeof *tables->cells);
+    return tables->cells;
+}
+
+/* NULL when out of memory. */
+static const struct table_track *track_of(struct table_rows *tables,
+                                          const struct rbwp_schema *schema,
+                                          const struct table_shape *shape,
+                                          struct table_track wanted, int64_t time_ns)
+{
+    wanted.table = (uint16_t)schema->table;
+    if (!make_cells(tables))
+        return NULL;
+    uint32_t *found = find_cell(tables, &wanted);
+    if (*found)
+        return &tables->tracks[*found - 1];
+    if (tables->track_count == TABLE_TRACKS_MAX)
+        return &tables->tracks[TABLE_TRACKS_MAX - 1];
+    if (!thread_array_grow(&tables->tracks, &tables->track_room, tables->track_count + 1,
+                           sizeof *tables->tracks))
+        return NULL;
+    make_track(tables, schema, shape, &wanted, time_ns);
+    tables->tracks[tables->track_count++] = wanted;
+    *found = tables->track_count;
+    return &tables->tracks[tables->track_count - 1];
+}
+
+/* ---- counters --------------------------------------------------------------- */
+
+static struct trace_sample sample_of(unsigned type, uint64_t value)
+{
+    struct trace_sample sample = {.whole = type != RBWP_COLUMN_F64};
+    if (type == RBWP_COLUMN_F64)
+        memcpy(&sample.value.f64, &value, sizeof value);
+    else
+        sample.value.i64 = (int64_t)value;
+    if (type != RBWP_COLUMN_I64 && sample.whole && value > INT64_MAX) {
+        sample.whole = false;
+        sample.value.f64 = (double)value;
+    }
+    return sample;
+}
+
+static void take_counter(struct table_rows *tables, const struct table_shape *shape,
+                         const struct rbwp_rows *rows, uint16_t column)
+{
+    const struct rbwp_schema *schema = rows->schema;
+    struct table_track key = {.column = column};
+    const struct table_track *track = NULL;
+    uint16_t by = has(shape->track) ? shape->track : shape->label;
+    for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
+        int64_t time_ns = (int64_t)rows->cells[shape->start][i];
+        uint64_t value = cell(rows, by, i), thread_id = cell(rows, shape->thread, i);
+        if (!track || key.value != value || key.thread_id != thread_id) {
+            key.value = value;
+            key.thread_id = thread_id;
+            track = track_of(tables, schema, shape, key, time_ns);
+            tables->failed |= !track;
+        }
+        if (!track || !track->wanted ||
+            (tables->filtered &&
+             !tables->host.wanted(tables->host.context, thread_id, time_ns, time_ns)))
+            continue;
+        struct sample made = {.track = track->track, .order = rows->first_row + i};
+        made.sample = sample_of(schema->columns[column].type, rows->cells[column][i]);
+        made.sample.time_ns = trace_shifted(time_ns, tables->options->shift_ns);
+        merge_sorter_add(&tables->samples, &made, NULL);
+    }
+}
+
+/* ---- spans and points in time ------------------------------------------------ */
+
+static void add_arg(struct table_rows *tables, const struct table_shape *shape,
+                    const struct rbwp_rows *rows, uint16_t column, uint32_t row)
+{
+    static const uint8_t types[] = {
+        [RBWP_COLUMN_U64] = TRACE_ARG_U64,           [RBWP_COLUMN_I64] = TRACE_ARG_I64,
+        [RBWP_COLUMN_F64] = TRACE_ARG_F64,           [RBWP_COLUMN_TIME] = TRACE_ARG_TIME,
+        [RBWP_COLUMN_DURATION] = TRACE_ARG_DURATION, [RBWP_COLUMN_NAME] = TRACE_ARG_NAME,
+        [RBWP_COLUMN_ROW] = TRACE_ARG_U64,           [RBWP_COLUMN_BYTES] = TRACE_ARG_TEXT};
+    unsigned type = rows->schema->columns[column].type;
+    uint64_t value = rows->cells[column][row];
+    if (!shape->keys[column])
+        return; /* it has no name */
+    uint32_t key = shape->keys[column] - 1;
+    if (type == RBWP_COLUMN_BYTES) {
+        struct rbwp_text text = rbwp_rows_bytes(rows, value);
+        if (text.bytes)
+            span_detail_text(&tables->detail, key, TRACE_ARG_TEXT,
+                             (struct trace_text){text.text, text.bytes});
+        return;
+    }
+    if (type == RBWP_COLUMN_NAME) {
+        uint32_t label = label_of(tables, value);
+        if (!label)
+            return;
+        value = label - 1;
+    }
+    if (type == RBWP_COLUMN_TIME)
+        value = (uint64_t)trace_shifted((int64_t)value, tables->options->shift_ns);
+    span_detail_arg(&tables->detail, key, types[type], value);
+}
+
+static void make_detail(struct table_rows *tables, const struct table_shape *shape,
+                        const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+{
+    struct trace_detail *head = &tables->detail.head;
+    span_detail_start(&tables->detail);
+    head->category = shape->label_name;
+    if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT)) {
+        uint64_t least_ns = trace_duration_ns(span);
+        head->flags |= TRACE_HAS_BOUNDS;
+        head->start_uncertain_ns = cell(rows, shape->start_bound, row);
+        head->stop_uncertain_ns = cell(rows, shape->stop_bound, row);
+        least_ns -= head->start_uncertain_ns < least_ns ? head->start_uncertain_ns : least_ns;
+        least_ns -= head->stop_uncertain_ns < least_ns ? head->stop_uncertain_ns : least_ns;
+        head->certain_ns = least_ns;
+    }
+    for (uint32_t i = 0; i < shape->arg_count; i++)
+        add_arg(tables, shape, rows, shape->args[i], row);
+}
+
+static void add_end(struct table_rows *tables, const struct rbwp_rows *rows, uint16_t column,
+                    uint32_t space, bool arrives, uint32_t row, const struct trace_span *span)
+{
+    uint64_t key = cell(rows, column, row);
+    if (!key || !space)
+        return;
+    bool own = rows->schema->columns[column].unit_bytes == 0;
+    trace_add_link_end(tables->trace,
+                       &(struct trace_link_end){.arrives = arrives,
+                                                .kind = TRACE_FLOW,
+                                                .label = space,
+                                                .space = space - 1,
+                                                .process = own ? tables->process : TRACE_NONE,
+                                                .track = span->track,
+                                                .key = key,
+                                                .time_ns = span->start_ns,
+                                                .span = span->id});
+}
+
+static uint32_t span_name(struct table_rows *tables, const struct table_shape *shape,
+                          const struct rbwp_rows *rows, uint32_t row)
+{
+    char number[32];
+    if (!has(shape->label))
+        return shape->label_name ? shape->label_name - 1 : trace_add_name(tables->trace, "", 0);
+    const struct rbwp_column *column = &rows->schema->columns[shape->label];
+    uint64_t value = rows->cells[shape->label][row];
+    uint32_t label = 0;
+    if (column->type == RBWP_COLUMN_NAME) {
+        label = label_of(tables, value);
+    } else {
+        int bytes = put_value(tables, column, value, number, sizeof number);
+        label = add_label(tables, number + 1, (uint32_t)bytes - 1);
+    }
+    return label ? label - 1 : trace_add_name(tables->trace, "unnamed", 7);
+}
+
+static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *rows, uint32_t row,
+                       int64_t start_ns)
+{
+    if (!has(shape->stop))
+        return start_ns;
+    int64_t stop_ns = (int64_t)rows->cells[shape->stop][row];
+    if (!shape->stop_is_duration)
+        return stop_ns < start_ns ? start_ns : stop_ns;
+    if (stop_ns < 0 || __builtin_add_overflow(start_ns, stop_ns, &stop_ns))
+        return INT64_MAX;
+    return stop_ns;
+}
+
+static void take_span(struct table_rows *tables, const struct table_shape *shape,
+                      const struct rbwp_rows *rows, uint32_t row)
+{
+    int64_t start_ns = (int64_t)rows->cells[shape->start][row];
+    int64_t stop_ns = stop_of(shape, rows, row, start_ns);
+    uint64_t thread_id = cell(rows, shape->thread, row);
+    struct table_track key = {
+        .value = cell(rows, shape->track, row), .thread_id = thread_id, .column = TABLE_NO_COLUMN};
+    const struct table_track *track = track_of(tables, rows->schema, shape, key, start_ns);
+    tables->failed |= !track;
+    if (!track || !track->wanted ||
+        (tables->filtered &&
+         !tables->host.wanted(tables->host.context, thread_id, start_ns, stop_ns)))
+        return;
+    struct trace_span span = {
+        .start_ns = trace_shifted(start_ns, tables->options->shift_ns),
+        .stop_ns = trace_shifted(stop_ns, tables->options->shift_ns),
+        .track = track->track,
+        .category = TRACE_RANGE,
+        .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0,
+    };
+    if (shape->kind == TABLE_SPANS && tables->filtered &&
+        !tables->host.clip(tables->host.context, &span))
+        return;
+    span.id = tables->host.new_id(tables->host.context);
+    span.name = span_name(tables, shape, rows, row);
+    make_detail(tables, shape, rows, row, &span);
+    add_end(tables, rows, shape->from, shape->from_space, false, row, &span);
+    add_end(tables, rows, shape->to, shape->to_space, true, row, &span);
+    span_sorter_add(&tables->spans, &span, span_detail_finish(&tables->detail));
+    tables->failed |= tables->detail.failed;
+}
+
+/* ---- all rows ---------------------------------------------------------------- */
+
+void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catalog,
+                     const struct rbwp_rows *rows)
+{
+    tables->catalog = catalog;
+    struct table_shape *shape = shape_of(tables, rows->schema);
+    if (!shape) {
+        tables->failed = true;
+        return;
+    }
+    switch (shape->kind) {
+    case TABLE_COUNTERS:
+        for (uint32_t i = 0; i < shape->counter_count; i++)
+            take_counter(tables, shape, rows, shape->counters[i]);
+        break;
+    case TABLE_SPANS:
+    case TABLE_INSTANTS:
+        for (uint32_t i = 0; i < rows->rows && !tables->failed; i++)
+            take_span(tables, shape, rows, i);
+        break;
+    case TABLE_UNKNOWN:
+        if (!tables->filtered)
+            trace_add_rows(tables->trace,
+                           &(struct trace_rows){.table = shape->table,
+                                                .rows = rows,
+                                                .catalog = catalog,
+                                                .shift_ns = tables->options->shift_ns});
+    }
+}
+
+struct passing {
+    struct trace *trace;
+    struct trace_sample batch[BATCH_SAMPLES];
+    size_t count;
+    uint32_t track;
+};
+
+static void pass_batch(struct passing *passing)
+{
+    trace_add_samples(passing->trace, passing->track, passing->batch, passing->count);
+    passing->count = 0;
+}
+
+static bool pass(void *context, const void *item, const uint64_t *payload)
+{
+    struct passing *passing = context;
+    const struct sample *sample = item;
+    (void)payload;
+    if (passing->count == BATCH_SAMPLES || passing->track != sample->track)
+        pass_batch(passing);
+    passing->track = sample->track;
+    passing->batch[passing->count++] = sample->sample;
+    return !trace_is_full(passing->trace);
+}
+
+bool table_rows_finish(struct table_rows *tables)
+{
+    struct passing passing = {.trace = tables->trace};
+    span_sorter_finish(&tables->spans, tables->trace);
+    merge_sorter_finish(&tables->samples, pass, &passing);
+    pass_batch(&passing);
+    return !tables->spans.failed && !tables->samples.failed;
+}
