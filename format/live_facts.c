@@ -46,6 +46,7 @@ struct live_facts {
     struct rbwp_loss *losses; /* times in ticks until the end */
     uint32_t losses_count;
     bool losses_full; /* with different ones */
+    struct live_tables row_tables;
     struct rbwp_process_info process;
     bool has_process;
     struct name host;
@@ -268,6 +269,24 @@ static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
     return true;
 }
 
+/* False if the entry cannot be. */
+static bool note_outcome(struct live_facts *facts, enum rbwp_status status)
+{
+    facts->memory_failed |= status == RBWP_E_MEMORY;
+    facts->dropped += status == RBWP_E_LIMIT;
+    return status != RBWP_E_CORRUPT;
+}
+
+static bool row_schema(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    return note_outcome(facts, live_tables_schema(&facts->row_tables, payload, count));
+}
+
+static bool row_name(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    return note_outcome(facts, live_tables_name(&facts->row_tables, payload, count));
+}
+
 static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, size_t count)
 {
     static bool (*const takers[])(struct live_facts *, const uint8_t *, size_t) = {
@@ -280,6 +299,8 @@ static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, siz
         [LIVE_LOSS] = loss,
         [LIVE_PROCESS] = process,
         [LIVE_HOST] = host,
+        [LIVE_SCHEMA] = row_schema,
+        [LIVE_NAME] = row_name,
     };
     struct live_facts *facts = context;
     if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
@@ -350,7 +371,7 @@ static bool is_record(unsigned cause)
 {
     return cause == RBWP_LOSS_DROPPED || cause == RBWP_LOSS_STALLED || cause == RBWP_LOSS_IO ||
            cause == RBWP_LOSS_MEMORY || cause == RBWP_LOSS_GPU_PENDING ||
-           cause == RBWP_LOSS_GPU_FAILED;
+           cause == RBWP_LOSS_GPU_FAILED || cause == RBWP_LOSS_ROWS || cause == RBWP_LOSS_ROWS_IO;
 }
 
 static void count_missing(struct live_facts *facts, const struct live_file *live,
@@ -366,7 +387,8 @@ static void count_missing(struct live_facts *facts, const struct live_file *live
     missing->unprotected_bytes = chunks * live->head.chunk_bytes;
     missing->unprotected_records_most = chunks * live_chunk_words(live);
     missing->unlogged_names = counts->unlogged[LIVE_SLOT_BEGIN] + counts->unlogged[LIVE_SLOT_END] +
-                              counts->unlogged[LIVE_SUB_ITEM];
+                              counts->unlogged[LIVE_SUB_ITEM] + counts->unlogged[LIVE_SCHEMA] +
+                              counts->unlogged[LIVE_NAME];
     missing->unlogged_threads = counts->unlogged[LIVE_THREAD] + counts->unlogged[LIVE_THREAD_END];
     facts->unlogged = (struct rbwp_left){
         .kind = RBWP_LEFT_LIVE_LOG, .entries = missing->unlogged_names + missing->unlogged_threads};
@@ -479,6 +501,7 @@ void live_facts_free(struct live_facts *facts)
         free(block);
     }
     thread_table_free(&facts->threads);
+    live_tables_free(&facts->row_tables);
     live_clock_free(&facts->clock);
     free(facts->sub_items);
     free(facts->uses);
@@ -497,6 +520,11 @@ const struct rbwp_tables *live_facts_tables(const struct live_facts *facts)
 const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts)
 {
     return &facts->trailer;
+}
+
+const struct live_tables *live_facts_row_tables(const struct live_facts *facts)
+{
+    return &facts->row_tables;
 }
 
 struct live_clock *live_facts_clock(struct live_facts *facts)

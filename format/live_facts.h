@@ -12,6 +12,7 @@
 
 #include "live_clock.h"
 #include "live_file.h"
+#include "live_tables.h"
 #include "rbwp_recover.h"
 #include "thread_table.h"
 
@@ -29,6 +30,8 @@ void live_facts_free(struct live_facts *facts);
 const struct rbwp_tables *live_facts_tables(const struct live_facts *facts);
 /* Without index; record counts are 0. */
 const struct rbwp_trailer *live_facts_trailer(const struct live_facts *facts);
+/* Schemas and names of tables. */
+const struct live_tables *live_facts_row_tables(const struct live_facts *facts);
 /* It may have no sample. */
 struct live_clock *live_facts_clock(struct live_facts *facts);
 

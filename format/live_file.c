@@ -61,7 +61,7 @@ static enum rbwp_status check_head(const struct live_head *head, struct rbwp_err
                       "written on a machine of the other byte order; recover it on such a machine");
     if (head->byte_order != LIVE_BYTE_ORDER)
         return refuse(error, RBWP_E_CORRUPT, "its byte-order mark is damaged");
-    if (head->version != LIVE_VERSION)
+    if (head->version < LIVE_VERSION_MIN || head->version > LIVE_VERSION)
         return error_set(error, RBWP_E_VERSION, (struct place){section, NOWHERE, 0},
                          "version %" PRIu32 "; this library reads version %u", head->version,
                          LIVE_VERSION);
@@ -326,7 +326,7 @@ static enum rbwp_status add_chunk(struct live_chunks *chunks, const struct live_
     return RBWP_OK;
 }
 
-/* Reads the head of the chunk at offset. True if it has events, or may have. */
+/* Reads the head of the chunk at offset. True if it has events or rows, or may have. */
 static bool read_chunk_head(const struct live_file *live, uint64_t offset,
                             struct live_chunk *chunk_out)
 {
@@ -340,8 +340,11 @@ static bool read_chunk_head(const struct live_file *live, uint64_t offset,
     *chunk_out = (struct live_chunk){.thread_id = head.thread_id,
                                      .base_ticks = head.base_ticks,
                                      .ticket = head.ticket,
-                                     .offset = offset};
-    return got == sizeof word && word != 0;
+                                     .offset = offset,
+                                     .table = head.table,
+                                     .columns = head.columns,
+                                     .rows = head.table ? head.rows : 0};
+    return got == sizeof word && (head.table ? head.rows != 0 : word != 0);
 }
 
 static enum rbwp_status list_segment(const struct live_file *live,

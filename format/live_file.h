@@ -54,9 +54,12 @@ enum rbwp_status live_file_log(const struct live_file *live, live_entry_fn *entr
 struct live_chunk {
     uint64_t thread_id, base_ticks, ticket;
     uint64_t offset; /* in the file */
+    uint32_t table;  /* 0: it has events. Else rows of it, one behind the other, as words */
+    uint32_t columns;
+    uint64_t rows;
 };
 
-/* Chunks with events that are not in FILE, of each thread in the order of their times. */
+/* Chunks with events or rows that are not in FILE, of each thread in the order of their times. */
 struct live_chunks {
     struct live_chunk *list;
     size_t count, capacity;

@@ -94,6 +94,13 @@ static size_t whole_events(const uint64_t *words, size_t count, uint64_t base_ti
     return events.next;
 }
 
+/* The words of rows that were there when the chunk was listed. */
+static size_t whole_rows(const struct live_chunk *chunk, size_t count)
+{
+    uint64_t most = chunk->columns ? count / chunk->columns : 0;
+    return (size_t)(chunk->rows < most ? chunk->rows : most) * chunk->columns;
+}
+
 /* Appends the words of a chunk; none if it is gone. */
 static bool copy_chunk(struct live_snapshot *snapshot, const struct live_file *live,
                        const struct live_chunk *chunk)
@@ -103,9 +110,11 @@ static bool copy_chunk(struct live_snapshot *snapshot, const struct live_file *l
         return false;
     uint64_t *words = snapshot->words + snapshot->word_count;
     if (live_chunk_read(live, chunk, words, &counts[0]) &&
-        live_chunk_read(live, chunk, words + room, &counts[1]))
-        snapshot->word_count += whole_events(
-            words, agreed(words, counts[0], words + room, counts[1]), chunk->base_ticks);
+        live_chunk_read(live, chunk, words + room, &counts[1])) {
+        size_t same = agreed(words, counts[0], words + room, counts[1]);
+        snapshot->word_count +=
+            chunk->table ? whole_rows(chunk, same) : whole_events(words, same, chunk->base_ticks);
+    }
     return true;
 }
 

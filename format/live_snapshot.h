@@ -25,12 +25,15 @@ enum rbwp_status live_snapshot_take(struct live_snapshot *snapshot, struct live_
                                     struct rbwp_error *error);
 void live_snapshot_free(struct live_snapshot *snapshot);
 
+/* None of a chunk that has rows: those are its words. */
 static inline struct live_events live_snapshot_events(const struct live_snapshot *snapshot,
                                                       size_t chunk)
 {
+    const struct live_chunk *listed = &snapshot->chunks.list[chunk];
+    size_t words = snapshot->starts[chunk + 1] - snapshot->starts[chunk];
     return (struct live_events){.words = snapshot->words + snapshot->starts[chunk],
-                                .count = snapshot->starts[chunk + 1] - snapshot->starts[chunk],
-                                .base_ticks = snapshot->chunks.list[chunk].base_ticks};
+                                .count = listed->table ? 0 : words,
+                                .base_ticks = listed->base_ticks};
 }
 
 #endif /* LIVE_SNAPSHOT_H */

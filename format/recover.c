@@ -19,6 +19,7 @@
 #include "rbwp_verify.h"
 #include "reader.h"
 #include "reader_error.h"
+#include "recover_rows.h"
 #include "recover_tail.h"
 #include "sized.h"
 
@@ -45,6 +46,7 @@ struct recover {
     struct rbwp_live *live;
     struct rbwp_writer *writer;
     struct recover_tail tail;
+    struct recover_rows rows;
 
     bool has_snapshot; /* the program runs: its chunks as of one moment, which has that commit */
     struct live_snapshot snapshot;
@@ -201,6 +203,8 @@ static enum rbwp_status keep_block(struct recover *recover, const struct rbwp_bl
     result->kept_blocks++;
     result->kept_bytes += stored.count;
     result->kept_records += block->header.records;
+    if (!records && recover->live && recover_rows_note(&recover->rows, block) != RBWP_OK)
+        return out_of_memory(recover);
     if (records) {
         note_sequence(recover, block->header.sequence);
         recover_tail_block(&recover->tail, &sealed);
@@ -329,6 +333,25 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
     return status == RBWP_OK ? seal(recover, thread) : status;
 }
 
+/* Of a chunk that has rows. */
+static enum rbwp_status keep_rows(struct recover *recover, const struct live_chunk *chunk,
+                                  const uint64_t *words, size_t count)
+{
+    uint64_t rows;
+    bool damaged;
+    enum rbwp_status status =
+        recover_rows_add(&recover->rows, chunk, words, count, &rows, &damaged);
+    if (status == RBWP_E_MEMORY)
+        return out_of_memory(recover);
+    if (status != RBWP_OK)
+        return sink_failed(recover, status);
+    recover->result.chunks++;
+    recover->result.damaged_chunks += damaged;
+    recover->result.live_blocks += rows > 0;
+    recover->result.live_rows += rows;
+    return RBWP_OK;
+}
+
 static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer *thread,
                                    const struct live_chunk *chunk)
 {
@@ -338,6 +361,8 @@ static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer
         recover->result.moved_chunks++;
         return RBWP_OK;
     }
+    if (chunk->table)
+        return keep_rows(recover, chunk, thread->words, events.count);
     bool damaged = events.count < live_chunk_words(file);
     enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
     recover->result.chunks++;
@@ -348,8 +373,12 @@ static enum rbwp_status keep_chunk(struct recover *recover, struct thread_writer
 static enum rbwp_status keep_copy(struct recover *recover, struct thread_writer *thread,
                                   size_t chunk)
 {
-    struct live_events events = live_snapshot_events(&recover->snapshot, chunk);
+    const struct live_snapshot *snapshot = &recover->snapshot;
+    struct live_events events = live_snapshot_events(snapshot, chunk);
     bool damaged = false;
+    if (snapshot->chunks.list[chunk].table)
+        return keep_rows(recover, &snapshot->chunks.list[chunk], events.words,
+                         snapshot->starts[chunk + 1] - snapshot->starts[chunk]);
     enum rbwp_status status = keep_records(recover, thread, &events, &damaged);
     recover->result.chunks++;
     recover->result.damaged_chunks += damaged;
@@ -378,6 +407,8 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
 {
     struct thread_writer thread = {0};
     enum rbwp_status status = rbwp_block_encoder_new(0, -1, &thread.encoder);
+    recover_rows_begin(&recover->rows, live_facts_row_tables(recover->live->facts),
+                       live_chunk_words(&recover->live->file), recover->writer);
     thread.words = malloc(live_chunk_words(&recover->live->file) * sizeof *thread.words);
     if (status != RBWP_OK || !thread.words)
         status = out_of_memory(recover);
@@ -618,6 +649,7 @@ enum rbwp_status rbwp_recover_sized(const char *path, const char *live_path,
     rbwp_reader_close(recover.reader);
     rbwp_live_close(recover.live);
     recover_tail_free(&recover.tail);
+    recover_rows_free(&recover.rows);
     live_snapshot_free(&recover.snapshot);
     if (recover.fd >= 0)
         close(recover.fd);

@@ -6,6 +6,8 @@
  * Rows are handed out block by block and never kept. What is kept, schemas and
  * names, is bounded, whatever the file says.
  */
+#include "table_catalog.h"
+
 #include "buffer.h"
 #include "bytes.h"
 #include "reader_error.h"
@@ -68,6 +70,16 @@ uint64_t rbwp_catalog_row_count(const struct rbwp_catalog *catalog, uint32_t ind
 struct rbwp_text rbwp_catalog_name(const struct rbwp_catalog *catalog, uint64_t number)
 {
     return table_names_get(&catalog->names, number);
+}
+
+uint64_t catalog_last_row(const struct rbwp_catalog *catalog, uint32_t index)
+{
+    return catalog->tables[index].last_row;
+}
+
+uint64_t catalog_last_name(const struct rbwp_catalog *catalog)
+{
+    return catalog->names.last;
 }
 
 static struct known_table *find(struct rbwp_catalog *catalog, uint32_t table)

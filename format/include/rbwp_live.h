@@ -23,6 +23,8 @@
  * A chunk segment is an array of chunks of chunk_bytes; each is a struct
  * live_chunk_head and event words. A chunk whose first word is 0 is empty.
  * Its events end at the first 0 word where an event should begin.
+ * A chunk whose head names a table has rows of it instead, one behind the
+ * other from its first word on, a word a cell; the head says how many.
  * A chunk was written to FILE already if its ticket is not 0 and at most the
  * committed one; FILE holds whole blocks up to the committed size.
  *
@@ -54,7 +56,8 @@ extern "C" {
 #endif
 
 #define LIVE_MAGIC "RBWPLIVE"
-#define LIVE_VERSION 2u
+#define LIVE_VERSION 3u
+#define LIVE_VERSION_MIN 2u /* without rows; it reads like one that has none */
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SAMPLES_OFFSET 4096u
 #define LIVE_SAMPLE_LEVELS 8u
@@ -149,7 +152,10 @@ struct live_chunk_head {
     uint64_t thread_id;
     uint64_t base_ticks;
     uint64_t ticket; /* 0 until the writer takes the chunk */
-    uint64_t unused[5];
+    uint32_t table;  /* 0: it has events */
+    uint32_t columns;
+    uint64_t rows; /* so many are whole; written last */
+    uint64_t unused[3];
 };
 
 struct live_entry {
@@ -167,7 +173,9 @@ enum live_entry_kind {
     LIVE_SAMPLE = 6,     /* struct rbwp_clock_sample */
     LIVE_LOSS = 7,       /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
     LIVE_PROCESS = 8,    /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
-    LIVE_HOST = 9        /* the host's name */
+    LIVE_HOST = 9,       /* the host's name */
+    LIVE_SCHEMA = 10,    /* of a table: as in FILE, behind the tag; may come again */
+    LIVE_NAME = 11       /* for cells: u32 number, name to the end; may come again */
 };
 
 #ifdef __cplusplus

@@ -136,6 +136,7 @@ struct rbwp_recover_result {
     uint64_t uncommitted_bytes; /* left out: the live file has what they hold */
 
     uint64_t chunks, live_blocks, live_records; /* recovered from the live file */
+    uint64_t live_rows;                         /* the same, of tables */
     uint64_t damaged_chunks;          /* with an event that cannot be; those before it were taken */
     uint64_t moved_chunks;            /* drained during recovery; in neither part */
     uint64_t damaged_entries;         /* of the log */

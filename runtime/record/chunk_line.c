@@ -128,7 +128,10 @@ static void keep_item(struct rbwp_self_ *self, struct thread *thread)
 
 static enum rbwp_status try_chunk(struct thread *thread, struct chunk **chunk_out)
 {
-    bool beyond_cap = atomic_load_explicit(&thread->chunks, memory_order_relaxed) < CHUNKS_OWN &&
+    uint32_t chunks = atomic_load_explicit(&thread->chunks, memory_order_relaxed);
+    uint32_t of_rows = atomic_load_explicit(&thread->row_chunks, memory_order_relaxed);
+    /* Both move meanwhile: one too many is let pass. */
+    bool beyond_cap = (chunks < of_rows || chunks - of_rows < CHUNKS_OWN) &&
                       thread_registry_orphans() <= ORPHANS_MAX;
     return chunk_get(recording_now->pool, beyond_cap, chunk_out);
 }

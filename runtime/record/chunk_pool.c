@@ -7,6 +7,7 @@
 #include "chunk_pool.h"
 
 #include "live.h"
+#include "tables.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -29,6 +30,8 @@
 #define SEGMENTS_SMALL 4u
 #define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
 
+#define PUBLISHED (UINT64_C(1) << 32)
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -38,6 +41,7 @@ struct chunk_pool {
     uint32_t cap_chunks;
     _Atomic uint32_t in_use;
     _Atomic uint32_t peak;
+    _Atomic uint64_t of_rows;  /* in use for rows, and PUBLISHED for each that was published */
     _Atomic uint32_t made;     /* chunks that have an index */
     _Atomic uint64_t free_top; /* count << 32 | index + 1 */
     atomic_flag mapping;       /* a thread is making a segment */
@@ -300,6 +304,51 @@ enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chun
     return RBWP_OK;
 }
 
+uint32_t chunk_pool_rows_in_use(const struct chunk_pool *pool)
+{
+    return (uint32_t)atomic_load_explicit(&pool->of_rows, memory_order_relaxed);
+}
+
+void chunk_rows_published(struct chunk_pool *pool)
+{
+    atomic_fetch_add_explicit(&pool->of_rows, PUBLISHED, memory_order_relaxed);
+}
+
+enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, struct chunk **chunk_out)
+{
+    uint64_t before = atomic_load_explicit(&pool->of_rows, memory_order_relaxed);
+    *chunk_out = NULL;
+    do {
+        if ((uint32_t)before >= pool->cap_chunks / 2)
+            return before >= PUBLISHED ? RBWP_AGAIN : RBWP_E_BUSY;
+    } while (!atomic_compare_exchange_weak_explicit(&pool->of_rows, &before, before + 1,
+                                                    memory_order_relaxed, memory_order_relaxed));
+    enum rbwp_status status = chunk_get(pool, false, chunk_out);
+    if (status != RBWP_OK)
+        atomic_fetch_sub_explicit(&pool->of_rows, 1, memory_order_relaxed);
+    return status;
+}
+
+/* The head says that there are no rows until then. */
+void chunk_begin_rows(struct chunk *chunk, uint64_t thread_id, uint64_t base_ticks,
+                      struct row_table *table)
+{
+    chunk->table = table;
+    chunk->rows = 0;
+    chunk->head->table = table->schema->table;
+    chunk->head->columns = table->schema->column_count;
+    chunk_begin(chunk, thread_id, base_ticks);
+}
+
+static void end_rows(struct chunk_pool *pool, struct chunk *chunk)
+{
+    chunk->table = NULL;
+    chunk->head->rows = 0;
+    chunk->head->table = 0;
+    atomic_fetch_sub_explicit(&pool->of_rows, chunk->rows ? PUBLISHED + 1 : 1,
+                              memory_order_relaxed);
+}
+
 static void push_free(struct chunk_pool *pool, struct chunk *chunk)
 {
     uint64_t top = atomic_load_explicit(&pool->free_top, memory_order_relaxed);
@@ -314,6 +363,8 @@ static void push_free(struct chunk_pool *pool, struct chunk *chunk)
 
 void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used)
 {
+    if (chunk->table)
+        end_rows(pool, chunk);
     memset(chunk->words, 0, used * sizeof chunk->words[0]);
     if (chunk->unprotected)
         live_count_unprotected(false);

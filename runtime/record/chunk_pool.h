@@ -15,7 +15,7 @@
  *
  * The words of a free chunk are all 0, and a filled chunk's words are 0 from
  * its last event on, so that whoever finds the memory after a crash knows
- * where the events end.
+ * where the events end. Of a chunk with rows the head says how many there are.
  */
 #ifndef CHUNK_POOL_H
 #define CHUNK_POOL_H
@@ -24,6 +24,7 @@
 
 #include <stdatomic.h>
 
+struct row_table;
 struct thread;
 
 struct chunk {
@@ -35,7 +36,9 @@ struct chunk {
     struct thread *thread;      /* who filled it; set by chunk_get's caller */
     uint64_t end_ticks;         /* where the thread's next chunk begins; UINT64_MAX for its last */
     uint16_t epoch, end_epoch;  /* of the clock: of base_ticks, and of end_ticks */
-    uint32_t used;              /* words with events, set when published */
+    uint32_t used;              /* words with events or rows, set when published */
+    uint32_t rows;              /* of the table, so far */
+    struct row_table *table;    /* whose rows it has; NULL: it has events */
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
     bool unprotected;           /* its memory is not the live file's; never changes */
@@ -49,6 +52,10 @@ static inline void chunk_begin(struct chunk *chunk, uint64_t thread_id, uint64_t
     chunk->head->ticket = 0;
     chunk->head->base_ticks = base_ticks;
 }
+
+/* A chunk that is filled with rows of that table from now on. */
+void chunk_begin_rows(struct chunk *chunk, uint64_t thread_id, uint64_t base_ticks,
+                      struct row_table *table);
 
 struct chunk_pool;
 
@@ -64,6 +71,14 @@ size_t chunk_bytes(const struct chunk_pool *pool);
  * lock, but a system call when fresh memory is needed.
  */
 enum rbwp_status chunk_get(struct chunk_pool *pool, bool beyond_cap, struct chunk **chunk_out);
+
+/* The same for rows, which have half of what is below the cap: records always find their part.
+ * RBWP_E_BUSY: all are being filled, so that waiting may be in vain. */
+enum rbwp_status chunk_get_for_rows(struct chunk_pool *pool, struct chunk **chunk_out);
+/* A chunk of rows is going to be published. */
+void chunk_rows_published(struct chunk_pool *pool);
+/* Chunks that were handed out for rows. */
+uint32_t chunk_pool_rows_in_use(const struct chunk_pool *pool);
 
 /* Clears the used words and gives the chunk back. Any thread. */
 void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);

@@ -6,6 +6,8 @@
 #include "live.h"
 #include "opaque_queue.h"
 #include "quiet_thread.h"
+#include "row_chunk.h"
+#include "tables.h"
 #include "test_point.h"
 #include "thread_registry.h"
 #include "wakeup.h"
@@ -32,7 +34,9 @@ struct job {
     struct chunk *chunk; /* until it is encoded */
     int64_t floor_ns, ceiling_ns;
     struct thread *thread;
-    struct chunk_encoder *encoder; /* used by whoever made the job BUSY, then by the writer */
+    uint64_t first_row;             /* of a chunk with rows: its number in the file */
+    struct chunk_encoder *encoder;  /* used by whoever made the job BUSY, then by the writer */
+    struct row_chunk_encoder *rows; /* the same; NULL until somebody writes rows */
 };
 
 struct drain {
@@ -41,7 +45,9 @@ struct drain {
     struct rbwp_writer *writer; /* writer thread only */
     int64_t next_log_ns;        /* writer thread only */
     int64_t stall_ns;
-    int64_t start_ns; /* of the time line */
+    int64_t start_ns;      /* of the time line */
+    bool compress;         /* rows */
+    _Atomic bool has_rows; /* each job has an encoder for them */
 
     struct opaque_queue opaque;
     _Atomic(struct chunk *) published; /* a stack, newest first */
@@ -149,7 +155,12 @@ static struct job *take(struct drain *drain)
     job->chunk = chunk;
     job->thread = chunk->thread;
     chunk->head->ticket = job->ticket + 1;
-    set_bounds(drain, job);
+    if (chunk->table) {
+        job->first_row = chunk->table->rows + 1;
+        chunk->table->rows += chunk->rows;
+    } else {
+        set_bounds(drain, job);
+    }
     return job;
 }
 
@@ -171,6 +182,39 @@ static void made_progress(struct drain *drain)
     pthread_cond_broadcast(&drain->progress);
 }
 
+/* Locked. */
+static bool make_row_encoders(struct drain *drain)
+{
+    for (struct job *job = drain->job; job < drain->job + drain->jobs; job++) {
+        if (!job->rows)
+            job->rows = row_chunk_encoder_new(chunk_words(drain->pool), drain->compress);
+        if (!job->rows)
+            return false;
+    }
+    return true;
+}
+
+bool drain_prepare_rows(struct drain *drain)
+{
+    if (atomic_load_explicit(&drain->has_rows, memory_order_acquire))
+        return true;
+    pthread_mutex_lock(&drain->lock);
+    bool made = make_row_encoders(drain);
+    pthread_mutex_unlock(&drain->lock);
+    atomic_store_explicit(&drain->has_rows, made, memory_order_release);
+    return made;
+}
+
+/* Words that were left out. */
+static uint32_t encode(struct drain *drain, struct job *job)
+{
+    if (!job->chunk->table)
+        return chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns,
+                                 job->ceiling_ns);
+    row_chunk_encode(job->rows, job->chunk, job->first_row);
+    return 0;
+}
+
 bool drain_help(struct drain *drain)
 {
     pthread_mutex_lock(&drain->lock);
@@ -179,8 +223,7 @@ bool drain_help(struct drain *drain)
     if (!job)
         return false;
     TEST_POINT("drain: job taken");
-    uint32_t overwritten = chunk_encoder_run(job->encoder, job->chunk, drain->timeline,
-                                             job->floor_ns, job->ceiling_ns);
+    uint32_t overwritten = encode(drain, job);
 
     pthread_mutex_lock(&drain->lock);
     job->thread->overwritten += overwritten;
@@ -239,7 +282,24 @@ static void count_unwritten(struct drain *drain, struct thread *thread,
         failure(&drain->totals.error, status, os_errno, "records could not be written");
 }
 
-static void write_job(struct drain *drain, struct job *job)
+static void write_rows(struct drain *drain, struct job *job)
+{
+    errno = 0;
+    enum rbwp_status status = tables_write(job->chunk->table, drain->writer);
+    if (status == RBWP_OK)
+        status = rbwp_writer_add_block(drain->writer, row_chunk_block(job->rows));
+    int os_errno = errno;
+    if (status == RBWP_OK)
+        return;
+    live_count_lost(RBWP_LOSS_ROWS_IO, job->chunk->rows);
+    pthread_mutex_lock(&drain->lock);
+    job->thread->unwritten_rows += job->chunk->rows;
+    if (drain->totals.error.status == RBWP_OK)
+        failure(&drain->totals.error, status, os_errno, "rows could not be written");
+    pthread_mutex_unlock(&drain->lock);
+}
+
+static void write_records(struct drain *drain, struct job *job)
 {
     uint32_t blocks;
     const struct rbwp_sealed_block *block =
@@ -255,6 +315,15 @@ static void write_job(struct drain *drain, struct job *job)
             count_unwritten(drain, job->thread, &block[i], status, os_errno);
         pthread_mutex_unlock(&drain->lock);
     }
+}
+
+static void write_job(struct drain *drain, struct job *job)
+{
+    bool rows = job->chunk->table != NULL;
+    if (rows)
+        write_rows(drain, job);
+    else
+        write_records(drain, job);
     /* The chunk is given up only now: until its blocks are in the file, it is what a crash leaves.
      */
     uint64_t file_bytes;
@@ -262,7 +331,10 @@ static void write_job(struct drain *drain, struct job *job)
     live_commit(file_bytes, job->ticket + 1);
     TEST_POINT("drain: job written, chunk not yet free");
     chunk_put(drain->pool, job->chunk, job->chunk->used);
-    thread_chunk_done(job->thread);
+    if (rows)
+        thread_row_chunk_done(job->thread);
+    else
+        thread_chunk_done(job->thread);
 
     pthread_mutex_lock(&drain->lock);
     job->state = JOB_FREE;
@@ -344,8 +416,10 @@ static void *writer_thread(void *argument)
 
 static void free_drain(struct drain *drain)
 {
-    for (uint32_t i = 0; i < drain->jobs; i++)
+    for (uint32_t i = 0; i < drain->jobs; i++) {
         chunk_encoder_free(drain->job[i].encoder);
+        row_chunk_encoder_free(drain->job[i].rows);
+    }
     opaque_queue_free(&drain->opaque);
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
@@ -387,6 +461,7 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
     drain->pool = pool;
     drain->timeline = timeline;
     drain->writer = writer;
+    drain->compress = settings->compression > 0;
     drain->stall_ns = settings->stall_ns;
     drain->start_ns = timeline->line.sample[0].time_ns;
     init(drain);

@@ -39,6 +39,12 @@ void drain_publish(struct drain *drain, struct chunk *chunk);
 enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const void *data,
                                   uint32_t size_bytes);
 
+/*
+ * Sees to it that chunks with rows can be encoded, before the first one of the session is
+ * published. False: no memory. Allocates, takes a lock.
+ */
+bool drain_prepare_rows(struct drain *drain);
+
 /* Encodes one queued chunk on the calling thread. False if there was none, or no encoder free. */
 bool drain_help(struct drain *drain);
 

@@ -3,6 +3,7 @@
 
 #include "live.h"
 #include "names.h"
+#include "tables.h"
 #include "thread_registry.h"
 
 #include <signal.h>
@@ -20,6 +21,7 @@ void live_relog_if_due(void)
     if (live_relog_begin()) {
         thread_registry_log();
         names_log();
+        tables_log();
         live_relog_end();
     }
     thread_registry_unlock();

@@ -8,6 +8,7 @@
 #include "chunk_line.h"
 #include "clock.h"
 #include "drain.h"
+#include "rows.h"
 #include "test_point.h"
 
 #include <linux/membarrier.h>
@@ -25,6 +26,7 @@ void recording_hand_over(struct thread *thread)
     if (!recording_now || !self)
         return;
     chunk_line_hand_over(self, thread);
+    rows_hand_over(thread);
     drain_count_discarded(recording_now->drain, self->discarded);
     thread_forget_calls(thread);
     self->next = self->limit = self->item = NULL;
@@ -75,5 +77,6 @@ const struct thread *recording_end(void)
     for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
         if (thread->self)
             recording_hand_over(thread);
+    rows_hand_over_strays();
     return NULL;
 }

@@ -29,6 +29,7 @@
 #include "session_config.h"
 #include "session_facts.h"
 #include "sized.h"
+#include "tables.h"
 #include "test_point.h"
 #include "thread_losses.h"
 
@@ -279,6 +280,7 @@ static void begin_recording(struct rbwp_session *session)
 {
     clock_set_line(&session->timeline.line);
     names_begin_session();
+    tables_begin_session();
     thread_registry_lock();
     thread_registry_begin_session();
     recording_now = &session->recording;
@@ -467,6 +469,7 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     thread_registry_end_session();
     thread_registry_unlock();
     names_end_session();
+    tables_end_session();
     clock_set_line(NULL);
     forget_session();
 

@@ -7,6 +7,7 @@
 #include "recording.h"
 #include "settled.h"
 #include "thread_losses.h"
+#include "thread_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -177,14 +178,16 @@ static enum rbwp_status gather_threads(const struct facts_source *source,
         threads_from(thread_registry_first()) + threads_from(thread_registry_first_ended());
     facts->names_copied = calloc(unsettled + 1, sizeof *facts->names_copied);
     facts->threads = calloc(unsettled + settled->thread_count + 1, sizeof *facts->threads);
-    facts->losses = calloc(unsettled * (LOSS_CAUSES + 3) + settled->loss_count + LOSS_CAUSES + 1,
-                           sizeof *facts->losses);
+    facts->losses =
+        calloc((unsettled + 1) * (LOSS_CAUSES + 4) + settled->loss_count + LOSS_CAUSES + 1,
+               sizeof *facts->losses);
     if (!facts->names_copied || !facts->threads || !facts->losses)
         return RBWP_E_MEMORY;
     enum rbwp_status status = add_unsettled(&visit, thread_registry_first());
     if (status == RBWP_OK)
         status = add_unsettled(&visit, thread_registry_first_ended());
     add_settled(&visit, settled);
+    thread_each_loss(&thread_rows_strays, add_settled_loss, (void *)(uintptr_t)&visit);
     add_left(facts, RBWP_LEFT_THREADS, settled->left_threads, settled->left_records);
     add_left(facts, RBWP_LEFT_LOSSES, settled->left_losses, 0);
     return status;

@@ -77,6 +77,13 @@ void thread_each_loss(const struct thread *thread,
         visit(context, &loss);
     loss = (struct settled_loss){
         .thread_id = thread->thread_id,
+        .count = thread->unwritten_rows,
+        .cause = RBWP_LOSS_ROWS_IO,
+    };
+    if (loss.count)
+        visit(context, &loss);
+    loss = (struct settled_loss){
+        .thread_id = thread->thread_id,
         .count = thread->overwritten,
         .cause = RBWP_LOSS_OVERWRITTEN,
     };

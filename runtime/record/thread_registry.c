@@ -5,6 +5,7 @@
 #include "live.h"
 #include "on_load.h"
 #include "settled.h"
+#include "thread_rows.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ struct thread *thread_registry_first_ended(void)
 
 static void forget_session(struct thread *entry)
 {
-    entry->records = entry->unwritten = entry->overwritten = 0;
+    entry->records = entry->unwritten = entry->unwritten_rows = entry->overwritten = 0;
     entry->floor_ns = 0;
     memset(entry->loss, 0, sizeof entry->loss);
     atomic_store_explicit(&entry->refused, 0, memory_order_relaxed);
@@ -57,6 +58,7 @@ void thread_forget_calls(struct thread *thread)
     const bool may_end_earlier = thread->nest.may_end_earlier;
     const bool ended_earlier_item = thread->nest.ended_earlier_item;
     thread->chunk = thread->held_first = thread->held_last = NULL;
+    thread_rows_forget(thread);
     thread->nest =
         (struct nest){.may_end_earlier = may_end_earlier, .ended_earlier_item = ended_earlier_item};
     thread->kept = false;
@@ -83,6 +85,7 @@ static void unlink_attached(struct thread *entry)
 
 static void free_entry(struct thread *entry)
 {
+    thread_rows_free(entry);
     free(entry->name);
     free(entry);
 }
@@ -102,6 +105,12 @@ void thread_chunk_done(struct thread *thread)
     uint32_t before = atomic_fetch_sub_explicit(&thread->chunks, 1, memory_order_release);
     if (before == (THREAD_ENDED | 1))
         atomic_fetch_sub_explicit(&orphans, 1, memory_order_relaxed);
+}
+
+void thread_row_chunk_done(struct thread *thread)
+{
+    atomic_fetch_sub_explicit(&thread->row_chunks, 1, memory_order_relaxed);
+    thread_chunk_done(thread);
 }
 
 int thread_registry_orphans(void)
@@ -143,6 +152,7 @@ static void forget(void)
 {
     while (first_ended)
         free_entry(pop_ended());
+    forget_session(&thread_rows_strays);
     settled_forget();
     atomic_store_explicit(&orphans, 0, memory_order_relaxed);
     for (struct thread *entry = first; entry; entry = entry->next)
@@ -225,8 +235,11 @@ static void forget_in_child(void)
     struct thread *mine = rbwp_self_.thread;
     for (struct thread *entry = first, *next; entry; entry = next) {
         next = entry->next;
-        if (entry != mine)
+        if (entry != mine) {
+            entry->row_places = NULL; /* given up: the thread may have been at it */
+            entry->row_place_count = 0;
             free_entry(entry);
+        }
     }
     first = NULL;
     /* Given up: another thread may have been in the middle of these. */
@@ -242,6 +255,7 @@ static void forget_in_child(void)
         rbwp_self_.thread = mine;
         thread_forget_calls(mine);
         atomic_store_explicit(&mine->chunks, 0, memory_order_relaxed);
+        atomic_store_explicit(&mine->row_chunks, 0, memory_order_relaxed);
         mine->os_id = (uint64_t)syscall(SYS_gettid);
         mine->thread_id = (mine->thread_id >> 32) << 32 | (mine->os_id & UINT32_MAX);
     }
@@ -274,6 +288,7 @@ void thread_registry_remove(struct thread *entry)
 {
     entry->self = NULL;
     entry->detached_monotonic_ns = clock_now_ns(0);
+    thread_rows_free(entry);
     if (in_session) {
         log_thread_end(entry);
         add_ended(entry);

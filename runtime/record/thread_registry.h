@@ -23,6 +23,7 @@
 #define NO_LOSS ((enum rbwp_loss_cause)0)
 
 struct chunk;
+struct row_place;
 
 struct loss_tally {
     uint64_t count;
@@ -63,18 +64,22 @@ struct thread {
     uint64_t kept_word;        /* where self->item points then */
     bool kept;                 /* the open item can no longer be taken back */
     struct nest nest;
+    struct row_place **row_places; /* by number of the table - 1; NULL: none written yet */
+    uint32_t row_place_count;
     struct loss_tally loss[LOSS_CAUSES];
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
     _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */
 
     /* Of this thread, wherever they are; falls when one was drained. And THREAD_ENDED. */
     _Atomic uint32_t chunks;
+    _Atomic uint32_t row_chunks; /* of them, those with rows */
 
     /* Of what is in the file, and what could not be put there. Guarded by the drain's lock. */
     uint64_t records;
     int64_t floor_ns; /* no later chunk has a time before this */
     uint64_t unwritten;
     int64_t unwritten_first_ns, unwritten_last_ns;
+    uint64_t unwritten_rows;
     uint64_t overwritten; /* words of chunks that were no events any more */
 };
 
@@ -102,6 +107,7 @@ void thread_registry_end_session(void);
 /* A chunk of the thread was written, or is not needed. The last use of the thread by who calls it:
  * an entry whose thread has detached may go at once. Any thread. */
 void thread_chunk_done(struct thread *thread);
+void thread_row_chunk_done(struct thread *thread);
 /* How many threads have detached and have chunks that are not written. May be off by a few. */
 int thread_registry_orphans(void);
 

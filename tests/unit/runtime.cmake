@@ -7,7 +7,11 @@ foreach(topic extend live_snapshot names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)
 endforeach()
 
-target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
+rbwp_unit_test(test_rows test_rows.c rows_support.c record_support.c)
+
+if(TARGET test_clock)
+  target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
+endif()
 
 # These let memory run out.
 rbwp_unit_test(test_chunk_pool test_chunk_pool.c)
@@ -33,6 +37,8 @@ set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBW
 set(rbwp_record_stress churn life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
   list(APPEND rbwp_record_stress fork claim)
+  rbwp_unit_test(test_record_rows
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_rows.c rows_support.c record_support.c)
   rbwp_held_test(test_record_child
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c record_support.c)
   target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)

@@ -226,6 +226,8 @@ static void kept_lines(struct out *out, const struct rbwp_recover_result *result
                    "  recovered  %" PRIu64 " records that had not reached the file, in %" PRIu64
                    " blocks\n",
                    result->live_records, result->live_blocks);
+    if (result->live_rows)
+        out_format(out, "             %" PRIu64 " rows of tables as well\n", result->live_rows);
     if (result->unchanged)
         return;
     out_format(out,
@@ -351,6 +353,7 @@ static void live_json(struct out *out, const struct rbwp_recover_result *result)
     member(out, "chunks", result->chunks);
     member(out, "live_blocks", result->live_blocks);
     member(out, "live_records", result->live_records);
+    member(out, "live_rows", result->live_rows);
     member(out, "damaged_chunks", result->damaged_chunks);
     member(out, "moved_chunks", result->moved_chunks);
     member(out, "damaged_entries", result->damaged_entries);

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows.c - the calls that write rows.
+ *
+ * A row is copied into its chunk inside a recording call, so that a session
+ * which ends waits for it as for any record; room for many rows is memory of
+ * the thread's own, which no session takes away while it is being filled.
+ */
+#include "rows.h"
+
+#include "cancel.h"
+#include "chunk_pool.h"
+#include "clock.h"
+#include "drain.h"
+#include "on_load.h"
+#include "recording.h"
+#include "tables.h"
+#include "test_point.h"
+#include "thread_losses.h"
+#include "thread_rows.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM_ROWS 512u /* that can be reserved at once */
+/* With more than so many chunks of rows in use, who fills them in bulk helps to encode. */
+#define CHUNKS_AHEAD 64u
+
+/* Guards the places of threads that are not attached; only the live file's log and the drain's lock
+ * are taken inside it. */
+static pthread_mutex_t strays_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* In a forked child whoever held the lock does not exist, and may have been in the middle. */
+static void forget_strays(void)
+{
+    pthread_mutex_init(&strays_lock, NULL);
+    memset(&thread_rows_strays, 0, sizeof thread_rows_strays);
+}
+
+ON_LOAD static void prepare_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_strays);
+}
+
+/* ---- handing over ------------------------------------------------------------------------- */
+
+/* The chunk goes to the drain, or back if it is empty. */
+static void publish(struct thread *thread, struct row_place *place)
+{
+    struct chunk *chunk = place->chunk;
+    place->chunk = NULL;
+    place->left = 0;
+    if (!chunk)
+        return;
+    chunk->used = chunk->rows * place->columns;
+    TEST_POINT("rows: chunk not yet in the queue");
+    if (chunk->rows) {
+        chunk_rows_published(recording_now->pool);
+        drain_publish(recording_now->drain, chunk);
+        return;
+    }
+    chunk_put(recording_now->pool, chunk, 0);
+    thread_row_chunk_done(thread);
+}
+
+void rows_hand_over(struct thread *thread)
+{
+    for (uint32_t i = 0; i < thread->row_place_count; i++)
+        if (thread->row_places[i])
+            publish(thread, thread->row_places[i]);
+}
+
+void rows_hand_over_strays(void)
+{
+    pthread_mutex_lock(&strays_lock);
+    rows_hand_over(&thread_rows_strays);
+    pthread_mutex_unlock(&strays_lock);
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+/* The thread's first row of a table. NULL, and it is counted, if there is no such table or memory.
+ */
+static struct row_place *make_place(struct thread *thread, unsigned table, uint32_t rows)
+{
+    struct row_table *known = tables_find(table);
+    struct row_place *place =
+        known ? thread_rows_place(thread, table, known, known->schema->column_count) : NULL;
+    if (!place)
+        thread_lose(thread, known ? RBWP_LOSS_ROWS : RBWP_LOSS_RANGE, known ? rows : 1,
+                    rbwp_now_ticks());
+    return place;
+}
+
+static struct row_place *place_of(struct thread *thread, unsigned table, uint32_t rows)
+{
+    bool there = table - 1 < thread->row_place_count && thread->row_places[table - 1];
+    return there ? thread->row_places[table - 1] : make_place(thread, table, rows);
+}
+
+/* ---- chunks ------------------------------------------------------------------------------- */
+
+/* As records wait at the cap. */
+static enum rbwp_status wait_for_chunk(struct thread *thread, struct chunk **chunk_out)
+{
+    struct drain *drain = recording_now->drain;
+    enum rbwp_status status;
+    int64_t waiting_since = 0;
+    atomic_store_explicit(&thread->waits, true, memory_order_relaxed);
+    do
+        status = chunk_get_for_rows(recording_now->pool, chunk_out);
+    while (status == RBWP_AGAIN && (drain_help(drain) || drain_wait(drain, &waiting_since)));
+    atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
+    return status;
+}
+
+/* Where none is to be had, what the thread has begun is let go, and what waits to be written is
+ * made ready here. */
+static struct chunk *obtain_chunk(struct thread *thread, bool may_wait)
+{
+    const struct recording *recording = recording_now;
+    struct chunk *chunk = NULL;
+    int host_errno = errno, host_cancel = cancel_hold();
+    enum rbwp_status status = drain_prepare_rows(recording->drain)
+                                  ? chunk_get_for_rows(recording->pool, &chunk)
+                                  : RBWP_E_MEMORY;
+    if (status == RBWP_AGAIN || status == RBWP_E_BUSY) {
+        rows_hand_over(thread);
+        if (may_wait && recording->at_cap == RBWP_AT_CAP_WAIT)
+            (void)wait_for_chunk(thread, &chunk);
+        else if (drain_help(recording->drain))
+            (void)chunk_get_for_rows(recording->pool, &chunk);
+    }
+    cancel_release(host_cancel);
+    errno = host_errno;
+    return chunk;
+}
+
+static bool begin_chunk(struct thread *thread, struct row_place *place, bool may_wait)
+{
+    struct chunk *chunk = obtain_chunk(thread, may_wait);
+    if (!chunk)
+        return false;
+    atomic_fetch_add_explicit(&thread->chunks, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&thread->row_chunks, 1, memory_order_relaxed);
+    chunk->thread = thread;
+    chunk->end_ticks = UINT64_MAX;
+    chunk->epoch = (uint16_t)clock_epoch();
+    chunk_begin_rows(chunk, thread->thread_id, rbwp_now_ticks(), place->table);
+    place->chunk = chunk;
+    place->next = chunk->words;
+    place->left = chunk_words(recording_now->pool) / place->columns;
+    return true;
+}
+
+/* The rows up to place->next are whole. */
+static void commit(struct thread *thread, struct row_place *place, uint32_t rows)
+{
+    struct chunk *chunk = place->chunk;
+    chunk->rows += rows;
+    place->left -= rows;
+    TEST_POINT("rows: stored, not yet counted");
+    __atomic_store_n(&chunk->head->rows, chunk->rows, __ATOMIC_RELEASE);
+    if (place->left == 0)
+        publish(thread, place);
+}
+
+/* True if there is room for a row; else rows are counted as lost, unless nobody wants them. */
+static bool has_room(struct thread *thread, struct row_place *place, uint32_t rows, bool may_wait)
+{
+    if (place->left || (!recording_now->strict && begin_chunk(thread, place, may_wait)))
+        return true;
+    if (!recording_now->strict)
+        thread_lose(thread, RBWP_LOSS_ROWS, rows, rbwp_now_ticks());
+    return false;
+}
+
+/* ---- one row -------------------------------------------------------------------------------- */
+
+static void add(struct thread *thread, unsigned table, const uint64_t *cells)
+{
+    struct row_place *place = place_of(thread, table, 1);
+    if (!place || !has_room(thread, place, 1, true))
+        return;
+    for (uint32_t i = 0; i < place->columns; i++)
+        place->next[i] = cells[i];
+    place->next += place->columns;
+    commit(thread, place, 1);
+}
+
+/* Recording ends for strays with their lock, after the level was cleared. */
+static void add_stray(unsigned table, const uint64_t *cells)
+{
+    int host_cancel = cancel_hold();
+    pthread_mutex_lock(&strays_lock);
+    /* acquire: pairs with the store that begins the session */
+    if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1)
+        add(&thread_rows_strays, table, cells);
+    pthread_mutex_unlock(&strays_lock);
+    cancel_release(host_cancel);
+}
+
+void rbwp_row_add_(unsigned table, const uint64_t *cells)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!self->thread) {
+        add_stray(table, cells);
+        return;
+    }
+    if (!rbwp_enter_(self, 1))
+        return;
+    add(self->thread, table, cells);
+    rbwp_leave_(self);
+}
+
+/* ---- many ------------------------------------------------------------------------------------ */
+
+/* The pointers of all columns, and the cells behind them. */
+static uint64_t **make_room(uint32_t columns)
+{
+    size_t heads = columns * sizeof(uint64_t *), cells = (size_t)columns * ROOM_ROWS;
+    uint64_t **room = malloc(heads + cells * sizeof(uint64_t));
+    for (uint32_t i = 0; room && i < columns; i++)
+        room[i] = (uint64_t *)(room + columns) + (size_t)i * ROOM_ROWS;
+    return room;
+}
+
+static void reserve(struct thread *thread, unsigned table, uint32_t rows_wanted,
+                    struct rbwp_row_room *room_out)
+{
+    struct row_place *place = place_of(thread, table, rows_wanted);
+    if (!place)
+        return;
+    if (!place->room && !(place->room = make_room(place->columns))) {
+        thread_lose(thread, RBWP_LOSS_ROWS, rows_wanted, rbwp_now_ticks());
+        return;
+    }
+    room_out->cells = place->room;
+    room_out->rows = rows_wanted < ROOM_ROWS ? rows_wanted : ROOM_ROWS;
+}
+
+void rbwp_rows_reserve_(unsigned table, uint32_t rows_wanted, struct rbwp_row_room *room_out)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!self->thread) {
+        stray_calls_add(rbwp_now_ticks());
+        return;
+    }
+    if (rows_wanted == 0 || !rbwp_enter_(self, 1))
+        return;
+    reserve(self->thread, table, rows_wanted, room_out);
+    rbwp_leave_(self);
+}
+
+/* Rows of the room, from `from` on, as many as the chunk has room for; how many. */
+static uint32_t copy_rows(struct row_place *place, uint32_t from, uint32_t rows)
+{
+    uint32_t count = rows < place->left ? rows : place->left, columns = place->columns;
+    for (uint32_t c = 0; c < columns; c++) {
+        const uint64_t *cells = place->room[c] + from;
+        uint64_t *to = place->next + c;
+        for (uint32_t i = 0; i < count; i++, to += columns)
+            *to = cells[i];
+    }
+    place->next += (size_t)count * columns;
+    return count;
+}
+
+static void commit_room(struct thread *thread, struct row_place *place, uint32_t rows)
+{
+    for (uint32_t done = 0; done < rows;) {
+        if (!has_room(thread, place, rows - done, false))
+            return;
+        uint32_t count = copy_rows(place, done, rows - done);
+        commit(thread, place, count);
+        done += count;
+        if (!place->chunk && chunk_pool_rows_in_use(recording_now->pool) > CHUNKS_AHEAD)
+            (void)drain_help(recording_now->drain);
+    }
+}
+
+void rbwp_rows_commit_(unsigned table, uint32_t rows)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct thread *thread = self->thread;
+    if (!thread || !rbwp_enter_(self, 1))
+        return;
+    struct row_place *place =
+        table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
+    if (place && place->room)
+        commit_room(thread, place, rows < ROOM_ROWS ? rows : ROOM_ROWS);
+    rbwp_leave_(self);
+}

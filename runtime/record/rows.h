@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rows.h - the rows of tables that threads write (rbwp_rows.h), on their way to the drain.
+ *
+ * For each table that it writes to, a thread has a chunk of the session's pool, row by row from its
+ * first word on; the chunk's head, in the live file, says how many there are, and is set last. Full
+ * ones, and all of them when the thread or the session ends, go the way of any chunk (drain.h).
+ * Chunks of rows are apart from those of records, so what an empty item takes back is never a row.
+ */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include "thread_registry.h"
+
+/* All rows of the thread to the drain. As record_hand_over. */
+void rows_hand_over(struct thread *thread);
+/* The same for those of threads that are not attached; recording has ended for them then. */
+void rows_hand_over_strays(void);
+#endif /* ROWS_H */

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "thread_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct thread thread_rows_strays;
+
+static bool grow(struct thread *thread, unsigned number)
+{
+    uint32_t count = thread->row_place_count ? 2 * thread->row_place_count : 8;
+    while (count < number)
+        count *= 2;
+    struct row_place **more = realloc(thread->row_places, count * sizeof *more);
+    if (!more)
+        return false;
+    memset(more + thread->row_place_count, 0, (count - thread->row_place_count) * sizeof *more);
+    thread->row_places = more;
+    thread->row_place_count = count;
+    return true;
+}
+
+struct row_place *thread_rows_place(struct thread *thread, unsigned number, struct row_table *table,
+                                    uint32_t columns)
+{
+    if (number > thread->row_place_count && !grow(thread, number))
+        return NULL;
+    struct row_place *place = calloc(1, sizeof *place);
+    if (!place)
+        return NULL;
+    place->table = table;
+    place->columns = columns;
+    thread->row_places[number - 1] = place;
+    return place;
+}
+
+void thread_rows_forget(struct thread *thread)
+{
+    for (uint32_t i = 0; i < thread->row_place_count; i++)
+        if (thread->row_places[i]) {
+            thread->row_places[i]->chunk = NULL;
+            thread->row_places[i]->left = 0;
+        }
+}
+
+void thread_rows_free(struct thread *thread)
+{
+    for (uint32_t i = 0; i < thread->row_place_count; i++)
+        if (thread->row_places[i]) {
+            free(thread->row_places[i]->room);
+            free(thread->row_places[i]);
+        }
+    free(thread->row_places);
+    thread->row_places = NULL;
+    thread->row_place_count = 0;
+}
