@@ -460,6 +460,23 @@ static void check_header_and_tables(struct verify *verify)
         report_error(verify, &error);
 }
 
+static void list_tables(struct verify *verify)
+{
+    struct rbwp_verify_result *result = &verify->result;
+    if (!verify->catalog)
+        return;
+    result->table_count = rbwp_catalog_schema_count(verify->catalog);
+    for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++) {
+        const struct rbwp_schema *schema = rbwp_catalog_schema(verify->catalog, i);
+        struct rbwp_verify_table *table = &result->tables[i];
+        table->table = schema->table;
+        table->rows = rbwp_catalog_row_count(verify->catalog, i);
+        table->name_bytes =
+            schema->name_bytes < sizeof table->name ? schema->name_bytes : sizeof table->name;
+        memcpy(table->name, schema->name, table->name_bytes);
+    }
+}
+
 static void check_end(struct verify *verify)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(verify->reader);
@@ -502,6 +519,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
         pass_on_problems(verify);
     }
     pass_on_problems(verify);
+    list_tables(verify);
     if (status == RBWP_END && !verify->stopped)
         check_end(verify);
     verify->result.bytes = rbwp_reader_size(verify->reader);

@@ -17,15 +17,26 @@
 extern "C" {
 #endif
 
+/* A table, and how many of its rows keep all rules. */
+struct rbwp_verify_table {
+    uint32_t table;
+    uint32_t name_bytes; /* in name; a longer one is cut */
+    uint64_t rows;
+    char name[48]; /* any bytes, not terminated */
+};
+#define RBWP_VERIFY_TABLES 32
+
 /* What was found. May grow at its end. */
 struct rbwp_verify_result {
     uint64_t bytes, blocks, opaque_blocks, records; /* valid ones; blocks without opaque ones */
     uint64_t table_rows;                            /* in tables (SPEC.md, section 9.2) */
     uint64_t breaks;                                /* rules broken, cuts not counted */
     bool finalised;                                 /* closed in good order */
-    bool cut;            /* the file stops early and nothing contradicts it (SPEC.md, section 8) */
-    bool has_trailer;    /* a whole one */
-    bool blocks_checked; /* false: too many blocks to check R20 and R60 to R66 */
+    bool cut;             /* the file stops early and nothing contradicts it (SPEC.md, section 8) */
+    bool has_trailer;     /* a whole one */
+    bool blocks_checked;  /* false: too many blocks to check R20 and R60 to R66 */
+    uint32_t table_count; /* tables that have a schema; the first of them are listed */
+    struct rbwp_verify_table tables[RBWP_VERIFY_TABLES];
 };
 
 /*

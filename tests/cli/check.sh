@@ -46,6 +46,21 @@ expect_exit 1 "$RBWP" check "$work"
 expect_exit 2 "$RBWP" check
 expect_exit 2 "$RBWP" check --json -q "$GOLDEN/gaps.bin"
 
+# The second example of SPEC.md, as the text has it: good, and its tables are counted.
+"$PYTHON" - "$here/../python" "$work/example.bin" <<'P' || fail "the example"
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from test_example import examples
+open(sys.argv[2], "wb").write(examples()[1])
+P
+expect_exit 0 "$RBWP" check "$work/example.bin"
+grep -q "good: 0 breaks; 3 blocks, 51 records, 5 rows in 2 tables (queue_depth 3, job 2), finalised, with trailer$" "$work/out" ||
+    fail "tables: $(cat "$work/out")"
+expect_exit 0 "$RBWP" check --json "$work/example.bin"
+grep -q '"table_count":2,"table_row_count":5,"tables":.{"table":1,"name":"queue_depth","row_count":3},{"table":2,"name":"job","row_count":2}]' \
+    "$work/out" || fail "tables as JSON: $(cat "$work/out")"
+
 # A live file beside it is mentioned.
 cp "$GOLDEN/crash_killed.bin" "$work/a.bin"
 : >"$work/a.bin.live"

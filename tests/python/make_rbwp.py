@@ -12,6 +12,7 @@ import zlib
 from rbwp_reader import crc32c
 
 T0 = 1_700_000_000_000_000_000
+HEADER_BYTES = 36
 
 
 def ts8(time):

@@ -1,26 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The worked example of SPEC.md, taken from the document itself: an edit that breaks it fails here."""
+"""The worked examples of SPEC.md, taken from the document itself: an edit that breaks one fails here."""
 
 import pathlib
 import re
 import unittest
 
+import make_example
 import rbwp_reader
 
 SPEC = pathlib.Path(__file__).resolve().parents[2] / "SPEC.md"
 DUMP_LINE = re.compile(r"^([0-9a-f]{4})  ((?:[0-9a-f]{2} )*[0-9a-f]{2}) +\|(.*)\|$", re.MULTILINE)
 
 
-def example():
-    file = b""
+def examples():
+    """The files of all dumps, in the order of the text."""
+    files = []
     for offset, row, text in DUMP_LINE.findall(SPEC.read_text(encoding="utf-8")):
         raw = bytes.fromhex(row)
-        if int(offset, 16) != len(file):
+        if int(offset, 16) == 0:
+            files.append(b"")
+        if int(offset, 16) != len(files[-1]):
             raise ValueError(f"the example lacks bytes before {offset}")
         if text != "".join(chr(byte) if 32 <= byte < 127 else "." for byte in raw):
             raise ValueError(f"hex and text differ at {offset}")
-        file += raw
-    return file
+        files[-1] += raw
+    return files
+
+
+def example():
+    return examples()[0]
 
 
 class Example(unittest.TestCase):
@@ -65,6 +73,60 @@ class Example(unittest.TestCase):
         self.assertEqual(rbwp_reader.parse(self.file[:-180])["problems"], [])
         self.assertEqual(strict | {"file_size": 289}, rbwp_reader.parse_strict(self.file))
         self.assertEqual(strict["blocks"], self.result["blocks"])
+
+
+class SecondExample(unittest.TestCase):
+    """All that there is: each part is found in the bytes of the text, and the text says where."""
+
+    def setUp(self):
+        _, self.file = examples()
+        self.result = rbwp_reader.parse(self.file)
+
+    def test_no_problem(self):
+        self.assertEqual((len(self.file), self.result["problems"]), (1388, []))
+        rbwp_reader.parse_strict(self.file)
+
+    def test_made_again(self):
+        """But for the compressed stream, which depends on who compresses, the maker makes the same."""
+        made = rbwp_reader.parse(make_example.example())
+        for result in (made, self.result):
+            for entry in result["index"] + [result["tables"], result["trailer"]]:
+                entry.pop("crc32c", None)
+        if len(make_example.example()) == len(self.file):
+            self.assertEqual(made, self.result)
+
+    def test_places(self):
+        """The table behind the dump says where each part begins, and how long it is."""
+        text = SPEC.read_text(encoding="utf-8").split("### 13.2")[1].split("## 14.")[0]
+        said = [(int(at, 16), int(size)) for at, size in re.findall(r"^\| ([0-9a-f]{4}) \| (\d+) \|", text, re.MULTILINE)]
+        self.assertEqual([at for at, _ in said], [sum(size for _, size in said[:i]) for i in range(len(said))])
+        self.assertEqual(sum(size for _, size in said), len(self.file))
+        self.assertEqual([at for at, _ in said[1:10]], [block["offset"] for block in self.result["blocks"]])
+
+    def test_blocks(self):
+        blocks = self.result["blocks"]
+        self.assertEqual([(b["thread_id"], b["sequence"], b["record_count"], b["compressed_size"] > 0) for b in blocks
+                          if b["record_count"]],
+                         [(0x1001, 1, 4, False), (0x1001, 0, 44, True), (0x1002, 7, 3, False)])
+        self.assertEqual([b["tag"] for b in blocks if not b["record_count"]],
+                         ["tsch", "name", "tsch", "rows", "rows", "xdem"])
+        times = [record["ts"] for record in blocks[0]["records"]]
+        self.assertEqual(times[1] - times[0], -1000)
+        [work] = [record for record in blocks[7]["records"] if record["type"] == "GPU_WORK"]
+        self.assertEqual((work["proc_id"], work["slot"], work["stop"] - work["start"]), (0x1D00000000000003, 2, 550))
+
+    def test_tables(self):
+        at = 1700000000000001000
+        self.assertEqual(self.result["names"], {1: "copy"})
+        self.assertEqual([(s["table"], s["name"], [row["values"] for row in s["rows"]]) for s in self.result["schemas"]],
+                         [(1, "queue_depth", [[at, 3], [at + 100, 4], [at + 90, 300]]),
+                          (2, "job", [[at + 100, 200, 1, 2, "a/b"], [at + 300, 200, 0, 3, ""]])])
+
+    def test_trailer(self):
+        self.assertEqual([(r["table"], r["offset"], r["row_count"]) for r in self.result["table_ranges"]],
+                         [(1, 0x60, 3), (0, 0xFA, 1), (2, 0x12E, 2)])
+        self.assertEqual([(s["tag"], s["length"]) for s in self.result["unknown_sections"]], [("xdem", 1)])
+        self.assertEqual([t["name"] for t in self.result["threads"]], ["worker", ""])
 
 
 if __name__ == "__main__":

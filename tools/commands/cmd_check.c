@@ -151,6 +151,41 @@ static void losses_text(struct check *check, const struct losses *losses)
     out_text(check->out, "\n");
 }
 
+static void tables_text(struct check *check)
+{
+    const struct rbwp_verify_result *result = &check->result;
+    if (result->table_count == 0)
+        return;
+    counted(check->out, result->table_rows, "row", " in ");
+    counted(check->out, result->table_count, "table", " (");
+    for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++) {
+        const struct rbwp_verify_table *table = &result->tables[i];
+        out_text(check->out, i ? ", " : "");
+        text_name(check->out, table->name, table->name_bytes);
+        out_format(check->out, " %" PRIu64, table->rows);
+    }
+    out_text(check->out, result->table_count > RBWP_VERIFY_TABLES ? " ...), " : "), ");
+}
+
+static void tables_json(struct out *out, const struct rbwp_verify_result *result)
+{
+    json_u64(out, "table_count", result->table_count);
+    out_text(out, ",");
+    json_u64(out, "table_row_count", result->table_rows);
+    out_text(out, ",\"tables\":[");
+    for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++) {
+        const struct rbwp_verify_table *table = &result->tables[i];
+        out_text(out, i ? ",{" : "{");
+        json_u64(out, "table", table->table);
+        out_text(out, ",");
+        json_name(out, "name", table->name, table->name_bytes);
+        out_text(out, ",");
+        json_u64(out, "row_count", table->rows);
+        out_text(out, "}");
+    }
+    out_text(out, "],");
+}
+
 static void end_text(struct check *check, const struct losses *losses, bool live)
 {
     const struct rbwp_verify_result *result = &check->result;
@@ -159,6 +194,7 @@ static void end_text(struct check *check, const struct losses *losses, bool live
     counted(check->out, result->breaks, "break", "; ");
     counted(check->out, result->blocks, "block", ", ");
     counted(check->out, result->records, "record", ", ");
+    tables_text(check);
     out_format(check->out, "%s%s\n", result->finalised ? "finalised" : "never finalised (no names)",
                result->has_trailer ? ", with trailer" : "");
     losses_text(check, losses);
@@ -203,6 +239,7 @@ static void end_json(struct check *check, const struct losses *losses, bool live
     out_text(out, ",");
     json_u64(out, "record_count", result->records);
     out_text(out, ",");
+    tables_json(out, result);
     json_u64(out, "lost_records", losses->records);
     out_text(out, ",");
     json_u64(out, "lost_records_most", losses->records_most);
