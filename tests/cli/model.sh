@@ -73,6 +73,22 @@ def check_tables(path):
     assert rows.count(b",range,") == 2, rows  # what reaches into the window
 
 
+def check_stats(path):
+    told = json.loads(run("stats", "--json", path))
+    gpu, = told["gpus"]
+    assert gpu["launch_latency"]["count"] == gpu["with_bounds"] == WORKS + 1
+    assert gpu["launch_latency"]["min"] == gpu["launch_latency"]["max"] == 550
+    assert (gpu["busy"], gpu["certain_busy"]) == (300 * (WORKS + 1), 250 * (WORKS + 1))
+    counters = {counter["name"]: counter for counter in told["counters"]}
+    assert len(counters) == 4 and told["samples"] == 80 and told["table_rows"] == 2
+    backwards = counters["queue_depth out depth"]
+    assert [backwards[key] for key in ("unit", "samples", "min", "max", "last")] == ["items", 20, 1, 39, 1], backwards
+    assert [counters["queue_depth in load"][key] for key in ("mean", "max")] == [4.5, 9.5]
+    assert [(row["name"], row["count"]) for row in told["ranges"]] == [("copying", 3), ("arrived", 4)]
+    text = run("stats", path).decode()
+    assert "GPU launches" in text and "Counters" in text and "Ranges" in text, text
+
+
 check_links(work + "/gpux.bin", WORKS, [])
 check_links(work + "/rows.bin", WORKS + 1, [(0.5, 5.0), (0.7, 5.001), (0.9, 5.002)])
 assert list(check_times(work + "/gpux.bin", WORKS)) == [["slot 1"] * WORKS] * 2
@@ -80,5 +96,6 @@ assert list(check_times(work + "/rows.bin", WORKS + 1)) == [["even kernel", "odd
 check_spans(work + "/gpux.bin")
 check_spans(work + "/rows.bin")
 check_tables(work + "/rows.bin")
+check_stats(work + "/rows.bin")
 P
 finish

@@ -239,6 +239,101 @@ static void losses_and_empty_polls_are_told(void **state)
     stop(&f);
 }
 
+/* A range makes nobody busy, and what it encloses counts as if it were not there: calls in ranges
+ * are outermost, sub-items of these calls are not. */
+static void ranges_are_no_work(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, false);
+    struct trace_span step = span(&f, "step", 0, 1000, 0);
+    step.category = TRACE_RANGE;
+    add(&f, step);
+    step = span(&f, "part", 100, 500, 1);
+    step.category = TRACE_RANGE;
+    add(&f, step);
+    struct trace_span call = span(&f, "call", 110, 150, 2);
+    call.category = TRACE_CALL;
+    add(&f, call);
+    add(&f, span(&f, "inner", 120, 130, 3));
+    call = span(&f, "call", 600, 610, 1);
+    call.category = TRACE_CALL;
+    add(&f, call);
+    add(&f, span(&f, "call", 2000, 2005, 0));
+    stats_finish(&f.stats);
+    const struct stats_track *track = &f.stats.tracks[f.thread];
+    assert_int_equal(track->busy.busy_ns, 55);
+    assert_int_equal(track->calls, 3);
+    assert_int_equal(f.stats.concurrency.level_ns[1], 55);
+    assert_int_equal(stats_self_ns(row(&f, "call")), 45);
+    assert_int_equal(row(&f, "step")->total_ns, 1000);
+    stop(&f);
+}
+
+/* Launches that the source tells count, inferred ones and those after the start do not; certain is
+ * what bounds leave of the busy time. */
+static void launches_and_bounds_of_a_gpu(void **state)
+{
+    static const struct {
+        int64_t start_ns, stop_ns, launch_ns;
+        uint64_t certain_ns, stop_uncertain_ns;
+        uint32_t flags;
+    } works[] = {{100, 200, 40, 80, 5, TRACE_HAS_LAUNCH | TRACE_HAS_BOUNDS},
+                 {200, 300, 180, 0, 50, TRACE_HAS_LAUNCH | TRACE_HAS_BOUNDS},
+                 {300, 400, 299, 90, 0, TRACE_HAS_LAUNCH | TRACE_INFERRED | TRACE_HAS_BOUNDS},
+                 {400, 500, 450, 0, 0, TRACE_HAS_LAUNCH}};
+    uint64_t words[32] = {0};
+    struct trace_detail *detail = (void *)(words + 1);
+    struct trace_details details = {.words = words, .count = 32};
+    struct fixture f;
+    (void)state;
+    start(&f, false);
+    for (size_t i = 0; i < sizeof works / sizeof works[0]; i++) {
+        struct trace_span work = span(&f, "work", works[i].start_ns, works[i].stop_ns, 0);
+        work.track = f.gpu;
+        work.category = TRACE_GPU_WORK;
+        work.detail = 1;
+        *detail = (struct trace_detail){.flags = works[i].flags,
+                                        .launch_ns = works[i].launch_ns,
+                                        .certain_ns = works[i].certain_ns,
+                                        .stop_uncertain_ns = works[i].stop_uncertain_ns};
+        trace_add_spans(f.trace, &work, 1, &details);
+    }
+    stats_finish(&f.stats);
+    const struct launch_sums *sums = f.stats.tracks[f.gpu].launches;
+    assert_int_equal(f.stats.tracks[f.gpu].busy.busy_ns, 400);
+    assert_int_equal(sums->count, 2);
+    assert_int_equal(sums->early, 1);
+    assert_int_equal(sums->min_ns, 20);
+    assert_int_equal(sums->max_ns, 60);
+    assert_int_equal(launch_sums_mean_ns(sums), 40);
+    assert_int_equal(launch_sums_quantile_ns(sums, 990), 60);
+    assert_int_equal(sums->bounded, 3);
+    assert_int_equal(sums->certain.busy_ns, 170);
+    stop(&f);
+}
+
+/* A value holds until the next one: the mean is over time, not over samples. */
+static void counters_have_a_mean_over_time(void **state)
+{
+    struct fixture f;
+    (void)state;
+    start(&f, false);
+    uint32_t counter = trace_add_track_below(
+        f.trace, f.thread,
+        (struct trace_track){.kind = TRACE_COUNTER, .name = trace_text("depth")});
+    trace_add_samples(f.trace, counter,
+                      (struct trace_sample[]){{0, true, {.i64 = 4}}, {10, true, {.i64 = -2}}}, 2);
+    trace_add_samples(f.trace, counter, (struct trace_sample[]){{40, false, {.f64 = 0.5}}}, 1);
+    stats_finish(&f.stats);
+    const struct counter_sums *sums = f.stats.tracks[counter].counter;
+    assert_int_equal(sums->count, 3);
+    assert_true(sums->min == -2 && sums->max == 4 && sums->last == 0.5);
+    assert_true(counter_sums_mean(sums) == (4. * 10 - 2. * 30) / 40);
+    assert_int_equal(f.stats.samples, 3);
+    stop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +344,9 @@ int main(void)
         cmocka_unit_test(overlaps_count_once),
         cmocka_unit_test(rows_are_kinds_of_work),
         cmocka_unit_test(longest_calls_are_kept_in_order),
-        cmocka_unit_test(losses_and_empty_polls_are_told)};
+        cmocka_unit_test(losses_and_empty_polls_are_told),
+        cmocka_unit_test(ranges_are_no_work),
+        cmocka_unit_test(launches_and_bounds_of_a_gpu),
+        cmocka_unit_test(counters_have_a_mean_over_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,13 +14,16 @@ static bool store_sections(void *value, const char *text, struct option_error *e
     } words[] = {{"slot", SECTION_WORK_ITEMS},
                  {"sub-item", SECTION_SUB_ITEMS},
                  {"thread", SECTION_THREADS | SECTION_CONCURRENCY},
-                 {"gpu", SECTION_GPUS | SECTION_GPU_WORK}};
+                 {"gpu", SECTION_GPUS | SECTION_GPU_WORK},
+                 {"range", SECTION_RANGES},
+                 {"counter", SECTION_COUNTERS}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(text, words[i].name) == 0) {
             *(unsigned *)value |= words[i].sections;
             return true;
         }
-    snprintf(error->text, sizeof error->text, "is none of slot, sub-item, thread, gpu");
+    snprintf(error->text, sizeof error->text,
+             "is none of slot, sub-item, thread, gpu, range, counter");
     return false;
 }
 
@@ -34,7 +37,7 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
-    {"by", 0, "WHAT", "slot sub-item thread gpu", "only this table; may be repeated",
+    {"by", 0, "WHAT", "slot sub-item thread gpu range counter", "only this table; may be repeated",
      offsetof(struct stats_report_options, sections), store_sections},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
@@ -61,7 +64,7 @@ static enum exit_code run(void *config, struct operands files)
 
 const struct command command_stats = {
     .name = "stats",
-    .summary = "sums by work item, sub-item, thread and GPU",
+    .summary = "sums by work item, sub-item, thread, GPU, range and counter",
     .operands = "FILE...",
     .description =
         "Counts, total and self time, quantiles and share of the workers' time of each work\n"

@@ -253,9 +253,22 @@ static void nest(struct stats *stats, struct stats_track *track, const struct tr
 
 /* ---- tracks ---------------------------------------------------------------------------- */
 
-static bool is_outermost(const struct stats *stats, const struct trace_span *span)
+static bool is_outermost(const struct stats *stats, struct stats_track *track,
+                         const struct trace_span *span)
 {
-    return span->depth == 0 && (span->parent == 0 || stats->options.orphans);
+    bool outermost = work_depth_take(&track->depth, span);
+    return outermost && (span->depth > 0 || span->parent == 0 || stats->options.orphans);
+}
+
+static void count_launch(struct stats *stats, struct stats_track *track,
+                         const struct trace_span *span, const struct trace_detail *detail)
+{
+    if (span->category != TRACE_GPU_WORK || !detail)
+        return;
+    if (!track->launches && !(track->launches = calloc(1, sizeof *track->launches)))
+        fail(stats);
+    if (track->launches && !launch_sums_add(track->launches, span, detail))
+        fail(stats);
 }
 
 static void count_busy(struct stats *stats, struct stats_track *track,
@@ -352,6 +365,7 @@ static void take_track(void *context, const struct trace_track *track)
         return;
     stats->tracks[track->number] = (struct stats_track){.track = *track};
     stats->tracks[track->number].track.name = copy_text(stats, track->name);
+    stats->tracks[track->number].track.unit = copy_text(stats, track->unit);
     stats->track_count = track->number + 1;
 }
 
@@ -372,7 +386,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     stats->spans++;
     stats->cut += (span->flags & TRACE_CUT) != 0;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
-    if (is_outermost(stats, span))
+    if (is_outermost(stats, track, span))
         count_busy(stats, track, span);
     keep_call(stats, span, row);
     if (track->spans++ == 0)
@@ -385,9 +399,29 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct stats *stats = context;
-    (void)details;
     for (size_t i = 0; i < count && !stats->failed; i++)
         take_span(stats, &stats->tracks[spans[i].track], &spans[i]);
+    for (size_t i = 0; details && i < count && !stats->failed; i++)
+        count_launch(stats, &stats->tracks[spans[i].track], &spans[i],
+                     trace_detail_of(details, &spans[i]));
+}
+
+static void take_samples(void *context, uint32_t number, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct stats *stats = context;
+    struct stats_track *track = &stats->tracks[number];
+    stats->samples += count;
+    if (!track->counter && !(track->counter = calloc(1, sizeof *track->counter)))
+        fail(stats);
+    if (track->counter)
+        counter_sums_add(track->counter, samples, count);
+}
+
+static void take_rows(void *context, const struct trace_rows *rows)
+{
+    struct stats *stats = context;
+    stats->table_rows += rows->rows->rows;
 }
 
 static void take_link(void *context, const struct trace_link *link)
@@ -437,7 +471,9 @@ struct trace_sink stats_sink(struct stats *stats)
         .track = take_track,
         .name = take_name,
         .spans = take_spans,
+        .samples = take_samples,
         .link = take_link,
+        .rows = take_rows,
         .loss = take_loss,
         .fact = take_fact,
         .full = is_full,
@@ -466,6 +502,7 @@ static void free_filling(struct stats *stats)
         for (uint32_t lane = 0; lane < track->lane_count; lane++)
             free(track->lanes[lane].rows);
         free(track->lanes);
+        work_depth_free(&track->depth);
         track->lanes = NULL;
         track->lane_count = 0;
     }
@@ -528,6 +565,16 @@ void stats_finish(struct stats *stats)
     free_filling(stats);
 }
 
+static void free_track(struct stats_track *track)
+{
+    free_text(track->track.name);
+    free_text(track->track.unit);
+    if (track->launches)
+        histogram_free(&track->launches->latencies);
+    free(track->launches);
+    free(track->counter);
+}
+
 void stats_free(struct stats *stats)
 {
     free_filling(stats);
@@ -538,7 +585,7 @@ void stats_free(struct stats *stats)
         histogram_free(&stats->rows[i].durations);
     }
     for (uint32_t i = 0; i < stats->track_count; i++)
-        free_text(stats->tracks[i].track.name);
+        free_track(&stats->tracks[i]);
     for (uint32_t i = 0; i < stats->process_count; i++) {
         free_text(stats->processes[i].name);
         free_text(stats->processes[i].source);
@@ -554,6 +601,20 @@ void stats_free(struct stats *stats)
 }
 
 /* ---- derived --------------------------------------------------------------------------- */
+
+bool stats_is_gpu(const struct stats_track *track)
+{
+    switch (track->track.kind) {
+    case TRACE_GPU:
+    case TRACE_CHANNEL:
+    case TRACE_STREAM:
+    case TRACE_SM:
+    case TRACE_LANE:
+        return true;
+    default:
+        return false;
+    }
+}
 
 bool stats_is_call(unsigned category)
 {

@@ -44,6 +44,8 @@ static void head(struct out *out, const struct stats *stats)
     json_u64(out, "spans", stats->spans);
     member(out, "cut", stats->cut);
     member(out, "links", stats->links);
+    member(out, "samples", stats->samples);
+    member(out, "table_rows", stats->table_rows);
     out_text(out, ",");
     json_i64(out, "first", stats->run_first_ns);
     out_text(out, ",");
@@ -105,6 +107,64 @@ static void rows(struct out *out, const struct stats *stats, const char *key,
     free(order);
 }
 
+/* Launch to start, and how sure the times are. */
+static void launches_object(struct out *out, const struct launch_sums *sums)
+{
+    out_text(out, ",\"launch_latency\":{");
+    json_u64(out, "count", sums->count);
+    member(out, "mean", launch_sums_mean_ns(sums));
+    member(out, "min", sums->min_ns);
+    member(out, "p50", launch_sums_quantile_ns(sums, 500));
+    member(out, "p90", launch_sums_quantile_ns(sums, 900));
+    member(out, "p99", launch_sums_quantile_ns(sums, 990));
+    member(out, "max", sums->max_ns);
+    member(out, "before_launch", sums->early);
+    out_text(out, "}");
+    member(out, "with_bounds", sums->bounded);
+    member(out, "certain_busy", sums->certain.busy_ns);
+}
+
+static void real(struct out *out, const char *key, double value)
+{
+    out_text(out, ",");
+    json_key(out, key);
+    if (value - value == 0)
+        out_format(out, "%.17g", value);
+    else
+        out_text(out, "null"); /* infinite, or no number */
+}
+
+static void counters(struct out *out, const struct stats *stats)
+{
+    bool first = true;
+    open_list(out, "counters");
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        const struct stats_track *track = &stats->tracks[i];
+        const struct counter_sums *sums = track->counter;
+        if (!sums)
+            continue;
+        comma(out, first);
+        first = false;
+        out_text(out, "{");
+        text(out, "name", track->track.name);
+        out_text(out, ",");
+        text(out, "process", stats->processes[track->track.process].name);
+        out_text(out, ",");
+        text(out, "unit", track->track.unit);
+        member(out, "samples", sums->count);
+        real(out, "min", sums->min);
+        real(out, "mean", counter_sums_mean(sums));
+        real(out, "max", sums->max);
+        real(out, "last", sums->last);
+        out_text(out, ",");
+        json_i64(out, "first_time", sums->first_ns);
+        out_text(out, ",");
+        json_i64(out, "last_time", sums->last_ns);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void track_object(struct out *out, const struct stats *stats,
                          const struct stats_track *track)
 {
@@ -126,15 +186,23 @@ static void track_object(struct out *out, const struct stats *stats,
     out_text(out, ",");
     json_i64(out, "longest_gap_at", track->busy.longest_gap_at_ns);
     member(out, "lost_records", track->lost_records);
+    if (track->launches)
+        launches_object(out, track->launches);
     out_text(out, "}");
 }
 
-static void tracks(struct out *out, const struct stats *stats, const char *key, bool workers)
+static bool is_other(const struct stats_track *track)
+{
+    return !stats_is_worker(track) && !stats_is_gpu(track) && track->calls;
+}
+
+static void tracks(struct out *out, const struct stats *stats, const char *key,
+                   bool (*belongs)(const struct stats_track *track))
 {
     bool first = true;
     open_list(out, key);
     for (uint32_t i = 0; i < stats->track_count; i++) {
-        if (stats_is_worker(&stats->tracks[i]) != workers)
+        if (!belongs(&stats->tracks[i]))
             continue;
         comma(out, first);
         track_object(out, stats, &stats->tracks[i]);
@@ -216,9 +284,15 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
     if (sections & SECTION_GPU_WORK)
         rows(out, stats, "gpu_work", SECTION_GPU_WORK);
     if (sections & SECTION_THREADS)
-        tracks(out, stats, "threads", true);
+        tracks(out, stats, "threads", stats_is_worker);
     if (sections & SECTION_GPUS)
-        tracks(out, stats, "gpus", false);
+        tracks(out, stats, "gpus", stats_is_gpu);
+    if (sections & SECTION_RANGES) {
+        rows(out, stats, "ranges", SECTION_RANGES);
+        tracks(out, stats, "other_tracks", is_other);
+    }
+    if (sections & SECTION_COUNTERS)
+        counters(out, stats);
     if (sections & SECTION_CONCURRENCY)
         concurrency(out, &stats->concurrency);
     if (sections & SECTION_LONGEST)

@@ -8,6 +8,8 @@ enum stats_section stats_section_of(unsigned category)
 {
     if (stats_is_call(category))
         return SECTION_WORK_ITEMS;
+    if (category == TRACE_RANGE)
+        return SECTION_RANGES;
     return category == TRACE_GPU_WORK || category == TRACE_COPY ? SECTION_GPU_WORK
                                                                 : SECTION_SUB_ITEMS;
 }

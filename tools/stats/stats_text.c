@@ -138,6 +138,11 @@ static void head(const struct view *view)
                    stats->run_set ? " in the whole run" : "");
     }
     out_text(view->out, "\n");
+    if (stats->table_rows)
+        out_format(view->out,
+                   "%" PRIu64
+                   " rows of tables that say not what they are: 'rbwp tables' has them\n",
+                   stats->table_rows);
     if (stats->cut)
         out_format(view->out,
                    "%" PRIu64 " of them reach out of the window: what lies inside counts\n",
@@ -256,7 +261,13 @@ static void track_line(const struct view *view, const struct stats_track *track)
     out_text(out, "\n");
 }
 
-static void tracks(const struct view *view, const char *text, bool workers)
+static bool is_other(const struct stats_track *track)
+{
+    return !stats_is_worker(track) && !stats_is_gpu(track) && track->calls;
+}
+
+static void tracks(const struct view *view, const char *text,
+                   bool (*belongs)(const struct stats_track *track))
 {
     uint32_t count = 0, all = view->stats->track_count;
     uint32_t *order = track_order_all(view->stats->tracks, sizeof *view->stats->tracks, all);
@@ -264,7 +275,7 @@ static void tracks(const struct view *view, const char *text, bool workers)
         out_give_up(view->out, ENOMEM);
     for (uint32_t i = 0; order && i < all; i++) {
         const struct stats_track *track = &view->stats->tracks[order[i]];
-        if (stats_is_worker(track) != workers || ++count > TRACKS_SHOWN)
+        if (!belongs(track) || ++count > TRACKS_SHOWN)
             continue;
         if (count == 1) {
             title(view, text);
@@ -277,6 +288,80 @@ static void tracks(const struct view *view, const char *text, bool workers)
         out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
                    count - TRACKS_SHOWN);
     free(order);
+}
+
+/* ---- GPUs: launches and bounds ----------------------------------------------------------- */
+
+static void launch_line(const struct view *view, const struct stats_track *track)
+{
+    char text[QUANTITY_BYTES];
+    const struct launch_sums *sums = track->launches;
+    uint64_t busy_ns = track->busy.busy_ns;
+    number(view->out, 13, sums->count);
+    duration(view->out, launch_sums_mean_ns(sums));
+    for (unsigned permille = 500; permille <= 990; permille += 490)
+        out_format(view->out, "%9s",
+                   quantity_rough(text, launch_sums_quantile_ns(sums, permille), 3));
+    duration(view->out, sums->max_ns);
+    duration(view->out, sums->certain.busy_ns);
+    if (sums->bounded && busy_ns)
+        out_format(view->out, " %6.1f%%", 100 * (double)sums->certain.busy_ns / (double)busy_ns);
+    else
+        out_format(view->out, " %7s", "-");
+    last_name(view, 69, track->track.name);
+    out_text(view->out, "\n");
+}
+
+/* From launch to start, and how much of the busy time is certain. */
+static void launches(const struct view *view)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < view->stats->track_count; i++) {
+        const struct launch_sums *sums = view->stats->tracks[i].launches;
+        if (!sums || sums->count + sums->bounded == 0 || shown++ > TRACKS_SHOWN)
+            continue;
+        if (shown == 1) {
+            title(view, "GPU launches, to the start of the work");
+            out_format(view->out, "%s%13s%10s%9s%9s%10s%10s%8s  name%s\n", view->colors.dim,
+                       "count", "mean", "p50", "p99", "max", "certain", "of busy",
+                       view->colors.off);
+        }
+        launch_line(view, &view->stats->tracks[i]);
+    }
+}
+
+/* ---- counters ---------------------------------------------------------------------------- */
+
+static void counter_line(const struct view *view, const struct stats_track *track)
+{
+    const struct counter_sums *sums = track->counter;
+    number(view->out, 13, sums->count);
+    out_format(view->out, "%13.6g%13.6g%13.6g", sums->min, counter_sums_mean(sums), sums->max);
+    last_name(view, 52, track->track.name);
+    if (track->track.unit.bytes) {
+        out_text(view->out, " (");
+        text_name(view->out, track->track.unit.text, track->track.unit.bytes);
+        out_text(view->out, ")");
+    }
+    out_text(view->out, "\n");
+}
+
+static void counters(const struct view *view)
+{
+    uint32_t shown = 0;
+    for (uint32_t i = 0; i < view->stats->track_count; i++) {
+        if (!view->stats->tracks[i].counter || shown++ >= TRACKS_SHOWN)
+            continue;
+        if (shown == 1) {
+            title(view, "Counters");
+            out_format(view->out, "%s%13s%13s%13s%13s  name%s\n", view->colors.dim, "samples",
+                       "min", "mean", "max", view->colors.off);
+        }
+        counter_line(view, &view->stats->tracks[i]);
+    }
+    if (shown > TRACKS_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
+                   shown - TRACKS_SHOWN);
 }
 
 /* ---- the rest -------------------------------------------------------------------------- */
@@ -333,9 +418,17 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
     if (sections & SECTION_GPU_WORK)
         rows(&view, "GPU work", SECTION_GPU_WORK);
     if (sections & SECTION_THREADS)
-        tracks(&view, "Threads", true);
+        tracks(&view, "Threads", stats_is_worker);
     if (sections & SECTION_GPUS)
-        tracks(&view, "GPUs", false);
+        tracks(&view, "GPUs", stats_is_gpu);
+    if (sections & SECTION_GPUS)
+        launches(&view);
+    if (sections & SECTION_RANGES) {
+        rows(&view, "Ranges", SECTION_RANGES);
+        tracks(&view, "Other tracks", is_other);
+    }
+    if (sections & SECTION_COUNTERS)
+        counters(&view);
     if (sections & SECTION_CONCURRENCY)
         concurrency(&view);
     if (sections & SECTION_LONGEST)

@@ -187,7 +187,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     struct time_grid *grid = context;
     (void)details;
     for (size_t i = 0; i < count && !grid->failed; i++)
-        if (spans[i].depth == 0 && (spans[i].parent == 0 || grid->orphans))
+        if (work_depth_take(&grid->tracks[spans[i].track].depth, &spans[i]) &&
+            (spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
             take_span(grid, &grid->tracks[spans[i].track], bounded(spans[i].start_ns),
                       bounded(spans[i].stop_ns), spans[i].name);
     grid->spans += count;
@@ -252,9 +253,15 @@ void time_grid_start(struct time_grid *grid, int64_t from_ns, int64_t to_ns, uin
     }
 }
 
+static void free_track(struct grid_track *track)
+{
+    free(track->cells);
+    work_depth_free(&track->depth);
+}
+
 void time_grid_free(struct time_grid *grid)
 {
     for (uint32_t i = 0; i < grid->track_count; i++)
-        free(grid->tracks[i].cells);
+        free_track(&grid->tracks[i]);
     free(grid->tracks);
 }

@@ -17,6 +17,7 @@
 
 #include "busy.h"
 #include "trace.h"
+#include "work_depth.h"
 
 enum { GRID_CELLS = 1024, GRID_CANDIDATES = 4, GRID_TRACKS = 1000 };
 
@@ -30,6 +31,7 @@ struct grid_cell {
 struct grid_track {
     struct trace_track track; /* its name is the trace's */
     struct busy busy;
+    struct work_depth depth;
     struct grid_cell *cells; /* NULL: beyond GRID_TRACKS, or no span */
     bool lost;
 };

@@ -17,7 +17,8 @@
  * - the self time of a span is its duration less that of the spans directly
  *   inside it, on the same lane, that are finished or still ran;
  * - a track is busy while at least one outermost span of it is open, however
- *   many overlap;
+ *   many overlap; ranges are no work, and what they enclose counts as if
+ *   they were not there;
  * - workers are threads and processors, not GPUs and channels. The run is the
  *   time from their first start to their last stop, of a filtered trace that
  *   in which any of them recorded (stats_set_run); the share of worker time
@@ -32,6 +33,8 @@
 #include "concurrency.h"
 #include "histogram.h"
 #include "trace.h"
+#include "track_sums.h"
+#include "work_depth.h"
 
 #define STATS_ROWS_MAX (1u << 18) /* what comes beyond goes into one row "(others)" */
 #define STATS_LOSSES_MAX 1000u    /* listed; the sum has all */
@@ -76,6 +79,9 @@ struct stats_track {
     uint32_t lane_count;
     struct stats_late late[STATS_LATE];
     unsigned next_late;
+    struct work_depth depth;
+    struct launch_sums *launches; /* of a GPU; NULL: nothing is told of launches and bounds */
+    struct counter_sums *counter; /* NULL: it is none, or without samples */
 };
 
 struct stats_call {
@@ -115,6 +121,7 @@ struct stats {
     struct stats_loss *losses;
     uint32_t row_count, track_count, process_count, longest_count, open_count, loss_count;
     uint64_t spans, cut, links, lost_records, open_spans;
+    uint64_t samples, table_rows; /* table_rows: of tables that are nothing but that */
 
     /* After finish. */
     int64_t first_ns, last_ns;         /* of spans; 0,0 without */
@@ -149,6 +156,8 @@ static inline bool stats_is_worker(const struct stats_track *track)
 {
     return track->track.kind == TRACE_THREAD || track->track.kind == TRACE_PROCESSOR;
 }
+/* A place where GPU work, copies and the like are done. */
+bool stats_is_gpu(const struct stats_track *track);
 /* Calls and the like, not sub-items and GPU work. */
 bool stats_is_call(unsigned category);
 uint64_t stats_self_ns(const struct stats_row *row);

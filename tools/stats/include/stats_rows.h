@@ -13,7 +13,9 @@ enum stats_section {
     SECTION_GPUS = 16,
     SECTION_CONCURRENCY = 32,
     SECTION_LONGEST = 64,
-    SECTION_ALL = 127
+    SECTION_RANGES = 128,
+    SECTION_COUNTERS = 256,
+    SECTION_ALL = 511
 };
 
 /* The section whose table the category's rows stand in. */
