@@ -58,6 +58,11 @@ make("near", [(n, l + l // 25 if n == "slower" else l) for n, l in a], {"same": 
 assert diff(b="near") == "5 rows are the same within 5 % (--all shows them)\n"
 assert "slower   1.040" in diff("--threshold", "3", b="near", code=4), diff("--threshold", "3", b="near", code=4)
 assert "\033[31mslower" in diff("--color", "always")
+# Names that others begin with are told apart.
+alike = {"p" * n: n for n in range(1, 6)}
+make("alike", [(name, 100) for name in alike], alike)
+make("alike 2", [(name, 100) for name in alike if name != "p"], alike)
+assert diff(a="alike", b="alike 2").startswith("4 rows are the same within 5 % (--all shows them)\n"), diff(a="alike", b="alike 2")
 # Only what the filter takes.
 assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]
 P

@@ -41,7 +41,8 @@ class Outcome:
     def __init__(self, folder, pair, status, output):
         self.folder, self.pair, self.status, self.output = folder, pair, status, output
         (self.made, self.least, self.maybe, self.refused_writes, self.refused_space, self.stopped,
-         self.stop_status, self.kept, self.lost, text, self.capturing, self.captured) = TALLY.unpack(open(self.path("tally"), "rb").read())
+         self.stop_status, self.kept, self.lost, text, self.capturing,
+         self.captured) = TALLY.unpack(open(self.path("tally"), "rb").read())
         self.text = text.split(b"\0")[0].decode()
         self.least = self.least or self.made
         self.most = self.made + self.maybe + (CALLS_IN_FLIGHT if self.crashed else 0)

@@ -75,7 +75,7 @@ cuda_result cuDeviceGetAttribute(int *value, cuda_attribute attribute, cuda_devi
 {
     (void)device;
     *value = attribute;
-    return 0;
+    return fake_call("attribute");
 }
 cuda_result cuDevicePrimaryCtxRetain(cuda_context *context, cuda_device device)
 {

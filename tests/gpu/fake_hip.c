@@ -65,7 +65,7 @@ hip_result hipDeviceGetAttribute(int *value, hip_attribute attribute, int device
 {
     (void)device;
     *value = attribute;
-    return 0;
+    return fake_call("attribute");
 }
 hip_result hipGetDevice(int *device)
 {

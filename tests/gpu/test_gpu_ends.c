@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -111,6 +112,50 @@ static void test_fork_beside_a_reaper(void **state)
 }
 #endif
 
+#ifndef __SANITIZE_THREAD__
+/* Exits with a session, and with some of its GPU work reaped and some not. */
+static void exit_in_the_middle(const char *path)
+{
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session;
+    config.logfile = path;
+    alarm(HANGS_S);
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    if (rbwp_session_start(&config, &session, NULL) != RBWP_OK)
+        _exit(10);
+    (void)!rbwp_thread_attach("child");
+    bracket(stream, 1);
+    bracket(stream, 2);
+    poll_all(device);
+    fake_hold(true);
+    bracket(stream, 3);
+    exit(0);
+}
+
+/* At exit the facts beside the records that there are get into the file, and what is pending is
+ * counted. */
+static void test_exit(void **state)
+{
+    (void)state;
+    const char *path = test_path("exit.bin");
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        exit_in_the_middle(path);
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    struct recorded recorded = read_back(path);
+    struct works works = read_works(path);
+    assert_int_equal(works.works, 2);
+    assert_works_whole(&works);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_GPU_PENDING), 1);
+    works_free(&works);
+    recorded_free(&recorded);
+}
+#endif
+
 static void open_another(void *argument, enum rbwp_status outcome, int64_t seen_ns)
 {
     struct held *held = argument;
@@ -188,6 +233,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
 #ifndef __SANITIZE_THREAD__
         cmocka_unit_test_setup(test_fork_beside_a_reaper, fake_setup),
+        cmocka_unit_test_setup(test_exit, fake_setup),
 #endif
         cmocka_unit_test_setup(test_callback_opens_a_device_during_stop, fake_setup),
         cmocka_unit_test_setup(test_session_goes_on, fake_setup),

@@ -62,7 +62,26 @@ static void test_no_driver(void **state)
     assert_int_equal(count, 1);
 }
 
-/* A stream of another device is refused; NULL is the default stream where there is one. */
+/* What the driver does not tell about a device is 0, whatever it left behind. */
+static void test_facts_not_told(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    const struct gpu_context *context = gpu_device_context(device);
+    struct gpu_device_info info;
+    assert_int_equal(context->backend->device_info(context->driver, 0, &info), GPU_OK);
+    assert_int_not_equal(info.multiprocessors, 0);
+    fake_fail("attribute", code_of(RBWP_E_IO), 0, 100);
+    assert_int_equal(context->backend->device_info(context->driver, 0, &info), GPU_OK);
+    assert_string_equal(info.name, "fake 0");
+    assert_int_equal(info.multiprocessors, 0);
+    assert_int_equal(info.block_threads_max, 0);
+    assert_int_equal(info.shared_bytes_max, 0);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* A stream of another device is refused; NULL is the default stream where there is one. The driver
+ * gets back each context that was taken of it, and no other. */
 static void test_streams_refused(void **state)
 {
     (void)state;
@@ -77,7 +96,9 @@ static void test_streams_refused(void **state)
     assert_int_equal(rbwp_gpu_stream_open(device, NULL, RBWP_GPU_USE_STREAM, &stream, NULL),
                      has_default ? RBWP_OK : RBWP_E_INVALID);
     assert_int_equal(rbwp_gpu_stream_close(stream), RBWP_OK);
+    close_stream(open_stream(device, RBWP_GPU_REAP_STREAM));
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+    assert_int_equal(fake_count("context_close"), fake_count("context_open"));
 }
 
 /* Programs that found no GPU pass NULL and nothing happens. */
@@ -313,6 +334,30 @@ static void test_look_ahead(void **state)
     recorded_free(&recorded);
     close_stream(stream);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
+/* There a bracket that is too young to be done is not asked for: the driver is left alone. */
+static void test_look_ahead_lets_brackets_age(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_REAP_STREAM);
+    struct rbwp_session *session = start_session(1);
+    bool young = false;
+    for (unsigned i = 0; i < 50 && !young && make_busy(device, stream) != 0; i++) {
+        fake_hold(true);
+        const int64_t launching = rbwp_now_ns();
+        bracket(stream, 1);
+        const unsigned queries = fake_count("event_query");
+        const struct gpu_reaped reaped = gpu_reap_stream(stream, true, 0);
+        const unsigned asked = fake_count("event_query") - queries;
+        young = rbwp_now_ns() - launching < 20000; /* or the machine had something else to do */
+        assert_true(reaped.pending && reaped.nodes == 0);
+        assert_true(!young || asked == 0);
+        fake_hold(false);
+        poll_all(device);
+    }
+    abandon(session, device, stream);
 }
 
 /* After a pause of the program the times of many brackets are spread from the first launch on, not
@@ -1033,8 +1078,21 @@ static void test_code(void **state)
     struct gpu_kernel *kernel;
     struct rbwp_error error = {.text = ""};
     char log[64];
-    struct gpu_code_text text = {
-        .name = "bad.cu", .source = "#error", .log = log, .log_bytes = sizeof log};
+    struct gpu_code_text text = {.name = "bad.cu", .source = "#error", .log = log, .log_bytes = 8};
+    memset(log, 'x', sizeof log);
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                     RBWP_E_INVALID);
+    assert_int_equal(strnlen(log, sizeof log), 7); /* as much of them as there is room for */
+    text.log_bytes = 0;                            /* none wanted */
+    log[0] = 'x';
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                     RBWP_E_INVALID);
+    assert_int_equal(log[0], 'x');
+    text.log_bytes = sizeof log;
+    text.log = NULL;
+    assert_int_equal(context->backend->module_load(context, &text, &module, &error),
+                     RBWP_E_INVALID);
+    text.log = log;
     assert_int_equal(context->backend->module_load(context, &text, &module, &error),
                      RBWP_E_INVALID);
     assert_null(module);
@@ -1096,12 +1154,14 @@ int main(int argc, char **argv)
         return 2;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_no_driver, fake_setup),
+        cmocka_unit_test_setup(test_facts_not_told, fake_setup),
         cmocka_unit_test_setup(test_streams_refused, fake_setup),
         cmocka_unit_test_setup(test_null_is_no_gpu, fake_setup),
         cmocka_unit_test_setup(test_bracket_times, fake_setup),
         cmocka_unit_test_setup(test_idle_and_busy_streams, fake_setup),
         cmocka_unit_test_setup(test_streams_of_threads, fake_setup),
         cmocka_unit_test_setup(test_look_ahead, fake_setup),
+        cmocka_unit_test_setup(test_look_ahead_lets_brackets_age, fake_setup),
         cmocka_unit_test_setup(test_look_ahead_after_a_pause, fake_setup),
         cmocka_unit_test_setup(test_late_reaper, fake_setup),
         cmocka_unit_test_setup(test_only_the_next_bracket_shares_an_event, fake_setup),

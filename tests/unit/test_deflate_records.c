@@ -135,6 +135,44 @@ static void test_finds_repetitions(void **state)
     free(data);
 }
 
+/* As a thread's records are: a few kinds of items, each with its own units and about its own time.
+ */
+static size_t make_records(uint8_t *data, size_t room, uint32_t *unit)
+{
+    size_t units = 0, size = 0;
+    while (size + 64 < room) {
+        const unsigned item = next_number() % 5, inside = item * 3;
+        for (unsigned i = 0; i <= inside; i++) {
+            unit[units++] = (uint32_t)size;
+            data[size++] = (uint8_t)(0x10 + (i ? 2 + i % 2 : 0));
+            data[size++] = (uint8_t)(i ? 7 * i : item);
+            data[size++] = (uint8_t)(40 * item + next_number() % 6);
+            if (i % 3 == 0)
+                data[size++] = (uint8_t)(next_number() % 2);
+        }
+    }
+    return units;
+}
+
+/* What is found in records stays found: no stream is larger than it was. (How much is looked up,
+ * and by what, shows nowhere else.) */
+static void test_records_shrink_as_ever(void **state)
+{
+    enum { ROOM = 120000 };
+    bool greedy = *(bool *)*state;
+    uint8_t *data = malloc(ROOM + RBWP_DEFLATE_SLACK);
+    uint32_t *unit = malloc((ROOM / 3) * sizeof *unit);
+    struct rbwp_deflate *records = rbwp_deflate_new(greedy);
+    random_state = 11;
+    const size_t units = make_records(data, ROOM, unit), size = unit[units - 1];
+    const size_t stream = run(records, data, size, unit, units - 1);
+    assert_int_equal(size, 119968);
+    assert_in_range(stream, 1, greedy ? 56085 : 37475);
+    rbwp_deflate_free(records);
+    free(unit);
+    free(data);
+}
+
 /* Long runs of small random inputs with one state: what it remembers never breaks a stream. */
 static void test_remembered_costs(void **state)
 {
@@ -158,9 +196,11 @@ int main(void)
         cmocka_unit_test_prestate(test_everything, &cheapest),
         cmocka_unit_test_prestate(test_finds_repetitions, &cheapest),
         cmocka_unit_test_prestate(test_remembered_costs, &cheapest),
+        cmocka_unit_test_prestate(test_records_shrink_as_ever, &cheapest),
         cmocka_unit_test_prestate(test_everything, &greedy),
         cmocka_unit_test_prestate(test_finds_repetitions, &greedy),
         cmocka_unit_test_prestate(test_remembered_costs, &greedy),
+        cmocka_unit_test_prestate(test_records_shrink_as_ever, &greedy),
     };
     return cmocka_run_group_tests_name("deflate_records", tests, NULL, NULL);
 }

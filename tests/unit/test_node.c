@@ -86,6 +86,10 @@ static void test_nonsense(void **state)
     clean(NULL);
     setenv("RANK", "4294967294", 1);
     assert_node(4294967294u, 4294967295u);
+    setenv("WORLD_SIZE", "4294967295", 1); /* the largest there is */
+    assert_node(4294967294u, 4294967295u);
+    setenv("RANK", "3", 1);
+    assert_node(3, 4294967295u);
 }
 
 static void assert_name(const char *pattern, const char *expected, bool expected_own)

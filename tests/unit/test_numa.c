@@ -102,6 +102,45 @@ static void test_domains(void **state)
     numa_free(&map);
 }
 
+/* ---- memory that runs out ------------------------------------------------------------ */
+
+static bool no_realloc, no_calloc;
+
+void *__real_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes);
+void *__wrap_realloc(void *memory, size_t bytes)
+{
+    return no_realloc ? NULL : __real_realloc(memory, bytes);
+}
+
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return no_calloc ? NULL : __real_calloc(count, bytes);
+}
+
+/* Too little memory for what the kernel tells is no machine of one domain. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    struct numa_map map;
+    char cpus[32];
+    snprintf(cpus, sizeof cpus, "%u\n", first_cpu());
+    write_file("online", "2\n");
+    make_node(2, cpus);
+    no_realloc = true;
+    enum rbwp_status status = numa_read(folder, true, &map);
+    no_realloc = false;
+    assert_int_equal(status, RBWP_E_MEMORY);
+    numa_free(&map);
+    no_calloc = true;
+    status = numa_read(folder, true, &map);
+    no_calloc = false;
+    assert_int_equal(status, RBWP_E_MEMORY);
+    numa_free(&map);
+}
+
 /* Without the folder, with nothing of ours in it, or when not asked for: one domain of all. */
 static void test_one_domain(void **state)
 {
@@ -186,9 +225,9 @@ static int remove_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lists),      cmocka_unit_test(test_domains),
-        cmocka_unit_test(test_one_domain), cmocka_unit_test(test_this_machine),
-        cmocka_unit_test(test_pin),
+        cmocka_unit_test(test_lists),        cmocka_unit_test(test_domains),
+        cmocka_unit_test(test_no_memory),    cmocka_unit_test(test_one_domain),
+        cmocka_unit_test(test_this_machine), cmocka_unit_test(test_pin),
     };
     return cmocka_run_group_tests_name("numa", tests, make_folder, remove_folder);
 }

@@ -493,23 +493,40 @@ static void *unattached(void *argument)
     return NULL;
 }
 
-/* A thread that is not attached records nothing, and the file says so. */
+static void *unattached_once(void *argument)
+{
+    rbwp_begin(1);
+    return argument;
+}
+
+static void run_unattached(void *(*calls)(void *), int count)
+{
+    pthread_t threads[3];
+    for (int i = 0; i < count; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, calls, NULL), 0);
+    for (int i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+}
+
+/* A thread that is not attached records nothing, and the file says so, with the time of the first
+ * call. */
 static void test_unattached(void **state)
 {
     (void)state;
     struct rbwp_session_config config = test_config(2);
     struct rbwp_session *session = start(&config);
     rbwp_begin(1);
-    pthread_t threads[3];
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(pthread_create(&threads[i], NULL, unattached, NULL), 0);
-    for (int i = 0; i < 3; i++)
-        pthread_join(threads[i], NULL);
+    run_unattached(unattached_once, 1);
+    const int64_t after_one_ns = rbwp_now_ns();
+    run_unattached(unattached, 3);
     rbwp_end();
-    assert_int_equal(stop(session).misuse_calls, 3 * 12);
+    assert_int_equal(stop(session).misuse_calls, 1 + 3 * 12);
     struct recorded recorded = read_back(config.logfile);
-    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NOT_ATTACHED), 3 * 12);
-    assert_int_equal(all_losses(&recorded), 3 * 12);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NOT_ATTACHED), 1 + 3 * 12);
+    assert_int_equal(all_losses(&recorded), 1 + 3 * 12);
+    assert_int_equal(recorded.trailer->loss_count, 1);
+    assert_true(recorded.trailer->losses[0].first_ns <= after_one_ns);
+    assert_true(recorded.trailer->losses[0].last_ns >= after_one_ns);
     recorded_free(&recorded);
     assert_calls("B1 E");
 

@@ -89,6 +89,7 @@ static void mistakes(void **state)
     static const char *const lines[][2] = {
         {"--al", "unknown option '--al', did you mean '--all'?"},
         {"--zzzzzzzz", "unknown option '--zzzzzzzz'"},
+        {"--ayz", "unknown option '--ayz'"}, /* one letter less like --all than a mistake is */
         {"--all=1", "option '--all' takes no value"},
         {"--name", "option '--name' needs a value: NAME"},
         {"-n", "option '-n' needs a value: NAME"},

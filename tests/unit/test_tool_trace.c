@@ -93,12 +93,45 @@ static void process_names_are_unique(void **state)
     trace_free(trace);
 }
 
+static void take_link(void *context, const struct trace_link *link)
+{
+    uint64_t *links = context;
+    assert_int_equal(link->id, ++*links);
+}
+
+/* The totals span all spans, in whatever order they come; links are counted, from 1. */
+static void totals(void **state)
+{
+    (void)state;
+    static const struct trace_span spans[] = {{.start_ns = 500, .stop_ns = 600},
+                                              {.start_ns = 400, .stop_ns = 450},
+                                              {.start_ns = 450, .stop_ns = 900},
+                                              {.start_ns = 300, .stop_ns = 310}};
+    uint64_t links = 0;
+    struct trace *trace = trace_new(&(struct trace_sink){.context = &links, .link = take_link}, 0);
+    assert_non_null(trace);
+    assert_int_equal(trace_totals(trace)->last_ns, 0);
+    trace_add_spans(trace, spans, 2, NULL);
+    trace_add_link(trace, (struct trace_link){.from_ns = 1});
+    assert_int_equal(trace_totals(trace)->first_ns, 400);
+    assert_int_equal(trace_totals(trace)->last_ns, 600);
+    trace_add_spans(trace, spans + 2, 2, NULL);
+    trace_add_link(trace, (struct trace_link){.from_ns = 1});
+    assert_int_equal(trace_totals(trace)->first_ns, 300);
+    assert_int_equal(trace_totals(trace)->last_ns, 900);
+    assert_int_equal(trace_totals(trace)->spans, 4);
+    assert_int_equal(trace_totals(trace)->links, 2);
+    assert_int_equal(links, 2);
+    trace_free(trace);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names_are_told_once),
         cmocka_unit_test(process_names_are_unique),
         cmocka_unit_test(many_processes_are_named),
+        cmocka_unit_test(totals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

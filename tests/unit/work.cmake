@@ -3,6 +3,7 @@
 foreach(topic flags work_flags work_mask doorbell numa)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
+target_link_options(test_numa PRIVATE LINKER:--wrap=realloc,--wrap=calloc)
 rbwp_unit_test(test_work_session test_work_session.c record_support.c)
 rbwp_unit_test(stress_work ${PROJECT_SOURCE_DIR}/tests/stress/stress_work.c)
 
