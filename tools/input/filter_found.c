@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What filters met, and why they left nothing. */
-#include "filter.h"
+#include "filter_found.h"
 #include "message.h"
 #include "name_pattern.h"
 #include "quantity.h"

@@ -2,9 +2,8 @@
 /*
  * filter.h - which records and spans are wanted.
  *
- * filter_options is what the command line said; a struct filter is that,
- * resolved against one file (its zero time, its names). Different kinds of
- * condition must all hold; of several conditions of one kind any will do.
+ * A struct filter is the filter_options, resolved against one file (its zero
+ * time, its names).
  *
  * An end record carries no slot, so the filter remembers per thread whether
  * the open call is wanted; it must therefore see all records of a thread, in
@@ -14,81 +13,10 @@
 #ifndef FILTER_H
 #define FILTER_H
 
+#include "filter_found.h"
 #include "name_lookup.h"
-#include "options.h"
 #include "spans.h"
 #include "thread_map.h"
-
-#define FILTER_PATTERNS_MAX 64
-
-struct filter_time {
-    bool set, relative; /* relative to the file's zero time */
-    int64_t ns;
-};
-
-/* A number, or a glob over names. */
-struct filter_pattern {
-    const char *text;
-    bool is_number;
-    uint64_t number;
-};
-struct filter_patterns {
-    struct filter_pattern list[FILTER_PATTERNS_MAX];
-    unsigned count;
-};
-
-enum filter_kind {
-    FILTER_COARSE_BEGIN = 1,
-    FILTER_COARSE_END = 2,
-    FILTER_FINE_BEGIN = 4,
-    FILTER_FINE_END = 8,
-    FILTER_GPU_WORK = 16
-};
-
-/* What the conditions met, in all files together: tells why nothing was taken. */
-struct filter_found {
-    uint64_t threads, slots; /* bit i: pattern i fits one that is there */
-    bool any;                /* records, of whatever kind; from first_ns to last_ns */
-    int64_t first_ns, last_ns, zero_ns;
-    uint64_t taken; /* records and spans */
-};
-
-struct filter_options {
-    struct filter_time from, to; /* from <= time < to */
-    struct filter_patterns threads, slots;
-    unsigned kinds;              /* enum filter_kind, 0 = all */
-    struct filter_time duration; /* least duration of a span */
-    struct filter_found *found;  /* added to; not of the command line. NULL: nobody asks */
-};
-extern const struct option filter_option_table[]; /* of struct filter_options */
-/* The same for commands whose --to is a format: the end of a range is --until. */
-#define FILTER_OPTIONS_UNTIL (filter_option_table + 1)
-
-/* A time without sign, as the options take it: "12", "1.5ms". Digits below a nanosecond are
- * refused, not rounded. */
-bool filter_parse_duration(const char *text, int64_t *ns_out, struct option_error *error);
-
-/* On the axis on which zero_ns is the zero time; otherwise_ns if it was not given. */
-int64_t filter_time_ns(const struct filter_time *time, int64_t zero_ns, int64_t otherwise_ns);
-/* Makes times that are relative absolute. */
-void filter_count_from(struct filter_options *options, int64_t zero_ns);
-/* True when the names must be known before the first record is looked at. */
-bool filter_needs_names(const struct filter_options *options);
-/* True when any condition is set. */
-bool filter_is_set(const struct filter_options *options);
-
-/*
- * After the last file, when found->taken tells that conditions left nothing, or taken says so: one
- * line on standard error for each pattern that fits nothing, else one that says why. Nothing is
- * said of patterns as long as something was taken. place is the file, NULL: several.
- */
-void filter_tell_nothing(const struct filter_options *options, const char *place);
-/* The patterns that fit something, as a mask like filter_found's; name may be NULL. */
-uint64_t filter_patterns_fit(const struct filter_patterns *patterns, uint64_t number,
-                             const char *name, size_t name_bytes);
-/* Something lay there, whether wanted or not. */
-void filter_found_time(struct filter_found *found, int64_t first_ns, int64_t last_ns,
-                       int64_t zero_ns);
 
 /* Does not move while it is in use. */
 struct filter {
