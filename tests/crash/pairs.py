@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pairs.py [FIRST SECOND | --every N]: lets two faults meet in one process; all pairs of the table in pairs.c,
-or each N-th.
+"""pairs.py [FIRST SECOND | --share I/N]: lets two faults meet in one process; all pairs of the table in pairs.c,
+or each N-th from the I-th on.
 
 A fault alone is what other tests are about; here each meets each other one: the second after the first, or,
 where the first is "stop", while the session is being stopped. After each pair:
@@ -171,8 +171,9 @@ def all_pairs():
 
 
 def main():
-    if sys.argv[1:2] == ["--every"]:
-        pairs = all_pairs()[::int(sys.argv[2])]
+    if sys.argv[1:2] == ["--share"]:
+        part, parts = map(int, sys.argv[2].split("/"))
+        pairs = all_pairs()[part - 1::parts]
     else:
         pairs = [tuple(sys.argv[1:3])] if len(sys.argv) > 2 else all_pairs()
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

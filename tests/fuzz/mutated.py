@@ -8,7 +8,8 @@ repair makes is whole: rbwp check finds nothing in it but items that begin twice
 block says so. A sanitized build brings the bound on single
 allocations with it (ASAN_OPTIONS), and has ten times the time, as its code has ten times to do.
 
-From the environment: REPLAY (fuzz_reader_replay, which changes the files), RBWP, SANITIZED.
+From the environment: REPLAY (fuzz_reader_replay, which changes the files), RBWP, SANITIZED; SHARE: "1/2" is
+every second one, from the first on.
 """
 import json
 import os
@@ -21,6 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 REPLAY, RBWP = os.environ["REPLAY"], os.environ["RBWP"]
 SANITIZED = os.environ.get("SANITIZED", "")
+PART, PARTS = map(int, os.environ.get("SHARE", "1/1").split("/"))
 FILES, CPU_SECONDS = 500, 10 if SANITIZED else 1
 HANGS_AFTER_SECONDS = 120  # for a child that sleeps; on a machine with much else to do
 RESIDENT_KB_MAX = 128 << 10  # says nothing with a sanitizer's shadow
@@ -73,13 +75,14 @@ def main():
                        stdout=subprocess.DEVNULL)
         paths = sorted(os.path.join(folder, name) for name in os.listdir(folder))
         assert len(paths) >= FILES, f"{len(paths)} files"
+        paths = paths[PART - 1::PARTS]
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
             codes = list(pool.map(run_all, paths))
     told = {name: {code: sum(c[i] == code for c in codes) for code in (0, 1, 3)}
             for i, name in enumerate(("dump", "info", "check", "repair"))}
     print(f"{len(paths)} files; exit codes: {told}")
     # Else the files were not changed, or the commands did not look.
-    assert told["check"][0] < FILES / 2 and told["dump"][0] > 0 and told["repair"][3] > 0, told
+    assert told["check"][0] < len(paths) / 2 and told["dump"][0] > 0 and told["repair"][3] > 0, told
 
 
 main()

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of format/.
-foreach(topic bytes crc32c header block descriptor trailer source resync index reader writer verify
-    hostile bad sized table table_index)
+foreach(topic bytes crc32c header block descriptor trailer resync index bad sized table
+    table_index)
+  rbwp_serial_test(test_${topic} test_${topic}.c format_support.c)
+endforeach()
+foreach(topic source reader writer verify hostile)
   rbwp_unit_test(test_${topic} test_${topic}.c format_support.c)
 endforeach()
 rbwp_unit_test(test_golden test_golden.c format_support.c json_tree.c)

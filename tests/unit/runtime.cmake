@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the recorder, of sessions, and of the encoders that they write with.
 foreach(topic block_encoder chunk_encoder clock deflate_records huffman node session_config)
-  rbwp_unit_test(test_${topic} test_${topic}.c)
+  rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic extend live_snapshot names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)

@@ -3,6 +3,9 @@
 # does, and are linked without the runtime.
 if(RBWP_BUILD_TOOLS)
   file(GLOB rbwp_tool_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_tool_*.c)
+  if(RBWP_THREADS_ONLY)
+    list(FILTER rbwp_tool_tests INCLUDE REGEX ordered_jobs)
+  endif()
   foreach(source ${rbwp_tool_tests})
     get_filename_component(name ${source} NAME_WE)
     add_executable(${name} ${source})

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the flags and of the work manager.
-foreach(topic flags work_flags work_mask doorbell numa)
+foreach(topic flags work_flags)
+  rbwp_serial_test(test_${topic} test_${topic}.c)
+endforeach()
+foreach(topic work_mask doorbell numa)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 target_link_options(test_numa PRIVATE LINKER:--wrap=realloc,--wrap=calloc)
