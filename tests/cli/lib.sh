@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What the scripts share: a folder of their own, expectations, the closing line.
-# From the environment: RBWP (the command), GOLDEN (folder), MAN, MAKE_EXTENDED, MAKE_GPU, PYTHON.
+# From the environment: RBWP (the command), GOLDEN (folder), MAN, MAKE_EXTENDED, MAKE_GPU, MAKE_MODEL, MAKE_EVERYTHING,
+# PYTHON.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 topic=$(basename "$0" .sh)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whatever the model holds is in each export, or the export says that it left it out: arguments of
+# every type, categories, correlation, bounds, launches, counters, the tree of tracks, links of every
+# kind, whichever end comes first by its clock.
+. "$(dirname "$0")/lib.sh"
+
+for kind in chrome speedscope folded; do
+    "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
+done
+"$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
+import collections, json, sys
+
+here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+T = 1_700_000_000_000_000_000
+ARGS = {"bytes": 2**64 - 1, "delta": -5, "ratio": 0.1, "whole": 2.0, "bad": "NaN", "last": True, "due": T + 77, "took": 12, "kernel": "saxpy",
+        "note": 'a"b\ufffd', "shape": [1, {"x": 2}]}
+
+
+def said(kind):
+    return open(f"{work}/err.{kind}").read().strip()
+
+
+def chrome():
+    events = json.load(open(f"{work}/out.chrome"))["traceEvents"]
+    names = {e["tid"]: e["args"] for e in events if e["name"] == "thread_name"}
+    assert names[900]["name"] == "worker" and names[900]["rbwp_kind"] == "thread"
+    tids = {a["name"]: t for t, a in names.items()}
+    tree = {a["name"]: names[next(t for t in names if names[t]["rbwp_track"] == a["rbwp_parent"])]["name"] for a in names.values() if "rbwp_parent" in a}
+    assert tree == {"stream 7": "GPU 2.1", "power": "GPU 2.1"} and names[tids["power"]]["rbwp_unit"] == "W"
+    spans = {(e["name"], e["ts"]): e for e in events if e["ph"] == "X"}
+    work_ = spans["cpu work", 1.2]
+    assert work_["cat"] == "cpu_op" and {k: v for k, v in work_["args"].items() if k != "rbwp"} == ARGS, work_
+    assert type(work_["args"]["whole"]) is float and work_["args"]["rbwp"] == {"correlation": "99"}
+    assert spans["launch", 1.0]["args"] == {"slot": 3} and spans["answer", 1.5]["cat"] == "task"
+    assert [e["ts"] for e in events if e["ph"] == "i" and e["cat"] == "range"] == [1.25]
+    first = spans["saxpy", 1.04]["args"]["rbwp"]
+    assert first == {"correlation": "100", "start_uncertain_ns": 3, "stop_uncertain_ns": 4, "certain_ns": 5, "launch_ns": str(T + 1050), "launch_track": 0,
+                     "launch_thread": "0xabc"}, first
+    assert spans["saxpy", 1.095]["args"]["rbwp"]["inferred"] is True
+    counters = collections.defaultdict(list)
+    for e in events:
+        if e["ph"] == "C":
+            counters[e["name"]].append((e["ts"], e["args"]["value"]))
+    assert counters == {"queue depth": [(1.0, 0), (1.1, 2**53 + 1), (1.2, -4)], "power": [(1.01, 70.5), (1.02, 0.1)]}, counters
+    assert type(counters["queue depth"][1][1]) is int
+    # Arrows: of one number each, none later than its end, both ends inside a span of their row.
+    begins, ends = ({e["id"]: e for e in events if e["ph"] == ph} for ph in "sf")
+    assert sum(e["ph"] in "sf" for e in events) == len(begins) + len(ends) == 12 and begins.keys() == ends.keys()
+    assert collections.Counter((e["cat"], e["name"]) for e in begins.values()) == {("launch", "launch"): 4, ("dependency", "dependency"): 1, ("message", "ping"): 1}
+    for number, begin in begins.items():
+        end = ends[number]
+        assert (begin["cat"], begin["name"]) == (end["cat"], end["name"]) and begin["ts"] <= end["ts"], (begin, end)
+        for e in begin, end:
+            assert any(s["tid"] == e["tid"] and s["ts"] <= e["ts"] <= s["ts"] + s["dur"] for s in spans.values()), e
+    assert said("chrome") == "", said("chrome")
+
+
+def speedscope():
+    assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
+    assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 5 spans' arguments"), said("speedscope")
+
+
+chrome()
+speedscope()
+assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time"), said("folded")
+P
+finish

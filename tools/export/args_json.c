@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arguments as JSON. */
+#include "args_json.h"
+#include "json_text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void json_f64(struct out *out, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        out_text(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+        return;
+    }
+    /* As few digits as read back to the same. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    out_text(out, text);
+    if (!strpbrk(text, ".e"))
+        out_text(out, ".0");
+}
+
+static void put_string(struct out *out, struct viewer_text *made, struct trace_text text)
+{
+    text = viewer_text(made, text);
+    json_string(out, text.text, text.bytes);
+}
+
+static void put_value(struct out *out, struct viewer_text *made, const struct trace *trace,
+                      const struct trace_detail *detail, const struct trace_arg *arg)
+{
+    struct trace_text text;
+    switch ((enum trace_arg_type)arg->type) {
+    case TRACE_ARG_U64:
+    case TRACE_ARG_DURATION:
+        out_u64(out, arg->value.u64);
+        break;
+    case TRACE_ARG_I64:
+    case TRACE_ARG_TIME:
+        out_i64(out, arg->value.i64);
+        break;
+    case TRACE_ARG_F64:
+        json_f64(out, arg->value.f64);
+        break;
+    case TRACE_ARG_BOOL:
+        out_text(out, arg->value.u64 ? "true" : "false");
+        break;
+    case TRACE_ARG_NAME:
+        put_string(out, made, trace_name_of(trace, (uint32_t)arg->value.u64));
+        break;
+    case TRACE_ARG_TEXT:
+        put_string(out, made, trace_arg_text(detail, arg));
+        break;
+    case TRACE_ARG_JSON:
+        text = trace_arg_text(detail, arg);
+        out_bytes(out, text.text, text.bytes);
+        break;
+    }
+}
+
+void args_json_members(struct out *out, struct viewer_text *text, const struct trace *trace,
+                       const struct trace_detail *detail)
+{
+    for (uint32_t i = 0; i < detail->arg_count; i++) {
+        if (i)
+            out_bytes(out, ",", 1);
+        put_string(out, text, trace_name_of(trace, detail->args[i].key));
+        out_bytes(out, ":", 1);
+        put_value(out, text, trace, detail, &detail->args[i]);
+    }
+}
+
+/* ---- as a text -------------------------------------------------------------------- */
+
+static void spill(struct out *out, const char *bytes, size_t count)
+{
+    struct args_json *made = out->layer_state;
+    size_t needed = made->spilled_bytes + count;
+    if (needed > made->spilled_room) {
+        char *moved = realloc(made->spilled, 2 * needed);
+        if (!moved) {
+            made->failed = true;
+            return;
+        }
+        made->spilled = moved;
+        made->spilled_room = 2 * needed;
+    }
+    memcpy(made->spilled + made->spilled_bytes, bytes, count);
+    made->spilled_bytes = needed;
+}
+
+struct trace_text args_json_make(struct args_json *made, const struct trace *trace,
+                                 const struct trace_detail *detail)
+{
+    struct trace_text none = {"", 0};
+    struct out *out = &made->out;
+    if (!detail || detail->arg_count == 0)
+        return none;
+    if (!out->buffer && !(out->buffer = malloc(OUT_BUFFER_BYTES))) {
+        made->failed = true;
+        return none;
+    }
+    out->used = made->spilled_bytes = 0;
+    out->layer = spill;
+    out->layer_state = made;
+    out_bytes(out, "{", 1);
+    args_json_members(out, &made->text, trace, detail);
+    out_bytes(out, "}", 1);
+    if (made->spilled_bytes == 0)
+        return (struct trace_text){out->buffer, (uint32_t)out->used};
+    out_flush(out);
+    return made->failed ? none : (struct trace_text){made->spilled, (uint32_t)made->spilled_bytes};
+}
+
+void args_json_free(struct args_json *made)
+{
+    free(made->out.buffer);
+    free(made->spilled);
+    viewer_text_free(&made->text);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arguments of a span: its flags, its slot or item, the source's own, and
+ * under "rbwp" what the model has beyond that, with times since 1970 as texts.
+ */
+#include "chrome_json.h"
+
+#include <inttypes.h>
+
+static void separate(struct chrome *chrome, bool *any)
+{
+    out_text(&chrome->pass->out, *any ? "," : ",\"args\":{");
+    *any = true;
+}
+
+static void write_bounds(struct out *out, const struct trace_detail *detail)
+{
+    out_format(out,
+               "\"start_uncertain_ns\":%" PRIu64 ",\"stop_uncertain_ns\":%" PRIu64
+               ",\"certain_ns\":%" PRIu64 ",",
+               detail->start_uncertain_ns, detail->stop_uncertain_ns, detail->certain_ns);
+}
+
+/* Every member with a comma behind it, which the last one loses. */
+static void write_model(struct chrome *chrome, const struct trace_detail *detail)
+{
+    struct out *out = &chrome->pass->out;
+    out_text(out, "\"rbwp\":{");
+    if (detail->correlation)
+        out_format(out, "\"correlation\":\"%" PRIu64 "\",", detail->correlation);
+    if (detail->flags & TRACE_HAS_BOUNDS)
+        write_bounds(out, detail);
+    if (detail->flags & TRACE_HAS_LAUNCH)
+        out_format(out, "\"launch_ns\":\"%" PRId64 "\",", detail->launch_ns);
+    if (detail->launch_track != TRACE_NONE)
+        out_format(out, "\"launch_track\":%" PRIu32 ",", detail->launch_track);
+    if (detail->thread_id)
+        out_format(out, "\"launch_thread\":\"0x%" PRIx64 "\",", detail->thread_id);
+    if (detail->flags & TRACE_INFERRED)
+        out_text(out, "\"inferred\":true,");
+    out->used--;
+    out_text(out, "}");
+}
+
+static bool has_model(const struct trace_detail *detail)
+{
+    return detail->flags || detail->correlation || detail->thread_id ||
+           detail->launch_track != TRACE_NONE;
+}
+
+/* Its name, if it has an item. */
+static const char *item_key(const struct trace_span *span)
+{
+    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
+        return "slot";
+    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
+}
+
+void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
+                       const struct trace_detail *detail)
+{
+    struct out *out = &chrome->pass->out;
+    const char *key = item_key(span);
+    bool any = false;
+    if (span->flags & TRACE_UNFINISHED) {
+        separate(chrome, &any);
+        out_text(out, "\"unfinished\":true");
+    }
+    if (span->flags & TRACE_OPEN) {
+        separate(chrome, &any);
+        out_text(out, "\"open\":true");
+    }
+    if (key) {
+        separate(chrome, &any);
+        json_u64(out, key, span->item);
+    }
+    if (detail && detail->arg_count) {
+        separate(chrome, &any);
+        args_json_members(out, &chrome->text, chrome->pass->trace, detail);
+    }
+    if (detail && has_model(detail)) {
+        separate(chrome, &any);
+        write_model(chrome, detail);
+    }
+    if (any)
+        out_text(out, "}");
+}

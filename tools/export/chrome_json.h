@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * chrome_json.h - a Chrome Trace JSON file being written: what its parts share.
+ *
+ * chrome_rows.c has processes, tracks and names, chrome_args.c arguments,
+ * export_chrome.c events and the file.
+ */
+#ifndef CHROME_JSON_H
+#define CHROME_JSON_H
+
+#include "args_json.h"
+#include "chrome_ends.h"
+#include "export.h"
+#include "json_text.h"
+#include "kept_facts.h"
+#include "left_out.h"
+#include "pending_links.h"
+#include "viewer_ids.h"
+
+enum { CHROME_EVENT_BYTES_MAX = 256 }; /* of one without its texts, more than 10 numbers */
+
+struct chrome_lane {
+    uint32_t tid; /* 0: not told yet */
+    struct chrome_lane_ends ends;
+};
+
+struct chrome_row {
+    uint32_t pid;
+    uint32_t lane_count;
+    struct chrome_lane *lanes;
+    bool has_spans;
+    bool repeats; /* of a counter: another one of the process has its name */
+};
+
+struct chrome {
+    struct trace_pass *pass;
+    struct chrome_row *rows; /* by track */
+    uint32_t row_count, pid_count, name_count;
+    uint32_t *pids;           /* by process */
+    struct trace_text *names; /* by number, in UTF-8 */
+    struct kept_facts facts;
+    struct viewer_ids ids;
+    struct viewer_text text;
+    struct pending_links links;
+    struct thread_map counters; /* hashes of their processes and names */
+    struct left_out left_out;
+    uint16_t *steps; /* of the spans of a batch, by which they are shorter */
+    uint32_t step_room;
+    uint64_t events, early;
+    bool failed;
+};
+
+void chrome_fail(struct chrome *chrome);
+
+/* ---- pieces of events -------------------------------------------------------------- */
+
+#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
+
+/* Microseconds with three decimals. */
+static inline char *chrome_put_us(char *at, uint64_t ns)
+{
+    at = put_u64(at, ns / 1000);
+    uint32_t rest = (uint32_t)(ns % 1000);
+    *at++ = '.';
+    *at++ = (char)('0' + rest / 100);
+    return put_2_digits(at, rest % 100);
+}
+
+static inline char *chrome_put_time(const struct chrome *chrome, char *at, int64_t time_ns)
+{
+    int64_t origin_ns = trace_origin_ns(chrome->pass->trace);
+    at = PUT(at, ",\"ts\":");
+    if (time_ns >= origin_ns)
+        return chrome_put_us(at, (uint64_t)time_ns - (uint64_t)origin_ns);
+    *at++ = '-';
+    return chrome_put_us(at, (uint64_t)origin_ns - (uint64_t)time_ns);
+}
+
+static inline char *chrome_put_place(char *at, uint32_t pid, uint32_t tid)
+{
+    at = PUT(at, ",\"pid\":");
+    at = put_u64(at, pid);
+    at = PUT(at, ",\"tid\":");
+    return put_u64(at, tid);
+}
+
+static inline char *chrome_put_hex(char *at, uint64_t value)
+{
+    static const char digits[] = "0123456789abcdef";
+    int shift = 60;
+    at = PUT(at, "\"0x");
+    while (shift > 0 && value >> shift == 0)
+        shift -= 4;
+    for (; shift >= 0; shift -= 4)
+        *at++ = digits[value >> shift & 15];
+    *at++ = '"';
+    return at;
+}
+
+static inline void chrome_separate(struct chrome *chrome)
+{
+    out_text(&chrome->pass->out, chrome->events++ ? ",\n" : "\n");
+}
+
+/* ,"KEY":"text", without the comma. */
+void chrome_text(struct chrome *chrome, const char *key, struct trace_text text);
+
+/* ---- rows --------------------------------------------------------------------------- */
+
+/* Of the sink. */
+void chrome_take_process(void *context, const struct trace_process *process);
+void chrome_take_track(void *context, const struct trace_track *track);
+void chrome_take_name(void *context, uint32_t number, struct trace_text name);
+/* The thread number of a lane, which is told with the first call; 0 without memory. */
+uint32_t chrome_tid(struct chrome *chrome, uint32_t track, uint32_t lane);
+void chrome_rows_free(struct chrome *chrome);
+
+/* ---- arguments ---------------------------------------------------------------------- */
+
+/* ,"args":{...} or nothing. */
+void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
+                       const struct trace_detail *detail);
+
+#endif /* CHROME_JSON_H */

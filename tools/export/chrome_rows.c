@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes and tracks as viewers of Chrome JSON have them: metadata events.
+ *
+ * Viewers show the name alone; members that begin with rbwp_ tell a reader of
+ * ours what the track was: its number in the trace and its parent's, its kind
+ * and id, its unit, which of its rows a thread is, and the name without that.
+ */
+#include "chrome_json.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void chrome_fail(struct chrome *chrome)
+{
+    if (!chrome->failed)
+        message("out of memory; the rest is left out");
+    chrome->failed = true;
+}
+
+void chrome_text(struct chrome *chrome, const char *key, struct trace_text text)
+{
+    struct trace_text made = viewer_text(&chrome->text, text);
+    json_key(&chrome->pass->out, key);
+    json_string(&chrome->pass->out, made.text, made.bytes);
+}
+
+/* ,"KEY":"text", unless it is empty. */
+static void text_if_any(struct chrome *chrome, const char *key, struct trace_text text)
+{
+    if (!text.bytes)
+        return;
+    out_text(&chrome->pass->out, ",");
+    chrome_text(chrome, key, text);
+}
+
+/* {"ph":"M",...,"args":{: metadata, up to the arguments. */
+static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid)
+{
+    struct out *out = &chrome->pass->out;
+    chrome_separate(chrome);
+    out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32, what, pid);
+    if (tid)
+        out_format(out, ",\"tid\":%" PRIu32, tid);
+    out_text(out, ",\"args\":{");
+}
+static void end_event(struct chrome *chrome)
+{
+    out_text(&chrome->pass->out, "}}");
+}
+
+static void sort_index(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid,
+                       uint64_t index)
+{
+    begin_metadata(chrome, what, pid, tid);
+    json_u64(&chrome->pass->out, "sort_index", index);
+    end_event(chrome);
+}
+
+/* ---- processes and names ------------------------------------------------------------- */
+
+void chrome_take_process(void *context, const struct trace_process *process)
+{
+    struct chrome *chrome = context;
+    struct out *out = &chrome->pass->out;
+    if (!thread_array_grow(&chrome->pids, &chrome->pid_count, process->number + 1,
+                           sizeof *chrome->pids)) {
+        chrome_fail(chrome);
+        return;
+    }
+    uint32_t pid = viewer_pid(&chrome->ids, process->os_id);
+    chrome->pids[process->number] = pid;
+    begin_metadata(chrome, "process_name", pid, 0);
+    chrome_text(chrome, "name", process->name);
+    out_format(out, ",\"rbwp_node\":%" PRIu32, process->node);
+    if (process->os_id)
+        out_format(out, ",\"rbwp_os_id\":\"%" PRIu64 "\"", process->os_id);
+    text_if_any(chrome, "rbwp_command", process->command);
+    text_if_any(chrome, "rbwp_source", process->source);
+    end_event(chrome);
+    if (process->host.bytes) {
+        begin_metadata(chrome, "process_labels", pid, 0);
+        chrome_text(chrome, "labels", process->host);
+        end_event(chrome);
+    }
+    sort_index(chrome, "process_sort_index", pid, 0, process->number);
+}
+
+void chrome_take_name(void *context, uint32_t number, struct trace_text name)
+{
+    struct chrome *chrome = context;
+    if (!thread_array_grow(&chrome->names, &chrome->name_count, number + 1,
+                           sizeof *chrome->names)) {
+        chrome_fail(chrome);
+        return;
+    }
+    struct trace_text made = viewer_text(&chrome->text, name);
+    if (made.text == chrome->text.text)
+        chrome->text = (struct viewer_text){0}; /* it stays the name's */
+    chrome->names[number] = made;
+}
+
+/* ---- tracks -------------------------------------------------------------------------- */
+
+/* Viewers join counters of a process that have the same name. */
+static bool counter_repeats(struct chrome *chrome, const struct trace_track *track)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ track->process;
+    for (uint32_t i = 0; i < track->name.bytes; i++)
+        hash = (hash ^ (uint8_t)track->name.text[i]) * UINT64_C(0x100000001b3);
+    uint32_t before = chrome->counters.count;
+    return thread_map_number(&chrome->counters, hash) != before;
+}
+
+void chrome_take_track(void *context, const struct trace_track *track)
+{
+    struct chrome *chrome = context;
+    if (!thread_array_grow(&chrome->rows, &chrome->row_count, track->number + 1,
+                           sizeof *chrome->rows)) {
+        chrome_fail(chrome);
+        return;
+    }
+    struct chrome_row *row = &chrome->rows[track->number];
+    row->pid = chrome->pids[track->process];
+    if (track->kind == TRACE_COUNTER)
+        row->repeats = counter_repeats(chrome, track);
+}
+
+static void name_lane(struct chrome *chrome, const struct trace_track *track, uint32_t lane)
+{
+    struct out *out = &chrome->pass->out;
+    const struct chrome_row *row = &chrome->rows[track->number];
+    uint32_t tid = row->lanes[lane].tid;
+    begin_metadata(chrome, "thread_name", row->pid, tid);
+    chrome_text(chrome, "name", track->name);
+    if (lane) {
+        out->used--; /* the name goes on inside its quotes */
+        out_format(out, " / %" PRIu32 "\"", lane);
+    }
+    out_format(out, ",\"rbwp_id\":\"0x%" PRIx64 "\",\"rbwp_track\":%" PRIu32, track->id,
+               track->number);
+    out_format(out, ",\"rbwp_kind\":\"%s\"", trace_track_kind_name[track->kind]);
+    if (track->parent != TRACE_NONE)
+        out_format(out, ",\"rbwp_parent\":%" PRIu32, track->parent);
+    if (track->os_id)
+        out_format(out, ",\"rbwp_os_id\":\"%" PRIu64 "\"", track->os_id);
+    text_if_any(chrome, "rbwp_unit", track->unit);
+    if (lane) {
+        out_format(out, ",\"rbwp_row\":%" PRIu32, lane);
+        text_if_any(chrome, "rbwp_name", track->name);
+    }
+    end_event(chrome);
+    sort_index(chrome, "thread_sort_index", row->pid, tid,
+               (uint64_t)track->number << 8 | (lane < 255 ? lane : 255));
+}
+
+/* A parent is told, too, though it may have no events. */
+uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
+{
+    struct chrome_row *row = &chrome->rows[number];
+    if (lane < row->lane_count && row->lanes[lane].tid)
+        return row->lanes[lane].tid;
+    if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
+        chrome_fail(chrome);
+        return 0;
+    }
+    const struct trace_track *track = trace_track_of(chrome->pass->trace, number);
+    if (track->parent != TRACE_NONE)
+        (void)chrome_tid(chrome, track->parent, 0);
+    row->lanes[lane].tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
+    name_lane(chrome, track, lane);
+    return row->lanes[lane].tid;
+}
+
+void chrome_rows_free(struct chrome *chrome)
+{
+    const struct trace *trace = chrome->pass->trace;
+    for (uint32_t i = 0; i < chrome->row_count; i++) {
+        for (uint32_t lane = 0; lane < chrome->rows[i].lane_count; lane++)
+            chrome_ends_free(&chrome->rows[i].lanes[lane].ends);
+        free(chrome->rows[i].lanes);
+    }
+    for (uint32_t i = 0; i < chrome->name_count && trace; i++)
+        if (chrome->names[i].text != trace_name_of(trace, i).text && chrome->names[i].bytes)
+            free((char *)(uintptr_t)chrome->names[i].text);
+    viewer_ids_free(&chrome->ids);
+    viewer_text_free(&chrome->text);
+    thread_map_free(&chrome->counters);
+    free(chrome->rows);
+    free(chrome->pids);
+    free(chrome->names);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Arrows under way. */
+#include "pending_links.h"
+
+#include <stdlib.h>
+
+/* Its begin is before its end, so that nothing has to be known of it but that it is there. */
+static bool is_plain(const struct pending_links *links, const struct trace_link *link)
+{
+    return link->kind == TRACE_LAUNCH && link->label == 0 && link->from_ns < link->to_ns &&
+           !linked_spans_has(&links->launches, link->to_span);
+}
+
+uint64_t pending_links_add(struct pending_links *links, const struct trace_link *link)
+{
+    if (is_plain(links, link))
+        return linked_spans_add(&links->launches, link->to_span) ? link->to_span : 0;
+    uint32_t number = thread_map_place(&links->spans, link->to_span, &links->first,
+                                       &links->first_room, sizeof *links->first);
+    if (number == THREAD_NONE ||
+        !thread_array_grow(&links->others, &links->room, links->count + 1, sizeof *links->others))
+        return 0;
+    links->others[links->count] = (struct pending_link){.number = pending_links_number(link),
+                                                        .from_ns = link->from_ns,
+                                                        .label = link->label,
+                                                        .next = links->first[number],
+                                                        .kind = link->kind};
+    links->first[number] = ++links->count;
+    return pending_links_number(link);
+}
+
+void pending_links_free(struct pending_links *links)
+{
+    linked_spans_free(&links->launches);
+    thread_map_free(&links->spans);
+    free(links->first);
+    free(links->others);
+}
