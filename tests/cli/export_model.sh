@@ -4,15 +4,17 @@
 # kind, whichever end comes first by its clock.
 . "$(dirname "$0")/lib.sh"
 
-for kind in chrome speedscope folded; do
+for kind in chrome perfetto speedscope folded; do
     "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
 done
 "$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
-import collections, json, sys
+import collections, json, math, sys
 
 here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
+from perfetto_decode import Trace, many, one
+
 T = 1_700_000_000_000_000_000
 ARGS = {"bytes": 2**64 - 1, "delta": -5, "ratio": 0.1, "whole": 2.0, "bad": "NaN", "last": True, "due": T + 77, "took": 12, "kernel": "saxpy",
         "note": 'a"b\ufffd', "shape": [1, {"x": 2}]}
@@ -57,12 +59,36 @@ def chrome():
     assert said("chrome") == "", said("chrome")
 
 
+def perfetto():
+    trace = Trace(open(f"{work}/out.perfetto", "rb").read())
+    tree = {trace.track_name(u): trace.track_name(one(d, 5)) for u, d in trace.tracks.items() if one(d, 5) in trace.tracks and one(d, 5) not in trace.processes}
+    assert tree == {"stream 7": "GPU 2.1", "power": "GPU 2.1"}, tree
+    counters = {trace.track_name(u): [(t - T, v) for t, v in rows] for u, rows in trace.counters.items()}
+    assert counters == {"queue depth": [(1000, 0), (1100, 2**53 + 1), (1200, -4)], "power": [(1010, 70.5), (1020, 0.1)]}, counters
+    unit, = [many(d[8][0]) for d in trace.tracks.values() if one(d, 2) == b"power"]
+    assert one(unit, 6) == b"W"
+    spans = {(s.name, s.start - T): s for s in trace.slices}
+    args = dict(spans["cpu work", 1200].args)
+    assert math.isnan(args.pop("bad")) and args == {**{k: v for k, v in ARGS.items() if k != "bad"}, "kernel": b"saxpy", "note": ARGS["note"].encode()}, args
+    assert spans["saxpy", 1095].args == {"slot": 3, "launch_ns": T + 1050, "launch_thread": 0xABC, "launch_inferred": 1, "start_uncertain_ns": 3,
+                                         "stop_uncertain_ns": 4, "certain_ns": 5}, spans["saxpy", 1095].args
+    # No arrow is lost; one between threads adds nothing to see, others an instant.
+    assert len(trace.arrows) == 6 and sum(s.category == "link" for s in trace.slices) == 5, trace.arrows
+    ends = [(kind, name, trace.slices[b].name, trace.slices[e].name, trace.slices[e].start - T) for kind, name, b, e in trace.arrows]
+    assert sorted(ends) == [("link", "dependency", "dependency", "saxpy", 1080)] + [("link", "launch", "launch", "saxpy", t) for t in (1040, 1061, 1080, 1095)] + [
+        ("message", "ping", "cpu work", "answer", 1500)], ends
+    facts = [s.start - T for s in trace.slices if s.category == "fact"]
+    assert facts == [1000], facts  # where there is something to see
+    assert said("perfetto") == "", said("perfetto")
+
+
 def speedscope():
     assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
     assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 5 spans' arguments"), said("speedscope")
 
 
 chrome()
+perfetto()
 speedscope()
 assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time"), said("folded")
 P

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A second reader of Perfetto traces: only the fields that a span trace has, from the published message definitions."""
 import collections
+import json
+import struct
 import zlib
 
 Slice = collections.namedtuple("Slice", "track category name start stop args flows ends instant")
@@ -70,6 +72,8 @@ class Trace:
     def __init__(self, data):
         self.processes, self.threads, self.tracks = {}, {}, {}  # by uuid
         self.slices, self.open, self.dropped = [], collections.defaultdict(list), 0
+        self.counters = collections.defaultdict(list)  # by track: (time, value)
+        self.arrows, self.flows = [], {}  # (category, name, from slice, to slice); open ones by number
         self.realtime = None
         self.sequences = collections.defaultdict(Sequence)
         self.events = []
@@ -78,6 +82,7 @@ class Trace:
         for _, _, event in sorted(self.events, key=lambda e: e[:2]):
             self.event(*event)
         assert not any(self.open.values()), "a span was begun and not ended"
+        assert not self.flows, "arrows that do not end"
 
     def packet(self, p, number):
         s = self.sequences[one(p, 10)]
@@ -125,6 +130,25 @@ class Trace:
         if 4 in d:
             self.threads[uuid] = many(d[4][0])
 
+    def flow(self, track, category, name, e):
+        """A phase of Chrome's arrows: bound to the span around it, of a thread's own track."""
+        legacy = many(e[6][0])
+        assert track in self.threads and self.open[track], "an arrow without a span around it"
+        key = (one(legacy, 6), category, name)
+        if one(legacy, 2) == ord("s"):
+            self.flows[key] = self.open[track][-1]
+        else:
+            assert one(legacy, 2) == ord("f") and one(legacy, 12) == 1
+            self.arrows.append((category, name, self.flows.pop(key), self.open[track][-1]))
+
+    def annotation(self, a):
+        if 5 in a:
+            return struct.unpack("<d", a[5][0].to_bytes(8, "little"))[0]
+        if 9 in a:
+            return json.loads(a[9][0])
+        value = next(a[n][0] for n in (2, 3, 4, 6) if n in a)
+        return value - (1 << 64) if 4 in a and value >> 63 else value
+
     def event(self, time, s, e):
         kind, track = one(e, 9), one(e, 11, s.track)
         assert track in self.tracks, "an event on a track that was not told"
@@ -133,16 +157,29 @@ class Trace:
             index = self.open[track].pop()
             self.slices[index] = self.slices[index]._replace(stop=time)
             return
+        if kind == 4:
+            value = struct.unpack("<d", e[44][0].to_bytes(8, "little"))[0] if 44 in e else e[30][0] - (e[30][0] >> 63 << 64)
+            self.counters[track].append((time, value))
+            return
         name = one(e, 23, b"").decode() or s.names[one(e, 10)]
-        category = one(e, 22, b"").decode() or s.categories[one(e, 3)]
+        category = s.categories[one(e, 3)] if 3 in e else one(e, 22).decode()
+        if kind is None:
+            self.flow(track, category, name, e)
+            return
         args = {}
         for a in map(many, e[4]):
             key = one(a, 10, b"").decode() or s.annotations[one(a, 1)]
-            args[key] = next(a[n][0] for n in (2, 3, 4, 6) if n in a)
+            args[key] = self.annotation(a)
         if kind == 1:
             self.open[track].append(len(self.slices))
         else:
             assert kind == 3
+        for number in e[48]:  # as Perfetto does: what has not begun does not end
+            begin = self.flows.pop(number)
+            self.arrows.append((self.slices[begin].category, self.slices[begin].name, begin, len(self.slices)))
+        for number in e[47]:
+            assert number not in self.flows, "an arrow begins twice"
+            self.flows[number] = len(self.slices)
         self.slices.append(Slice(track, category, name, time, time, args, e[47], e[48], kind == 3))
 
     def track_name(self, uuid):

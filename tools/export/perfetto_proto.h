@@ -40,11 +40,13 @@ enum pf_track {
     PF_TRACK_PROCESS = 3,
     PF_TRACK_THREAD = 4,
     PF_TRACK_PARENT = 5,
+    PF_TRACK_COUNTER = 8,
     PF_TRACK_CHILD_ORDERING = 11,
     PF_TRACK_RANK = 12,
     PF_TRACK_DESCRIPTION = 14,
     PF_TRACK_MERGING = 15
 };
+enum pf_counter { PF_COUNTER_UNIT_NAME = 6 };
 enum pf_child_ordering { PF_ORDER_EXPLICIT = 3 };
 enum pf_merging { PF_MERGE_NONE = 2 }; /* of siblings with the same name */
 enum pf_process {
@@ -58,21 +60,28 @@ enum pf_thread { PF_THREAD_PID = 1, PF_THREAD_TID = 2, PF_THREAD_NAME = 5 };
 enum pf_event {
     PF_EVENT_CATEGORY_IID = 3,
     PF_EVENT_ANNOTATION = 4,
+    PF_EVENT_LEGACY = 6,
     PF_EVENT_TYPE = 9,
     PF_EVENT_NAME_IID = 10,
     PF_EVENT_TRACK = 11,
     PF_EVENT_CATEGORY = 22,
     PF_EVENT_NAME = 23,
+    PF_EVENT_COUNTER = 30,
+    PF_EVENT_COUNTER_DOUBLE = 44,
     PF_EVENT_FLOW = 47,
-    PF_EVENT_FLOW_END = 48
+    PF_EVENT_FLOW_END = 48,
+    PF_EVENT_CORRELATION = 52
 };
-enum pf_event_type { PF_SLICE_BEGIN = 1, PF_SLICE_END = 2, PF_INSTANT = 3 };
+enum pf_event_type { PF_SLICE_BEGIN = 1, PF_SLICE_END = 2, PF_INSTANT = 3, PF_COUNTER = 4 };
+enum pf_legacy { PF_LEGACY_PHASE = 2, PF_LEGACY_ID = 6, PF_LEGACY_ENCLOSING = 12 };
 enum pf_annotation {
     PF_ANNOTATION_NAME_IID = 1,
     PF_ANNOTATION_BOOL = 2,
     PF_ANNOTATION_UINT = 3,
     PF_ANNOTATION_INT = 4,
+    PF_ANNOTATION_DOUBLE = 5,
     PF_ANNOTATION_STRING = 6,
+    PF_ANNOTATION_JSON = 9,
     PF_ANNOTATION_NAME = 10
 };
 

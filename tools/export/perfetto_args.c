@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a span has beyond its name: the source's category, correlation, arguments, bounds, launch.
+ */
+#include "perfetto_trace.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ARG_BYTES = 48,      /* of one, without its texts */
+    MODEL_BYTES = 512,   /* of what is not an argument */
+    TEXTS_MAX = 48 << 10 /* of all arguments: what is more is left out */
+};
+
+static uint32_t at_most(uint32_t bytes)
+{
+    return bytes < TEXT_BYTES_MAX ? bytes : TEXT_BYTES_MAX;
+}
+
+static struct trace_text text_of(const struct perfetto *perfetto, const struct trace_detail *detail,
+                                 const struct trace_arg *arg)
+{
+    if (arg->type == TRACE_ARG_NAME)
+        return trace_name_of(perfetto->pass->trace, (uint32_t)arg->value.u64);
+    if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
+        return trace_arg_text(detail, arg);
+    return (struct trace_text){"", 0};
+}
+
+/* The number of its arguments that fit, and their texts' bytes. */
+static uint32_t fitting(const struct perfetto *perfetto, const struct trace_detail *detail,
+                        size_t *bytes_out)
+{
+    size_t bytes = 0;
+    uint32_t count = 0;
+    for (; count < detail->arg_count; count++) {
+        const struct trace_arg *arg = &detail->args[count];
+        size_t more = ARG_BYTES + at_most(trace_name_of(perfetto->pass->trace, arg->key).bytes) +
+                      at_most(text_of(perfetto, detail, arg).bytes);
+        if (bytes + more > TEXTS_MAX)
+            break;
+        bytes += more;
+    }
+    *bytes_out = bytes;
+    return count;
+}
+
+size_t perfetto_detail_bytes(const struct perfetto *perfetto, const struct trace_detail *detail)
+{
+    size_t bytes;
+    (void)fitting(perfetto, detail, &bytes);
+    return bytes + MODEL_BYTES +
+           at_most(trace_label_of(perfetto->pass->trace, detail->category).bytes);
+}
+
+static uint8_t *put_fixed_double(uint8_t *at, unsigned field, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return pb_fixed64(at, field, bits);
+}
+
+static uint8_t *put_value(struct perfetto *perfetto, uint8_t *at, const struct trace_detail *detail,
+                          const struct trace_arg *arg)
+{
+    struct trace_text text = text_of(perfetto, detail, arg);
+    switch ((enum trace_arg_type)arg->type) {
+    case TRACE_ARG_U64:
+    case TRACE_ARG_DURATION:
+        return pb_u64(at, PF_ANNOTATION_UINT, arg->value.u64);
+    case TRACE_ARG_I64:
+    case TRACE_ARG_TIME:
+        return pb_u64(at, PF_ANNOTATION_INT, (uint64_t)arg->value.i64);
+    case TRACE_ARG_F64:
+        return put_fixed_double(at, PF_ANNOTATION_DOUBLE, arg->value.f64);
+    case TRACE_ARG_BOOL:
+        return pb_u64(at, PF_ANNOTATION_BOOL, arg->value.u64 != 0);
+    case TRACE_ARG_JSON:
+        if (text.bytes <= TEXT_BYTES_MAX) /* cut it would be no JSON */
+            return perfetto_put_text(perfetto, at, PF_ANNOTATION_JSON, text, TEXT_BYTES_MAX);
+        break;
+    case TRACE_ARG_NAME:
+    case TRACE_ARG_TEXT:
+        break;
+    }
+    return perfetto_put_text(perfetto, at, PF_ANNOTATION_STRING, text, TEXT_BYTES_MAX);
+}
+
+static uint8_t *put_number(uint8_t *at, const char *key, enum pf_annotation kind, uint64_t value)
+{
+    uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
+    at = pb_text(annotation, PF_ANNOTATION_NAME, key);
+    return pb_close(annotation, pb_u64(at, kind, value));
+}
+
+static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
+{
+    if (detail->flags & TRACE_HAS_LAUNCH)
+        at = put_number(at, "launch_ns", PF_ANNOTATION_INT, (uint64_t)detail->launch_ns);
+    if (detail->thread_id)
+        at = put_number(at, "launch_thread", PF_ANNOTATION_UINT, detail->thread_id);
+    if (detail->flags & TRACE_INFERRED)
+        at = put_number(at, "launch_inferred", PF_ANNOTATION_BOOL, 1);
+    if (!(detail->flags & TRACE_HAS_BOUNDS))
+        return at;
+    at = put_number(at, "start_uncertain_ns", PF_ANNOTATION_UINT, detail->start_uncertain_ns);
+    at = put_number(at, "stop_uncertain_ns", PF_ANNOTATION_UINT, detail->stop_uncertain_ns);
+    return put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
+}
+
+uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
+                              const struct trace_detail *detail)
+{
+    const struct trace *trace = perfetto->pass->trace;
+    size_t bytes;
+    uint32_t count = fitting(perfetto, detail, &bytes);
+    perfetto->left_out.details += count < detail->arg_count;
+    if (detail->category)
+        at = perfetto_put_text(perfetto, at, PF_EVENT_CATEGORY,
+                               trace_label_of(trace, detail->category), TEXT_BYTES_MAX);
+    if (detail->correlation)
+        at = pb_u64(at, PF_EVENT_CORRELATION, detail->correlation);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_arg *arg = &detail->args[i];
+        uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
+        at = perfetto_put_text(perfetto, annotation, PF_ANNOTATION_NAME,
+                               trace_name_of(trace, arg->key), TEXT_BYTES_MAX);
+        at = pb_close(annotation, put_value(perfetto, at, detail, arg));
+    }
+    return put_model(at, detail);
+}
