@@ -80,7 +80,7 @@ x.overlapping_gpu(path)
 trace, rows = check(path)
 events = trace["traceEvents"]
 gpu = [e for e in events if e.get("cat") == "gpu"]
-assert len({e["tid"] for e in gpu}) == 4 and all(e["args"] == {"slot": 3} for e in gpu)
+assert len({e["tid"] for e in gpu}) == 4 and all(e["args"]["slot"] == 3 and e["args"]["rbwp"]["inferred"] for e in gpu), gpu
 names = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
 assert {names[e["tid"]] for e in gpu} == {"GPU 0.1", "GPU 0.2", "GPU 0.2 / 1", "GPU 0.2 / 2"}
 order = {e["tid"]: e["args"]["sort_index"] for e in events if e["name"] == "thread_sort_index"}

@@ -61,7 +61,7 @@ trace, found = check(path)
 gpu = [s for s in found if s.category == "gpu"]
 assert len(gpu) == 8 and {trace.track_name(s.track) for s in gpu} == {
     "GPU 0.1", "GPU 0.2", "GPU 0.2 / 1", "GPU 0.2 / 2"}
-assert all(s.args == {"slot": 3} for s in gpu)
+assert all(s.args["slot"] == 3 and s.args["launch_inferred"] for s in gpu), gpu
 # Each is the end of one arrow, which begins inside a call of the slot that launched it.
 links = [s for s in trace.slices if s.category == "link"]
 assert sorted(f for s in links for f in s.flows) == sorted(f for s in gpu for f in s.ends)

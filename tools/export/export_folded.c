@@ -150,7 +150,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct folded *folded = context;
-    (void)details;
+    folded->left_out.details += left_out_arguments(spans, count, details);
     for (size_t i = 0; i < count && !folded->failed; i++)
         if (spans[i].flags & TRACE_INSTANT)
             folded->left_out.points++;

@@ -161,7 +161,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 {
     struct speedscope *speedscope = context;
     struct row *row = &speedscope->rows[spans[0].track];
-    (void)details;
+    speedscope->left_out.details += left_out_arguments(spans, count, details);
     for (size_t i = 0; i < count && !speedscope->failed; i++) {
         struct profile *profile = NULL;
         if (spans[i].flags & TRACE_INSTANT)
@@ -296,7 +296,6 @@ static enum exit_code end(struct trace_pass *pass)
     if (pass->trace)
         write_frames(speedscope);
     out_text(out, "]}}\n");
-    speedscope->left_out.details = pass->trace ? trace_totals(pass->trace)->details : 0;
     left_out_tell(pass, "speedscope", speedscope->left_out);
     if (speedscope->misfits)
         message("speedscope: %" PRIu64 " spans left out that overlap others of their row",

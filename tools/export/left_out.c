@@ -6,6 +6,17 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+uint64_t left_out_arguments(const struct trace_span *spans, size_t count,
+                            const struct trace_details *details)
+{
+    uint64_t found = 0;
+    for (size_t i = 0; details && i < count; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        found += detail && detail->arg_count;
+    }
+    return found;
+}
+
 void left_out_tell(const struct trace_pass *pass, const char *format, struct left_out left_out)
 {
     if (!pass->trace || pass->nothing)

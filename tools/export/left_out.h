@@ -14,6 +14,10 @@ struct left_out {
     uint64_t rows;
 };
 
+/* How many of the spans have arguments. */
+uint64_t left_out_arguments(const struct trace_span *spans, size_t count,
+                            const struct trace_details *details);
+
 /* "folded: left out 3 links, 12 points in time". Nothing if there is nothing. */
 void left_out_tell(const struct trace_pass *pass, const char *format, struct left_out left_out);
 
