@@ -56,6 +56,11 @@ assert "work: table 1, version 1, 6 rows" in text and "depth: i64 in 1/s, counte
 assert "row 2:" in text and "what=copy" in text and "note=y\\xffz" in text and "\x1b" not in text, text
 assert len(json.loads(run("--json", path, path)[0])) == 2
 
+info = subprocess.run([rbwp, "info", path], capture_output=True, text=True).stdout
+assert "tables (2):" in info and "1            6 rows of 8 columns  work" in info and "2            0 rows of 1 columns  empty" in info, info
+counts = json.loads(subprocess.run([rbwp, "info", "--json", path], capture_output=True).stdout)["table_counts"]
+assert counts == [{"table": 1, "name": "work", "row_count": 6}, {"table": 2, "name": "empty", "row_count": 0}], counts
+
 # The rows.
 want = [[r["row"], *r["values"]] for r in expected["schemas"][0]["rows"]]
 lines = [json.loads(line) for line in run("--table", "work", "--as", "ndjson", path)[0].splitlines()]
@@ -73,6 +78,31 @@ assert table[1] == ["1", str(T0), "9", "fl\\x1b[31mush", "-1", "0.5", "'=x", "",
 assert len(table) == 7
 assert run("--table", "work", "--as", "tsv", "--limit", "2", path)[0].count(b"\n") == 3
 assert run("--table", "empty", path)[0] == b"row,a\n"
+
+# Filters of rows: time, thread and name, each alone and together; what the table cannot tell cannot be asked.
+def shown(*options, path=path):
+    return [line["row"] for line in map(json.loads, run("--table", "span", "--as", "ndjson", *options, path)[0].splitlines())]
+
+
+from make_rbwp import section
+SPAN = ((4, 1, 0, b"at", b""), (1, 10, 0, b"thread", b""), (6, 4, 0, b"what", b""))
+spans = with_trailer(finalised([names(1, b"copy", b"flush"), schema(9, SPAN, b"span"), schema(8, name=b"plain"), rows(1, [
+    (0, struct.pack("<6Q", *(T0 + 10 * i for i in range(6)))), numbers(7, 7, 8, 0, 8, 7), numbers(1, 2, 1, 2, 0, 1)], 6,
+    table=9, times=(T0, T0 + 50)), rows(1, [numbers(1)], 1, table=8)], zero=T0),
+    table_section(b"THRD", [struct.pack("<QQqqQH6x", 7, 0, T0, 0, 0, 6)], 48, b"worker"))
+with open(f"{work}/spans.bin", "wb") as file:
+    file.write(spans)
+spans = f"{work}/spans.bin"
+for options, want in (([], [1, 2, 3, 4, 5, 6]), (["--from", "+10ns", "--to", "+40ns"], [2, 3, 4]), (["--to", str(T0 + 11)], [1, 2]),
+                      (["--thread", "7"], [1, 2, 6]), (["--thread", "work*"], [1, 2, 6]), (["--thread", "7", "--thread", "8"], [1, 2, 3, 5, 6]),
+                      (["--name", "copy"], [1, 3, 6]), (["--name", "*"], [1, 2, 3, 4, 6]), (["--thread", "0"], []),
+                      (["--name", "copy", "--thread", "7", "--from", "+1ns"], [6]), (["--name", "copy", "--limit", "2"], [1, 3]),
+                      (["--from", "+1s"], [])):
+    assert shown(*options, path=spans) == want, (options, shown(*options, path=spans))
+for options, what in ((["--from", "+1ns"], "--from and --to"), (["--name", "x"], "--name")):
+    assert f"no column that {what} could ask" in run("--table", "plain", *options, spans, code=1)[1]
+run("--from", "+1ns", spans, code=2)
+run("--name", "x", spans, code=2)
 
 # By the index of tables nothing else is read: not the rows behind the first ones, whose number only the index has here.
 # What it says that is not so in the file is seen where it is looked at, and the whole file tells.

@@ -8,6 +8,7 @@ struct tables_options {
     bool json;
     const char *table, *format;
     uint32_t limit;
+    struct filter_options filter;
     struct out_options output;
 };
 
@@ -30,6 +31,7 @@ static const struct option tables_option_table[] = {
 
 static const struct option_group tables_groups[] = {
     {"Content", tables_option_table, 0},
+    {"Filters, with --table", filter_row_option_table, offsetof(struct tables_options, filter)},
     {"Output", out_option_table, offsetof(struct tables_options, output)},
     {0},
 };
@@ -53,9 +55,9 @@ static enum exit_code one_file(struct out *out, const struct tables_options *opt
     struct input input;
     uint64_t broken = 0;
     enum exit_code code = EXIT_GOOD;
-    if (!input_open(&input, path, false))
+    if (!input_open(&input, path, filter_needs_names(&options->filter)))
         return EXIT_BAD_DATA;
-    struct table_export wanted = {options->table, form, options->limit};
+    struct table_export wanted = {options->table, form, options->limit, &options->filter};
     if (options->table)
         code = table_export(out, &input, &wanted, &broken);
     else if (!table_list(out, &input, options->json, &broken))
@@ -74,8 +76,9 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
     }
-    if (!options->table && (options->format || options->limit)) {
-        message_usage("--as and --limit go with --table NAME");
+    bool filtered = filter_is_set(&options->filter) || options->filter.labels.count;
+    if (!options->table && (options->format || options->limit || filtered)) {
+        message_usage("--as, --limit and filters go with --table NAME");
         return EXIT_USAGE;
     }
     if (!find_form(options->format, &form))

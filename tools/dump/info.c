@@ -29,6 +29,14 @@ static void count_opaque(struct info *info, const struct rbwp_block *block)
     info->tags[at].data_bytes += block->header.data_bytes;
 }
 
+/* What is broken in tables is told by 'rbwp check' and 'rbwp tables'. */
+static void count_table(struct info *info, const struct rbwp_block *block)
+{
+    struct rbwp_rows rows;
+    if (rbwp_catalog_take(info->catalog, block, &rows, NULL) < 0)
+        info->broken_table_blocks++;
+}
+
 static void count_records(struct info *info, const struct rbwp_block *block)
 {
     uint64_t kinds[64] = {0}; /* by kind as stored */
@@ -85,10 +93,12 @@ static void count_blocks(struct info *info, struct input *input)
     struct rbwp_block block;
     uint64_t record_blocks = 0;
     while (input_next(input, &block)) {
-        if (block.header.records == 0)
+        if (block.header.records == 0) {
             count_opaque(info, &block);
-        else
+            count_table(info, &block);
+        } else {
             count_block(info, &block, record_blocks++ == 0);
+        }
     }
 }
 
@@ -96,7 +106,8 @@ bool info_gather(struct info *info, struct input *input, bool quick)
 {
     *info = (struct info){.input = input, .counted = !quick};
     info->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *info->sub_items);
-    if (!info->sub_items || !names_load(&info->names, input->reader) ||
+    info->catalog = rbwp_catalog_new();
+    if (!info->sub_items || !info->catalog || !names_load(&info->names, input->reader) ||
         !slot_rows_make(&info->slots, &info->names.slots)) {
         message("out of memory");
         info_free(info);
@@ -111,6 +122,7 @@ void info_free(struct info *info)
 {
     free(info->sub_items);
     free(info->threads);
+    rbwp_catalog_free(info->catalog);
     thread_map_free(&info->map);
     slot_rows_free(&info->slots);
     names_free(&info->names);

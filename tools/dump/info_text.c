@@ -376,6 +376,29 @@ static void counts(struct out *out, const struct info *info)
 
 /* ---- tables ------------------------------------------------------------- */
 
+/* Tables as counted in the blocks. */
+static void counted_tables(struct out *out, const struct info *info)
+{
+    uint32_t count = rbwp_catalog_schema_count(info->catalog);
+    if (count == 0 && info->broken_table_blocks == 0)
+        return;
+    out_format(out, "\ntables (%" PRIu32 "):\n", count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == THREADS_SHOWN) {
+            out_format(out, "  ... and %" PRIu32 " more (--json shows all)\n", count - i);
+            break;
+        }
+        const struct rbwp_schema *schema = rbwp_catalog_schema(info->catalog, i);
+        out_format(out, "  %5" PRIu32 " %12" PRIu64 " rows of %u columns  ", schema->table,
+                   rbwp_catalog_row_count(info->catalog, i), schema->column_count);
+        text_name(out, schema->name, schema->name_bytes);
+        out_text(out, "\n");
+    }
+    if (info->broken_table_blocks)
+        out_format(out, "  %" PRIu64 " blocks of tables break a rule (rbwp check tells which)\n",
+                   info->broken_table_blocks);
+}
+
 /* Threads as counted in the blocks. */
 static void counted_threads(struct out *out, const struct info *info)
 {
@@ -463,6 +486,7 @@ void info_text(struct out *out, const struct info *info)
     }
     if (info->counted) {
         counts(out, info);
+        counted_tables(out, info);
         counted_threads(out, info);
     } else if (trailer) {
         listed_threads(out, trailer);

@@ -180,6 +180,18 @@ const struct option filter_option_table[] = {
     {0},
 };
 
+const struct option filter_row_option_table[] = {
+    {"from", 0, "TIME", NULL, "rows at or after TIME: +1.5s since the zero time, or ns since 1970",
+     offsetof(struct filter_options, from), store_time},
+    {"to", 0, "TIME", NULL, "rows before TIME; units ns (default), us, ms, s: +1.5ms",
+     offsetof(struct filter_options, to), store_time},
+    {"thread", 0, "ID|NAME", NULL, "rows of this thread; NAME may hold * and ?; may be repeated",
+     offsetof(struct filter_options, threads), store_pattern},
+    {"name", 0, "NAME", NULL, "rows with this name; it may hold * and ?; may be repeated",
+     offsetof(struct filter_options, labels), store_pattern},
+    {0},
+};
+
 static bool has_glob(const struct filter_patterns *patterns)
 {
     for (unsigned i = 0; i < patterns->count; i++)

@@ -4,6 +4,7 @@
 #include "cell_text.h"
 #include "json_text.h"
 #include "message.h"
+#include "row_filter.h"
 #include "table_walk.h"
 
 #include <stdio.h>
@@ -57,31 +58,68 @@ static const struct rbwp_schema *find(const struct rbwp_catalog *catalog, const 
     return NULL;
 }
 
+/* Rows of one block. False: the limit is reached. */
+static bool put_rows(struct out *out, const struct cell_source *source, struct row_filter *filter,
+                     const struct table_export *wanted, uint64_t *written)
+{
+    for (uint32_t i = 0; i < source->rows->rows; i++) {
+        if (!row_filter_takes(filter, source->rows, i))
+            continue;
+        if (wanted->limit && *written == wanted->limit)
+            return false;
+        put_row(out, source, i, wanted->form);
+        ++*written;
+    }
+    return true;
+}
+
+/* The rows, and which schema the table has: NULL none. *unasked_out: a condition that it has no
+ * column for. */
+static const struct rbwp_schema *export_rows(struct out *out, struct table_walk *walk,
+                                             const struct table_export *wanted,
+                                             struct row_filter *filter, const char **unasked_out)
+{
+    const struct rbwp_schema *schema = NULL; /* the first that was meant: names may repeat */
+    struct rbwp_rows rows;
+    uint64_t written = 0;
+    bool more = true;
+    while (!out_failed(out) && table_walk_next(walk, &rows)) {
+        struct cell_source source = {walk->catalog, &rows};
+        if (schema ? rows.schema != schema : !is_wanted(rows.schema, wanted->table))
+            continue;
+        if (!schema && (*unasked_out = row_filter_enter(filter, rows.schema)))
+            return rows.schema;
+        if (!schema)
+            put_heads(out, rows.schema, wanted->form);
+        schema = rows.schema;
+        more = more && put_rows(out, &source, filter, wanted, &written);
+    }
+    if (schema || !(schema = find(walk->catalog, wanted->table)))
+        return schema;
+    *unasked_out = row_filter_enter(filter, schema);
+    if (!*unasked_out)
+        put_heads(out, schema, wanted->form);
+    return schema;
+}
+
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out)
 {
     struct table_walk walk;
-    struct rbwp_rows rows;
-    uint64_t written = 0;
+    struct row_filter filter;
+    const char *unasked = NULL;
     if (!table_walk_begin(&walk, input))
         return EXIT_BAD_DATA;
-    const struct rbwp_schema *schema = NULL; /* the first that was meant: names may repeat */
-    while (!out_failed(out) && table_walk_next(&walk, &rows)) {
-        struct cell_source source = {walk.catalog, &rows};
-        if (schema ? rows.schema != schema : !is_wanted(rows.schema, wanted->table))
-            continue;
-        if (!schema)
-            put_heads(out, rows.schema, wanted->form);
-        schema = rows.schema;
-        for (uint32_t i = 0; i < rows.rows; i++)
-            if (wanted->limit == 0 || written++ < wanted->limit)
-                put_row(out, &source, i, wanted->form);
-    }
-    if (!schema && (schema = find(walk.catalog, wanted->table)))
-        put_heads(out, schema, wanted->form);
-    if (!schema)
+    const struct rbwp_schema *schema = NULL;
+    if (!row_filter_start(&filter, wanted->filter, input, walk.catalog))
+        message("out of memory");
+    else if (!(schema = export_rows(out, &walk, wanted, &filter, &unasked)))
         message("%s: no table '%s' ('rbwp tables' lists them)", input->name, wanted->table);
+    else if (unasked)
+        message("%s: table '%s' has no column that %s could ask", input->name, wanted->table,
+                unasked);
     *broken_out = walk.broken;
+    row_filter_stop(&filter);
     table_walk_end(&walk);
-    return schema ? EXIT_GOOD : EXIT_BAD_DATA;
+    return schema && !unasked ? EXIT_GOOD : EXIT_BAD_DATA;
 }

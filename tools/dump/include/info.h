@@ -12,6 +12,7 @@
 #include "losses.h"
 #include "name_lookup.h"
 #include "out.h"
+#include "rbwp_table.h"
 #include "slot_rows.h"
 #include "thread_map.h"
 
@@ -43,6 +44,8 @@ struct info {
     uint64_t opaque_blocks, other_tag_blocks;
     struct info_tag tags[INFO_TAGS_MAX];
     unsigned tag_count;
+    uint64_t broken_table_blocks;
+    struct rbwp_catalog *catalog; /* of tables; its counts are those of the file */
     struct thread_map map;
     struct info_thread *threads; /* map.count of them */
     uint32_t thread_capacity;

@@ -45,13 +45,17 @@ enum filter_kind {
 struct filter_options {
     struct filter_time from, to; /* from <= time < to */
     struct filter_patterns threads, slots;
-    unsigned kinds;              /* enum filter_kind, 0 = all */
-    struct filter_time duration; /* least duration of a span */
-    struct filter_found *found;  /* added to; not of the command line. NULL: nobody asks */
+    unsigned kinds;                /* enum filter_kind, 0 = all */
+    struct filter_time duration;   /* least duration of a span */
+    struct filter_patterns labels; /* of rows of tables: names, or their numbers */
+    struct filter_found *found;    /* added to; not of the command line. NULL: nobody asks */
 };
 extern const struct option filter_option_table[]; /* of struct filter_options */
 /* The same for commands whose --to is a format: the end of a range is --until. */
 #define FILTER_OPTIONS_UNTIL (filter_option_table + 1)
+
+/* Of struct filter_options, too: what rows of tables can be asked for. */
+extern const struct option filter_row_option_table[];
 
 /* A time without sign, as the options take it: "12", "1.5ms". Digits below a nanosecond are
  * refused, not rounded. */
