@@ -3,10 +3,10 @@
 # that knows nothing of the writer; every span is there, of GPUs, hostile nestings and merged nodes too.
 . "$(dirname "$0")/lib.sh"
 
-"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "Legion export"
-import glob, gzip, json, os, random, subprocess, sys
+"$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_MODEL" <<'P' || fail "Legion export"
+import glob, gzip, json, os, random, shutil, subprocess, sys
 
-rbwp, golden, here, work = sys.argv[1:]
+rbwp, golden, here, work, make_model = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 sys.path.insert(0, here + "/../python")
@@ -47,7 +47,7 @@ def same(log, spans, zero):
 for path in sorted(glob.glob(f"{golden}/*.bin")):
     if "crash" in path or "defect" in path:
         continue
-    for version, dialect in (("1008", "A"), ("1011", "B")):
+    for version, dialect in (("1008", "A"), ("1011", "B"), ("1006", "A"), ("1007", "A"))[:4 if "level2" in path else 2]:
         log = export(path, version=version)
         spans = lines(path)
         if not spans and not log.files[0][4]:
@@ -61,6 +61,40 @@ assert {v["kind"] for v in log.call_rows} == set(log.calls)
 log = export(f"{golden}/gpu_work.bin")
 assert {log.procs[s[0]] for s in log.spans() if s[1] == "gpu"} == {1}
 assert all(log.procs[s[0]] == 3 and 0xC00 <= s[0] & 0xFFF for s in log.spans() if s[1] == "task")
+
+# Work on a GPU has a variant of its own, which leaves the statistics of the calls alone; the call that
+# launched it is its creator where the file knows it, and created it when it did.
+def gpu_variants(path):
+    log, found = export(path), {}
+    for v in log.tasks.values():
+        found.setdefault((log.kinds[v["task_id"]], log.variants[v["task_id"], v["variant_id"]]), []).append(v)
+    return found
+
+
+records = []
+for i in range(20):
+    records += [(T + 1000 * i, "cb", 1), (T + 1000 * i + 500, "ce"), (T + 1000 * i + 600, "cb", 2),
+                (T + 1000 * i + 700, "gpu", 0x1D00000000000001, 1, T + 1000 * i + 400, T + 1000 * i + 650), (T + 1000 * i + 750, "ce")]
+open(f"{work}/gpu", "wb").write(m.file([m.block(7, 0, records)], [(1, b"launch"), (2, b"reap")], (), T))
+variants = gpu_variants(f"{work}/gpu")
+assert {k: len(v) for k, v in variants.items()} == {(b"launch", b"bgwork"): 20, (b"launch", b"gpu"): 20, (b"reap", b"bgwork"): 20}, variants.keys()
+assert all(v["create"] % 1000 == 0 and v["create"] < v["start"] for v in variants[b"launch", b"gpu"])
+subprocess.run([make_model, f"{work}/known", "rows"], check=True)
+variants = gpu_variants(f"{work}/known")
+works, tasks = [[v for (_, name), some in variants.items() for v in some if (name == b"gpu") == gpu] for gpu in (True, False)]
+calls = {v["fevent"]: v for v in tasks}
+assert len(works) >= 72 and sum(v["creator"] in calls for v in works) >= 72, (len(works), sum(v["creator"] in calls for v in works))
+for v in works:
+    by = calls.get(v["creator"])
+    assert by is None or by["start"] <= v["create"] <= by["stop"] and v["create"] <= v["start"], (by, v)
+
+# Two profiles of one node, exported apart, are loaded together: no event is in both.
+both = legion_log.Log()
+shutil.copy(f"{work}/gpu", f"{work}/gpu2")
+for name in "gpu", "gpu2":
+    export(f"{work}/{name}")
+    both.load(open(f"{work}/prof_0.gz", "rb").read(), beside=True)
+assert len(both.check().spans()) == 120 and len(both.procs) == 3, both.procs
 
 # Random nests, overlaps and points of many threads; spans before the zero time.
 random.seed(9)

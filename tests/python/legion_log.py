@@ -100,7 +100,8 @@ class Log:
         self.tasks, self.rows, self.ops, self.call_rows = {}, [], set(), []
         self.versions = set()
 
-    def load(self, data):
+    def load(self, data, beside=False):
+        """beside: another file of a node may be loaded already, made at another time."""
         data = one_member(data)
         dialect, version, kinds, at = preamble(data)
         machine = zero = None
@@ -113,7 +114,7 @@ class Log:
                 zero = v["zero_time"]
             elif name == "ProcDesc":
                 need(v["proc_id"] >> 56 == 0x1D and v["kind"] in (1, 2, 3, 4, 7, 8), "processor", v)
-                need(v["proc_id"] not in self.procs, "processor twice", v)
+                need(v["proc_id"] not in self.procs or beside and self.procs[v["proc_id"]] == v["kind"], "processor twice", v)
                 self.procs[v["proc_id"]] = v["kind"]
             elif name == "TaskKind":
                 self.kinds[v["task_id"]] = v["name"]
@@ -128,7 +129,7 @@ class Log:
                 self.add_task(name, v)
         need(machine is not None, "no MachineDesc")
         need(machine["node_id"] < machine["num_nodes"], "node", machine)
-        need(machine["node_id"] not in [f[0] for f in self.files], "two files of a node")
+        need(beside or machine["node_id"] not in [f[0] for f in self.files], "two files of a node")
         self.files.append((machine["node_id"], machine["num_nodes"], machine["hostname"], machine["process_id"], zero, dialect))
         return self
 

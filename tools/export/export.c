@@ -18,11 +18,16 @@ enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
 static bool store_legion_version(void *value, const char *text, struct option_error *error)
 {
-    bool old = strcmp(text, "1008") == 0;
-    *(uint32_t *)value = old ? 1008 : 1011;
-    if (old || strcmp(text, "1011") == 0)
-        return true;
-    snprintf(error->text, sizeof error->text, "is none of 1008, 1011");
+    static const uint32_t known[] = {1006, 1007, 1008, 1011};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        char number[16];
+        snprintf(number, sizeof number, "%u", (unsigned)known[i]);
+        if (strcmp(text, number) == 0) {
+            *(uint32_t *)value = known[i];
+            return true;
+        }
+    }
+    snprintf(error->text, sizeof error->text, "is none of 1006, 1007, 1008, 1011");
     return false;
 }
 
@@ -34,8 +39,9 @@ const struct option export_option_table[] = {
      offsetof(struct export_options, no_deflate), option_store_true},
     {"raw-text", 0, NULL, NULL, "csv, tsv: names as they are, not made safe for spreadsheets",
      offsetof(struct export_options, raw_text), option_store_true},
-    {"legion-version", 0, "NUMBER", "1008 1011", "of Legion Prof logs that are written (1008)",
-     offsetof(struct export_options, legion_version), store_legion_version},
+    {"legion-version", 0, "NUMBER", "1006 1007 1008 1011",
+     "of Legion Prof logs that are written (1008)", offsetof(struct export_options, legion_version),
+     store_legion_version},
     {0},
 };
 

@@ -11,7 +11,9 @@
  * agree.
  */
 #include "export.h"
+#include "left_out.h"
 #include "legion_file.h"
+#include "linked_spans.h"
 #include "message.h"
 #include "thread_map.h"
 
@@ -22,17 +24,18 @@
 
 enum { NODES_MAX = 1 << 16, FIRST_WORKER = 0xC00, LAST_WORKER = 0xFFF, LEAST_WORKER = 0x400 };
 #define KIND_MASK UINT32_C(0x0fffffff)
+#define SALT_MASK UINT32_C(0x3fff)
 #define FIRST_TASK_KIND UINT32_C(0x40000000)
 #define FIRST_CALL_KIND UINT32_C(0x1000)
 
 /* What a node's file has described: keys are DESCRIBED_... and a number. */
-enum described { DESCRIBED_PROC = 1, DESCRIBED_TASK, DESCRIBED_CALL };
+enum described { DESCRIBED_TASK = 1, DESCRIBED_CALL, DESCRIBED_HOST, DESCRIBED_DEVICE };
 
 struct legion_node {
     struct legion_file file;
     uint32_t node;
-    uint64_t spans; /* events and operations given out */
-    uint32_t next_worker;
+    uint32_t salt; /* tells apart what was exported of this node at other times */
+    uint32_t workers;
     struct thread_map procs, kinds;
 };
 
@@ -62,7 +65,9 @@ struct legion_export {
     uint32_t track_room;
     uint32_t *name_ids; /* by name number: id + 1 */
     uint32_t name_room;
-    struct thread_map ids; /* those that are taken */
+    struct thread_map ids;     /* those that are taken */
+    struct linked_spans tasks; /* spans that were written as such */
+    struct left_out left_out;
     uint64_t clamped;
     bool failed, crowded;
 };
@@ -93,6 +98,16 @@ static bool make_path(const struct legion_export *legion, uint32_t node, char *p
     return false;
 }
 
+/* Legion Prof stops at an event that it knows from another file. So events of a file are those of
+ * its process: of two that were exported apart they meet once in 16384 times. */
+static uint32_t salt_of(const struct trace_process *process)
+{
+    uint32_t hash = 0x811c9dc5 ^ (uint32_t)process->os_id;
+    for (uint32_t i = 0; i < process->source.bytes; i++)
+        hash = (hash ^ (uint8_t)process->source.text[i]) * 0x01000193;
+    return (hash ^ hash >> 14 ^ hash >> 28) & SALT_MASK;
+}
+
 static bool open_node(struct legion_export *legion, struct legion_node *made,
                       const struct trace_process *process)
 {
@@ -102,7 +117,7 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
         return false;
     }
     made->node = process->node;
-    made->next_worker = FIRST_WORKER;
+    made->salt = salt_of(process);
     if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
         return false;
     struct out_options output = {.path = made->file.path, .force = options->reading.output.force};
@@ -160,21 +175,24 @@ static bool is_new(struct legion_export *legion, struct thread_map *map, uint64_
     return number == known;
 }
 
-/* Numbers that Realm does not come to: upwards from 0xC00, then downwards from there. */
+/* Numbers that Realm does not come to: from a place behind 0xC00 that is the process's own, round
+ * to it, then downwards from 0xC00. */
 static uint64_t worker_id(struct legion_export *legion, struct legion_node *node)
 {
+    enum { UPPER = LAST_WORKER - FIRST_WORKER + 1, STEP = 16 };
     uint64_t base = UINT64_C(0x1d) << 56 | (uint64_t)node->node << 40;
-    uint64_t id = base | node->next_worker;
-    if (node->next_worker >= FIRST_WORKER && node->next_worker < LAST_WORKER) {
-        node->next_worker++;
-    } else if (node->next_worker == LAST_WORKER) {
-        node->next_worker = FIRST_WORKER - 1;
-    } else if (node->next_worker > LEAST_WORKER) {
-        node->next_worker--;
-    } else {
+    uint32_t number = node->workers, first = node->salt % (UPPER / STEP) * STEP;
+    if (number < LAST_WORKER - LEAST_WORKER)
+        node->workers++;
+    else
         legion->crowded = true;
-    }
-    return id;
+    return base | (number < UPPER ? FIRST_WORKER + (first + number) % UPPER
+                                  : (uint32_t)LAST_WORKER - number);
+}
+
+static bool is_device(enum trace_track_kind kind)
+{
+    return kind == TRACE_GPU || kind == TRACE_STREAM || kind == TRACE_SM || kind == TRACE_LANE;
 }
 
 static uint32_t proc_kind(const struct trace_track *track)
@@ -183,7 +201,7 @@ static uint32_t proc_kind(const struct trace_track *track)
         const char *start;
         uint32_t kind;
     } kinds[] = {{"GPU", 1}, {"CPU", 2}, {"Utility", 3}, {"IO", 4}, {"OpenMP", 7}, {"Python", 8}};
-    if (track->kind == TRACE_GPU)
+    if (is_device(track->kind))
         return LEGION_GPU;
     if (track->kind != TRACE_PROCESSOR)
         return LEGION_UTILITY;
@@ -239,13 +257,18 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
 }
 
 static uint32_t task_kind(struct legion_export *legion, struct legion_node *node,
-                          const struct trace_span *span)
+                          const struct trace_span *span, bool device)
 {
     uint32_t kind = FIRST_TASK_KIND + name_id(legion, span->name);
+    enum described variant = device ? DESCRIBED_DEVICE : DESCRIBED_HOST;
     struct trace_text name = trace_name_of(legion->pass->trace, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
-        legion_file_task_kind(&node->file, kind, name,
-                              span->category == TRACE_CALL ? trace_text("bgwork") : name);
+        legion_file_task_kind(&node->file, kind, name);
+    if (is_new(legion, &node->kinds, (uint64_t)variant << 32 | kind))
+        legion_file_variant(&node->file, kind, device ? LEGION_DEVICE_VARIANT : LEGION_HOST_VARIANT,
+                            device                         ? trace_text("gpu")
+                            : span->category == TRACE_CALL ? trace_text("bgwork")
+                                                           : name);
     return kind;
 }
 
@@ -271,26 +294,54 @@ static uint64_t relative(struct legion_export *legion, int64_t time_ns)
     return (uint64_t)time_ns - (uint64_t)origin_ns;
 }
 
-static uint64_t new_event(struct legion_node *node)
+/* Of a span, so that who was launched by it can name it. */
+static uint64_t event_of(const struct legion_node *node, uint64_t span)
 {
-    uint64_t index = 0x4000000 + (node->spans & 0x3ffffff), generation = 1 + (node->spans >> 26);
-    return UINT64_C(1) << 63 | (uint64_t)node->node << 47 | index << 20 | (generation & 0xfffff);
+    uint64_t index = 0x4000000 + (span & 0x3ffffff);
+    uint64_t generation = (uint64_t)node->salt << 6 | (1 + (span >> 26)) % 64;
+    return UINT64_C(1) << 63 | (uint64_t)node->node << 47 | index << 20 | generation;
+}
+
+static uint64_t op_of(const struct legion_node *node, uint64_t span)
+{
+    return UINT64_C(1) << 62 | (uint64_t)(node->salt & 0x3f) << 56 | (uint64_t)node->node << 40 |
+           (span & ((UINT64_C(1) << 40) - 1));
+}
+
+/* Who launched it, as far as that is a task that was written. */
+static void add_launch(struct legion_export *legion, const struct trace_detail *detail,
+                       struct legion_task *task)
+{
+    if (!detail || !(detail->flags & TRACE_HAS_LAUNCH))
+        return;
+    int64_t origin_ns = trace_origin_ns(legion->pass->trace);
+    uint64_t launch =
+        detail->launch_ns < origin_ns ? 0 : (uint64_t)detail->launch_ns - (uint64_t)origin_ns;
+    task->create = launch < task->start ? launch : task->start;
+    if (detail->launch_track < legion->track_room &&
+        linked_spans_has(&legion->tasks, detail->launch_span))
+        task->creator =
+            event_of(legion->nodes[legion->tracks[detail->launch_track].node], detail->launch_span);
 }
 
 static uint64_t write_task(struct legion_export *legion, const struct legion_track *track,
-                           const struct trace_span *span)
+                           const struct trace_span *span, const struct trace_detail *detail)
 {
     struct legion_node *node = legion->nodes[track->node];
+    bool device = is_device(track->kind);
     struct legion_task task = {
-        .op = (UINT64_C(1) << 62) + ((uint64_t)node->node << 40) + node->spans,
+        .op = op_of(node, span->id),
         .proc = track->proc,
-        .event = new_event(node),
-        .kind = task_kind(legion, node, span),
+        .event = event_of(node, span->id),
+        .kind = task_kind(legion, node, span, device),
         .start = relative(legion, span->start_ns),
         .stop = relative(legion, span->stop_ns),
-        .device = track->kind == TRACE_GPU,
+        .device = device,
     };
-    node->spans++;
+    task.create = task.start;
+    add_launch(legion, detail, &task);
+    if (!linked_spans_add(&legion->tasks, span->id))
+        fail(legion, "out of memory");
     legion_file_task(&node->file, &task);
     return task.event;
 }
@@ -321,13 +372,13 @@ static void push(struct legion_export *legion, struct open_lane *lane, int64_t s
 /* A late span comes behind what it encloses: it can have no calls. What sticks out of its lane,
  * where lanes ran out, is no call. */
 static void take_span(struct legion_export *legion, struct legion_track *track,
-                      const struct trace_span *span)
+                      const struct trace_span *span, const struct trace_detail *detail)
 {
     struct open_lane *lane = span->flags & TRACE_LATE ? NULL : find_lane(legion, track, span);
     const struct open_task *outer = lane && lane->depth ? &lane->open[lane->depth - 1] : NULL;
-    bool task = !outer || outer->stop_ns < span->stop_ns || track->kind == TRACE_GPU ||
+    bool task = !outer || outer->stop_ns < span->stop_ns || is_device(track->kind) ||
                 span->category == TRACE_CALL || span->category == TRACE_TASK;
-    uint64_t event = task ? write_task(legion, track, span) : outer->event;
+    uint64_t event = task ? write_task(legion, track, span, detail) : outer->event;
     struct legion_node *node = legion->nodes[track->node];
     if (!task)
         legion_file_call(&node->file, call_kind(legion, node, span),
@@ -341,11 +392,18 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct legion_export *legion = context;
-    (void)details;
+    legion->left_out.details += left_out_arguments(spans, count, details);
     struct legion_track *track =
         spans[0].track < legion->track_room ? &legion->tracks[spans[0].track] : NULL;
     for (size_t i = 0; track && track->known && i < count && !legion->failed; i++)
-        take_span(legion, track, &spans[i]);
+        take_span(legion, track, &spans[i], trace_detail_of(details, &spans[i]));
+}
+
+/* Launches are creators. */
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct legion_export *legion = context;
+    legion->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
 static bool is_full(void *context)
@@ -374,6 +432,7 @@ static bool begin(struct trace_pass *pass)
                                      .process = take_process,
                                      .track = take_track,
                                      .spans = take_spans,
+                                     .link = take_link,
                                      .full = is_full};
     return true;
 }
@@ -402,6 +461,8 @@ static enum exit_code end(struct trace_pass *pass)
         message("more than 3072 threads on a node: the last share a processor");
     if (legion->failed)
         code = EXIT_BAD_DATA;
+    else
+        left_out_tell(pass, "legion", legion->left_out);
     for (uint32_t i = 0; i < legion->track_room; i++) {
         for (uint32_t lane = 0; lane < legion->tracks[i].lane_room; lane++)
             free(legion->tracks[i].lanes[lane].open);
@@ -411,6 +472,7 @@ static enum exit_code end(struct trace_pass *pass)
     free(legion->nodes);
     free(legion->name_ids);
     thread_map_free(&legion->ids);
+    linked_spans_free(&legion->tasks);
     free(legion);
     return code;
 }

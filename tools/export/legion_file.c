@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { RECORD_BYTES = 16 << 10, TEXT_BYTES = 4096, UUID_BYTES = 16, VARIANT = 1 };
+enum { RECORD_BYTES = 16 << 10, TEXT_BYTES = 4096, UUID_BYTES = 16 };
 enum kind {
     CALL_DESC = 3,
     PROC_DESC = 6,
@@ -155,18 +155,22 @@ void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind)
     end(file);
 }
 
-void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name,
-                           struct trace_text variant)
+void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name)
 {
     begin(file, TASK_KIND);
     put(file, kind, 4);
     put_text(file, name);
     put(file, 1, 1);
     end(file);
+}
+
+void legion_file_variant(struct legion_file *file, uint32_t kind, enum legion_variant variant,
+                         struct trace_text name)
+{
     begin(file, TASK_VARIANT);
     put(file, kind, 4);
-    put(file, VARIANT, 4);
-    put_text(file, variant);
+    put(file, variant, 4);
+    put_text(file, name);
     end(file);
 }
 
@@ -183,18 +187,18 @@ void legion_file_task(struct legion_file *file, const struct legion_task *task)
     begin(file, task->device ? GPU_TASK_INFO : TASK_INFO);
     put(file, task->op, 8);
     put(file, task->kind, 4);
-    put(file, VARIANT, 4);
+    put(file, task->device ? LEGION_DEVICE_VARIANT : LEGION_HOST_VARIANT, 4);
     put(file, task->proc, 8);
-    put(file, task->start, 8); /* create, ready, start */
-    put(file, task->start, 8);
+    put(file, task->create, 8);
+    put(file, task->start, 8); /* ready, start */
     put(file, task->start, 8);
     put(file, task->device ? task->start : task->stop, 8);
     if (task->device) {
         put(file, task->start, 8);
         put(file, task->stop, 8);
     }
-    put(file, 0, 8); /* creator and critical: none */
-    put(file, 0, 8);
+    put(file, task->creator, 8);
+    put(file, 0, 8); /* critical: none */
     put(file, task->event, 8);
     end(file);
 }

@@ -33,12 +33,16 @@ struct legion_machine {
     int64_t zero_ns; /* 0 unknown */
 };
 
+/* Work on a GPU has a variant of its own: its host part, a point, is no call of the host's. */
+enum legion_variant { LEGION_HOST_VARIANT = 1, LEGION_DEVICE_VARIANT };
+
 /* A task, or what is shown as one. device: gpu_start and gpu_stop are start and stop, and the
  * host's part is a point at start. */
 struct legion_task {
     uint64_t op, proc, event;
+    uint64_t creator; /* event of the task that launched it, 0 none */
     uint32_t kind;
-    uint64_t start, stop;
+    uint64_t create, start, stop; /* create <= start */
     bool device;
 };
 
@@ -48,8 +52,9 @@ bool legion_file_open(struct legion_file *file, const struct out_options *option
 enum exit_code legion_file_close(struct legion_file *file);
 
 void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind);
-void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name,
-                           struct trace_text variant);
+void legion_file_task_kind(struct legion_file *file, uint32_t kind, struct trace_text name);
+void legion_file_variant(struct legion_file *file, uint32_t kind, enum legion_variant variant,
+                         struct trace_text name);
 void legion_file_call_kind(struct legion_file *file, uint32_t kind, struct trace_text name);
 void legion_file_task(struct legion_file *file, const struct legion_task *task);
 /* In the task that has the event. */
