@@ -57,6 +57,8 @@ assert facts["gpu"]["entries"] == [
     {"start": T + 6000, "stop": T + 9000, "launch": T + 5200, "thread_id": 78, "start_gap": 70, "stop_gap": 80,
      "launched": T + 6000, "launching": 500, "idle": True}]
 
+vague = next(s for s in json.loads(run("dump", "--spans", work + "/gpu.bin").stdout) if s["begin"] == T + 1000)
+assert (vague["duration"], vague["duration_least"]) == (1000, 0), vague  # nobody had looked for longer than that
 span = json.loads(run("dump", "--spans", "--gpu-bias", work + "/gpu.bin").stdout)[4]
 assert (span["launch"], span["launched"], span["launching"], span["idle"]) == (T + 5200, T + 6000, 500, True), span
 assert (span["duration_least"], span["duration"], span["duration_most"]) == (1450, 1600, 2250), span

@@ -97,6 +97,11 @@ short = write("short", m.with_trailer(whole, m.info(start=T, stop=T + 2 * MS + 5
 text = run("stats", short).stdout.decode()
 assert text.startswith("2 spans were still open when it ended\n") and "hung" not in text, text
 
+# Nor is it hung as long as others of its kind took longer.
+usual = m.file([m.block(7, 0, [(T, "cb", 1), (T + 10 * MS, "ce"), (T + 10 * MS, "cb", 1)])], ITEMS, SUBS, zero_time=T)
+text = run("stats", write("usual", m.with_trailer(usual, m.info(start=T, stop=T + 12 * MS)))).stdout.decode()
+assert text.startswith("still open for 2.000 ms in  hang"), text
+
 # In the timeline, and marked in each export.
 lines = run("timeline", "--ascii", "--width", "98", stopped).stdout.decode().splitlines()
 bio = next(line for line in lines if line.startswith("bio"))

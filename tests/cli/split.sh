@@ -137,6 +137,7 @@ for options in (["--every", "1us"], ["--by-thread"], ["--kind", "coarse"]):
     assert sum(p["session"]["discarded"] for p in parts) == 17, options
     for p in parts:
         assert [t["thread"] if "thread" in t else t["name"] for t in p["threads"]] == [t["thread"] if "thread" in t else t["name"] for t in whole["threads"]]
+        assert [t["thread_id"] for t in p["threads"]] == [11, 2**64 - 1]
         assert p["unknown_sections"] == whole["unknown_sections"] == [{"tag": "xtst", "length": 9}]
         assert p["session"]["command"] == whole["session"]["command"] and p["slot_uses"] == whole["slot_uses"]
     if options[0] == "--every":
@@ -209,9 +210,9 @@ open(broken, "wb").write(finalised(tabled[:3] + [rows(2, [numbers(1)], 1, table=
 done = run("split", "-o", f"{work}/left.bin", "--every", "1s", broken, code=3)
 assert "R49" in done.stderr and "26 rows of tables" not in done.stderr and "29 rows of tables" in done.stdout, done
 
-# Losses outside the window are not told of.
+# Losses outside the window are not told of; those of no known time are.
 (part,) = split(None, "--from", "3000", source=extended)
-assert info(part)["lost_records"] == 0
+assert info(part)["lost_records"] == 0 and info(part)["refused_calls"] == 2
 P
 
 gaps=$work/gaps.bin

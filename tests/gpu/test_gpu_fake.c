@@ -60,6 +60,9 @@ static void test_no_driver(void **state)
     assert_refused(&config, RBWP_E_INVALID, "size");
     assert_int_equal(rbwp_gpu_count(test_gpu.api, test_gpu.driver_library, &count, NULL), RBWP_OK);
     assert_int_equal(count, 1);
+    fake_devices(3);
+    assert_int_equal(rbwp_gpu_count(test_gpu.api, test_gpu.driver_library, &count, NULL), RBWP_OK);
+    assert_int_equal(count, 3);
 }
 
 /* What the driver does not tell about a device is 0, whatever it left behind. */
@@ -1064,6 +1067,8 @@ static void test_copies(void **state)
     struct rbwp_gpu_device *device = open_device(NULL);
     struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     check_copies(device, stream);
+    assert_true(fake_count("memory_alloc") > 0);
+    assert_int_equal(fake_count("memory_free"), fake_count("memory_alloc"));
     close_stream(stream);
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }

@@ -19,6 +19,7 @@ rbwp_unit_test(test_recorder test_recorder.c record_support.c)
 foreach(topic chunk_pool recorder)
   target_link_options(test_${topic} PRIVATE LINKER:--wrap=mmap,--wrap=mmap64)
 endforeach()
+target_link_options(test_chunk_pool PRIVATE LINKER:--wrap=munmap)
 
 rbwp_unit_test(test_record_memory
   ${PROJECT_SOURCE_DIR}/tests/stress/test_record_memory.c record_support.c)

@@ -148,6 +148,35 @@ static void step_stays_near_its_cost(void **state)
     }
 }
 
+/* Elements of one byte that a step of this cost moves. */
+static uint64_t moved_by_a_step(enum rbwp_transfer_kind kind, int64_t target_stride,
+                                int64_t source_stride)
+{
+    static uint8_t target[40000], source[40000];
+    const struct rbwp_transfer_shape shape = {.loops = 1,
+                                              .element_bytes = 1,
+                                              .extent = {10000, 1, 1},
+                                              .target_stride = {target_stride},
+                                              .source_stride = {source_stride},
+                                              .elements = 10000};
+    const struct channel_action action = {.kind = kind, .fill = source, .fill_is_byte = true};
+    struct channel_walk walk;
+    channel_walk_begin(&walk, &shape);
+    return channel_walk_step(&walk, &shape, &action, (struct channel_side){.base = target},
+                             (struct channel_side){.base = source}, UINT64_MAX, 2000);
+}
+
+/* Guards: elements that lie apart, on either side, are dear: fewer of them fit into a slice. */
+static void elements_apart_cost_more(void **state)
+{
+    (void)state;
+    const uint64_t runs = moved_by_a_step(RBWP_TRANSFER_COPY, 1, 1);
+    assert_true(runs >= 2 * moved_by_a_step(RBWP_TRANSFER_COPY, 3, 1));
+    assert_true(runs >= 2 * moved_by_a_step(RBWP_TRANSFER_COPY, 1, 3));
+    assert_true(moved_by_a_step(RBWP_TRANSFER_FILL, 1, 3) == runs); /* it has no source */
+    assert_true(runs >= 2 * moved_by_a_step(RBWP_TRANSFER_FILL, 3, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +186,7 @@ int main(void)
         cmocka_unit_test(reductions_equal_naive_loops),
         cmocka_unit_test(big_transpose_uses_tiles),
         cmocka_unit_test(step_stays_near_its_cost),
+        cmocka_unit_test(elements_apart_cost_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 static _Atomic int maps_left; /* how many more times there is memory; negative: always */
+static _Atomic size_t mapped_bytes, unmapped_bytes;
 
 /* The linker gives us the calls of mmap, under the name that the C library's header chose. */
 #ifdef __USE_FILE_OFFSET64
@@ -32,6 +33,7 @@ void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t 
     }
     if (maps_left > 0)
         maps_left--;
+    mapped_bytes += size;
     return REAL_MMAP(at, size, protection, flags, fd, offset);
 }
 
@@ -104,7 +106,15 @@ static void test_clean(void **state)
     chunk_pool_free(pool);
 }
 
-/* Without memory a get fails and leaves the counts as they were. */
+int __real_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size);
+int __wrap_munmap(void *at, size_t size)
+{
+    unmapped_bytes += size;
+    return __real_munmap(at, size);
+}
+
+/* Without memory a get fails, leaves the counts as they were and keeps nothing. */
 static void test_no_memory(void **state)
 {
     (void)state;
@@ -118,7 +128,10 @@ static void test_no_memory(void **state)
     chunk_pool_stock(pool); /* fails quietly */
     assert_int_equal(chunk_pool_peak_bytes(pool), 0);
     maps_left = 1; /* a segment needs two */
+    mapped_bytes = unmapped_bytes = 0;
     assert_int_equal(chunk_get(pool, false, &chunk), RBWP_E_MEMORY);
+    assert_true(mapped_bytes > 0);
+    assert_int_equal(unmapped_bytes, mapped_bytes);
     maps_left = 2;
     unsigned given = 0;
     while (chunk_get(pool, false, &chunk) == RBWP_OK)

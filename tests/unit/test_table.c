@@ -216,6 +216,10 @@ static void test_bad_columns(void **state)
     assert_false(column_decode(COLUMN_VARINT, too_long, sizeof too_long, 1, cells));
     assert_false(column_decode_bytes(over, sizeof over, 2, 0, cells));
     assert_false(column_decode(COLUMN_DICTIONARY, number, sizeof number, 3, cells));
+    static const uint8_t empty[] = {0, 0, 0, 0}, cut[] = {0x80};
+    assert_false(column_decode(COLUMN_DICTIONARY, empty, sizeof empty, 3, cells));
+    assert_false(column_decode(COLUMN_DICTIONARY, empty, 1, 0, cells));
+    assert_false(column_decode(COLUMN_DICTIONARY, cut, sizeof cut, 0, cells));
     assert_false(column_decode(17, number, sizeof number, 3, cells));
 }
 
