@@ -16,8 +16,9 @@ import time
 
 # Tests that no change of the code can be judged by, or that take too long for what they add.
 LEFT_OUT = re.compile(r"^(install\.|viewers_|model$|python_reader$|gpu_device_(cuda|hip)$|gpu_channel_(cuda|hip)$)")
-# Killed programs leave no coverage: these are asked last about every line of the recorder.
-ALSO_RUNTIME = ("crash_pairs", "crash_kill", "crash_disk")
+# Asked last about every line of a folder: killed programs leave no coverage, and where allocations fail
+# one by one gcov's own fail too.
+ALSO = {"runtime": ("crash_pairs", "crash_kill", "crash_disk"), "tools": ("cli_memory",)}
 FAILED = re.compile(rb"Sanitizer|runtime error")
 
 
@@ -197,6 +198,5 @@ def tests_of(table, site):
     line = next((at for at in range(site.line, max(site.line - 15, 0), -1) if at in can_run), None)
     tests = set(table["lines"].get(site.file, {}).get(str(line), []))
     ordered = sorted(tests, key=lambda name: table["seconds"][name])
-    if site.file.startswith("runtime/"):
-        ordered += [name for name in ALSO_RUNTIME if name in table["seconds"] and name not in tests]
-    return ordered
+    also = ALSO.get(site.file.split("/")[0], ())
+    return ordered + [name for name in also if name in table["seconds"] and name not in tests]
