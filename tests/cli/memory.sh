@@ -15,7 +15,7 @@ starve() {
 
 g=$GOLDEN
 cat >flows.json <<'J'
-[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":2,"cat":"cuda_runtime"},
+[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},{"ph":"X","name":"a","ts":1.5,"dur":2,"pid":1,"tid":2,"cat":"cuda_runtime","args":{"n":1,"s":"x","l":[1]}},
 {"ph":"X","name":"k","ts":3,"dur":4,"pid":0,"tid":7,"cat":"kernel"},{"ph":"s","id":1,"name":"ac2g","cat":"ac2g","ts":1.6,"pid":1,"tid":2},
 {"ph":"f","bp":"e","id":1,"name":"ac2g","cat":"ac2g","ts":3,"pid":0,"tid":7},{"ph":"B","name":"b","ts":8,"pid":1,"tid":"t"},{"ph":"E","ts":9,"pid":1,"tid":"t"},
 {"ph":"b","cat":"c","id":"0x1","name":"r","ts":1,"pid":1},{"ph":"e","cat":"c","id":"0x1","ts":2,"pid":1},{"ph":"C","ts":1,"pid":1,"args":{"v":1}},
@@ -43,6 +43,8 @@ for format in chrome perfetto csv folded ndjson legion parquet sqlite; do
     starve "export $format" merge -f --to "$format" -o OUT "$g/gpu_work.bin" flows.json
 done
 starve chrome export --to ndjson flows.json
+"$RBWP" export --to perfetto -o own.pftrace flows.json 2>/dev/null || fail "no Perfetto trace to read"
+starve perfetto.read export --to ndjson own.pftrace
 starve legion export --to ndjson "$log"
 starve legion.chrome merge -f --to chrome -o OUT "$log" "$g/gpu_work.bin" flows.json
 

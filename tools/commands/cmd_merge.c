@@ -44,11 +44,12 @@ const struct command command_merge = {
     .name = "merge",
     .summary = "put files of several nodes and profilers onto one time axis",
     .operands = "FILE...",
-    .description =
-        "Writes RBWP files, Legion Prof logs and Chrome JSON as one trace, in any form that\n"
-        "export knows. How each file came onto the axis, and how wrong that can be, is told and\n"
-        "stored; files that cannot belong together are refused.\n"
-        "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
+    .description = "Writes RBWP files, Legion Prof logs, Chrome JSON and Perfetto traces as one "
+                   "trace, in any form\n"
+                   "that export knows. How each file came onto the axis, and how wrong that can "
+                   "be, is told and\n"
+                   "stored; files that cannot belong together are refused.\n"
+                   "Exit status: 0 good, 1 bad data or refused, 2 usage, 3 partly read.",
     .groups = merge_groups,
     .config_bytes = sizeof(struct export_options),
     .folders = true,

@@ -112,7 +112,7 @@ void perfetto_take_track(void *context, const struct trace_track *track)
         perfetto_fail(perfetto);
         return;
     }
-    snprintf(id, sizeof id, "id 0x%" PRIx64, track->id);
+    snprintf(id, sizeof id, "%s id 0x%" PRIx64, trace_track_kind_name[track->kind], track->id);
     uint8_t *at = begin_packet(packets, 3 * TEXT_BYTES_MAX, SEQUENCE_DESCRIPTORS, 0);
     uint8_t *inside = pb_open(at, PF_PACKET_TRACK_DESCRIPTOR);
     at = pb_u64(inside, PF_TRACK_UUID, lane_uuid(track->number, 0));

@@ -4,70 +4,70 @@
 #include "thread_map.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 void chrome_args_clear(struct chrome_args *args)
 {
-    args->count = args->used = 0;
+    args->count = args->text.used = 0;
+    args->text.most = CHROME_ARGS_BYTES_MAX;
 }
 
 void chrome_args_free(struct chrome_args *args)
 {
     free(args->list);
-    free(args->bytes);
+    text_buffer_free(&args->text);
 }
 
 /* ---- reading --------------------------------------------------------------------- */
 
-static bool put(struct chrome_args *args, const char *text, uint32_t bytes)
+static uint32_t digits_end(const char *text, uint32_t bytes, uint32_t at)
 {
-    if (bytes > CHROME_ARGS_BYTES_MAX - args->used)
-        return false;
-    if (!thread_array_grow(&args->bytes, &args->bytes_room, args->used + bytes + 1, 1)) {
-        args->failed = true;
-        return false;
-    }
-    if (bytes)
-        memcpy(args->bytes + args->used, text, bytes);
-    args->used += bytes;
-    return true;
+    while (at < bytes && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at;
 }
 
-/* With what JSON has to escape; other bytes stay as they are. */
-static bool put_quoted(struct chrome_args *args, const char *text, uint32_t bytes)
+/* As JSON has them; writers of traces have others, too. */
+static bool is_number(const char *text, uint32_t bytes)
 {
-    bool good = put(args, "\"", 1);
-    for (uint32_t i = 0, from = 0; i <= bytes && good; i++) {
-        unsigned char byte = i < bytes ? (unsigned char)text[i] : '"';
-        char escape[8];
-        if (byte >= ' ' && byte != '"' && byte != '\\')
-            continue;
-        good = put(args, text + from, i - from);
-        from = i + 1;
-        if (i == bytes)
-            break;
-        int made = snprintf(escape, sizeof escape, byte < ' ' ? "\\u%04x" : "\\%c", byte);
-        good = good && put(args, escape, (uint32_t)made);
+    uint32_t first = bytes > 0 && text[0] == '-', at = digits_end(text, bytes, first), from;
+    bool good = at > first && (at == first + 1 || text[first] != '0');
+    if (good && at < bytes && text[at] == '.') {
+        from = at + 1;
+        at = digits_end(text, bytes, from);
+        good = at > from;
     }
-    return good && put(args, "\"", 1);
+    if (good && at < bytes && (text[at] | 0x20) == 'e') {
+        from = at + 1 + (at + 1 < bytes && (text[at + 1] == '-' || text[at + 1] == '+'));
+        at = digits_end(text, bytes, from);
+        good = at > from;
+    }
+    return good && at == bytes;
 }
 
 static bool put_token(struct chrome_args *args, const struct json_scan *scan, enum json_token token)
 {
     switch (token) {
     case JSON_KEY:
-        return put_quoted(args, scan->text, scan->text_bytes) && put(args, ":", 1);
+        return text_buffer_quote(&args->text, scan->text, scan->text_bytes) &&
+               text_buffer_put(&args->text, ":", 1);
     case JSON_TEXT:
-        return put_quoted(args, scan->text, scan->text_bytes);
+        return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
     case JSON_OBJECT:
     case JSON_OBJECT_END:
-        return put(args, token == JSON_OBJECT ? "{" : "}", 1);
+        return text_buffer_put(&args->text, token == JSON_OBJECT ? "{" : "}", 1);
     case JSON_ARRAY:
     case JSON_ARRAY_END:
-        return put(args, token == JSON_ARRAY ? "[" : "]", 1);
+        return text_buffer_put(&args->text, token == JSON_ARRAY ? "[" : "]", 1);
+    case JSON_NUMBER:
+        if (!is_number(scan->text, scan->text_bytes))
+            return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
+        return text_buffer_put(&args->text, scan->text, scan->text_bytes);
     default:
-        return put(args, scan->text, scan->text_bytes);
+        if (!json_scan_is(scan, "true") && !json_scan_is(scan, "false") &&
+            !json_scan_is(scan, "null"))
+            return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
+        return text_buffer_put(&args->text, scan->text, scan->text_bytes);
     }
 }
 
@@ -82,7 +82,7 @@ static bool put_nested(struct chrome_args *args, struct json_scan *scan, enum js
             return false;
         bool ends = token == JSON_OBJECT_END || token == JSON_ARRAY_END;
         if (good && !first && !ends)
-            good = put(args, ",", 1);
+            good = text_buffer_put(&args->text, ",", 1);
         good = good && put_token(args, scan, token);
         first = token == JSON_OBJECT || token == JSON_ARRAY || token == JSON_KEY;
     }
@@ -92,27 +92,28 @@ static bool put_nested(struct chrome_args *args, struct json_scan *scan, enum js
 /* Null says nothing. */
 static void read_arg(struct chrome_args *args, struct json_scan *scan)
 {
-    struct chrome_arg arg = {.key_at = args->used, .key_bytes = scan->text_bytes};
-    bool good = args->count < CHROME_ARGS_MAX && put(args, scan->text, scan->text_bytes);
+    struct chrome_arg arg = {.key_at = args->text.used, .key_bytes = scan->text_bytes};
+    bool good =
+        args->count < CHROME_ARGS_MAX && text_buffer_put(&args->text, scan->text, scan->text_bytes);
     args->cut += scan->text_cut;
-    arg.at = args->used;
+    arg.at = args->text.used;
     arg.token = json_scan_next(scan);
     if (arg.token == JSON_OBJECT || arg.token == JSON_ARRAY)
         good = put_nested(args, scan, arg.token) && good;
     else if (arg.token == JSON_END || (arg.token == JSON_WORD && json_scan_is(scan, "null")))
         return;
     else
-        good = good && put(args, scan->text, scan->text_bytes);
-    arg.bytes = args->used - arg.at;
+        good = good && text_buffer_put(&args->text, scan->text, scan->text_bytes);
+    arg.bytes = args->text.used - arg.at;
     args->cut += scan->text_cut && arg.token == JSON_TEXT;
     bool room =
         good && thread_array_grow(&args->list, &args->room, args->count + 1, sizeof *args->list);
-    args->failed |= good && !room;
+    args->failed |= args->text.failed || (good && !room);
     if (room) {
         args->list[args->count++] = arg;
         return;
     }
-    args->used = arg.key_at;
+    args->text.used = arg.key_at;
     args->cut += !args->failed;
 }
 

@@ -10,12 +10,13 @@
 
 #include "json_scan.h"
 #include "span_detail.h"
+#include "text_buffer.h"
 
 #define CHROME_ARGS_MAX 1024u
 #define CHROME_ARGS_BYTES_MAX (256u << 10)
 
 struct chrome_arg {
-    uint32_t key_at, key_bytes, at, bytes; /* in bytes */
+    uint32_t key_at, key_bytes, at, bytes; /* in text */
     enum json_token token;                 /* JSON_OBJECT or JSON_ARRAY: all of its text */
 };
 
@@ -23,8 +24,7 @@ struct chrome_arg {
 struct chrome_args {
     struct chrome_arg *list;
     uint32_t count, room;
-    char *bytes;
-    uint32_t used, bytes_room;
+    struct text_buffer text;
     uint64_t cut; /* of all events: left out or cut */
     bool failed;  /* out of memory: some are missing */
 };
@@ -36,11 +36,11 @@ void chrome_args_read(struct chrome_args *args, struct json_scan *scan);
 
 static inline struct trace_text chrome_args_key(const struct chrome_args *args, uint32_t i)
 {
-    return (struct trace_text){args->bytes + args->list[i].key_at, args->list[i].key_bytes};
+    return (struct trace_text){args->text.bytes + args->list[i].key_at, args->list[i].key_bytes};
 }
 static inline struct trace_text chrome_args_text(const struct chrome_args *args, uint32_t i)
 {
-    return (struct trace_text){args->bytes + args->list[i].at, args->list[i].bytes};
+    return (struct trace_text){args->text.bytes + args->list[i].at, args->list[i].bytes};
 }
 /* The argument of that name; CHROME_ARGS_MAX: there is none. */
 uint32_t chrome_args_find(const struct chrome_args *args, const char *key);

@@ -32,7 +32,8 @@ static int compare_keys(const struct trace_link_end *a, const struct trace_link_
 {
     int order = compare_numbers(a->space, b->space);
     order = order ? order : compare_numbers(a->process, b->process);
-    order = order ? order : compare_numbers(a->kind, b->kind);
+    if (order == 0 && a->space != TRACE_NONE)
+        order = compare_numbers(a->kind, b->kind);
     return order ? order : compare_numbers(a->key, b->key);
 }
 
@@ -84,14 +85,15 @@ void link_join_add(struct link_join *join, const struct trace_link_end *end)
 static void pass(struct link_join *join, const struct trace_link_end *to)
 {
     const struct trace_link_end *from = &join->departure;
-    join->found(join->context, &(struct trace_link){.kind = to->kind,
-                                                    .label = to->label ? to->label : from->label,
-                                                    .from_track = from->track,
-                                                    .to_track = to->track,
-                                                    .from_ns = from->time_ns,
-                                                    .to_ns = to->time_ns,
-                                                    .from_span = from->span,
-                                                    .to_span = to->span});
+    join->found(join->context,
+                &(struct trace_link){.kind = from->kind == TRACE_FLOW ? to->kind : from->kind,
+                                     .label = to->label ? to->label : from->label,
+                                     .from_track = from->track,
+                                     .to_track = to->track,
+                                     .from_ns = from->time_ns,
+                                     .to_ns = to->time_ns,
+                                     .from_span = from->span,
+                                     .to_span = to->span});
     join->used = true;
 }
 

@@ -12,11 +12,11 @@
 #include <zlib.h>
 
 static const struct trace_format *const formats[] = {&trace_format_rbwp, &trace_format_legion,
-                                                     &trace_format_chrome};
+                                                     &trace_format_chrome, &trace_format_perfetto};
 enum { FORMATS = sizeof formats / sizeof formats[0], HEAD_BYTES = 4096 };
 
-const char trace_formats_read[] = "rbwp export and merge read RBWP files, Legion Prof logs and "
-                                  "Chrome JSON (traceEvents), plain or gzip";
+const char trace_formats_read[] = "rbwp export and merge read RBWP files, Legion Prof logs, "
+                                  "Chrome JSON (traceEvents) and Perfetto traces, plain or gzip";
 
 /* ---- what it is ------------------------------------------------------------- */
 

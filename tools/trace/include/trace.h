@@ -241,7 +241,8 @@ struct trace_link_end {
     bool passes_on; /* it arrives, and departs again: a step of a longer way */
     uint8_t kind;   /* enum trace_link_kind */
     uint32_t label;
-    uint32_t space;   /* whose key it is: number of a name */
+    uint32_t space; /* whose key it is: number of a name; TRACE_NONE: nobody's, it is unique without
+                       kind, too */
     uint32_t process; /* the key is its own; TRACE_NONE: the trace's */
     uint32_t track;
     uint64_t key;

@@ -101,7 +101,8 @@ struct trace_format {
     enum exit_code (*close)(struct trace_source *source);
 };
 
-extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome;
+extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome,
+    trace_format_perfetto;
 
 /* One sentence: the kinds of files that a source can be. */
 extern const char trace_formats_read[];

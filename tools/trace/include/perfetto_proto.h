@@ -18,6 +18,8 @@ enum pf_packet {
     PF_PACKET_COMPRESSED_PACKETS = 50,
     PF_PACKET_TIMESTAMP_CLOCK = 58,
     PF_PACKET_DEFAULTS = 59,
+    PF_PACKET_MACHINE = 98,
+    PF_PACKET_ZSTD_PACKETS = 133,
     PF_PACKET_TRACK_DESCRIPTOR = 60,
     PF_PACKET_FIRST_ON_SEQUENCE = 87
 };
@@ -25,13 +27,23 @@ enum pf_packet {
 enum pf_sequence_flag { PF_STATE_CLEARED = 1, PF_NEEDS_STATE = 2 };
 
 enum pf_clock_snapshot { PF_SNAPSHOT_CLOCK = 1, PF_SNAPSHOT_PRIMARY = 2 };
-enum pf_clock { PF_CLOCK_ID = 1, PF_CLOCK_TIMESTAMP = 2, PF_CLOCK_INCREMENTAL = 3 };
-enum pf_clock_id { PF_REALTIME = 1, PF_BOOTTIME = 6, PF_SEQUENCE_CLOCK = 64 };
+enum pf_clock {
+    PF_CLOCK_ID = 1,
+    PF_CLOCK_TIMESTAMP = 2,
+    PF_CLOCK_INCREMENTAL = 3,
+    PF_CLOCK_UNIT = 4
+};
+enum pf_clock_id { PF_REALTIME = 1, PF_MONOTONIC = 3, PF_BOOTTIME = 6, PF_SEQUENCE_CLOCK = 64 };
 
 enum pf_defaults { PF_DEFAULTS_TRACK_EVENT = 11, PF_DEFAULTS_CLOCK = 58 };
 enum pf_event_defaults { PF_EVENT_DEFAULTS_TRACK = 11 };
 
-enum pf_interned { PF_INTERNED_CATEGORY = 1, PF_INTERNED_NAME = 2, PF_INTERNED_ANNOTATION = 3 };
+enum pf_interned {
+    PF_INTERNED_STRING = 29,
+    PF_INTERNED_CATEGORY = 1,
+    PF_INTERNED_NAME = 2,
+    PF_INTERNED_ANNOTATION = 3
+};
 enum pf_entry { PF_ENTRY_IID = 1, PF_ENTRY_NAME = 2 };
 
 enum pf_track {
@@ -41,12 +53,12 @@ enum pf_track {
     PF_TRACK_THREAD = 4,
     PF_TRACK_PARENT = 5,
     PF_TRACK_COUNTER = 8,
+    PF_TRACK_STATIC_NAME = 10,
     PF_TRACK_CHILD_ORDERING = 11,
     PF_TRACK_RANK = 12,
     PF_TRACK_DESCRIPTION = 14,
     PF_TRACK_MERGING = 15
 };
-enum pf_counter { PF_COUNTER_UNIT_NAME = 6 };
 enum pf_child_ordering { PF_ORDER_EXPLICIT = 3 };
 enum pf_merging { PF_MERGE_NONE = 2 }; /* of siblings with the same name */
 enum pf_process {
@@ -54,6 +66,12 @@ enum pf_process {
     PF_PROCESS_COMMAND = 2,
     PF_PROCESS_NAME = 6,
     PF_PROCESS_LABEL = 8
+};
+enum pf_counter {
+    PF_COUNTER_UNIT = 3,
+    PF_COUNTER_SCALE = 4,
+    PF_COUNTER_INCREMENTAL = 5,
+    PF_COUNTER_UNIT_NAME = 6
 };
 enum pf_thread { PF_THREAD_PID = 1, PF_THREAD_TID = 2, PF_THREAD_NAME = 5 };
 
@@ -67,6 +85,8 @@ enum pf_event {
     PF_EVENT_CATEGORY = 22,
     PF_EVENT_NAME = 23,
     PF_EVENT_COUNTER = 30,
+    PF_EVENT_FLOW_OLD = 36,
+    PF_EVENT_FLOW_END_OLD = 42,
     PF_EVENT_COUNTER_DOUBLE = 44,
     PF_EVENT_FLOW = 47,
     PF_EVENT_FLOW_END = 48,
@@ -81,8 +101,12 @@ enum pf_annotation {
     PF_ANNOTATION_INT = 4,
     PF_ANNOTATION_DOUBLE = 5,
     PF_ANNOTATION_STRING = 6,
+    PF_ANNOTATION_POINTER = 7,
     PF_ANNOTATION_JSON = 9,
-    PF_ANNOTATION_NAME = 10
+    PF_ANNOTATION_NAME = 10,
+    PF_ANNOTATION_ENTRY = 11,
+    PF_ANNOTATION_ELEMENT = 12,
+    PF_ANNOTATION_STRING_IID = 17
 };
 
 #endif /* PERFETTO_PROTO_H */

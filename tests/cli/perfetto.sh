@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+# Perfetto's own traces come in: the tree of tracks, slices, instants, counters, flows, categories and
+# arguments, names told once, clocks of every kind, packed packets; what is of other kinds is listed. Our
+# own export comes back as what it was. Bytes that are cut or wrong cost what is behind them, no more.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$work" "$GOLDEN" <<'P' || fail "Perfetto"
+import csv, glob, gzip, io, json, os, random, struct, subprocess, sys, zlib
+
+rbwp, work, golden = sys.argv[1:]
+
+
+def varint(n):
+    n &= 2**64 - 1
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def m(*fields):
+    """A message of (number, value): ints are varints, floats doubles, bytes and texts lengths; ("fixed", n) is fixed64."""
+    out = b""
+    for number, value in fields:
+        if isinstance(value, tuple):
+            out += varint(number << 3 | 1) + struct.pack("<Q", value[1])
+        elif isinstance(value, float):
+            out += varint(number << 3 | 1) + struct.pack("<d", value)
+        elif isinstance(value, int):
+            out += varint(number << 3) + varint(value)
+        else:
+            value = value.encode() if isinstance(value, str) else value
+            out += varint(number << 3 | 2) + varint(len(value)) + value
+    return out
+
+
+def packet(*fields):
+    return m((1, m(*fields)))
+
+
+def run(data, to="ndjson"):
+    open(f"{work}/t", "wb").write(data)
+    done = subprocess.run([rbwp, "export", f"--to={to}", f"{work}/t"], capture_output=True)
+    out = done.stdout.decode()
+    lines = json.loads(out) if to == "chrome" and out else [json.loads(line) for line in out.splitlines()] if to == "ndjson" else out
+    return done.returncode, lines, done.stderr.decode()
+
+
+def flat(spans):
+    return sorted((s["start_ns"], s["duration_ns"], s["process"], s["track"], s["track_kind"], s["category"], s["name"], s["depth"]) for s in spans)
+
+
+T = 5_000_000_000
+BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+tracks = [packet((10, 1), (60, m((1, 10), (3, m((1, 7), (6, "app")))))), packet((10, 1), (60, m((1, 11), (5, 10), (4, m((1, 7), (2, 8), (5, "main")))))),
+          packet((10, 1), (60, m((1, 12), (5, 11), (2, "queue")))),
+          packet((10, 1), (60, m((1, 13), (5, 10), (2, "memory"), (8, m((3, 3), (4, 1024), (5, 1)))))), packet((10, 1), (60, m((1, 14), (5, 12), (2, "load"), (8, m((6, "W")))))),
+          # The same thread, as another producer knows it.
+          packet((10, 2), (60, m((1, 99), (4, m((1, 7), (2, 8), (5, "main again"))))))]
+names = m((1, m((1, 1), (2, "net"))), (1, m((1, 2), (2, "io"))), (2, m((1, 5), (2, "send"))), (3, m((1, 1), (2, "bytes"))), (29, m((1, 1), (2, "told once"))))
+
+
+def event(ts, *fields, seq=1, more=()):
+    return packet((10, seq), (13, 2), *([(8, ts)] if ts is not None else []), (11, m(*fields)), *more)
+
+
+args = [(4, m((1, 1), (3, 2**64 - 1))), (4, m((10, "delta"), (4, -5))), (4, m((10, "ratio"), (5, 0.5))), (4, m((10, "last"), (2, 1))), (4, m((10, "note"), (6, 'a"b'))),
+        (4, m((10, "text"), (17, 1))), (4, m((10, "dict"), (11, m((10, "x"), (12, m((4, 1))), (12, m((6, "y"))))))), (4, m((10, "raw"), (9, "{not json")))]
+events = [packet((10, 1), (13, 1), (12, names)),
+          event(T + 100, (9, BEGIN), (11, 11), (10, 5), (3, 1), (3, 2), (52, 77), (47, ("fixed", 900)), *args), event(T + 200, (9, BEGIN), (11, 11), (23, "inner"), (22, "own")),
+          event(T + 300, (9, END), (11, 11)), event(T + 400, (9, INSTANT), (11, 12), (23, "tick"), (47, ("fixed", 900))), event(T + 900, (9, END), (11, 11)),
+          event(T + 950, (9, BEGIN), (11, 99), (23, "later"), (48, ("fixed", 900))), event(T + 960, (9, END), (11, 99)),
+          *(event(T + t, (9, COUNTER), (11, 13), (30, v)) for t, v in ((10, 4), (20, 3), (30, -2))), *(event(T + t, (9, COUNTER), (11, 14), (44, v)) for t, v in ((20, 2.5), (10, 1.5)))]
+want = [(T + 100, 800, "app", "main", "thread", "other", "send", 0), (T + 200, 100, "app", "main", "thread", "other", "inner", 1), (T + 400, 0, "app", "queue", "async", "other", "tick", 0),
+        (T + 950, 10, "app", "main", "thread", "other", "later", 0)]
+plain = b"".join(tracks + events)
+packed = b"".join(packet((50, zlib.compress(b"".join(piece)))) for piece in (tracks, events))
+for data in (plain, b"".join(events + tracks), gzip.compress(plain), packed, gzip.compress(packed)):
+    code, spans, error = run(data)
+    assert code == 0 and not error and flat(spans) == sorted(want), (code, error, flat(spans))
+
+# All that they say, as Chrome JSON has it.
+code, trace, error = run(plain, "chrome")
+shown = {e["name"]: e for e in trace["traceEvents"] if e["ph"] in "Xi"}
+told = dict(shown["send"]["args"])
+own = told.pop("rbwp")
+assert told == {"bytes": 2**64 - 1, "delta": -5, "ratio": 0.5, "last": True, "note": 'a"b', "text": "told once", "dict": {"x": [1, "y"]}, "raw": "{not json"}, told
+assert own["correlation"] == "77" and shown["send"]["cat"] == "net,io" and shown["inner"]["cat"] == "own", shown
+values = {}
+for e in trace["traceEvents"]:
+    if e["ph"] == "C":
+        values.setdefault(e["name"], []).append(e["args"]["value"])
+assert values == {"memory": [4096, 7168, 5120], "load": [1.5, 2.5]}, values
+assert sorted(e["ph"] for e in trace["traceEvents"] if e["ph"] in "stf") == ["f", "f", "s", "s"]
+
+# A sequence that clears its state begins anew: names of before are gone, packets that rely on them are left out.
+again = [*tracks, packet((10, 3), (13, 1), (12, names)), event(T, (9, INSTANT), (11, 12), (10, 5), seq=3), packet((10, 3), (13, 1)), event(T + 1, (9, INSTANT), (11, 12), (10, 5), seq=3),
+         event(T + 2, (9, INSTANT), (11, 12), (23, "no state"), seq=4)]
+code, spans, error = run(b"".join(again))
+assert code == 3 and [s["name"] for s in spans] == ["send", "unnamed"] and "1 packets rely on others that are missing" in error, (code, spans, error)
+
+# Clocks: the axis is the wall clock where a snapshot knows it; times of others, and of a sequence's own that counts up.
+wall = 1_700_000_000_000_000_000
+clocks = m((1, m((1, 6), (2, T))), (1, m((1, 3), (2, T - 1000))), (1, m((1, 1), (2, wall))), (1, m((1, 64), (2, 50), (3, 1), (4, 1000))))
+timed = [*tracks, packet((10, 1), (13, 1), (6, clocks), (59, m((58, 64), (11, m((11, 12)))))), event(7, (9, INSTANT), (23, "a")), event(2, (9, INSTANT), (23, "b")),
+         event(T, (9, INSTANT), (23, "c"), more=[(58, 3)]), event(wall + 5, (9, INSTANT), (23, "d"), more=[(58, 1)]), event(9, (9, INSTANT), (23, "e"), more=[(58, 70)]),
+         event(None, (9, INSTANT), (23, "f"))]
+code, spans, error = run(b"".join(timed))
+assert code == 3 and "2 events have no time" in error, (code, error)
+assert sorted((s["name"], s["start_ns"] - wall, s["track"]) for s in spans) == [("a", 7000, "queue"), ("b", 9000, "queue"), ("c", 1000, "queue"), ("d", 5, "queue")], spans
+
+# What is of other kinds is listed; ends without a begin, begins without an end.
+odd = [*tracks, packet((10, 1), (13, 1)), *(packet((8, 1), (1, b"\x08\x01")) for _ in range(3)), packet((8, 1), (77, b"x")), event(T, (9, END), (11, 11)), event(T + 1, (9, BEGIN), (11, 11), (23, "open")),
+       event(T + 5, (9, INSTANT), (11, 11), (23, "x")), packet((133, b"zstd"))]
+code, spans, error = run(b"".join(odd))
+assert code == 3 and sorted((s["name"], s["duration_ns"], s["finished"]) for s in spans) == [("open", 4, False), ("x", 0, True)], spans
+for what in ("by kind: 3 ftrace, 1 of field 77", "1 ends have no begin", "1 begins have no end", "packed in an unknown way"):
+    assert what in error, (what, error)
+
+# A circle of parents, a track that is its own parent, counters and events of tracks that nothing describes.
+circle = [packet((60, m((1, 1), (5, 2), (2, "a")))), packet((60, m((1, 2), (5, 1), (2, "b")))), packet((60, m((1, 3), (5, 3), (2, "c")))),
+          *(packet((8, T), (11, m((9, INSTANT), (11, t), (23, "x")))) for t in (1, 2, 3, 4))]
+code, spans, error = run(b"".join(circle))
+assert {s["track"] for s in spans} == {"a", "b", "c", "track 4"} and {s["process"] for s in spans} == {"Perfetto"}, spans
+
+# Our own exports come back, with the same zero time.
+def rows(path):
+    done = subprocess.run([rbwp, "export", "--to=csv", path], capture_output=True)
+    return sorted(tuple(r[k] for k in ("start_ns", "duration_ns", "process", "track", "track_kind", "category", "name", "depth", "lane", "finished", "open"))
+                  for r in csv.DictReader(io.StringIO(done.stdout.decode())))
+
+
+for name in ("level2_all_types_zlib", "multi_thread", "discard", "crash_killed", "gaps"):
+    path = f"{golden}/{name}.bin"
+    subprocess.run([rbwp, "export", "-f", "-o", f"{work}/own.pftrace", path], capture_output=True)
+    assert rows(path) == rows(f"{work}/own.pftrace") and rows(path), name
+    done = subprocess.run([rbwp, "merge", "--to=csv", path, f"{work}/own.pftrace"], capture_output=True)
+    assert done.returncode in (0, 3) and b"own.pftrace: Perfetto: aligned by equal zero time, shift +0 ns" in done.stderr, done.stderr
+
+# Cut anywhere: what is whole stays. Wrong bytes anywhere.
+for cut in range(1, len(plain), 7):
+    code, spans, error = run(plain[:cut])
+    assert code in (0, 1, 3) and len(spans) <= 4, (cut, code, error)
+random.seed(9)
+for _ in range(120):
+    hurt = bytearray(random.choice((plain, packed)))
+    for _ in range(random.randrange(1, 6)):
+        hurt[random.randrange(4, len(hurt))] = random.randrange(256)
+    code, spans, error = run(bytes(hurt))
+    assert code in (0, 1, 3), (code, error)
+if os.environ.get("KEEP"):
+    for name, data in (("plain", plain), ("packed", packed), ("clocks", b"".join(timed)), ("odd", b"".join(odd)), ("circle", b"".join(circle)), ("again", b"".join(again))):
+        open(f"{os.environ['KEEP']}/{name}", "wb").write(data)
+P
+finish

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * perfetto_tracks.h - the tracks of a Perfetto trace, a tree by their uuids.
+ *
+ * Descriptors may come behind the events that name them, so they are gathered
+ * first, and told to the trace when something is on them. Two descriptors of
+ * one thread are one track; so are the rows that our own exports write a track
+ * as.
+ */
+#ifndef PERFETTO_TRACKS_H
+#define PERFETTO_TRACKS_H
+
+#include "id_texts.h"
+#include "perfetto_wire.h"
+#include "thread_map.h"
+#include "trace_source.h"
+
+enum perfetto_track_kind { PERFETTO_PLAIN, PERFETTO_PROCESS, PERFETTO_THREAD, PERFETTO_COUNTER };
+
+struct perfetto_track {
+    enum perfetto_track_kind kind;
+    bool has_parent, has_id, incremental;
+    enum trace_track_kind shown_as; /* of a plain one */
+    uint64_t uuid, parent;          /* uuids */
+    uint64_t process;               /* key of it, of processes and threads */
+    uint64_t id;                    /* has_id: as our own exports have it */
+    uint32_t tid;
+    uint32_t same;   /* number + 1 of the track that it is a part of */
+    uint32_t number; /* of the trace, + 1; 0 not told yet */
+    int64_t last_ns; /* latest time seen on it */
+    int64_t scale;   /* of a counter's values, 0: 1 */
+    int64_t total;   /* of an incremental counter */
+};
+
+struct perfetto_process {
+    uint64_t key;
+    uint32_t number; /* of the trace, + 1; 0 not told yet */
+};
+
+struct perfetto_tracks {
+    struct id_texts texts;
+    struct thread_map track_map, process_map, thread_map;
+    struct perfetto_track *tracks;
+    struct perfetto_process *processes;
+    uint32_t *threads; /* by number in thread_map: its first track, + 1 */
+    uint32_t track_room, process_room, thread_room;
+    bool ours;
+    bool full; /* there was no room */
+};
+
+/* machine: of several in one trace, 0 the first. */
+void perfetto_tracks_describe(struct perfetto_tracks *tracks, uint32_t machine,
+                              struct wire_message descriptor);
+/* When all is described. ours: it is an export of this program. */
+void perfetto_tracks_join(struct perfetto_tracks *tracks, bool ours);
+/* NULL when there is no room. Its place may change with the next one. */
+struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint64_t uuid);
+/* The track's number in the trace, to which it is told first where it was not. */
+uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
+                              struct trace *trace, const struct trace_source *opened);
+void perfetto_tracks_free(struct perfetto_tracks *tracks);
+
+#endif /* PERFETTO_TRACKS_H */

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Perfetto's own traces as a source of a trace: track events of Chromium,
+ * Perfetto's SDK, and our own exports. What the kernel and other data sources
+ * put into such a trace is only counted.
+ *
+ * The packets are read twice: tracks and clocks may be told behind the events
+ * that need them.
+ */
+#include "message.h"
+#include "perfetto_packets.h"
+#include "perfetto_proto.h"
+#include "perfetto_spans.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { KINDS_MAX = 24 };
+
+struct kind_count {
+    uint32_t field;
+    uint64_t count;
+};
+
+struct perfetto_source {
+    struct perfetto_state state;
+    struct perfetto_clocks clocks;
+    struct perfetto_tracks tracks;
+    bool ours;
+    bool full;                      /* something found no room, or memory, in either reading */
+    int64_t first_ns, last_ns;      /* by the trace's clock; first > last: no event */
+    int64_t zero_time_ns, shift_ns; /* of our own exports: of the first process */
+    struct kind_count left_out[KINDS_MAX]; /* packets, by their field */
+    uint32_t kinds;
+    uint64_t other_kinds, no_times, no_state, bad;
+};
+
+static enum exit_code close_perfetto(struct trace_source *opened)
+{
+    struct perfetto_source *source = opened->state;
+    perfetto_state_free(&source->state);
+    perfetto_clocks_free(&source->clocks);
+    perfetto_tracks_free(&source->tracks);
+    free(source);
+    return EXIT_GOOD;
+}
+
+/* ---- packets ---------------------------------------------------------------------- */
+
+typedef void event_fn(void *context, const struct perfetto_packet *packet,
+                      const struct perfetto_event *event, int64_t time_ns);
+
+static void take_event(struct perfetto_source *source, const struct perfetto_packet *packet,
+                       struct wire_message message, event_fn *take, void *context)
+{
+    struct perfetto_event event;
+    int64_t time_ns;
+    if (!packet->has_time || !perfetto_clocks_time(&source->clocks, packet->sequence->clocks,
+                                                   packet->clock, packet->time, &time_ns)) {
+        source->no_times++;
+        return;
+    }
+    perfetto_event_read(&source->state, packet, message, &event);
+    source->bad += message.bad;
+    take(context, packet, &event, time_ns);
+}
+
+/* What carries no data of its own: the trace's own business. */
+static bool is_about_trace(uint32_t field)
+{
+    static const uint8_t fields[] = {PF_PACKET_TIMESTAMP,
+                                     PF_PACKET_SEQUENCE,
+                                     PF_PACKET_INTERNED_DATA,
+                                     PF_PACKET_SEQUENCE_FLAGS,
+                                     PF_PACKET_PREVIOUS_DROPPED,
+                                     PF_PACKET_TIMESTAMP_CLOCK,
+                                     PF_PACKET_DEFAULTS,
+                                     PF_PACKET_FIRST_ON_SEQUENCE,
+                                     PF_PACKET_MACHINE,
+                                     3,  /* uid that is trusted */
+                                     33, /* configuration */
+                                     35, /* statistics */
+                                     36, /* synchronization marker */
+                                     41, /* incremental state cleared, of old */
+                                     45, /* system */
+                                     69, /* service event */
+                                     79, /* pid that is trusted */
+                                     89 /* uuid */};
+    return field < 256 && memchr(fields, (int)field, sizeof fields);
+}
+
+static void count_kind(struct perfetto_source *source, uint32_t field)
+{
+    uint32_t i = 0;
+    if (is_about_trace(field))
+        return;
+    while (i < source->kinds && source->left_out[i].field != field)
+        i++;
+    if (i == KINDS_MAX) {
+        source->other_kinds++;
+        return;
+    }
+    if (i == source->kinds)
+        source->left_out[source->kinds++] = (struct kind_count){.field = field};
+    source->left_out[i].count++;
+}
+
+/* noting: tracks are taken; else kinds are counted. */
+static void take_packet(struct perfetto_source *source, struct wire_message message, event_fn *take,
+                        void *context, bool noting)
+{
+    struct perfetto_packet packet;
+    struct wire_field field;
+    if (!perfetto_state_take(&source->state, message, &packet)) {
+        source->no_state++;
+        return;
+    }
+    while (wire_next(&message, &field)) {
+        if (field.number == PF_PACKET_CLOCK_SNAPSHOT)
+            perfetto_clocks_snapshot(&source->clocks, packet.sequence->clocks, wire_inside(&field));
+        else if (field.number == PF_PACKET_TRACK_EVENT)
+            take_event(source, &packet, wire_inside(&field), take, context);
+        else if (field.number != PF_PACKET_TRACK_DESCRIPTOR)
+            count_kind(source, field.number);
+        else if (noting)
+            perfetto_tracks_describe(&source->tracks, packet.machine, wire_inside(&field));
+    }
+    source->bad += message.bad;
+}
+
+/* False without memory, with the message given. */
+static bool read_packets(struct perfetto_source *source, const struct trace_source *opened,
+                         event_fn *take, void *context, const struct trace *trace, char *problem,
+                         size_t room)
+{
+    struct perfetto_packets packets;
+    struct wire_message packet;
+    if (!perfetto_packets_start(&packets, opened->fd)) {
+        message("out of memory");
+        return false;
+    }
+    source->kinds = 0;
+    source->other_kinds = source->no_times = source->no_state = source->bad = 0;
+    while (!source->tracks.full && !source->state.full && !source->clocks.failed &&
+           (!trace || !trace_is_full(trace)) && perfetto_packets_next(&packets, &packet))
+        take_packet(source, packet, take, context, !trace);
+    source->bad += packets.broken + packets.too_large;
+    source->full |= packets.failed || source->tracks.full || source->state.full ||
+                    source->clocks.failed || source->tracks.texts.full || source->state.names.full;
+    snprintf(problem, room, "%s", packets.problem);
+    perfetto_packets_stop(&packets);
+    return true;
+}
+
+/* ---- opening: tracks, clocks, facts ------------------------------------------------- */
+
+static bool text_is(struct trace_text text, const char *expected)
+{
+    return strlen(expected) == text.bytes && memcmp(text.text, expected, text.bytes) == 0;
+}
+
+static void note_fact(struct perfetto_source *source, const struct perfetto_event *event)
+{
+    char copy[32];
+    struct trace_text text = perfetto_event_text(event);
+    snprintf(copy, sizeof copy, "%.*s", (int)text.bytes, text.text);
+    if (text_is(event->name, "rbwp.version"))
+        source->ours = true;
+    else if (text_is(event->name, "process.0.zero_time_ns"))
+        source->zero_time_ns = strtoll(copy, NULL, 10);
+    else if (text_is(event->name, "process.0.shift_ns"))
+        source->shift_ns = strtoll(copy, NULL, 10);
+}
+
+static void note_event(void *context, const struct perfetto_packet *packet,
+                       const struct perfetto_event *event, int64_t time_ns)
+{
+    struct perfetto_source *source = context;
+    (void)packet;
+    if (event->type == PF_INSTANT && perfetto_event_is(event, "fact")) {
+        note_fact(source, event);
+        return;
+    }
+    (void)perfetto_tracks_find(&source->tracks, event->track);
+    source->first_ns = time_ns < source->first_ns ? time_ns : source->first_ns;
+    source->last_ns = time_ns > source->last_ns ? time_ns : source->last_ns;
+}
+
+static void finish_facts(struct perfetto_source *source, struct trace_facts *facts)
+{
+    bool timed = source->first_ns <= source->last_ns;
+    perfetto_clocks_facts(&source->clocks, timed, source->first_ns, source->last_ns, facts);
+    if (source->ours && source->zero_time_ns &&
+        __builtin_add_overflow(source->zero_time_ns, source->shift_ns, &facts->run_zero_ns))
+        facts->run_zero_ns = 0;
+    if (source->ours)
+        facts->has_realtime = false; /* it is the axis that says so */
+}
+
+/* Sequences start anew when the packets are read again; clocks and tracks are known. */
+static void start_again(struct perfetto_source *source)
+{
+    perfetto_state_free(&source->state);
+    source->state = (struct perfetto_state){0};
+    source->clocks.fixed = true;
+    perfetto_tracks_join(&source->tracks, source->ours);
+}
+
+static bool open_perfetto(struct trace_source *opened)
+{
+    char problem[160];
+    struct perfetto_source *source = calloc(1, sizeof *source);
+    if (!source) {
+        message("out of memory");
+        return false;
+    }
+    opened->state = source;
+    source->first_ns = INT64_MAX;
+    source->last_ns = INT64_MIN;
+    perfetto_clocks_start(&source->clocks);
+    if (!read_packets(source, opened, note_event, source, NULL, problem, sizeof problem)) {
+        (void)close_perfetto(opened);
+        return false;
+    }
+    start_again(source);
+    finish_facts(source, &opened->facts);
+    return true;
+}
+
+/* ---- reading ---------------------------------------------------------------------- */
+
+/* "3 ftrace, 7 of field 77". */
+static void tell_left_out(const struct perfetto_source *source, const char *name)
+{
+    static const struct {
+        uint32_t field;
+        const char *what;
+    } known[] = {{1, "ftrace"},           {2, "process trees"},      {9, "process statistics"},
+                 {34, "old events"},      {37, "profiles"},          {38, "battery"},
+                 {43, "old processes"},   {44, "old threads"},       {52, "GPU counters"},
+                 {53, "GPU stages"},      {54, "profiled samples"},  {66, "sampled stacks"},
+                 {100, "surface layers"}, {107, "clocks of others"}, {7, "system statistics"}};
+    char list[1024] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < source->kinds && used < sizeof list - 64; i++) {
+        const struct kind_count *kind = &source->left_out[i];
+        const char *what = NULL;
+        for (size_t k = 0; k < sizeof known / sizeof known[0]; k++)
+            what = known[k].field == kind->field ? known[k].what : what;
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu64 " ",
+                                 used ? ", " : "", kind->count);
+        used += what ? (size_t)snprintf(list + used, sizeof list - used, "%s", what)
+                     : (size_t)snprintf(list + used, sizeof list - used, "of field %" PRIu32,
+                                        kind->field);
+    }
+    if (used)
+        message("%s: packets left out, by kind: %s%s", name, list,
+                source->other_kinds ? ", and others" : "");
+}
+
+static bool tell_problems(const struct perfetto_source *source, const char *name,
+                          const char *problem)
+{
+    const struct {
+        uint64_t count;
+        const char *what;
+    } counts[] = {{source->no_times, "events have no time that a clock tells; left out"},
+                  {source->no_state, "packets rely on others that are missing; left out"},
+                  {source->bad, "packets are damaged, too large or packed in an unknown way"}};
+    bool whole = !*problem && !source->full;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        if (counts[i].count)
+            message("%s: %" PRIu64 " %s", name, counts[i].count, counts[i].what);
+        whole &= !counts[i].count;
+    }
+    if (*problem)
+        message("%s: %s; what follows cannot be read", name, problem);
+    if (source->full)
+        message("%s: too many tracks, sequences or names, or out of memory; some are missing",
+                name);
+    tell_left_out(source, name);
+    return whole;
+}
+
+static void add_facts(const struct perfetto_source *source, struct trace *trace,
+                      const struct trace_source *opened, const struct trace_read_options *options)
+{
+    const struct perfetto_tracks *tracks = &source->tracks;
+    for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
+        char key[64];
+        if (!tracks->processes[i].number)
+            continue;
+        uint32_t number = tracks->processes[i].number - 1;
+        snprintf(key, sizeof key, "process.%" PRIu32 ".file", number);
+        trace_add_fact(trace, key, "%s", opened->name);
+        snprintf(key, sizeof key, "process.%" PRIu32 ".format", number);
+        trace_add_fact(trace, key, "%sPerfetto", source->ours ? "RBWP's " : "");
+        snprintf(key, sizeof key, "process.%" PRIu32 ".shift_ns", number);
+        trace_add_fact(trace, key, "%" PRId64, options->shift_ns);
+        snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
+        trace_add_fact(trace, key, "%" PRId64, opened->facts.run_zero_ns);
+    }
+}
+
+static void pass_event(void *context, const struct perfetto_packet *packet,
+                       const struct perfetto_event *event, int64_t time_ns)
+{
+    perfetto_spans_take(context, packet, event, time_ns);
+}
+
+static enum exit_code read_perfetto(struct trace_source *opened, struct trace *trace,
+                                    const struct trace_read_options *options)
+{
+    struct perfetto_source *source = opened->state;
+    char problem[160];
+    struct perfetto_spans *spans =
+        perfetto_spans_start(&source->tracks, &source->state, opened, trace, options);
+    if (!spans) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    spans->ours = source->ours;
+    bool whole = read_packets(source, opened, pass_event, spans, trace, problem, sizeof problem);
+    whole = whole && tell_problems(source, opened->name, problem);
+    whole = perfetto_spans_finish(spans) && whole;
+    add_facts(source, trace, opened, options);
+    perfetto_spans_free(spans);
+    return whole ? EXIT_GOOD : EXIT_PARTLY;
+}
+
+const struct trace_format trace_format_perfetto = {
+    .name = "Perfetto",
+    .recognises = perfetto_packets_recognise,
+    .open = open_perfetto,
+    .read = read_perfetto,
+    .close = close_perfetto,
+};
