@@ -107,7 +107,7 @@ lines = run("timeline", "--ascii", "--width", "98", stopped).stdout.decode().spl
 bio = next(line for line in lines if line.startswith("bio"))
 assert bio.count("@") == 70, bio
 event = [e for e in json.loads(run("export", "--to", "chrome", stopped).stdout)["traceEvents"] if e["ph"] == "X" and e["name"] == "hang"]
-assert [(e["args"], float(e["dur"])) for e in event] == [({"unfinished": True, "open": True}, 7000000.0)], event
+assert [(e["args"], round(float(e["dur"]), 3)) for e in event] == [({"unfinished": True, "open": True, "slot": 1}, 7000000.0)], event
 rows = list(csv.DictReader(run("export", "--to", "csv", stopped).stdout.decode().splitlines()))
 assert [(r["name"], r["duration_ns"]) for r in rows if r["open"] == "1"] == [("hang", str(7000 * MS)), ("wait", str(6999 * MS))]
 lines = map(json.loads, run("export", "--to", "ndjson", stopped).stdout.splitlines())

@@ -80,6 +80,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 {
     struct report *report = context;
     report->stats_sink.spans(report->stats_sink.context, spans, count, details);
+    if (report->stats.failed) /* it may not know the track */
+        return;
     for (size_t i = 0; i < count; i++) {
         bool holds = (i + 1 < count && spans[i + 1].parent == spans[i].id) ||
                      (spans[i].flags & TRACE_LATE) != 0;
