@@ -15,6 +15,7 @@
 #include "gpu_device.h"
 #include "rbwp_reader.h"
 #include "rbwp_record.h"
+#include "rbwp_table.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -211,24 +212,32 @@ enum load { IDLE_AT_ONCE, IDLE_HOST_CODE, BUSY, LOADS };
 static const char *const load_names[LOADS] = {"idle, launched at once", "idle, 50 us of host code",
                                               "busy"};
 
+/* What a row of gpu_activity says. */
+struct fact {
+    int64_t start_ns;
+    uint64_t start_bound_ns, stop_bound_ns, launching_ns;
+    bool idle;
+};
+
 struct spins {
     enum load load;
     const struct rbwp_gpu_facts *facts;
     const uint64_t *device_ns; /* start and stop of each kernel, in order */
-    struct rbwp_gpu_extra extra[SPIN_KERNELS];
+    struct fact fact[SPIN_KERNELS];
     double error_ns[SPIN_KERNELS], absolute_ns[SPIN_KERNELS];
-    size_t next, extras, used, held; /* records, facts; those of this load; whose bound holds */
+    size_t next, facts_known, used,
+        held; /* records, facts; those of this load; whose bound holds */
 };
 
 /* The duration less the bias, beside the kernel's own, and whether that lies between the bounds. */
 static void take_spin(void *context, const struct rbwp_record *record)
 {
     struct spins *spins = context;
-    require(spins->next < spins->extras, "as many records as facts");
+    require(spins->next < spins->facts_known, "as many records as facts");
     const size_t i = spins->next++;
-    const struct rbwp_gpu_extra *extra = &spins->extra[i];
-    const bool idle = extra->flags & RBWP_GPU_EXTRA_IDLE;
-    require(extra->start_ns == record->start_ns, "facts of the same work");
+    const struct fact *fact = &spins->fact[i];
+    const bool idle = fact->idle;
+    require(fact->start_ns == record->start_ns, "facts of the same work");
     if (spins->load == BUSY && i % BUSY_BATCH == 0)
         return;
     const double bias_ns = (double)(idle ? spins->facts->idle_bias_ns : spins->facts->bias_ns);
@@ -237,26 +246,51 @@ static void take_spin(void *context, const struct rbwp_record *record)
     const double own_ns = (double)(spins->device_ns[2 * i + 1] - spins->device_ns[2 * i]);
     const double long_ns = (double)(record->stop_ns - record->start_ns) - bias_ns;
     const double read_ns = long_ns > 0 ? long_ns : 0;
-    const double gaps_ns = (double)extra->start_gap_ns + (double)extra->stop_gap_ns + spread_ns;
+    const double gaps_ns = (double)fact->start_bound_ns + (double)fact->stop_bound_ns + spread_ns;
     const double error_ns = read_ns - own_ns;
     spins->held +=
-        own_ns >= read_ns - gaps_ns && own_ns <= read_ns + (double)extra->launching_ns + gaps_ns;
+        own_ns >= read_ns - gaps_ns && own_ns <= read_ns + (double)fact->launching_ns + gaps_ns;
     spins->error_ns[spins->used] = error_ns;
     spins->absolute_ns[spins->used++] = error_ns < 0 ? -error_ns : error_ns;
 }
 
-static void take_extras(struct spins *spins)
+static const uint64_t *cells_of(const struct rbwp_rows *rows, const char *name)
 {
+    for (uint32_t i = 0; i < rows->schema->column_count; i++)
+        if (rows->schema->columns[i].name_bytes == strlen(name) &&
+            memcmp(rows->schema->columns[i].name, name, strlen(name)) == 0)
+            return rows->cells[i];
+    require(false, "the columns of gpu_activity");
+    return NULL;
+}
+
+static void take_rows(struct spins *spins, const struct rbwp_rows *rows)
+{
+    if (rows->schema->name_bytes != 12 || memcmp(rows->schema->name, "gpu_activity", 12) != 0)
+        return;
+    for (uint32_t i = 0; i < rows->rows && spins->facts_known < SPIN_KERNELS; i++)
+        spins->fact[spins->facts_known++] = (struct fact){
+            .start_ns = (int64_t)cells_of(rows, "start")[i],
+            .start_bound_ns = cells_of(rows, "start_bound")[i],
+            .stop_bound_ns = cells_of(rows, "stop_bound")[i],
+            .launching_ns = cells_of(rows, "launching")[i],
+            .idle = cells_of(rows, "idle")[i] != 0,
+        };
+}
+
+static void take_facts(struct spins *spins)
+{
+    struct rbwp_catalog *catalog = rbwp_catalog_new();
     struct rbwp_reader *reader;
     struct rbwp_block block;
-    uint64_t proc_id;
-    uint32_t count;
-    require(rbwp_reader_open(scratch_file(), NULL, &reader, NULL) == RBWP_OK, "reading back");
+    struct rbwp_rows rows;
+    require(catalog && rbwp_reader_open(scratch_file(), NULL, &reader, NULL) == RBWP_OK,
+            "reading back");
     while (rbwp_reader_next_block(reader, &block) == RBWP_OK)
-        if (rbwp_gpu_extras(&block, &proc_id, &count))
-            for (uint32_t i = 0; i < count && spins->extras < SPIN_KERNELS; i++)
-                rbwp_gpu_extra_get(&block, i, &spins->extra[spins->extras++]);
+        if (rbwp_catalog_take(catalog, &block, &rows, NULL) == RBWP_OK)
+            take_rows(spins, &rows);
     rbwp_reader_close(reader);
+    rbwp_catalog_free(catalog);
 }
 
 static void run_spin(struct bench *b, struct gpu_kernel *spin, uint64_t out, unsigned length,
@@ -302,7 +336,7 @@ static void accuracy_of(struct bench *b, struct gpu_kernel *spin, struct gpu_mem
     run_spins(b, spin, memory, host, load);
     stop_session(session);
     *spins = (struct spins){.load = load, .facts = &b->facts, .device_ns = host};
-    take_extras(spins);
+    take_facts(spins);
     each_work(take_spin, spins);
     require(spins->next == SPIN_KERNELS && spins->used, "as many records as kernels");
     double *error_ns = spins->error_ns;

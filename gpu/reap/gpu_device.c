@@ -2,10 +2,9 @@
 /*
  * gpu_device.c - devices are opened and closed.
  */
-#include "gpu_stream.h"
+#include "gpu_rows.h"
 
 #include "gpu_failure.h"
-#include "record_extend.h"
 #include "rbwp_record.h"
 #include "sized.h"
 
@@ -128,28 +127,14 @@ static void free_device(struct rbwp_gpu_device *device)
     free(device);
 }
 
-/* Measures, tells the session, and takes part in its end. */
+/* Measures, and takes part in the ends of sessions. */
 static enum rbwp_status introduce(struct rbwp_gpu_device *device,
                                   const struct rbwp_gpu_config *config, struct rbwp_error *error)
 {
     if (!config->no_bias)
         gpu_bias_measure(device);
-    const struct rbwp_gpu_facts *facts = &device->facts;
-    const struct rbwp_gpu_info info = {
-        .proc_id = facts->proc_id,
-        .api = device->api,
-        .rounds = facts->bias_rounds,
-        .bias_ns = facts->bias_ns,
-        .spread_ns = facts->bias_spread_ns,
-        .idle_rounds = facts->idle_rounds,
-        .idle_bias_ns = facts->idle_bias_ns,
-        .idle_spread_ns = facts->idle_spread_ns,
-        .name_bytes = (uint16_t)strlen(facts->name),
-        .name = facts->name,
-    };
-    enum rbwp_status status = rbwp_extend_gpu(&info);
-    if (status == RBWP_OK)
-        status = gpu_session_join(device);
+    gpu_rows_prepare(device);
+    enum rbwp_status status = gpu_session_join(device);
     return status == RBWP_OK ? RBWP_OK
                              : gpu_failure(error, status, "%s: no room for another GPU",
                                            device->driver->backend->name);

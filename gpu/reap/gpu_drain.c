@@ -72,7 +72,6 @@ static void close_stream(struct rbwp_gpu_stream *stream)
     struct rbwp_gpu_device *device = stream->device;
     if (!reap_all(device, stream, device->drain_limit_ns))
         gpu_abandon(stream);
-    gpu_extras_flush(device);
     rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, gpu_stream_write_off(stream));
     unlink_stream(stream);
     gpu_stream_free(stream);

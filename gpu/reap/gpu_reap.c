@@ -8,7 +8,7 @@
  * right after the driver's answer, or inferred where many brackets end in a short
  * time; how long nobody had looked before that is kept beside each record.
  */
-#include "gpu_stream.h"
+#include "gpu_rows.h"
 
 #include "record_extend.h"
 #include "rbwp_record.h"
@@ -45,20 +45,6 @@ void gpu_reaping_end(struct rbwp_gpu_device *device)
     pthread_mutex_unlock(&device->lock);
 }
 
-/* ---- facts beside the records ------------------------------------------------------ */
-
-void gpu_extras_flush(struct rbwp_gpu_device *device)
-{
-    uint8_t data[RBWP_GPU_EXTRA_HEAD_BYTES + GPU_EXTRAS_MAX * RBWP_GPU_EXTRA_BYTES];
-    if (device->extras == 0)
-        return;
-    uint32_t size_bytes =
-        rbwp_gpu_extra_encode(device->facts.proc_id, device->extra, device->extras, data);
-    device->extras = 0;
-    /* Only a help to readers: without them the records say less, but nothing wrong. */
-    (void)!rbwp_extend_block(RBWP_GPU_EXTRA_TAG, data, size_bytes);
-}
-
 /* ---- completions --------------------------------------------------------------------- */
 
 static void give_back(struct rbwp_gpu_stream *stream, struct gpu_node *node)
@@ -75,15 +61,9 @@ static void give_back(struct rbwp_gpu_stream *stream, struct gpu_node *node)
  * device's latency, when it has been launched; what lies before is launching, not work. (A stream
  * that is free only after the launch starts the work at once.)
  */
-struct times {
-    int64_t start_ns, stop_ns;
-    int64_t launching_ns; /* before start */
-    bool idle;
-};
-
-static struct times times_of(const struct gpu_node *end, int64_t seen_ns)
+static struct gpu_times times_of(const struct gpu_node *end, int64_t seen_ns)
 {
-    struct times times = {end->start_ns < seen_ns ? end->start_ns : seen_ns, seen_ns, 0, false};
+    struct gpu_times times = {end->start_ns < seen_ns ? end->start_ns : seen_ns, seen_ns, 0, false};
     times.idle = times.start_ns < end->launched_ns;
     if (times.idle) {
         const int64_t free_ns = times.start_ns;
@@ -104,21 +84,11 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
                          1);
         return;
     }
-    const struct times times = times_of(end, seen_ns);
+    const struct gpu_times times = times_of(end, seen_ns);
     rbwp_gpu_work(device->facts.proc_id, end->slot, times.start_ns, times.stop_ns);
-    if (device->extras == GPU_EXTRAS_MAX)
-        gpu_extras_flush(device);
-    device->extra[device->extras++] = (struct rbwp_gpu_extra){
-        .start_ns = times.start_ns,
-        .stop_ns = times.stop_ns,
-        .launch_ns = end->launch_ns,
-        .thread_id = end->thread,
-        .start_gap_ns = end->start_gap_ns,
-        .stop_gap_ns = gpu_pace_gap_ns(&stream->pace, end->launch_ns, seen_ns),
-        .launched_ns = end->launched_ns,
-        .launching_ns = gpu_pace_u32(times.launching_ns),
-        .flags = times.idle ? RBWP_GPU_EXTRA_IDLE : 0,
-    };
+    if (rbwp_extend_thread()) /* else there is no record either */
+        gpu_rows_activity(stream, end, &times,
+                          gpu_pace_gap_ns(&stream->pace, end->launch_ns, seen_ns));
 }
 
 static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
@@ -132,7 +102,7 @@ static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
     }
     gpu_measured_fn measured = end->measured;
     void *argument = end->argument;
-    const struct times times = times_of(end, seen_ns);
+    const struct gpu_times times = times_of(end, seen_ns);
     if (end->kind == GPU_NODE_CANCEL && outcome == RBWP_OK)
         outcome = RBWP_E_IO;
     if (outcome == RBWP_OK && end->start_look == stream->pace.looks)

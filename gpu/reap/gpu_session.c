@@ -14,7 +14,7 @@
  * A forked child has none of its parent's devices: their driver does not work in
  * it, and whoever reaped them or held their locks is not there.
  */
-#include "gpu_stream.h"
+#include "gpu_rows.h"
 
 #include "record_extend.h"
 #include "rbwp_record.h"
@@ -33,6 +33,7 @@ static void forget_in_child(void)
     pthread_mutex_init(&list_lock, NULL);
     pthread_cond_init(&visit_ended, NULL);
     gpu_brackets_refuse(false);
+    gpu_rows_session_ended();
 }
 
 static void watch_forks(void)
@@ -87,18 +88,13 @@ static void stop(struct rbwp_gpu_device *device)
     if (!gpu_reaping_begin(device, true))
         return; /* a callback stops the session: it can't wait for itself */
     finish_brackets(device);
-    gpu_extras_flush(device);
     rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
     gpu_reaping_end(device);
 }
 
-/* At exit: what was recorded is told, and what is pending counted, without the driver. */
+/* At exit: what is pending is counted, without the driver. */
 static void give_up(struct rbwp_gpu_device *device)
 {
-    if (gpu_reaping_begin(device, false)) {
-        gpu_extras_flush(device);
-        gpu_reaping_end(device);
-    }
     rbwp_extend_loss(RBWP_LOSS_GPU_PENDING, write_off(device));
 }
 
@@ -119,6 +115,7 @@ static void end_brackets(enum rbwp_extend_moment moment)
     for (struct rbwp_gpu_device *device = visit_next(); device; device = visit_next()) {
         if (rbwp_extend_thread() == 0 && brackets_open(device))
             stranger = rbwp_thread_attach("GPU drain") == RBWP_OK;
+        gpu_rows_device(device);
         if (moment == RBWP_EXTEND_EXITING)
             give_up(device);
         else
@@ -135,6 +132,8 @@ static void at_end(enum rbwp_extend_moment moment)
     gpu_brackets_refuse(ends);
     if (ends)
         end_brackets(moment);
+    if (moment == RBWP_EXTEND_STOPPED)
+        gpu_rows_session_ended();
 }
 
 enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device)

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define NODES_IN_BATCH 32u
+#define LAUNCH_BITS 40 /* of a bracket's id: which of its stream; above it the stream */
 
 struct gpu_node_batch {
     struct gpu_node_batch *next;
@@ -22,6 +23,7 @@ struct gpu_node_batch {
 };
 
 static _Atomic bool refused;
+static _Atomic uint32_t streams; /* that were opened */
 
 void *gpu_lines_alloc(size_t bytes)
 {
@@ -197,6 +199,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     end->measured = facts->measured;
     end->argument = facts->argument;
     end->session = stream->session;
+    end->correlation = (uint64_t)stream->number << LAUNCH_BITS | ++stream->launches;
     end->start_ns = INT64_MAX;
     stream->begun++;
     *end_out = end;
@@ -357,6 +360,7 @@ static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native
     stream->device = device;
     stream->native = native;
     stream->use = use;
+    stream->number = atomic_fetch_add(&streams, 1) + 1;
     stream->join_ticks = rbwp_ticks_from_ns(GPU_JOIN_NS);
     gpu_pace_begin(&stream->pace);
     pthread_mutex_init(&stream->lock, NULL);

@@ -67,6 +67,7 @@ struct gpu_node {
     int64_t launched_ns;
     int64_t start_ns;      /* when its start was seen */
     uint32_t start_gap_ns; /* how long nobody had looked then */
+    uint64_t correlation;  /* other than that of any other bracket of the process */
     uint64_t start_look;   /* in which look */
 };
 
@@ -83,6 +84,7 @@ struct rbwp_gpu_stream {
     struct gpu_context *context;
     void *native;
     unsigned use;                 /* enum rbwp_gpu_use */
+    uint32_t number;              /* counts the process's streams, from 1 */
     struct rbwp_gpu_stream *next; /* of the device; changed under the reaping and its lock */
     /* Where native means another stream on each thread, each has one of these, found by its
      * thread from the one that was opened. */
@@ -98,6 +100,7 @@ struct rbwp_gpu_stream {
     uint64_t ended_ticks;         /* the node pushed last ended a bracket, then; 0: it did not */
     uint64_t join_ticks;          /* GPU_JOIN_NS */
     uint64_t begun;               /* brackets of this session */
+    uint64_t launches;            /* brackets of all sessions */
     _Atomic uint32_t session;     /* counts sessions; read by the reaper too */
 
     /* Newest first; launching threads put, the reaper takes. */
@@ -112,8 +115,6 @@ struct rbwp_gpu_stream {
     bool flushed;          /* all of first..last was handed to the device */
     _Atomic uint64_t done; /* brackets of this session that were finished or cancelled */
 };
-
-#define GPU_EXTRAS_MAX 256u
 
 struct rbwp_gpu_device {
     struct rbwp_gpu_device *next; /* guarded by the list's lock, gpu_session.c */
@@ -139,9 +140,8 @@ struct rbwp_gpu_device {
     pthread_t reaper; /* who, while reaping */
     struct rbwp_gpu_stream *streams;
 
-    /* The reaper's: facts beside the GPU_WORK records, on their way to the file. */
-    uint32_t extras;
-    struct rbwp_gpu_extra extra[GPU_EXTRAS_MAX];
+    uint64_t name;         /* number of facts.name; 0 none */
+    _Atomic uint32_t told; /* the session that has a row of it (gpu_rows.c); 0: none yet */
 };
 
 /* Zeroed memory for one of these; bytes is their size. Freed with free. */
@@ -181,8 +181,6 @@ struct gpu_reaped gpu_reap_stream(struct rbwp_gpu_stream *stream, bool patient,
                                   uint64_t deadline_ticks);
 /* Gives up what is pending: callbacks run with RBWP_E_STATE. Under the reaping. */
 void gpu_abandon(struct rbwp_gpu_stream *stream);
-/* Hands the facts beside the records to the session. Under the reaping. */
-void gpu_extras_flush(struct rbwp_gpu_device *device);
 /* The work item. */
 bool gpu_reap_work(void *device, struct rbwp_deadline deadline);
 /* After a push: sees to it that somebody reaps. */

@@ -4,7 +4,6 @@
 #include "chunk_pool.h"
 #include "failure.h"
 #include "live.h"
-#include "opaque_queue.h"
 #include "quiet_thread.h"
 #include "row_chunk.h"
 #include "tables.h"
@@ -49,7 +48,6 @@ struct drain {
     bool compress;         /* rows */
     _Atomic bool has_rows; /* each job has an encoder for them */
 
-    struct opaque_queue opaque;
     _Atomic(struct chunk *) published; /* a stack, newest first */
     struct wakeup wake; /* something was published, finished, or it is time to stop */
     pthread_t thread;
@@ -162,15 +160,6 @@ static struct job *take(struct drain *drain)
         set_bounds(drain, job);
     }
     return job;
-}
-
-enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const void *data,
-                                  uint32_t size_bytes)
-{
-    enum rbwp_status status = opaque_queue_push(&drain->opaque, tag, data, size_bytes);
-    if (status == RBWP_OK)
-        wakeup_call(&drain->wake);
-    return status;
 }
 
 /* ---- encoding --------------------------------------------------------------------- */
@@ -343,27 +332,6 @@ static void write_job(struct drain *drain, struct job *job)
     pthread_mutex_unlock(&drain->lock);
 }
 
-/* Writes what is queued of opaque blocks; one that can't be written is given up. */
-static void write_opaque(struct drain *drain)
-{
-    for (struct opaque_block *block; (block = opaque_queue_pop(&drain->opaque)); free(block)) {
-        errno = 0;
-        enum rbwp_status status =
-            rbwp_writer_add_opaque(drain->writer, block->tag, block->data, block->size_bytes);
-        int os_errno = errno;
-        if (status != RBWP_OK)
-            live_count_unwritten_block();
-        pthread_mutex_lock(&drain->lock);
-        if (status != RBWP_OK && drain->totals.error.status == RBWP_OK)
-            failure(&drain->totals.error, status, os_errno, "an extension could not be written");
-        uint64_t written = drain->next_written;
-        pthread_mutex_unlock(&drain->lock);
-        uint64_t file_bytes;
-        rbwp_writer_totals(drain->writer, &file_bytes, NULL, NULL);
-        live_commit(file_bytes, written);
-    }
-}
-
 /*
  * Adds the last sample of the clock to the live file: often at first, when little is known of the
  * clock's rate, then once a second.
@@ -396,7 +364,6 @@ static void *writer_thread(void *argument)
         struct job *job = next_to_write(drain);
         bool done = !job && all_done(drain);
         pthread_mutex_unlock(&drain->lock);
-        write_opaque(drain);
         if (done)
             return NULL;
         log_clock(drain);
@@ -420,7 +387,6 @@ static void free_drain(struct drain *drain)
         chunk_encoder_free(drain->job[i].encoder);
         row_chunk_encoder_free(drain->job[i].rows);
     }
-    opaque_queue_free(&drain->opaque);
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
     free(drain);
@@ -434,7 +400,6 @@ static void init(struct drain *drain)
     pthread_cond_init(&drain->progress, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&drain->lock, NULL);
-    opaque_queue_init(&drain->opaque);
 }
 
 /* One to encode for each CPU, and some that wait for their turn to be written. */

@@ -35,10 +35,6 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
 /* Queues a filled chunk. Any thread, async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);
 
-/* Queues an opaque block. Any thread. As opaque_queue_push. */
-enum rbwp_status drain_add_opaque(struct drain *drain, const char tag[4], const void *data,
-                                  uint32_t size_bytes);
-
 /*
  * Sees to it that chunks with rows can be encoded, before the first one of the session is
  * published. False: no memory. Allocates, takes a lock.

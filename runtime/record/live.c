@@ -278,13 +278,6 @@ void live_count_unwritten(uint64_t records)
         count(&live->head->counts.unwritten_records, records);
 }
 
-void live_count_unwritten_block(void)
-{
-    struct live *live = current();
-    if (live)
-        count(&live->head->counts.unwritten_blocks, 1);
-}
-
 void live_count_lost(enum rbwp_loss_cause cause, uint64_t lost)
 {
     struct live *live = current();

@@ -65,7 +65,6 @@ void live_sample(const struct rbwp_clock_sample *sample);
  * call, or ends before live_close.
  */
 void live_count_unwritten(uint64_t records);
-void live_count_unwritten_block(void);
 void live_count_lost(enum rbwp_loss_cause cause, uint64_t count);
 /* A chunk whose memory is not in the live file is handed out, or comes back empty. */
 void live_count_unprotected(bool handed_out);

@@ -3,7 +3,6 @@
 
 #include "chunk_pool.h"
 #include "clock.h"
-#include "extend.h"
 #include "recording.h"
 #include "settled.h"
 #include "thread_losses.h"
@@ -218,8 +217,6 @@ static enum rbwp_status gather(const struct facts_source *source, struct session
     facts->trailer.samples = facts->samples;
     facts->trailer.slot_uses = facts->names.slot_uses;
     facts->trailer.slot_use_count = facts->names.slot_use_count;
-    facts->gpus = extend_gpus(&facts->trailer.gpu_count);
-    facts->trailer.gpus = facts->gpus;
     facts->trailer.left = facts->left;
     return RBWP_OK;
 }
@@ -256,7 +253,6 @@ void session_facts_free(struct session_facts *facts)
     free(facts->threads);
     free(facts->losses);
     free(facts->samples);
-    free(facts->gpus);
     if (facts->names_taken)
         names_release(&facts->names);
     free(facts);

@@ -34,7 +34,6 @@ struct session_facts {
     struct rbwp_thread_info *threads;
     struct rbwp_loss *losses;
     struct rbwp_clock_sample *samples;
-    struct rbwp_gpu_info *gpus;
     struct rbwp_left left[LEFT_KINDS];
     char **names_copied; /* of threads; the other names are the registries' */
     size_t names_copied_count;

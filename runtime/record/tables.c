@@ -5,6 +5,7 @@
 #include "live_relog.h"
 #include "on_load.h"
 #include "table_schema.h"
+#include "test_point.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -263,6 +264,7 @@ static enum rbwp_status find_or_add(const char *text, size_t bytes, uint64_t *nu
         memcpy(copy, text, bytes);
     uint32_t number = name_count + 1;
     names[number - 1] = (struct rbwp_text){copy, (uint32_t)bytes};
+    TEST_POINT("tables: a name half added");
     name_bytes += bytes;
     if (in_session)
         log_name(number);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_support.h"
 
+#include "rbwp_table.h"
 #include "unit.h"
 
 #include <stdlib.h>
@@ -58,12 +59,78 @@ void poll_all(struct rbwp_gpu_device *device)
 
 /* ---- what the file says ---------------------------------------------------------- */
 
-static void add_extras(struct works *works, const struct rbwp_block *block, uint32_t count)
+static uint64_t cell(const struct rbwp_rows *rows, const char *name, uint32_t row)
 {
-    works->extra = realloc(works->extra, (works->extras + count) * sizeof *works->extra);
-    assert_non_null(works->extra);
-    for (uint32_t i = 0; i < count; i++)
-        rbwp_gpu_extra_get(block, i, &works->extra[works->extras++]);
+    const struct rbwp_schema *schema = rows->schema;
+    for (uint32_t i = 0; i < schema->column_count; i++)
+        if (schema->columns[i].name_bytes == strlen(name) &&
+            memcmp(schema->columns[i].name, name, strlen(name)) == 0)
+            return rows->cells[i][row];
+    fail_msg("no column %s", name);
+    return 0;
+}
+
+static void add_rows(struct works *works, const struct rbwp_rows *rows)
+{
+    works->fact = realloc(works->fact, (works->facts + rows->rows) * sizeof *works->fact);
+    assert_non_null(works->fact);
+    for (uint32_t i = 0; i < rows->rows; i++)
+        works->fact[works->facts++] = (struct work_fact){
+            .proc_id = cell(rows, "processor", i),
+            .stream = cell(rows, "stream", i),
+            .slot = cell(rows, "slot", i),
+            .correlation = cell(rows, "correlation", i),
+            .start_ns = (int64_t)cell(rows, "start", i),
+            .stop_ns = (int64_t)cell(rows, "stop", i),
+            .launch_ns = (int64_t)cell(rows, "begin", i),
+            .launched_ns = (int64_t)cell(rows, "end", i),
+            .thread_id = cell(rows, "thread", i),
+            .start_gap_ns = (int64_t)cell(rows, "start_bound", i),
+            .stop_gap_ns = (int64_t)cell(rows, "stop_bound", i),
+            .launching_ns = (int64_t)cell(rows, "launching", i),
+            .idle = cell(rows, "idle", i),
+        };
+}
+
+static void add_devices(struct works *works, const struct rbwp_rows *rows,
+                        const struct rbwp_catalog *catalog)
+{
+    works->gpu = realloc(works->gpu, (works->gpus + rows->rows) * sizeof *works->gpu);
+    assert_non_null(works->gpu);
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        struct rbwp_gpu_facts facts = {
+            .proc_id = cell(rows, "processor", i),
+            .bias_rounds = (unsigned)cell(rows, "rounds", i),
+            .bias_ns = (int64_t)cell(rows, "bias", i),
+            .bias_spread_ns = (int64_t)cell(rows, "bias_spread", i),
+            .idle_rounds = (unsigned)cell(rows, "idle_rounds", i),
+            .idle_bias_ns = (int64_t)cell(rows, "idle_bias", i),
+            .idle_spread_ns = (int64_t)cell(rows, "idle_bias_spread", i),
+            .multiprocessors = (unsigned)cell(rows, "multiprocessors", i),
+            .memory_bytes = cell(rows, "memory", i),
+        };
+        struct rbwp_text name = rbwp_catalog_name(catalog, cell(rows, "name", i));
+        assert_true(name.bytes < sizeof facts.name);
+        memcpy(facts.name, name.text, name.bytes);
+        works->gpu[works->gpus++] = facts;
+    }
+}
+
+/* A block of a table, or another one without records. */
+static void add_table(struct works *works, struct rbwp_catalog *catalog,
+                      const struct rbwp_block *block)
+{
+    struct rbwp_rows rows;
+    struct rbwp_error error;
+    enum rbwp_status status = rbwp_catalog_take(catalog, block, &rows, &error);
+    if (status < 0)
+        fail_msg("%s", error.text);
+    if (status != RBWP_OK)
+        return;
+    if (memcmp(rows.schema->name, "gpu_activity", rows.schema->name_bytes) == 0)
+        add_rows(works, &rows);
+    else if (memcmp(rows.schema->name, "gpu_device", rows.schema->name_bytes) == 0)
+        add_devices(works, &rows, catalog);
 }
 
 static void add_records(struct works *works, const struct rbwp_block *block)
@@ -88,15 +155,16 @@ struct works read_works(const char *path)
     struct works works = {0};
     struct rbwp_reader *reader;
     struct rbwp_block block;
-    uint64_t proc_id;
-    uint32_t count;
+    struct rbwp_catalog *catalog = rbwp_catalog_new();
+    assert_non_null(catalog);
     assert_int_equal(rbwp_reader_open(path, NULL, &reader, NULL), RBWP_OK);
     while (rbwp_reader_next_block(reader, &block) == RBWP_OK) {
-        if (rbwp_gpu_extras(&block, &proc_id, &count))
-            add_extras(&works, &block, count);
-        else if (block.header.records)
+        if (block.header.records)
             add_records(&works, &block);
+        else
+            add_table(&works, catalog, &block);
     }
+    rbwp_catalog_free(catalog);
     rbwp_reader_close(reader);
     return works;
 }
@@ -104,7 +172,8 @@ struct works read_works(const char *path)
 void works_free(struct works *works)
 {
     free(works->work);
-    free(works->extra);
+    free(works->fact);
+    free(works->gpu);
     *works = (struct works){0};
 }
 
@@ -130,25 +199,56 @@ static int by_times(const void *a, const void *b)
     return by_start ? by_start : (x[1] > y[1]) - (x[1] < y[1]);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void assert_ids_differ(const struct works *works)
+{
+    uint64_t *id = calloc(works->facts + 1, sizeof *id);
+    assert_non_null(id);
+    for (size_t i = 0; i < works->facts; i++)
+        id[i] = works->fact[i].correlation;
+    qsort(id, works->facts, sizeof *id, by_number);
+    for (size_t i = 0; i < works->facts; i++)
+        assert_true(id[i] != 0 && (i == 0 || id[i] != id[i - 1]));
+    free(id);
+}
+
+static void assert_gpus_known(const struct works *works)
+{
+    for (size_t i = 0; i < works->facts; i++) {
+        size_t rows = 0;
+        for (size_t gpu = 0; gpu < works->gpus; gpu++)
+            rows += works->gpu[gpu].proc_id == works->fact[i].proc_id;
+        assert_int_equal(rows, 1);
+        assert_true(works->fact[i].stream != 0);
+    }
+}
+
 void assert_works_whole(const struct works *works)
 {
-    assert_int_equal(works->works, works->extras);
+    assert_ids_differ(works);
+    assert_gpus_known(works);
+    assert_int_equal(works->works, works->facts);
     int64_t(*record)[2] = calloc(works->works + 1, sizeof *record);
     int64_t(*fact)[2] = calloc(works->works + 1, sizeof *fact);
     assert_non_null(record);
     assert_non_null(fact);
     for (size_t i = 0; i < works->works; i++) {
-        const struct rbwp_gpu_extra *extra = &works->extra[i];
+        const struct work_fact *told = &works->fact[i];
         record[i][0] = works->work[i].start_ns;
         record[i][1] = works->work[i].stop_ns;
-        fact[i][0] = extra->start_ns;
-        fact[i][1] = extra->stop_ns;
+        fact[i][0] = told->start_ns;
+        fact[i][1] = told->stop_ns;
         assert_true(record[i][0] <= record[i][1]);
-        assert_true(extra->launch_ns <= extra->start_ns);
-        if (extra->flags & RBWP_GPU_EXTRA_IDLE)
-            assert_true(extra->start_ns == extra->launched_ns || extra->start_ns == extra->stop_ns);
+        assert_true(told->launch_ns <= told->start_ns);
+        if (told->idle)
+            assert_true(told->start_ns == told->launched_ns || told->start_ns == told->stop_ns);
         else
-            assert_true(extra->launching_ns == 0 && extra->launched_ns <= extra->start_ns);
+            assert_true(told->launching_ns == 0 && told->launched_ns <= told->start_ns);
     }
     qsort(record, works->works, sizeof *record, by_times);
     qsort(fact, works->works, sizeof *fact, by_times);

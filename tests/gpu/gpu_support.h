@@ -21,17 +21,25 @@ void close_stream(struct rbwp_gpu_stream *stream);
 /* Polls until nothing is pending. */
 void poll_all(struct rbwp_gpu_device *device);
 
-/* GPU_WORK records and their facts in a file, in file order. */
+/* A row of gpu_activity (SPEC.md, section 9.3). */
+struct work_fact {
+    uint64_t proc_id, stream, slot, correlation, thread_id;
+    int64_t start_ns, stop_ns, launch_ns, launched_ns, start_gap_ns, stop_gap_ns, launching_ns;
+    bool idle;
+};
+/* GPU_WORK records, their facts, and GPUs in a file, in file order. */
 struct works {
     struct rbwp_record *work;
-    struct rbwp_gpu_extra *extra;
-    size_t works, extras;
+    struct work_fact *fact;
+    struct rbwp_gpu_facts *gpu;
+    size_t works, facts, gpus;
 };
 struct works read_works(const char *path);
 void works_free(struct works *works);
 /* The only one of a slot; fails the test otherwise. */
 const struct rbwp_record *work_of_slot(const struct works *works, unsigned slot);
-/* Each record has its facts, each fact its record, and none ends before it starts. */
+/* Each record has its facts, each fact its record, none ends before it starts, each has an id of
+ * its own. There is a row for each GPU. */
 void assert_works_whole(const struct works *works);
 
 /* Copies of all shapes through the device, compared with loops. */

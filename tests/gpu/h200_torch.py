@@ -61,8 +61,9 @@ def record(name, launches):
     spans = [json.loads(line) for line in text.splitlines()]
     gpu = sorted((span for span in spans if span["kind"] == "gpu"), key=lambda span: span["end"])
     assert len(gpu) == len(launches), (len(gpu), len(launches))
-    info = json.loads(subprocess.run([rbwp, "dump", path], check=True, capture_output=True, text=True).stdout)
-    return gpu, info["gpus"][-1]
+    rows = subprocess.run([rbwp, "tables", "--table", "gpu_device", "--as", "ndjson", path], check=True,
+                          capture_output=True, text=True).stdout
+    return gpu, json.loads(rows.splitlines()[-1])
 
 
 def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0, hold_share=HOLD_SHARE):
@@ -71,7 +72,7 @@ def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0, hold_shar
     absolute = quantile([abs(error) for error in errors], 0.5)
     held = 0
     for span, own in zip(spans, own_ns):
-        spread = gpu["idle_spread"] if span["idle"] else gpu["bias_spread"]
+        spread = gpu["idle_bias_spread"] if span["idle"] else gpu["bias_spread"]
         held += span["duration_least"] - spread - slack_ns <= own <= span["duration_most"] + spread + slack_ns
     idle = sum(span["idle"] for span in spans)
     shown = " ".join(f"p{int(100 * q)} {quantile(errors, q):.0f}" for q in (0.01, 0.5, 0.9, 0.99))

@@ -157,10 +157,10 @@ static void test_bracket_times(void **state)
     assert_in_range(work->stop_ns, running, ended);
     assert_int_equal(work->proc_id, (uint64_t)(test_gpu.api + 1) << 32);
     assert_works_whole(&works);
-    const struct rbwp_gpu_extra *extra = works.extra;
-    assert_in_range(extra->launch_ns, before, waiting);
-    assert_int_equal(extra->thread_id, thread_named(&recorded, "tester")->thread_id);
-    assert_in_range(extra->stop_ns - extra->stop_gap_ns, started, running);
+    const struct work_fact *told = works.fact;
+    assert_in_range(told->launch_ns, before, waiting);
+    assert_int_equal(told->thread_id, thread_named(&recorded, "tester")->thread_id);
+    assert_in_range(told->stop_ns - told->stop_gap_ns, started, running);
     works_free(&works);
     recorded_free(&recorded);
     close_stream(stream);
@@ -211,11 +211,11 @@ static void test_idle_and_busy_streams(void **state)
     struct works works = finish_session(session, &recorded);
     assert_works_whole(&works);
     assert_in_range(work_of_slot(&works, 1)->start_ns, ending, launched);
-    const struct rbwp_gpu_extra *idle = &works.extra[0], *busy = &works.extra[1];
-    assert_int_equal(idle->flags, RBWP_GPU_EXTRA_IDLE);
+    const struct work_fact *idle = &works.fact[0], *busy = &works.fact[1];
+    assert_true(idle->idle);
     assert_in_range(idle->launched_ns, ending, launched);
     assert_in_range(idle->start_ns - idle->launching_ns, begun, seen);
-    assert_int_equal(busy->flags, 0);
+    assert_false(busy->idle);
     assert_true(busy->launched_ns <= behind && busy->start_ns >= behind);
     works_free(&works);
     recorded_free(&recorded);
@@ -528,7 +528,7 @@ static void test_brackets_overlap(void **state)
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
     assert_int_equal(works.works, 2);
-    const struct rbwp_gpu_extra *of_one = &works.extra[0], *of_two = &works.extra[1];
+    const struct work_fact *of_one = &works.fact[0], *of_two = &works.fact[1];
     assert_int_equal(of_one->start_ns, work_of_slot(&works, 1)->start_ns);
     assert_true(of_one->start_ns - of_one->launching_ns <= first);
     assert_true(of_two->start_ns - of_two->launching_ns >= first);
@@ -722,7 +722,7 @@ static void test_session_stops_with_pending(void **state)
     struct works works = finish_session(session, &recorded);
     assert_int_equal(works.works, 1);
     work_of_slot(&works, 1);
-    assert_int_equal(works.extras, 1);
+    assert_int_equal(works.facts, 1);
     assert_int_equal(losses(&recorded, 0, RBWP_LOSS_GPU_PENDING), 2);
     works_free(&works);
     recorded_free(&recorded);
@@ -778,7 +778,7 @@ static void test_strict(void **state)
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
     assert_int_equal(works.works, 600);
-    assert_int_equal(works.extras, 0);
+    assert_int_equal(works.facts, 0);
     assert_null(recorded.trailer);
     works_free(&works);
     recorded_free(&recorded);
@@ -1017,22 +1017,9 @@ static void test_bias_in_trailer(void **state)
     struct rbwp_session *session = start_session(1);
     struct recorded recorded;
     struct works works = finish_session(session, &recorded);
-    bool found = false;
-    for (uint32_t i = 0; i < recorded.trailer->gpu_count; i++) {
-        const struct rbwp_gpu_info *gpu = &recorded.trailer->gpus[i];
-        if (gpu->proc_id != 4711)
-            continue;
-        found = true;
-        assert_int_equal(gpu->bias_ns, facts.bias_ns);
-        assert_int_equal(gpu->spread_ns, facts.bias_spread_ns);
-        assert_int_equal(gpu->rounds, facts.bias_rounds);
-        assert_int_equal(gpu->idle_bias_ns, facts.idle_bias_ns);
-        assert_int_equal(gpu->idle_spread_ns, facts.idle_spread_ns);
-        assert_int_equal(gpu->idle_rounds, facts.idle_rounds);
-        assert_int_equal(gpu->api, test_gpu.api);
-        assert_memory_equal(gpu->name, "fake 0", 6);
-    }
-    assert_true(found);
+    assert_int_equal(works.gpus, 1);
+    works.gpu[0].on_cpu = facts.on_cpu; /* is not told */
+    assert_memory_equal(&works.gpu[0], &facts, sizeof facts);
     assert_int_equal(works.works, 0);
     works_free(&works);
     recorded_free(&recorded);

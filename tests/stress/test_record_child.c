@@ -7,7 +7,8 @@
  */
 #include "record_support.h"
 
-#include "record_extend.h"
+#include "rbwp_rows.h"
+#include "rows_support.h"
 #include "test_point.h"
 #include "unit.h"
 
@@ -119,7 +120,7 @@ static _Atomic bool is_inside;
 
 static void stay_during_fork(const char *place)
 {
-    if (strcmp(place, "extend: a GPU half written") != 0)
+    if (strcmp(place, "tables: a name half added") != 0)
         return;
     atomic_store(&is_inside, true);
     while (!atomic_load(&fork_begins))
@@ -128,23 +129,33 @@ static void stay_during_fork(const char *place)
         sched_yield();
 }
 
-static const struct rbwp_gpu_info gpu = {
-    .proc_id = 7, .name = "a GPU with a name", .name_bytes = 17};
-
-static void *add_gpu(void *unused)
+static void *intern(void *unused)
 {
+    uint64_t number;
     (void)unused;
-    return rbwp_extend_gpu(&gpu) == RBWP_OK ? &is_inside : NULL;
+    return rbwp_name_intern("a name", 6, &number) == RBWP_OK ? &is_inside : NULL;
 }
 
-static void fork_during_extend(struct rbwp_session *session, const char *path)
+/* With the name that another thread of the parent was just adding. */
+static void write_row(void)
+{
+    static const struct rbwp_column columns[] = {RBWP_COLUMN(NAME, LABEL, "name", "")};
+    static const struct rbwp_schema schema = RBWP_SCHEMA("child", 1, columns);
+    unsigned table;
+    uint64_t name;
+    NEED(rbwp_table_register(&schema, &table) == RBWP_OK);
+    NEED(rbwp_name_intern("a name", 6, &name) == RBWP_OK);
+    rbwp_row_add(table, &name);
+}
+
+static void fork_during_intern(struct rbwp_session *session, const char *path)
 {
     struct rbwp_session_config config = test_config(1);
     pthread_t thread;
     (void)session;
     atomic_store(&fork_begins, false);
     atomic_store(&test_point_hook, stay_during_fork);
-    NEED(pthread_create(&thread, NULL, add_gpu, NULL) == 0);
+    NEED(pthread_create(&thread, NULL, intern, NULL) == 0);
     while (!atomic_load(&is_inside))
         sched_yield();
     pid_t child = fork();
@@ -155,25 +166,26 @@ static void fork_during_extend(struct rbwp_session *session, const char *path)
         snprintf(other, sizeof other, "%s.child", path);
         config.logfile = other;
         NEED(rbwp_session_start(&config, &session, NULL) == RBWP_OK);
-        NEED(rbwp_session_stop(session, NULL) == RBWP_OK); /* calls hooks, copies the GPUs */
+        write_row();
+        NEED(rbwp_session_stop(session, NULL) == RBWP_OK);
         _exit(0);
     }
     pthread_join(thread, NULL);
     NEED(status_of(child) == 0);
 }
 
-/* A fork while another thread tells of a GPU: the child's session has it whole and does not wait
- * for that thread, which it does not have. */
-static void test_fork_while_extending(void **state)
+/* A fork while another thread adds a name: the child has it whole and does not wait for that
+ * thread, which it does not have. */
+static void test_fork_while_interning(void **state)
 {
     (void)state;
-    assert_works(fork_during_extend, test_path("extend.bin"));
-    struct recorded recorded = read_back(test_path("extend.bin.child"));
-    assert_int_equal(recorded.trailer->gpu_count, 1);
-    assert_int_equal(recorded.trailer->gpus[0].proc_id, 7);
-    assert_int_equal(recorded.trailer->gpus[0].name_bytes, 17);
-    assert_memory_equal(recorded.trailer->gpus[0].name, gpu.name, 17);
-    recorded_free(&recorded);
+    assert_works(fork_during_intern, test_path("intern.bin"));
+    struct read_table read = read_table(test_path("intern.bin.child"), "child");
+    assert_int_equal(read.rows, 1);
+    struct rbwp_text name = rbwp_catalog_name(read.catalog, read_table_row(&read, 0)[0]);
+    assert_int_equal(name.bytes, 6);
+    assert_memory_equal(name.text, "a name", 6);
+    read_table_free(&read);
 }
 
 /* ---- daemon(3) ------------------------------------------------------------------------------ */
@@ -323,7 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_handler_that_records),
-        cmocka_unit_test(test_fork_while_extending),
+        cmocka_unit_test(test_fork_while_interning),
         cmocka_unit_test(test_daemon),
         cmocka_unit_test(test_bare_fork),
         cmocka_unit_test(test_vfork),

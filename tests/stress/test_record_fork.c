@@ -3,7 +3,6 @@
 #include "record_support.h"
 #include "sanitized.h"
 
-#include "record_extend.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -95,8 +94,6 @@ static void child_session(const char *path)
     pthread_t thread;
     rbwp_end();
     rbwp_begin(5); /* no session */
-    if (rbwp_extend_block("TEST", "x", 1) != RBWP_E_STATE)
-        _exit(15);
     config.logfile = path;
     if (rbwp_session_start(&config, &session, &error) != RBWP_OK)
         _exit(11);

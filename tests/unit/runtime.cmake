@@ -41,7 +41,7 @@ if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a pr
   rbwp_unit_test(test_record_rows
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_rows.c rows_support.c record_support.c)
   rbwp_held_test(test_record_child
-    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c record_support.c)
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c rows_support.c record_support.c)
   target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)
 endif()
 foreach(topic IN LISTS rbwp_record_stress)
