@@ -56,5 +56,8 @@ def check(*arguments, output=None):
 check("merge", "--to=csv", "-j", "1", f"{work}/log")
 check("merge", "--to=csv", "-j", "1", f"{work}/chrome")
 check("export", "--to=legion", "-f", "-j", "1", "-o", f"{work}/out.log", f"{work}/a.bin", output=f"{work}/out.log")
+check("report", "-f", "-o", f"{work}/out.html", f"{work}/a.bin", output=f"{work}/out.html")
+check("split", "--every=1s", "-f", "-o", f"{work}/part.bin", f"{work}/a.bin", output=f"{work}/part.0000.bin")
+check("tail", f"{work}/a.bin")
 P
 finish

@@ -282,7 +282,7 @@ static bool start(struct tail *tail, const char *path, uint32_t most)
     if (!(snapshot ? input_open_live(&tail->input, path) : input_open_follow(&tail->input, path)))
         return false;
     tail->named_blocks = tail->problems = tail->unwritten = tail->counted_problems = 0;
-    tail->alone = tail->died = false;
+    tail->alone = tail->died = tail->failed = false;
     tail->lines.file = path;
     tail->lines.names = &tail->names;
     tail->lines.zero_ns = rbwp_reader_header(tail->input.reader)->zero_time_ns;
@@ -363,6 +363,14 @@ static void tell_end(const struct tail *tail, enum fate fate)
                       input->name, input->name);
 }
 
+static enum exit_code tell_missing(const struct tail *tail, const char *path)
+{
+    if (!tail->failed && !tail->builder.failed)
+        return EXIT_GOOD;
+    message_plain("%s: not all blocks could be held in memory; lines are missing", path);
+    return EXIT_PARTLY;
+}
+
 /* A file that was just made may not have its header yet. */
 static bool await_header(const char *path)
 {
@@ -396,8 +404,7 @@ static enum exit_code tail_file(struct tail *tail, const char *path, uint32_t mo
         }
         if (tail->options->follow)
             tell_end(tail, fate);
-        if (tail->failed)
-            message_plain("%s: not all blocks could be held in memory; lines are missing", path);
+        code = exit_worse(code, tell_missing(tail, path));
         enum exit_code ended = stop(tail);
         code = exit_worse(code, fate == REPLACED ? EXIT_GOOD : ended);
         most = TAIL_LINES_MAX;

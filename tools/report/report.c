@@ -122,6 +122,12 @@ static void take_fact(void *context, const char *key, struct trace_text value)
     facts[report->fact_count++] = fact;
 }
 
+static bool is_full(void *context)
+{
+    const struct report *report = context;
+    return report->stats.failed;
+}
+
 static bool begin(struct trace_pass *pass)
 {
     struct report *report = calloc(1, sizeof *report);
@@ -142,7 +148,8 @@ static bool begin(struct trace_pass *pass)
                                      .spans = take_spans,
                                      .link = take_link,
                                      .loss = take_loss,
-                                     .fact = take_fact};
+                                     .fact = take_fact,
+                                     .full = is_full};
     return true;
 }
 

@@ -276,7 +276,7 @@ uint64_t trace_new_ids(struct trace *trace, uint64_t count)
 void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t count,
                      const struct trace_details *details)
 {
-    if (count == 0 || trace->failed)
+    if (count == 0 || trace_is_full(trace))
         return;
     struct trace_totals *totals = &trace->totals;
     if (totals->spans == 0)
@@ -297,7 +297,7 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
 void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_sample *samples,
                        size_t count)
 {
-    if (count == 0 || trace->failed)
+    if (count == 0 || trace_is_full(trace))
         return;
     trace->totals.samples += count;
     if (trace->sink.samples)
@@ -340,7 +340,7 @@ void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns)
 
 void trace_add_link(struct trace *trace, struct trace_link link)
 {
-    if (trace->failed)
+    if (trace_is_full(trace))
         return;
     link.id = ++trace->totals.links;
     if (trace->sink.link)
@@ -380,7 +380,7 @@ uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbw
 
 void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
 {
-    if (trace->failed)
+    if (trace_is_full(trace))
         return;
     trace->totals.rows += rows->rows->rows;
     if (trace->sink.rows)
@@ -390,7 +390,7 @@ void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
 void trace_add_loss(struct trace *trace, struct trace_loss loss)
 {
     trace->totals.lost_records += loss.count;
-    if (trace->sink.loss)
+    if (trace->sink.loss && !trace_is_full(trace))
         trace->sink.loss(trace->sink.context, &loss);
 }
 
