@@ -63,6 +63,7 @@ def hard_files(work):
     names = [r for i in range(len(HOSTILE_NAMES)) for r in ((1000 + 4 * i, "cb", i), (1001 + 4 * i, "fb", i + 100), (1002 + 4 * i, "fe"), (1003 + 4 * i, "ce"))]
     files = {
         "names": m.file([m.block(1, 0, names)], list(enumerate(HOSTILE_NAMES)), [(i + 100, i % 6, n) for i, n in enumerate(HOSTILE_NAMES)]),
+        "bounds": m.file([m.block(1, 0, [(10, "cb", 1), (20, "ce"), (30, "cb", 2), (40, "ce")])], [(1, b"a" * 256), (2, b"b" * 257)]),
         "unnamed": m.file([m.block(1, 0, [(10, "cb", 7), (20, "fb", 65535), (30, "fe"), (40, "ce")])]),
         "unfinished": m.file([m.block(1, 0, [(100, "cb", 1), (120, "fb", 5), (150, "gpu", 77, 1, 900, 800), (160, "cb", 2), (170, "ce")])]),
         "far": m.file([m.block(1, 0, [(ends[0], "cb", 1), (ends[0] + 1, "ce")]), m.block(2, 0, [(ends[1] - 9, "cb", 2), (ends[1], "ce")]),

@@ -74,6 +74,16 @@ order = [(s.category, s.start) for s in trace.slices if s.category in ("link", "
 at = links[0].start
 assert order.index(("bgwork", at)) < order.index(("link", at))
 
+# More arrows than a chunk holds: they wait in a file.
+path = f"{work}/links.bin"
+works = [(1005 + 10 * i, "gpu", 77, 3, 1000 + 10 * i, 1005 + 10 * i) for i in range(8000)]
+with open(path, "wb") as file:
+    file.write(x.m.file([x.m.block(1, 0, [(900, "cb", 3), (990, "ce"), *works])], [(3, b"launch")]))
+trace, found = check(path)
+links = [s for s in trace.slices if s.category == "link"]
+assert len(links) == 8000, len(links)
+assert sorted(f for s in links for f in s.flows) == sorted(f for s in found for f in s.ends)
+
 path = f"{work}/many.bin"
 x.many_inside(path)
 trace, found = check(path)

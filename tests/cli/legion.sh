@@ -141,6 +141,11 @@ code, spans, error = export(m.log("A", [*m.head("A"), wait(1, 40, 60), wait(1, 7
 assert code == 3 and flat(spans, 0) == [(50, 30, "Processor 3.1", "task", "task 0"), (50, 30, "Processor 3.1", "wait", "task 0 (waiting)")], (flat(spans, 0), error)
 assert "4 waits are outside of their task" in error and next(s for s in spans if s["category"] == "wait")["depth"] == 1
 
+# Processors stand by kind, then by index: Python before what serves it.
+procs = [(UTIL, 3), (m.proc(3, 6), 8), (m.proc(3, 7), 2)]
+mixed = [("ProcDesc", {"proc_id": proc, "kind": kind}) for proc, kind in procs] + [("TaskInfo", {"op_id": 1, "proc_id": proc, "start": 5, "stop": 9}) for proc, _ in procs]
+assert [s["track"] for s in export(m.log("A", [*m.head("A"), *mixed]))[1]] == ["CPU 3.7", "Python 3.6", "Utility 3.5"]
+
 # Without a zero time the log's own times count.
 code, spans, error = export(m.log("A", m.head("A") + [("TaskInfo", {"op_id": 1, "proc_id": CPU, "start": 5, "stop": 8})]))
 assert code == 0 and flat(spans, 0) == [(5, 3, "Processor 3.1", "task", "task 0")], (code, spans, error)

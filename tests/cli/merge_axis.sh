@@ -118,6 +118,8 @@ other = legion_log("o", 1, [700], zero=T + 1)
 starts, error = run(n[0], n[1], other, code=1)
 told(error, "rbwp merge: " + other, "but of another run: they began 0.000000001 s apart")
 assert not starts
+known = rbwp_file("known", 1, [T + 5], nodes=3, host=b"one", pid=77)  # one that tells its process is no other node
+told(run(known, other, code=1)[1], "rbwp merge: " + other, "but of another run: they began 0.000000001 s apart")
 starts, error = run(n[0], n[1], other, "--force-merge")
 assert starts["node 1 Legion"] == [701], starts
 told(error, other, "aligned by force")

@@ -85,6 +85,8 @@ def check_stats(path):
     assert [backwards[key] for key in ("unit", "samples", "min", "max", "last")] == ["items", 20, 1, 39, 1], backwards
     assert [counters["queue_depth in load"][key] for key in ("mean", "max")] == [4.5, 9.5]
     assert [(row["name"], row["count"]) for row in told["ranges"]] == [("copying", 3), ("arrived", 4)]
+    for first, links in ((50, 76), (51, 75)):  # a launch at the first moment is in the window
+        assert json.loads(run("stats", "--json", "--from", str(T + first), path))["links"] == links, first
     text = run("stats", path).decode()
     assert "GPU launches" in text and "Counters" in text and "Ranges" in text, text
 

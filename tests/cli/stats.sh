@@ -221,6 +221,8 @@ for columns in (60, 80, 100, 130, 200):
             assert any(l.rstrip().endswith(long.decode().rstrip()) for l in lines)
         else:
             assert all(len(l) <= max(columns, 87) for l in lines[2:]) and any(".." in l for l in lines), (columns, lines)
+            call = next(l for l in lines[lines.index("Longest calls") :] if ".." in l)  # the thread has 20 columns
+            assert call.endswith("  thread 0x1") and len(call) == max(columns, 77) - 20 + len("  thread 0x1"), (columns, call)
 assert any(" 123 us " in l and "123.5 us" in l for l in table(200)), table(200)
 
 # A pipe, and a name that would move the cursor.

@@ -119,24 +119,30 @@ out, err = tail.communicate(timeout=20)
 assert tail.returncode == 0 and "its program died" in err and "rbwp repair makes a whole file" in err, err
 
 # What FILE had no room for counts for neither file: what comes behind it is shown, and nothing
-# twice. (Calls 1 and 2 are in FILE.live; then 1 is given up, and 3 comes.)
+# twice. (Call 1 is in FILE.live; 1.5 comes, which begins when 1 ends; then 1 is given up, and 3 comes.)
 open(path, "wb").write(header())
 fcntl.flock(held, fcntl.LOCK_EX)
 
 
 def live_calls(*numbers, **lost):
-    chunks = [live.chunk(7, 1000 * n, 0, [(0, "cb", 3), (500, "ce", 0)]) for n in numbers]
+    chunks = [live.chunk(7, int(1000 * n), 0, [(0, "cb", 3), (500, "ce", 0)]) for n in numbers]
     live.write(path + ".live", log, chunks, **lost)
 
 
-live_calls(1, 2)
+def change_live(*numbers, **lost):
+    tail.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, tail.pid, os.WSTOPPED | os.WNOWAIT)
+    live_calls(*numbers, **lost)
+    tail.send_signal(signal.SIGCONT)
+
+
+live_calls(1)
 tail = start()
-assert [tail.stdout.readline().split()[0] for _ in range(2)] == ["+0.000001500s", "+0.000002500s"]
-tail.send_signal(signal.SIGSTOP)
-os.waitid(os.P_PID, tail.pid, os.WSTOPPED | os.WNOWAIT)
-live_calls(2, 3, unwritten_records=2)
-tail.send_signal(signal.SIGCONT)
-assert tail.stdout.readline().split()[0] == "+0.000003500s"
+assert tail.stdout.readline().split()[:2] == ["+0.000001500s", "500"]
+change_live(1, 1.5)
+assert tail.stdout.readline().split()[:2] == ["+0.000002000s", "500"]
+change_live(1.5, 3, unwritten_records=2)
+assert tail.stdout.readline().split()[:2] == ["+0.000003500s", "500"]
 fcntl.flock(held, fcntl.LOCK_UN)
 out, err = tail.communicate(timeout=20)
 assert tail.returncode == 0 and out == "" and "its program died" in err, (out, err)

@@ -60,11 +60,26 @@ static void room_is_used_again(void **state)
     open_spans_free(&open_now);
 }
 
+/* Guards: the room grows to all that is promised, and what is left of so many comes out at once. */
+static void as_many_as_promised_are_kept(void **state)
+{
+    (void)state;
+    open_now = (struct open_spans){0};
+    for (uint32_t key = 1; key <= OPEN_SPANS_MAX; key++)
+        push(key, 0);
+    assert_false(open_spans_push(&open_now, 1, &(struct trace_span){0}, NULL));
+    assert_int_equal(pop(77), 0);
+    push(77, 7);
+    assert_int_equal(pop(77), 7);
+    open_spans_free(&open_now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_finds_its_own),
         cmocka_unit_test(room_is_used_again),
+        cmocka_unit_test(as_many_as_promised_are_kept),
     };
     return cmocka_run_group_tests_name("open_spans", tests, NULL, NULL);
 }

@@ -46,12 +46,14 @@ static uint64_t *copy_detail(struct open_spans *open, const struct trace_detail 
 bool open_spans_push(struct open_spans *open, uint64_t key, const struct trace_span *span,
                      const struct trace_detail *detail)
 {
-    uint32_t *cell = &open->cells[id_hash(key) % OPEN_SPANS_CELLS];
+    uint32_t at = id_hash(key) % OPEN_SPANS_CELLS, *cell = &open->cells[at];
     uint32_t taken = take_free(open);
     if (!taken)
         return false;
     open->entries[taken - 1] = (struct open_entry){key, *cell, *span, copy_detail(open, detail)};
     *cell = taken;
+    if (at < open->first)
+        open->first = at;
     return true;
 }
 
@@ -84,13 +86,12 @@ bool open_spans_pop(struct open_spans *open, uint64_t key, struct trace_span *sp
 bool open_spans_pop_any(struct open_spans *open, struct trace_span *span_out,
                         struct trace_detail **detail_out)
 {
-    for (uint32_t i = 0; i < OPEN_SPANS_CELLS; i++) {
-        if (open->cells[i]) {
-            release(open, &open->cells[i], span_out, detail_out);
-            return true;
-        }
-    }
-    return false;
+    while (open->first < OPEN_SPANS_CELLS && !open->cells[open->first])
+        open->first++;
+    if (open->first == OPEN_SPANS_CELLS)
+        return false;
+    release(open, &open->cells[open->first], span_out, detail_out);
+    return true;
 }
 
 void open_spans_free(struct open_spans *open)

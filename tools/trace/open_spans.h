@@ -25,6 +25,7 @@ struct open_entry {
 struct open_spans {
     struct open_entry *entries;
     uint32_t cells[OPEN_SPANS_CELLS]; /* newest entry of each hash, index + 1 */
+    uint32_t first;                   /* cells before it are empty */
     uint32_t count, room;             /* entries ever used */
     uint32_t free;                    /* list of those that are free, index + 1 */
     uint64_t detail_bytes;            /* of all that are open */
