@@ -4,6 +4,7 @@
 set -u
 export LC_ALL=C
 topic=$(basename "$0" .sh)
+scripts=$(cd "$(dirname "$0")" && pwd)
 : "${BGPACK:?the example}" "${FOREIGN_POOL:?the example}" "${RBWP:?the rbwp command}"
 dump=$(dirname "$RBWP")/rbwp-dump
 work=$(mktemp -d) || exit 1

@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# queue_depth: guards that a foreign program's own table reaches every reader whole: the tools, which
+# have not heard of it, and the second reader, which was written from the specification.
+. "$(dirname "$0")/lib.bash"
+
+expect 0 "$QUEUE_DEPTH" -bgworkprofile 1
+expect_output '1200 rows'
+expect 0 "$RBWP" check bgwork_0.bin
+expect 0 "$RBWP" tables bgwork_0.bin
+expect_output 'queue_depth: table 1, version 1, 1200 rows'
+expect_output 'depth: u64 in jobs, counter'
+expect 0 "$RBWP" tables --table queue_depth --as ndjson -o rows.ndjson bgwork_0.bin
+python3 - "$scripts/../python" <<'END' || fail "the rows are not those of the queues"
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import rbwp_reader
+
+rows = [json.loads(line) for line in open("rows.ndjson")]
+for queue in ("parse", "compaction"):
+    mine = [row for row in rows if row["queue"] == queue]
+    assert len(mine) == 600, (queue, len(mine))
+    depth = taken = 0
+    for row in mine:
+        assert (row["depth"] - depth, row["taken"] - taken) in ((1, 0), (-1, 1)), row
+        depth, taken = row["depth"], row["taken"]
+    assert (depth, taken) == (0, 300), (depth, taken)
+
+parsed = rbwp_reader.parse(open("bgwork_0.bin", "rb").read())
+assert not parsed["problems"], parsed["problems"]
+(schema,) = parsed["schemas"]
+numbers = {queue: number for number, queue in parsed["names"].items()}
+assert schema["name"] == "queue_depth"
+assert [row["values"] for row in schema["rows"]] == \
+    [[row["time"], int(numbers[row["queue"]]), row["depth"], row["taken"]] for row in rows]
+END
+
+# Without a session nothing is written, and no more is done than without the calls.
+rm bgwork_0.bin
+expect 0 "$QUEUE_DEPTH"
+[[ -e bgwork_0.bin ]] && fail "a profile was written without being asked for"
+expect 2 "$QUEUE_DEPTH" -bgworkprofile nonsense
+finish
