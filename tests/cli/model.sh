@@ -6,10 +6,13 @@
 
 "$MAKE_MODEL" "$work/gpux.bin" gpux && "$MAKE_MODEL" "$work/rows.bin" rows || fail "make_model"
 
-"$PYTHON" - "$RBWP" "$work" <<'P' || fail "model"
+"$PYTHON" - "$RBWP" "$work" "$here" <<'P' || fail "model"
 import json, subprocess, sys
 
-rbwp, work = sys.argv[1:]
+rbwp, work, here = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+from report_page import Page
 T = 1700000000000000000
 WORKS = 72
 
@@ -91,6 +94,18 @@ def check_stats(path):
     assert "GPU launches" in text and "Counters" in text and "Ranges" in text, text
 
 
+def check_page(path):
+    run("report", "-f", "-o", work + "/page.html", path)
+    page = Page(work + "/page.html")
+    assert list(page.bounds()) == [(30, 20)] * (WORKS + 1)
+    gpu, = (track for track in page.data["tracks"] if track["kind"] == "gpu")
+    assert [gpu[key] for key in ("launches", "launch_mean_ns", "bounded", "certain_ns")] == \
+        [WORKS + 1, 550, WORKS + 1, 250 * (WORKS + 1)], gpu
+    counters = {track["name"]: track for track in page.data["tracks"] if track["kind"] == "counter"}
+    assert [counters["queue_depth in load"][key] for key in ("samples", "least", "mean", "greatest")] == \
+        [20, "0", "4.5", "9.5"], counters
+
+
 check_links(work + "/gpux.bin", WORKS, [])
 check_links(work + "/rows.bin", WORKS + 1, [(0.5, 5.0), (0.7, 5.001), (0.9, 5.002)])
 assert list(check_times(work + "/gpux.bin", WORKS)) == [["slot 1"] * WORKS] * 2
@@ -99,5 +114,6 @@ check_spans(work + "/gpux.bin")
 check_spans(work + "/rows.bin")
 check_tables(work + "/rows.bin")
 check_stats(work + "/rows.bin")
+check_page(work + "/rows.bin")
 P
 finish

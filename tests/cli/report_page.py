@@ -24,14 +24,23 @@ class Page:
             packed = self.elements[f"tiles{element}"][offset : offset + characters]
             yield count >> 31, owner, int(first), count & 0x7FFFFFFF, varints(self.unpack(packed))
 
+    def on_gpu(self, row):
+        return self.data["tracks"][self.data["rows"][row][0]]["kind"] == "gpu"
+
+    def bounds(self):
+        """(start, stop) by so much of each span of a GPU."""
+        for is_link, row, _, count, numbers in self.tiles():
+            if not is_link and self.on_gpu(row):
+                yield from zip(numbers[3 * count :], numbers[4 * count :])
+
     def spans(self):
         """(row, kind number, flags, start, stop), times from origin_ns."""
         for is_link, row, first, count, numbers in self.tiles():
             if is_link:
                 continue
-            assert len(numbers) == 3 * count
+            assert len(numbers) == (5 if self.on_gpu(row) else 3) * count
             start = first
-            for step, length, kind in zip(numbers, numbers[count:], numbers[2 * count :]):
+            for step, length, kind in zip(numbers, numbers[count:], numbers[2 * count : 3 * count]):
                 start += step >> 1 ^ -(step & 1)
                 yield row, kind >> 3, kind & 7, start, start + length
 

@@ -4,8 +4,9 @@
  *
  * A tile of spans has three columns: the step from the start before (zigzag;
  * the first counts from the tile's first time), the duration, kind * 8 +
- * flags. One of links: the step of to_ns likewise, to_ns - from_ns (zigzag),
- * the track. Columns of like numbers deflate to about half of mixed ones.
+ * flags; on rows of GPUs two more, the uncertainty of start and stop. One of links: the step of
+ * to_ns likewise, to_ns - from_ns (zigzag), the track. Columns of like numbers deflate to about
+ * half of mixed ones.
  */
 #include "detail.h"
 #include "message.h"
@@ -78,7 +79,7 @@ static void add_tile(struct detail *detail, struct detail_tile tile)
 }
 
 void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_span *spans,
-                      uint32_t count)
+                      uint32_t count, bool bounded)
 {
     if (count == 0 || detail->failed)
         return;
@@ -97,6 +98,10 @@ void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_s
         buffer_varint(column, (uint64_t)time_step_ns(spans[i].start_ns, spans[i].stop_ns));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, (uint64_t)spans[i].kind << 3 | spans[i].flags);
+    for (uint32_t i = 0; i < count && bounded; i++)
+        buffer_varint(column, spans[i].start_uncertain_ns);
+    for (uint32_t i = 0; i < count && bounded; i++)
+        buffer_varint(column, spans[i].stop_uncertain_ns);
     add_tile(detail, tile);
 }
 

@@ -46,6 +46,8 @@ struct detail_span {
     int64_t start_ns, stop_ns;
     uint32_t kind;  /* number of what it is */
     uint32_t flags; /* enum detail_flag */
+    /* Both ends may be wrong by so much; told of rows with bounds alone. */
+    uint64_t start_uncertain_ns, stop_uncertain_ns;
 };
 struct detail_link {
     int64_t from_ns, to_ns;
@@ -83,9 +85,9 @@ struct detail_taken {
 
 void detail_start(struct detail *detail);
 void detail_stop(struct detail *detail);
-/* Puts at most DETAIL_TILE spans into a tile. */
+/* Puts at most DETAIL_TILE spans into a tile. bounded: of a row with bounds. */
 void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_span *spans,
-                      uint32_t count);
+                      uint32_t count, bool bounded);
 void detail_add_links(struct detail *detail, uint32_t to_track, const struct detail_link *links,
                       uint32_t count);
 /* This time should be seen in full; the earlier marks are the more important ones. */

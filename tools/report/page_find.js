@@ -18,7 +18,7 @@ function findSpan(rows, from, direction, wanted) {
       const {starts, stops, kinds, flags, count} = spansOf(tile);
       for (let i = 0; i < count; i++)
         if (isCloser(starts[i]) && wanted(kinds[i]))
-          best = {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i]};
+          best = {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i], ...boundsOf(tile, i)};
     }
   }
   return best;

@@ -42,7 +42,7 @@ function percent(part) {
 
 /* ---- tracks and rows ---------------------------------------------------------- */
 
-const TRACK_ORDER = {thread: 0, processor: 1, gpu: 2, channel: 3};
+const TRACK_ORDER = {thread: 0, processor: 1, gpu: 2, channel: 3, stream: 4, sm: 5, lane: 6, async: 7, table: 8, counter: 9};
 data.rows = data.rows.map(([track, lane, depth, spans], number) => ({track, lane, depth, spans, number}));
 data.tracks.forEach((track, number) => {
   track.number = number;
@@ -135,7 +135,7 @@ for (const row of data.rows) {
   for (const tile of row.tiles) tile.until = until = Math.max(until, tile.last);
 }
 
-/* Three columns of numbers (detail.c). */
+/* Columns of numbers (detail.c). */
 function readColumns(tile) {
   const text = packedText("tiles" + tile.element).substring(tile.offset, tile.offset + tile.characters);
   const bytes = unpack(text);
@@ -169,7 +169,9 @@ function readSpans(tile) {
     kinds[i] = Math.floor(value / 8);
     flags[i] = value % 8;
   }
-  return {starts, stops, kinds, flags, count};
+  if (data.tracks[data.rows[tile.owner].track].kind !== "gpu") return {starts, stops, kinds, flags, count};
+  const early = new Float64Array(count).map(number), late = new Float64Array(count).map(number);
+  return {starts, stops, kinds, flags, early, late, count};
 }
 function readLinks(tile) {
   const {number, signed} = readColumns(tile), links = [];

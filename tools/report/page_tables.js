@@ -7,7 +7,8 @@
 const sumOf = (list, field) => list.reduce((sum, entry) => sum + BigInt(entry[field]), 0n);
 const kindsWith = test => data.kinds.filter(test);
 const calls = kindsWith(kind => kind.category === "bgwork"), subItems = kindsWith(isSubItem), gpuWork = kindsWith(isGpuWork);
-const others = kindsWith(kind => kind.category !== "bgwork" && !isSubItem(kind) && !isGpuWork(kind));
+const ranges = kindsWith(kind => kind.category === "range"), counters = data.tracks.filter(track => track.kind === "counter");
+const others = kindsWith(kind => kind.category !== "bgwork" && kind.category !== "range" && !isSubItem(kind) && !isGpuWork(kind));
 const workers = data.tracks.filter(isWorker), gpus = data.tracks.filter(track => track.kind === "gpu");
 const workerPart = Number(data.worker_busy_ns) / (extent * Math.max(1, workers.length));
 
@@ -224,11 +225,22 @@ function fillGpus(parent) {
   table(parent, [
     {title: "GPU", left: true, value: track => track.name},
     {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
-    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"), count("Work", "spans"), count("Gaps", "gaps"),
+    shareColumn("Busy", track => Number(track.busy_ns) / extent), time("Busy time", "busy_ns"),
+    ...(gpus.some(track => track.bounded) ? [time("Certain", "certain_ns")] : []),
+    ...(gpus.some(track => track.launches) ? [time("Launch to start", "launch_mean_ns"), time("p99", "launch_p99_ns")] : []), count("Work", "spans"), count("Gaps", "gaps"),
     {title: "Longest gap", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
       () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))}], gpus, 2);
-  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. Links are inferred: each leads to the latest call of the slot that had begun before the work.`, "caption");
+  add(parent, "p", `GPU work by the work item that launched it. ${exact(data.links)} pieces of it are linked to a call: select one, and press g or Go. Where the file tells no launch the link is inferred: it leads to the latest call of the slot that had begun before the work.`, "caption");
   kindTable(parent, gpuWork, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent * Math.max(1, gpus.length), "Of GPU time");
+}
+
+/* The mean is over time. */
+function fillCounters(parent) {
+  const value = (title, key) => ({title, value: track => Number(track[key]), text: track => `${track[key]} ${track.unit}`});
+  table(parent, [{title: "Counter", left: true, value: track => track.name},
+    {title: "Process", left: true, value: track => data.processes[track.process].name, text: track => data.processes[track.process].name},
+    count("Samples", "samples"), value("Least", "least"), value("Mean", "mean"), value("Greatest", "greatest")],
+  counters.filter(track => track.samples), 0);
 }
 
 function fillWaits(parent) {
@@ -295,6 +307,8 @@ const TABS = [
   ["Sub-items", subItems.length, parent => kindTable(parent, subItems, [{title: "Id", value: kind => kind.item, text: kind => String(kind.item)},
     {title: "Type", left: true, value: kind => CATEGORY_TITLES[kind.category], text: kind => CATEGORY_TITLES[kind.category]}], workerTime, "Of worker time")],
   ["Other work", others.length, parent => kindTable(parent, others, [{title: "Type", left: true, value: kind => kind.category, text: kind => kind.category}], workerTime, "Of worker time")],
+  ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
+  ["Counters", counters.length, fillCounters],
   ["Workers", workers.length, fillWorkers],
   ["GPUs", gpus.length, fillGpus],
   ["Waits", data.waits.length, fillWaits],

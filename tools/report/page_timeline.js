@@ -59,7 +59,7 @@ function spanAt(row, time) {
       const away = time < starts[i] ? starts[i] - time : time > stops[i] ? time - stops[i] : 0;
       if (away > slack || away >= distance) continue;
       distance = away;
-      best = {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i]};
+      best = {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i], ...boundsOf(tile, i)};
     }
   }
   return best;
@@ -136,21 +136,30 @@ function linksOf(span) {
   const {track} = span.row, isCall = isWorker(data.tracks[track]), found = [];
   if (span.row.depth > 0) return found;
   for (const tile of linkTiles) {
-    if (tile.first > span.start || tile.last < span.start || (!isCall && tile.owner !== track)) continue;
+    if (tile.first > (isCall ? span.stop : span.start) || tile.last < span.start || (!isCall && tile.owner !== track)) continue;
     for (const link of cached(tile, readLinks))
-      if (isCall ? link.fromTrack === track && link.from === span.start : link.to === span.start)
+      if (isCall ? link.fromTrack === track && link.from >= span.start && link.from < span.stop : link.to === span.start)
         found.push({...link, toTrack: tile.owner});
   }
   return found;
 }
+/* The span that begins then, else the outermost one around. */
 function firstSpanAt(track, time) {
   for (const row of data.tracks[track].rows) {
     for (const tile of tilesIn(row, time, time)) {
-      const {starts, stops, kinds, flags} = spansOf(tile), i = starts.indexOf(time);
-      if (i >= 0) return {row, start: time, stop: stops[i], kind: kinds[i], flags: flags[i]};
+      const {starts, stops, kinds, flags} = spansOf(tile);
+      let i = starts.indexOf(time);
+      if (i < 0) i = starts.findIndex((start, at) => start < time && time < stops[at]);
+      if (i >= 0) return {row, start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i], ...boundsOf(tile, i)};
     }
   }
   return null;
+}
+
+/* Of GPU work: how wrong its ends may be. */
+function boundsOf(tile, i) {
+  const {early, late} = spansOf(tile);
+  return early ? {early: early[i], late: late[i]} : {};
 }
 
 function select(span) {
@@ -173,6 +182,8 @@ function select(span) {
   item("on", data.tracks[span.row.track].name);
   item("from", `${exact(span.start)} ns`);
   item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${endOf(span, " ")}`);
+  if (span.early || span.late)
+    item("certain to", `${duration(span.early)} at its start, ${duration(span.late)} at its end`);
   for (const link of view.links.slice(0, 8)) showLink(item, span, link);
 }
 function showLink(item, span, link) {

@@ -52,7 +52,8 @@ static void widen_focus(struct report *report, const struct trace_span *span)
     report->has_focus = true;
 }
 
-static void take_span(struct report *report, const struct trace_span *span, bool hollow)
+static void take_span(struct report *report, const struct trace_span *span,
+                      const struct trace_detail *detail, bool hollow)
 {
     uint32_t number = kinds_number(&report->kinds, span);
     if (number == UINT32_MAX) {
@@ -67,7 +68,8 @@ static void take_span(struct report *report, const struct trace_span *span, bool
         kind->longest_ns = duration_ns;
         kind->longest_start_ns = span->start_ns;
     }
-    timeline_add_span(&report->timeline, span, number);
+    timeline_add_span(&report->timeline, span, detail,
+                      report->stats.tracks[span->track].track.kind == TRACE_GPU, number);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
         widen_focus(report, span);
@@ -85,8 +87,21 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     for (size_t i = 0; i < count; i++) {
         bool holds = (i + 1 < count && spans[i + 1].parent == spans[i].id) ||
                      (spans[i].flags & TRACE_LATE) != 0;
-        take_span(report, &spans[i], !holds);
+        take_span(report, &spans[i], trace_detail_of(details, &spans[i]), !holds);
     }
+}
+
+static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct report *report = context;
+    report->stats_sink.samples(report->stats_sink.context, track, samples, count);
+}
+
+static void take_rows(void *context, const struct trace_rows *rows)
+{
+    struct report *report = context;
+    report->stats_sink.rows(report->stats_sink.context, rows);
 }
 
 static void take_link(void *context, const struct trace_link *link)
@@ -146,7 +161,9 @@ static bool begin(struct trace_pass *pass)
                                      .track = take_track,
                                      .name = take_name,
                                      .spans = take_spans,
+                                     .samples = take_samples,
                                      .link = take_link,
+                                     .rows = take_rows,
                                      .loss = take_loss,
                                      .fact = take_fact,
                                      .full = is_full};

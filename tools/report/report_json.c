@@ -138,14 +138,45 @@ static void put_processes(const struct writer *writer)
     end_list(out);
 }
 
+static void put_launches(struct out *out, const struct stats_track *track)
+{
+    static const struct launch_sums none;
+    const struct launch_sums *sums = track->launches ? track->launches : &none;
+    if (track->track.kind != TRACE_GPU)
+        return;
+    put_number(out, "launches", sums->count);
+    put_number(out, "launch_mean_ns", launch_sums_mean_ns(sums));
+    put_number(out, "launch_p99_ns", launch_sums_quantile_ns(sums, 990));
+    put_number(out, "bounded", sums->bounded);
+    put_number(out, "certain_ns", sums->certain.busy_ns);
+}
+
+/* Values as text: they may be any double. */
+static void put_value(struct out *out, const char *key, double value)
+{
+    json_key(out, key);
+    out_format(out, "\"%.6g\",", value);
+}
+
+static void put_counter(const struct writer *writer, const struct stats_track *track)
+{
+    struct out *out = writer->out;
+    if (!track->counter)
+        return;
+    put_text(out, "unit", track->track.unit);
+    put_number(out, "samples", track->counter->count);
+    put_value(out, "least", track->counter->min);
+    put_value(out, "mean", counter_sums_mean(track->counter));
+    put_value(out, "greatest", track->counter->max);
+}
+
 static void put_track(const struct writer *writer, uint32_t number)
 {
-    static const char *const kinds[] = {"thread", "gpu", "processor", "channel"};
     const struct stats_track *track = &writer->report->stats.tracks[number];
     struct out *out = writer->out;
     out_text(out, number ? ",\n{" : "\n{");
     put_text(out, "name", track->track.name);
-    json_plain(out, "kind", kinds[track->track.kind]);
+    json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
     comma(out);
     put_number(out, "id", track->track.id);
     put_number(out, "os_id", track->track.os_id);
@@ -158,6 +189,8 @@ static void put_track(const struct writer *writer, uint32_t number)
     put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
     put_number(out, "lost", track->lost_records);
     put_histogram(out, "waits", waits_of(&writer->report->waits, number));
+    put_launches(out, track);
+    put_counter(writer, track);
     put_end(out, "process", track->track.process);
 }
 

@@ -304,14 +304,6 @@ void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_s
         trace->sink.samples(trace->sink.context, track, samples, count);
 }
 
-int64_t trace_shifted(int64_t time_ns, int64_t shift_ns)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
-        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
-
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns)
 {
     int64_t start_ns = span->start_ns, stop_ns = span->stop_ns;

@@ -301,7 +301,7 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 
 /* ---- spans ------------------------------------------------------------------ */
 
-static struct trace_span make_span(struct rbwp_source *source, const struct span *span)
+static inline struct trace_span make_span(struct rbwp_source *source, const struct span *span)
 {
     int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
     int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
@@ -455,7 +455,7 @@ static void start_gpus(struct rbwp_source *source)
     source->gpu.process = source->process;
     source->gpu.first_id = source->first_id;
     source->gpu.cut_ns = INT64_MIN;
-    rbwp_gpu_start(&source->gpu, !trailer || trailer->gpu_count + trailer->table_range_count > 0);
+    rbwp_gpu_start(&source->gpu, trailer && trailer->gpu_count + trailer->table_range_count > 0);
     if (trailer && !gpu_devices_add(&source->gpu.devices, trailer->gpus, trailer->gpu_count))
         fail(source);
 }

@@ -357,7 +357,13 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
 /* Adds to the totals; nothing where first_ns is after last_ns. */
 void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
 /* A time on another axis; times of strangers stay in range. */
-int64_t trace_shifted(int64_t time_ns, int64_t shift_ns);
+static inline int64_t trace_shifted(int64_t time_ns, int64_t shift_ns)
+{
+    int64_t sum;
+    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
+        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
+    return sum;
+}
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);
