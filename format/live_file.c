@@ -9,6 +9,7 @@
 #include "live_file.h"
 
 #include "reader_error.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -314,14 +315,8 @@ static enum rbwp_status add_chunk(struct live_chunks *chunks, const struct live_
         chunks->left_out++;
         return RBWP_OK;
     }
-    if (chunks->count == chunks->capacity) {
-        size_t capacity = chunks->capacity ? 2 * chunks->capacity : 64;
-        struct live_chunk *list = realloc(chunks->list, capacity * sizeof *list);
-        if (!list)
-            return error_set_memory(error, section);
-        chunks->list = list;
-        chunks->capacity = capacity;
-    }
+    if (!grow_array(&chunks->list, &chunks->capacity, chunks->count + 1, sizeof *chunks->list))
+        return error_set_memory(error, section);
     chunks->list[chunks->count++] = *chunk;
     return RBWP_OK;
 }

@@ -16,6 +16,7 @@
 #include "live_snapshot.h"
 
 #include "reader_error.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,16 +64,8 @@ static enum rbwp_status list_chunks(struct live_file *live, struct live_chunks *
 
 static bool reserve(struct live_snapshot *snapshot, size_t words)
 {
-    size_t need = snapshot->word_count + words;
-    if (need <= snapshot->word_capacity)
-        return true;
-    size_t capacity = need + snapshot->word_capacity / 2;
-    uint64_t *moved = realloc(snapshot->words, capacity * sizeof *moved);
-    if (!moved)
-        return false;
-    snapshot->words = moved;
-    snapshot->word_capacity = capacity;
-    return true;
+    return grow_array(&snapshot->words, &snapshot->word_capacity, snapshot->word_count + words,
+                      sizeof *snapshot->words);
 }
 
 /* How many words of two copies are the same from the start, up to the last event. */

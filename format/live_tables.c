@@ -2,6 +2,7 @@
 #include "live_tables.h"
 
 #include "table_schema.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,9 @@ const struct rbwp_schema *live_tables_find(const struct live_tables *tables, uin
 
 static enum rbwp_status keep_schema(struct live_tables *tables, const struct rbwp_schema *schema)
 {
-    if (tables->schema_count == tables->schema_room) {
-        uint32_t room = tables->schema_room ? 2 * tables->schema_room : 8;
-        struct rbwp_schema **more = realloc(tables->schemas, room * sizeof *more);
-        if (!more)
-            return RBWP_E_MEMORY;
-        tables->schemas = more;
-        tables->schema_room = room;
-    }
+    if (!grow_array32(&tables->schemas, &tables->schema_room, tables->schema_count + 1,
+                      sizeof(struct rbwp_schema *)))
+        return RBWP_E_MEMORY;
     struct rbwp_schema *own = schema_copy(schema);
     if (!own)
         return RBWP_E_MEMORY;
@@ -64,16 +60,8 @@ enum rbwp_status live_tables_schema(struct live_tables *tables, const uint8_t *p
 /* Room for a name of this number; those below it that were never told are not known. */
 static bool reach(struct live_tables *tables, uint32_t number)
 {
-    uint32_t room = tables->name_room ? tables->name_room : 64;
-    while (room < number)
-        room *= 2;
-    if (room > tables->name_room) {
-        struct rbwp_text *more = realloc(tables->names, room * sizeof *more);
-        if (!more)
-            return false;
-        tables->names = more;
-        tables->name_room = room;
-    }
+    if (!grow_array32(&tables->names, &tables->name_room, number, sizeof *tables->names))
+        return false;
     for (; tables->name_count < number; tables->name_count++)
         tables->names[tables->name_count] = (struct rbwp_text){0};
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* problems.c - see problems.h. Bounded, since a hostile file can break a rule every few bytes. */
 #include "problems.h"
+#include "grow.h"
 
 #include <stdlib.h>
 
@@ -9,14 +10,9 @@ bool problems_add(struct problems *problems, const struct rbwp_problem *problem)
     problems->count++;
     if (problems->kept_count == PROBLEMS_KEPT_MAX)
         return true;
-    if (problems->kept_count == problems->capacity) {
-        size_t capacity = problems->capacity ? 2 * problems->capacity : 8;
-        struct rbwp_problem *kept = realloc(problems->kept, capacity * sizeof *kept);
-        if (!kept)
-            return false;
-        problems->kept = kept;
-        problems->capacity = capacity;
-    }
+    if (!grow_array(&problems->kept, &problems->capacity, problems->kept_count + 1,
+                    sizeof *problems->kept))
+        return false;
     problems->kept[problems->kept_count++] = *problem;
     return true;
 }

@@ -14,6 +14,7 @@
 #include "table_names.h"
 #include "table_rows.h"
 #include "table_schema.h"
+#include "grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -123,14 +124,9 @@ static enum rbwp_status keep(struct rbwp_catalog *catalog, const struct rbwp_sch
 {
     if (catalog->schema_bytes + bytes > SCHEMAS_KEPT_MAX)
         return RBWP_E_LIMIT;
-    if (catalog->table_count == catalog->table_room) {
-        uint32_t room = catalog->table_room ? catalog->table_room * 2 : 8;
-        struct known_table *more = realloc(catalog->tables, room * sizeof *more);
-        if (!more)
-            return RBWP_E_MEMORY;
-        catalog->tables = more;
-        catalog->table_room = room;
-    }
+    if (!grow_array32(&catalog->tables, &catalog->table_room, catalog->table_count + 1,
+                      sizeof *catalog->tables))
+        return RBWP_E_MEMORY;
     struct rbwp_schema *own = schema_copy(schema);
     if (!own)
         return RBWP_E_MEMORY;

@@ -7,6 +7,7 @@
 
 #include "buffer.h"
 #include "bytes.h"
+#include "grow.h"
 
 #include <stdlib.h>
 
@@ -38,15 +39,7 @@ static int64_t text_bytes(const uint8_t *lengths, uint32_t count, size_t left)
 
 static bool room_for_run(struct table_names *names)
 {
-    if (names->run_count < names->run_room)
-        return true;
-    uint32_t room = names->run_room ? names->run_room * 2 : 16;
-    struct names_run *more = realloc(names->runs, room * sizeof *more);
-    if (!more)
-        return false;
-    names->runs = more;
-    names->run_room = room;
-    return true;
+    return grow_array32(&names->runs, &names->run_room, names->run_count + 1, sizeof *names->runs);
 }
 
 enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data, size_t count)

@@ -17,6 +17,7 @@
 #include "table_index.h"
 #include "rbwp_writer.h"
 #include "sized.h"
+#include "grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -98,20 +99,11 @@ static bool log_room(struct verify *verify, void *lines, size_t line_bytes, size
         verify->result.blocks_checked = false;
         return false;
     }
-    if (count < *capacity)
+    if (grow_array(lines, capacity, count + 1, line_bytes))
         return true;
-    void *old;
-    memcpy(&old, lines, sizeof old);
-    size_t more = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(old, more * line_bytes);
-    if (!grown) {
-        verify->memory_failed = true;
-        verify->result.blocks_checked = false;
-        return false;
-    }
-    memcpy(lines, &grown, sizeof grown);
-    *capacity = more;
-    return true;
+    verify->memory_failed = true;
+    verify->result.blocks_checked = false;
+    return false;
 }
 
 /* Behind log_block. */

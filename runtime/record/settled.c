@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "settled.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,20 +15,6 @@ static struct settled settled; /* guarded by the registry's lock */
 static size_t bytes_of(const char *name)
 {
     return THREAD_ENTRY_BYTES + strlen(name);
-}
-
-/* Room for one more. */
-static bool grow(void **array, uint32_t count, uint32_t *room, size_t element_bytes)
-{
-    if (count < *room)
-        return true;
-    uint32_t wanted = *room ? 2 * *room : 64;
-    void *more = realloc(*array, wanted * element_bytes);
-    if (!more)
-        return false;
-    *array = more;
-    *room = wanted;
-    return true;
 }
 
 /* ---- threads -------------------------------------------------------------------------- */
@@ -114,8 +101,9 @@ static void add_up(const struct settled_loss *loss)
 static void take_loss(void *context, const struct settled_loss *loss)
 {
     (void)context;
-    if (settled.loss_count < LOSSES_MAX && grow((void **)&settled.losses, settled.loss_count,
-                                                &settled.loss_room, sizeof *settled.losses))
+    if (settled.loss_count < LOSSES_MAX &&
+        grow_array32(&settled.losses, &settled.loss_room, settled.loss_count + 1,
+                     sizeof *settled.losses))
         settled.losses[settled.loss_count++] = *loss;
     else
         add_up(loss);
@@ -125,8 +113,8 @@ static void take_loss(void *context, const struct settled_loss *loss)
 
 bool settled_take(struct thread *thread)
 {
-    if (!grow((void **)&settled.threads, settled.thread_count, &settled.thread_room,
-              sizeof *settled.threads))
+    if (!grow_array32(&settled.threads, &settled.thread_room, settled.thread_count + 1,
+                      sizeof *settled.threads))
         return false;
     settled.threads[settled.thread_count++] = (struct settled_thread){
         .thread_id = thread->thread_id,

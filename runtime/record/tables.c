@@ -6,6 +6,7 @@
 #include "on_load.h"
 #include "table_schema.h"
 #include "test_point.h"
+#include "text_hash.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -205,9 +206,7 @@ uint64_t tables_last_name(void)
 
 static uint64_t hash_of(const char *text, size_t bytes)
 {
-    uint64_t hash = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(1099511628211);
+    uint64_t hash = text_hash(TEXT_HASH_FIRST, text, bytes);
     return hash ^ hash >> 32;
 }
 

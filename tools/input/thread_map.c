@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing, at most half full; ids are mixed first because writers may count them up. */
 #include "thread_map.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,18 +78,5 @@ void thread_map_free(struct thread_map *map)
 
 bool thread_array_grow(void *array, uint32_t *capacity, uint32_t count, size_t entry_bytes)
 {
-    if (count <= *capacity)
-        return true;
-    uint32_t grown = *capacity ? *capacity * 2 : 16;
-    if (grown < count)
-        grown = count;
-    void *old;
-    memcpy(&old, array, sizeof old);
-    char *larger = realloc(old, grown * entry_bytes);
-    if (!larger)
-        return false;
-    memset(larger + *capacity * entry_bytes, 0, (grown - *capacity) * entry_bytes);
-    memcpy(array, &larger, sizeof larger);
-    *capacity = grown;
-    return true;
+    return grow_zeroed32(array, capacity, count, entry_bytes);
 }

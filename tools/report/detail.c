@@ -11,6 +11,7 @@
 #include "detail.h"
 #include "message.h"
 #include "temporary_file.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -53,15 +54,9 @@ static void write_spool(struct detail *detail)
 
 static void add_tile(struct detail *detail, struct detail_tile tile)
 {
-    if (detail->count == detail->room) {
-        size_t room = detail->room ? detail->room * 2 : 1024;
-        struct detail_tile *tiles = realloc(detail->tiles, room * sizeof *tiles);
-        if (!tiles) {
-            fail(detail, "out of memory");
-            return;
-        }
-        detail->tiles = tiles;
-        detail->room = room;
+    if (!grow_array(&detail->tiles, &detail->room, detail->count + 1, sizeof *detail->tiles)) {
+        fail(detail, "out of memory");
+        return;
     }
     tile.offset = detail->bytes;
     tile.bytes = (uint32_t)detail->column.used;

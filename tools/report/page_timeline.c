@@ -10,6 +10,7 @@
  */
 #include "page_timeline.h"
 #include "message.h"
+#include "grow.h"
 
 enum { LEVEL_SHIFT = 2, LEVEL_CELLS_LEAST = 256, NO_KIND = 0xffff, FULL = 255 };
 
@@ -43,15 +44,8 @@ static void fail(struct timeline *timeline)
 
 static bool grow_rows(struct timeline *timeline)
 {
-    if (timeline->row_count < timeline->row_room)
-        return true;
-    uint32_t room = timeline->row_room ? timeline->row_room * 2 : 32;
-    struct timeline_row *rows = realloc(timeline->rows, room * sizeof *rows);
-    if (!rows)
-        return false;
-    timeline->rows = rows;
-    timeline->row_room = room;
-    return true;
+    return grow_array32(&timeline->rows, &timeline->row_room, timeline->row_count + 1,
+                        sizeof *timeline->rows);
 }
 
 /* The more rows, the fewer cells for each. */
@@ -113,15 +107,8 @@ static bool make_room(struct timeline *timeline, struct timeline_row *row, int64
 {
     if (row->waiting_count == DETAIL_TILE || is_far(row, start_ns))
         pass_waiting(timeline, row);
-    if (row->waiting_count < row->waiting_room)
-        return true;
-    uint32_t room = row->waiting_room ? row->waiting_room * 2 : 16;
-    struct detail_span *waiting = realloc(row->waiting, room * sizeof *waiting);
-    if (!waiting)
-        return false;
-    row->waiting = waiting;
-    row->waiting_room = room;
-    return true;
+    return grow_array32(&row->waiting, &row->waiting_room, row->waiting_count + 1,
+                        sizeof *row->waiting);
 }
 
 /* What a thread's call did, when the call itself comes late, is drawn below it all the same. */
@@ -170,15 +157,8 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
 
 static struct timeline_links *links_to(struct timeline *timeline, uint32_t track)
 {
-    if (track >= timeline->link_room) {
-        uint32_t room = track + 1 + track / 2;
-        struct timeline_links *links = realloc(timeline->links, room * sizeof *links);
-        if (!links)
-            return NULL;
-        memset(links + timeline->link_room, 0, (room - timeline->link_room) * sizeof *links);
-        timeline->links = links;
-        timeline->link_room = room;
-    }
+    if (!grow_zeroed32(&timeline->links, &timeline->link_room, track + 1, sizeof *timeline->links))
+        return NULL;
     struct timeline_links *links = &timeline->links[track];
     if (!links->waiting)
         links->waiting = malloc(DETAIL_TILE * sizeof *links->waiting);

@@ -7,8 +7,9 @@
  * one that has a third of the cell is never missed.
  */
 #include "summary.h"
+#include "grow.h"
 
-enum { FIRST_SHIFT = 8, FIRST_ROOM = 64 };
+enum { FIRST_SHIFT = 8 };
 
 static void add_kind(struct summary_cell *cell, uint32_t kind, float weight)
 {
@@ -79,17 +80,7 @@ void summary_limit(struct summary_row *row, uint32_t most)
 
 static bool grow(struct summary_row *row, uint32_t count)
 {
-    uint32_t room = row->room ? row->room : FIRST_ROOM;
-    while (room < count)
-        room *= 2;
-    if (room == row->room)
-        return true;
-    struct summary_cell *cells = realloc(row->cells, room * sizeof *cells);
-    if (!cells)
-        return false;
-    row->cells = cells;
-    row->room = room;
-    return true;
+    return grow_array32(&row->cells, &row->room, count, sizeof *row->cells);
 }
 
 /* How many cells the row would need from start to stop. */

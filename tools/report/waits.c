@@ -3,21 +3,15 @@
 #include "waits.h"
 
 #include "message.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static struct waits_track *find_track(struct waits *waits, uint32_t track)
 {
-    if (track >= waits->track_room) {
-        uint32_t room = track + 1 + track / 2;
-        struct waits_track *tracks = realloc(waits->tracks, room * sizeof *tracks);
-        if (!tracks)
-            return NULL;
-        memset(tracks + waits->track_room, 0, (room - waits->track_room) * sizeof *tracks);
-        waits->tracks = tracks;
-        waits->track_room = room;
-    }
+    if (!grow_zeroed32(&waits->tracks, &waits->track_room, track + 1, sizeof *waits->tracks))
+        return NULL;
     return &waits->tracks[track];
 }
 

@@ -6,6 +6,8 @@
  */
 #include "stats.h"
 #include "message.h"
+#include "grow.h"
+#include "text_hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +22,10 @@ static void fail(struct stats *stats)
 
 static bool grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes)
 {
-    uint32_t more = *room ? *room : 64;
-    if (count <= *room)
-        return true;
-    while (more < count)
-        more = more > UINT32_MAX / 2 ? UINT32_MAX : more * 2;
-    char *moved = realloc(*(void **)array, more * bytes);
-    if (!moved) {
+    bool grown = grow_zeroed32(array, room, count, bytes);
+    if (!grown)
         fail(stats);
-        return false;
-    }
-    memset(moved + *room * bytes, 0, (more - *room) * bytes);
-    *(void **)array = moved;
-    *room = more;
-    return true;
+    return grown;
 }
 
 static struct trace_text copy_text(struct stats *stats, struct trace_text text)
@@ -63,9 +55,8 @@ static uint64_t add(uint64_t a, uint64_t b)
 
 static uint64_t row_hash(uint8_t category, uint32_t item, struct trace_text name)
 {
-    uint64_t value = UINT64_C(0xcbf29ce484222325) ^ (uint64_t)category << 32 ^ item;
-    for (uint32_t i = 0; i < name.bytes; i++)
-        value = (value ^ (uint8_t)name.text[i]) * UINT64_C(0x100000001b3);
+    uint64_t value =
+        text_hash(TEXT_HASH_FIRST ^ (uint64_t)category << 32 ^ item, name.text, name.bytes);
     return value ^ value >> 29;
 }
 

@@ -11,6 +11,7 @@
 #include "table_glance.h"
 #include "table_walk.h"
 #include "terminal_text.h"
+#include "grow.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -33,15 +34,7 @@ struct list {
 
 static bool room_for(struct list *list, uint32_t count)
 {
-    if (count <= list->room)
-        return true;
-    struct listed *more = realloc(list->tables, count * sizeof *more);
-    if (!more)
-        return false;
-    memset(more + list->room, 0, (count - list->room) * sizeof *more);
-    list->tables = more;
-    list->room = count;
-    return true;
+    return grow_zeroed32(&list->tables, &list->room, count, sizeof *list->tables);
 }
 
 /* Copies the first rows, with the bytes that their cells stand for. */

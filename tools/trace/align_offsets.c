@@ -3,6 +3,7 @@
 #include "align_offsets.h"
 #include "filter.h"
 #include "message.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,14 +25,8 @@ bool align_parse_time(const char *text, int64_t *ns_out, struct option_error *er
 
 static bool add(struct align_offsets *offsets, const struct align_offset *offset)
 {
-    if (offsets->count == offsets->room) {
-        uint32_t room = offsets->room ? offsets->room * 2 : 64;
-        struct align_offset *moved = realloc(offsets->list, room * sizeof *moved);
-        if (!moved)
-            return false;
-        offsets->list = moved;
-        offsets->room = room;
-    }
+    if (!grow_array32(&offsets->list, &offsets->room, offsets->count + 1, sizeof *offsets->list))
+        return false;
     offsets->list[offsets->count++] = *offset;
     return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Found by a hash of what names them. */
 #include "chrome_tracks.h"
+#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +18,7 @@ bool chrome_is_async(char phase)
 
 uint64_t chrome_hash_text(uint64_t hash, const char *text, uint32_t bytes)
 {
-    for (uint32_t i = 0; i < bytes; i++)
-        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x100000001b3);
-    return id_hash(hash + bytes);
+    return id_hash(text_hash(hash, text, bytes) + bytes);
 }
 
 uint64_t chrome_hash_id(uint64_t hash, const struct chrome_id *id)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lanes. In almost every trace the first one takes all. */
 #include "lanes.h"
+#include "grow.h"
 
 #include <stdlib.h>
 
@@ -15,14 +16,8 @@ static bool fits(struct lane *lane, int64_t start_ns, int64_t stop_ns, bool late
 
 static bool push(struct lane *lane, int64_t stop_ns)
 {
-    if (lane->depth == lane->room) {
-        uint32_t room = lane->room ? lane->room * 2 : 16;
-        int64_t *moved = realloc(lane->open, room * sizeof *moved);
-        if (!moved)
-            return false;
-        lane->open = moved;
-        lane->room = room;
-    }
+    if (!grow_array32(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+        return false;
     if (lane->last_stop_ns < stop_ns)
         lane->last_stop_ns = stop_ns;
     lane->open[lane->depth++] = stop_ns;
@@ -31,14 +26,8 @@ static bool push(struct lane *lane, int64_t stop_ns)
 
 static struct lane *add_lane(struct lanes *lanes)
 {
-    if (lanes->count == lanes->room) {
-        uint32_t room = lanes->room ? lanes->room * 2 : 1;
-        struct lane *moved = realloc(lanes->lanes, room * sizeof *moved);
-        if (!moved)
-            return NULL;
-        lanes->lanes = moved;
-        lanes->room = room;
-    }
+    if (!grow_array32(&lanes->lanes, &lanes->room, lanes->count + 1, sizeof *lanes->lanes))
+        return NULL;
     struct lane *lane = &lanes->lanes[lanes->count++];
     *lane = (struct lane){.last_stop_ns = INT64_MIN};
     return lane;

@@ -2,6 +2,7 @@
 /* Declarations become layouts: lists of steps that a record is read by. */
 #include "legion_log.h"
 #include "message.h"
+#include "grow.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -271,14 +272,9 @@ static void choose_fields(struct legion_log *log, struct legion_layout *layout)
 
 static struct legion_layout *add_layout(struct legion_log *log)
 {
-    if (log->layout_count == log->layout_room) {
-        uint32_t room = log->layout_room ? log->layout_room * 2 : 64;
-        struct legion_layout *moved = realloc(log->layouts, room * sizeof *moved);
-        if (!moved)
-            return NULL;
-        log->layouts = moved;
-        log->layout_room = room;
-    }
+    if (!grow_array32(&log->layouts, &log->layout_room, log->layout_count + 1,
+                      sizeof *log->layouts))
+        return NULL;
     struct legion_layout *layout = &log->layouts[log->layout_count++];
     *layout = (struct legion_layout){.steps = calloc(LEGION_FIELDS_MAX, sizeof *layout->steps)};
     return layout->steps ? layout : NULL;

@@ -7,6 +7,7 @@
 #include "merge_sorter.h"
 #include "message.h"
 #include "temporary_file.h"
+#include "grow.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -49,19 +50,10 @@ static void fail(struct merge_sorter *sorter, const char *why)
 static bool grow(struct merge_sorter *sorter, void *array, uint32_t *room, uint64_t count,
                  size_t bytes)
 {
-    uint64_t more = *room ? *room : 1024;
-    if (count <= *room)
-        return true;
-    while (more < count)
-        more *= 2;
-    void *moved = realloc(*(void **)array, more * bytes);
-    if (!moved) {
+    bool grown = count <= UINT32_MAX && grow_array32(array, room, (uint32_t)count, bytes);
+    if (!grown)
         fail(sorter, "out of memory");
-        return false;
-    }
-    *(void **)array = moved;
-    *room = (uint32_t)more;
-    return true;
+    return grown;
 }
 
 static uint32_t *payload_field(const struct merge_order *order, char *item)

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing, at most half full. */
 #include "text_set.h"
+#include "text_hash.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 static uint32_t hash(struct trace_text text)
 {
-    uint64_t value = UINT64_C(0xcbf29ce484222325);
-    for (uint32_t i = 0; i < text.bytes; i++)
-        value = (value ^ (uint8_t)text.text[i]) * UINT64_C(0x100000001b3);
+    uint64_t value = text_hash(TEXT_HASH_FIRST, text.text, text.bytes);
     return (uint32_t)(value ^ value >> 32);
 }
 

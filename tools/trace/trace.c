@@ -9,6 +9,7 @@
 #include "link_join.h"
 #include "message.h"
 #include "text_set.h"
+#include "grow.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -137,17 +138,10 @@ static struct trace_text keep(struct trace *trace, const char *text, uint32_t by
 
 static bool grow(struct trace *trace, void *array, uint32_t *room, uint32_t count, size_t bytes)
 {
-    if (count < *room)
-        return true;
-    uint32_t more = *room ? *room * 2 : 64;
-    void *moved = realloc(*(void **)array, more * bytes);
-    if (!moved || more <= *room) {
+    bool grown = count < UINT32_MAX && grow_array32(array, room, count + 1, bytes);
+    if (!grown)
         trace_out_of_memory(trace);
-        return false;
-    }
-    *(void **)array = moved;
-    *room = more;
-    return true;
+    return grown;
 }
 
 uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BYTES 256u /* about, of an array's first room */
+
+static size_t next_room(size_t room, size_t count, size_t element_bytes)
+{
+    if (room == 0)
+        room = element_bytes < FIRST_BYTES / 4 ? FIRST_BYTES / element_bytes : 4;
+    while (room < count)
+        room = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
+    return room;
+}
+
+bool grow_array(void *array, size_t *room, size_t count, size_t element_bytes)
+{
+    void *old, *moved;
+    size_t more;
+    if (count <= *room)
+        return true;
+    more = next_room(*room, count, element_bytes);
+    if (more > SIZE_MAX / 2 / element_bytes)
+        return false;
+    memcpy(&old, array, sizeof old);
+    moved = realloc(old, more * element_bytes);
+    if (!moved)
+        return false;
+    memcpy(array, &moved, sizeof moved);
+    *room = more;
+    return true;
+}
+
+bool grow_zeroed(void *array, size_t *room, size_t count, size_t element_bytes)
+{
+    const size_t before = *room;
+    char *begin;
+    if (!grow_array(array, room, count, element_bytes))
+        return false;
+    memcpy(&begin, array, sizeof begin);
+    if (*room > before)
+        memset(begin + before * element_bytes, 0, (*room - before) * element_bytes);
+    return true;
+}
