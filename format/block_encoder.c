@@ -5,9 +5,10 @@
  * (levels 2 to 9). A block whose payload does not shrink is stored as it is.
  */
 #include "rbwp_writer.h"
+#include "sealed_block.h"
 
 #include "bytes.h"
-#include "rbwp_deflate.h"
+#include "deflater.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 #define COMPRESS_BYTES_MIN 64u
 
 struct rbwp_block_encoder {
-    uint8_t *data; /* the payload being built; RBWP_DEFLATE_SLACK bytes beyond capacity */
+    uint8_t *data; /* the payload being built; DEFLATER_SLACK bytes beyond capacity */
     uint32_t size, capacity;
     uint32_t records;
     int64_t previous_ns; /* 0 at the start of a block: the first delta is taken to 0 */
@@ -29,7 +30,7 @@ struct rbwp_block_encoder {
 
     uint8_t *sealed; /* header and stored payload of the last finished block */
     int level;
-    struct rbwp_deflate *fast;
+    struct deflater *fast;
     z_stream zlib;
 };
 
@@ -37,7 +38,7 @@ void rbwp_block_encoder_free(struct rbwp_block_encoder *encoder)
 {
     if (!encoder)
         return;
-    rbwp_deflate_free(encoder->fast);
+    deflater_free(encoder->fast);
     if (encoder->level > 1)
         deflateEnd(&encoder->zlib);
     free(encoder->sealed);
@@ -49,7 +50,7 @@ void rbwp_block_encoder_free(struct rbwp_block_encoder *encoder)
 static bool open_compressor(struct rbwp_block_encoder *encoder, int level)
 {
     if (level == 1) {
-        encoder->fast = rbwp_deflate_new(false);
+        encoder->fast = deflater_new(false);
         if (!encoder->fast)
             return false;
     } else if (level > 1 && deflateInit(&encoder->zlib, level) != Z_OK) {
@@ -73,9 +74,9 @@ enum rbwp_status rbwp_block_encoder_new(uint32_t block_bytes, int level,
     if (!encoder)
         return RBWP_E_MEMORY;
     encoder->capacity = block_bytes;
-    encoder->data = calloc(1, (size_t)block_bytes + RBWP_DEFLATE_SLACK);
+    encoder->data = calloc(1, (size_t)block_bytes + DEFLATER_SLACK);
     encoder->unit = malloc((block_bytes / RBWP_RECORD_BYTES_MIN + 1) * sizeof *encoder->unit);
-    encoder->sealed = malloc((size_t)block_bytes + RBWP_BLOCK_HEADER_BYTES + RBWP_DEFLATE_SLACK);
+    encoder->sealed = malloc((size_t)block_bytes + RBWP_BLOCK_HEADER_BYTES + DEFLATER_SLACK);
     if (!encoder->data || !encoder->unit || !encoder->sealed || !open_compressor(encoder, level)) {
         rbwp_block_encoder_free(encoder);
         return RBWP_E_MEMORY;
@@ -172,8 +173,8 @@ static size_t compress_payload(struct rbwp_block_encoder *encoder, uint8_t *out)
     if (encoder->level == 0 || encoder->size < COMPRESS_BYTES_MIN)
         return 0;
     if (encoder->level == 1)
-        return rbwp_deflate_run(encoder->fast, encoder->data, encoder->size, encoder->unit,
-                                encoder->records, out);
+        return deflater_run(encoder->fast, encoder->data, encoder->size, encoder->unit,
+                            encoder->records, out);
     z_stream *z = &encoder->zlib;
     deflateReset(z);
     z->next_in = encoder->data;
@@ -211,7 +212,7 @@ enum rbwp_status rbwp_block_encoder_seal(struct rbwp_block_encoder *encoder, uin
     return RBWP_OK;
 }
 
-void rbwp_sealed_block_renumber(uint8_t *bytes, uint32_t sequence)
+void sealed_block_renumber(uint8_t *bytes, uint32_t sequence)
 {
     store_le32(bytes + 8, sequence);
 }

@@ -80,7 +80,7 @@ __attribute__((target("sse4.2"))) static uint32_t crc32c_sse42(uint32_t state, c
 }
 #endif
 
-uint32_t rbwp_crc32c(uint32_t crc, const void *bytes, size_t count)
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t count)
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("sse4.2"))

@@ -16,7 +16,7 @@
  * out: greedy and lazy matching, hash chains over all bytes, more tables, more
  * candidates in each.
  */
-#include "rbwp_deflate.h"
+#include "deflater.h"
 
 #include "huffman.h"
 
@@ -101,7 +101,7 @@ struct bits {
     uint32_t count;
 };
 
-struct rbwp_deflate {
+struct deflater {
     bool greedy;
     /* What a symbol costs in bits, extra bits included, from the piece before. */
     uint8_t literal_cost[256];
@@ -113,10 +113,10 @@ struct rbwp_deflate {
     uint16_t
         cost_before[PIECE_BYTES + 1]; /* bits of all literals before it; only differences count */
     uint32_t unit[UNITS_MAX];         /* offsets in the piece, then its size */
-    uint32_t hash[UNITS_MAX + HASHES_AHEAD]; /* of each unit */
-    uint16_t candidate[UNITS_MAX][CONTEXTS]; /* where it was seen last; 0 = nowhere */
-    way best[UNITS_MAX];                     /* to each unit, then to the end of the piece */
-    uint16_t unit_at[PIECE_BYTES + RBWP_DEFLATE_SLACK]; /* which unit a byte belongs to */
+    uint32_t hash[UNITS_MAX + HASHES_AHEAD];        /* of each unit */
+    uint16_t candidate[UNITS_MAX][CONTEXTS];        /* where it was seen last; 0 = nowhere */
+    way best[UNITS_MAX];                            /* to each unit, then to the end of the piece */
+    uint16_t unit_at[PIECE_BYTES + DEFLATER_SLACK]; /* which unit a byte belongs to */
     uint16_t path[UNITS_MAX];
 
     uint32_t seen[GREEDY_CONTEXTS][1u << GREEDY_HASH_BITS]; /* see swap_seen */
@@ -168,9 +168,9 @@ static uint32_t distance_base(unsigned code)
     return code < 2 ? code + 1 : ((2u + (code & 1)) << distance_extra(code)) + 1;
 }
 
-struct rbwp_deflate *rbwp_deflate_new(bool greedy)
+struct deflater *deflater_new(bool greedy)
 {
-    struct rbwp_deflate *state = calloc(1, sizeof *state);
+    struct deflater *state = calloc(1, sizeof *state);
     if (!state)
         return NULL;
     state->greedy = greedy;
@@ -189,14 +189,14 @@ struct rbwp_deflate *rbwp_deflate_new(bool greedy)
     return state;
 }
 
-void rbwp_deflate_free(struct rbwp_deflate *state)
+void deflater_free(struct deflater *state)
 {
     free(state);
 }
 
 /* ---- matches ---------------------------------------------------------------- */
 
-/* Equal bytes at the start of a and b, at most `most`. May look at RBWP_DEFLATE_SLACK more. */
+/* Equal bytes at the start of a and b, at most `most`. May look at DEFLATER_SLACK more. */
 static uint32_t common_bytes(const uint8_t *a, const uint8_t *b, uint32_t most)
 {
     uint32_t n = 0;
@@ -238,7 +238,7 @@ static uint32_t hash_unit(const uint8_t *data, uint32_t length)
     return mix(v + length);
 }
 
-static void hash_units(struct rbwp_deflate *state, const uint8_t *data, size_t units)
+static void hash_units(struct deflater *state, const uint8_t *data, size_t units)
 {
     const uint32_t *unit = state->unit;
     for (size_t i = 0; i < units; i++) {
@@ -257,7 +257,7 @@ static void hash_units(struct rbwp_deflate *state, const uint8_t *data, size_t u
  * For each unit, where each context was seen last, in a pass of its own: the table look-ups overlap
  * here, and would each wait behind mispredicted branches in the search.
  */
-static void find_candidates(struct rbwp_deflate *state, size_t units)
+static void find_candidates(struct deflater *state, size_t units)
 {
     const uint32_t *hash = state->hash;
     uint32_t next_two = mix(hash[0] ^ hash[1] >> 15 ^ hash[1] * 5),
@@ -276,14 +276,14 @@ static void find_candidates(struct rbwp_deflate *state, size_t units)
     }
 }
 
-static void take_way(struct rbwp_deflate *state, size_t to, way candidate)
+static void take_way(struct deflater *state, size_t to, way candidate)
 {
     way best = state->best[to];
     state->best[to] = candidate > best ? candidate : best;
 }
 
 /* Literal bits that a match over [from, to) saves. */
-static int32_t literal_bits(const struct rbwp_deflate *state, uint32_t from, uint32_t to)
+static int32_t literal_bits(const struct deflater *state, uint32_t from, uint32_t to)
 {
     return (uint16_t)(state->cost_before[to] - state->cost_before[from]);
 }
@@ -292,7 +292,7 @@ static int32_t literal_bits(const struct rbwp_deflate *state, uint32_t from, uin
  * A match at unit i leads to the first unit at or after its end, with literals in between, or, cut
  * short, to the unit before.
  */
-static void offer_match(struct rbwp_deflate *state, size_t i, uint32_t length, uint32_t distance)
+static void offer_match(struct deflater *state, size_t i, uint32_t length, uint32_t distance)
 {
     uint32_t position = state->unit[i], end = position + length;
     int32_t base = way_gain(state->best[i]) - state->distance_cost[distance_code(distance)];
@@ -308,7 +308,7 @@ static void offer_match(struct rbwp_deflate *state, size_t i, uint32_t length, u
 }
 
 /* The length of the match with a candidate, 0 if there is none. */
-static uint32_t try_candidate(struct rbwp_deflate *state, const uint8_t *data, size_t i,
+static uint32_t try_candidate(struct deflater *state, const uint8_t *data, size_t i,
                               uint32_t candidate, uint32_t most)
 {
     uint32_t position = state->unit[i], distance = position - candidate;
@@ -325,8 +325,7 @@ static uint32_t try_candidate(struct rbwp_deflate *state, const uint8_t *data, s
  * Offers the matches at unit i, long contexts first: one that is good makes shorter ones unlikely
  * to be better. Returns the length of the last.
  */
-static uint32_t find_matches(struct rbwp_deflate *state, const uint8_t *data, uint32_t size,
-                             size_t i)
+static uint32_t find_matches(struct deflater *state, const uint8_t *data, uint32_t size, size_t i)
 {
     const uint16_t *candidate = state->candidate[i];
     uint32_t most = size - state->unit[i];
@@ -341,7 +340,7 @@ static uint32_t find_matches(struct rbwp_deflate *state, const uint8_t *data, ui
 }
 
 /* Fills best for all units and, behind the last, the end of the piece. */
-static void find_ways(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
+static void find_ways(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     uint32_t quiet_until = 0; /* no search before this position */
     memset(state->best, 0, (units + 1) * sizeof state->best[0]);
@@ -355,8 +354,7 @@ static void find_ways(struct rbwp_deflate *state, const uint8_t *data, uint32_t 
     }
 }
 
-static void put_literals(struct rbwp_deflate *state, const uint8_t *data, uint32_t from,
-                         uint32_t to)
+static void put_literals(struct deflater *state, const uint8_t *data, uint32_t from, uint32_t to)
 {
     for (; from < to; from++) {
         state->token[state->tokens++] = data[from];
@@ -364,7 +362,7 @@ static void put_literals(struct rbwp_deflate *state, const uint8_t *data, uint32
     }
 }
 
-static void put_match(struct rbwp_deflate *state, uint32_t length, uint32_t distance)
+static void put_match(struct deflater *state, uint32_t length, uint32_t distance)
 {
     state->token[state->tokens++] = MATCH_FLAG | length << 16 | (distance - 1);
     state->literal_count[LENGTH_SYMBOL + state->length_code[length]]++;
@@ -372,7 +370,7 @@ static void put_match(struct rbwp_deflate *state, uint32_t length, uint32_t dist
 }
 
 /* Walks the best way back from the end, then writes it from the start. */
-static void put_way(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
+static void put_way(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     size_t matches = 0;
     for (size_t i = units; i > 0;) {
@@ -393,7 +391,7 @@ static void put_way(struct rbwp_deflate *state, const uint8_t *data, uint32_t si
     put_literals(state, data, done, size);
 }
 
-static void sum_literal_costs(struct rbwp_deflate *state, const uint8_t *data, uint32_t size)
+static void sum_literal_costs(struct deflater *state, const uint8_t *data, uint32_t size)
 {
     uint32_t cost = 0;
     for (uint32_t i = 0; i < size; i++) {
@@ -403,7 +401,7 @@ static void sum_literal_costs(struct rbwp_deflate *state, const uint8_t *data, u
     state->cost_before[size] = (uint16_t)cost;
 }
 
-static void parse_best(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
+static void parse_best(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     memset(state->last, 0, sizeof state->last);
     sum_literal_costs(state, data, size);
@@ -425,7 +423,7 @@ static inline uint32_t swap_seen(uint32_t *table, uint32_t hash, uint32_t positi
 }
 
 /* Where unit i was seen last with as many of the units behind it as possible: 6, 4, 2 or 0. */
-static inline uint32_t find_seen(struct rbwp_deflate *state, size_t i)
+static inline uint32_t find_seen(struct deflater *state, size_t i)
 {
     const uint32_t *hash = &state->hash[i];
     uint32_t position = state->unit[i], found = 0, best = 0;
@@ -439,8 +437,7 @@ static inline uint32_t find_seen(struct rbwp_deflate *state, size_t i)
     return best;
 }
 
-static void parse_greedy(struct rbwp_deflate *state, const uint8_t *data, uint32_t size,
-                         size_t units)
+static void parse_greedy(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     const uint32_t *unit = state->unit;
     uint32_t done = 0;
@@ -467,7 +464,7 @@ static void parse_greedy(struct rbwp_deflate *state, const uint8_t *data, uint32
 }
 
 /* Turns a piece into tokens. state->unit holds its units. */
-static void parse(struct rbwp_deflate *state, const uint8_t *data, uint32_t size, size_t units)
+static void parse(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     memset(state->literal_count, 0, sizeof state->literal_count);
     memset(state->distance_count, 0, sizeof state->distance_count);
@@ -568,7 +565,7 @@ static void build_meta_code(struct piece_code *code)
             (uint64_t)meta_count[symbol] * (code->meta_length[symbol] + meta_extra[symbol]);
 }
 
-static void build_code(const struct rbwp_deflate *state, struct piece_code *code)
+static void build_code(const struct deflater *state, struct piece_code *code)
 {
     uint8_t distance_length[DISTANCES];
     huffman_lengths(state->literal_count, LITERALS, HUFFMAN_BITS_MAX, code->length);
@@ -588,7 +585,7 @@ static void build_code(const struct rbwp_deflate *state, struct piece_code *code
 }
 
 /* The costs for the next piece are this piece's code; what did not occur gets a high price. */
-static void take_costs(struct rbwp_deflate *state, const struct piece_code *code)
+static void take_costs(struct deflater *state, const struct piece_code *code)
 {
     const uint8_t *distance_length = code->length + LITERALS;
     for (unsigned value = 0; value < 256; value++)
@@ -602,7 +599,7 @@ static void take_costs(struct rbwp_deflate *state, const struct piece_code *code
             (uint8_t)((distance_length[d] ? distance_length[d] : 9) + distance_extra(d));
 }
 
-static uint64_t piece_bits(const struct rbwp_deflate *state, const struct piece_code *code)
+static uint64_t piece_bits(const struct deflater *state, const struct piece_code *code)
 {
     uint64_t bits = code->header_bits;
     for (unsigned symbol = 0; symbol < LITERALS; symbol++) {
@@ -630,7 +627,7 @@ static void put_code(struct bit_writer *out, const struct piece_code *code, int 
     }
 }
 
-static void put_tokens(const struct rbwp_deflate *state, const struct piece_code *code,
+static void put_tokens(const struct deflater *state, const struct piece_code *code,
                        struct bit_writer *writer)
 {
     struct bits length_bits[MATCH_BYTES_MAX + 1];
@@ -661,8 +658,8 @@ static void put_tokens(const struct rbwp_deflate *state, const struct piece_code
 
 /* ---- the stream -------------------------------------------------------------- */
 
-size_t rbwp_deflate_run(struct rbwp_deflate *state, const uint8_t *data, size_t size,
-                        const uint32_t *unit, size_t units, uint8_t *out)
+size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, const uint32_t *unit,
+                    size_t units, uint8_t *out)
 {
     const size_t frame_bytes = 2 + 4; /* zlib header and check sum */
     if (size <= frame_bytes)

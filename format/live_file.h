@@ -2,13 +2,13 @@
 /*
  * live_file.h - the bytes of a FILE.live: head, log entries, chunks, events.
  *
- * Knows the form (rbwp_live.h) and trusts none of it. What entries and events
+ * Knows the form (live_layout.h) and trusts none of it. What entries and events
  * mean is left to live_facts.h and recover.c.
  */
 #ifndef LIVE_FILE_H
 #define LIVE_FILE_H
 
-#include "rbwp_live.h"
+#include "live_layout.h"
 
 struct live_file {
     int fd;

@@ -3,7 +3,7 @@
 
 #include "block.h"
 #include "column_code.h"
-#include "rbwp_deflate.h"
+#include "deflater.h"
 #include "table_rows.h"
 #include "table_schema.h"
 
@@ -17,11 +17,11 @@ uint64_t row_block_data_max(uint32_t columns, uint32_t rows)
 
 enum rbwp_status row_block_init(struct row_block *block, uint64_t data_bytes, bool compress)
 {
-    size_t bytes = (size_t)data_bytes + RBWP_BLOCK_HEADER_BYTES + RBWP_DEFLATE_SLACK;
+    size_t bytes = (size_t)data_bytes + RBWP_BLOCK_HEADER_BYTES + DEFLATER_SLACK;
     *block = (struct row_block){.data = malloc(bytes)};
     if (compress) {
         block->sealed = malloc(bytes);
-        block->deflate = rbwp_deflate_new(true);
+        block->deflate = deflater_new(true);
     }
     return block->data && (!compress || (block->sealed && block->deflate)) ? RBWP_OK
                                                                            : RBWP_E_MEMORY;
@@ -29,7 +29,7 @@ enum rbwp_status row_block_init(struct row_block *block, uint64_t data_bytes, bo
 
 void row_block_free(struct row_block *block)
 {
-    rbwp_deflate_free(block->deflate);
+    deflater_free(block->deflate);
     free(block->sealed);
     free(block->data);
     *block = (struct row_block){0};
@@ -58,8 +58,8 @@ static uint8_t *compress_block(struct row_block *block, struct rbwp_block_header
     size_t compressed = 0;
     if (block->deflate)
         compressed =
-            rbwp_deflate_run(block->deflate, block->data + RBWP_BLOCK_HEADER_BYTES,
-                             header->data_bytes, NULL, 0, block->sealed + RBWP_BLOCK_HEADER_BYTES);
+            deflater_run(block->deflate, block->data + RBWP_BLOCK_HEADER_BYTES, header->data_bytes,
+                         NULL, 0, block->sealed + RBWP_BLOCK_HEADER_BYTES);
     header->stored_bytes = (uint32_t)compressed;
     uint8_t *bytes = compressed ? block->sealed : block->data;
     block_header_encode(header, bytes);

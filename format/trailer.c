@@ -6,6 +6,7 @@
  * size, and the functions that put and take one entry. So the walk over
  * sections, the growth rules and the names are written once.
  */
+#include "crc32c.h"
 #include "trailer.h"
 
 #include "bytes.h"
@@ -566,7 +567,7 @@ enum rbwp_status trailer_decode(const uint8_t *bytes, const struct footer *foote
                                 struct trailer *trailer_out, struct rbwp_error *error)
 {
     *trailer_out = (struct trailer){0};
-    if (rbwp_crc32c(0, bytes, (size_t)footer->bytes) != footer->crc32c)
+    if (crc32c(0, bytes, (size_t)footer->bytes) != footer->crc32c)
         return error_set(error, RBWP_E_CORRUPT,
                          (struct place){"trailer", footer->offset, RULE_TRAILER_SUM},
                          "the trailer's sum is wrong");
@@ -694,7 +695,7 @@ enum rbwp_status trailer_encode(const struct rbwp_trailer *values,
     struct footer footer = {
         .offset = offset,
         .bytes = bytes,
-        .crc32c = rbwp_crc32c(0, buffer->bytes + begin, bytes),
+        .crc32c = crc32c(0, buffer->bytes + begin, bytes),
     };
     put_footer(&footer, buffer);
     return buffer->failed ? RBWP_E_MEMORY : RBWP_OK;

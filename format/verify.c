@@ -7,6 +7,7 @@
  * and about what the trailer says of them: a line is kept for each block, up to
  * a bound, since a stream tells its index only at the end.
  */
+#include "crc32c.h"
 #include "rbwp_verify.h"
 
 #include "reader_error.h"
@@ -133,7 +134,7 @@ static void log_block(struct verify *verify, const struct rbwp_block *block)
                   .last_ns = block->last_ns,
                   .thread_id = block->header.records ? block->header.thread_id : 0,
                   .blocks = 1,
-                  .crc32c = rbwp_crc32c(0, stored.bytes, stored.count)},
+                  .crc32c = crc32c(0, stored.bytes, stored.count)},
         .thread_id = block->header.thread_id,
         .sequence = block->header.sequence,
     };
@@ -256,7 +257,7 @@ static void check_tables_twice(struct verify *verify)
         REPORT(verify, "trailer", tail->offset, RULE_TABLES_TWICE,
                "header and trailer disagree about the descriptor tables");
     else if (tables->bytes != tail->descriptors.bytes ||
-             tables->crc32c != rbwp_crc32c(0, tail->buffer.bytes, tail->descriptors.bytes))
+             tables->crc32c != crc32c(0, tail->buffer.bytes, tail->descriptors.bytes))
         REPORT(verify, "descriptors", tail->offset, RULE_TABLES_TWICE,
                "the sum or size of the descriptor tables is not what the trailer says");
 }

@@ -9,6 +9,7 @@
  * not patched is remembered. What blocks hold is not checked; the encoder
  * answers for it.
  */
+#include "crc32c.h"
 #include "rbwp_writer.h"
 
 #include "block.h"
@@ -114,7 +115,7 @@ static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_
         .offset = writer->bytes,
         .bytes = block->bytes_count,
         .blocks = 1,
-        .crc32c = rbwp_crc32c(0, block->bytes, block->bytes_count),
+        .crc32c = crc32c(0, block->bytes, block->bytes_count),
     };
     if (block->records) {
         range.records = block->records;
@@ -181,7 +182,7 @@ static enum rbwp_status encode_tail(struct rbwp_writer *writer, const struct rbw
         .bytes = buffer->count,
         .work_items = tables->work_item_count,
         .sub_items = tables->sub_item_count,
-        .crc32c = rbwp_crc32c(0, buffer->bytes, buffer->count),
+        .crc32c = crc32c(0, buffer->bytes, buffer->count),
     };
     return trailer_encode(&values, &place, writer->bytes + buffer->count, buffer);
 }

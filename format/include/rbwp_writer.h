@@ -67,9 +67,6 @@ RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_block_encoder_seal(struct rbwp_block_encoder *encoder, uint64_t thread_id, uint32_t sequence,
                         struct rbwp_sealed_block *block_out);
 
-/* Gives a finished block another sequence number, in the caller's copy of its bytes. */
-RBWP_API void rbwp_sealed_block_renumber(uint8_t *bytes, uint32_t sequence);
-
 /* ---- writer ------------------------------------------------------------- */
 
 /*
@@ -142,10 +139,6 @@ RBWP_API void rbwp_writer_totals(const struct rbwp_writer *writer, uint64_t *byt
 
 /* Frees the writer without touching the file. NULL is fine. */
 RBWP_API void rbwp_writer_free(struct rbwp_writer *writer);
-
-/* CRC-32C (Castagnoli, reflected, initial and final value inverted); pass 0 to begin, the last
- * result to go on. */
-RBWP_API uint32_t rbwp_crc32c(uint32_t crc, const void *bytes, size_t count);
 
 #ifdef __cplusplus
 }

@@ -10,13 +10,13 @@
 
 #include "rbwp_table.h"
 
-struct rbwp_deflate;
+struct deflater;
 
 /* Memory for one block at a time. Zeros are a valid start. */
 struct row_block {
     uint8_t *data;   /* header and data of a block, uncompressed */
     uint8_t *sealed; /* the same, compressed; NULL: never */
-    struct rbwp_deflate *deflate;
+    struct deflater *deflate;
 };
 
 /* The most that a block's data can come to, not counting bytes of cells that are bytes. */

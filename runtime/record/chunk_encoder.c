@@ -6,6 +6,7 @@
  * multiplication in double, exact to far below a nanosecond.
  */
 #include "chunk_encoder.h"
+#include "sealed_block.h"
 
 #include "chunk_pool.h"
 #include "rbwp_record.h"
@@ -200,7 +201,7 @@ const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encod
                                                      uint32_t *sequence, uint32_t *count_out)
 {
     for (uint32_t i = 0; i < encoder->blocks; i++)
-        rbwp_sealed_block_renumber((uint8_t *)(uintptr_t)encoder->block[i].bytes, (*sequence)++);
+        sealed_block_renumber((uint8_t *)(uintptr_t)encoder->block[i].bytes, (*sequence)++);
     *count_out = encoder->blocks;
     return encoder->block;
 }

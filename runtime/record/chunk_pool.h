@@ -20,7 +20,7 @@
 #ifndef CHUNK_POOL_H
 #define CHUNK_POOL_H
 
-#include "rbwp_live.h"
+#include "live_layout.h"
 
 #include <stdatomic.h>
 

@@ -11,7 +11,7 @@
 #include "claim.h"
 
 #include "failure.h"
-#include "rbwp_live.h"
+#include "live_layout.h"
 #include "test_point.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes live files (format/include/rbwp_live.h) for tests, from plain Python values, in the byte order of
+"""Writes live files (format/include/live_layout.h) for tests, from plain Python values, in the byte order of
 the machine that rbwp is for: this one, or RBWP_BYTE_ORDER (big, little) under an emulator.
 
 The clock makes one tick a nanosecond: tick t is the time ZERO + t.

@@ -6,7 +6,7 @@
  * The input begins with two bytes that say how far apart units are and how often the data are
  * repeated (so that more than one window of them is met).
  */
-#include "rbwp_deflate.h"
+#include "deflater.h"
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 #define DATA_BYTES_MAX 400000u
 
-static struct rbwp_deflate *states[2]; /* for all: the first remembers costs */
+static struct deflater *states[2]; /* for all: the first remembers costs */
 
 static size_t make_units(struct supply supply, unsigned apart, size_t size, uint32_t *unit)
 {
@@ -33,18 +33,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t times = 1 + (size_t)supply_number(&supply, 1), count = supply.left * times;
     if (count > DATA_BYTES_MAX)
         count = DATA_BYTES_MAX;
-    struct rbwp_deflate **state = &states[apart & 1];
+    struct deflater **state = &states[apart & 1];
     if (!*state)
-        *state = rbwp_deflate_new(apart & 1);
-    uint8_t *in = malloc(count + RBWP_DEFLATE_SLACK), *out = malloc(count + RBWP_DEFLATE_SLACK);
+        *state = deflater_new(apart & 1);
+    uint8_t *in = malloc(count + DEFLATER_SLACK), *out = malloc(count + DEFLATER_SLACK);
     uint8_t *back = malloc(count + 1);
     uint32_t *unit = malloc((count / 3 + 1) * sizeof *unit);
     REQUIRE(*state && in && out && back && unit);
     for (size_t i = 0; i < count; i++) /* repeated with a slow change */
         in[i] = (uint8_t)(supply.next[i % supply.left] + (i / supply.left & 4 ? i >> 12 : 0));
-    memset(in + count, 0xa5, RBWP_DEFLATE_SLACK);
+    memset(in + count, 0xa5, DEFLATER_SLACK);
     size_t units = make_units(supply, apart, count, unit);
-    size_t stream = rbwp_deflate_run(*state, in, count, unit, units, out);
+    size_t stream = deflater_run(*state, in, count, unit, units, out);
     REQUIRE(stream < count || stream == 0);
     if (stream) {
         uLongf got = count + 1;

@@ -9,7 +9,7 @@
  * (u8), offset (u24), length (u8), bytes.
  */
 #include "fuzz.h"
-#include "rbwp_live.h"
+#include "live_layout.h"
 #include "rbwp_recover.h"
 #include "rbwp_verify.h"
 #include "rules.h"

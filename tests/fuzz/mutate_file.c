@@ -7,6 +7,7 @@
  * trailer's footer, and some are made to the records of one block, whose
  * header is then made to fit. The rest is blind.
  */
+#include "crc32c.h"
 #include "fuzz.h"
 #include "rbwp_reader.h"
 #include "rbwp_writer.h"
@@ -40,7 +41,7 @@ static void repair_footer(uint8_t *data, size_t size, int64_t moved_bytes)
         return;
     put_le(footer, begin, 8);
     put_le(footer + 8, end - begin, 8);
-    put_le(footer + 16, rbwp_crc32c(0, data + begin, (size_t)(end - begin)), 4);
+    put_le(footer + 16, crc32c(0, data + begin, (size_t)(end - begin)), 4);
 }
 
 /* A block's data as far as they are whole records. */

@@ -7,7 +7,7 @@
 #include "record_support.h"
 #include "sanitized.h"
 
-#include "rbwp_live.h"
+#include "live_layout.h"
 #include "unit.h"
 
 #include <stdio.h>

@@ -7,7 +7,7 @@
 #include "record_support.h"
 
 #include "claim.h"
-#include "rbwp_live.h"
+#include "live_layout.h"
 #include "unit.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live_support.h - live files for tests, put together by the words of rbwp_live.h.
+ * live_support.h - live files for tests, put together by the words of live_layout.h.
  *
  * The clock of these files makes two ticks a nanosecond: tick 1000 is LIVE_T.
  */
@@ -8,7 +8,7 @@
 #define LIVE_SUPPORT_H
 
 #include "format_support.h"
-#include "rbwp_live.h"
+#include "live_layout.h"
 
 #define LIVE_T INT64_C(1700000000000000000) /* also the zero time of put_header */
 #define LIVE_CHUNK_BYTES 4096u

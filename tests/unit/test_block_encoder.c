@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Records into blocks: each form of a time at its limits, full blocks, headers, all levels. */
 #include "rbwp_reader.h"
+#include "sealed_block.h"
 #include "rbwp_writer.h"
 #include "unit.h"
 
@@ -220,7 +221,7 @@ static void test_renumber(void **state)
     assert_int_equal(rbwp_block_encoder_seal(encoder, UINT64_MAX, 1, &sealed), RBWP_OK);
     uint8_t copy[64];
     memcpy(copy, sealed.bytes, sealed.bytes_count);
-    rbwp_sealed_block_renumber(copy, UINT32_MAX);
+    sealed_block_renumber(copy, UINT32_MAX);
     sealed.bytes = copy;
     struct one_block one = open_block(&sealed);
     assert_int_equal(one.block.header.sequence, UINT32_MAX);

@@ -16,9 +16,9 @@ static void fill_random(uint8_t *bytes, size_t count)
 static void check_value_is_right(void **state)
 {
     (void)state;
-    assert_int_equal(rbwp_crc32c(0, "123456789", 9), 0xe3069283);
+    assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
     assert_int_equal(~crc32c_portable(~0u, (const uint8_t *)"123456789", 9), 0xe3069283);
-    assert_int_equal(rbwp_crc32c(0, NULL, 0), 0);
+    assert_int_equal(crc32c(0, NULL, 0), 0);
 }
 
 /* Guards: both loops agree with the slow sum at every length around their step, unaligned too. */
@@ -30,7 +30,7 @@ static void loops_agree_at_every_length(void **state)
     for (size_t skip = 0; skip < 9; skip++)
         for (size_t count = 0; count < 280; count++) {
             uint32_t slow = slow_crc32c(bytes + skip, count);
-            assert_int_equal(rbwp_crc32c(0, bytes + skip, count), slow);
+            assert_int_equal(crc32c(0, bytes + skip, count), slow);
             assert_int_equal(~crc32c_portable(~0u, bytes + skip, count), slow);
         }
 }
@@ -42,7 +42,7 @@ static void sums_go_on(void **state)
     uint8_t bytes[300];
     fill_random(bytes, sizeof(bytes));
     for (size_t cut = 0; cut <= sizeof(bytes); cut += 7)
-        assert_int_equal(rbwp_crc32c(rbwp_crc32c(0, bytes, cut), bytes + cut, sizeof(bytes) - cut),
+        assert_int_equal(crc32c(crc32c(0, bytes, cut), bytes + cut, sizeof(bytes) - cut),
                          slow_crc32c(bytes, sizeof(bytes)));
 }
 

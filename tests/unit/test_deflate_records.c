@@ -3,7 +3,7 @@
  * Whatever the data and wherever its units begin, zlib's inflate gives the data
  * back, and a stream is never larger than what it replaces.
  */
-#include "rbwp_deflate.h"
+#include "deflater.h"
 
 #include "unit.h"
 
@@ -39,15 +39,15 @@ static size_t make_units(enum units kind, size_t size, uint32_t *unit)
 }
 
 /* Runs it; returns the stream's size, after inflate has given the data back. */
-static size_t run(struct rbwp_deflate *state, const uint8_t *data, size_t size,
-                  const uint32_t *unit, size_t units)
+static size_t run(struct deflater *state, const uint8_t *data, size_t size, const uint32_t *unit,
+                  size_t units)
 {
     /* Own allocations of just the promised size, so that a step beyond is seen. */
-    uint8_t *in = malloc(size + RBWP_DEFLATE_SLACK), *out = malloc(size + RBWP_DEFLATE_SLACK);
+    uint8_t *in = malloc(size + DEFLATER_SLACK), *out = malloc(size + DEFLATER_SLACK);
     uint8_t *back = malloc(size + 1);
     memcpy(in, data, size);
-    memset(in + size, 0xa5, RBWP_DEFLATE_SLACK);
-    size_t stream = rbwp_deflate_run(state, in, size, unit, units, out);
+    memset(in + size, 0xa5, DEFLATER_SLACK);
+    size_t stream = deflater_run(state, in, size, unit, units, out);
     assert_true(stream < size || stream == 0);
     if (stream) {
         uLongf got = size + 1;
@@ -88,9 +88,9 @@ static void test_everything(void **state)
     static const size_t sizes[] = {0,     1,     2,     3,     6,     7,      8,      9,     16,
                                    17,    63,    64,    258,   259,   1000,   32768,  32770, 65535,
                                    65536, 65537, 65539, 70000, 98304, 131072, 131073, 200001};
-    uint8_t *data = malloc(200001 + RBWP_DEFLATE_SLACK);
+    uint8_t *data = malloc(200001 + DEFLATER_SLACK);
     uint32_t *unit = malloc((200001 / 3 + 2) * sizeof *unit);
-    struct rbwp_deflate *records = rbwp_deflate_new(greedy); /* one for all: it remembers costs */
+    struct deflater *records = deflater_new(greedy); /* one for all: it remembers costs */
     for (int kind = 0; kind < DATA_KINDS; kind++) {
         for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
             make_data((enum data)kind, data, sizes[i]);
@@ -104,8 +104,8 @@ static void test_everything(void **state)
             }
         }
     }
-    rbwp_deflate_free(records);
-    rbwp_deflate_free(NULL);
+    deflater_free(records);
+    deflater_free(NULL);
     free(unit);
     free(data);
 }
@@ -116,20 +116,20 @@ static void test_finds_repetitions(void **state)
     bool greedy = *(bool *)*state;
     enum { SIZE = 65536, UNIT = 16 };
     static const size_t periods[] = {16, 1024, 32768, 32784};
-    uint8_t *data = malloc(SIZE + RBWP_DEFLATE_SLACK);
+    uint8_t *data = malloc(SIZE + DEFLATER_SLACK);
     uint32_t *unit = malloc((SIZE / UNIT) * sizeof *unit);
     for (size_t i = 0; i < SIZE / UNIT; i++)
         unit[i] = (uint32_t)(i * UNIT);
     for (size_t p = 0; p < 4; p++) {
         for (size_t i = 0; i < SIZE; i++)
             data[i] = i < periods[p] ? (uint8_t)next_number() : data[i - periods[p]];
-        struct rbwp_deflate *records = rbwp_deflate_new(greedy);
+        struct deflater *records = deflater_new(greedy);
         size_t stream = run(records, data, SIZE, unit, SIZE / UNIT);
         if (periods[p] <= 32768)
             assert_in_range(stream, 1, SIZE * 3 / 4);
         else
             assert_int_equal(stream, 0);
-        rbwp_deflate_free(records);
+        deflater_free(records);
     }
     free(unit);
     free(data);
@@ -160,15 +160,15 @@ static void test_records_shrink_as_ever(void **state)
 {
     enum { ROOM = 120000 };
     bool greedy = *(bool *)*state;
-    uint8_t *data = malloc(ROOM + RBWP_DEFLATE_SLACK);
+    uint8_t *data = malloc(ROOM + DEFLATER_SLACK);
     uint32_t *unit = malloc((ROOM / 3) * sizeof *unit);
-    struct rbwp_deflate *records = rbwp_deflate_new(greedy);
+    struct deflater *records = deflater_new(greedy);
     random_state = 11;
     const size_t units = make_records(data, ROOM, unit), size = unit[units - 1];
     const size_t stream = run(records, data, size, unit, units - 1);
     assert_int_equal(size, 119968);
     assert_in_range(stream, 1, greedy ? 56085 : 37475);
-    rbwp_deflate_free(records);
+    deflater_free(records);
     free(unit);
     free(data);
 }
@@ -177,16 +177,16 @@ static void test_records_shrink_as_ever(void **state)
 static void test_remembered_costs(void **state)
 {
     bool greedy = *(bool *)*state;
-    uint8_t data[3000 + RBWP_DEFLATE_SLACK];
+    uint8_t data[3000 + DEFLATER_SLACK];
     uint32_t unit[1001];
-    struct rbwp_deflate *records = rbwp_deflate_new(greedy);
+    struct deflater *records = deflater_new(greedy);
     for (unsigned turn = 0; turn < 2000; turn++) {
         size_t size = next_number() % 3000;
         make_data((enum data)(next_number() % DATA_KINDS), data, size);
         run(records, data, size, unit,
             make_units((enum units)(next_number() % UNITS_KINDS), size, unit));
     }
-    rbwp_deflate_free(records);
+    deflater_free(records);
 }
 
 int main(void)

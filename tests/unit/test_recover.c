@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tests of the recovery (recover.c and what it stands on): pairs of FILE and
- * FILE.live are put together by the words of rbwp_live.h, in the states in
+ * FILE.live are put together by the words of live_layout.h, in the states in
  * which a process can die, and damaged; what comes out must keep every rule
  * and have every record that is in the pair, once.
  */

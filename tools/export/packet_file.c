@@ -7,7 +7,7 @@
 #include "packet_file.h"
 #include "message.h"
 #include "perfetto_proto.h"
-#include "rbwp_deflate.h"
+#include "deflater.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ struct packet_chunk {
     size_t packed_bytes; /* 0: they stay as they are */
     uint8_t *packets, *packed;
     uint32_t *mark;
-    struct rbwp_deflate *encoder;
+    struct deflater *encoder;
 };
 
 /* ---- one chunk -------------------------------------------------------------------- */
@@ -36,12 +36,12 @@ static void stop_chunk(void *job)
     free(chunk->packets);
     free(chunk->packed);
     free(chunk->mark);
-    rbwp_deflate_free(chunk->encoder);
+    deflater_free(chunk->encoder);
 }
 
 static bool start_chunk(struct packet_chunk *chunk, bool deflate)
 {
-    size_t room = PACKET_CHUNK_BYTES + RBWP_DEFLATE_SLACK;
+    size_t room = PACKET_CHUNK_BYTES + DEFLATER_SLACK;
     chunk->deflate = deflate;
     if (!chunk->packets)
         chunk->packets = malloc(room);
@@ -51,7 +51,7 @@ static bool start_chunk(struct packet_chunk *chunk, bool deflate)
     if (deflate && !chunk->packed)
         chunk->packed = malloc(room);
     if (deflate && !chunk->encoder)
-        chunk->encoder = rbwp_deflate_new(true);
+        chunk->encoder = deflater_new(true);
     return chunk->packets && chunk->mark && (!deflate || (chunk->packed && chunk->encoder));
 }
 
@@ -61,8 +61,8 @@ static void run_chunk(void *job)
     chunk->packed_bytes = 0;
     if (!chunk->deflate)
         return;
-    chunk->packed_bytes = rbwp_deflate_run(chunk->encoder, chunk->packets, chunk->bytes,
-                                           chunk->mark, chunk->marks, chunk->packed);
+    chunk->packed_bytes = deflater_run(chunk->encoder, chunk->packets, chunk->bytes, chunk->mark,
+                                       chunk->marks, chunk->packed);
 }
 
 /* Where the bytes of a chunk that has run are, and in head what stands before them. */

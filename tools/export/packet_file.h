@@ -7,7 +7,7 @@
  * compressed_packets. What shall come last although it is known early goes
  * into a stream of packets of its own, which waits in a temporary file.
  *
- * The encoder (rbwp_deflate.h) looks for repetitions where it is told that
+ * The encoder (deflater.h) looks for repetitions where it is told that
  * they can begin: where a packet begins, and where its time does, which
  * therefore is the last field.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rbwp_deflate.h - a DEFLATE encoder that knows where repetitions can begin.
+ * deflater.h - a DEFLATE encoder that knows where repetitions can begin.
  *
  * Writes an ordinary zlib stream (RFC 1950) that any inflate reads. It is
  * faster and smaller on trace data than general compressors because it looks
@@ -8,39 +8,32 @@
  * RBWP records has one at the kind byte of each record: kind, payload and the
  * next record's time.
  */
-#ifndef RBWP_DEFLATE_H
-#define RBWP_DEFLATE_H
+#ifndef DEFLATER_H
+#define DEFLATER_H
 
 #include "rbwp_format.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
-struct rbwp_deflate; /* one per thread at a time */
+struct deflater; /* one per thread at a time */
 
 /*
  * greedy: takes for each unit the last one that is the same, fast and good where units recur as a
  * whole with noise between them; its streams depend on their data alone. Otherwise the cheapest
  * parse is looked for, by symbol costs that are remembered from call to call. NULL without memory.
- * To be freed by rbwp_deflate_free, which takes NULL.
+ * To be freed by deflater_free, which takes NULL.
  */
-RBWP_API struct rbwp_deflate *rbwp_deflate_new(bool greedy);
-RBWP_API void rbwp_deflate_free(struct rbwp_deflate *state);
+struct deflater *deflater_new(bool greedy);
+void deflater_free(struct deflater *state);
 
 /* Bytes that data and out must have allocated beyond their sizes: both are accessed in whole
  * words. */
-#define RBWP_DEFLATE_SLACK 32
+#define DEFLATER_SLACK 32
 
 /*
  * Compresses size bytes of data whose units begin at unit[0..units-1]: ascending offsets, at most
  * one for every RBWP_RECORD_BYTES_MIN bytes of each 64 KiB. out has room for size bytes and the
  * slack. Returns the stream's size, or 0 if it would not be smaller than the data.
  */
-RBWP_API size_t rbwp_deflate_run(struct rbwp_deflate *state, const uint8_t *data, size_t size,
-                                 const uint32_t *unit, size_t units, uint8_t *out);
+size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, const uint32_t *unit,
+                    size_t units, uint8_t *out);
 
-#ifdef __cplusplus
-}
-#endif
-#endif /* RBWP_DEFLATE_H */
+#endif /* DEFLATER_H */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rbwp_live.h - the form of FILE.live, the memory of a recording process beside its file.
+ * live_layout.h - the form of FILE.live, the memory of a recording process beside its file.
  *
  * FILE.live is mapped shared by the recording process, so what is stored there
  * is in the hands of the kernel as soon as the store has happened, and
@@ -46,14 +46,10 @@
  * spoils what a recovery finds, and the times and names of events, but cannot
  * lead the recording process astray.
  */
-#ifndef RBWP_LIVE_H
-#define RBWP_LIVE_H
+#ifndef LIVE_LAYOUT_H
+#define LIVE_LAYOUT_H
 
 #include "rbwp_format.h"
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 #define LIVE_MAGIC "RBWPLIVE"
 #define LIVE_VERSION 3u
@@ -178,7 +174,4 @@ enum live_entry_kind {
     LIVE_NAME = 11       /* for cells: u32 number, name to the end; may come again */
 };
 
-#ifdef __cplusplus
-}
-#endif
-#endif /* RBWP_LIVE_H */
+#endif /* LIVE_LAYOUT_H */
