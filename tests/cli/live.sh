@@ -10,7 +10,7 @@
     exit 77
 }
 "$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$work" <<'P' || fail "looking at a program"
-import csv, io, json, os, signal, subprocess, sys
+import csv, io, json, os, shutil, signal, subprocess, sys
 rbwp, victim, work = sys.argv[1:]
 path = f"{work}/run.bin"
 program = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -74,16 +74,26 @@ program.kill()
 program.wait()
 everywhere(5, "died")
 
-# A live file that may not be read, and one that is none: one line, and nothing is shown.
+# A live file that may not be read: what needs it says so and shows nothing, what does not says that it was ignored.
+nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+shutil.copy(rbwp, f"{work}/rbwp")
+os.mkdir(f"{work}/theirs")
+for name, mode in ((work, 0o755), (f"{work}/theirs", 0o777), (path, 0o644), (path + ".live", 0)):
+    os.chmod(name, mode)
+for command, code in ((["stats", "--live"], 1), (["export", "--live", "--to", "csv"], 1), (["tail", "--live"], 1), (["stats"], 0), (["info"], 0),
+                      (["repair", "-o", f"{work}/theirs/whole.bin"], 1)):
+    done = subprocess.run([f"{work}/rbwp", *command, path], capture_output=True, text=True, **nobody)
+    assert done.returncode == code and done.stderr.count("\n") == 1, (command, done)
+    assert path + ".live: " in done.stderr and "cannot open the live file: Permission denied" in done.stderr, (command, done)
+    assert code == 0 or not done.stdout, (command, done)
+assert not os.listdir(f"{work}/theirs")
+
+# One that is none: one line, and nothing is shown.
 os.rename(path + ".live", path + ".kept")
 open(path + ".live", "wb").write(b"no live file" * 1000)
 for command in (["stats"], ["timeline"], ["report", "-o", f"{work}/no.html"], ["export", "--to", "csv"], ["tail"], ["dump"]):
     done = subprocess.run([rbwp, *command, "--live", path], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and path + ".live: " in done.stderr, done
-if os.geteuid() != 0:
-    os.chmod(path + ".live", 0)
-    done = subprocess.run([rbwp, "stats", "--live", path], capture_output=True, text=True)
-    assert done.returncode == 1 and "Permission denied" in done.stderr, done
 os.unlink(path + ".live")
 P
 finish
