@@ -13,12 +13,17 @@ sys.path.insert(0, here)
 import export_check as x
 
 COLUMNS = "start_ns duration_ns process track track_kind category name depth lane item id parent finished open".split()
+LATER = ("thread_id proc_id stream correlation launch_ns launch_thread_id launch_span launch_inferred start_uncertain_ns stop_uncertain_ns certain_ns"
+         " own_category args").split()
+ALL = COLUMNS + LATER
 csv.field_size_limit(1 << 20)
 surrogates = dict(encoding="utf-8", errors="surrogateescape", newline="")
 
 
 def plain(field):
     """What a safe cell stands for."""
+    if "\\" not in field and field[:1] != "'":
+        return field
     back = lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1][1:], 16)])
     return re.sub(rb"\\(\\|x[0-9a-f]{2})", back, field.removeprefix("'").encode()).decode("utf-8", "surrogateescape")
 
@@ -47,7 +52,7 @@ def raw_tsv(path):
     with open(path, **surrogates) as file:
         lines = file.read().split("\n")
     assert lines.pop() == ""
-    back = lambda field: re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[m[1]], field)
+    back = lambda field: re.sub(r"\\(.)", lambda m: {"t": "\t", "n": "\n", "r": "\r", "\\": "\\"}[m[1]], field) if "\\" in field else field
     header, *rows = ([back(field) for field in line.split("\t")] for line in lines)
     return header, rows
 
@@ -61,7 +66,10 @@ def read_ndjson(path):
         o["finished"], o["open"] = int(o["finished"]), int(o["open"])
         if "name_hex" in o:
             o["name"] = bytes.fromhex(o["name_hex"]).decode("utf-8", "surrogateescape")
-    return COLUMNS, [[str(o[c]) for c in COLUMNS] for o in objects]
+        assert not set(o) - set(ALL) - {"name_hex", "track_hex", "process_hex"}, o
+        if "launch_inferred" in o:
+            o["launch_inferred"] = int(o["launch_inferred"])
+    return ALL, [[str(o[c]) for c in COLUMNS] + [str(o.get(c, "")) for c in LATER] for o in objects]
 
 
 for path, code in x.golden_files(golden) + x.hard_files(work):
@@ -71,13 +79,14 @@ for path, code in x.golden_files(golden) + x.hard_files(work):
                                 ("csv", ["--raw-text"], raw_csv), ("tsv", ["--raw-text"], raw_tsv)):
         x.export(rbwp, path, f"{work}/out.{kind}", "-f", *options, code=code)
         header, rows = read(f"{work}/out.{kind}")
-        assert header == COLUMNS and all(len(r) == len(COLUMNS) for r in rows), (path, kind, header)
+        assert header == ALL and all(len(r) == len(ALL) for r in rows), (path, kind, header)
         tables.append(rows)
     assert all(t == tables[0] for t in tables), path
-    rows = [dict(zip(COLUMNS, r)) for r in tables[0]]
+    rows = [dict(zip(ALL, r)) for r in tables[0]]
     assert sorted(int(r["id"]) for r in rows) == sorted(want), path
     for r in rows:
         begin, duration, name, parent, category = want[int(r["id"])]
+        assert r["thread_id"].isdigit() != r["proc_id"].isdigit(), r
         assert (int(r["start_ns"]), int(r["parent"]), r["category"]) == (begin, parent or 0, category), (path, r)
         assert r["name"].encode("utf-8", "surrogateescape") == name, (path, r)
         assert r["finished"] == str(int(duration is not None)) and (duration is None or int(r["duration_ns"]) == duration), (path, r)

@@ -4,11 +4,11 @@
 # kind, whichever end comes first by its clock.
 . "$(dirname "$0")/lib.sh"
 
-for kind in chrome perfetto speedscope folded; do
+for kind in chrome csv ndjson perfetto speedscope folded tsv; do
     "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
 done
 "$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
-import collections, json, math, sys
+import collections, csv, json, math, sys
 
 here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -82,6 +82,24 @@ def perfetto():
     assert said("perfetto") == "", said("perfetto")
 
 
+def lines():
+    with open(f"{work}/out.csv", newline="") as file:
+        rows = list(csv.DictReader(file, strict=True))
+    tabs = [line.split("\t") for line in open(f"{work}/out.tsv").read().splitlines()]
+    assert [list(r.values()) for r in rows] == tabs[1:] and list(rows[0]) == tabs[0]
+    objects = [json.loads(line) for line in open(f"{work}/out.ndjson")]
+    gpu = {"proc_id": 0x1D00020000000001, "stream": 7, "correlation": 103, "launch_ns": T + 1050, "launch_thread_id": 0xABC, "launch_span": 1,
+           "launch_inferred": True, "start_uncertain_ns": 3, "stop_uncertain_ns": 4, "certain_ns": 5}
+    assert {k: v for k, v in objects[-1].items() if k in gpu} == gpu and "thread_id" not in objects[-1], objects[-1]
+    assert objects[1]["args"] == ARGS and objects[1]["own_category"] == "cpu_op" and objects[1]["correlation"] == 99
+    for row, o in zip(rows, objects):
+        assert row.keys() >= o.keys()
+        for k, v in row.items():
+            assert (json.loads(v) if k == "args" and v else v) == (str(int(o[k])) if isinstance(o.get(k), bool) else o[k] if k == "args" and k in o else str(o.get(k, ""))), (k, v, o)
+    for kind in "csv", "ndjson", "tsv":
+        assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters"), said(kind)
+
+
 def speedscope():
     assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
     assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("speedscope")
@@ -89,6 +107,7 @@ def speedscope():
 
 chrome()
 perfetto()
+lines()
 speedscope()
 assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("folded")
 P

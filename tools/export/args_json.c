@@ -2,6 +2,7 @@
 /* Arguments as JSON. */
 #include "args_json.h"
 #include "json_text.h"
+#include "utf8.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -25,16 +26,45 @@ void json_f64(struct out *out, double value)
         out_text(out, ".0");
 }
 
+/* A character that is obeyed instead of shown, or U+FFFD. */
+static void put_escaped(struct out *out, struct trace_text one, bool is_text)
+{
+    const unsigned char *bytes = (const unsigned char *)one.text;
+    unsigned code = one.bytes == 1 ? bytes[0]
+                    : one.bytes == 2
+                        ? (bytes[0] & 0x1fu) << 6 | (bytes[1] & 0x3fu)
+                        : (bytes[0] & 0xfu) << 12 | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+    out_format(out, "\\u%04x", is_text ? 0xfffdu : code);
+}
+
 static void put_string(struct out *out, struct viewer_text *made, struct trace_text text)
 {
     text = viewer_text(made, text);
     json_string(out, text.text, text.bytes);
 }
 
+/* As the source had it, in one line that is safe to show: what is no plain character stands in
+ * strings only, where it may be escaped, or between values. */
+static void put_json(struct out *out, struct trace_text text)
+{
+    const unsigned char *bytes = (const unsigned char *)text.text;
+    for (size_t at = 0, length; at < text.bytes; at += length) {
+        length = utf8_length(bytes + at, text.bytes - at);
+        if (length == 1 && bytes[at] < 0x20) {
+            out_bytes(out, " ", 1);
+        } else if (length == 0 || utf8_is_control(bytes + at, length)) {
+            struct trace_text one = {text.text + at, (uint32_t)(length ? length : 1)};
+            put_escaped(out, one, length == 0);
+            length += length == 0;
+        } else {
+            out_bytes(out, text.text + at, length);
+        }
+    }
+}
+
 static void put_value(struct out *out, struct viewer_text *made, const struct trace *trace,
                       const struct trace_detail *detail, const struct trace_arg *arg)
 {
-    struct trace_text text;
     switch ((enum trace_arg_type)arg->type) {
     case TRACE_ARG_U64:
     case TRACE_ARG_DURATION:
@@ -57,8 +87,7 @@ static void put_value(struct out *out, struct viewer_text *made, const struct tr
         put_string(out, made, trace_arg_text(detail, arg));
         break;
     case TRACE_ARG_JSON:
-        text = trace_arg_text(detail, arg);
-        out_bytes(out, text.text, text.bytes);
+        put_json(out, trace_arg_text(detail, arg));
         break;
     }
 }

@@ -5,10 +5,13 @@
  * Times are integers in nanoseconds: start counts from 1970, so that lines
  * of several exports can be joined. Texts are cells (cell_text.h).
  */
+#include "args_json.h"
 #include "cell_text.h"
 #include "export.h"
 #include "json_text.h"
+#include "left_out.h"
 #include "message.h"
+#include "span_facts.h"
 
 #include <stdlib.h>
 
@@ -18,6 +21,8 @@ struct lines {
     struct trace_pass *pass;
     enum shape shape;
     bool first; /* of the line */
+    struct args_json args;
+    struct left_out left_out;
 };
 
 /* ---- columns ---------------------------------------------------------------------- */
@@ -73,17 +78,64 @@ static void bool_column(struct lines *lines, const char *name, bool value)
 
 static const char header[] = "start_ns duration_ns process track track_kind category name depth "
                              "lane item id parent finished open";
+/* Behind them those of span_facts.h and these. */
+static const char last_columns[] = " own_category args";
+
+static void write_words(struct lines *lines, const char *words)
+{
+    struct out *out = &lines->pass->out;
+    for (const char *at = words; *at; at++)
+        out_bytes(out, *at != ' ' ? at : lines->shape == TSV ? "\t" : ",", 1);
+}
 
 static void write_header(struct lines *lines)
 {
-    struct out *out = &lines->pass->out;
-    for (const char *at = header; *at; at++)
-        out_bytes(out, *at != ' ' ? at : lines->shape == TSV ? "\t" : ",", 1);
-    out_bytes(out, "\n", 1);
+    write_words(lines, header);
+    for (int i = 0; i < SPAN_FACTS; i++) {
+        write_words(lines, " ");
+        write_words(lines, span_fact_name[i]);
+    }
+    write_words(lines, last_columns);
+    out_bytes(&lines->pass->out, "\n", 1);
+}
+
+/* What is not known is empty, in JSON not there. */
+static void write_facts(struct lines *lines, const struct span_facts *facts)
+{
+    for (int i = 0; i < SPAN_FACTS; i++) {
+        bool known = span_facts_has(facts, (enum span_fact)i);
+        if (!known && lines->shape == NDJSON)
+            continue;
+        if (!known)
+            key(lines, NULL);
+        else if (i == FACT_LAUNCH)
+            i64_column(lines, span_fact_name[i], (int64_t)facts->value[i]);
+        else if (i == FACT_LAUNCH_INFERRED)
+            bool_column(lines, span_fact_name[i], facts->value[i]);
+        else
+            u64_column(lines, span_fact_name[i], facts->value[i]);
+    }
+}
+
+static void write_detail(struct lines *lines, const struct trace_detail *detail)
+{
+    const struct trace *trace = lines->pass->trace;
+    struct trace_text own = trace_label_of(trace, detail ? detail->category : 0);
+    if (lines->shape != NDJSON || own.bytes)
+        text_column(lines, "own_category", own);
+    struct trace_text args = args_json_make(&lines->args, trace, detail);
+    if (!args.bytes && lines->shape == NDJSON)
+        return;
+    key(lines, "args");
+    if (lines->shape == CSV)
+        cell_csv(&lines->pass->out, args, true); /* JSON is safe to show, and one line */
+    else
+        out_bytes(&lines->pass->out, args.text, args.bytes);
 }
 
 static void write_span(struct lines *lines, const struct trace_track *track,
-                       struct trace_text process, const struct trace_span *span)
+                       struct trace_text process, const struct trace_span *span,
+                       const struct span_facts *facts, const struct trace_detail *detail)
 {
     struct out *out = &lines->pass->out;
     lines->first = true;
@@ -103,6 +155,8 @@ static void write_span(struct lines *lines, const struct trace_track *track,
     u64_column(lines, "parent", span->parent);
     bool_column(lines, "finished", !(span->flags & TRACE_UNFINISHED));
     bool_column(lines, "open", span->flags & TRACE_OPEN);
+    write_facts(lines, facts);
+    write_detail(lines, detail);
     out_bytes(out, lines->shape == NDJSON ? "}\n" : "\n", lines->shape == NDJSON ? 2 : 1);
 }
 
@@ -112,11 +166,23 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct lines *lines = context;
-    (void)details;
+    struct span_facts of_track, facts;
+    span_facts_of_track(lines->pass->trace, spans[0].track, &of_track);
     const struct trace_track *track = trace_track_of(lines->pass->trace, spans[0].track);
     struct trace_text process = trace_process_of(lines->pass->trace, track->process)->name;
-    for (size_t i = 0; i < count; i++)
-        write_span(lines, track, process, &spans[i]);
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        facts = of_track;
+        span_facts_of_detail(lines->pass->trace, detail, &facts);
+        write_span(lines, track, process, &spans[i], &facts, detail);
+    }
+}
+
+/* Launches are columns of what was launched. */
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct lines *lines = context;
+    lines->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
 static bool is_full(void *context)
@@ -134,7 +200,8 @@ static bool begin(struct trace_pass *pass, enum shape shape)
     }
     *lines = (struct lines){.pass = pass, .shape = shape};
     pass->state = lines;
-    pass->sink = (struct trace_sink){.context = lines, .spans = take_spans, .full = is_full};
+    pass->sink = (struct trace_sink){
+        .context = lines, .spans = take_spans, .link = take_link, .full = is_full};
     if (shape != NDJSON)
         write_header(lines);
     return true;
@@ -155,8 +222,15 @@ static bool begin_ndjson(struct trace_pass *pass)
 
 static enum exit_code end(struct trace_pass *pass)
 {
-    free(pass->state);
-    return EXIT_GOOD;
+    static const char *const names[] = {[CSV] = "csv", [TSV] = "tsv", [NDJSON] = "ndjson"};
+    struct lines *lines = pass->state;
+    bool whole = !lines->args.failed;
+    if (!whole)
+        message("out of memory; some arguments are left out");
+    left_out_tell(pass, names[lines->shape], lines->left_out);
+    args_json_free(&lines->args);
+    free(lines);
+    return whole ? EXIT_GOOD : EXIT_PARTLY;
 }
 
 const struct exporter exporter_csv = {
