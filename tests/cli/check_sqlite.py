@@ -10,8 +10,8 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import export_check as x
 
-TABLES = {"process", "track", "category", "name", "span", "link", "loss", "fact"}
-VIEWS = {"span_view", "summary", "slot_summary", "track_busy", "thread_busy", "gpu_busy", "longest_calls", "gpu_launch"}
+TABLES = {"detail", "arg", "counter", "process", "track", "category", "name", "span", "link", "loss", "fact"}
+VIEWS = {"span_view", "summary", "slot_summary", "track_busy", "thread_busy", "gpu_busy", "longest_calls", "gpu_launch", "arg_view", "counter_view"}
 
 
 def union_ns(intervals):
@@ -33,7 +33,7 @@ def check_views(db, path):
     if not fits:  # sums of times at the ends of what 64 bits hold are no numbers of 64 bits
         return
     assert db.execute("SELECT count(*), coalesce(sum(duration_ns), 0), min(start_ns) FROM span_view").fetchone() == (
-        len(spans), sum(s[5] for s in spans), min((s[4] - origin for s in spans), default=None)), path
+        len(spans), sum(s[5] for s in spans), min((s[4] for s in spans), default=None)), path
     groups = {}
     for _, category, item, name, _, duration, _ in spans:
         groups.setdefault((category, item, name), []).append(duration)

@@ -4,11 +4,11 @@
 # kind, whichever end comes first by its clock.
 . "$(dirname "$0")/lib.sh"
 
-for kind in chrome csv ndjson perfetto speedscope folded tsv; do
+for kind in chrome csv ndjson perfetto speedscope folded sqlite tsv; do
     "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
 done
 "$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
-import collections, csv, json, math, sys
+import collections, csv, json, math, sqlite3, sys
 
 here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -100,6 +100,23 @@ def lines():
         assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters"), said(kind)
 
 
+def sqlite():
+    if "without SQLite" in said("sqlite"):
+        return
+    db = sqlite3.connect(f"{work}/out.sqlite")
+    one_row = lambda query: db.execute(query).fetchone()
+    args = dict(db.execute("SELECT arg_view.name, value FROM arg_view JOIN span_view ON span_view.id = span WHERE span_view.name = 'cpu work'"))
+    assert args == {**ARGS, "bytes": float(2**64 - 1), "bad": None, "last": 1, "shape": '[1,{"x":2}]'}, args
+    assert one_row("SELECT own_category, correlation FROM detail WHERE span = 2") == ("cpu_op", 99)
+    assert one_row("SELECT * FROM detail ORDER BY span DESC") == (8, None, None, 103, T + 1050, "0xabc", 0, 1, 1, 3, 4, 5)
+    assert db.execute("SELECT parent, counter, unit, at_ns, value FROM counter_view").fetchall() == [
+        (None, "queue depth", None, 1000, 0), (None, "queue depth", None, 1100, 2**53 + 1), (None, "queue depth", None, 1200, -4),
+        ("GPU 2.1", "power", "W", 1010, 70.5), ("GPU 2.1", "power", "W", 1020, 0.1)]
+    assert db.execute("SELECT kind, label, from_span, to_span FROM link WHERE kind != 'launch' ORDER BY kind").fetchall() == [("dependency", None, 1, 7), ("message", "ping", 2, 4)]
+    assert one_row("SELECT count(*) FROM gpu_launch") == (4,)
+    assert said("sqlite") == "", said("sqlite")
+
+
 def speedscope():
     assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
     assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("speedscope")
@@ -108,6 +125,7 @@ def speedscope():
 chrome()
 perfetto()
 lines()
+sqlite()
 speedscope()
 assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("folded")
 P

@@ -31,10 +31,12 @@ open(path, "wb").write(m.file([m.block(1, 0, [
     (1000, "cb", 3), (1100, "ce"), (1200, "cb", 3), (1300, "ce"),
     (2000, "gpu", 9, 3, 1050, 1150), (2010, "gpu", 9, 3, 1250, 1500), (2020, "gpu", 9, 3, 1400, 1600)])], [(3, b"launch")], zero_time=900))
 db = check_sqlite.check(rbwp, path, 0, f"{work}/gpu.db")
-assert db.execute("SELECT spans, first_ns, last_ns, busy_ns FROM gpu_busy").fetchall() == [(3, 150, 700, 100 + 350)]
+assert db.execute("SELECT spans, first_ns, last_ns, busy_ns FROM gpu_busy").fetchall() == [(3, 1050, 1600, 100 + 350)]
 assert db.execute("SELECT spans, busy_ns, busy_share FROM thread_busy").fetchall() == [(2, 200, round(200 / 300, 4))]
 assert db.execute("SELECT launch_ns, work_ns, delay_ns, duration_ns, overlap_ns FROM gpu_launch ORDER BY work_ns").fetchall() == [
-    (100, 150, 50, 100, 50), (300, 350, 50, 250, 50), (300, 500, 200, 200, 0)]
+    (1000, 1050, 50, 100, 50), (1200, 1250, 50, 250, 50), (1200, 1400, 200, 200, 0)]
+# One name, one meaning: views have the times of tables, and at_ns counts from the beginning.
+assert db.execute("SELECT count(*) FROM span_view v JOIN span s USING (id) WHERE v.start_ns = s.start_ns AND v.at_ns = s.start_ns - 900").fetchone() == (5,)
 assert db.execute("SELECT count(*) FROM link").fetchone() == (3,)
 
 # Queries by time and by name go through an index.

@@ -8,36 +8,55 @@
  * byte, at which SQLite's functions end a text, U+FFFD as well.
  */
 #include "export.h"
+#include "left_out.h"
 #include "message.h"
+#include "span_facts.h"
 #include "sqlite_schema.h"
 #include "utf8_repair.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-enum statement { PROCESS, TRACK, NAME, SPAN, LINK, LOSS, FACT, CATEGORY, STATEMENTS };
+enum statement {
+    PROCESS,
+    TRACK,
+    NAME,
+    SPAN,
+    LINK,
+    LOSS,
+    FACT,
+    CATEGORY,
+    DETAIL,
+    ARG,
+    COUNTER,
+    STATEMENTS
+};
 
 static const char *const statements[STATEMENTS] = {
     [PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?)",
-    [TRACK] = "INSERT INTO track VALUES(?,?,?,?,?,?)",
+    [TRACK] = "INSERT INTO track VALUES(?,?,?,?,?,?,?,?)",
     [NAME] = "INSERT INTO name VALUES(?,?)",
     [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
-    [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?)",
+    [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?,?,?,?)",
     [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?)",
     [FACT] = "INSERT INTO fact VALUES(?,?)",
     [CATEGORY] = "INSERT INTO category VALUES(?,?)",
+    [DETAIL] = "INSERT INTO detail VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
+    [ARG] = "INSERT INTO arg VALUES(?,?,?,?)",
+    [COUNTER] = "INSERT INTO counter VALUES(?,?,?)",
 };
 
 /* Memory is bounded by the cache; the sorting of indices uses as much again, and then files. */
 static const char pragmas[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
                               "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;"
                               "PRAGMA page_size = 8192; PRAGMA application_id = 0x52425750;"
-                              "PRAGMA user_version = 1; BEGIN;";
+                              "PRAGMA user_version = 2; BEGIN;";
 
 struct database {
     struct trace_pass *pass;
@@ -151,6 +170,8 @@ static void take_track(void *context, const struct trace_track *track)
     text(&row, trace_text(id));
     number_or_null(&row, track->os_id, (int64_t)track->os_id);
     text(&row, track->name);
+    number_or_null(&row, track->parent != TRACE_NONE, track->parent);
+    text_or_null(&row, track->unit, false);
     end_row(&row);
 }
 
@@ -181,24 +202,106 @@ static void put_span(struct database *database, const struct trace_span *span)
     end_row(&row);
 }
 
+static void put_fact(struct row *row, const struct span_facts *facts, enum span_fact fact)
+{
+    number_or_null(row, span_facts_has(facts, fact), (int64_t)facts->value[fact]);
+}
+
+static void put_detail(struct database *database, const struct trace_span *span,
+                       const struct trace_detail *detail)
+{
+    const struct trace *trace = database->pass->trace;
+    struct span_facts facts = {0};
+    char thread[32];
+    span_facts_of_detail(trace, detail, &facts);
+    snprintf(thread, sizeof thread, "0x%" PRIx64, detail->thread_id);
+    struct row row = begin_row(database, DETAIL);
+    number(&row, (int64_t)span->id);
+    text_or_null(&row, trace_label_of(trace, detail->category), false);
+    put_fact(&row, &facts, FACT_STREAM);
+    put_fact(&row, &facts, FACT_CORRELATION);
+    put_fact(&row, &facts, FACT_LAUNCH);
+    text_or_null(&row, trace_text(detail->thread_id ? thread : ""), false);
+    number_or_null(&row, detail->launch_track != TRACE_NONE, detail->launch_track);
+    for (int fact = FACT_LAUNCH_SPAN; fact < SPAN_FACTS; fact++)
+        put_fact(&row, &facts, (enum span_fact)fact);
+    end_row(&row);
+}
+
+static void real(struct row *row, double value)
+{
+    sqlite3_bind_double(row->insert, ++row->column, value);
+}
+
+static void put_arg(struct database *database, const struct trace_span *span,
+                    const struct trace_detail *detail, const struct trace_arg *arg)
+{
+    static const char *const types[] = {
+        [TRACE_ARG_U64] = "u64",           [TRACE_ARG_I64] = "i64",   [TRACE_ARG_F64] = "f64",
+        [TRACE_ARG_BOOL] = "bool",         [TRACE_ARG_TIME] = "time", [TRACE_ARG_TEXT] = "text",
+        [TRACE_ARG_DURATION] = "duration", [TRACE_ARG_NAME] = "text", [TRACE_ARG_JSON] = "json",
+    };
+    struct row row = begin_row(database, ARG);
+    number(&row, (int64_t)span->id);
+    number(&row, arg->key);
+    text(&row, trace_text(types[arg->type]));
+    if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
+        text(&row, trace_arg_text(detail, arg));
+    else if (arg->type == TRACE_ARG_NAME)
+        text(&row, trace_name_of(database->pass->trace, (uint32_t)arg->value.u64));
+    else if (arg->type == TRACE_ARG_F64 ||
+             (arg->type == TRACE_ARG_U64 && arg->value.u64 > INT64_MAX))
+        real(&row, arg->type == TRACE_ARG_F64 ? arg->value.f64 : (double)arg->value.u64);
+    else
+        number(&row, arg->value.i64);
+    end_row(&row);
+}
+
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
 {
     struct database *database = context;
-    (void)details;
-    for (size_t i = 0; i < count && !database->failed; i++)
+    for (size_t i = 0; i < count && !database->failed; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
         put_span(database, &spans[i]);
+        if (detail)
+            put_detail(database, &spans[i], detail);
+        for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
+            put_arg(database, &spans[i], detail, &detail->args[arg]);
+    }
+}
+
+static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct database *database = context;
+    for (size_t i = 0; i < count && !database->failed; i++) {
+        struct row row = begin_row(database, COUNTER);
+        number(&row, track);
+        number(&row, samples[i].time_ns);
+        if (samples[i].whole)
+            number(&row, samples[i].value.i64);
+        else if (isnan(samples[i].value.f64)) /* which SQLite would store as NULL */
+            text(&row, trace_text("NaN"));
+        else
+            real(&row, samples[i].value.f64);
+        end_row(&row);
+    }
 }
 
 static void take_link(void *context, const struct trace_link *link)
 {
+    const struct database *database = context;
     struct row row = begin_row(context, LINK);
     number(&row, (int64_t)link->id);
     number(&row, link->from_track);
     number(&row, link->from_ns);
     number(&row, link->to_track);
     number(&row, link->to_ns);
-    number(&row, (int64_t)link->to_span);
+    number_or_null(&row, link->to_span, (int64_t)link->to_span);
+    text(&row, trace_text(trace_link_kind_name[link->kind]));
+    text_or_null(&row, trace_label_of(database->pass->trace, link->label), false);
+    number_or_null(&row, link->from_span, (int64_t)link->from_span);
     end_row(&row);
 }
 
@@ -321,6 +424,7 @@ static bool begin(struct trace_pass *pass)
                                      .track = take_track,
                                      .name = take_name,
                                      .spans = take_spans,
+                                     .samples = take_samples,
                                      .link = take_link,
                                      .loss = take_loss,
                                      .fact = take_fact,
@@ -334,6 +438,7 @@ static enum exit_code end(struct trace_pass *pass)
     (void)(execute(database, sqlite_indices) && execute(database, sqlite_views) &&
            execute(database, "COMMIT; PRAGMA optimize;"));
     close_database(database);
+    left_out_tell(pass, "sqlite", (struct left_out){0});
     enum exit_code code = database->failed ? EXIT_BAD_DATA : EXIT_GOOD;
     free(database);
     return code;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tables hold what the trace says: numbers of texts, times in nanoseconds
- * since 1970. Views are for people: texts, times from the beginning of the
- * trace.
+ * since 1970. Views are for people: texts. A name that ends in _ns means the
+ * same in both; at_ns is the time from the beginning of the trace.
  */
 #include "sqlite_schema.h"
 
@@ -10,7 +10,8 @@ const char sqlite_tables[] =
     "CREATE TABLE process(id INTEGER PRIMARY KEY, node INTEGER NOT NULL, os_id INTEGER,"
     " name TEXT NOT NULL UNIQUE, host TEXT, command TEXT, source TEXT);\n"
     "CREATE TABLE track(id INTEGER PRIMARY KEY, process INTEGER NOT NULL REFERENCES process,"
-    " kind TEXT NOT NULL, source_id TEXT NOT NULL, os_id INTEGER, name TEXT NOT NULL);\n"
+    " kind TEXT NOT NULL, source_id TEXT NOT NULL, os_id INTEGER, name TEXT NOT NULL,"
+    " parent INTEGER REFERENCES track, unit TEXT);\n"
     "CREATE TABLE category(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);\n"
     "CREATE TABLE name(id INTEGER PRIMARY KEY, name TEXT NOT NULL);\n"
     "CREATE TABLE span(id INTEGER PRIMARY KEY, track INTEGER NOT NULL REFERENCES track,"
@@ -20,7 +21,17 @@ const char sqlite_tables[] =
     " finished INTEGER NOT NULL, instant INTEGER NOT NULL, open INTEGER NOT NULL);\n"
     "CREATE TABLE link(id INTEGER PRIMARY KEY, from_track INTEGER NOT NULL REFERENCES track,"
     " from_ns INTEGER NOT NULL, to_track INTEGER NOT NULL REFERENCES track,"
-    " to_ns INTEGER NOT NULL, to_span INTEGER NOT NULL REFERENCES span);\n"
+    " to_ns INTEGER NOT NULL, to_span INTEGER REFERENCES span, kind TEXT NOT NULL, label TEXT,"
+    " from_span INTEGER REFERENCES span);\n"
+    "CREATE TABLE detail(span INTEGER PRIMARY KEY REFERENCES span, own_category TEXT,"
+    " stream INTEGER, correlation INTEGER, launch_ns INTEGER, launch_thread TEXT,"
+    " launch_track INTEGER REFERENCES track, launch_span INTEGER REFERENCES span,"
+    " launch_inferred INTEGER, start_uncertain_ns INTEGER, stop_uncertain_ns INTEGER,"
+    " certain_ns INTEGER);\n"
+    "CREATE TABLE arg(span INTEGER NOT NULL REFERENCES span, name INTEGER NOT NULL REFERENCES name,"
+    " type TEXT NOT NULL, value);\n"
+    "CREATE TABLE counter(track INTEGER NOT NULL REFERENCES track, time_ns INTEGER NOT NULL,"
+    " value NUMERIC NOT NULL);\n"
     "CREATE TABLE loss(process INTEGER NOT NULL REFERENCES process,"
     " track INTEGER REFERENCES track, cause TEXT NOT NULL, records INTEGER NOT NULL,"
     " first_ns INTEGER, last_ns INTEGER);\n"
@@ -29,15 +40,16 @@ const char sqlite_tables[] =
 /* For what lies in a stretch of a track's time, and for all that one function did. Nothing else is
  * asked for by the views; an index more is a tenth of the file and of the time. */
 const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, start_ns);\n"
-                              "CREATE INDEX span_name ON span(name);\n";
+                              "CREATE INDEX span_name ON span(name);\n"
+                              "CREATE INDEX arg_span ON arg(span);\n";
 
 #define ORIGIN_NS "(SELECT CAST(value AS INTEGER) FROM fact WHERE key = 'origin_ns')"
 
 const char sqlite_views[] =
     "CREATE VIEW span_view AS SELECT span.id, process.name AS process, track.name AS track,"
     " track.kind AS track_kind, category.name AS category, name.name AS name, span.item,"
-    " span.start_ns - " ORIGIN_NS " AS start_ns,"
-    " span.start_ns - " ORIGIN_NS " + span.duration_ns AS stop_ns,"
+    " span.start_ns, span.start_ns + span.duration_ns AS stop_ns,"
+    " span.start_ns - " ORIGIN_NS " AS at_ns,"
     " span.duration_ns, span.depth, span.lane, span.parent, span.finished, span.instant, span.open"
     " FROM span JOIN track ON track.id = span.track JOIN process ON process.id = track.process"
     " JOIN category ON category.id = span.category JOIN name ON name.id = span.name;\n"
@@ -58,8 +70,8 @@ const char sqlite_views[] =
     " ORDER BY start_ns, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns"
     " FROM span WHERE depth = 0)"
     " SELECT process.name AS process, track.name AS track, track.kind AS track_kind,"
-    " count(*) AS spans, min(start_ns) - " ORIGIN_NS " AS first_ns,"
-    " max(stop_ns) - " ORIGIN_NS " AS last_ns,"
+    " count(*) AS spans, min(start_ns) AS first_ns,"
+    " max(stop_ns) AS last_ns,"
     " sum(max(0, stop_ns - max(start_ns, ifnull(reached_ns, start_ns)))) AS busy_ns,"
     " round(1.0 * sum(max(0, stop_ns - max(start_ns, ifnull(reached_ns, start_ns)))) /"
     " nullif(max(stop_ns) - min(start_ns), 0), 4) AS busy_share"
@@ -73,11 +85,20 @@ const char sqlite_views[] =
     "CREATE VIEW longest_calls AS SELECT * FROM span_view WHERE category = 'bgwork'"
     " ORDER BY duration_ns DESC, id LIMIT 100;\n"
 
+    "CREATE VIEW arg_view AS SELECT arg.span, name.name AS name, arg.type, arg.value FROM arg"
+    " JOIN name ON name.id = arg.name;\n"
+    "CREATE VIEW counter_view AS SELECT process.name AS process, above.name AS parent,"
+    " track.name AS counter, track.unit, counter.time_ns, counter.time_ns - " ORIGIN_NS " AS at_ns,"
+    " counter.value FROM counter JOIN track ON track.id = counter.track"
+    " JOIN process ON process.id = track.process LEFT JOIN track AS above ON above.id ="
+    " track.parent;\n"
+
     /* The innermost span around the place from which a link leads. */
     "CREATE VIEW gpu_launch AS WITH launch AS (SELECT link.id, link.from_ns, link.to_span,"
     " (SELECT span.id FROM span WHERE span.track = link.from_track"
     " AND span.start_ns <= link.from_ns AND span.start_ns + span.duration_ns >= link.from_ns"
-    " ORDER BY span.start_ns DESC, span.depth DESC LIMIT 1) AS from_span FROM link)"
+    " ORDER BY span.start_ns DESC, span.depth DESC LIMIT 1) AS from_span FROM link"
+    " WHERE link.kind = 'launch')"
     " SELECT launch.from_span AS launch, host.track AS thread, host.name AS launch_name,"
     " launch.to_span AS work, gpu.track AS gpu, gpu.name AS work_name, host.start_ns AS launch_ns,"
     " gpu.start_ns AS work_ns, gpu.start_ns - host.start_ns AS delay_ns, gpu.duration_ns,"
