@@ -7,7 +7,7 @@ under its version, and nothing else is: a declared call without code and an inte
 both fail. What leaks from the static library can meet a function of the program that links it.
 
 And no code of theirs calls getenv: in a program with more rights than its caller the environment is
-the caller's, so only secure_getenv may be used.
+the caller's, so only secure_getenv may be used. Nor what waits by the wall clock, which may be set back.
 """
 import pathlib
 import re
@@ -80,6 +80,9 @@ def main(compiler, include, shared, static):
         sys.exit(f"versions of the symbols: {sorted(versions)}")
     if "getenv" in used(static) or "secure_getenv" not in used(static):
         sys.exit("the environment is not read by secure_getenv alone")
+    by_wall_clock = used(static) & {"sem_timedwait", "pthread_mutex_timedlock", "mtx_timedlock", "cnd_timedwait"}
+    if by_wall_clock or "pthread_condattr_setclock" not in used(static):
+        sys.exit(f"waits by the wall clock: {sorted(by_wall_clock)}")
     if not good:
         sys.exit(1)
 
