@@ -125,12 +125,14 @@ static void arguments_keep_their_types(void **state)
     check("[{\"ph\":\"X\",\"name\":\"a\",\"cat\":\"cpu_op\",\"dur\":1," AT(
               "1") ",\"args\":{"
                    "\"u\":18446744073709551615,\"i\":-7,\"f\":2.5,\"e\":1e3,\"t\":true,\"n\":null,"
-                   "\"s\":\"x\\\"y\",\"dims\":[[2,3],[]],\"o\":{\"k\":\"v\\n\",\"m\":{}}}},"
+                   "\"s\":\"x\\\"y\",\"dims\":[[2,3],[]],\"o\":{\"k\":\"v\\n\xff\",\"m\":{}},"
+                   "\"odd\":[NaN,01,-2.5e+3,-]}},"
                    "{\"ph\":\"i\",\"name\":\"mark\"," AT(
                        "2") ",\"args\":{\"s\":\"\"}},"
                             "{\"ph\":\"X\",\"name\":\"plain\",\"dur\":1," AT("3") ",\"args\":{}}]",
           "a other/cpu_op u:u64=-1 i:i64=-7 f:f64=2.5 e:f64=1000 t:bool=1 s:text=x\"y "
-          "dims:json=[[2,3],[]] o:json={\"k\":\"v\\u000a\",\"m\":{}}\n"
+          "dims:json=[[2,3],[]] o:json={\"k\":\"v\\u000a\\ufffd\",\"m\":{}} "
+          "odd:json=[\"NaN\",\"01\",-2.5e+3,\"-\"]\n"
           "mark other s:text=\n"
           "plain other\n");
 }
@@ -170,37 +172,23 @@ static void counters_are_series(void **state)
         "depth 2000:7\n");
 }
 
+#define SPAN(name, ts) "{\"ph\":\"X\",\"name\":\"" name "\",\"dur\":9," AT(ts) "},"
+#define FLOW(ph, name, ts)                                                                         \
+    "{\"ph\":\"" ph ",\"id\":1,\"name\":\"" name "\",\"cat\":\"" name "\"," AT(ts) "}"
+
 static void flows_keep_their_names(void **state)
 {
     (void)state;
-    check(
-        "[{\"ph\":\"X\",\"name\":\"a\",\"dur\":9," AT(
-            "1") "},"
-                 "{\"ph\":\"X\",\"name\":\"b\",\"dur\":9," AT(
-                     "20") "},"
-                           "{\"ph\":\"X\",\"name\":\"c\",\"dur\":9," AT(
-                               "40") "},"
-                                     "{\"ph\":\"f\",\"bp\":\"e\",\"id\":1,\"name\":\"req\",\"cat\":"
-                                     "\"rpc\"," AT(
-                                         "41") "},"
-                                               "{\"ph\":\"s\",\"id\":1,\"name\":\"req\",\"cat\":"
-                                               "\"rpc\"," AT(
-                                                   "2") "},"
-                                                        "{\"ph\":\"t\",\"id\":1,\"name\":\"req\","
-                                                        "\"cat\":\"rpc\"," AT(
-                                                            "20") "},"
-                                                                  "{\"ph\":\"s\",\"id\":1,\"name\":"
-                                                                  "\"ac2g\",\"cat\":\"ac2g\"," AT(
-                                                                      "3") "},"
-                                                                           "{\"ph\":\"f\",\"bp\":"
-                                                                           "\"e\",\"id\":1,"
-                                                                           "\"name\":\"ac2g\","
-                                                                           "\"cat\":\"ac2g\"," AT(
-                                                                               "40") "}]",
-        "a other\nb other\nc other\n"
-        "launch 3000-40000 ac2g\n"
-        "flow 2000-20000 req\n"
-        "flow 20000-40000 req\n");
+    check("[" SPAN("a", "1") SPAN("b", "20") SPAN("c", "40")
+              FLOW("f\",\"bp\":\"e\"", "rpc", "41") //
+          "," FLOW("s\"", "rpc", "2") "," FLOW("t\"", "rpc", "20") "]",
+          "a other\nb other\nc other\n"
+          "flow 2000-20000 rpc\n"
+          "flow 20000-40000 rpc\n");
+    check("[" SPAN("a", "1") SPAN("c", "40") FLOW("s\"", "ac2g", "3") "," //
+          FLOW("f\",\"bp\":\"e\"", "ac2g", "40") "]",
+          "a other\nc other\n"
+          "launch 3000-40000 ac2g\n");
 }
 
 static void kernels_are_linked_by_correlation(void **state)

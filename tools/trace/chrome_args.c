@@ -216,11 +216,14 @@ static void add_word(const struct chrome_args *args, uint32_t i, struct detail_m
 }
 
 void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
-                     struct trace *trace)
+                     struct trace *trace, bool (*special)(void *context, uint32_t arg),
+                     void *context)
 {
     for (uint32_t i = 0; i < args->count; i++) {
         struct trace_text name = chrome_args_key(args, i), text = chrome_args_text(args, i);
         enum json_token token = args->list[i].token;
+        if (special && special(context, i))
+            continue;
         uint32_t key = trace_add_name(trace, name.text, name.bytes);
         if (token == JSON_NUMBER)
             add_number(args, i, maker, key);

@@ -50,8 +50,10 @@ struct trace_text chrome_args_word(const struct chrome_args *args, const char *k
 uint64_t chrome_args_u64(const struct chrome_args *args, const char *key);
 /* The value of an argument that is a number: whole if it is written so and fits. */
 bool chrome_args_number(const struct chrome_args *args, uint32_t i, struct trace_sample *value_out);
-/* All of them become arguments of a span. */
+/* All of them become arguments of a span, but those of which special says that they are something
+ * else. special may be NULL. */
 void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
-                     struct trace *trace);
+                     struct trace *trace, bool (*special)(void *context, uint32_t arg),
+                     void *context);
 
 #endif /* CHROME_ARGS_H */

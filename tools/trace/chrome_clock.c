@@ -184,7 +184,8 @@ void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, 
     facts->wall_clock = clock->has_base || (timed && in_us && clock->first_ns >= SINCE_1970_NS);
     facts->has_zero = facts->wall_clock;
     facts->has_monotonic = clock->monotonic && !facts->wall_clock && timed;
-    facts->first_ns = facts->zero_ns + (timed ? clock->first_ns : 0);
+    bool ours = clock->dialect == CHROME_OURS; /* they begin at their origin, whatever is in them */
+    facts->first_ns = facts->zero_ns + (timed && !ours ? clock->first_ns : 0);
     facts->last_ns = timed ? facts->zero_ns + clock->last_ns : 0;
     if (clock->odd_unit)
         message("%s: its unit of time is not known; it is taken for microseconds", name);

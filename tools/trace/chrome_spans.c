@@ -5,6 +5,7 @@
  * never do, so each id is a group of its own to the sorter.
  */
 #include "chrome_spans.h"
+#include "chrome_own.h"
 #include "message.h"
 
 #include <inttypes.h>
@@ -70,9 +71,8 @@ bool chrome_spans_is_gpu(const struct chrome_event *event)
 /* Our own exports say what a span is by our own words, PyTorch by its. */
 static uint8_t category_of(const struct chrome_event *event, bool ours)
 {
-    for (uint8_t i = 0; ours && i < TRACE_CATEGORIES; i++)
-        if (chrome_event_has_category(event, trace_category_name[i]))
-            return i;
+    if (ours)
+        return chrome_own_category(event, NULL);
     if (chrome_event_has_category(event, "kernel"))
         return TRACE_GPU_WORK;
     if (chrome_event_has_category(event, "gpu_user_annotation") ||
@@ -123,21 +123,27 @@ static struct trace_span make_span(struct chrome_spans *spans, const struct chro
     };
 }
 
-/* What more the event says. NULL: nothing. */
-static const struct trace_detail *make_detail(struct chrome_spans *spans,
-                                              const struct chrome_event *event,
-                                              const struct trace_span *span)
+/* What more the event says, as far as it is not the span's own. NULL: nothing. */
+static const struct trace_detail *
+make_detail(struct chrome_spans *spans, const struct chrome_event *event, struct trace_span *span)
 {
-    bool told =
-        spans->ours && chrome_event_has_category(event, trace_category_name[span->category]);
-    if (event->args->count == 0 && (told || event->category_bytes == 0))
+    struct trace_text category = {event->category, event->category_bytes};
+    struct chrome_own own = {event->args, &spans->detail.head, span, TRACE_NONE};
+    if (spans->ours)
+        (void)chrome_own_category(event, &category);
+    if (event->args->count == 0 && category.bytes == 0)
         return NULL;
     span_detail_start(&spans->detail);
-    if (!told)
-        spans->detail.head.category =
-            trace_add_label(spans->trace, event->category, event->category_bytes);
-    spans->detail.head.correlation = chrome_args_u64(event->args, "correlation");
-    chrome_args_add(event->args, &spans->detail, spans->trace);
+    spans->detail.head.category = trace_add_label(spans->trace, category.text, category.bytes);
+    if (!spans->ours)
+        spans->detail.head.correlation = chrome_args_u64(event->args, "correlation");
+    chrome_args_add(event->args, &spans->detail, spans->trace, spans->ours ? chrome_own_arg : NULL,
+                    &own);
+    if (spans->detail.head.flags & TRACE_HAS_LAUNCH)
+        spans->detail.head.launch_ns += spans->zero_ns - spans->opened->facts.zero_ns;
+    if (own.launch_track != TRACE_NONE)
+        spans->detail.head.launch_track =
+            chrome_tracks_own(spans->tracks, own.launch_track, spans->trace, spans->opened);
     return span_detail_finish(&spans->detail);
 }
 
@@ -203,7 +209,7 @@ static void take_begin(struct chrome_spans *spans, const struct chrome_event *ev
 /* The end may have arguments, too. */
 static const struct trace_detail *end_detail(struct chrome_spans *spans,
                                              const struct chrome_event *event,
-                                             const struct trace_span *span,
+                                             struct trace_span *span,
                                              const struct trace_detail *begun)
 {
     if (event->args->count == 0)
@@ -211,7 +217,7 @@ static const struct trace_detail *end_detail(struct chrome_spans *spans,
     if (!begun)
         return make_detail(spans, event, span);
     span_detail_continue(&spans->detail, begun);
-    chrome_args_add(event->args, &spans->detail, spans->trace);
+    chrome_args_add(event->args, &spans->detail, spans->trace, NULL, NULL);
     return span_detail_finish(&spans->detail);
 }
 
@@ -263,12 +269,57 @@ static void take_counter(struct chrome_spans *spans, const struct chrome_event *
             continue;
         }
         sample.time_ns = spans->zero_ns + event->time_ns;
-        if (!chrome_tracks_find_counter(spans->tracks, event, i, &number))
+        struct chrome_track *track = spans->ours && event->thread.given
+                                         ? chrome_tracks_find(spans->tracks, event, &number)
+                                         : NULL;
+        if (!track || !track->is_own)
+            track = chrome_tracks_find_counter(spans->tracks, event, i, &number);
+        if (!track)
             return;
         if (trace_filter_takes_sample(&spans->filter, sample.time_ns))
             sample_sorter_add(
                 &spans->samples,
                 chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened), &sample);
+    }
+}
+
+/* Of our own exports: "7 records lost: CAUSE". It is told when all spans were. */
+static void take_loss(struct chrome_spans *spans, const struct chrome_event *event)
+{
+    uint32_t number;
+    struct trace_text name = {event->name, event->name_bytes};
+    const char *colon = memchr(name.text, ':', name.bytes);
+    struct chrome_track *track = chrome_tracks_find(spans->tracks, event, &number);
+    if (!track || spans->loss_count == CHROME_LOSSES_MAX)
+        return;
+    struct chrome_loss *loss = &spans->losses[spans->loss_count++];
+    loss->loss = (struct trace_loss){
+        .process =
+            chrome_tracks_tell_process(spans->tracks, track->process, spans->trace, spans->opened),
+        .track = track->is_own
+                     ? chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened)
+                     : TRACE_NONE,
+        .count = chrome_args_u64(event->args, "records"),
+        .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
+        .last_ns = (int64_t)chrome_args_u64(event->args, "last_ns")};
+    size_t skip =
+        colon && colon + 2 <= name.text + name.bytes ? (size_t)(colon + 2 - name.text) : 0;
+    snprintf(loss->cause, sizeof loss->cause, "%.*s", (int)(name.bytes - skip), name.text + skip);
+}
+
+/* Those of our own exports are told though nothing may be in them. */
+static void tell_own_processes(struct chrome_spans *spans)
+{
+    for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
+        if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
+            (void)chrome_tracks_tell_process(spans->tracks, i, spans->trace, spans->opened);
+}
+
+static void tell_losses(struct chrome_spans *spans)
+{
+    for (uint32_t i = 0; i < spans->loss_count; i++) {
+        spans->losses[i].loss.cause = trace_text(spans->losses[i].cause);
+        trace_add_loss(spans->trace, spans->losses[i].loss);
     }
 }
 
@@ -314,6 +365,8 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
         spans->no_times++;
     else if (event->phase == 'C')
         take_counter(spans, event);
+    else if (spans->ours && event->phase == 'i' && chrome_event_has_category(event, "loss"))
+        take_loss(spans, event);
     else
         take_timed(spans, event);
 }
@@ -373,9 +426,11 @@ static void tell_left_out(const struct chrome_spans *spans)
 
 bool chrome_spans_finish(struct chrome_spans *spans)
 {
+    tell_own_processes(spans);
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
+    tell_losses(spans);
     bool whole = tell(spans, spans->bad_times, "events have times that cannot be; left out");
     whole &= tell(spans, spans->no_times, "events have no time; left out");
     whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");

@@ -7,7 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum table { PROCESS_ID = 1, PROCESS_NAME, PROCESS_LABELS, TRACK_ID, TRACK_NAME };
+enum table {
+    PROCESS_ID = 1,
+    PROCESS_NAME,
+    PROCESS_LABELS,
+    PROCESS_COMMAND,
+    TRACK_ID,
+    TRACK_NAME,
+    TRACK_UNIT
+};
+enum { PARENTS_MAX = 32 };
 
 bool chrome_is_async(char phase)
 {
@@ -140,81 +149,191 @@ struct chrome_track *chrome_tracks_find(struct chrome_tracks *tracks,
     return &tracks->tracks[number];
 }
 
+static void name_process(struct chrome_tracks *tracks, const struct chrome_event *event,
+                         uint32_t table)
+{
+    const struct chrome_args *args = event->args;
+    struct trace_text text = chrome_args_word(args, table == PROCESS_NAME ? "name" : "labels");
+    uint32_t number = text.bytes ? find_process(tracks, event) : THREAD_NONE;
+    if (number == THREAD_NONE)
+        return;
+    id_texts_set(&tracks->texts, table, number, 0, text);
+    if (chrome_args_find(args, "rbwp_node") == CHROME_ARGS_MAX)
+        return;
+    struct chrome_process *process = &tracks->processes[number];
+    process->is_own = true;
+    process->node = (uint32_t)chrome_args_u64(args, "rbwp_node");
+    process->os_id = chrome_args_u64(args, "rbwp_os_id");
+    id_texts_set(&tracks->texts, PROCESS_COMMAND, number, 0,
+                 chrome_args_word(args, "rbwp_command"));
+}
+
+/* What our own exports say of it. */
+static void take_own(struct chrome_tracks *tracks, const struct chrome_args *args, uint32_t number)
+{
+    struct chrome_track *track = &tracks->tracks[number];
+    struct trace_text kind = chrome_args_word(args, "rbwp_kind");
+    struct trace_text name = chrome_args_word(args, "rbwp_name");
+    for (int i = 0; i < TRACE_TRACK_KINDS; i++)
+        if (strlen(trace_track_kind_name[i]) == kind.bytes &&
+            memcmp(trace_track_kind_name[i], kind.text, kind.bytes) == 0)
+            track->is_own = true, track->kind = (enum trace_track_kind)i;
+    if (!track->is_own)
+        return;
+    track->own = (uint32_t)chrome_args_u64(args, "rbwp_track") + 1;
+    track->own_parent = chrome_args_find(args, "rbwp_parent") < CHROME_ARGS_MAX
+                            ? (uint32_t)chrome_args_u64(args, "rbwp_parent") + 1
+                            : 0;
+    track->id = chrome_args_u64(args, "rbwp_id");
+    track->os_id = chrome_args_u64(args, "rbwp_os_id");
+    id_texts_set(&tracks->texts, TRACK_UNIT, number, 0, chrome_args_word(args, "rbwp_unit"));
+    if (name.bytes)
+        id_texts_set(&tracks->texts, TRACK_NAME, number, 0, name);
+}
+
 void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event)
 {
     uint32_t number;
-    bool process = chrome_event_is(event, "process_name");
-    bool labels = chrome_event_is(event, "process_labels");
-    struct trace_text text = chrome_args_word(event->args, labels ? "labels" : "name");
-    if (text.bytes == 0)
+    if (chrome_event_is(event, "process_name"))
+        name_process(tracks, event, PROCESS_NAME);
+    else if (chrome_event_is(event, "process_labels"))
+        name_process(tracks, event, PROCESS_LABELS);
+    if (!chrome_event_is(event, "thread_name"))
         return;
-    if (process || labels) {
-        number = find_process(tracks, event);
-        if (number != THREAD_NONE)
-            id_texts_set(&tracks->texts, process ? PROCESS_NAME : PROCESS_LABELS, number, 0, text);
-    } else if (chrome_event_is(event, "thread_name") &&
-               chrome_tracks_find(tracks, event, &number)) {
-        id_texts_set(&tracks->texts, TRACK_NAME, number, 0, text);
+    struct trace_text name = chrome_args_word(event->args, "name");
+    if (!name.bytes || !chrome_tracks_find(tracks, event, &number))
+        return;
+    id_texts_set(&tracks->texts, TRACK_NAME, number, 0, name);
+    take_own(tracks, event->args, number);
+}
+
+void chrome_tracks_join(struct chrome_tracks *tracks)
+{
+    for (uint32_t i = 0; i < tracks->track_map.count && i < tracks->track_room; i++) {
+        struct chrome_track *track = &tracks->tracks[i];
+        if (!track->is_own)
+            continue;
+        uint32_t own = thread_map_place(&tracks->own_map, track->own, &tracks->own,
+                                        &tracks->own_room, sizeof *tracks->own);
+        if (own == THREAD_NONE)
+            tracks->full = true;
+        else if (!tracks->own[own])
+            tracks->own[own] = i + 1;
+        else if (tracks->tracks[tracks->own[own] - 1].process == track->process)
+            track->same = tracks->own[own];
     }
 }
 
 /* ---- telling them ---------------------------------------------------------------- */
 
-/* "node 3 python (GPU 0)": the node where it is known, the name or else the number. */
-static uint32_t tell_process(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
-                             const struct trace_source *opened)
+/* "node 3 python (GPU 0)": the node where it is known, the name or else the number. Of our own
+ * exports the name is all of it, and labels are the host. */
+static void make_process_name(const struct chrome_tracks *tracks, uint32_t number,
+                              const struct trace_facts *facts, char *name, size_t room)
 {
-    char name[320], node[32] = "";
-    const struct trace_facts *facts = &opened->facts;
+    char node[32] = "";
     struct trace_text given = id_texts_get(&tracks->texts, PROCESS_NAME, number, 0);
     struct trace_text labels = id_texts_get(&tracks->texts, PROCESS_LABELS, number, 0);
     struct trace_text id = id_texts_get(&tracks->texts, PROCESS_ID, number, 0);
     if (facts->has_node)
         snprintf(node, sizeof node, "node %" PRIu32 " ", facts->node);
-    bool labelled = labels.bytes > 0;
+    bool labelled = labels.bytes > 0 && !tracks->processes[number].is_own;
     struct trace_text shown = given.bytes ? given : id;
-    snprintf(name, sizeof name, "%s%s%.*s%s%.*s%s", node, given.bytes ? "" : "process ",
-             (int)shown.bytes, shown.bytes ? shown.text : "", labelled ? " (" : "",
-             labelled ? (int)labels.bytes : 0, labelled ? labels.text : "", labelled ? ")" : "");
-    return trace_add_process(trace, (struct trace_process){.node = facts->node,
-                                                           .os_id = tracks->processes[number].os_id,
-                                                           .name = trace_text(name),
-                                                           .source = trace_text(opened->name)});
+    snprintf(name, room, "%s%s%.*s%s%.*s%s", node, given.bytes ? "" : "process ", (int)shown.bytes,
+             shown.bytes ? shown.text : "", labelled ? " (" : "", labelled ? (int)labels.bytes : 0,
+             labelled ? labels.text : "", labelled ? ")" : "");
 }
 
-static uint32_t add_track(const struct chrome_tracks *tracks, uint32_t number, uint32_t process,
-                          struct trace *trace)
+uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t number,
+                                    struct trace *trace, const struct trace_source *opened)
 {
-    char name[320];
+    char name[JSON_TEXT_MAX + 64];
+    struct chrome_process *process = &tracks->processes[number];
+    if (process->number)
+        return process->number - 1;
+    struct trace_text none = {"", 0};
+    make_process_name(tracks, number, &opened->facts, name, sizeof name);
+    const struct trace_process told = {
+        .node = process->is_own ? process->node : opened->facts.node,
+        .os_id = process->os_id,
+        .name = trace_text(name),
+        .host = process->is_own ? id_texts_get(&tracks->texts, PROCESS_LABELS, number, 0) : none,
+        .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
+        .source = trace_text(opened->name)};
+    process->number = trace_add_process(trace, told) + 1;
+    return process->number - 1;
+}
+
+static struct trace_track describe(const struct chrome_tracks *tracks, uint32_t number, char *name,
+                                   size_t room)
+{
     const struct chrome_track *track = &tracks->tracks[number];
     struct trace_text given = id_texts_get(&tracks->texts, TRACK_NAME, number, 0);
     struct trace_text id = id_texts_get(&tracks->texts, TRACK_ID, number, 0);
     const char *kind = track->async ? "async " : !track->is_number ? "" : "thread ";
     if (given.bytes)
-        snprintf(name, sizeof name, "%.*s", (int)given.bytes, given.text);
+        snprintf(name, room, "%.*s", (int)given.bytes, given.text);
     else
-        snprintf(name, sizeof name, "%s%.*s", kind, (int)id.bytes, id.bytes ? id.text : "");
-    return trace_add_track(
-        trace, (struct trace_track){.process = process,
-                                    .kind = track->counter ? TRACE_COUNTER
-                                            : track->async ? TRACE_ASYNC
-                                            : track->gpu   ? TRACE_GPU
-                                                           : TRACE_THREAD,
-                                    .id = track->id,
-                                    .os_id = track->is_number && !track->gpu ? track->id : 0,
-                                    .name = trace_text(*name ? name : "events")});
+        snprintf(name, room, "%s%.*s", kind, (int)id.bytes, id.bytes ? id.text : "");
+    return (struct trace_track){.kind = track->is_own    ? track->kind
+                                        : track->counter ? TRACE_COUNTER
+                                        : track->async   ? TRACE_ASYNC
+                                        : track->gpu     ? TRACE_GPU
+                                                         : TRACE_THREAD,
+                                .id = track->id,
+                                .os_id = track->is_own                     ? track->os_id
+                                         : track->is_number && !track->gpu ? track->id
+                                                                           : 0,
+                                .name = trace_text(*name ? name : "events"),
+                                .unit = id_texts_get(&tracks->texts, TRACK_UNIT, number, 0)};
+}
+
+/* NULL: it has none. */
+static struct chrome_track *parent_of(const struct chrome_tracks *tracks,
+                                      const struct chrome_track *track)
+{
+    uint32_t own =
+        track->own_parent ? thread_map_find(&tracks->own_map, track->own_parent) : THREAD_NONE;
+    struct chrome_track *parent = own == THREAD_NONE ? NULL : &tracks->tracks[tracks->own[own] - 1];
+    return parent && parent != track && parent->process == track->process ? parent : NULL;
+}
+
+static uint32_t tell(struct chrome_tracks *tracks, struct chrome_track *track, struct trace *trace,
+                     const struct trace_source *opened, int depth)
+{
+    char name[JSON_TEXT_MAX + 16];
+    if (track->same)
+        track = &tracks->tracks[track->same - 1];
+    if (track->number)
+        return track->number - 1;
+    struct chrome_track *parent = depth < PARENTS_MAX ? parent_of(tracks, track) : NULL;
+    uint32_t above = parent ? tell(tracks, parent, trace, opened, depth + 1) : TRACE_NONE;
+    if (track->number) /* a circle */
+        return track->number - 1;
+    struct trace_track told =
+        describe(tracks, (uint32_t)(track - tracks->tracks), name, sizeof name);
+    told.process = chrome_tracks_tell_process(tracks, track->process, trace, opened);
+    track->number =
+        1 + (parent ? trace_add_track_below(trace, above, told) : trace_add_track(trace, told));
+    return track->number - 1;
 }
 
 uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
                             const struct trace_source *opened)
 {
     struct chrome_track *track = &tracks->tracks[number];
-    struct chrome_process *process = &tracks->processes[track->process];
-    if (!process->number)
-        process->number = tell_process(tracks, track->process, trace, opened) + 1;
-    if (!track->number)
-        track->number = add_track(tracks, number, process->number - 1, trace) + 1;
-    return track->number - 1;
+    uint32_t told = tell(tracks, track, trace, opened, 0);
+    track->number = told + 1;
+    return told;
+}
+
+uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
+                           const struct trace_source *opened)
+{
+    uint32_t number = thread_map_find(&tracks->own_map, own + 1);
+    return number == THREAD_NONE
+               ? TRACE_NONE
+               : tell(tracks, &tracks->tracks[tracks->own[number] - 1], trace, opened, 0);
 }
 
 void chrome_tracks_free(struct chrome_tracks *tracks)
@@ -222,6 +341,8 @@ void chrome_tracks_free(struct chrome_tracks *tracks)
     id_texts_free(&tracks->texts);
     thread_map_free(&tracks->process_map);
     thread_map_free(&tracks->track_map);
+    thread_map_free(&tracks->own_map);
+    free(tracks->own);
     free(tracks->processes);
     free(tracks->tracks);
 }

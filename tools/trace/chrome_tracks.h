@@ -17,6 +17,8 @@
 
 struct chrome_process {
     uint64_t os_id;
+    uint32_t node;
+    bool is_own;
     uint32_t number; /* of the trace, + 1; 0 not told yet */
 };
 
@@ -24,16 +26,21 @@ struct chrome_track {
     uint32_t process; /* number in process_map */
     uint32_t number;  /* of the trace, + 1; 0 not told yet */
     bool async, gpu, is_number, counter;
-    uint64_t id;
+    enum trace_track_kind kind; /* is_own: of our own export */
+    bool is_own;
+    uint32_t own, own_parent; /* its numbers there, + 1; 0 none */
+    uint32_t same;            /* number + 1 of the track of which it is another row */
+    uint64_t id, os_id;
     int64_t last_ns; /* latest time seen on it */
 };
 
 struct chrome_tracks {
     struct id_texts texts;
-    struct thread_map process_map, track_map;
+    struct thread_map process_map, track_map, own_map;
     struct chrome_process *processes;
     struct chrome_track *tracks;
-    uint32_t process_room, track_room;
+    uint32_t *own; /* by number in own_map: the first of its tracks, + 1 */
+    uint32_t process_room, track_room, own_room;
     bool full; /* there was no room */
 };
 
@@ -46,6 +53,14 @@ struct chrome_track *chrome_tracks_find_counter(struct chrome_tracks *tracks,
                                                 uint32_t *number_out);
 /* What a metadata event calls its process or thread. */
 void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event);
+/* When all are named: rows of one track of our own exports are one. */
+void chrome_tracks_join(struct chrome_tracks *tracks);
+/* The number of a track of our own export in the trace; TRACE_NONE: it has none. */
+uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
+                           const struct trace_source *opened);
+/* Of its process, likewise told first. */
+uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t process,
+                                    struct trace *trace, const struct trace_source *opened);
 /* Its number in the trace, to which it and its process are told first where they were not. */
 uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struct trace *trace,
                             const struct trace_source *opened);

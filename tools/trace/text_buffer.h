@@ -15,8 +15,8 @@ struct text_buffer {
 
 /* False when it does not fit; then nothing was added. */
 bool text_buffer_put(struct text_buffer *buffer, const char *text, uint32_t bytes);
-/* With quotes around it, and what JSON has to escape; other bytes stay as they are. False when not
- * all of it fits. */
+/* With quotes around it, and what JSON has to escape; what is no UTF-8 becomes U+FFFD. False when
+ * not all of it fits. */
 bool text_buffer_quote(struct text_buffer *buffer, const char *text, uint32_t bytes);
 void text_buffer_free(struct text_buffer *buffer);
 

@@ -87,6 +87,7 @@ static bool open_chrome(struct trace_source *opened)
         (void)close_chrome(opened);
         return false;
     }
+    chrome_tracks_join(&source->tracks);
     chrome_clock_finish(&source->clock, &opened->facts, opened->name);
     return true;
 }
@@ -158,7 +159,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     struct chrome_document document = {
         .clock = &source->clock, .take = take_event, .context = &reading};
     reading.spans->ours = source->clock.dialect == CHROME_OURS;
-    reading.spans->by_correlation = !source->has_launches;
+    reading.spans->by_correlation = !source->has_launches && !reading.spans->ours;
     chrome_document_read(&document, scan);
     reading.spans->detail.cut += document.args.cut;
     reading.spans->detail.failed |= document.args.failed;
