@@ -28,6 +28,10 @@ static const struct way {
     {&command_info, {"--json"}, false},
     {&command_info, {NULL}, true},
     {&command_info, {"--quick"}, true},
+    {&command_tables, {"--json"}, false},
+    {&command_tables, {NULL}, true},
+    {&command_tables, {"--table=1", "--as=ndjson", "--from=+1us"}, false},
+    {&command_tables, {"--table=job", "--name=c*"}, true},
 };
 
 static enum exit_code run(const struct way *way, int in, int out)
