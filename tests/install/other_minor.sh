@@ -33,9 +33,6 @@ nm -D --defined-only "$lib/librbwp.so" | sed -n 's/.* \([TDBR]\) \(rbwp_[a-z0-9_
         esac
     done
 } <names.txt >stub.c
-nm -D --defined-only "$lib/librbwp.so" | grep -q 'B rbwp_self_\|D rbwp_self_' || true
-echo "_Thread_local char rbwp_self_0_$((minor + 1))[64];" >tls.c
-grep -q rbwp_self_ stub.c || cat tls.c >>stub.c
 echo "RBWP_0.$((minor + 1)) { *; };" >stub.map
 "$compiler" -w -shared -fPIC -fno-builtin -Wl,--version-script=stub.map -Wl,-soname,librbwp.so.0.$((minor + 1)) \
     stub.c -o other/librbwp.so
