@@ -6,10 +6,11 @@
  * log-normal are written in bulk into memory and read back. Prints rows a second of CPU and bytes a
  * row, and beside them what zstd -3 makes of the same columns, each on its own, with times as
  * differences; once as words of 8 bytes and once as varints. The library of zstd is asked for when
- * the program runs; without it that line is left out.
+ * the program runs; without it that line is left out. Then the same rows go into sessions, in bulk
+ * and one by one, beside two bare clock reads.
  */
 #include "bench.h"
-#include "rbwp_table.h"
+#include "rbwp_rows.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -165,6 +166,85 @@ static void read_rows(const struct columns *columns, const struct memory *memory
     rbwp_reader_close(reader);
 }
 
+/* ---- in a session ------------------------------------------------------------------------ */
+
+static unsigned table;
+
+static void write_bulk(const struct columns *columns)
+{
+    for (uint32_t done = 0; done < columns->rows;) {
+        struct rbwp_row_room room;
+        uint32_t left = columns->rows - done;
+        rbwp_rows_reserve(table, left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE, &room);
+        for (int c = 0; c < COLUMNS; c++)
+            memcpy(room.cells[c], columns->cells[c] + done, room.rows * sizeof(uint64_t));
+        rbwp_rows_commit(table, room.rows);
+        done += room.rows;
+    }
+}
+
+static void write_singly(const struct columns *columns)
+{
+    for (uint32_t i = 0; i < columns->rows; i++) {
+        uint64_t cells[COLUMNS];
+        for (int c = 0; c < COLUMNS; c++)
+            cells[c] = columns->cells[c][i];
+        rbwp_row_add(table, cells);
+    }
+}
+
+static void read_clock_twice(const struct columns *columns)
+{
+    for (uint32_t i = 0; i < 2 * columns->rows; i++) {
+        uint64_t ticks = rbwp_now_ticks();
+        __asm__ volatile("" : : "r"(ticks) : "memory");
+    }
+}
+
+/* CPU time of the thread and of the process, to the end of the session, a row in ns. */
+struct cost {
+    double thread[ROUNDS], all[ROUNDS];
+    uint64_t lost;
+};
+
+static void measure_session(const struct columns *columns, int level,
+                            void (*run)(const struct columns *), struct cost *cost)
+{
+    *cost = (struct cost){.lost = 0};
+    for (int round = 0; round < ROUNDS; round++) {
+        struct rbwp_session *session = start_session(level);
+        double thread = clock_ns(CLOCK_THREAD_CPUTIME_ID), all = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+        run(columns);
+        cost->thread[round] = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - thread) / columns->rows;
+        if (session)
+            cost->lost += stop_session(session).lost_records;
+        cost->all[round] = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - all) / columns->rows;
+    }
+}
+
+static void measure_sessions(const struct columns *columns)
+{
+    struct cost bulk, singly, off, bare;
+    require(rbwp_table_register(&schema, &table) == RBWP_OK &&
+                rbwp_thread_attach("bench") == RBWP_OK,
+            "a table and a thread to write it");
+    measure_session(columns, 0, read_clock_twice, &bare);
+    measure_session(columns, 0, write_singly, &off);
+    measure_session(columns, 1, write_bulk, &bulk);
+    measure_session(columns, 1, write_singly, &singly);
+    double two = median(bare.thread, ROUNDS), one = median(singly.thread, ROUNDS);
+    double many = median(bulk.thread, ROUNDS);
+    printf("two bare clock reads %.1f ns; without a session %.1f ns a row\n", two,
+           median(off.thread, ROUNDS));
+    printf("in bulk:    %.1f ns a row on the thread (%.1f M rows/s), %.1f ns of CPU in all (%.1f M "
+           "rows/s of a core), %llu lost\n",
+           many, 1e3 / many, median(bulk.all, ROUNDS), 1e3 / median(bulk.all, ROUNDS),
+           (unsigned long long)bulk.lost);
+    printf("one by one: %.1f ns a row on the thread, %.2f of two clock reads, %.1f ns of CPU in "
+           "all, %llu lost\n",
+           one, one / two, median(singly.all, ROUNDS), (unsigned long long)singly.lost);
+}
+
 /* ---- zstd ------------------------------------------------------------------------------ */
 
 typedef size_t compress_fn(void *out, size_t room, const void *in, size_t bytes, int level);
@@ -234,5 +314,7 @@ int main(int argc, char **argv)
                count * 1e3 / median(reading, ROUNDS), (double)memory.used / count);
     }
     measure_zstd(&columns, &memory);
+    free(memory.bytes);
+    measure_sessions(&columns);
     return 0;
 }

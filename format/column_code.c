@@ -59,9 +59,15 @@ static uint32_t distinct(uint64_t *seen, uint32_t count, uint64_t value)
 
 /* Sums over the sample. */
 struct sample {
-    uint32_t cells, distinct;
+    uint32_t cells, distinct; /* no more are counted than too_many */
     uint64_t varint_bytes, delta_bytes;
 };
+
+/* Values, for a dictionary of so many cells. */
+static uint32_t too_many(uint32_t cells)
+{
+    return cells / 4;
+}
 
 static struct sample take_sample(const uint64_t *cells, uint32_t rows)
 {
@@ -69,13 +75,15 @@ static struct sample take_sample(const uint64_t *cells, uint32_t rows)
     uint64_t seen[SAMPLE_RUNS * SAMPLE_CELLS];
     uint32_t runs = rows <= SAMPLE_RUNS * SAMPLE_CELLS ? 1 : SAMPLE_RUNS;
     uint32_t length = runs == 1 ? rows : SAMPLE_CELLS;
+    uint32_t most = too_many(runs * length);
     for (uint32_t run = 0; run < runs; run++) {
         uint32_t from = (uint32_t)((uint64_t)(rows - length) * run / SAMPLE_RUNS);
         for (uint32_t i = from; i < from + length; i++) {
             sample.cells++;
             sample.varint_bytes += varint_bytes(cells[i]);
             sample.delta_bytes += varint_bytes(zigzag(cells[i] - (i ? cells[i - 1] : 0)));
-            sample.distinct = distinct(seen, sample.distinct, cells[i]);
+            if (sample.distinct < most)
+                sample.distinct = distinct(seen, sample.distinct, cells[i]);
         }
     }
     return sample;
@@ -157,7 +165,7 @@ size_t column_encode(const uint64_t *cells, uint32_t rows, uint8_t *out, enum co
     struct sample sample = take_sample(cells, rows);
     uint64_t least =
         sample.varint_bytes < sample.delta_bytes ? sample.varint_bytes : sample.delta_bytes;
-    if (sample.distinct < sample.cells / 4 && least > sample.cells + sample.cells / 2) {
+    if (sample.distinct < too_many(sample.cells) && least > sample.cells + sample.cells / 2) {
         uint8_t *end = put_dictionary(cells, rows, out);
         *code_out = COLUMN_DICTIONARY;
         if (end)

@@ -26,7 +26,7 @@
 
 #define ROOM_ROWS 512u /* that can be reserved at once */
 /* With more than so many chunks of rows in use, who fills them in bulk helps to encode. */
-#define CHUNKS_AHEAD 64u
+#define CHUNKS_AHEAD 8u
 
 /* Guards the places of threads that are not attached; only the live file's log and the drain's lock
  * are taken inside it. */

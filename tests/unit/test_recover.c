@@ -6,6 +6,8 @@
  * and have every record that is in the pair, once.
  */
 #include "live_support.h"
+#include "rbwp_table.h"
+#include "table_schema.h"
 #include "rbwp_recover.h"
 #include "rbwp_verify.h"
 #include "unit.h"
@@ -561,6 +563,88 @@ static enum rbwp_status change_head(struct live_head *head, enum head_change cha
     default:
         return head->node++, RBWP_E_INVALID;
     }
+}
+
+/* Guards: a live file as 0.1 left it, which knew no rows, is read as before. */
+static void live_file_of_0_1(void **state)
+{
+    struct live_maker maker;
+    (void)state;
+    struct bytes file = header_only();
+    write_file(&file);
+    make_live(&maker);
+    maker.head.version = 2;
+    live_put_head(&maker);
+    live_put_chunk(&maker, 1, 0, chunk(7, 3000, 0), CALL);
+    live_make_done(&maker);
+    struct recovered recovered = recover(live_path);
+    assert_int_equal(recovered.status, RBWP_OK);
+    assert_string_equal(records_of(&recovered.bytes, 7), call_3000);
+    assert_false(rbwp_recover_lost(&recovered.result));
+    bytes_free(&recovered.bytes);
+    bytes_free(&file);
+}
+
+static struct live_chunk_head row_chunk(uint32_t table, uint32_t columns, uint64_t rows)
+{
+    struct live_chunk_head head = chunk(7, 3000, 0);
+    head.table = table;
+    head.columns = columns;
+    head.rows = rows;
+    return head;
+}
+
+/* Rows of table 3 (a number, a name), and what there is of them in the result. */
+static uint64_t rows_recovered(struct live_chunk_head head, uint64_t *damaged_out)
+{
+    static const struct rbwp_column columns[] = {
+        {.type = RBWP_COLUMN_U64, .name = "number", .name_bytes = 6},
+        {.type = RBWP_COLUMN_NAME, .name = "name", .name_bytes = 4}};
+    const struct rbwp_schema schema = {
+        .table = 3, .column_count = 2, .name = "t", .name_bytes = 1, .columns = columns};
+    const uint64_t words[] = {10, 1, 11, 2, 12, UINT64_MAX}; /* no name has number 2 */
+    const uint32_t number = 1;
+    struct buffer bytes = {0};
+    struct live_maker maker;
+    struct bytes file = header_only();
+    write_file(&file);
+    make_live(&maker);
+    schema_encode(&schema, &bytes);
+    bytes.bytes[bytes.count - 1] = 0; /* the entry's end is a text here */
+    live_log_entry(&maker, LIVE_SCHEMA, bytes.bytes, bytes.count - 1, "e");
+    live_log_entry(&maker, LIVE_NAME, &number, sizeof number, "one");
+    live_put_chunk(&maker, 1, 0, head, words, sizeof words / sizeof words[0]);
+    live_put_chunk(&maker, 1, 1, chunk(7, 4000, 0), CALL);
+    live_make_done(&maker);
+    struct recovered recovered = recover(live_path);
+    assert_int_equal(recovered.status, RBWP_OK);
+    assert_clean(
+        &recovered.bytes); /* names and rows are as R47 to R49 say, whatever was in there */
+    assert_int_equal(recovered.result.live_records, 4);
+    *damaged_out = recovered.result.damaged_chunks;
+    uint64_t rows = recovered.result.live_rows;
+    bytes_free(&recovered.bytes);
+    bytes_free(&file);
+    buffer_free(&bytes);
+    return rows;
+}
+
+/* Guards: rows of a live file are in the result as far as they can be: of a table that is known, as
+ * wide as it is, no more than the chunk has. The rest is told, and the other chunks are read. */
+static void rows_of_live_file(void **state)
+{
+    uint64_t damaged;
+    (void)state;
+    assert_int_equal(rows_recovered(row_chunk(3, 2, 3), &damaged), 3);
+    assert_int_equal(damaged, 0);
+    assert_int_equal(rows_recovered(row_chunk(3, 2, 2), &damaged), 2);
+    assert_int_equal(damaged, 0);
+    assert_int_equal(rows_recovered(row_chunk(4, 2, 3), &damaged), 0);
+    assert_int_equal(damaged, 1);
+    assert_int_equal(rows_recovered(row_chunk(3, 3, 2), &damaged), 0);
+    assert_int_equal(damaged, 1);
+    assert_true(rows_recovered(row_chunk(3, 2, UINT64_MAX), &damaged) >= 3);
+    assert_int_equal(damaged, 1);
 }
 
 /* Guards: a live file of another version, machine or file is refused, with the reason and with
@@ -1184,6 +1268,8 @@ int main(void)
         cmocka_unit_test(many_samples),
         cmocka_unit_test(samples_that_go_back),
         cmocka_unit_test(no_sample),
+        cmocka_unit_test(live_file_of_0_1),
+        cmocka_unit_test(rows_of_live_file),
         cmocka_unit_test(unusable_live_files),
         cmocka_unit_test(live_file_without_head),
         cmocka_unit_test(huge_numbers),
