@@ -30,6 +30,9 @@ starve info.json info --json "$g/gpu_work.bin"
 starve dump dump "$g/multi_thread.bin"
 starve stats stats "$g/multi_thread.bin"
 starve stats.json stats --json "$g/gpu_work.bin"
+"$MAKE_MODEL" rows.bin rows && "$MAKE_MODEL" gpux.bin gpux || fail "make_model"
+starve stats.tables stats --json rows.bin
+starve dump.launches dump --spans gpux.bin
 starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"
 starve report report -f -o OUT "$g/gpu_work.bin"

@@ -20,7 +20,7 @@ struct check_track {
 };
 struct check {
     struct trace *trace;
-    uint32_t processes, names, tracks;
+    uint32_t processes, names, tracks, tables;
     struct check_track *track;
     uint32_t track_room;
 };
@@ -39,6 +39,7 @@ static void take_track(void *context, const struct trace_track *track)
     REQUIRE(track->number == check->tracks);
     REQUIRE(track->process < check->processes);
     REQUIRE(track->name.bytes > 0);
+    REQUIRE(track->parent == TRACE_NONE || track->parent < track->number);
     check->tracks++;
 }
 
@@ -75,12 +76,35 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct check *check = context;
-    (void)details;
     REQUIRE(count > 0 && spans[0].track < check->tracks);
     for (size_t i = 0; i < count; i++) {
         REQUIRE(spans[i].track == spans[0].track);
         check_span(check, &spans[i]);
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        REQUIRE(!detail || (spans[i].detail + detail->words <= details->count &&
+                            detail->category <= check->names));
     }
+}
+
+static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct check *check = context;
+    REQUIRE(count > 0 && track < check->tracks);
+    for (size_t i = 1; i < count; i++)
+        REQUIRE(samples[i - 1].time_ns <= samples[i].time_ns);
+}
+
+static void take_rows(void *context, const struct trace_rows *rows)
+{
+    struct check *check = context;
+    REQUIRE(rows->table < check->tables && rows->rows->rows > 0);
+}
+
+static void take_table(void *context, const struct trace_table *table)
+{
+    struct check *check = context;
+    REQUIRE(table->number == check->tables++ && table->process < check->processes);
 }
 
 static void take_link(void *context, const struct trace_link *link)
@@ -112,12 +136,16 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
                                   .track = take_track,
                                   .name = take_name,
                                   .spans = take_spans,
-                                  .link = take_link};
+                                  .samples = take_samples,
+                                  .link = take_link,
+                                  .table = take_table,
+                                  .rows = take_rows};
         struct trace_read_options options = {.shift_ns = (int64_t)(size % 3) - 1};
         check.trace = trace_new(&sink, 0);
         REQUIRE(check.trace);
         enum exit_code code =
             source.format == format ? trace_source_read(&source, check.trace, &options) : EXIT_GOOD;
+        trace_finish(check.trace);
         REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
         code = trace_source_close(&source);
         REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);

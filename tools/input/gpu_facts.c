@@ -53,8 +53,9 @@ static void take_rows(struct loading *loading, const struct rbwp_block *block)
         loading->failed = true;
         return;
     }
-    if (rbwp_catalog_take(facts->catalog, block, &rows, &error) != RBWP_OK ||
-        gpu_facts_of_rows(&rows, take_fact, loading))
+    enum rbwp_status status = rbwp_catalog_take(facts->catalog, block, &rows, &error);
+    loading->failed |= status == RBWP_E_MEMORY;
+    if (status != RBWP_OK || gpu_facts_of_rows(&rows, take_fact, loading))
         return;
     loading->failed |= !gpu_devices_take(&facts->devices, &rows);
 }
@@ -97,6 +98,7 @@ static void read_calls(struct loading *loading, struct rbwp_reader *reader)
     read_blocks(loading, reader);
     reorder_flush(&loading->reorder);
     launch_calls_finish(loading->calls);
+    loading->failed |= launch_calls_failed(loading->calls) || loading->builder.failed;
     reorder_stop(&loading->reorder);
     span_builder_stop(&loading->builder);
     launch_calls_free(loading->calls);

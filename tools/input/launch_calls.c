@@ -124,12 +124,16 @@ static const struct call *find_call(const struct calling_thread *thread, int64_t
     return low > first ? call_at(thread, low - 1) : NULL;
 }
 
-static bool wait(struct calling_thread *thread, const struct gpu_fact *fact)
+static bool wait(struct launch_calls *calls, struct calling_thread *thread,
+                 const struct gpu_fact *fact)
 {
-    if (thread->waiting_count == LAUNCH_CALLS_WAITING ||
-        !thread_array_grow(&thread->waiting, &thread->waiting_room, thread->waiting_count + 1,
-                           sizeof *thread->waiting))
+    if (thread->waiting_count == LAUNCH_CALLS_WAITING)
         return false;
+    if (!thread_array_grow(&thread->waiting, &thread->waiting_room, thread->waiting_count + 1,
+                           sizeof *thread->waiting)) {
+        calls->failed = true;
+        return false;
+    }
     thread->waiting[thread->waiting_count++] = *fact;
     return true;
 }
@@ -140,7 +144,7 @@ void launch_calls_fact(struct launch_calls *calls, const struct gpu_fact *told)
     struct calling_thread *thread = fact.thread_id ? find_thread(calls, fact.thread_id) : NULL;
     const struct call *last = thread && thread->count ? call_at(thread, thread->count - 1) : NULL;
     bool waits = thread && (!last || last->end_ns < fact.launch_ns);
-    if (waits && wait(thread, &fact))
+    if (waits && wait(calls, thread, &fact))
         return;
     const struct call *call = last ? find_call(thread, fact.launch_ns) : NULL;
     answer(calls, &fact, call && fact.launch_ns <= call->end_ns ? call->id : 0);

@@ -20,12 +20,20 @@ static void fail(struct stats *stats)
     stats->failed = true;
 }
 
-static bool grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes)
+static bool grow_more(struct stats *stats, void *array, uint32_t *room, uint32_t count,
+                      size_t bytes)
 {
     bool grown = grow_zeroed32(array, room, count, bytes);
     if (!grown)
         fail(stats);
     return grown;
+}
+
+/* Nearly always there is room. */
+static inline bool grow(struct stats *stats, void *array, uint32_t *room, uint32_t count,
+                        size_t bytes)
+{
+    return count <= *room || grow_more(stats, array, room, count, bytes);
 }
 
 static struct trace_text copy_text(struct stats *stats, struct trace_text text)
@@ -244,10 +252,12 @@ static void nest(struct stats *stats, struct stats_track *track, const struct tr
 
 /* ---- tracks ---------------------------------------------------------------------------- */
 
-static bool is_outermost(const struct stats *stats, struct stats_track *track,
+static bool is_outermost(struct stats *stats, struct stats_track *track,
                          const struct trace_span *span)
 {
     bool outermost = work_depth_take(&track->depth, span);
+    if (track->depth.failed)
+        fail(stats);
     return outermost && (span->depth > 0 || span->parent == 0 || stats->options.orphans);
 }
 

@@ -186,11 +186,15 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 {
     struct time_grid *grid = context;
     (void)details;
-    for (size_t i = 0; i < count && !grid->failed; i++)
-        if (work_depth_take(&grid->tracks[spans[i].track].depth, &spans[i]) &&
-            (spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
-            take_span(grid, &grid->tracks[spans[i].track], bounded(spans[i].start_ns),
-                      bounded(spans[i].stop_ns), spans[i].name);
+    for (size_t i = 0; i < count && !grid->failed; i++) {
+        struct grid_track *track = &grid->tracks[spans[i].track];
+        bool outermost = work_depth_take(&track->depth, &spans[i]);
+        if (track->depth.failed)
+            fail(grid);
+        if (outermost && (spans[i].depth > 0 || spans[i].parent == 0 || grid->orphans))
+            take_span(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
+                      spans[i].name);
+    }
     grid->spans += count;
 }
 

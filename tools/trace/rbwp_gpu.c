@@ -265,6 +265,7 @@ bool rbwp_gpu_finish(struct rbwp_gpu *gpu, uint64_t *last_id)
 {
     if (gpu->calls)
         launch_calls_finish(gpu->calls);
+    gpu->failed |= gpu->calls && launch_calls_failed(gpu->calls);
     gpu->next_id = *last_id;
     bool good = gpu_join_finish(&gpu->join, found, gpu);
     *last_id = gpu->next_id;

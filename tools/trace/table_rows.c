@@ -64,10 +64,13 @@ void table_rows_stop(struct table_rows *tables)
 /* Of a name of the file, as a label; 0 for none. */
 static uint32_t label_of(struct table_rows *tables, uint64_t number)
 {
-    if (number == 0 || number >= UINT32_MAX ||
-        !thread_array_grow(&tables->names, &tables->name_room, (uint32_t)number + 1,
-                           sizeof *tables->names))
+    if (number == 0 || number >= UINT32_MAX)
         return 0;
+    if (!thread_array_grow(&tables->names, &tables->name_room, (uint32_t)number + 1,
+                           sizeof *tables->names)) {
+        tables->failed = true;
+        return 0;
+    }
     uint32_t *label = &tables->names[number];
     if (!*label) {
         struct rbwp_text text = rbwp_catalog_name(tables->catalog, number);

@@ -18,17 +18,20 @@ struct work_depth {
     uint16_t *ranges; /* by row: so many of what encloses the place reached, from the outermost on,
                          are ranges */
     uint32_t room;
+    bool failed; /* out of memory: ranges enclosed nothing */
 };
 
 /* Spans of a track one after the other. True if the span is work and nothing but ranges encloses
- * it. Without memory ranges enclose nothing. */
+ * it. */
 static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
 {
     bool range = span->category == TRACE_RANGE;
     if (!range && !depth->room)
         return span->depth == 0;
-    if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges))
+    if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
+        depth->failed = true;
         return !range && span->depth == 0;
+    }
     uint16_t *ranges = &depth->ranges[span->row];
     bool outermost = *ranges >= span->depth;
     if (outermost)
