@@ -5,6 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$MAKE_MODEL" "$work/gpux.bin" gpux && "$MAKE_MODEL" "$work/rows.bin" rows || fail "make_model"
+"$RBWP" info "$work/rows.bin" | grep -q '^GPU .*busy .* ns (spread' || fail "rbwp info does not tell of the GPU"
 
 "$PYTHON" - "$RBWP" "$work" "$here" <<'P' || fail "model"
 import json, subprocess, sys

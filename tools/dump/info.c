@@ -33,8 +33,11 @@ static void count_opaque(struct info *info, const struct rbwp_block *block)
 static void count_table(struct info *info, const struct rbwp_block *block)
 {
     struct rbwp_rows rows;
-    if (rbwp_catalog_take(info->catalog, block, &rows, NULL) < 0)
+    enum rbwp_status status = rbwp_catalog_take(info->catalog, block, &rows, NULL);
+    if (status < 0)
         info->broken_table_blocks++;
+    if (status == RBWP_OK && !gpu_devices_take(&info->gpus, &rows))
+        message("out of memory; GPUs are missing");
 }
 
 static void count_records(struct info *info, const struct rbwp_block *block)
@@ -123,6 +126,7 @@ void info_free(struct info *info)
     free(info->sub_items);
     free(info->threads);
     rbwp_catalog_free(info->catalog);
+    gpu_devices_free(&info->gpus);
     thread_map_free(&info->map);
     slot_rows_free(&info->slots);
     names_free(&info->names);

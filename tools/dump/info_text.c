@@ -300,13 +300,13 @@ static void bias(struct out *out, const char *of, uint32_t rounds, int64_t bias_
 }
 
 /* By how much GPU work is longer than it ran, as stored. */
-static void gpus(struct out *out, const struct rbwp_trailer *trailer)
+static void gpus(struct out *out, const struct rbwp_gpu_info *list, uint32_t count)
 {
-    for (uint32_t i = 0; i < trailer->gpu_count; i++) {
-        const struct rbwp_gpu_info *gpu = &trailer->gpus[i];
+    for (uint32_t i = 0; i < count; i++) {
+        const struct rbwp_gpu_info *gpu = &list[i];
         label(out, "GPU");
-        text_name(out, gpu->name, gpu->name_bytes);
-        out_format(out, " (%" PRIu64 ")", gpu->proc_id);
+        text_name(out, gpu->name, gpu->name_bytes); /* of rows 'rbwp tables' tells it */
+        out_format(out, "%s(%" PRIu64 ")", gpu->name_bytes ? " " : "", gpu->proc_id);
         bias(out, "busy", gpu->rounds, gpu->bias_ns, gpu->spread_ns);
         bias(out, "idle", gpu->idle_rounds, gpu->idle_bias_ns, gpu->idle_spread_ns);
         out_text(out, "\n");
@@ -481,7 +481,8 @@ void info_text(struct out *out, const struct info *info)
         left_out(out, trailer);
         session(out, trailer);
         clock_facts(out, info, trailer);
-        gpus(out, trailer);
+        gpus(out, trailer->gpus, trailer->gpu_count);
+        gpus(out, info->gpus.list, info->gpus.count);
         other_sections(out, trailer);
     }
     if (info->counted) {

@@ -8,6 +8,7 @@
 #ifndef INFO_H
 #define INFO_H
 
+#include "gpu_activity.h"
 #include "input.h"
 #include "losses.h"
 #include "name_lookup.h"
@@ -46,6 +47,7 @@ struct info {
     unsigned tag_count;
     uint64_t broken_table_blocks;
     struct rbwp_catalog *catalog; /* of tables; its counts are those of the file */
+    struct gpu_devices gpus;      /* that the table gpu_device tells of */
     struct thread_map map;
     struct info_thread *threads; /* map.count of them */
     uint32_t thread_capacity;
