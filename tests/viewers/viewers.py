@@ -85,10 +85,29 @@ def catapult(name, path, trace, origin):
     assert abs(seen["last_ms"] - last) <= 1e-9 * last, (trace, seen)
 
 
+def speedscope(name, path, trace, origin):
+    """Its own form to the nanosecond; Chrome JSON to what abutting spans are shorter by."""
+    seen, = node("speedscope.mjs", f"{work}/package/dist/release", trace)
+    native, spans = trace.endswith(".speedscope.json"), x.spans(rbwp, path)
+    if not spans or not exact(spans, origin) or any(s.stop is None for s in spans):
+        return
+    assert seen["warnings"] == [], (trace, seen["warnings"][:3])
+    have, want = collections.Counter(), collections.Counter()
+    for frame, sum_ in seen["frames"].items():
+        have[frame if native else frame.partition(' {"')[0]] += sum_["ns"]
+    for s, n in spans.items():
+        want[s.name] += n * (s.stop - s.start)
+    count = sum(f["count"] for f in seen["frames"].values())
+    longer = sum(n for s, n in spans.items() if s.stop > s.start)  # it forgets what takes no time
+    assert longer <= count <= sum(spans.values()), (trace, count)
+    if name != "hostile":
+        assert all(abs(have[k] - want[k]) <= (0 if native else 0.4 * count) for k in have | want), (trace, have, want)
+
+
 def files():
     for path in sorted(glob.glob(f"{golden}/*.bin")):
         yield os.path.basename(path)[:-4], path
-    for name, make in ("hostile", x.hostile_names), ("overlap", x.overlapping_gpu), ("many", x.many_inside), ("unfinished", x.unfinished):
+    for name, make in ("hostile", x.hostile_names), ("overlap", x.overlapping_gpu), ("many", x.many_inside), ("unfinished", x.unfinished), ("abutting", x.abutting):
         make(f"{work}/{name}.bin")
         yield name, f"{work}/{name}.bin"
     subprocess.run([make_extended, f"{work}/extended.bin"], check=True)
@@ -101,7 +120,7 @@ def checks():
         if code == 1:
             continue
         made = {}
-        for suffix in ("pftrace", "json") + (("json.gz",) if name == "multi_thread" else ()):
+        for suffix in ("pftrace", "json", "speedscope.json") + (("json.gz",) if name == "multi_thread" else ()):
             made[suffix] = f"{work}/{name}.{suffix}"
             done = subprocess.run([rbwp, "export", "-o", made[suffix], path], capture_output=True)
             assert done.returncode == code, (path, done)
@@ -110,6 +129,8 @@ def checks():
         yield perfetto, name, path, made["json"], origin
         if "json.gz" in made:
             yield perfetto, name, path, made["json.gz"], origin
+        yield speedscope, name, path, made["speedscope.json"], origin
+        yield speedscope, name, path, made["json"], origin
         if os.environ["CHROMIUM"]:
             yield catapult, name, path, made["json"], origin
 

@@ -48,19 +48,11 @@ static bool has_model(const struct trace_detail *detail)
            detail->launch_track != TRACE_NONE;
 }
 
-/* Its name, if it has an item. */
-static const char *item_key(const struct trace_span *span)
-{
-    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
-        return "slot";
-    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
-}
-
 void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
-    const char *key = item_key(span);
+    const char *key = chrome_item_key(span);
     bool any = false;
     if (span->flags & TRACE_UNFINISHED) {
         separate(chrome, &any);

@@ -117,6 +117,28 @@ void chrome_rows_free(struct chrome *chrome);
 
 /* ---- arguments ---------------------------------------------------------------------- */
 
+/* "slot" or "item", or NULL where a span has none. */
+static inline const char *chrome_item_key(const struct trace_span *span)
+{
+    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
+        return "slot";
+    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
+}
+
+/* ,"args":{"slot":3} or nothing, of spans that have no more. */
+static inline char *chrome_put_item(char *at, const struct trace_span *span)
+{
+    const char *key = chrome_item_key(span);
+    if (!key)
+        return at;
+    at = PUT(at, ",\"args\":{\"");
+    memcpy(at, key, 4);
+    at = PUT(at + 4, "\":");
+    at = put_u64(at, span->item);
+    *at++ = '}';
+    return at;
+}
+
 /* ,"args":{...} or nothing. */
 void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail);

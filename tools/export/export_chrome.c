@@ -138,9 +138,10 @@ static void write_category(struct chrome *chrome, const struct trace_span *span,
 {
     struct out *out = &chrome->pass->out;
     if (!detail || !detail->category) {
-        out_text(out, ",\"cat\":\"");
-        out_text(out, trace_category_name[span->category]);
-        out_text(out, "\"");
+        char *at = PUT(out_room(out, CHROME_EVENT_BYTES_MAX), ",\"cat\":\"");
+        at = stpcpy(at, trace_category_name[span->category]);
+        *at++ = '"';
+        out_end(out, at);
         return;
     }
     struct trace_text own = trace_label_of(chrome->pass->trace, detail->category);
@@ -175,9 +176,16 @@ static void write_span(struct chrome *chrome, const struct trace_span *span,
         at = chrome_put_time(chrome, at, span->start_ns);
         at = put_duration(chrome, at, span, steps);
     }
-    out_end(out, chrome_put_place(at, pid, tid));
-    chrome_write_args(chrome, span, detail);
-    out_text(out, "}");
+    at = chrome_put_place(at, pid, tid);
+    if (detail || span->flags & (TRACE_UNFINISHED | TRACE_OPEN)) {
+        out_end(out, at);
+        chrome_write_args(chrome, span, detail);
+        out_text(out, "}");
+    } else { /* nearly all */
+        at = chrome_put_item(at, span);
+        *at++ = '}';
+        out_end(out, at);
+    }
     chrome->early += span->start_ns < trace_origin_ns(chrome->pass->trace);
     write_arrow_ends(chrome, span, pid, tid);
 }
