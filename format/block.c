@@ -9,7 +9,7 @@
  */
 #include "block.h"
 
-#include "gpu_extra.h"
+#include "gpu_launch_facts.h"
 #include "reader_error.h"
 #include "record.h"
 
@@ -268,7 +268,7 @@ static enum rbwp_status check_opaque(struct rbwp_block *block, struct rbwp_error
                          "of this program may read it",
                          (const char *)block->data);
     place.rule = RULE_GPU_EXTRAS;
-    if (!gpu_extra_check(block))
+    if (!gpu_launch_facts_check(block))
         return error_set(error, RBWP_E_CORRUPT, place,
                          "the entries of an opaque block \"gpux\" do not fill it");
     block->first_ns = block->last_ns = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gpu_extra.h"
+#include "gpu_launch_facts.h"
 
 #include "bytes.h"
 #include "rbwp_writer.h"
@@ -14,7 +14,7 @@ static bool has_tag(const struct rbwp_block *block)
            memcmp(block->data, RBWP_GPU_EXTRA_TAG, TAG_BYTES) == 0;
 }
 
-bool gpu_extra_check(const struct rbwp_block *block)
+bool gpu_launch_facts_check(const struct rbwp_block *block)
 {
     if (!has_tag(block))
         return true;
