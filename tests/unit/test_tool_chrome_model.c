@@ -64,7 +64,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         if (detail && detail->correlation)
             put(seen, " #%" PRIu64, detail->correlation);
         for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
-            put_arg(seen, detail, &detail->args[arg]);
+            put_arg(seen, detail, &trace_args_of(detail)[arg]);
         put(seen, "\n");
     }
 }

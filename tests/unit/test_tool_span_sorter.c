@@ -24,9 +24,9 @@ static void check_detail(const struct trace_span *span, const struct trace_detai
         return;
     assert_int_equal(detail->arg_count, 2);
     assert_int_equal(detail->correlation, span->id + 1);
-    assert_int_equal(detail->args[0].key, 5);
-    assert_int_equal(detail->args[0].value.u64, span->id);
-    struct trace_text text = trace_arg_text(detail, &detail->args[1]);
+    assert_int_equal(trace_args_of(detail)[0].key, 5);
+    assert_int_equal(trace_args_of(detail)[0].value.u64, span->id);
+    struct trace_text text = trace_arg_text(detail, &trace_args_of(detail)[1]);
     assert_int_equal(text.bytes, span->id % 100);
     for (uint32_t i = 0; i < text.bytes; i++)
         assert_int_equal(text.text[i], 'a' + (char)(span->id % 26));

@@ -98,9 +98,9 @@ void args_json_members(struct out *out, struct viewer_text *text, const struct t
     for (uint32_t i = 0; i < detail->arg_count; i++) {
         if (i)
             out_bytes(out, ",", 1);
-        put_string(out, text, trace_name_of(trace, detail->args[i].key));
+        put_string(out, text, trace_name_of(trace, trace_args_of(detail)[i].key));
         out_bytes(out, ":", 1);
-        put_value(out, text, trace, detail, &detail->args[i]);
+        put_value(out, text, trace, detail, &trace_args_of(detail)[i]);
     }
 }
 

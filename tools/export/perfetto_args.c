@@ -35,7 +35,7 @@ static uint32_t fitting(const struct perfetto *perfetto, const struct trace_deta
     size_t bytes = 0;
     uint32_t count = 0;
     for (; count < detail->arg_count; count++) {
-        const struct trace_arg *arg = &detail->args[count];
+        const struct trace_arg *arg = &trace_args_of(detail)[count];
         size_t more = ARG_BYTES + at_most(trace_name_of(perfetto->pass->trace, arg->key).bytes) +
                       at_most(text_of(perfetto, detail, arg).bytes);
         if (bytes + more > TEXTS_MAX)
@@ -122,7 +122,7 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
     if (detail->correlation)
         at = pb_u64(at, PF_EVENT_CORRELATION, detail->correlation);
     for (uint32_t i = 0; i < count; i++) {
-        const struct trace_arg *arg = &detail->args[i];
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
         uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
         at = perfetto_put_text(perfetto, annotation, PF_ANNOTATION_NAME,
                                trace_name_of(trace, arg->key), TEXT_BYTES_MAX);

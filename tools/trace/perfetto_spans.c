@@ -237,7 +237,7 @@ static const struct trace_detail *release_flows(struct perfetto_spans *spans,
 {
     uint32_t found = 0;
     for (uint32_t i = 0; detail && i < detail->arg_count; i++) {
-        const struct trace_arg *arg = &detail->args[i];
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
         if (arg->key == ENDS || arg->key == GOES_ON) {
             add_link_end(spans, span, arg->value.u64, arg->key == ENDS);
             found++;

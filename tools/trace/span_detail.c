@@ -69,7 +69,7 @@ void span_detail_continue(struct detail_maker *maker, const struct trace_detail 
     maker->head.arg_count = 0;
     maker->set = true;
     for (uint32_t i = 0; i < detail->arg_count; i++) {
-        const struct trace_arg *arg = &detail->args[i];
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
         if (arg->type == TRACE_ARG_TEXT || arg->type == TRACE_ARG_JSON)
             span_detail_text(maker, arg->key, arg->type, trace_arg_text(detail, arg));
         else
@@ -92,12 +92,13 @@ const struct trace_detail *span_detail_finish(struct detail_maker *maker)
     maker->head.words = words;
     maker->packed[words - 1] = 0;
     struct trace_detail *packed = (void *)maker->packed;
+    struct trace_arg *args = (void *)(packed + 1);
     memcpy(packed, head, sizeof *head);
     for (uint32_t i = 0; i < head->arg_count; i++) {
         struct trace_arg arg = maker->args[i];
         if (arg.type == TRACE_ARG_TEXT || arg.type == TRACE_ARG_JSON)
             arg.value.text.offset += texts_at;
-        packed->args[i] = arg;
+        args[i] = arg;
     }
     if (maker->text_bytes)
         memcpy((char *)packed + texts_at, maker->texts, maker->text_bytes);

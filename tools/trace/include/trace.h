@@ -170,8 +170,8 @@ enum trace_detail_flag {
     TRACE_INFERRED = 4    /* the launch was inferred, the source does not tell it */
 };
 
-/* A position-independent record of words uint64_t: this, its arguments, their texts. Made by
- * span_detail.h. */
+/* A position-independent record of words uint64_t: this, its arguments (trace_args_of), their
+ * texts. Made by span_detail.h. */
 struct trace_detail {
     uint32_t words;
     uint32_t arg_count;
@@ -185,8 +185,11 @@ struct trace_detail {
     uint64_t thread_id;    /* that launched it, as the source has it; 0 none or not known */
     uint32_t launch_track; /* its track, TRACE_NONE none */
     uint32_t unused;
-    struct trace_arg args[];
 };
+static inline const struct trace_arg *trace_args_of(const struct trace_detail *detail)
+{
+    return (const void *)(detail + 1);
+}
 
 /* The details of a batch. Zero is none. */
 struct trace_details {
