@@ -17,8 +17,8 @@ import torch
 ROUNDS = 300
 MEDIAN_NS, HOLD_SHARE = 2000, 0.99
 # Between the launch inside torch.mm and the bracket's end lies PyTorch's way back into Python: the product is under
-# way by then.
-PRODUCTS_MEDIAN_NS = 5000
+# way by then, for as long as that takes: the median of nine runs was 2.5 to 6.5 us. The bound covers it.
+PRODUCTS_MEDIAN_NS = 8000
 
 library, rbwp, scratch = sys.argv[1:]
 lib = ctypes.PyDLL(library)  # keeps the interpreter lock: no call here waits for another Python thread

@@ -267,7 +267,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         if (detail)
             put_detail(database, &spans[i], detail);
         for (uint32_t arg = 0; detail && arg < detail->arg_count; arg++)
-            put_arg(database, &spans[i], detail, &detail->args[arg]);
+            put_arg(database, &spans[i], detail, &trace_args_of(detail)[arg]);
     }
 }
 

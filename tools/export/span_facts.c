@@ -34,7 +34,7 @@ static void find_stream(const struct trace *trace, const struct trace_detail *de
                         struct span_facts *facts)
 {
     for (uint32_t i = 0; i < detail->arg_count; i++) {
-        const struct trace_arg *arg = &detail->args[i];
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
         struct trace_text key = trace_name_of(trace, arg->key);
         if (arg->type == TRACE_ARG_U64 && key.bytes == 6 && memcmp(key.text, "stream", 6) == 0)
             set(facts, FACT_STREAM, arg->value.u64);
