@@ -10,7 +10,7 @@ void span_detail_start(struct detail_maker *maker)
 {
     maker->head = (struct trace_detail){.launch_track = TRACE_NONE};
     maker->text_bytes = 0;
-    maker->set = maker->failed = false;
+    maker->set = false;
 }
 
 static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type)

@@ -26,7 +26,7 @@ struct detail_maker {
     uint32_t packed_room;
     bool set;     /* something of head was set, or an argument */
     uint64_t cut; /* arguments that were left out or cut, of all spans */
-    bool failed;  /* out of memory: the span has none */
+    bool failed;  /* out of memory, once: the span had none, and those after it have none */
 };
 
 void span_detail_start(struct detail_maker *maker);
