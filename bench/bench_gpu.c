@@ -281,7 +281,7 @@ static void take_rows(struct spins *spins, const struct rbwp_rows *rows)
 static void take_facts(struct spins *spins)
 {
     struct rbwp_catalog *catalog = rbwp_catalog_new();
-    struct rbwp_reader *reader;
+    struct rbwp_reader *reader = NULL;
     struct rbwp_block block;
     struct rbwp_rows rows;
     require(catalog && rbwp_reader_open(scratch_file(), NULL, &reader, NULL) == RBWP_OK,
