@@ -421,15 +421,15 @@ static void check_threads(struct verify *verify, const struct rbwp_trailer *trai
         threads[i] =
             (struct thread_records){trailer->threads[i].thread_id, trailer->threads[i].records};
     qsort(threads, count, sizeof *threads, by_thread);
-    const struct logged *block = verify->blocks, *end = verify->blocks + verify->block_count;
+    size_t at = 0; /* of the log, which is NULL when it is empty */
     for (uint32_t i = 0; i < count && !verify->stopped;) {
         uint64_t thread_id = threads[i].thread_id, said = 0, found = 0;
         for (; i < count && threads[i].thread_id == thread_id; i++)
             said += threads[i].records;
-        while (block < end && block->thread_id < thread_id)
-            block++;
-        for (; block < end && block->thread_id == thread_id; block++)
-            found += block->range.records;
+        while (at < verify->block_count && verify->blocks[at].thread_id < thread_id)
+            at++;
+        for (; at < verify->block_count && verify->blocks[at].thread_id == thread_id; at++)
+            found += verify->blocks[at].range.records;
         if (said != found)
             REPORT(verify, "trailer", NOWHERE, RULE_THREAD_RECORDS,
                    "thread %" PRIu64 " has %" PRIu64 " records; the trailer says %" PRIu64,
