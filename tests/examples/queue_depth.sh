@@ -36,6 +36,27 @@ assert [row["values"] for row in schema["rows"]] == \
     [[row["time"], int(numbers[row["queue"]]), row["depth"], row["taken"]] for row in rows]
 END
 
+# It is shown by what never heard of it, and the same by each: sums, a database, Perfetto (read back), the page.
+expect 0 "$RBWP" export -o depth.pftrace bgwork_0.bin
+for file in bgwork_0.bin depth.pftrace; do
+    expect 0 "$RBWP" stats "$file"
+    expect_output '600 .* queue_depth parse (jobs)'
+    expect_output '600 .* queue_depth compaction (jobs)'
+done
+expect 0 "$RBWP" report -o depth.html bgwork_0.bin
+if expect 0 "$RBWP" export --to sqlite -o depth.sqlite bgwork_0.bin; then
+    python3 - <<'END' || fail "the counters of the database are not the rows"
+import collections, json, sqlite3
+want = collections.defaultdict(list)
+for row in map(json.loads, open("rows.ndjson")):
+    want["queue_depth " + row["queue"]].append(row["depth"])
+shown = collections.defaultdict(list)
+for name, value in sqlite3.connect("depth.sqlite").execute("SELECT counter, value FROM counter_view ORDER BY time_ns"):
+    shown[name].append(value)
+assert shown == want, (shown, want)
+END
+fi
+
 # Without a session nothing is written, and no more is done than without the calls.
 rm bgwork_0.bin
 expect 0 "$QUEUE_DEPTH"
