@@ -132,7 +132,9 @@ assert "\033[31m!\033[0m" in run("timeline", "--color", "always", f"{work}/exten
 assert "\u2588" in run("timeline", path, locale="C.UTF-8") and "\u2588" not in run("timeline", "--ascii", path, locale="C.UTF-8")
 assert run("timeline", path).isascii()
 for name, code in (("empty", 0), ("crash_header_only", 0), ("crash_killed", 0), ("crash_cut_in_data", 3), ("defect_discard_rotate", 3), ("gpu_work", 0)):
-    assert run("timeline", f"{golden}/{name}.bin", code=code).startswith("from "), name
+    text = run("timeline", f"{golden}/{name}.bin", code=code)
+    # Without spans there is no time to begin with: it was one before 1970.
+    assert text == "no spans\n" if name in ("empty", "crash_header_only") else text.startswith("from "), (name, text)
 P
 
 gaps=$GOLDEN/gaps.bin

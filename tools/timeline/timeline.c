@@ -220,6 +220,10 @@ static void head(const struct timeline *timeline)
     if (grid->lost_records)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
+    if (!grid->any) { /* so there is no time that it is of */
+        out_text(out_of(timeline), "no spans\n");
+        return;
+    }
     out_format(out_of(timeline), "%sfrom %s, %s, a column is %s%s\n", timeline->colors.bold,
                quantity_time(from, from_ns, trace_origin_ns(timeline->pass->trace)),
                quantity_duration(length, all_ns),
