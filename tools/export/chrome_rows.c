@@ -8,6 +8,7 @@
  */
 #include "chrome_json.h"
 #include "message.h"
+#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -106,9 +107,8 @@ void chrome_take_name(void *context, uint32_t number, struct trace_text name)
 /* Viewers join counters of a process that have the same name. */
 static bool counter_repeats(struct chrome *chrome, const struct trace_track *track)
 {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325) ^ track->process;
-    for (uint32_t i = 0; i < track->name.bytes; i++)
-        hash = (hash ^ (uint8_t)track->name.text[i]) * UINT64_C(0x100000001b3);
+    uint64_t hash =
+        text_hash(TEXT_HASH_FIRST ^ track->process, track->name.text, track->name.bytes);
     uint32_t before = chrome->counters.count;
     return thread_map_number(&chrome->counters, hash) != before;
 }

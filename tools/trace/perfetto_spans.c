@@ -3,9 +3,11 @@
 #include "perfetto_spans.h"
 #include "message.h"
 #include "perfetto_proto.h"
+#include "text_hash.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Names of the arguments that flows wait as. */
 #define GOES_ON (TRACE_NONE - 1)
@@ -46,10 +48,7 @@ void perfetto_spans_free(struct perfetto_spans *spans)
 static uint64_t flow_key(const struct perfetto_spans *spans, uint64_t flow)
 {
     const char *name = spans->opened->name;
-    uint64_t key = id_hash(flow);
-    for (; *name; name++)
-        key = (key ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-    return key;
+    return text_hash(id_hash(flow), name, strlen(name));
 }
 
 /* Where it goes on, it comes from the one before, too. */
