@@ -88,11 +88,13 @@ for v in works:
     by = calls.get(v["creator"])
     assert by is None or by["start"] <= v["create"] <= by["stop"] and v["create"] <= v["start"], (by, v)
 
-# Two profiles of one node, exported apart, are loaded together: no event is in both.
+# Two profiles of one node, exported apart, are loaded together: no event is in both. Their numbers come from
+# their names, so these must be the same in each run of the test.
 both = legion_log.Log()
+os.chdir(work)
 shutil.copy(f"{work}/gpu", f"{work}/gpu2")
 for name in "gpu", "gpu2":
-    export(f"{work}/{name}")
+    export(name)
     both.load(open(f"{work}/prof_0.gz", "rb").read(), beside=True)
 assert len(both.check().spans()) == 120 and len(both.procs) == 3, both.procs
 

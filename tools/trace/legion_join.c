@@ -125,8 +125,8 @@ static void take_copy(struct legion_join *join, const struct trace_span *row)
     copy.id = row->parent;
     copy.parent = 0;
     copy.flags = 0;
-    copy.track = join->channel(join->context, place ? place->item : LEGION_NO_MEMORY,
-                               place ? place->name : LEGION_NO_MEMORY);
+    copy.track = legion_tracks_channel(join->tracks, place ? place->item : LEGION_NO_MEMORY,
+                                       place ? place->name : LEGION_NO_MEMORY);
     join->found(join->context, &copy);
 }
 

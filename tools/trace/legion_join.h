@@ -11,6 +11,7 @@
 #ifndef LEGION_JOIN_H
 #define LEGION_JOIN_H
 
+#include "legion_tracks.h"
 #include "span_sorter.h"
 
 struct legion_join {
@@ -19,13 +20,10 @@ struct legion_join {
     void *context;
     /* A span that was found to be complete: a wait in its task, or a copy on its channel. */
     void (*found)(void *context, struct trace_span *span);
-    /* The track for copies between two memories; LEGION_NO_MEMORY where it is not known. */
-    uint32_t (*channel)(void *context, uint32_t src, uint32_t dst);
-    uint64_t lone_waits; /* whose task is not in the log, or that lie outside of it */
-    void *groups;        /* while it finishes */
+    struct legion_tracks *tracks; /* where channels are */
+    uint64_t lone_waits;          /* whose task is not in the log, or that lie outside of it */
+    void *groups;                 /* while it finishes */
 };
-
-#define LEGION_NO_MEMORY UINT32_MAX
 
 /* Zero the rest of the struct before. */
 void legion_join_start(struct legion_join *join);
