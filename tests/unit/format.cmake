@@ -2,9 +2,9 @@
 # Tests of format/.
 foreach(topic bytes crc32c header block descriptor trailer resync index bad sized table
     table_index)
-  rbwp_serial_test(test_${topic} test_${topic}.c format_support.c)
+  rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic source reader writer verify hostile)
-  rbwp_unit_test(test_${topic} test_${topic}.c format_support.c)
+  rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
-rbwp_unit_test(test_golden test_golden.c format_support.c json_tree.c)
+rbwp_unit_test(test_golden test_golden.c json_tree.c)

@@ -4,10 +4,10 @@ foreach(topic block_encoder chunk_encoder clock deflate_records huffman node ses
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic extend live_snapshot names output process session thread_registry)
-  rbwp_unit_test(test_${topic} test_${topic}.c record_support.c)
+  rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 
-rbwp_unit_test(test_rows test_rows.c rows_support.c record_support.c)
+rbwp_unit_test(test_rows test_rows.c)
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
@@ -15,14 +15,14 @@ endif()
 
 # These let memory run out.
 rbwp_unit_test(test_chunk_pool test_chunk_pool.c)
-rbwp_unit_test(test_recorder test_recorder.c record_support.c)
+rbwp_unit_test(test_recorder test_recorder.c)
 foreach(topic chunk_pool recorder)
   target_link_options(test_${topic} PRIVATE LINKER:--wrap=mmap,--wrap=mmap64)
 endforeach()
 target_link_options(test_chunk_pool PRIVATE LINKER:--wrap=munmap)
 
 rbwp_unit_test(test_record_memory
-  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_memory.c record_support.c)
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_memory.c)
 foreach(function malloc calloc realloc free strdup strndup mmap mmap64 munmap fallocate fallocate64
     pthread_create)
   target_link_options(test_record_memory PRIVATE LINKER:--wrap=${function})
@@ -30,7 +30,7 @@ endforeach()
 
 # With the time-stamp counter, if there is one, and without.
 rbwp_unit_test(test_record_clock
-  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_clock.c record_support.c)
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_clock.c)
 target_link_options(test_record_clock PRIVATE LINKER:--wrap=clock_gettime)
 rbwp_add_test(unit_test_record_clock_monotonic test_record_clock)
 set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBWP_CLOCK=monotonic)
@@ -39,38 +39,41 @@ set(rbwp_record_stress churn life restart threads signal trouble)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
   list(APPEND rbwp_record_stress fork claim)
   rbwp_unit_test(test_record_rows
-    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_rows.c rows_support.c record_support.c)
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_rows.c)
   rbwp_held_test(test_record_child
-    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c rows_support.c record_support.c)
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c
+    ${PROJECT_SOURCE_DIR}/runtime/record/session.c)
   target_compile_definitions(test_record_child PRIVATE PARENT_ENDS_MS=100000u)
 endif()
 foreach(topic IN LISTS rbwp_record_stress)
   rbwp_unit_test(test_record_${topic}
-    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_${topic}.c record_support.c)
+    ${PROJECT_SOURCE_DIR}/tests/stress/test_record_${topic}.c)
 endforeach()
 
-rbwp_unit_test(test_months ${PROJECT_SOURCE_DIR}/tests/stress/test_months.c record_support.c)
+rbwp_unit_test(test_months ${PROJECT_SOURCE_DIR}/tests/stress/test_months.c)
 target_link_options(test_months PRIVATE
   LINKER:--wrap=clock_gettime,--wrap=pthread_cond_timedwait)
 
 # One lets the disk be full.
 rbwp_held_test(test_record_live
-  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_live.c record_support.c)
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_live.c
+  ${PROJECT_SOURCE_DIR}/runtime/record/live.c)
 target_compile_definitions(test_record_live PRIVATE LOG_RETRY_NS=0)
 target_link_options(test_record_live PRIVATE LINKER:--wrap=fallocate,--wrap=fallocate64)
 
 # Threads held in the middle of a race.
-rbwp_held_test(test_drain test_drain.c record_support.c)
-rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c record_support.c)
+rbwp_held_test(test_drain test_drain.c)
+rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c)
 rbwp_held_test(test_record_jump
-  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_jump.c record_support.c)
+  ${PROJECT_SOURCE_DIR}/tests/stress/test_record_jump.c
+  ${PROJECT_SOURCE_DIR}/runtime/record/recording.c)
 target_compile_definitions(test_record_jump PRIVATE RECORDING_STUCK_NS=INT64_C\(500000000\))
 
 if(BUILD_SHARED_LIBS)
   add_library(dlclose_plugin MODULE ${PROJECT_SOURCE_DIR}/tests/stress/dlclose_plugin.c)
   rbwp_target_settings(dlclose_plugin)
   target_link_libraries(dlclose_plugin PRIVATE rbwp::rbwp)
-  rbwp_unit_test(test_dlclose ${PROJECT_SOURCE_DIR}/tests/stress/test_dlclose.c record_support.c)
+  rbwp_unit_test(test_dlclose ${PROJECT_SOURCE_DIR}/tests/stress/test_dlclose.c)
   target_compile_definitions(test_dlclose PRIVATE PLUGIN="$<TARGET_FILE:dlclose_plugin>")
   target_link_libraries(test_dlclose PRIVATE ${CMAKE_DL_LIBS})
   add_dependencies(test_dlclose dlclose_plugin)
