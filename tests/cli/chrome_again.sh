@@ -61,5 +61,14 @@ trace = json.load(open(f"{work}/1.json"))
 trace["otherData"].update({"rbwp.version": "0", "origin_ns": "1700000000000000000"})
 json.dump(trace, open(f"{work}/1.json", "w"))
 assert again("everything") > 30
+
+# Arguments that are longer than the buffer they are written through: whole, as JSON and in a row.
+long = {f"k{i:03}": "x" * 254 for i in range(1000)}  # as much as is kept of one event; with commas and colons 264,000 bytes
+json.dump({"traceEvents": [{"ph": "X", "name": "long", "ts": 1, "dur": 1, "pid": 1, "tid": 1, "args": long}]}, open(f"{work}/1.json", "w"))
+run("export", "-f", "-o", f"{work}/2.json", f"{work}/1.json")
+assert [e["args"] for e in json.load(open(f"{work}/2.json"))["traceEvents"] if e["ph"] == "X"] == [long]
+csv.field_size_limit(1 << 20)
+row, = csv.DictReader(io.StringIO(run("export", "--to=csv", f"{work}/1.json").stdout.decode()))
+assert json.loads(row["args"]) == long
 P
 finish

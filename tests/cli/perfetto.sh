@@ -93,6 +93,11 @@ for e in trace["traceEvents"]:
 assert values == {"memory": [4096, 7168, 5120], "load": [1.5, 2.5]}, values
 assert sorted(e["ph"] for e in trace["traceEvents"] if e["ph"] in "stf") == ["f", "f", "s", "s"]
 
+# A run begins with its first event, of whatever type.
+code, trace, error = run(b"".join([*tracks, packet((10, 1), (13, 1), (12, names)), event(T + 50, (9, INSTANT), (11, 12), (23, "tick"), (22, "own")), event(T + 90, (9, BEGIN), (11, 11), (10, 5)),
+                                   event(T + 95, (9, END), (11, 11))]), "chrome")
+assert {e["name"]: e["ts"] for e in trace["traceEvents"] if e["ph"] in "Xi"} == {"tick": 0, "send": 0.04}, trace
+
 # A sequence that clears its state begins anew: names of before are gone, packets that rely on them are left out.
 again = [*tracks, packet((10, 3), (13, 1), (12, names)), event(T, (9, INSTANT), (11, 12), (10, 5), seq=3), packet((10, 3), (13, 1)), event(T + 1, (9, INSTANT), (11, 12), (10, 5), seq=3),
          event(T + 2, (9, INSTANT), (11, 12), (23, "no state"), seq=4)]
