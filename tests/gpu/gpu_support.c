@@ -112,6 +112,8 @@ static void add_devices(struct works *works, const struct rbwp_rows *rows,
         struct rbwp_text name = rbwp_catalog_name(catalog, cell(rows, "name", i));
         assert_true(name.bytes < sizeof facts.name);
         memcpy(facts.name, name.text, name.bytes);
+        for (size_t j = 0; j < works->gpus; j++) /* a device is told once a session */
+            assert_int_not_equal(works->gpu[j].proc_id, facts.proc_id);
         works->gpu[works->gpus++] = facts;
     }
 }
