@@ -2,6 +2,9 @@
 /* Tests of flags.c: what is taken from argv and RBWP_FLAGS, what is left, and what is refused. */
 #include "unit.h"
 
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +169,34 @@ static void test_environment_string_is_kept(void **state)
     assert_int_equal(r.config.count, 4);
 }
 
+/* Threads that read the same string share one copy. The flag between them orders nothing, so
+ * ThreadSanitizer sees whether the copy's text is handed over. */
+static void *read_path(void *waits)
+{
+    static atomic_bool is_kept;
+    struct config config = {.path = NULL};
+    while (waits && !atomic_load_explicit(&is_kept, memory_order_relaxed))
+        sched_yield();
+    if (flags_apply(&flags, &config, sizeof config, NULL, NULL, NULL) != RBWP_OK)
+        return NULL;
+    atomic_store_explicit(&is_kept, true, memory_order_relaxed);
+    return (void *)(uintptr_t)config.path;
+}
+
+static void test_threads_share_a_string(void **state)
+{
+    (void)state;
+    pthread_t first, second;
+    void *first_path, *second_path;
+    setenv("RBWP_FLAGS", "-path /of/two/threads", 1);
+    assert_int_equal(pthread_create(&first, NULL, read_path, NULL), 0);
+    assert_int_equal(pthread_create(&second, NULL, read_path, "waits"), 0);
+    assert_int_equal(pthread_join(first, &first_path), 0);
+    assert_int_equal(pthread_join(second, &second_path), 0);
+    assert_string_equal(first_path, "/of/two/threads");
+    assert_ptr_equal(first_path, second_path);
+}
+
 /* A bare "--" ends our flags: it and the rest is the program's, and it is no flag's value. */
 static void test_double_dash_ends(void **state)
 {
@@ -269,6 +300,7 @@ int main(void)
         cmocka_unit_test(test_other_spellings),
         cmocka_unit_test(test_words_of_the_environment),
         cmocka_unit_test(test_environment_string_is_kept),
+        cmocka_unit_test(test_threads_share_a_string),
         cmocka_unit_test(test_double_dash_ends),
         cmocka_unit_test(test_program_name_is_no_flag),
         cmocka_unit_test(test_refuses),

@@ -266,6 +266,33 @@ static void test_no_room_is_counted(void **state)
     assert_int_equal(rbwp_thread_detach(), RBWP_OK);
 }
 
+/* Rows in bulk that find room for some of them: what was not written is counted, row by row. */
+static void test_bulk_without_room(void **state)
+{
+    enum { COMMITS = 20, ROWS = 500 };
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_row_room room;
+    (void)state;
+    config.cap_bytes = 2 * 4096;
+    assert_int_equal(rbwp_thread_attach("bulk"), RBWP_OK);
+    struct rbwp_session *session = start(&config);
+    for (unsigned i = 0; i < COMMITS; i++) {
+        rbwp_rows_reserve(other_table, ROWS, &room);
+        assert_int_equal(room.rows, ROWS);
+        for (unsigned column = 0; column < 3; column++)
+            memset(room.cells[column], 0, ROWS * sizeof(uint64_t));
+        rbwp_rows_commit(other_table, ROWS);
+    }
+    stop(session);
+    struct recorded recorded = read_back(config.logfile);
+    struct read_table read = read_table(config.logfile, "other");
+    assert_true(read.rows > 0);
+    assert_int_equal(read.rows + losses(&recorded, 0, RBWP_LOSS_ROWS), COMMITS * ROWS);
+    read_table_free(&read);
+    recorded_free(&recorded);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+}
+
 /* A thread gives up what it has begun for what it needs: more tables than there are chunks. */
 static void test_more_tables_than_chunks(void **state)
 {
@@ -399,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_stop_between_reserve_and_commit),
         cmocka_unit_test(test_strict_takes_none),
         cmocka_unit_test(test_no_room_is_counted),
+        cmocka_unit_test(test_bulk_without_room),
         cmocka_unit_test(test_more_tables_than_chunks),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_sessions_change),

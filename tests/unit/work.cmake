@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the flags and of the work manager.
-foreach(topic flags work_flags)
-  rbwp_serial_test(test_${topic} test_${topic}.c)
-endforeach()
-foreach(topic work_mask doorbell numa)
+rbwp_serial_test(test_work_flags test_work_flags.c)
+foreach(topic flags work_mask doorbell numa)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 target_link_options(test_numa PRIVATE LINKER:--wrap=realloc,--wrap=calloc)
