@@ -73,6 +73,11 @@ B.update({
     "PhysicalInstanceUsage": (44, "inst_uid8 op_id8 index_expr8 field4 index4 privilege4 redop4"),
     "AsyncEffectInfo": (80, "provenance8 start8 stop8 proc_id8 creator8 fevent8"),
 })
+# Before events were told: no creator, no fevent, no spawn, no uuid.
+O = dict(A)
+O.update({name: (number, " ".join(w for w in text.split() if w not in ("creator8", "critical8", "fevent8", "spawn8", "uuid_size4", "uuid*")))
+          for name, (number, text) in A.items() if name != "NobodyKnows"})
+TABLES = {"A": A, "B": B, "O": O}
 # What dialect B says of these is not what it writes.
 DECLARED_B = {
     "FillInfo": "op_id8 size8 " + TIMES + " fill_expr8",
@@ -80,9 +85,9 @@ DECLARED_B = {
 }
 
 
-def preamble(dialect, kinds=None):
-    table = A if dialect == "A" else B
-    out = "FileType: BinaryLegionProf v: 1.0\n" if dialect == "A" else "FileType: BinaryLegionProf v: 1011\nlegion abcdef\n"
+def preamble(dialect, kinds=None, version=1011):
+    table = TABLES[dialect]
+    out = f"FileType: BinaryLegionProf v: {version}\nlegion abcdef\n" if dialect == "B" else "FileType: BinaryLegionProf v: 1.0\n"
     for name, (number, text) in table.items():
         if kinds is not None and name not in kinds:
             continue
@@ -92,7 +97,7 @@ def preamble(dialect, kinds=None):
 
 
 def record(dialect, record_kind, /, dims=3, **values):
-    number, text = (A if dialect == "A" else B)[record_kind]
+    number, text = TABLES[dialect][record_kind]
     out = struct.pack("<I", number)
     for field, shape, size in fields(text):
         value = values.pop(field, "" if size == -1 else 0)
@@ -114,8 +119,9 @@ def record(dialect, record_kind, /, dims=3, **values):
     return out
 
 
-def log(dialect, records, pack=True):
-    data = preamble(dialect) + b"".join(record(dialect, name, **values) for name, values in records)
+def log(dialect, records, pack=True, version=1011):
+    """version: what dialect B says in its preamble; the others say it in MachineDesc."""
+    data = preamble(dialect, version=version) + b"".join(record(dialect, name, **values) for name, values in records)
     return gzip.compress(data, mtime=0) if pack else data
 
 
@@ -131,9 +137,9 @@ def event(node, index):
     return 1 << 63 | node << 47 | index << 20 | 1
 
 
-def head(dialect, node=0, nodes=1, zero=0, host="host"):
+def head(dialect, node=0, nodes=1, zero=0, host="host", version=1008):
     """What stands at the beginning of any log: the machine and its zero time."""
     machine = {"node_id": node, "num_nodes": nodes, "hostname": host, "process_id": 4000 + node}
-    if dialect == "A":
-        machine["version"] = 1008
+    if dialect != "B":
+        machine["version"] = version
     return [("MachineDesc", machine)] + ([("ZeroTime", {"zero_time": zero})] if zero else [])

@@ -12,6 +12,7 @@
  */
 #include "export.h"
 #include "left_out.h"
+#include "legion_ids.h"
 #include "legion_file.h"
 #include "linked_spans.h"
 #include "message.h"
@@ -23,9 +24,7 @@
 #include <string.h>
 
 enum { NODES_MAX = 1 << 16, FIRST_WORKER = 0xC00, LAST_WORKER = 0xFFF, LEAST_WORKER = 0x400 };
-#define KIND_MASK UINT32_C(0x0fffffff)
 #define SALT_MASK UINT32_C(0x3fff)
-#define FIRST_TASK_KIND UINT32_C(0x40000000)
 #define FIRST_CALL_KIND UINT32_C(0x1000)
 
 /* What a node's file has described: keys are DESCRIBED_... and a number. */
@@ -69,6 +68,7 @@ struct legion_export {
     struct linked_spans tasks; /* spans that were written as such */
     struct left_out left_out;
     uint64_t clamped;
+    uint64_t launches, creators; /* links that came, those of them that are told */
     bool failed, crowded;
 };
 
@@ -249,9 +249,9 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
     uint32_t id = 0x811c9dc5;
     for (uint32_t i = 0; i < text.bytes; i++)
         id = (id ^ (uint8_t)text.text[i]) * 0x01000193;
-    id = (id ^ id >> 28) & KIND_MASK;
+    id = (id ^ id >> 28) & LEGION_OWN_MASK;
     while (!legion->failed && !is_new(legion, &legion->ids, id))
-        id = (id + 1) & KIND_MASK;
+        id = (id + 1) & LEGION_OWN_MASK;
     legion->name_ids[name] = id + 1;
     return id;
 }
@@ -259,15 +259,15 @@ static uint32_t name_id(struct legion_export *legion, uint32_t name)
 static uint32_t task_kind(struct legion_export *legion, struct legion_node *node,
                           const struct trace_span *span, bool device)
 {
-    uint32_t kind = FIRST_TASK_KIND + name_id(legion, span->name);
+    uint32_t kind = LEGION_OWN_TASK + name_id(legion, span->name);
     enum described variant = device ? DESCRIBED_DEVICE : DESCRIBED_HOST;
     struct trace_text name = trace_name_of(legion->pass->trace, span->name);
     if (is_new(legion, &node->kinds, (uint64_t)DESCRIBED_TASK << 32 | kind))
         legion_file_task_kind(&node->file, kind, name);
     if (is_new(legion, &node->kinds, (uint64_t)variant << 32 | kind))
         legion_file_variant(&node->file, kind, device ? LEGION_DEVICE_VARIANT : LEGION_HOST_VARIANT,
-                            device                         ? trace_text("gpu")
-                            : span->category == TRACE_CALL ? trace_text("bgwork")
+                            device                         ? trace_text(LEGION_GPU_VARIANT)
+                            : span->category == TRACE_CALL ? trace_text(LEGION_CALL_VARIANT)
                                                            : name);
     return kind;
 }
@@ -318,10 +318,12 @@ static void add_launch(struct legion_export *legion, const struct trace_detail *
     uint64_t launch =
         detail->launch_ns < origin_ns ? 0 : (uint64_t)detail->launch_ns - (uint64_t)origin_ns;
     task->create = launch < task->start ? launch : task->start;
-    if (detail->launch_track < legion->track_room &&
-        linked_spans_has(&legion->tasks, detail->launch_span))
-        task->creator =
-            event_of(legion->nodes[legion->tracks[detail->launch_track].node], detail->launch_span);
+    if (detail->launch_track >= legion->track_room ||
+        !linked_spans_has(&legion->tasks, detail->launch_span))
+        return;
+    task->creator =
+        event_of(legion->nodes[legion->tracks[detail->launch_track].node], detail->launch_span);
+    legion->creators++;
 }
 
 static uint64_t write_task(struct legion_export *legion, const struct legion_track *track,
@@ -399,10 +401,11 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         take_span(legion, track, &spans[i], trace_detail_of(details, &spans[i]));
 }
 
-/* Launches are creators. */
+/* Launches are creators, where the work says who launched it. */
 static void take_link(void *context, const struct trace_link *link)
 {
     struct legion_export *legion = context;
+    legion->launches += link->kind == TRACE_LAUNCH;
     legion->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
@@ -461,7 +464,9 @@ static enum exit_code end(struct trace_pass *pass)
         message("more than 3072 threads on a node: the last share a processor");
     if (legion->failed)
         code = EXIT_BAD_DATA;
-    else
+    if (legion->launches > legion->creators)
+        legion->left_out.links += legion->launches - legion->creators;
+    if (!legion->failed)
         left_out_tell(pass, "legion", legion->left_out);
     for (uint32_t i = 0; i < legion->track_room; i++) {
         for (uint32_t lane = 0; lane < legion->tracks[i].lane_room; lane++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Declarations become layouts: lists of steps that a record is read by. */
 #include "legion_log.h"
+#include "legion_layout.h"
 #include "message.h"
 #include "grow.h"
 
@@ -8,118 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LINE_MAX_BYTES = 16 << 10, NOT_WANTED = LEGION_FIELDS, WANTED_TEXT = LEGION_FIELDS + 1 };
-
-enum step_shape { STEP_FIXED, STEP_TEXT, STEP_POINT, STEP_ARRAY, STEP_UUID };
-
-struct step {
-    char name[24];
-    uint8_t shape; /* enum step_shape */
-    uint8_t field; /* enum legion_field, NOT_WANTED or WANTED_TEXT */
-    bool only_reduce;
-    uint32_t bytes; /* of STEP_FIXED */
-};
-
-struct legion_layout {
-    uint32_t id;
-    enum legion_kind kind;
-    uint32_t count;
-    struct step *steps;
-};
-
-#define F(field) (UINT64_C(1) << LEGION_##field)
-#define T (UINT64_C(1) << 63) /* a text */
-#define TIMES (F(START) | F(STOP))
-
-/* What must be declared for a kind to be of use. */
-static const struct {
-    const char *name;
-    uint64_t needed;
-    bool by_place; /* of few fields, whose names say little */
-} kinds[LEGION_OTHER] = {
-    [LEGION_MACHINE] = {"MachineDesc", F(NODE_ID) | F(NUM_NODES), false},
-    [LEGION_ZERO_TIME] = {"ZeroTime", F(VALUE), true},
-    [LEGION_CALIBRATION_ERROR] = {"CalibrationErr", F(VALUE), true},
-    [LEGION_MAX_DIM] = {"MaxDimDesc", F(VALUE), true},
-    [LEGION_PROC] = {"ProcDesc", F(PROC_ID) | F(KIND), false},
-    [LEGION_MEM] = {"MemDesc", F(MEM_ID) | F(KIND), false},
-    [LEGION_TASK_KIND] = {"TaskKind", F(TASK_ID) | T, false},
-    [LEGION_TASK_VARIANT] = {"TaskVariant", F(TASK_ID) | F(VARIANT_ID) | T, false},
-    [LEGION_META] = {"MetaDesc", F(KIND) | T, false},
-    [LEGION_RUNTIME_CALL_KIND] = {"RuntimeCallDesc", F(KIND) | T, false},
-    [LEGION_MAPPER_CALL_KIND] = {"MapperCallDesc", F(KIND) | T, false},
-    [LEGION_PROVENANCE] = {"Provenance", F(VALUE) | T, true},
-    [LEGION_TASK] = {"TaskInfo", F(OP_ID) | F(TASK_ID) | F(VARIANT_ID) | F(PROC_ID) | TIMES, false},
-    [LEGION_IMPLICIT_TASK] = {"ImplicitTaskInfo",
-                              F(OP_ID) | F(TASK_ID) | F(VARIANT_ID) | F(PROC_ID) | TIMES, false},
-    [LEGION_GPU_TASK] = {"GPUTaskInfo",
-                         F(OP_ID) | F(TASK_ID) | F(VARIANT_ID) | F(PROC_ID) | TIMES | F(GPU_START) |
-                             F(GPU_STOP),
-                         false},
-    [LEGION_META_TASK] = {"MetaInfo", F(OP_ID) | F(LG_ID) | F(PROC_ID) | TIMES, false},
-    [LEGION_MESSAGE] = {"MessageInfo", F(OP_ID) | F(LG_ID) | F(PROC_ID) | TIMES, false},
-    [LEGION_PROF_TASK] = {"ProfTaskInfo", F(PROC_ID) | TIMES, false},
-    [LEGION_TASK_WAIT] = {"TaskWaitInfo", F(OP_ID) | F(WAIT_START) | F(WAIT_READY) | F(WAIT_END),
-                          false},
-    [LEGION_META_WAIT] = {"MetaWaitInfo",
-                          F(OP_ID) | F(LG_ID) | F(WAIT_START) | F(WAIT_READY) | F(WAIT_END), false},
-    [LEGION_RUNTIME_CALL] = {"RuntimeCallInfo", F(KIND) | F(PROC_ID) | TIMES, false},
-    [LEGION_MAPPER_CALL] = {"MapperCallInfo", F(KIND) | F(PROC_ID) | TIMES, false},
-    [LEGION_APPLICATION_CALL] = {"ApplicationCallInfo", F(PROVENANCE_ID) | F(PROC_ID) | TIMES,
-                                 false},
-    [LEGION_COPY] = {"CopyInfo", F(FEVENT) | TIMES, false},
-    [LEGION_COPY_INST] = {"CopyInstInfo", F(FEVENT) | F(SRC) | F(DST), false},
-    [LEGION_FILL] = {"FillInfo", F(FEVENT) | TIMES, false},
-    [LEGION_FILL_INST] = {"FillInstInfo", F(FEVENT) | F(DST), false},
-    [LEGION_PARTITION] = {"PartitionInfo", TIMES, false},
-};
-
-static const char *const field_names[LEGION_FIELDS] = {
-    [LEGION_OP_ID] = "op_id",
-    [LEGION_TASK_ID] = "task_id",
-    [LEGION_VARIANT_ID] = "variant_id",
-    [LEGION_LG_ID] = "lg_id",
-    [LEGION_KIND] = "kind",
-    [LEGION_PROC_ID] = "proc_id",
-    [LEGION_MEM_ID] = "mem_id",
-    [LEGION_READY] = "ready",
-    [LEGION_START] = "start",
-    [LEGION_STOP] = "stop",
-    [LEGION_GPU_START] = "gpu_start",
-    [LEGION_GPU_STOP] = "gpu_stop",
-    [LEGION_SPAWN] = "spawn",
-    [LEGION_CREATE] = "create",
-    [LEGION_CREATOR] = "creator",
-    [LEGION_FEVENT] = "fevent",
-    [LEGION_WAIT_START] = "wait_start",
-    [LEGION_WAIT_READY] = "wait_ready",
-    [LEGION_WAIT_END] = "wait_end",
-    [LEGION_PROVENANCE_ID] = "provenance",
-    [LEGION_SRC] = "src",
-    [LEGION_DST] = "dst",
-    [LEGION_NODE_ID] = "node_id",
-    [LEGION_NUM_NODES] = "num_nodes",
-    [LEGION_VERSION] = "version",
-    [LEGION_PROCESS_ID] = "process_id",
-    [LEGION_PRIVILEGE] = "privilege",
-    [LEGION_VALUE] = "",
-};
-
-static enum legion_kind kind_named(const char *name)
-{
-    int i = 0;
-    while (i < LEGION_OTHER && strcmp(kinds[i].name, name) != 0)
-        i++;
-    return (enum legion_kind)i;
-}
-
-static uint8_t field_named(const char *name)
-{
-    int i = 0;
-    while (i < LEGION_VALUE && strcmp(field_names[i], name) != 0)
-        i++;
-    return (uint8_t)(i < LEGION_VALUE ? i : NOT_WANTED);
-}
+enum { LINE_MAX_BYTES = 16 << 10, NEWEST_VERSION = 1011 };
 
 /* ---- declarations ---------------------------------------------------------------- */
 
@@ -146,171 +35,15 @@ static bool read_line(struct legion_log *log, char *line)
     return refuse(log, "a line of its declarations does not end", "");
 }
 
-static bool parse_u32(const char **at, uint32_t *value_out)
+static bool add_declaration(struct legion_log *log, const char *line)
 {
-    char *end;
-    if (**at < '0' || **at > '9')
-        return false;
-    unsigned long long value = strtoull(*at, &end, 10);
-    *at = end;
-    *value_out = (uint32_t)value;
-    return value <= UINT32_MAX;
-}
-
-static void copy_name(char *to, size_t room, const char *from, size_t bytes)
-{
-    snprintf(to, room, "%.*s", (int)(bytes < room ? bytes : room - 1), from);
-}
-
-/* "name:type:size" up to ", " or "}". The type may hold blanks, the size is decimal or -1. */
-static bool parse_step(const char **at, struct step *step)
-{
-    const char *name_end = strchr(*at, ':');
-    const char *type_end = name_end ? strchr(name_end + 1, ':') : NULL;
-    if (!type_end)
-        return false;
-    size_t type_bytes = (size_t)(type_end - name_end - 1);
-    copy_name(step->name, sizeof step->name, *at, (size_t)(name_end - *at));
-    step->field = field_named(step->name);
-    *at = type_end + 1;
-    if (strncmp(*at, "-1", 2) == 0) {
-        *at += 2;
-        step->shape = STEP_TEXT;
-        return true;
-    }
-    static const struct {
-        const char *type;
-        enum step_shape shape;
-    } shapes[] = {{"point", STEP_POINT}, {"array", STEP_ARRAY}, {"uuid", STEP_UUID}};
-    step->shape = STEP_FIXED;
-    for (int i = 0; i < 3; i++)
-        if (strlen(shapes[i].type) == type_bytes &&
-            strncmp(shapes[i].type, name_end + 1, type_bytes) == 0)
-            step->shape = (uint8_t)shapes[i].shape;
-    return parse_u32(at, &step->bytes);
-}
-
-/* "index" is found as index_id, too. */
-static struct step *find_step(struct legion_layout *layout, const char *name)
-{
-    size_t bytes = strlen(name);
-    for (uint32_t i = 0; i < layout->count; i++) {
-        const char *found = layout->steps[i].name;
-        if (strncmp(found, name, bytes) == 0 &&
-            (!found[bytes] || strcmp(found + bytes, "_id") == 0))
-            return &layout->steps[i];
-    }
-    return NULL;
-}
-
-/* The declaration leaves out "collective", which is written before fill_expr. */
-static void correct_fill(struct legion_layout *layout)
-{
-    struct step *expression = find_step(layout, "fill_expr");
-    if (!expression || find_step(layout, "collective") || layout->count == LEGION_FIELDS_MAX)
-        return;
-    struct step *end = layout->steps + layout->count++;
-    memmove(expression + 1, expression, (size_t)(end - expression) * sizeof *expression);
-    *expression = (struct step){.name = "collective", .field = NOT_WANTED, .bytes = 4};
-}
-
-/* Written in the order index_expr, field, index, privilege; redop only for reductions. */
-static void correct_usage(struct legion_layout *layout)
-{
-    static const char *const order[] = {"index_expr", "field", "index", "privilege", "redop"};
-    struct step moved[LEGION_FIELDS_MAX];
-    uint32_t count = 0;
-    struct step *redop = find_step(layout, "redop"), *privilege = find_step(layout, "privilege");
-    if (!redop || !privilege)
-        return;
-    redop->only_reduce = true;
-    for (uint32_t i = 0; i < layout->count; i++) {
-        bool listed = false;
-        for (int j = 0; j < 5; j++)
-            listed |= find_step(layout, order[j]) == &layout->steps[i];
-        if (!listed)
-            moved[count++] = layout->steps[i];
-    }
-    for (int j = 0; j < 5; j++) {
-        struct step *step = find_step(layout, order[j]);
-        if (step)
-            moved[count++] = *step;
-    }
-    memcpy(layout->steps, moved, count * sizeof *moved);
-}
-
-/* Declarations that are known not to be what is written, by the first version that has them. */
-static const struct {
-    uint32_t from_version;
-    const char *kind;
-    void (*correct)(struct legion_layout *layout);
-} corrections[] = {{1009, "FillInfo", correct_fill},
-                   {1009, "PhysicalInstanceUsage", correct_usage}};
-
-/* Which fields of a kind that is known are wanted, and whether all that it needs are there. */
-static void choose_fields(struct legion_log *log, struct legion_layout *layout)
-{
-    uint64_t declared = 0;
-    bool by_place = layout->kind != LEGION_OTHER && kinds[layout->kind].by_place;
-    for (uint32_t i = 0; i < layout->count; i++) {
-        struct step *step = &layout->steps[i];
-        if (by_place && step->shape == STEP_FIXED && !(declared & F(VALUE)))
-            step->field = LEGION_VALUE;
-        if (step->shape == STEP_TEXT)
-            step->field = declared & T ? NOT_WANTED : WANTED_TEXT;
-        else if (step->shape != STEP_FIXED || step->bytes > 8)
-            step->field = NOT_WANTED;
-        if (step->field != NOT_WANTED)
-            declared |= step->field == WANTED_TEXT ? T : UINT64_C(1) << step->field;
-    }
-    if (layout->kind == LEGION_OTHER || (kinds[layout->kind].needed & ~declared) == 0)
-        return;
-    message("%s: %s is declared without fields that are needed; such records are left out",
-            log->name, kinds[layout->kind].name);
-    layout->kind = LEGION_OTHER;
-}
-
-static struct legion_layout *add_layout(struct legion_log *log)
-{
-    if (!grow_array32(&log->layouts, &log->layout_room, log->layout_count + 1,
-                      sizeof *log->layouts))
-        return NULL;
-    struct legion_layout *layout = &log->layouts[log->layout_count++];
-    *layout = (struct legion_layout){.steps = calloc(LEGION_FIELDS_MAX, sizeof *layout->steps)};
-    return layout->steps ? layout : NULL;
-}
-
-/* "Name {id:NUMBER, field, field}" */
-static bool parse_declaration(struct legion_log *log, const char *line)
-{
-    const char *at = strstr(line, " {id:");
-    char name[64];
-    if (!at)
-        return refuse(log, "no record kind", line);
     if (log->layout_count == LEGION_KINDS_MAX)
         return refuse(log, "too many record kinds", "");
-    struct legion_layout *layout = add_layout(log);
-    if (!layout)
+    if (!grow_array32(&log->layouts, &log->layout_room, log->layout_count + 1,
+                      sizeof *log->layouts))
         return refuse(log, "out of memory", "");
-    copy_name(name, sizeof name, line, (size_t)(at - line));
-    layout->kind = kind_named(name);
-    at += strlen(" {id:");
-    if (!parse_u32(&at, &layout->id))
-        return refuse(log, "a record kind without a number", line);
-    while (strncmp(at, ", ", 2) == 0) {
-        at += 2;
-        if (layout->count == LEGION_FIELDS_MAX)
-            return refuse(log, "too many fields", line);
-        if (!parse_step(&at, &layout->steps[layout->count++]))
-            return refuse(log, "a field that is not name:type:size", line);
-    }
-    if (strcmp(at, "}") != 0)
-        return refuse(log, "a declaration that does not end with }", line);
-    for (size_t i = 0; i < sizeof corrections / sizeof corrections[0]; i++)
-        if (log->version >= corrections[i].from_version && strcmp(corrections[i].kind, name) == 0)
-            corrections[i].correct(layout);
-    choose_fields(log, layout);
-    return true;
+    const char *wrong = legion_layout_parse(line, log->version, &log->layouts[log->layout_count++]);
+    return !wrong || refuse(log, wrong, line);
 }
 
 static int by_id(const void *a, const void *b)
@@ -329,8 +62,11 @@ static bool read_head(struct legion_log *log, char *line)
     log->dialect_b = !strchr(version, '.');
     if (!log->dialect_b)
         return true;
-    if (!parse_u32(&version, &log->version) || *version)
+    char *end;
+    unsigned long number = strtoul(version, &end, 10);
+    if (*version < '0' || *version > '9' || *end || number > UINT32_MAX)
         return refuse(log, "its version is no number", line);
+    log->version = (uint32_t)number;
     return read_line(log, line); /* free text: which Legion it was */
 }
 
@@ -343,7 +79,7 @@ static bool read_declarations(struct legion_log *log)
     }
     bool good = read_head(log, line);
     while (good && (good = read_line(log, line)) && *line)
-        good = parse_declaration(log, line);
+        good = add_declaration(log, line);
     free(line);
     if (!good)
         return false;
@@ -412,7 +148,7 @@ static bool read_fixed(struct legion_log *log, struct legion_record *record,
     if (!unpack_bytes(&log->bytes, bytes, step->bytes))
         return false;
     *last = little_endian(bytes, step->bytes);
-    if (step->field != NOT_WANTED)
+    if (step->field != STEP_NOT_WANTED)
         record->value[step->field] = *last;
     return true;
 }
@@ -432,7 +168,7 @@ static bool read_fields(struct legion_log *log, const struct legion_layout *layo
             good = read_fixed(log, record, step, &last);
             break;
         case STEP_TEXT:
-            good = read_text(log, record, step->field == WANTED_TEXT);
+            good = read_text(log, record, step->field == STEP_WANTED_TEXT);
             break;
         case STEP_POINT:
             good = unpack_skip(&log->bytes, UINT64_C(8) * log->max_dim);
@@ -481,7 +217,7 @@ bool legion_log_next(struct legion_log *log, struct legion_record *record)
     if (!unpack_bytes(&log->bytes, bytes, sizeof bytes))
         return cut(log, start);
     struct legion_layout key = {.id = (uint32_t)little_endian(bytes, sizeof bytes)};
-    const struct legion_layout *layout =
+    struct legion_layout *layout =
         log->layout_count
             ? bsearch(&key, log->layouts, log->layout_count, sizeof *log->layouts, by_id)
             : NULL;
@@ -493,10 +229,20 @@ bool legion_log_next(struct legion_log *log, struct legion_record *record)
     if (!read_fields(log, layout, record))
         return cut(log, start);
     log->records++;
+    layout->records++;
     log->skipped += layout->kind == LEGION_OTHER;
     if (layout->kind == LEGION_MAX_DIM)
         log->max_dim = (uint32_t)record->value[LEGION_VALUE];
     if (layout->kind == LEGION_MACHINE && !log->dialect_b)
         log->version = (uint32_t)record->value[LEGION_VERSION];
     return true;
+}
+
+void legion_log_tell(const struct legion_log *log)
+{
+    if (log->version > NEWEST_VERSION)
+        message("%s: version %" PRIu32 " is newer than what is known (%d): it is read by what it "
+                "declares",
+                log->name, log->version, NEWEST_VERSION);
+    legion_layouts_tell(log->name, log->layouts, log->layout_count);
 }

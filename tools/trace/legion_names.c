@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "legion_names.h"
+#include "legion_ids.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -72,7 +73,16 @@ static uint32_t add_text(struct trace *trace, struct trace_text text, const char
     return trace_add_name(trace, made, (uint32_t)bytes);
 }
 
-/* A variant is told when its name is not that of its task. */
+bool legion_names_is_call(const struct legion_names *names, const struct legion_record *record)
+{
+    uint64_t id = record->value[LEGION_TASK_ID];
+    struct trace_text variant =
+        id_texts_get(&names->texts, VARIANTS, id, record->value[LEGION_VARIANT_ID]);
+    return legion_is_own_task(id) && variant.bytes == strlen(LEGION_CALL_VARIANT) &&
+           memcmp(variant.text, LEGION_CALL_VARIANT, variant.bytes) == 0;
+}
+
+/* A variant is told when its name is not that of its task; ours are categories. */
 static uint32_t task_name(const struct legion_names *names, struct trace *trace,
                           const struct legion_record *record)
 {
@@ -81,7 +91,7 @@ static uint32_t task_name(const struct legion_names *names, struct trace *trace,
     struct trace_text task = id_texts_get(&names->texts, TASKS, id, 0);
     struct trace_text variant =
         id_texts_get(&names->texts, VARIANTS, id, record->value[LEGION_VARIANT_ID]);
-    if (!task.bytes || !variant.bytes ||
+    if (!task.bytes || !variant.bytes || legion_is_own_task(id) ||
         (task.bytes == variant.bytes && memcmp(task.text, variant.text, task.bytes) == 0))
         return add_text(trace, task.bytes ? task : variant, "task", id);
     int bytes = snprintf(made, sizeof made, "%.*s [%.*s]", task.bytes < 240 ? (int)task.bytes : 240,

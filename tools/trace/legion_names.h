@@ -19,6 +19,8 @@ void legion_names_note(struct legion_names *names, const struct legion_record *r
 /* The number of a row's name. */
 uint32_t legion_names_row(const struct legion_names *names, struct trace *trace,
                           const struct legion_record *record);
+/* A task that our own log says is a call of a work item. */
+bool legion_names_is_call(const struct legion_names *names, const struct legion_record *record);
 /* "System 3.0"; room for what is made up if the log does not say. */
 struct trace_text legion_names_memory(const struct legion_names *names, uint64_t id, char *made,
                                       size_t room);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "legion_tracks.h"
+#include "legion_ids.h"
 #include "message.h"
 
 #include <inttypes.h>
@@ -41,8 +42,10 @@ void legion_tracks_note(struct legion_tracks *tracks, const struct legion_record
         return;
     if (described)
         proc->kind = (uint32_t)record->value[LEGION_KIND];
-    proc->host_used |= !described;
-    proc->device_used |= record->kind == LEGION_GPU_TASK;
+    bool device = record->kind == LEGION_GPU_TASK;
+    bool host = !device || !legion_is_own_task(record->value[LEGION_TASK_ID]);
+    proc->host_used |= !described && host;
+    proc->device_used |= device;
 }
 
 static const char *proc_kind_name(uint32_t kind)
@@ -84,7 +87,8 @@ static int by_kind_and_id(const void *a, const void *b)
     return left->id < right->id ? -1 : left->id > right->id;
 }
 
-/* Processors that do something, by kind and index: CPUs, GPUs, then what serves them. */
+/* Processors that do something, by kind and index: CPUs, GPUs, then what serves them. Devices are
+ * behind all of them, so that who launches comes before what was launched. */
 static void add_procs(struct legion_tracks *tracks)
 {
     uint32_t count = tracks->proc_map.count;
@@ -97,12 +101,12 @@ static void add_procs(struct legion_tracks *tracks)
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = &tracks->procs[i];
     qsort(sorted, count, sizeof *sorted, by_kind_and_id);
-    for (uint32_t i = 0; i < count; i++) {
+    for (uint32_t i = 0; i < count; i++)
         if (sorted[i]->host_used)
             sorted[i]->host_track = add_proc_track(tracks, sorted[i], TRACE_PROCESSOR);
+    for (uint32_t i = 0; i < count; i++)
         if (sorted[i]->device_used)
             sorted[i]->device_track = add_proc_track(tracks, sorted[i], TRACE_GPU);
-    }
     free(sorted);
 }
 

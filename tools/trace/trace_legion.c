@@ -11,6 +11,7 @@
  * Legion Prof names them.
  */
 #include "legion_facts.h"
+#include "legion_ids.h"
 #include "legion_join.h"
 #include "legion_tracks.h"
 #include "message.h"
@@ -33,6 +34,7 @@ struct legion_source {
     struct span_sorter spans;
     struct legion_join join;
     uint32_t process;
+    bool has_launches; /* by tasks of the log */
     uint64_t backwards, impossible;
 };
 
@@ -42,6 +44,12 @@ static bool recognises(const uint8_t *head, size_t bytes)
 }
 
 /* ---- opening --------------------------------------------------------------------- */
+
+/* Our own logs have a host part of GPU work only because Legion must have one. */
+static bool is_own_work(const struct legion_record *record)
+{
+    return record->kind == LEGION_GPU_TASK && legion_is_own_task(record->value[LEGION_TASK_ID]);
+}
 
 static bool open_legion(struct trace_source *opened)
 {
@@ -62,6 +70,7 @@ static bool open_legion(struct trace_source *opened)
         legion_facts_note(&source->facts, &opened->facts, &record);
         legion_names_note(&source->names, &record);
         legion_tracks_note(&source->tracks, &record);
+        source->has_launches |= is_own_work(&record) && record.value[LEGION_CREATOR];
     }
     legion_log_close(&log);
     legion_facts_finish(&source->facts, &opened->facts, opened->name);
@@ -104,35 +113,78 @@ static bool make_span(struct legion_source *source, const struct legion_record *
     return true;
 }
 
-static void add_span(void *context, struct trace_span *span)
+/* False if it is not wanted. */
+static bool add_with(struct legion_source *source, struct trace_span *span,
+                     const struct trace_detail *detail)
 {
-    struct legion_source *source = context;
     if (!trace_filter_takes(&source->filter, source->trace, span) ||
         !trace_filter_clip(&source->filter, span))
-        return;
+        return false;
     if (span->id == 0)
         span->id = trace_new_ids(source->trace, 1);
-    span_sorter_add(&source->spans, span, NULL);
+    span_sorter_add(&source->spans, span, detail);
+    return true;
+}
+
+static void add_span(void *context, struct trace_span *span)
+{
+    (void)add_with(context, span, NULL);
+}
+
+static void add_work(void *context, struct trace_span *work, const struct trace_detail *launch)
+{
+    struct legion_source *source = context;
+    if (add_with(source, work, launch) && launch->launch_track != TRACE_NONE)
+        trace_add_link(source->trace, (struct trace_link){.kind = TRACE_LAUNCH,
+                                                          .from_track = launch->launch_track,
+                                                          .from_ns = launch->launch_ns,
+                                                          .from_span = launch->launch_span,
+                                                          .to_track = work->track,
+                                                          .to_ns = work->start_ns,
+                                                          .to_span = work->id});
+}
+
+/* The device's part of a row; false without a time. */
+static bool make_work(struct legion_source *source, const struct legion_record *record,
+                      const struct legion_proc *proc, struct trace_span *work)
+{
+    if (!set_times(source, work, record->value[LEGION_GPU_START], record->value[LEGION_GPU_STOP]))
+        return false;
+    work->id = trace_new_ids(source->trace, 1);
+    work->track = proc->device_track;
+    work->category = TRACE_GPU_WORK;
+    return true;
 }
 
 static void add_device_part(struct legion_source *source, const struct legion_record *record,
                             const struct legion_proc *proc, const struct trace_span *host)
 {
-    struct trace_span device = *host;
-    if (!set_times(source, &device, record->value[LEGION_GPU_START],
-                   record->value[LEGION_GPU_STOP]))
+    struct trace_span work = *host;
+    bool host_taken = trace_filter_takes(&source->filter, source->trace, host);
+    const struct trace_detail launch = {.words = sizeof launch / sizeof(uint64_t),
+                                        .flags = TRACE_HAS_LAUNCH,
+                                        .launch_ns = host->start_ns,
+                                        .launch_span = host_taken ? host->id : 0,
+                                        .launch_track = host_taken ? proc->host_track : TRACE_NONE};
+    if (make_work(source, record, proc, &work))
+        add_work(source, &work, &launch);
+}
+
+/* Of our own logs: who launched it is named by its event. */
+static void take_own_work(struct legion_source *source, const struct legion_record *record)
+{
+    const struct legion_proc *proc =
+        legion_tracks_proc(&source->tracks, record->value[LEGION_PROC_ID]);
+    struct trace_span work = {.item = (uint32_t)record->value[LEGION_TASK_ID]};
+    uint64_t create = record->value[LEGION_CREATE];
+    if (!proc || !make_work(source, record, proc, &work))
         return;
-    device.id = trace_new_ids(source->trace, 1);
-    device.track = proc->device_track;
-    device.category = TRACE_GPU_WORK;
-    bool taken = trace_filter_takes(&source->filter, source->trace, &device);
-    add_span(source, &device);
-    if (taken && trace_filter_takes(&source->filter, source->trace, host))
-        trace_add_link(source->trace, (struct trace_link){.from_track = proc->host_track,
-                                                          .from_ns = host->start_ns,
-                                                          .to_track = device.track,
-                                                          .to_ns = device.start_ns,
-                                                          .to_span = device.id});
+    work.name = legion_names_row(&source->names, source->trace, record);
+    if (record->value[LEGION_CREATOR] && create < LEGION_TIME_MAX)
+        legion_join_launched(&source->join, record->value[LEGION_CREATOR], &work,
+                             source->zero_ns + (int64_t)create);
+    else
+        add_span(source, &work);
 }
 
 /* What two kinds of waits are told apart by: tasks wait as an operation, meta tasks as a part. */
@@ -161,8 +213,12 @@ static void take_on_processor(struct legion_source *source, const struct legion_
     } else if (record->kind == LEGION_META_TASK || record->kind == LEGION_MESSAGE) {
         span.item = (uint32_t)record->value[LEGION_LG_ID];
     }
+    if (legion_names_is_call(&source->names, record))
+        span.category = TRACE_CALL;
     if (!call && record->kind != LEGION_PROF_TASK)
         legion_join_task(&source->join, wait_key(record), &span);
+    if (!call && source->has_launches && trace_filter_takes(&source->filter, source->trace, &span))
+        legion_join_launcher(&source->join, record->value[LEGION_FEVENT], &span);
     add_span(source, &span);
     if (record->kind == LEGION_GPU_TASK)
         add_device_part(source, record, proc, &span);
@@ -212,7 +268,9 @@ static void take_record(struct legion_source *source, const struct legion_record
                           legion_tracks_memory(&source->tracks, value[LEGION_DST]));
         break;
     default:
-        if (record->kind >= LEGION_TASK && record->kind < LEGION_OTHER)
+        if (is_own_work(record))
+            take_own_work(source, record);
+        else if (record->kind >= LEGION_TASK && record->kind < LEGION_OTHER)
             take_on_processor(source, record);
     }
 }
@@ -241,6 +299,7 @@ static enum exit_code report(const struct legion_source *source, const struct le
 {
     if (*log->problem)
         message("%s: %s", source->name, log->problem);
+    legion_log_tell(log);
     tell_count(source, source->impossible, "rows have impossible times and are left out");
     tell_count(source, source->backwards, "rows end before they start; they are shown as points");
     tell_count(source, source->join.lone_waits, "waits are outside of their task and left out");
@@ -279,8 +338,11 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
     source->zero_ns = opened->facts.zero_ns + options->shift_ns;
     trace_filter_start(&source->filter, options, source->zero_ns);
     span_sorter_start(&source->spans);
-    source->join = (struct legion_join){
-        .trace = trace, .context = source, .found = add_span, .tracks = &source->tracks};
+    source->join = (struct legion_join){.trace = trace,
+                                        .context = source,
+                                        .found = add_span,
+                                        .launched = add_work,
+                                        .tracks = &source->tracks};
     legion_join_start(&source->join);
     add_process(source, opened);
     legion_tracks_start(&source->tracks, trace, &source->names, source->process);
