@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of durations. Each duration is kept, so that percentiles are exact: the median of a
+ * kernel's waits is often the one tick in which its timer advances, which buckets would blur.
+ */
+#include "rbwp_durations.h"
+#include "grow.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+    uint64_t group;
+    int64_t event;
+    uint64_t *durations;
+    size_t count, room;
+    uint64_t unmatched;
+};
+
+struct rbwp_durations {
+    struct entry *entries;
+    uint32_t count, room;
+    uint32_t *cells, cell_count; /* hash table: entry + 1, 0 empty */
+    struct rbwp_duration *rows;
+    size_t row_room;
+};
+
+struct rbwp_durations *rbwp_durations_new(void)
+{
+    return calloc(1, sizeof(struct rbwp_durations));
+}
+
+void rbwp_durations_free(struct rbwp_durations *durations)
+{
+    if (!durations)
+        return;
+    for (uint32_t i = 0; i < durations->count; i++)
+        free(durations->entries[i].durations);
+    free(durations->entries);
+    free(durations->cells);
+    free(durations->rows);
+    free(durations);
+}
+
+/* ---- adding ------------------------------------------------------------------- */
+
+static uint32_t *cell_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
+{
+    uint64_t hash = (group * 0x9e3779b97f4a7c15u ^ (uint64_t)event) * 0xff51afd7ed558ccdu;
+    uint32_t at = (uint32_t)(hash >> 32) & (durations->cell_count - 1);
+    for (;; at = (at + 1) & (durations->cell_count - 1)) {
+        uint32_t *cell = &durations->cells[at];
+        if (!*cell)
+            return cell;
+        const struct entry *entry = &durations->entries[*cell - 1];
+        if (entry->group == group && entry->event == event)
+            return cell;
+    }
+}
+
+static bool make_cells(struct rbwp_durations *durations)
+{
+    uint32_t count = durations->cell_count ? durations->cell_count * 2 : 64;
+    uint32_t *cells = count ? calloc(count, sizeof *cells) : NULL;
+    if (!cells)
+        return false;
+    free(durations->cells);
+    durations->cells = cells;
+    durations->cell_count = count;
+    for (uint32_t i = 0; i < durations->count; i++)
+        *cell_of(durations, durations->entries[i].group, durations->entries[i].event) = i + 1;
+    return true;
+}
+
+/* NULL without memory. */
+static struct entry *entry_of(struct rbwp_durations *durations, uint64_t group, int64_t event)
+{
+    if (durations->count >= durations->cell_count / 2 && !make_cells(durations))
+        return NULL;
+    uint32_t *cell = cell_of(durations, group, event);
+    if (!*cell) {
+        if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
+                          sizeof *durations->entries))
+            return NULL;
+        durations->entries[durations->count++] = (struct entry){.group = group, .event = event};
+        *cell = durations->count;
+    }
+    return &durations->entries[*cell - 1];
+}
+
+bool rbwp_durations_add(struct rbwp_durations *durations, uint64_t group, int64_t event,
+                        uint64_t duration_ns)
+{
+    struct entry *entry = entry_of(durations, group, event);
+    if (!entry ||
+        (entry->count == entry->room &&
+         !grow_array(&entry->durations, &entry->room, entry->count + 1, sizeof duration_ns)))
+        return false;
+    entry->durations[entry->count++] = duration_ns;
+    return true;
+}
+
+bool rbwp_durations_add_unmatched(struct rbwp_durations *durations, uint64_t group, int64_t event)
+{
+    struct entry *entry = entry_of(durations, group, event);
+    if (entry)
+        entry->unmatched++;
+    return entry != NULL;
+}
+
+bool rbwp_durations_take_lanes(void *durations, const struct rbwp_lane_span *spans, size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        const struct rbwp_lane_span *span = &spans[i];
+        if (span->kind == RBWP_LANE_SPAN)
+            good = rbwp_durations_add(durations, span->group, span->event,
+                                      (uint64_t)span->stop_ns - (uint64_t)span->start_ns);
+        else if (span->kind != RBWP_LANE_INSTANT)
+            good = rbwp_durations_add_unmatched(durations, span->group, span->event);
+    }
+    return good;
+}
+
+bool rbwp_durations_take_events(void *durations, const struct rbwp_device_event *events,
+                                size_t count)
+{
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        const struct rbwp_device_event *event = &events[i];
+        uint64_t rank = (uint32_t)event->rank;
+        if (event->stop_ticks == 0 || event->stop_ticks < event->start_ticks)
+            good = rbwp_durations_add_unmatched(durations, rank, event->id);
+        else
+            good = rbwp_durations_add(durations, rank, event->id,
+                                      (uint64_t)event->stop_ns - (uint64_t)event->start_ns);
+    }
+    return good;
+}
+
+/* ---- the rows ------------------------------------------------------------------- */
+
+static void swap(uint64_t *a, uint64_t *b)
+{
+    uint64_t kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* The value that sorting would bring to place; those before it are not above it, those behind it
+ * not below. Three parts, as equal durations are many; the pivot is the middle of three. */
+static uint64_t select_place(uint64_t *values, size_t count, size_t place)
+{
+    size_t from = 0, to = count;
+    while (to - from > 1) {
+        uint64_t a = values[from], b = values[from + (to - from) / 2], c = values[to - 1];
+        uint64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+        size_t low = from, next = from, high = to;
+        while (next < high) {
+            if (values[next] < pivot)
+                swap(&values[low++], &values[next++]);
+            else if (values[next] > pivot)
+                swap(&values[next], &values[--high]);
+            else
+                next++;
+        }
+        if (place < low)
+            to = low;
+        else if (place >= high)
+            from = high;
+        else
+            return pivot;
+    }
+    return values[place];
+}
+
+/* The place of a percentile among count values: nearest rank. */
+static size_t place_of(size_t count, unsigned percent)
+{
+    return (count / 100) * percent + ((count % 100) * percent + 99) / 100 - 1;
+}
+
+static struct rbwp_duration row_of(struct entry *entry)
+{
+    struct rbwp_duration row = {.group = entry->group,
+                                .event = entry->event,
+                                .count = entry->count,
+                                .unmatched = entry->unmatched};
+    if (!entry->count)
+        return row;
+    row.min_ns = UINT64_MAX;
+    for (size_t i = 0; i < entry->count; i++) {
+        uint64_t duration = entry->durations[i];
+        if (__builtin_add_overflow(row.total_ns, duration, &row.total_ns))
+            row.total_ns = UINT64_MAX;
+        row.min_ns = duration < row.min_ns ? duration : row.min_ns;
+        row.max_ns = duration > row.max_ns ? duration : row.max_ns;
+    }
+    size_t half = place_of(entry->count, 50), last = place_of(entry->count, 99);
+    row.p50_ns = select_place(entry->durations, entry->count, half);
+    row.p99_ns = select_place(entry->durations + half, entry->count - half, last - half);
+    return row;
+}
+
+static int by_group(const void *a, const void *b)
+{
+    const struct rbwp_duration *left = a, *right = b;
+    if (left->group != right->group)
+        return left->group < right->group ? -1 : 1;
+    return (left->event > right->event) - (left->event < right->event);
+}
+
+const struct rbwp_duration *rbwp_durations_rows(struct rbwp_durations *durations, size_t *count_out)
+{
+    *count_out = 0;
+    if (!durations->count || !grow_array(&durations->rows, &durations->row_room, durations->count,
+                                         sizeof *durations->rows))
+        return NULL;
+    for (uint32_t i = 0; i < durations->count; i++)
+        durations->rows[i] = row_of(&durations->entries[i]);
+    qsort(durations->rows, durations->count, sizeof *durations->rows, by_group);
+    *count_out = durations->count;
+    return durations->rows;
+}

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# Buffers that kernels write, as plain memory.
+foreach(topic lanes events)
+  if(NOT RBWP_THREADS_ONLY)
+    add_executable(test_${topic} test_${topic}.c)
+    rbwp_target_settings(test_${topic})
+    target_include_directories(test_${topic} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
+    rbwp_open_rooms(test_${topic} gpu format)
+    target_link_libraries(test_${topic} PRIVATE $<TARGET_OBJECTS:rbwp-gpu-buffers> rbwp-format
+      PkgConfig::CMOCKA ZLIB::ZLIB Threads::Threads)
+    rbwp_add_test(gpu_${topic} test_${topic})
+  endif()
+endforeach()
