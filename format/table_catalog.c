@@ -89,6 +89,12 @@ static struct known_table *find(struct rbwp_catalog *catalog, uint32_t table)
     return place ? &catalog->tables[place - 1] : NULL;
 }
 
+const struct rbwp_schema *rbwp_catalog_find(const struct rbwp_catalog *catalog, uint32_t table)
+{
+    uint32_t place = table <= RBWP_TABLES_MAX ? catalog->place[table] : 0;
+    return place ? catalog->tables[place - 1].schema : NULL;
+}
+
 void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row)
 {
     struct known_table *known = find(catalog, table);

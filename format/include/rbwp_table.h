@@ -182,9 +182,12 @@ RBWP_API void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, ui
 RBWP_API uint32_t rbwp_catalog_schema_count(const struct rbwp_catalog *catalog);
 RBWP_API const struct rbwp_schema *rbwp_catalog_schema(const struct rbwp_catalog *catalog,
                                                        uint32_t index);
+/* By its number. NULL: none is known. */
+RBWP_API const struct rbwp_schema *rbwp_catalog_find(const struct rbwp_catalog *catalog,
+                                                     uint32_t table);
 /* Rows of it so far. */
 RBWP_API uint64_t rbwp_catalog_row_count(const struct rbwp_catalog *catalog, uint32_t index);
-/* A name by number; no bytes for 0 and unknown ones. Valid until the next call of take. */
+/* A name by number; no bytes for 0 and unknown ones. Valid until the catalog is freed. */
 RBWP_API struct rbwp_text rbwp_catalog_name(const struct rbwp_catalog *catalog, uint64_t number);
 
 #ifdef __cplusplus

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # rbwp tables lists the tables of a file that it never heard of, and exports the rows of one, cell
 # for cell as the second reader has them; what is broken is told by its rule and the rest is shown.
+# rbwp dump shows schemas, names and rows where they stand in the file, as many as are wanted, and
+# tells of the GPUs in the table gpu_device what it tells of those in a trailer.
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "tables"
@@ -129,12 +131,74 @@ for options in ([], ["--json"]):
                 indexed("bad4.bin", table=65536), indexed("bad5.bin", shift=1 << 40)):
         assert run(*options, bad)[0] == whole, (options, bad)
 
+# The dump: what the blocks say of tables, as the second reader has it (compare.py looks at all of it), all rows or the
+# first ones of each table, those that filters of records can mean; and by lines.
+def dump(*options, path=path, code=0):
+    done = subprocess.run([rbwp, "dump", *options, path], capture_output=True)
+    assert done.returncode == code, (options, done.returncode, done.stderr)
+    return done.stdout, done.stderr.decode()
+
+
+import compare
+compare.compare_file(f"{rbwp.rpartition('/')[0]}/rbwp-dump", path, must_be_good=True)
+whole = json.loads(dump()[0])
+assert [sorted({"schema", "names", "table"} & set(b)) for b in whole["blocks"]] == [["names"], ["schema"], ["schema"], ["table"], ["table"]]
+assert [len(b["table"]["rows"]) for b in whole["blocks"][3:]] == [3, 3] and whole["table_counts"] == counts
+for most, want in (("0", [0, 0]), ("2", [2, 0]), ("4", [3, 1]), ("99", [3, 3])):
+    few = [b["table"] for b in json.loads(dump("--rows", most)[0])["blocks"][3:]]
+    assert [(len(t["rows"]), t["rows_shown"], t["row_count"]) for t in few] == [(n, n, 3) for n in want], (most, few)
+    assert sum(b'"type":"ROW"' in line for line in dump("--rows", most, "--ndjson")[0].splitlines()) == sum(want)
+told = [json.loads(line) for line in dump("--ndjson")[0].splitlines()]
+assert [t["type"] for t in told] == ["TABLE"] * 2 + ["ROW"] * 6
+for line, row in zip(lines, told[2:]):
+    assert (row["ts"], row["row"], row["name"]) == (line["at"], line.pop("row"), "work") and row["cells"] == line, (line, row)
+
+
+def dumped(*options, code=0):
+    out = dump(*options, path=spans, code=code)[0]
+    rows = [json.loads(line)["row"] for line in dump("--ndjson", *options, path=spans, code=code)[0].splitlines()]
+    blocks = json.loads(out)["blocks"]
+    assert sum(b["table"]["rows_shown"] for b in blocks) == len(rows), (blocks, rows)
+    return rows
+
+
+for options, want in ((["--from", "+10ns", "--to", "+40ns"], [2, 3, 4]), (["--thread", "7"], [1, 2, 6]),
+                      (["--thread", "work*", "--from", "+1ns"], [2, 6]), (["--thread", "8", "--rows", "1"], [3])):
+    assert dumped(*options) == want, (options, dumped(*options))
+for options in (["--slot", "1"], ["--kind", "coarse"], ["--thread", "99"]):
+    assert dumped(*options, code=1) == []
+dump("--rows", "1", "--spans", code=2)
+
+GPUS = [{"proc_id": 5, "name": "first", "api": 0, "bias_rounds": 101, "bias": 250, "bias_spread": 30, "idle_rounds": 99,
+         "idle_bias": 1400, "idle_spread": 60},
+        {"proc_id": 6, "name": "second", "api": 2, "bias_rounds": 0, "bias": 0, "bias_spread": 0, "idle_rounds": 0,
+         "idle_bias": 0, "idle_spread": 0}]
+DEVICE = tuple((kind, 0, 0, name, b"") for kind, name in (
+    (1, b"processor"), (6, b"name"), (1, b"api"), (1, b"rounds"), (2, b"bias"), (1, b"bias_spread"), (1, b"idle_rounds"),
+    (2, b"idle_bias"), (1, b"idle_bias_spread")))
+devices = [names(1, b"first", b"second"), schema(4, DEVICE, b"gpu_device"),
+           rows(1, [numbers(5, 6), numbers(1, 2)] + [numbers(*(gpu[key] for gpu in GPUS)) for key in list(GPUS[0])[2:]], 2,
+                table=4)]
+for with_tables in (write("gpus.bin", devices), write("gpus_killed.bin", devices)):
+    if "killed" in with_tables:  # as it was before its header had counts and offset
+        with open(with_tables, "r+b") as file:
+            file.seek(20)
+            file.write(bytes(16))
+    assert json.loads(dump(path=with_tables)[0])["gpus"] == GPUS, dump(path=with_tables)
+    told = subprocess.run([rbwp, "info", "--json", with_tables], capture_output=True).stdout
+    assert json.loads(told)["gpus"] == GPUS, told
+    assert "first (5), bias" in subprocess.run([rbwp, "info", with_tables], capture_output=True, text=True).stdout
+
 # What is not there, and what is broken.
 assert "no table 'no'" in run("--table", "no", path, code=1)[1]
 assert run(write("none.bin", []))[0] == b"no tables\n"
 broken = write("broken.bin", good[:4] + [rows(2, [numbers(1)], 1)] + good[4:])
 out, err = run(broken, code=3)
 assert b"6 rows" in out and "R49" in err, (out, err)
+found = json.loads(dump(path=broken, code=3)[0])
+assert not found["valid"] and [p["rule"] for p in found["problems"]] == [49] and found["blocks"][4]["broken"]["rule"] == 49
+told = subprocess.run([rbwp, "info", "--json", broken], capture_output=True)
+assert told.returncode == 3 and json.loads(told.stdout)["problem_count"] == 1 and b"R49" in told.stderr, told
 for bad in (["--as", "csv", path], ["--limit", "1", path], ["--table", "work", "--as", "xml", path], []):
     run(*bad, code=2)
 P

@@ -9,11 +9,20 @@
 
 #include <stdlib.h>
 
+static bool store_rows(void *value, const char *text, struct option_error *error)
+{
+    struct dump_rows_bound *bound = value;
+    bound->set = true;
+    return option_number(text, 0, UINT32_MAX, &bound->rows, error);
+}
+
 static const struct option dump_option_table[] = {
     {"ndjson", 0, NULL, NULL, "one JSON object a line for each record, names resolved",
      offsetof(struct dump_options, ndjson), option_store_true},
     {"spans", 0, NULL, NULL, "begins paired with their ends; with --ndjson one a line",
      offsetof(struct dump_options, spans), option_store_true},
+    {"rows", 0, "N", NULL, "the first N rows of each table; all if not given",
+     offsetof(struct dump_options, rows_max), store_rows},
     {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct dump_options, live),
      option_store_true},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct dump_options, threads),
@@ -99,6 +108,10 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("--min-duration needs --spans: records have no duration");
         return EXIT_USAGE;
     }
+    if (options->rows_max.set && options->spans) {
+        message_usage("--rows does not go with --spans, which shows no tables");
+        return EXIT_USAGE;
+    }
     struct dump dump = {.options = options};
     options->filter.found = &dump.found;
     if (!out_open(&dump.out, &options->output, files))
@@ -120,8 +133,9 @@ const struct command command_dump = {
     .summary = "print files as JSON",
     .operands = "FILE...",
     .description =
-        "Prints RBWP files as JSON; '-' is standard input. One file gives an object, several\n"
-        "an array of objects. A file that is being written gets its names from FILE.live.\n"
+        "Prints RBWP files as JSON, records and tables; '-' is standard input. One file\n"
+        "gives an object, several an array. A file that is being written gets its names from\n"
+        "FILE.live.\n"
         "Damaged files are read as far as possible; what is wrong is told on standard error.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,

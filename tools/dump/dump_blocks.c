@@ -14,6 +14,7 @@
  */
 #include "digits.h"
 #include "dump.h"
+#include "dump_tables.h"
 #include "json_file.h"
 #include "json_text.h"
 #include "message.h"
@@ -28,6 +29,7 @@ struct blocks_shown {
 struct block_dump {
     struct dump *dump;
     struct filter filter;
+    struct table_dump tables;
     bool filtered, failed;
     struct ordered_jobs *jobs; /* of struct block_job */
     struct blocks_shown shown;
@@ -124,14 +126,21 @@ static void gpu_extras(struct out *out, const struct rbwp_block *block)
     out_text(out, "]}");
 }
 
-/* An extension: its tag and size; what is in it is told by the part that knows the tag. */
-static void opaque_block(struct out *out, const struct rbwp_block *block, bool first)
+/* An extension: its tag and size, and what is in it if the format says what its tag means. Of
+ * those only rows of tables have a place among the filters' conditions. */
+static void opaque_block(struct block_dump *blocks, const struct rbwp_block *block)
 {
-    block_head(out, block, first);
+    struct out *out = &blocks->dump->out;
+    struct table_block seen;
+    table_dump_take(&blocks->tables, block, &seen);
+    if (blocks->filtered && !table_dump_wants(&blocks->tables, &seen))
+        return;
+    block_head(out, block, blocks->shown.blocks++ == 0);
     out_text(out, "],\"opaque\":true,");
     json_name(out, "tag", (const char *)block->data,
               block->header.data_bytes < 4 ? block->header.data_bytes : 4);
     gpu_extras(out, block);
+    table_dump_members(&blocks->tables, out, block, &seen);
     out_text(out, "}");
 }
 
@@ -304,7 +313,7 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
     while (!out_failed(&blocks->dump->out) && input_next(input, &block)) {
         bool opaque = block.header.records == 0;
         blocks->shown.opaque += opaque;
-        if (!filter_block(&blocks->filter, &block))
+        if (!opaque && !filter_block(&blocks->filter, &block))
             continue;
         if (!opaque && !blocks->filtered && block.header.records <= PIECE_RECORDS) {
             hand_over(blocks, &block);
@@ -312,7 +321,7 @@ static void all_blocks(struct block_dump *blocks, struct input *input)
         }
         write_jobs(blocks);
         if (opaque)
-            opaque_block(&blocks->dump->out, &block, blocks->shown.blocks++ == 0);
+            opaque_block(blocks, &block);
         else
             write_block(blocks, &block);
     }
@@ -335,32 +344,51 @@ static void counts(struct dump *dump, const struct input *input, const struct bl
     }
 }
 
-enum exit_code dump_blocks(struct dump *dump, struct input *input)
+static bool start_blocks(struct block_dump *blocks, struct input *input, struct names *names)
 {
-    struct out *out = &dump->out;
-    struct names names = {0};
+    struct dump *dump = blocks->dump;
     bool named = filter_needs_names(&dump->options->filter);
-    struct block_dump blocks = {.dump = dump, .filtered = filter_is_set(&dump->options->filter)};
-    blocks.jobs = ordered_jobs_new(dump->threads, sizeof(struct block_job), run_job);
-    if (!blocks.jobs || (named && !names_load(&names, input->reader))) {
+    blocks->filtered = filter_is_set(&dump->options->filter);
+    blocks->jobs = ordered_jobs_new(dump->threads, sizeof(struct block_job), run_job);
+    if (!blocks->jobs || (named && !names_load(names, input->reader))) {
         message("out of memory");
-        ordered_jobs_free(blocks.jobs, NULL);
-        return EXIT_BAD_DATA;
+        return false;
     }
-    filter_start(&blocks.filter, &dump->options->filter, input->reader, named ? &names : NULL);
+    filter_start(&blocks->filter, &dump->options->filter, input->reader, named ? names : NULL);
+    return table_dump_begin(&blocks->tables, dump, input);
+}
+
+static void write_file(struct block_dump *blocks, struct input *input)
+{
+    struct dump *dump = blocks->dump;
+    struct out *out = &dump->out;
     out_text(out, dump->written++ ? ",\n{" : "{");
     json_head(out, input);
     out_text(out, ",\n\"blocks\":[");
-    all_blocks(&blocks, input);
+    all_blocks(blocks, input);
     out_text(out, "],\n");
-    counts(dump, input, &blocks.shown);
+    counts(dump, input, &blocks->shown);
     out_text(out, ",\n");
-    json_tail(out, input);
+    json_table_counts(out, &blocks->tables.tables);
+    out_text(out, ",\n");
+    json_tail(out, input, &blocks->tables.tables);
     out_text(out, "}");
-    if (blocks.failed)
+    if (blocks->failed)
         message("%s: out of memory; records are missing", input->name);
+}
+
+enum exit_code dump_blocks(struct dump *dump, struct input *input)
+{
+    struct names names = {0};
+    struct block_dump blocks = {.dump = dump};
+    enum exit_code code = EXIT_BAD_DATA;
+    if (start_blocks(&blocks, input, &names)) {
+        write_file(&blocks, input);
+        code = blocks.failed || blocks.tables.tables.broken ? EXIT_PARTLY : EXIT_GOOD;
+    }
     ordered_jobs_free(blocks.jobs, stop_job);
+    table_dump_end(&blocks.tables);
     filter_stop(&blocks.filter);
     names_free(&names);
-    return blocks.failed ? EXIT_PARTLY : EXIT_GOOD;
+    return code;
 }

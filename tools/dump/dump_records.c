@@ -4,6 +4,7 @@
  * A line stands for itself, so it repeats the file and the thread.
  */
 #include "dump.h"
+#include "dump_tables.h"
 #include "json_line.h"
 #include "message.h"
 
@@ -24,20 +25,34 @@ static void block_lines(struct dump *dump, const struct input *input, struct fil
     }
 }
 
+static void all_lines(struct dump *dump, struct input *input, struct filter *filter,
+                      struct names *names, struct table_dump *tables)
+{
+    struct rbwp_block block;
+    while (!out_failed(&dump->out) && input_next(input, &block))
+        if (block.header.records == 0)
+            table_dump_lines(tables, &dump->out, names, &block);
+        else if (filter_block(filter, &block))
+            block_lines(dump, input, filter, names, &block);
+}
+
 enum exit_code dump_records(struct dump *dump, struct input *input)
 {
     struct names names;
+    struct table_dump tables;
+    struct filter filter;
+    enum exit_code code = EXIT_BAD_DATA;
     if (!names_load(&names, input->reader)) {
         message("out of memory");
-        return EXIT_BAD_DATA;
+        return code;
     }
-    struct filter filter;
-    struct rbwp_block block;
     filter_start(&filter, &dump->options->filter, input->reader, &names);
-    while (!out_failed(&dump->out) && input_next(input, &block))
-        if (block.header.records > 0 && filter_block(&filter, &block))
-            block_lines(dump, input, &filter, &names, &block);
+    if (table_dump_begin(&tables, dump, input)) {
+        all_lines(dump, input, &filter, &names, &tables);
+        code = tables.tables.broken ? EXIT_PARTLY : EXIT_GOOD;
+    }
+    table_dump_end(&tables);
     filter_stop(&filter);
     names_free(&names);
-    return EXIT_GOOD;
+    return code;
 }

@@ -29,17 +29,6 @@ static void count_opaque(struct info *info, const struct rbwp_block *block)
     info->tags[at].data_bytes += block->header.data_bytes;
 }
 
-/* What is broken in tables is told by 'rbwp check' and 'rbwp tables'. */
-static void count_table(struct info *info, const struct rbwp_block *block)
-{
-    struct rbwp_rows rows;
-    enum rbwp_status status = rbwp_catalog_take(info->catalog, block, &rows, NULL);
-    if (status < 0)
-        info->broken_table_blocks++;
-    if (status == RBWP_OK && !gpu_devices_take(&info->gpus, &rows))
-        message("out of memory; GPUs are missing");
-}
-
 static void count_records(struct info *info, const struct rbwp_block *block)
 {
     uint64_t kinds[64] = {0}; /* by kind as stored */
@@ -94,11 +83,13 @@ static void count_block(struct info *info, const struct rbwp_block *block, bool 
 static void count_blocks(struct info *info, struct input *input)
 {
     struct rbwp_block block;
+    struct rbwp_rows rows;
+    struct rbwp_error error;
     uint64_t record_blocks = 0;
     while (input_next(input, &block)) {
         if (block.header.records == 0) {
             count_opaque(info, &block);
-            count_table(info, &block);
+            (void)file_tables_take(&info->tables, &block, &rows, &error);
         } else {
             count_block(info, &block, record_blocks++ == 0);
         }
@@ -109,8 +100,11 @@ bool info_gather(struct info *info, struct input *input, bool quick)
 {
     *info = (struct info){.input = input, .counted = !quick};
     info->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *info->sub_items);
-    info->catalog = rbwp_catalog_new();
-    if (!info->sub_items || !info->catalog || !names_load(&info->names, input->reader) ||
+    if (!file_tables_begin(&info->tables, input)) {
+        info_free(info);
+        return false;
+    }
+    if (!info->sub_items || !names_load(&info->names, input->reader) ||
         !slot_rows_make(&info->slots, &info->names.slots)) {
         message("out of memory");
         info_free(info);
@@ -125,8 +119,7 @@ void info_free(struct info *info)
 {
     free(info->sub_items);
     free(info->threads);
-    rbwp_catalog_free(info->catalog);
-    gpu_devices_free(&info->gpus);
+    file_tables_end(&info->tables);
     thread_map_free(&info->map);
     slot_rows_free(&info->slots);
     names_free(&info->names);

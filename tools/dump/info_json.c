@@ -84,22 +84,6 @@ static void opaque(struct out *out, const struct info *info)
     out_text(out, "]");
 }
 
-static void table_rows(struct out *out, const struct info *info)
-{
-    out_text(out, "\"table_counts\":[");
-    for (uint32_t i = 0; i < rbwp_catalog_schema_count(info->catalog); i++) {
-        const struct rbwp_schema *schema = rbwp_catalog_schema(info->catalog, i);
-        out_text(out, i ? ",{" : "{");
-        json_u64(out, "table", schema->table);
-        out_text(out, ",");
-        json_name(out, "name", schema->name, schema->name_bytes);
-        out_text(out, ",");
-        json_u64(out, "row_count", rbwp_catalog_row_count(info->catalog, i));
-        out_text(out, "}");
-    }
-    out_text(out, "]");
-}
-
 static void counts(struct out *out, const struct info *info)
 {
     json_u64(out, "block_count", info->input->blocks);
@@ -117,12 +101,14 @@ static void counts(struct out *out, const struct info *info)
         out_text(out, ",");
         json_i64(out, "last", info->last_ns);
     }
-    static void (*const parts[])(struct out *, const struct info *) = {kinds,   slots,  sub_items,
-                                                                       threads, opaque, table_rows};
+    static void (*const parts[])(struct out *, const struct info *) = {kinds, slots, sub_items,
+                                                                       threads, opaque};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, info);
     }
+    out_text(out, ",\n");
+    json_table_counts(out, &info->tables);
 }
 
 void info_json(struct out *out, const struct info *info)
@@ -141,6 +127,6 @@ void info_json(struct out *out, const struct info *info)
     out_text(out, ",");
     json_u64(out, "refused_calls", losses.refused_calls);
     out_text(out, ",\n");
-    json_tail(out, info->input);
+    json_tail(out, info->input, &info->tables);
     out_text(out, "}");
 }

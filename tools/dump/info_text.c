@@ -305,7 +305,7 @@ static void gpus(struct out *out, const struct rbwp_gpu_info *list, uint32_t cou
     for (uint32_t i = 0; i < count; i++) {
         const struct rbwp_gpu_info *gpu = &list[i];
         label(out, "GPU");
-        text_name(out, gpu->name, gpu->name_bytes); /* of rows 'rbwp tables' tells it */
+        text_name(out, gpu->name, gpu->name_bytes);
         out_format(out, "%s(%" PRIu64 ")", gpu->name_bytes ? " " : "", gpu->proc_id);
         bias(out, "busy", gpu->rounds, gpu->bias_ns, gpu->spread_ns);
         bias(out, "idle", gpu->idle_rounds, gpu->idle_bias_ns, gpu->idle_spread_ns);
@@ -379,8 +379,8 @@ static void counts(struct out *out, const struct info *info)
 /* Tables as counted in the blocks. */
 static void counted_tables(struct out *out, const struct info *info)
 {
-    uint32_t count = rbwp_catalog_schema_count(info->catalog);
-    if (count == 0 && info->broken_table_blocks == 0)
+    uint32_t count = rbwp_catalog_schema_count(info->tables.catalog);
+    if (count == 0 && info->tables.broken == 0)
         return;
     out_format(out, "\ntables (%" PRIu32 "):\n", count);
     for (uint32_t i = 0; i < count; i++) {
@@ -388,15 +388,15 @@ static void counted_tables(struct out *out, const struct info *info)
             out_format(out, "  ... and %" PRIu32 " more (--json shows all)\n", count - i);
             break;
         }
-        const struct rbwp_schema *schema = rbwp_catalog_schema(info->catalog, i);
+        const struct rbwp_schema *schema = rbwp_catalog_schema(info->tables.catalog, i);
         out_format(out, "  %5" PRIu32 " %12" PRIu64 " rows of %u columns  ", schema->table,
-                   rbwp_catalog_row_count(info->catalog, i), schema->column_count);
+                   rbwp_catalog_row_count(info->tables.catalog, i), schema->column_count);
         text_name(out, schema->name, schema->name_bytes);
         out_text(out, "\n");
     }
-    if (info->broken_table_blocks)
+    if (info->tables.broken)
         out_format(out, "  %" PRIu64 " blocks of tables break a rule (rbwp check tells which)\n",
-                   info->broken_table_blocks);
+                   info->tables.broken);
 }
 
 /* Threads as counted in the blocks. */
@@ -482,9 +482,10 @@ void info_text(struct out *out, const struct info *info)
         session(out, trailer);
         clock_facts(out, info, trailer);
         gpus(out, trailer->gpus, trailer->gpu_count);
-        gpus(out, info->gpus.list, info->gpus.count);
-        other_sections(out, trailer);
     }
+    gpus(out, info->tables.gpus.list, info->tables.gpus.count);
+    if (trailer)
+        other_sections(out, trailer);
     if (info->counted) {
         counts(out, info);
         counted_tables(out, info);

@@ -102,10 +102,16 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
     return true;
 }
 
-static struct rbwp_gpu_info device_of(const struct rbwp_rows *rows, uint32_t row)
+static struct rbwp_gpu_info device_of(const struct rbwp_rows *rows, uint32_t row,
+                                      const struct rbwp_catalog *catalog)
 {
 #define CELL(name, type) cell(column(rows, name, type), row)
+    struct rbwp_text name = {"", 0};
+    if (catalog)
+        name = rbwp_catalog_name(catalog, CELL("name", RBWP_COLUMN_NAME));
     return (struct rbwp_gpu_info){
+        .name = name.text,
+        .name_bytes = (uint16_t)(name.bytes < UINT16_MAX ? name.bytes : UINT16_MAX),
         .proc_id = CELL("processor", RBWP_COLUMN_U64),
         .api = (uint32_t)CELL("api", RBWP_COLUMN_U64),
         .rounds = (uint32_t)CELL("rounds", RBWP_COLUMN_U64),
@@ -123,8 +129,6 @@ static struct rbwp_gpu_info device_of(const struct rbwp_rows *rows, uint32_t row
 static bool add(struct gpu_devices *devices, struct rbwp_gpu_info gpu)
 {
     uint32_t at = 0;
-    gpu.name = "";
-    gpu.name_bytes = 0;
     while (at < devices->count && devices->list[at].proc_id != gpu.proc_id)
         at++;
     if (at == GPU_DEVICES_MAX)
@@ -139,8 +143,12 @@ static bool add(struct gpu_devices *devices, struct rbwp_gpu_info gpu)
 bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gpus, uint32_t count)
 {
     bool good = true;
-    for (uint32_t i = 0; good && i < count; i++)
-        good = add(devices, gpus[i]);
+    for (uint32_t i = 0; good && i < count; i++) {
+        struct rbwp_gpu_info gpu = gpus[i];
+        gpu.name = "";
+        gpu.name_bytes = 0;
+        good = add(devices, gpu);
+    }
     return good;
 }
 
@@ -149,11 +157,12 @@ bool gpu_devices_is_table(const struct rbwp_rows *rows)
     return is_table(rows, GPU_DEVICE_TABLE);
 }
 
-bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows)
+bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
+                      const struct rbwp_catalog *catalog)
 {
     bool good = true;
     for (uint32_t i = 0; good && i < rows->rows && is_table(rows, GPU_DEVICE_TABLE); i++)
-        good = add(devices, device_of(rows, i));
+        good = add(devices, device_of(rows, i, catalog));
     return good;
 }
 

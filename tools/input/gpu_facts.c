@@ -57,7 +57,7 @@ static void take_rows(struct loading *loading, const struct rbwp_block *block)
     loading->failed |= status == RBWP_E_MEMORY;
     if (status != RBWP_OK || gpu_facts_of_rows(&rows, take_fact, loading))
         return;
-    loading->failed |= !gpu_devices_take(&facts->devices, &rows);
+    loading->failed |= !gpu_devices_take(&facts->devices, &rows, facts->catalog);
 }
 
 static void take_span(void *context, const struct span *span)

@@ -101,17 +101,25 @@ static void problem_members(struct out *out, const struct rbwp_problem *problem)
     json_bool(out, "cut_tail", problem->cut_tail);
 }
 
-static void problems(struct out *out, const struct rbwp_reader *reader)
+static void one_problem(struct out *out, uint64_t i, const struct rbwp_problem *problem)
 {
-    json_u64(out, "problem_count", rbwp_reader_problem_count(reader));
+    element(out, i);
+    out_text(out, "{");
+    problem_members(out, problem);
+    out_text(out, "}");
+}
+
+static void problems(struct out *out, const struct rbwp_reader *reader,
+                     const struct file_tables *tables)
+{
+    json_u64(out, "problem_count", rbwp_reader_problem_count(reader) + tables->broken);
     out_text(out, ",\n\"problems\":[");
     const struct rbwp_problem *problem;
-    for (uint64_t i = 0; (problem = rbwp_reader_problem(reader, i)); i++) {
-        element(out, i);
-        out_text(out, "{");
-        problem_members(out, problem);
-        out_text(out, "}");
-    }
+    uint64_t shown = 0;
+    while ((problem = rbwp_reader_problem(reader, shown)))
+        one_problem(out, shown++, problem);
+    for (uint32_t i = 0; i < tables->problem_count; i++)
+        one_problem(out, shown++, &(struct rbwp_problem){.error = tables->problems[i]});
     out_text(out, "]");
 }
 
@@ -274,25 +282,33 @@ static void slot_uses(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
-static void gpus(struct out *out, const struct rbwp_trailer *trailer)
+static void one_gpu(struct out *out, uint64_t i, const struct rbwp_gpu_info *gpu)
 {
+    element(out, i);
+    out_text(out, "{");
+    json_u64(out, "proc_id", gpu->proc_id);
+    comma(out);
+    json_name(out, "name", gpu->name, gpu->name_bytes);
+    plain_member(out, "api", gpu->api);
+    plain_member(out, "bias_rounds", gpu->rounds);
+    time_member(out, "bias", gpu->bias_ns);
+    time_member(out, "bias_spread", gpu->spread_ns);
+    plain_member(out, "idle_rounds", gpu->idle_rounds);
+    time_member(out, "idle_bias", gpu->idle_bias_ns);
+    time_member(out, "idle_spread", gpu->idle_spread_ns);
+    out_text(out, "}");
+}
+
+/* Of the trailer and of the table gpu_device: a file tells of a GPU in one of them. */
+static void gpus(struct out *out, const struct rbwp_trailer *trailer,
+                 const struct gpu_devices *devices)
+{
+    uint64_t shown = 0;
     out_text(out, "\"gpus\":[");
-    for (uint32_t i = 0; i < trailer->gpu_count; i++) {
-        const struct rbwp_gpu_info *gpu = &trailer->gpus[i];
-        element(out, i);
-        out_text(out, "{");
-        json_u64(out, "proc_id", gpu->proc_id);
-        comma(out);
-        json_name(out, "name", gpu->name, gpu->name_bytes);
-        plain_member(out, "api", gpu->api);
-        plain_member(out, "bias_rounds", gpu->rounds);
-        time_member(out, "bias", gpu->bias_ns);
-        time_member(out, "bias_spread", gpu->spread_ns);
-        plain_member(out, "idle_rounds", gpu->idle_rounds);
-        time_member(out, "idle_bias", gpu->idle_bias_ns);
-        time_member(out, "idle_spread", gpu->idle_spread_ns);
-        out_text(out, "}");
-    }
+    for (uint32_t i = 0; trailer && i < trailer->gpu_count; i++)
+        one_gpu(out, shown++, &trailer->gpus[i]);
+    for (uint32_t i = 0; i < devices->count; i++)
+        one_gpu(out, shown++, &devices->list[i]);
     out_text(out, "]");
 }
 
@@ -350,22 +366,21 @@ static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses,          slot_uses,
-        gpus,    left_out,    process, unknown_sections};
+        session, clock_facts, threads, losses, slot_uses, left_out, process, unknown_sections};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);
     }
 }
 
-void json_tail(struct out *out, const struct input *input)
+void json_tail(struct out *out, const struct input *input, const struct file_tables *tables_seen)
 {
     const struct rbwp_reader *reader = input->reader;
     json_u64(out, "file_size", rbwp_reader_size(reader));
     comma(out);
     json_bool(out, "finalized", rbwp_reader_header(reader)->descriptor_offset != 0);
     comma(out);
-    json_bool(out, "valid", is_valid(reader));
+    json_bool(out, "valid", is_valid(reader) && tables_seen->broken == 0);
     out_text(out, ",\n");
     incomplete_tail(out, reader);
     out_text(out, ",\n");
@@ -373,6 +388,27 @@ void json_tail(struct out *out, const struct input *input)
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     if (trailer)
         trailer_members(out, trailer);
+    if (trailer || tables_seen->gpus.count) {
+        out_text(out, ",\n");
+        gpus(out, trailer, &tables_seen->gpus);
+    }
     out_text(out, ",\n");
-    problems(out, reader);
+    problems(out, reader, tables_seen);
+}
+
+void json_table_counts(struct out *out, const struct file_tables *tables_seen)
+{
+    const struct rbwp_catalog *catalog = tables_seen->catalog;
+    out_text(out, "\"table_counts\":[");
+    for (uint32_t i = 0; i < rbwp_catalog_schema_count(catalog); i++) {
+        const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, i);
+        out_text(out, i ? "," : "");
+        out_text(out, "{");
+        json_u64(out, "table", schema->table);
+        comma(out);
+        json_name(out, "name", schema->name, schema->name_bytes);
+        plain_member(out, "row_count", rbwp_catalog_row_count(catalog, i));
+        out_text(out, "}");
+    }
+    out_text(out, "]");
 }

@@ -2,10 +2,11 @@
 #include "table_export.h"
 
 #include "cell_text.h"
+#include "file_tables.h"
 #include "json_text.h"
 #include "message.h"
 #include "row_filter.h"
-#include "table_walk.h"
+#include "table_json.h"
 
 #include <stdio.h>
 
@@ -35,18 +36,21 @@ static void put_heads(struct out *out, const struct rbwp_schema *schema, enum ce
 static void put_row(struct out *out, const struct cell_source *source, uint32_t row,
                     enum cell_form form)
 {
-    const struct rbwp_schema *schema = source->rows->schema;
-    out_text(out, form == CELL_JSON ? "{\"row\":" : "");
     out_u64(out, source->rows->first_row + row);
-    for (uint32_t c = 0; c < schema->column_count; c++) {
+    for (uint32_t c = 0; c < source->rows->schema->column_count; c++) {
         out_text(out, form == CELL_TSV ? "\t" : ",");
-        if (form == CELL_JSON) {
-            json_string(out, schema->columns[c].name, schema->columns[c].name_bytes);
-            out_text(out, ":");
-        }
         cell_value(out, source, c, row, form);
     }
-    out_text(out, form == CELL_JSON ? "}\n" : "\n");
+    out_text(out, "\n");
+}
+
+static void put_json_row(struct out *out, const struct cell_source *source, uint32_t row)
+{
+    out_text(out, "{");
+    json_u64(out, "row", source->rows->first_row + row);
+    out_text(out, ",");
+    table_json_cells(out, source, row);
+    out_text(out, "}\n");
 }
 
 /* Behind the last row: has the file such a table, with or without rows? */
@@ -67,7 +71,10 @@ static bool put_rows(struct out *out, const struct cell_source *source, struct r
             continue;
         if (wanted->limit && *written == wanted->limit)
             return false;
-        put_row(out, source, i, wanted->form);
+        if (wanted->form == CELL_JSON)
+            put_json_row(out, source, i);
+        else
+            put_row(out, source, i, wanted->form);
         ++*written;
     }
     return true;
@@ -75,7 +82,7 @@ static bool put_rows(struct out *out, const struct cell_source *source, struct r
 
 /* The rows, and which schema the table has: NULL none. *unasked_out: a condition that it has no
  * column for. */
-static const struct rbwp_schema *export_rows(struct out *out, struct table_walk *walk,
+static const struct rbwp_schema *export_rows(struct out *out, struct file_tables *walk,
                                              const struct table_export *wanted,
                                              struct row_filter *filter, const char **unasked_out)
 {
@@ -83,7 +90,7 @@ static const struct rbwp_schema *export_rows(struct out *out, struct table_walk 
     struct rbwp_rows rows;
     uint64_t written = 0;
     bool more = true;
-    while (!out_failed(out) && table_walk_next(walk, &rows)) {
+    while (!out_failed(out) && file_tables_next(walk, &rows)) {
         struct cell_source source = {walk->catalog, &rows};
         if (schema ? rows.schema != schema : !is_wanted(rows.schema, wanted->table))
             continue;
@@ -105,10 +112,10 @@ static const struct rbwp_schema *export_rows(struct out *out, struct table_walk 
 enum exit_code table_export(struct out *out, struct input *input, const struct table_export *wanted,
                             uint64_t *broken_out)
 {
-    struct table_walk walk;
+    struct file_tables walk;
     struct row_filter filter;
     const char *unasked = NULL;
-    if (!table_walk_begin(&walk, input))
+    if (!file_tables_begin(&walk, input))
         return EXIT_BAD_DATA;
     const struct rbwp_schema *schema = NULL;
     if (!row_filter_start(&filter, wanted->filter, input, walk.catalog))
@@ -120,6 +127,6 @@ enum exit_code table_export(struct out *out, struct input *input, const struct t
                 unasked);
     *broken_out = walk.broken;
     row_filter_stop(&filter);
-    table_walk_end(&walk);
+    file_tables_end(&walk);
     return schema && !unasked ? EXIT_GOOD : EXIT_BAD_DATA;
 }

@@ -6,10 +6,11 @@
 #include "table_list.h"
 
 #include "cell_value.h"
+#include "file_tables.h"
 #include "json_text.h"
 #include "message.h"
 #include "table_glance.h"
-#include "table_walk.h"
+#include "table_json.h"
 #include "terminal_text.h"
 #include "grow.h"
 
@@ -106,7 +107,7 @@ static bool take_sample(void *context, const struct rbwp_rows *rows)
 }
 
 /* By the index. False if that cannot be, for whatever reason. */
-static bool list_by_index(struct list *list, struct table_walk *walk, bool json)
+static bool list_by_index(struct list *list, struct file_tables *walk, bool json)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(walk->input->reader);
     if (!table_glance(walk->input, walk->catalog, json ? NULL : take_sample, list))
@@ -120,10 +121,10 @@ static bool list_by_index(struct list *list, struct table_walk *walk, bool json)
     return room_for(list, rbwp_catalog_schema_count(walk->catalog));
 }
 
-static bool list_by_blocks(struct list *list, struct table_walk *walk)
+static bool list_by_blocks(struct list *list, struct file_tables *walk)
 {
     struct rbwp_rows rows;
-    while (table_walk_next(walk, &rows))
+    while (file_tables_next(walk, &rows))
         if (!take_rows(list, &rows))
             return false;
     return room_for(list, rbwp_catalog_schema_count(walk->catalog));
@@ -197,58 +198,36 @@ static void text_table(struct out *out, const struct rbwp_catalog *catalog, uint
 
 /* ---- JSON -------------------------------------------------------------------------- */
 
-static void json_column(struct out *out, const struct rbwp_column *column)
-{
-    out_text(out, "{");
-    json_name(out, "name", column->name, column->name_bytes);
-    out_text(out, ",");
-    json_plain(out, "type", rbwp_column_type_name(column->type));
-    out_text(out, ",");
-    json_plain(out, "role", rbwp_column_role_name(column->role));
-    out_text(out, ",");
-    json_name(out, "unit", column->unit, column->unit_bytes);
-    out_text(out, ",");
-    json_u64(out, "of_table", column->table);
-    out_text(out, "}");
-}
-
 static void json_table(struct out *out, const struct rbwp_catalog *catalog, uint32_t number,
                        const struct listed *table)
 {
     const struct rbwp_schema *schema = rbwp_catalog_schema(catalog, number);
     out_text(out, "{");
-    json_name(out, "name", schema->name, schema->name_bytes);
-    out_text(out, ",");
-    json_u64(out, "table", schema->table);
-    out_text(out, ",");
-    json_u64(out, "version", schema->version);
+    table_json_head(out, schema);
     out_text(out, ",");
     json_u64(out, "row_count", table->rows);
     out_text(out, ",");
     json_i64(out, "first", table->first_ns);
     out_text(out, ",");
     json_i64(out, "last", table->last_ns);
-    out_text(out, ",\"columns\":[");
-    for (uint32_t i = 0; i < schema->column_count; i++) {
-        out_text(out, i ? ",\n" : "\n");
-        json_column(out, &schema->columns[i]);
-    }
-    out_text(out, "]}");
+    out_text(out, ",");
+    table_json_columns(out, schema);
+    out_text(out, "}");
 }
 
 bool table_list(struct out *out, struct input *input, bool json, uint64_t *broken_out)
 {
-    struct table_walk walk;
+    struct file_tables walk;
     struct list list = {0};
-    if (!table_walk_begin(&walk, input))
+    if (!file_tables_begin(&walk, input))
         return false;
     list.catalog = walk.catalog;
     bool good = table_glance_can(input) && list_by_index(&list, &walk, json);
     if (!good) {
         (void)!rbwp_reader_rewind(input->reader); /* a stream has not moved */
         free_list(&list);
-        table_walk_end(&walk);
-        if (!table_walk_begin(&walk, input))
+        file_tables_end(&walk);
+        if (!file_tables_begin(&walk, input))
             return false;
         list = (struct list){.catalog = walk.catalog};
         good = list_by_blocks(&list, &walk);
@@ -264,6 +243,6 @@ bool table_list(struct out *out, struct input *input, bool json, uint64_t *broke
     out_text(out, json ? "]}" : count ? "" : "no tables\n");
     *broken_out = walk.broken;
     free_list(&list);
-    table_walk_end(&walk);
+    file_tables_end(&walk);
     return good;
 }

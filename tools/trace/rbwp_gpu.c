@@ -108,7 +108,7 @@ bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
         return true;
     if (!gpu_devices_is_table(rows))
         return false;
-    gpu->failed |= !gpu_devices_take(&gpu->devices, rows);
+    gpu->failed |= !gpu_devices_take(&gpu->devices, rows, NULL);
     return true;
 }
 

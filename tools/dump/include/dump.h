@@ -13,8 +13,15 @@
 #include "ordered_jobs.h"
 #include "out.h"
 
+/* Rows shown of each table. */
+struct dump_rows_bound {
+    bool set;
+    uint32_t rows;
+};
+
 struct dump_options {
     bool ndjson, spans, live, gpu_bias;
+    struct dump_rows_bound rows_max;
     unsigned threads; /* at work, 0 = one a CPU */
     struct out_options output;
     struct filter_options filter;

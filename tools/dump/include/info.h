@@ -8,12 +8,11 @@
 #ifndef INFO_H
 #define INFO_H
 
-#include "gpu_activity.h"
+#include "file_tables.h"
 #include "input.h"
 #include "losses.h"
 #include "name_lookup.h"
 #include "out.h"
-#include "rbwp_table.h"
 #include "slot_rows.h"
 #include "thread_map.h"
 
@@ -34,7 +33,7 @@ struct info_tag {
 };
 
 struct info {
-    const struct input *input;
+    struct input *input;
     struct names names;
     struct slot_rows slots;
     bool counted;                    /* false with --quick: all counts are 0 */
@@ -45,9 +44,7 @@ struct info {
     uint64_t opaque_blocks, other_tag_blocks;
     struct info_tag tags[INFO_TAGS_MAX];
     unsigned tag_count;
-    uint64_t broken_table_blocks;
-    struct rbwp_catalog *catalog; /* of tables; its counts are those of the file */
-    struct gpu_devices gpus;      /* that the table gpu_device tells of */
+    struct file_tables tables; /* the catalog's counts are those of the file */
     struct thread_map map;
     struct info_thread *threads; /* map.count of them */
     uint32_t thread_capacity;

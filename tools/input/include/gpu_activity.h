@@ -47,14 +47,16 @@ bool gpu_facts_of_block(const struct rbwp_block *block, gpu_fact_fn *found, void
 bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *context);
 
 /* GPUs and how late their completions are seen; of those with the same processor the last counts.
- * Their names are left out. */
+ */
 struct gpu_devices {
     struct rbwp_gpu_info *list;
     uint32_t count, room;
 };
-/* Both false without memory. Rows of other tables add nothing. */
+/* Both false without memory. Names are left out by the first, and are the catalog's in the second
+ * (NULL: left out); rows of other tables add nothing. */
 bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gpus, uint32_t count);
-bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows);
+bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
+                      const struct rbwp_catalog *catalog);
 /* Whether they are rows of gpu_device. */
 bool gpu_devices_is_table(const struct rbwp_rows *rows);
 void gpu_devices_free(struct gpu_devices *devices);

@@ -8,6 +8,7 @@
 #ifndef JSON_FILE_H
 #define JSON_FILE_H
 
+#include "file_tables.h"
 #include "input.h"
 #include "out.h"
 
@@ -16,9 +17,13 @@ void json_head(struct out *out, const struct input *input);
 
 /*
  * "file_size", "finalized", "valid", "incomplete_tail", the descriptor tables, the trailer's parts
- * and "problems". For streams: after the last block.
+ * and "problems". For streams: after the last block. GPUs and problems of tables are told, too,
+ * wherever they stand in the file.
  */
-void json_tail(struct out *out, const struct input *input);
+void json_tail(struct out *out, const struct input *input, const struct file_tables *tables);
+
+/* "table_counts": the tables so far, with their rows. */
+void json_table_counts(struct out *out, const struct file_tables *tables);
 
 /* "thread_id" ... "compressed_size": a block header's members. */
 void json_block_header(struct out *out, const struct rbwp_block_header *header);

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_tables.h"
+
+#include "grow.h"
+#include "message.h"
+
+#include <stdlib.h>
+
+bool file_tables_begin(struct file_tables *tables, struct input *input)
+{
+    *tables = (struct file_tables){.input = input, .catalog = rbwp_catalog_new()};
+    if (!tables->catalog)
+        message("out of memory");
+    return tables->catalog;
+}
+
+void file_tables_end(struct file_tables *tables)
+{
+    rbwp_catalog_free(tables->catalog);
+    gpu_devices_free(&tables->gpus);
+    free(tables->problems);
+    *tables = (struct file_tables){0};
+}
+
+static void note(struct file_tables *tables, const struct rbwp_error *error)
+{
+    if (tables->broken++ < INPUT_PROBLEM_LINES)
+        message("%s: %s", tables->input->name, error->text);
+    if (tables->problem_count < FILE_TABLES_PROBLEMS_KEPT &&
+        grow_array32(&tables->problems, &tables->problem_room, tables->problem_count + 1,
+                     sizeof *tables->problems))
+        tables->problems[tables->problem_count++] = *error;
+}
+
+enum rbwp_status file_tables_take(struct file_tables *tables, const struct rbwp_block *block,
+                                  struct rbwp_rows *rows_out, struct rbwp_error *error)
+{
+    enum rbwp_status status = rbwp_catalog_take(tables->catalog, block, rows_out, error);
+    if (status < 0)
+        note(tables, error);
+    if (status == RBWP_OK && !gpu_devices_take(&tables->gpus, rows_out, tables->catalog) &&
+        !tables->failed) {
+        tables->failed = true;
+        message("out of memory; GPUs are missing");
+    }
+    return status;
+}
+
+bool file_tables_next(struct file_tables *tables, struct rbwp_rows *rows_out)
+{
+    struct rbwp_block block;
+    struct rbwp_error error;
+    while (input_next(tables->input, &block))
+        if (file_tables_take(tables, &block, rows_out, &error) == RBWP_OK)
+            return true;
+    return false;
+}
