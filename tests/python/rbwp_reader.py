@@ -12,6 +12,7 @@ usage: rbwp_reader.py [--strict] FILE      prints JSON; exit status 0 good, 1 ba
 """
 
 import json
+import math
 import struct
 import sys
 import zlib
@@ -239,7 +240,7 @@ SCHEMA = struct.Struct("<IHHH2x")
 COLUMN = struct.Struct("<BBHHBx")
 ROWS = struct.Struct("<IIQqqI4x")
 COLUMN_TYPES = {1: "u64", 2: "i64", 3: "f64", 4: "time", 5: "duration", 6: "name", 7: "row", 8: "bytes"}
-ROWS_MAX, CELLS_MAX = 1 << 20, 1 << 22
+ROWS_MAX, CELLS_MAX, ROW_NUMBER_MAX = 1 << 20, 1 << 22, (1 << 64) - 1
 PLAIN, VARINT, DELTA, CONSTANT, DICTIONARY, BYTES = range(6)
 
 
@@ -333,14 +334,35 @@ def value_of(cell, kind):
     return name_of(cell) if kind == "bytes" else cell
 
 
+def shown_text(text):
+    """As a string of JSON, where a byte that is no UTF-8 stands for the character of its number."""
+    return "".join(chr(ord(c) - 0xDC00) if 0xDC80 <= ord(c) <= 0xDCFF else c for c in text)
+
+
+def shown_schema(schema):
+    return {key: schema[key] for key in ("table", "version", "name")} | {"columns": [
+        {"name": column["name"], "type": column["type"], "unit": column["unit"], "of_table": column["table"]}
+        for column in schema["columns"]]}
+
+
 class Tables:
-    """What the blocks say of tables, in the order of the file."""
+    """What the blocks say of tables, in the order of the file. Each take_ returns what its block says, as rbwp-dump
+    puts it."""
 
     def __init__(self):
         self.schemas, self.names, self.last_name = {}, {}, 0
 
     def take(self, tag, data, where):
-        {"tsch": self.take_schema, "name": self.take_names, "rows": self.take_rows}[tag](data, where)
+        return {"tsch": self.take_schema, "name": self.take_names, "rows": self.take_rows}[tag](data, where)
+
+    def shown(self, value, kind):
+        if kind == "name":
+            return shown_text(self.names.get(value, "")) if value else None
+        if kind == "row":
+            return value or None
+        if kind == "f64":
+            return json.loads(f"{value:.17g}") if math.isfinite(value) else None
+        return shown_text(value) if kind == "bytes" else value
 
     def take_schema(self, data, where):
         schema = read_schema(data, where)
@@ -348,11 +370,12 @@ class Tables:
         if known:
             if known["bytes"] != data:
                 raise Broken("R45", where, f"table {schema['table']} has another schema already")
-            return
+            return {"schema": shown_schema(schema)}
         for column in schema["columns"]:
             if column["table"] not in (0, schema["table"], *self.schemas):
                 raise Broken("R46", where, f"a column names table {column['table']}, which is not known")
         self.schemas[schema["table"]] = schema
+        return {"schema": shown_schema(schema)}
 
     def take_names(self, data, where):
         source = Bytes(data, "R47", where)
@@ -364,6 +387,7 @@ class Tables:
             raise Broken("R47", where, f"{count} names from {first} on, behind {self.last_name}")
         self.names.update(enumerate(map(name_of, texts), first))
         self.last_name = first + count - 1
+        return {"names": {"first": first, "names": [shown_text(name_of(text)) for text in texts]}}
 
     def take_rows(self, data, where):
         source = Bytes(data, "R48", where)
@@ -374,6 +398,8 @@ class Tables:
         columns = schema["columns"]
         if not 1 <= count <= ROWS_MAX or count * len(columns) > CELLS_MAX or column_count > len(columns):
             raise Broken("R48", where, f"{count} rows of {column_count} columns")
+        if first + count > ROW_NUMBER_MAX:
+            raise Broken("R48", where, f"{count} rows from {first} on")
         heads = [source.unpack(struct.Struct("<B3xI")) for _ in range(column_count)]
         cells = []
         for (code, size), column in zip(heads, columns):
@@ -383,16 +409,20 @@ class Tables:
         source.end()
         self.check_cells(schema, cells, first, (first_ns, last_ns), where)
         cells += [[b"" if column["type"] == "bytes" else 0] * count for column in columns[column_count:]]
-        for index, row in enumerate(zip(*cells)):
-            values = [value_of(cell, column["type"]) for cell, column in zip(row, columns)]
-            schema["rows"].append({"row": first + index, "values": values})
+        values = [[value_of(cell, column["type"]) for cell, column in zip(row, columns)] for row in zip(*cells)]
+        schema["rows"] += [{"row": row, "values": of_row} for row, of_row in enumerate(values, first)]
         schema["last_row"] = first + count - 1
+        rows = [[self.shown(value, column["type"]) for value, column in zip(row, columns)] for row in values]
+        return {"table": {key: schema[key] for key in ("table", "version", "name")} | {
+            "first_row": first, "row_count": count, "first": first_ns, "last": last_ns,
+            "columns": [shown_text(column["name"]) for column in columns], "rows": rows}}
 
     def check_cells(self, schema, cells, first, said, where):
-        times = []
+        times = [value_of(cell, "time") for column, values in zip(schema["columns"], cells)
+                 if column["type"] == "time" for cell in values]
+        if (min(times, default=0), max(times, default=0)) != said:
+            raise Broken("R48", where, f"times {said} are not those of the cells")
         for column, values in zip(schema["columns"], cells):
-            if column["type"] == "time":
-                times += [value_of(cell, "time") for cell in values]
             most = self.last_name if column["type"] == "name" else None
             if column["type"] == "row" and column["table"] != schema["table"]:
                 most = self.schemas[column["table"]]["last_row"]
@@ -400,8 +430,6 @@ class Tables:
                 raise Broken("R49", where, f"{column['type']} {max(values)} is not there yet")
             if column["table"] == schema["table"] and any(cell >= first + i for i, cell in enumerate(values)):
                 raise Broken("R49", where, "a row names itself or one behind it")
-        if (min(times, default=0), max(times, default=0)) != said:
-            raise Broken("R48", where, f"times {said} are not those of the cells")
 
 
 def read_table_blocks(blocks, problems):
@@ -410,8 +438,9 @@ def read_table_blocks(blocks, problems):
     for block in blocks:
         if "table_data" in block:
             try:
-                tables.take(block["tag"], block.pop("table_data"), block["offset"])
+                block.update(tables.take(block["tag"], block.pop("table_data"), block["offset"]))
             except Broken as broken:
+                block["broken"] = {"rule": int(broken.rule[1:])}
                 problems.add_broken(broken)
     for schema in tables.schemas.values():
         del schema["bytes"], schema["last_row"]
