@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *const exporters[] = {"perfetto", "chrome",  "folded", "csv",       "ndjson",
-                                        "sqlite",   "parquet", "legion", "speedscope"};
+static const char *const exporters[] = {"perfetto", "chrome",  "folded", "csv",        "ndjson",
+                                        "sqlite",   "parquet", "legion", "speedscope", "firefox"};
 
 static char rbwp[4096], input[4096] = "/tmp/bench_export-XXXXXX", output[4200];
 

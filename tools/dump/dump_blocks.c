@@ -41,8 +41,6 @@ enum {
     PIECE_RECORDS = 64 << 10
 };
 
-#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
-
 static char *put_gpu_work(char *at, const struct rbwp_record *record)
 {
     at = PUT(at, "GPU_WORK\",\"proc_id\":");

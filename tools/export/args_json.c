@@ -62,8 +62,8 @@ static void put_json(struct out *out, struct trace_text text)
     }
 }
 
-static void put_value(struct out *out, struct viewer_text *made, const struct trace *trace,
-                      const struct trace_detail *detail, const struct trace_arg *arg)
+void args_json_value(struct out *out, struct viewer_text *made, const struct trace *trace,
+                     const struct trace_detail *detail, const struct trace_arg *arg)
 {
     switch ((enum trace_arg_type)arg->type) {
     case TRACE_ARG_U64:
@@ -100,7 +100,7 @@ void args_json_members(struct out *out, struct viewer_text *text, const struct t
             out_bytes(out, ",", 1);
         put_string(out, text, trace_name_of(trace, trace_args_of(detail)[i].key));
         out_bytes(out, ":", 1);
-        put_value(out, text, trace, detail, &trace_args_of(detail)[i]);
+        args_json_value(out, text, trace, detail, &trace_args_of(detail)[i]);
     }
 }
 

@@ -19,6 +19,10 @@
 void args_json_members(struct out *out, struct viewer_text *text, const struct trace *trace,
                        const struct trace_detail *detail);
 
+/* A value alone. */
+void args_json_value(struct out *out, struct viewer_text *text, const struct trace *trace,
+                     const struct trace_detail *detail, const struct trace_arg *arg);
+
 /* The object as a text, made again and again in the same room. Zero is an empty one. */
 struct args_json {
     struct out out;

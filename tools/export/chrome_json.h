@@ -54,8 +54,6 @@ void chrome_fail(struct chrome *chrome);
 
 /* ---- pieces of events -------------------------------------------------------------- */
 
-#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
-
 /* Microseconds with three decimals. */
 static inline char *chrome_put_us(char *at, uint64_t ns)
 {

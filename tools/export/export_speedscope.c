@@ -88,17 +88,6 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 
 /* ---- events ---------------------------------------------------------------------- */
 
-#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
-
-/* Times that are further away than 64 bits hold are as far away as they do. */
-static int64_t relative(const struct speedscope *speedscope, int64_t time_ns)
-{
-    int64_t since_ns;
-    if (__builtin_sub_overflow(time_ns, trace_origin_ns(speedscope->pass->trace), &since_ns))
-        return time_ns < 0 ? INT64_MIN : INT64_MAX;
-    return since_ns;
-}
-
 static void write_event(struct speedscope *speedscope, struct profile *profile, bool open,
                         uint32_t frame, int64_t time_ns)
 {
@@ -109,7 +98,7 @@ static void write_event(struct speedscope *speedscope, struct profile *profile, 
     at = open ? PUT(at, "{\"type\":\"O\",\"frame\":") : PUT(at, "{\"type\":\"C\",\"frame\":");
     at = put_u64(at, frame);
     at = PUT(at, ",\"at\":");
-    at = put_i64(at, relative(speedscope, time_ns));
+    at = put_i64(at, viewer_time(speedscope->pass->trace, time_ns));
     *at++ = '}';
     spool_end(&speedscope->spool, profile->stream, at);
 }
@@ -190,11 +179,11 @@ static void write_range(struct speedscope *speedscope)
 {
     struct out *out = &speedscope->pass->out;
     const struct trace_totals *totals = trace_totals(speedscope->pass->trace);
-    int64_t first = relative(speedscope, totals->first_ns);
+    int64_t first = viewer_time(speedscope->pass->trace, totals->first_ns);
     out_text(out, ",");
     json_i64(out, "startValue", first < 0 ? first : 0);
     out_text(out, ",");
-    json_i64(out, "endValue", relative(speedscope, totals->last_ns));
+    json_i64(out, "endValue", viewer_time(speedscope->pass->trace, totals->last_ns));
 }
 
 static void write_profile(struct speedscope *speedscope, const struct trace_track *track,

@@ -76,7 +76,7 @@ char *spool_room(struct spool *spool, uint32_t number, size_t bytes)
     if (spool->failed)
         return NULL;
     struct spool_stream *stream = &spool->streams[number];
-    if (stream->used + bytes > SPOOL_PIECE_BYTES && stream->used)
+    if (stream->used + bytes > spool->piece_bytes && stream->used)
         write_piece(spool, stream);
     if (stream->used + bytes > stream->room && !spool->failed) {
         size_t room =

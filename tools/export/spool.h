@@ -4,7 +4,7 @@
  *
  * Spans of tracks come mixed, and some formats want those of a track, or one
  * field of all of them, in one piece. Each stream keeps its last
- * SPOOL_PIECE_BYTES in memory; what came before lies in one temporary file.
+ * piece_bytes in memory; what came before lies in one temporary file.
  */
 #ifndef SPOOL_H
 #define SPOOL_H
@@ -21,13 +21,13 @@ struct spool_stream;
 struct spool {
     struct spool_stream *streams;
     uint32_t count, room;
+    size_t piece_bytes;
     int fd; /* -1: none yet */
     uint64_t file_bytes;
     bool failed; /* the user was told */
 };
 
-/* fd is -1 in an empty one. */
-#define SPOOL_EMPTY ((struct spool){.fd = -1})
+#define SPOOL_EMPTY ((struct spool){.piece_bytes = SPOOL_PIECE_BYTES, .fd = -1})
 void spool_free(struct spool *spool);
 
 /* The number of a new stream, which counts up from 0; SPOOL_NONE when it failed. */

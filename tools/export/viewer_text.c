@@ -52,8 +52,8 @@ void viewer_title(char title[VIEWER_TITLE_BYTES], struct trace_text process,
     enum { NAME_MAX_BYTES = 1024 };
     int process_bytes = process.bytes < NAME_MAX_BYTES ? (int)process.bytes : NAME_MAX_BYTES;
     int track_bytes = track.bytes < NAME_MAX_BYTES ? (int)track.bytes : NAME_MAX_BYTES;
-    int bytes = snprintf(title, VIEWER_TITLE_BYTES, "%.*s, %.*s", process_bytes, process.text,
-                         track_bytes, track.text);
+    int bytes = snprintf(title, VIEWER_TITLE_BYTES, "%.*s%s%.*s", process_bytes, process.text,
+                         process_bytes ? ", " : "", track_bytes, track.text);
     if (lane)
         snprintf(title + bytes, VIEWER_TITLE_BYTES - (size_t)bytes, " / %" PRIu32, lane);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * viewer_text.h - texts for viewers, which want UTF-8.
+ * viewer_text.h - texts and times for viewers, which want UTF-8 and count from a trace's origin.
  *
  * A byte that is no part of valid UTF-8 becomes U+FFFD.
  */
@@ -20,9 +20,20 @@ struct viewer_text {
 struct trace_text viewer_text(struct viewer_text *made, struct trace_text text);
 void viewer_text_free(struct viewer_text *made);
 
-/* "node 0, worker 3", and " / 2" for a lane behind the first. What is too long is cut. */
+/* "node 0, worker 3", and " / 2" for a lane behind the first; without an empty process. What is too
+ * long is cut. */
 #define VIEWER_TITLE_BYTES 2100
 void viewer_title(char title[VIEWER_TITLE_BYTES], struct trace_text process,
                   struct trace_text track, uint32_t lane);
+
+/* Since the origin of the trace; what is further away than 64 bits hold is as far away as they do.
+ */
+static inline int64_t viewer_time(const struct trace *trace, int64_t time_ns)
+{
+    int64_t since_ns;
+    if (__builtin_sub_overflow(time_ns, trace_origin_ns(trace), &since_ns))
+        return time_ns < 0 ? INT64_MIN : INT64_MAX;
+    return since_ns;
+}
 
 #endif /* VIEWER_TEXT_H */

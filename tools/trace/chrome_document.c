@@ -55,10 +55,10 @@ static void read_events(struct chrome_document *document, struct json_scan *scan
 static const struct {
     const char *member, *what;
 } signs[] = {
-    {"shared", "a speedscope file"},
     {"timeDeltas", "a CPU profile of V8 (.cpuprofile)"},
     {"snapshot", "a heap snapshot of V8"},
-    {"libs", "a profile of the Firefox Profiler"},
+    {"libs", "a profile of the Firefox Profiler"}, /* before what it shares with the next */
+    {"shared", "a speedscope file"},
     {"resourceSpans", "spans of OpenTelemetry"},
     {"blocks", "what rbwp dump writes; give the RBWP file itself"},
     {"thread_id", "what rbwp dump writes; give the RBWP file itself"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * digits.h - integers as decimal text, fast.
+ * digits.h - integers, and what stands between them, as text, fast.
  *
  * Two digits a step from a table, and eight digits at once below a power of
  * ten that is a constant, so a 64-bit number costs at most two wide
@@ -13,6 +13,9 @@
 #include <string.h>
 
 #define DIGITS_MAX 20 /* of a 64-bit integer, sign included */
+
+/* A literal at at; the end. */
+#define PUT(at, literal) ((char *)memcpy(at, literal, sizeof(literal) - 1) + sizeof(literal) - 1)
 
 static const char digit_pairs[201] = "00010203040506070809101112131415161718192021222324"
                                      "25262728293031323334353637383940414243444546474849"

@@ -35,7 +35,7 @@ struct exporter {
 
 extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
 extern const struct exporter exporter_parquet, exporter_sqlite;
-extern const struct exporter exporter_chrome, exporter_folded, exporter_perfetto,
+extern const struct exporter exporter_chrome, exporter_firefox, exporter_folded, exporter_perfetto,
     exporter_speedscope;
 
 extern const struct option export_option_table[]; /* of struct export_options */

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * firefox_profile.h - a profile for the Firefox Profiler being made: what its parts share.
+ *
+ * export_firefox.c takes spans and counters into columns, firefox_file.c writes
+ * the file.
+ */
+#ifndef FIREFOX_PROFILE_H
+#define FIREFOX_PROFILE_H
+
+#include "export.h"
+#include "kept_facts.h"
+#include "left_out.h"
+#include "spool.h"
+#include "thread_map.h"
+#include "viewer_ids.h"
+#include "viewer_text.h"
+
+#define FIREFOX_NONE UINT32_MAX
+
+/* Columns of a lane's two tables, each of them a stream, one behind the other. */
+enum firefox_column {
+    MARKER_DATA,
+    MARKER_NAME,
+    MARKER_START,
+    MARKER_END,
+    MARKER_PHASE,
+    MARKER_CATEGORY,
+    SAMPLE_STACK,
+    SAMPLE_TIME,
+    SAMPLE_WEIGHT,
+    LANE_COLUMNS,
+    COUNTER_TIME = 0,
+    COUNTER_CHANGE,
+    COUNTER_COLUMNS
+};
+
+/* A stack: what runs, and the stack that it runs in. */
+struct firefox_stack {
+    uint32_t prefix, frame;
+};
+
+struct firefox_open {
+    int64_t stop_ns;
+    uint32_t stack;
+};
+
+struct firefox_lane {
+    bool begun;
+    uint32_t streams; /* of its columns, the first */
+    uint64_t markers, samples;
+    struct firefox_open *open; /* outermost first */
+    uint32_t depth, room;
+    /* Since when it has been in which stack, which is not written yet. */
+    bool started;
+    int64_t since_ns;
+    uint32_t stack;
+};
+
+struct firefox_row {
+    struct trace_track track; /* first, for track_order_all */
+    struct firefox_lane *lanes;
+    uint32_t lane_count;
+    uint64_t samples; /* of a counter */
+    uint32_t streams; /* the same */
+    struct trace_sample last;
+};
+
+struct firefox {
+    struct trace_pass *pass;
+    struct spool spool;
+    struct out data; /* makes the data of markers, which then go to the stream */
+    uint32_t data_stream;
+    struct firefox_row *rows; /* by track */
+    uint32_t row_count, row_room, process_count, name_count;
+    struct thread_map frames; /* names and categories */
+    struct thread_map stacks; /* prefixes and frames */
+    struct firefox_stack *stack_list;
+    uint32_t stack_room;
+    struct thread_map fields; /* names of arguments */
+    char *key;                /* of a field */
+    uint32_t key_room;
+    struct kept_facts facts, losses;
+    struct viewer_text text;
+    struct left_out left_out;
+    uint64_t misfits;
+    bool failed;
+};
+
+void firefox_fail(struct firefox *firefox);
+
+/* The stack of a span in prefix (FIREFOX_NONE: outermost); FIREFOX_NONE when there are too many. */
+uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct trace_span *span);
+static inline uint32_t firefox_frame_name(const struct firefox *firefox, uint32_t frame)
+{
+    return (uint32_t)(firefox->frames.ids[frame] >> 8);
+}
+static inline uint32_t firefox_frame_category(const struct firefox *firefox, uint32_t frame)
+{
+    return (uint32_t)(firefox->frames.ids[frame] & 0xff);
+}
+
+/* Milliseconds with six decimals. */
+char *firefox_put_ms(char *at, int64_t ns);
+/* "arg.NAME": what an argument is called among the data of markers. Valid until the next call. */
+struct trace_text firefox_field_key(struct firefox *firefox, uint32_t name);
+
+/* The whole file, of what was taken. */
+void firefox_write(struct firefox *firefox);
+
+#endif /* FIREFOX_PROFILE_H */
