@@ -98,7 +98,7 @@ def lines():
         for k, v in row.items():
             assert (json.loads(v) if k == "args" and v else v) == (str(int(o[k])) if isinstance(o.get(k), bool) else o[k] if k == "args" and k in o else str(o.get(k, ""))), (k, v, o)
     for kind in "csv", "ndjson", "tsv":
-        assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters"), said(kind)
+        assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters, 1 mark of a loss"), said(kind)
 
 
 def sqlite():
@@ -120,7 +120,7 @@ def sqlite():
 
 def speedscope():
     assert len(json.load(open(f"{work}/out.speedscope"))["profiles"]) == 3
-    assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("speedscope")
+    assert said("speedscope").endswith("speedscope: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("speedscope")
 
 
 def firefox():
@@ -147,6 +147,6 @@ perfetto()
 lines()
 sqlite()
 speedscope()
-assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments"), said("folded")
+assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("folded")
 P
 finish

@@ -259,8 +259,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
     bool timed = loss->first_ns || loss->last_ns, one = loss->track != TRACE_NONE;
     int64_t time_ns = timed ? loss->last_ns : trace_totals(chrome->pass->trace)->last_ns;
     char name[256];
-    snprintf(name, sizeof name, "%" PRIu64 " records lost: %.*s", loss->count,
-             (int)loss->cause.bytes, loss->cause.text);
+    trace_loss_name(loss, name, sizeof name);
     uint32_t tid = one ? chrome_tid(chrome, loss->track, 0) : 0;
     chrome_separate(chrome);
     out_text(out, "{");
@@ -271,6 +270,8 @@ static void take_loss(void *context, const struct trace_loss *loss)
     out_end(out, chrome_put_place(at, chrome->pids[loss->process], tid));
     out_text(out, ",\"args\":{");
     json_u64(out, "records", loss->count);
+    if (loss->bytes)
+        out_format(out, ",\"bytes\":%" PRIu64, loss->bytes);
     if (timed)
         out_format(out, ",\"first_ns\":\"%" PRId64 "\",\"last_ns\":\"%" PRId64 "\"", loss->first_ns,
                    loss->last_ns);

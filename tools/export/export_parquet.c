@@ -309,8 +309,10 @@ static void take_loss(void *context, const struct trace_loss *loss)
     struct table *table = context;
     char key[64], value[256];
     snprintf(key, sizeof key, "loss.%" PRIu64, table->losses++);
-    snprintf(value, sizeof value, "%" PRIu64 " records, process %" PRIu32 ", %.*s", loss->count,
-             loss->process, (int)loss->cause.bytes, loss->cause.text);
+    const char *what = loss->count || !loss->bytes ? "records" : "bytes of the file";
+    snprintf(value, sizeof value, "%" PRIu64 " %s, process %" PRIu32 ", %.*s",
+             loss->count ? loss->count : loss->bytes, what, loss->process, (int)loss->cause.bytes,
+             loss->cause.text);
     take_fact(table, key, trace_text(value));
 }
 

@@ -44,7 +44,7 @@ static const char *const statements[STATEMENTS] = {
     [NAME] = "INSERT INTO name VALUES(?,?)",
     [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?,?,?,?)",
-    [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?)",
+    [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?,?)",
     [FACT] = "INSERT INTO fact VALUES(?,?)",
     [CATEGORY] = "INSERT INTO category VALUES(?,?)",
     [DETAIL] = "INSERT INTO detail VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -315,6 +315,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
     number(&row, (int64_t)loss->count);
     number_or_null(&row, timed, loss->first_ns);
     number_or_null(&row, timed, loss->last_ns);
+    number_or_null(&row, loss->bytes, (int64_t)loss->bytes);
     end_row(&row);
 }
 

@@ -167,8 +167,7 @@ void perfetto_take_loss(void *context, const struct trace_loss *loss)
     uint8_t *event;
     bool timed = loss->first_ns || loss->last_ns;
     int64_t time_ns = timed ? loss->last_ns : trace_totals(perfetto->pass->trace)->last_ns;
-    snprintf(name, sizeof name, "%" PRIu64 " records lost: %.*s", loss->count,
-             (int)loss->cause.bytes, loss->cause.text);
+    trace_loss_name(loss, name, sizeof name);
     uint64_t uuid =
         loss->track == TRACE_NONE ? process_uuid(loss->process) : lane_uuid(loss->track, 0);
     struct last_event loss_event = {.track_uuid = uuid,
@@ -178,6 +177,8 @@ void perfetto_take_loss(void *context, const struct trace_loss *loss)
                                     .lost = true};
     uint8_t *at = begin_last(perfetto, &loss_event, &event);
     at = put_named(at, "records", PF_ANNOTATION_UINT, loss->count);
+    if (loss->bytes)
+        at = put_named(at, "bytes", PF_ANNOTATION_UINT, loss->bytes);
     if (timed)
         at = put_named(at, "first_ns", PF_ANNOTATION_INT, (uint64_t)loss->first_ns);
     if (timed)

@@ -39,14 +39,49 @@ static bool still_ran(void *context, uint64_t thread_id, int64_t begin_ns, int64
            thread_infos_is_whole(&walk->threads, thread_id, begin_ns);
 }
 
-/* Data are missing between the block before and the next one. */
-static void break_at_problem(struct span_walk *walk, uint64_t *problems)
+/* A header that leads to where the next block was found, or to the end, is no chance. */
+static bool is_of_block(const struct rbwp_problem *problem)
 {
-    uint64_t problems_now = rbwp_reader_problem_count(walk->input->reader);
+    const struct rbwp_block_header *header = &problem->block;
+    uint64_t bytes = header->stored_bytes ? header->stored_bytes : header->data_bytes;
+    return problem->has_block && header->records &&
+           (problem->cut_tail || problem->skipped_bytes == RBWP_BLOCK_HEADER_BYTES + bytes);
+}
+
+static void tell_damage(struct span_walk *walk, const struct rbwp_problem *problem,
+                        const struct rbwp_block *next)
+{
+    struct span_damage damage = {.bytes = problem->skipped_bytes,
+                                 .has_block = is_of_block(problem)};
+    bool before = walk->before_ns != INT64_MIN;
+    if (damage.has_block) {
+        damage.thread_id = problem->block.thread_id;
+        damage.records = problem->block.records;
+    }
+    if (before || next) {
+        int64_t from_ns = before ? walk->before_ns : next->first_ns;
+        int64_t to_ns = next ? next->first_ns : walk->before_ns;
+        damage.first_ns = from_ns < to_ns ? from_ns : to_ns;
+        damage.last_ns = from_ns < to_ns ? to_ns : from_ns;
+    }
+    walk->damaged(walk->context, &damage);
+}
+
+/* Data are missing between the block before and the next one, which is NULL at the end. */
+static void break_at_problem(struct span_walk *walk, uint64_t *problems,
+                             const struct rbwp_block *next)
+{
+    const struct rbwp_reader *reader = walk->input->reader;
+    uint64_t problems_now = rbwp_reader_problem_count(reader);
+    const struct rbwp_problem *problem;
     if (problems_now == *problems)
         return;
     reorder_flush(&walk->reorder);
     span_builder_break(&walk->builder);
+    while (walk->damaged && *problems < problems_now &&
+           (problem = rbwp_reader_problem(reader, (*problems)++)))
+        if (problem->skipped_bytes && !(walk->input->live && problem->cut_tail))
+            tell_damage(walk, problem, next && next->header.records ? next : NULL);
     *problems = problems_now;
 }
 
@@ -57,14 +92,16 @@ static void pair_all(struct span_walk *walk)
     uint64_t problems = 0;
     bool enough;
     while (!(enough = walk->enough(walk->context)) && input_next(input, &block)) {
-        break_at_problem(walk, &problems);
-        if (block.header.records > 0)
+        break_at_problem(walk, &problems, &block);
+        if (block.header.records > 0) {
             walk->failed |= !reorder_push(&walk->reorder, &block);
-        else if (walk->opaque)
+            walk->before_ns = block.last_ns;
+        } else if (walk->opaque) {
             walk->opaque(walk->context, &block);
+        }
     }
     if (!enough)
-        break_at_problem(walk, &problems);
+        break_at_problem(walk, &problems, NULL);
     reorder_flush(&walk->reorder);
     thread_infos_start(&walk->threads, rbwp_reader_trailer(input->reader));
     span_builder_finish(&walk->builder, still_ran, walk);
@@ -94,7 +131,7 @@ enum exit_code span_walk(struct span_walk *walk, struct input *input)
 {
     walk->input = input;
     walk->failed = false;
-    walk->last_ns = INT64_MIN;
+    walk->last_ns = walk->before_ns = INT64_MIN;
     reorder_start(&walk->reorder, pair, walk);
     span_builder_start(&walk->builder, walk->span, walk->context);
     pair_all(walk);

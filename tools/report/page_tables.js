@@ -285,7 +285,7 @@ function fillLosses(parent) {
   table(parent, [{title: "Cause", left: true, value: loss => loss.cause, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
     {title: "On", left: true, value: loss => loss.track === undefined ? "" : data.tracks[loss.track].name,
       text: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
-    count("Records", "count"),
+    {title: "Records", value: loss => loss.count, text: loss => loss.bytes && !Number(loss.count) ? `${exact(loss.bytes)} bytes` : exact(loss.count)},
     {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
       : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}],
   data.losses, 2);

@@ -331,6 +331,8 @@ static void put_losses(const struct writer *writer)
         out_text(out, i ? ",\n{" : "\n{");
         put_text(out, "cause", loss->cause);
         put_number(out, "count", loss->count);
+        if (loss->bytes)
+            put_number(out, "bytes", loss->bytes);
         if (loss->track != TRACE_NONE)
             put_number(out, "track", loss->track);
         if (timed) {

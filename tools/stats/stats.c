@@ -436,14 +436,15 @@ static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct stats *stats = context;
     stats->lost_records = add(stats->lost_records, loss->count);
+    stats->skipped_bytes = add(stats->skipped_bytes, loss->count ? 0 : loss->bytes);
     if (loss->track < stats->track_count)
         stats->tracks[loss->track].lost_records =
             add(stats->tracks[loss->track].lost_records, loss->count);
     if (stats->loss_count == STATS_LOSSES_MAX)
         return;
     stats->losses[stats->loss_count++] = (struct stats_loss){
-        loss->process, loss->track,    copy_text(stats, loss->cause),
-        loss->count,   loss->first_ns, loss->last_ns,
+        loss->process,  loss->track,   copy_text(stats, loss->cause), loss->count, loss->bytes,
+        loss->first_ns, loss->last_ns,
     };
 }
 

@@ -262,6 +262,8 @@ static void losses(struct out *out, const struct stats *stats)
         out_text(out, "{");
         text(out, "cause", loss->cause);
         member(out, "records", loss->count);
+        if (loss->bytes)
+            member(out, "bytes", loss->bytes);
         if (loss->track < stats->track_count)
             member(out, "thread_id", stats->tracks[loss->track].track.id);
         out_text(out, ",");

@@ -77,16 +77,24 @@ static void losses(const struct view *view)
 {
     struct out *out = view->out;
     const struct stats *stats = view->stats;
-    if (stats->lost_records == 0)
+    if (stats->loss_count == 0)
         return;
     out_text(out, view->colors.red);
     out_text(out, "LOST ");
-    number(out, 0, stats->lost_records);
-    out_format(out, " records%s: all sums are too small\n",
-               stats->run_set ? " in the whole run" : "");
+    if (stats->lost_records || !stats->skipped_bytes)
+        number(out, 0, stats->lost_records);
+    out_text(out, stats->lost_records || !stats->skipped_bytes ? " records" : "");
+    if (stats->skipped_bytes) {
+        out_text(out, stats->lost_records ? ", and skipped " : "what was in ");
+        number(out, 0, stats->skipped_bytes);
+        out_text(out, " bytes of damaged files");
+    }
+    out_format(out, "%s: all sums are too small\n", stats->run_set ? " in the whole run" : "");
     for (uint32_t i = 0; i < stats->loss_count; i++) {
         const struct stats_loss *loss = &stats->losses[i];
-        number(out, 14, loss->count);
+        bool unknown = !loss->count && loss->bytes;
+        number(out, 14, unknown ? loss->bytes : loss->count);
+        out_text(out, unknown ? " bytes" : "");
         name(out, loss->cause);
         if (loss->track < stats->track_count)
             name(out, stats->tracks[loss->track].track.name);

@@ -212,15 +212,10 @@ static void take_track(void *context, const struct trace_track *track)
     grid->track_count = track->number + 1;
 }
 
-static void take_loss(void *context, const struct trace_loss *loss)
+static void mark_loss(const struct time_grid *grid, struct grid_track *track, int64_t from_ns,
+                      int64_t to_ns)
 {
-    struct time_grid *grid = context;
-    int64_t from_ns = bounded(loss->first_ns), to_ns = bounded(loss->last_ns);
     uint32_t cell;
-    grid->lost_records += loss->count;
-    if (loss->track >= grid->track_count)
-        return;
-    struct grid_track *track = &grid->tracks[loss->track];
     track->lost = true;
     if ((from_ns || to_ns) && track->cells && clip(grid, &from_ns, &to_ns, &cell))
         for (; cell < grid->cells; cell++) {
@@ -228,6 +223,19 @@ static void take_loss(void *context, const struct trace_loss *loss)
             if (grid->first_ns + (int64_t)(grid->cell_ns * (cell + 1)) > to_ns)
                 break;
         }
+}
+
+/* Damage of which nobody knows whom it struck is everybody's. */
+static void take_loss(void *context, const struct trace_loss *loss)
+{
+    struct time_grid *grid = context;
+    int64_t from_ns = bounded(loss->first_ns), to_ns = bounded(loss->last_ns);
+    grid->lost_records += loss->count;
+    grid->skipped_bytes += loss->count ? 0 : loss->bytes;
+    for (uint32_t i = 0; i < grid->track_count; i++)
+        if (loss->track == i || (loss->track == TRACE_NONE && loss->bytes &&
+                                 grid->tracks[i].track.process == loss->process))
+            mark_loss(grid, &grid->tracks[i], from_ns, to_ns);
 }
 
 static bool is_full(void *context)

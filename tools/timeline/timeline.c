@@ -220,6 +220,9 @@ static void head(const struct timeline *timeline)
     if (grid->lost_records)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
+    if (grid->skipped_bytes)
+        out_format(out_of(timeline), "%sSKIPPED %" PRIu64 " bytes of damaged files%s\n",
+                   timeline->colors.red, grid->skipped_bytes, timeline->colors.off);
     if (!grid->any) { /* so there is no time that it is of */
         out_text(out_of(timeline), "no spans\n");
         return;

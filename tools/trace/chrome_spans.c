@@ -39,6 +39,7 @@ void chrome_spans_free(struct chrome_spans *spans)
     span_sorter_stop(&spans->spans);
     sample_sorter_stop(&spans->samples);
     span_detail_free(&spans->detail);
+    kept_losses_free(&spans->losses);
     open_spans_free(&spans->open);
     free(spans);
 }
@@ -283,28 +284,25 @@ static void take_counter(struct chrome_spans *spans, const struct chrome_event *
     }
 }
 
-/* Of our own exports: "7 records lost: CAUSE". It is told when all spans were. */
+/* Of our own exports: "7 records lost: CAUSE". */
 static void take_loss(struct chrome_spans *spans, const struct chrome_event *event)
 {
     uint32_t number;
     struct trace_text name = {event->name, event->name_bytes};
-    const char *colon = memchr(name.text, ':', name.bytes);
     struct chrome_track *track = chrome_tracks_find(spans->tracks, event, &number);
-    if (!track || spans->loss_count == CHROME_LOSSES_MAX)
+    if (!track)
         return;
-    struct chrome_loss *loss = &spans->losses[spans->loss_count++];
-    loss->loss = (struct trace_loss){
+    struct trace_loss loss = {
         .process =
             chrome_tracks_tell_process(spans->tracks, track->process, spans->trace, spans->opened),
         .track = track->is_own
                      ? chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened)
                      : TRACE_NONE,
         .count = chrome_args_u64(event->args, "records"),
+        .bytes = chrome_args_u64(event->args, "bytes"),
         .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
         .last_ns = (int64_t)chrome_args_u64(event->args, "last_ns")};
-    size_t skip =
-        colon && colon + 2 <= name.text + name.bytes ? (size_t)(colon + 2 - name.text) : 0;
-    snprintf(loss->cause, sizeof loss->cause, "%.*s", (int)(name.bytes - skip), name.text + skip);
+    kept_losses_add_named(&spans->losses, loss, name);
 }
 
 /* Those of our own exports are told though nothing may be in them. */
@@ -313,14 +311,6 @@ static void tell_own_processes(struct chrome_spans *spans)
     for (uint32_t i = 0; i < spans->tracks->process_map.count; i++)
         if (i < spans->tracks->process_room && spans->tracks->processes[i].is_own)
             (void)chrome_tracks_tell_process(spans->tracks, i, spans->trace, spans->opened);
-}
-
-static void tell_losses(struct chrome_spans *spans)
-{
-    for (uint32_t i = 0; i < spans->loss_count; i++) {
-        spans->losses[i].loss.cause = trace_text(spans->losses[i].cause);
-        trace_add_loss(spans->trace, spans->losses[i].loss);
-    }
 }
 
 static void take_timed(struct chrome_spans *spans, const struct chrome_event *event)
@@ -430,7 +420,7 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
-    tell_losses(spans);
+    kept_losses_tell(&spans->losses, spans->trace);
     bool whole = tell(spans, spans->bad_times, "events have times that cannot be; left out");
     whole &= tell(spans, spans->no_times, "events have no time; left out");
     whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
@@ -443,8 +433,8 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     (void)tell(spans, spans->unfinished, "begins have no end; shown until their thread's last");
     (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
     tell_left_out(spans);
-    spans->detail.failed |= spans->open.failed;
+    spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)
-        message("%s: out of memory; arguments are missing", spans->opened->name);
+        message("%s: out of memory; arguments or losses are missing", spans->opened->name);
     return whole && sorted && !spans->flows.failed && !spans->detail.failed;
 }

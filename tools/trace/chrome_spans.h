@@ -12,15 +12,11 @@
 #include "chrome_flows.h"
 #include "chrome_tracks.h"
 #include "open_spans.h"
+#include "kept_losses.h"
 #include "sample_sorter.h"
 #include "trace_filter.h"
 
-enum { CHROME_PHASES = 128, CHROME_LOSSES_MAX = 256 };
-
-struct chrome_loss {
-    struct trace_loss loss;
-    char cause[128];
-};
+enum { CHROME_PHASES = 128 };
 
 struct chrome_spans {
     struct chrome_tracks *tracks;
@@ -33,10 +29,9 @@ struct chrome_spans {
     struct open_spans open;
     struct sample_sorter samples;
     struct detail_maker detail;
-    struct chrome_loss losses[CHROME_LOSSES_MAX]; /* of our own exports */
-    uint32_t loss_count;
-    bool ours;           /* it is an export of this program */
-    bool by_correlation; /* nothing else tells which call launched a kernel */
+    struct kept_losses losses; /* of our own exports */
+    bool ours;                 /* it is an export of this program */
+    bool by_correlation;       /* nothing else tells which call launched a kernel */
     uint64_t bad_times, no_times, strays, unfinished, backwards;
     uint64_t not_numbers;             /* values of counters */
     uint64_t crowded;                 /* begins that found no room */

@@ -39,6 +39,7 @@ void perfetto_spans_free(struct perfetto_spans *spans)
     sample_sorter_stop(&spans->samples);
     open_spans_free(&spans->open);
     span_detail_free(&spans->detail);
+    kept_losses_free(&spans->losses);
     text_buffer_free(&spans->json);
     free(spans);
 }
@@ -227,6 +228,57 @@ static struct trace_span make_span(struct perfetto_spans *spans,
     return span;
 }
 
+/* ---- losses ----------------------------------------------------------------------- */
+
+static bool take_loss_word(void *context, struct trace_text name, uint64_t value)
+{
+    struct trace_loss *loss = context;
+    const struct {
+        const char *word;
+        uint64_t *place;
+    } words[] = {{"records", &loss->count},
+                 {"bytes", &loss->bytes},
+                 {"first_ns", (uint64_t *)&loss->first_ns},
+                 {"last_ns", (uint64_t *)&loss->last_ns}};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i].word) == name.bytes &&
+            memcmp(words[i].word, name.text, name.bytes) == 0)
+            *words[i].place = value;
+    return true;
+}
+
+/* Of our own exports: an instant on the track that lost, or on its process's. */
+static void take_own_loss(struct perfetto_spans *spans, const struct perfetto_packet *packet,
+                          const struct perfetto_event *event, struct perfetto_track *track)
+{
+    struct trace_loss loss = {
+        .track = perfetto_tracks_tell(spans->tracks, track, spans->trace, spans->opened)};
+    struct perfetto_args args = {.state = spans->state,
+                                 .sequence = packet->sequence,
+                                 .trace = spans->trace,
+                                 .maker = &spans->detail,
+                                 .json = &spans->json,
+                                 .special = take_loss_word,
+                                 .context = &loss};
+    span_detail_start(&spans->detail);
+    perfetto_event_args(event, &args);
+    loss.process = trace_track_of(spans->trace, loss.track)->process;
+    kept_losses_add_named(&spans->losses, loss, event->name);
+}
+
+/* What a writer says that it left out before this packet. */
+static void take_gap(struct perfetto_spans *spans, const struct perfetto_track *track,
+                     uint32_t told, int64_t time_ns)
+{
+    kept_losses_add(
+        &spans->losses,
+        &(struct trace_loss){.process = trace_track_of(spans->trace, told)->process,
+                             .track = told,
+                             .cause = trace_text("its writer left out packets"),
+                             .first_ns = track->last_ns < time_ns ? track->last_ns : time_ns,
+                             .last_ns = time_ns});
+}
+
 /* ---- events ----------------------------------------------------------------------- */
 
 /* The detail without the flows that waited in it. */
@@ -330,11 +382,16 @@ void perfetto_spans_take(struct perfetto_spans *spans, const struct perfetto_pac
     bool own_instant = spans->ours && event->type == PF_INSTANT;
     time_ns += spans->zero_ns;
     spans->left_out += event->left_out;
-    if (!track ||
-        (own_instant && (perfetto_event_is(event, "fact") || perfetto_event_is(event, "loss"))))
+    if (!track || (own_instant && perfetto_event_is(event, "fact")))
         return;
+    if (own_instant && perfetto_event_is(event, "loss")) {
+        take_own_loss(spans, packet, event, track);
+        return;
+    }
     uint64_t key = (uint64_t)(track - spans->tracks->tracks);
     uint32_t told = perfetto_tracks_tell(spans->tracks, track, spans->trace, spans->opened);
+    if (packet->lost && !spans->ours)
+        take_gap(spans, track, told, time_ns);
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;
     if (take_flow(spans, event, told, time_ns))
         return;
@@ -371,6 +428,7 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     end_open(spans);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool whole = sample_sorter_finish(&spans->samples, spans->trace);
+    kept_losses_tell(&spans->losses, spans->trace);
     whole &= tell(spans, spans->backwards, "events end before they begin; shown as points");
     whole &= tell(spans, spans->strays, "ends have no begin; left out");
     whole &= tell(spans, spans->crowded,
@@ -380,8 +438,9 @@ bool perfetto_spans_finish(struct perfetto_spans *spans)
     (void)tell(spans, spans->unfinished, "begins have no end; shown until their track's last");
     (void)tell(spans, spans->flows.lone, "ends of flows lead nowhere; left out");
     (void)tell(spans, spans->left_out, "parts of events are of other kinds; left out");
-    bool failed = spans->detail.failed || spans->open.failed || spans->json.failed;
+    bool failed =
+        spans->detail.failed || spans->open.failed || spans->json.failed || spans->losses.failed;
     if (failed)
-        message("%s: out of memory; arguments are missing", spans->opened->name);
+        message("%s: out of memory; arguments or losses are missing", spans->opened->name);
     return whole && !failed && !spans->flows.failed;
 }

@@ -10,6 +10,7 @@
 #define PERFETTO_SPANS_H
 
 #include "chrome_flows.h"
+#include "kept_losses.h"
 #include "open_spans.h"
 #include "perfetto_event.h"
 #include "perfetto_tracks.h"
@@ -31,7 +32,7 @@ struct perfetto_spans {
     struct detail_maker detail;
     struct text_buffer json;
     uint64_t strays, unfinished, backwards, crowded, left_out;
-    uint64_t lost; /* gaps that the trace itself tells of */
+    struct kept_losses losses; /* our own exports', and gaps that a trace itself tells of */
 };
 
 /* NULL without memory. */

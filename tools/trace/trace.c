@@ -373,8 +373,22 @@ void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
         trace->sink.rows(trace->sink.context, rows);
 }
 
+void trace_loss_name(const struct trace_loss *loss, char *name, size_t room)
+{
+    int bytes = (int)loss->cause.bytes;
+    if (loss->count)
+        snprintf(name, room, "%" PRIu64 " records lost: %.*s", loss->count, bytes,
+                 loss->cause.text);
+    else if (loss->bytes)
+        snprintf(name, room, "%" PRIu64 " bytes of the file skipped: %.*s", loss->bytes, bytes,
+                 loss->cause.text);
+    else
+        snprintf(name, room, "records lost: %.*s", bytes, loss->cause.text);
+}
+
 void trace_add_loss(struct trace *trace, struct trace_loss loss)
 {
+    trace->totals.losses++;
     trace->totals.lost_records += loss.count;
     if (trace->sink.loss && !trace_is_full(trace))
         trace->sink.loss(trace->sink.context, &loss);

@@ -5,6 +5,7 @@
  * The spans of threads are passed on block by block, GPU work at the end
  * (rbwp_gpu.h).
  */
+#include "kept_losses.h"
 #include "losses.h"
 #include "message.h"
 #include "rbwp_gpu.h"
@@ -53,6 +54,7 @@ struct rbwp_source {
     uint64_t broken_tables;                 /* blocks that were left out */
     struct rbwp_gpu gpu;
     struct table_rows tables;
+    struct kept_losses damages;
     struct span_walk *walk;
     bool failed;
 };
@@ -517,6 +519,23 @@ static void end_block(void *context, const struct rbwp_block *block)
     track_batch_pass(&thread->batch, source->trace);
 }
 
+static void take_damage(void *context, const struct span_damage *damage)
+{
+    struct rbwp_source *source = context;
+    int64_t shift_ns = source->options->shift_ns;
+    bool timed = damage->first_ns || damage->last_ns, one = damage->has_block;
+    kept_losses_add(&source->damages,
+                    &(struct trace_loss){
+                        .process = source->process,
+                        .track = one ? track_of_thread(source, damage->thread_id) : TRACE_NONE,
+                        .cause = trace_text("damaged"),
+                        .count = damage->records,
+                        .bytes = damage->bytes,
+                        .first_ns = timed ? trace_shifted(damage->first_ns, shift_ns) : 0,
+                        .last_ns = timed ? trace_shifted(damage->last_ns, shift_ns) : 0,
+                    });
+}
+
 static bool is_full(void *context)
 {
     const struct rbwp_source *source = context;
@@ -633,6 +652,7 @@ static void free_reading(struct rbwp_source *source)
     rbwp_gpu_stop(&source->gpu);
     table_rows_stop(&source->tables);
     rbwp_catalog_free(source->catalog);
+    kept_losses_free(&source->damages);
     filter_stop(&source->filter);
 }
 
@@ -656,6 +676,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                              .span = take_span,
                              .block_begins = begin_block,
                              .block_ended = end_block,
+                             .damaged = take_damage,
                              .opaque = take_opaque,
                              .enough = is_full};
     thread_infos_start(&source->thread_infos, rbwp_reader_trailer(source->input.reader));
@@ -679,8 +700,9 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     good &= table_rows_finish(&source->tables);
     (void)trace_new_ids(trace, source->last_id);
     add_losses(source);
+    kept_losses_tell(&source->damages, trace);
     add_facts(source, &walk);
-    if (source->gpu.failed || source->tables.failed)
+    if (source->gpu.failed || source->tables.failed || source->damages.failed)
         fail(source);
     if (source->failed || !good || source->broken_tables || trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);

@@ -20,12 +20,23 @@
 #include "spans.h"
 #include "thread_infos.h"
 
+struct span_damage {
+    uint64_t bytes;
+    int64_t first_ns, last_ns; /* of the records around it, in the order of the file; 0,0 none */
+    bool has_block;            /* it is the rest of one block, or begins one that was cut */
+    uint64_t thread_id;        /* of that */
+    uint32_t records;
+};
+
 struct span_walk {
     void *context;
     span_fn *span; /* in the order in which they end */
     /* Before and after the spans of a block; spans that were given up come outside of both. */
     void (*block_begins)(void *context, const struct rbwp_block *block);
     void (*block_ended)(void *context, const struct rbwp_block *block); /* may be NULL */
+    /* Where bytes of the file were skipped, behind the spans that were given up there; may be NULL.
+     */
+    void (*damaged)(void *context, const struct span_damage *damage);
     /* Each block without records, where it stands in the file; may be NULL. */
     void (*opaque)(void *context, const struct rbwp_block *block);
     bool (*enough)(void *context); /* true: the walk stops early */
@@ -35,6 +46,7 @@ struct span_walk {
     struct span_builder builder;
     struct thread_infos threads; /* at the end */
     int64_t last_ns;             /* of all records, INT64_MIN none */
+    int64_t before_ns;           /* of the last block with records in the file, the same */
     bool failed;
 };
 

@@ -284,9 +284,12 @@ struct trace_loss {
     uint32_t process;
     uint32_t track; /* TRACE_NONE: not known, or several */
     struct trace_text cause;
-    uint64_t count;            /* records */
+    uint64_t count;            /* records; 0 not known, how many */
+    uint64_t bytes;            /* of the file that were skipped, 0 none */
     int64_t first_ns, last_ns; /* 0,0 not known */
 };
+/* "12 records lost: dropped", "32812 bytes of the file skipped: damaged"; cut to room bytes. */
+void trace_loss_name(const struct trace_loss *loss, char *name, size_t room);
 
 /* Where a trace goes. Any function may be NULL. Pointers are valid during the call, texts as long
  * as the trace. */
@@ -320,7 +323,7 @@ int64_t trace_origin_ns(const struct trace *trace);
 
 /* What was passed on so far, whether the sink wanted it or not. */
 struct trace_totals {
-    uint64_t spans, links, samples, tables, rows, lost_records;
+    uint64_t spans, links, samples, tables, rows, losses, lost_records;
     uint64_t details;          /* spans with more to tell */
     uint64_t lone_ends;        /* of links; known after trace_finish */
     int64_t first_ns, last_ns; /* of spans; 0,0 without */

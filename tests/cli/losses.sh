@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# What a damaged file lacks is marked where it was: blocks whose bytes two writers interleaved, and one whose
+# content is hurt, in every view and export that has a place for it, and said to be left out by the others. Marks of
+# our own Chrome JSON and Perfetto traces come back; so does what another's Perfetto trace says that it left out.
+. "$(dirname "$0")/lib.sh"
+
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "losses"
+import json, os, re, sqlite3, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path[:0] = [here]
+import rbwp_make as m
+from report_page import Page
+
+T = 1_700_000_000_000_000_000
+
+
+def calls(thread, sequence, first, count=40):
+    return m.block(thread, sequence, [r for i in range(count) for r in ((T + first + 20 * i, "cb", 0), (T + first + 20 * i + 9, "ce"))])
+
+
+def interleaved(one, other):
+    """Each block is written by many calls: the header by its fields, then the data."""
+    cuts = (0, 8, 12, 16, 24, 28, 32, 400)
+    pieces = [[block[a:b] for a, b in zip(cuts, (*cuts[1:], len(block)))] for block in (one, other)]
+    return b"".join(a + b for a, b in zip(*pieces))
+
+
+torn = interleaved(calls(1, 1, 1000), calls(2, 1, 1010))
+hurt = bytearray(calls(2, 2, 3000))
+hurt[32 + 8] = 0x77
+open(f"{work}/torn", "wb").write(m.file([calls(1, 0, 0), calls(2, 0, 5), torn, calls(1, 2, 2000), bytes(hurt), calls(1, 3, 4000)], [(0, b"w")], (), T))
+# Where: between the last record before and the first one behind.
+WANT = [("damaged", 0, len(torn), T + 794, T + 2000), ("damaged", 80, len(hurt), T + 2789, T + 4000)]
+
+
+def run(*args, code=3):
+    done = subprocess.run([rbwp, *args], capture_output=True)
+    assert done.returncode == code, (args, done.returncode, done.stderr)
+    return done.stdout, done.stderr.decode()
+
+
+def losses(path, code=3):
+    out = json.loads(run("stats", "--json", path, code=code)[0])
+    return [(l["cause"], l["records"], l.get("bytes", 0), l["first"], l["last"]) for l in out["losses"]]
+
+
+assert losses(f"{work}/torn") == WANT, (losses(f"{work}/torn"), WANT)
+text = run("stats", "--color", "never", f"{work}/torn")[0].decode()
+assert f"LOST 80 records, and skipped {len(torn):,} bytes of damaged files: all sums" in text.replace("\u00a0", " ").replace("'", ","), text
+assert re.search(r"[\d,' ]+ bytes *damaged\n", text), text
+text = run("timeline", "--color", "never", "--width", "100", f"{work}/torn")[0].decode()
+assert text.startswith(f"LOST 80 records\nSKIPPED {len(torn)} bytes of damaged files\n") and len(re.findall("!", text)) >= 2, text
+run("report", "-f", "-o", f"{work}/page.html", f"{work}/torn")
+page = Page(f"{work}/page.html").data["losses"]
+assert [(l["cause"], int(l["count"]), int(l["bytes"]), "track" in l) for l in page] == [("damaged", 0, len(torn), False), ("damaged", 80, len(hurt), True)], page
+
+# Exports: a mark at the end of the gap, on the thread if that is known.
+events = json.loads(run("export", "--to=chrome", f"{work}/torn")[0])["traceEvents"]
+marks = [e for e in events if e.get("cat") == "loss"]
+assert [(e["name"], e["args"].get("bytes"), e["s"]) for e in marks] == [(f"{len(torn)} bytes of the file skipped: damaged", len(torn), "p"), ("80 records lost: damaged", len(hurt), "t")], marks
+for form in "json", "pftrace":
+    run("export", "-f", "-o", f"{work}/own.{form}", f"{work}/torn")
+    assert losses(f"{work}/own.{form}", 0) == WANT, (form, losses(f"{work}/own.{form}", 0))
+if b"sqlite" in run("export", "--help", code=0)[0]:
+    try:
+        run("export", "-f", "-o", f"{work}/own.sqlite", f"{work}/torn")
+    except AssertionError as error:
+        assert "built without" in str(error), error
+    else:
+        rows = sqlite3.connect(f"{work}/own.sqlite").execute("SELECT cause, records, bytes, first_ns, last_ns, track IS NULL FROM loss ORDER BY first_ns").fetchall()
+        assert rows == [(c, r, b, f, l, r == 0) for c, r, b, f, l in WANT], rows
+run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/torn")
+assert f"{len(torn)} bytes of the file, process 0, damaged".encode() in open(f"{work}/own.parquet", "rb").read()
+for form in "csv", "tsv", "ndjson", "folded", "speedscope", "legion":
+    error = run("export", f"--to={form}", "-f", "-o", f"{work}/own_%.{form}", f"{work}/torn")[1]
+    assert "left out" in error and "2 marks of losses" in error, (form, error)
+
+# A packet that says that packets before it are missing.
+def varint(n):
+    out = b""
+    while n > 127:
+        out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+
+
+def pb(*fields):
+    return b"".join(varint(f << 3) + varint(v) if isinstance(v, int) else varint(f << 3 | 2) + varint(len(v)) + v for f, v in fields)
+
+
+packets = [(0, pb((60, pb((1, 5), (2, b"row")))))] + [(t, pb((8, t), (11, pb((9, 3), (11, 5), (23, b"x"))), *more)) for t, more in ((100, ()), (900, ((42, 1),)))]
+open(f"{work}/foreign", "wb").write(b"".join(pb((1, body)) for _, body in packets))
+assert losses(f"{work}/foreign", 0) == [("its writer left out packets", 0, 0, 100, 900)], losses(f"{work}/foreign", 0)
+P
+finish
