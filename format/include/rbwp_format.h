@@ -68,7 +68,7 @@ enum rbwp_status {
     RBWP_E_BUSY = -9,        /* somebody else holds what was asked for */
     RBWP_E_STATE = -10,      /* not possible in the present state (closed, not started ...) */
     RBWP_E_USAGE = -11,      /* a command-line flag or its value is wrong */
-    RBWP_E_UNSUPPORTED = -12 /* not available on this machine or in this build */
+    RBWP_E_UNSUPPORTED = -12 /* not available here: this machine, build or call */
 };
 
 /* A short English name for a status ("corrupt data"). Never NULL. */

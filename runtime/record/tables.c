@@ -180,8 +180,10 @@ enum rbwp_status rbwp_table_register(const struct rbwp_schema *schema, unsigned 
     struct rbwp_schema numbered = *schema;
     numbered.table = 1; /* any: R44 wants one */
     *table_out = 0;
-    if (!schema_is_valid(&numbered) || !has_only_cells(schema))
+    if (!schema_is_valid(&numbered))
         return RBWP_E_INVALID;
+    if (!has_only_cells(schema))
+        return RBWP_E_UNSUPPORTED;
     if (bytes_of(schema) > SCHEMA_BYTES_MAX)
         return RBWP_E_LIMIT;
     struct rbwp_schema *own = schema_copy(&numbered);

@@ -95,8 +95,8 @@ static void test_register_refuses(void **state)
     (void)state;
     assert_int_equal(rbwp_table_register(&changed, &number), RBWP_E_BUSY);
     assert_int_equal(number, 0);
-    assert_int_equal(rbwp_table_register(&with_bytes, &number), RBWP_E_INVALID);
-    assert_int_equal(rbwp_table_register(&with_row, &number), RBWP_E_INVALID);
+    assert_int_equal(rbwp_table_register(&with_bytes, &number), RBWP_E_UNSUPPORTED);
+    assert_int_equal(rbwp_table_register(&with_row, &number), RBWP_E_UNSUPPORTED);
     too_long.name = long_name;
     too_long.name_bytes = RBWP_NAME_BYTES_MAX;
     assert_int_equal(rbwp_table_register(&too_long, &number), RBWP_E_LIMIT);

@@ -70,9 +70,10 @@ extern "C" {
 /*
  * Makes a table known; copied. schema->table does not count: *table_out is the number to write rows
  * with, which the file has too. The same schema again has the same number. RBWP_E_INVALID: it
- * breaks R44, or has columns of bytes or of rows (numbers of rows are known to the file alone: give
- * rows ids of their own, with the role for that); RBWP_E_BUSY: there is a table of that name with
- * other columns; RBWP_E_LIMIT, RBWP_E_MEMORY.
+ * breaks R44; RBWP_E_UNSUPPORTED: it has columns of bytes, which the row encoder of rbwp_table.h
+ * alone writes (intern texts that recur), or of rows (their numbers are known to the file alone:
+ * give rows ids of their own, with the role for that); RBWP_E_BUSY: there is a table of that name
+ * with other columns; RBWP_E_LIMIT, RBWP_E_MEMORY.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_table_register(const struct rbwp_schema *schema,
                                                             unsigned *table_out);
