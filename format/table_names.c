@@ -8,6 +8,7 @@
 #include "buffer.h"
 #include "bytes.h"
 #include "grow.h"
+#include "writer.h"
 
 #include <stdlib.h>
 
@@ -110,8 +111,7 @@ enum rbwp_status rbwp_writer_add_names(struct rbwp_writer *writer, uint32_t firs
                               : buffer.count > RBWP_BLOCK_BYTES_MAX ? RBWP_E_LIMIT
                                                                     : RBWP_OK;
     if (status == RBWP_OK)
-        status =
-            rbwp_writer_add_opaque(writer, RBWP_NAMES_TAG, buffer.bytes, (uint32_t)buffer.count);
+        status = writer_add_packed(writer, RBWP_NAMES_TAG, buffer.bytes, (uint32_t)buffer.count);
     buffer_free(&buffer);
     return status;
 }

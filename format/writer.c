@@ -21,9 +21,14 @@
 #include "table_index.h"
 #include "trailer.h"
 #include "sized.h"
+#include "writer.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
+
+/* Below, the head of a zlib stream and its code are most of it. */
+#define PACKED_BYTES_MIN 256u
 
 struct rbwp_writer {
     struct rbwp_sink sink;
@@ -141,28 +146,70 @@ enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
     return status == RBWP_OK ? put_block(writer, block) : status;
 }
 
-enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char tag[4],
-                                        const void *data, uint32_t size_bytes)
+/* Header, tag and data of an opaque block, uncompressed. */
+static void opaque_block(const char tag[4], const void *data, uint32_t size_bytes,
+                         struct buffer *whole)
 {
     uint8_t head[RBWP_BLOCK_HEADER_BYTES];
+    struct rbwp_block_header header = {.data_bytes = size_bytes + 4};
+    block_header_encode(&header, head);
+    buffer_append(whole, head, sizeof(head));
+    buffer_append(whole, tag, 4);
+    buffer_append(whole, data, size_bytes);
+}
+
+/* Puts a zlib stream in place of the block's data if that is smaller, and there is memory. */
+static void pack(struct buffer *whole)
+{
+    struct buffer packed = {0};
+    struct rbwp_block_header header;
+    block_header_decode(whole->bytes, &header);
+    uLongf bytes = compressBound(header.data_bytes);
+    uint8_t *room = buffer_reserve(&packed, RBWP_BLOCK_HEADER_BYTES + bytes);
+    if (!room ||
+        compress2(room + RBWP_BLOCK_HEADER_BYTES, &bytes, whole->bytes + RBWP_BLOCK_HEADER_BYTES,
+                  header.data_bytes, Z_DEFAULT_COMPRESSION) != Z_OK ||
+        bytes >= header.data_bytes) {
+        buffer_free(&packed);
+        return;
+    }
+    header.stored_bytes = (uint32_t)bytes;
+    block_header_encode(&header, room);
+    packed.count = RBWP_BLOCK_HEADER_BYTES + bytes;
+    buffer_free(whole);
+    *whole = packed;
+}
+
+static enum rbwp_status add_opaque(struct rbwp_writer *writer, const char tag[4], const void *data,
+                                   uint32_t size_bytes, bool packed)
+{
     if (!block_tag_valid((const uint8_t *)tag))
         return RBWP_E_INVALID;
     if (size_bytes > RBWP_BLOCK_BYTES_MAX - 4)
         return RBWP_E_LIMIT;
-    struct rbwp_block_header header = {.data_bytes = size_bytes + 4};
-    block_header_encode(&header, head);
-
     enum rbwp_status status = refusal(writer);
     if (status != RBWP_OK)
         return status;
     struct buffer whole = {0};
-    buffer_append(&whole, head, sizeof(head));
-    buffer_append(&whole, tag, 4);
-    buffer_append(&whole, data, size_bytes);
+    opaque_block(tag, data, size_bytes, &whole);
+    if (packed && !whole.failed)
+        pack(&whole);
     struct rbwp_sealed_block block = {.bytes = whole.bytes, .bytes_count = (uint32_t)whole.count};
     status = whole.failed ? RBWP_E_MEMORY : put_block(writer, &block);
     buffer_free(&whole);
     return status;
+}
+
+enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer, const char tag[4],
+                                        const void *data, uint32_t size_bytes)
+{
+    return add_opaque(writer, tag, data, size_bytes, false);
+}
+
+enum rbwp_status writer_add_packed(struct rbwp_writer *writer, const char tag[4], const void *data,
+                                   uint32_t size_bytes)
+{
+    return add_opaque(writer, tag, data, size_bytes, size_bytes >= PACKED_BYTES_MIN);
 }
 
 /* Puts tables, trailer and footer into buffer. */

@@ -89,7 +89,8 @@ struct rbwp_text {
     const char *text;
     uint32_t bytes;
 };
-/* Appends count names, numbered from first on. RBWP_E_INVALID: first or count is 0. */
+/* Appends count names, numbered from first on, compressed where that makes them smaller: many at
+ * once are better than one by one. RBWP_E_INVALID: first or count is 0. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_writer_add_names(struct rbwp_writer *writer,
                                                               uint32_t first,
                                                               const struct rbwp_text *names,

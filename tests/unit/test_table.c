@@ -310,6 +310,20 @@ static void check_rows(const struct rbwp_rows *rows)
     }
 }
 
+/* What the blocks of a good file say of schemas and names. */
+static struct rbwp_catalog *learn(const struct bytes *file)
+{
+    struct rbwp_catalog *catalog = rbwp_catalog_new();
+    struct rbwp_reader *reader;
+    struct rbwp_block block;
+    struct rbwp_rows rows;
+    assert_int_equal(rbwp_reader_open_memory(file->data, file->size, NULL, &reader, NULL), RBWP_OK);
+    while (rbwp_reader_next_block(reader, &block) == RBWP_OK)
+        assert_true(rbwp_catalog_take(catalog, &block, &rows, NULL) >= 0);
+    rbwp_reader_close(reader);
+    return catalog;
+}
+
 /* All rows come back, through blocks of any size, compressed or not; schema and names too. */
 static void test_file(void **state)
 {
@@ -561,6 +575,42 @@ static void test_bomb(void **state)
     bytes_free(&file);
 }
 
+/* Many names are compressed together, few are as they are; all come back. */
+static void test_names_compressed(void **state)
+{
+    static const uint32_t counts[] = {1, 400};
+    struct rbwp_text names[400];
+    char texts[400][96];
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        struct bytes file = {0};
+        struct rbwp_writer *writer = new_writer(&file);
+        uint64_t text_bytes = 0;
+        for (uint32_t n = 0; n < counts[i]; n++) {
+            snprintf(texts[n], sizeof texts[n], "void kernel<%u, float>(float *, int) of %u", n,
+                     n * 977 % 89);
+            names[n] = (struct rbwp_text){texts[n], (uint32_t)strlen(texts[n])};
+            text_bytes += names[n].bytes;
+        }
+        size_t before = file.size;
+        assert_int_equal(rbwp_writer_add_names(writer, 1, names, counts[i]), RBWP_OK);
+        size_t added = file.size - before;
+        finish(writer);
+        if (counts[i] == 1)
+            assert_int_equal(added, RBWP_BLOCK_HEADER_BYTES + 4 + 8 + 4 + text_bytes);
+        else
+            assert_true(added < text_bytes / 4);
+        struct rbwp_catalog *catalog = learn(&file);
+        for (uint32_t n = 0; n < counts[i]; n++) {
+            struct rbwp_text name = rbwp_catalog_name(catalog, n + 1);
+            assert_int_equal(name.bytes, names[n].bytes);
+            assert_memory_equal(name.text, names[n].text, name.bytes);
+        }
+        rbwp_catalog_free(catalog);
+        bytes_free(&file);
+    }
+}
+
 /* What cannot be written is refused. */
 static void test_refused(void **state)
 {
@@ -590,11 +640,17 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_columns),    cmocka_unit_test(test_dictionary_given_up),
-        cmocka_unit_test(test_extremes),   cmocka_unit_test(test_bad_columns),
-        cmocka_unit_test(test_file),       cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_references), cmocka_unit_test(test_allowed),
-        cmocka_unit_test(test_bomb),       cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_dictionary_given_up),
+        cmocka_unit_test(test_extremes),
+        cmocka_unit_test(test_bad_columns),
+        cmocka_unit_test(test_file),
+        cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_references),
+        cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_bomb),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_names_compressed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* writer.h - what tables want of the writer. */
+#ifndef WRITER_H
+#define WRITER_H
+
+#include "rbwp_writer.h"
+
+/* As rbwp_writer_add_opaque, compressed where that makes it smaller. */
+enum rbwp_status writer_add_packed(struct rbwp_writer *writer, const char tag[4], const void *data,
+                                   uint32_t size_bytes);
+
+#endif /* WRITER_H */
