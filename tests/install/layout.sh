@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # layout.sh SOURCE PREFIX CONFIG - the installed files are these and no others: every
-# rbwp_*.h and no private header, both libraries, both commands, their completions, all man pages.
+# rbwp_*.h and no private header, both libraries, the commands, their completions, the Python package, all man
+# pages.
 set -euo pipefail
 shopt -s nullglob
 source=$1 prefix=$2 config=$3
@@ -10,7 +11,8 @@ version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/
 minor=${version%.*}
 
 expected() {
-    printf '%s\n' bin/rbwp bin/rbwp-dump
+    printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump
+    (cd "$source/python" && printf 'share/rbwp/python/%s\n' rbwp/*.py rbwp/py.typed)
     (cd "$source" && printf '%s\n' {format,runtime/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
@@ -28,3 +30,11 @@ diff <(expected | sort) <(cd "$prefix" && find . ! -type d | sed 's|^\./||' | so
 soname=$(objdump -p "$prefix/$LIBDIR/librbwp.so" | awk '$1 == "SONAME" { print $2 }')
 [[ $soname == "librbwp.so.$minor" ]] || { echo "SONAME is $soname"; exit 1; }
 [[ $("$prefix/bin/rbwp-dump" --version) == *"$version"* ]] || { echo "rbwp-dump: other version"; exit 1; }
+
+# rbwp-config tells of the moved tree.
+for part in prefix: include:/include lib:/$LIBDIR python:/share/rbwp/python; do
+    told=$("$prefix/bin/rbwp-config" "--${part%%:*}")
+    [[ $told == "$prefix${part#*:}" && -d $told ]] || { echo "rbwp-config --${part%%:*} says $told"; exit 1; }
+done
+[[ $("$prefix/bin/rbwp-config" --version) == "$version" ]] || { echo "rbwp-config: other version"; exit 1; }
+! "$prefix/bin/rbwp-config" 2>/dev/null || { echo "rbwp-config without a word is good"; exit 1; }

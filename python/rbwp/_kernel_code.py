@@ -1,0 +1,504 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Device side of event buffers and lane buffers, for Triton and for Gluon: this text is executed once for each
+(_dialect.py), with the names below already there. Do not import it; import rbwp.triton or rbwp.gluon.
+
+A program, or a partition of warp_specialize, counts as one writer: scalars are computed by all of its threads and
+stored by its first. No function here returns out of a condition that the device decides: such a function cannot be
+called within a loop. Whatever is decided at compile time is `if`/`else` on constants, so that what is off is not even
+built: tracing that is off is another class, without a single value of the device in it.
+
+Annotations are types here, not texts: the classes' values are checked against them."""
+
+from typing import Any
+
+aggregate: Any  # the decorator for values of several parts
+checked_context: Any
+checked_event: Any
+checked_operands: Any
+constexpr_function: Any
+dsl: Any  # triton.language, or triton.experimental.gluon.language
+element_bytes: Any
+jit: Any
+must_use: Any
+target: Any
+
+# ---- time and place --------------------------------------------------------------------------------
+
+
+@jit
+def read_time():
+    """The device's constant-rate clock, 64 bits: nanoseconds on NVIDIA, 100 MHz on AMD, there once earlier memory
+    operations have ended."""
+    if target() == "nvidia":
+        return dsl.inline_asm_elementwise("mov.u64 $0, %globaltimer;", "=l", [], dtype=dsl.int64, is_pure=False, pack=1)
+    elif target() == "gfx12":
+        return dsl.inline_asm_elementwise(
+            "s_wait_loadcnt 0x0\ns_wait_storecnt 0x0\ns_sendmsg_rtn_b64 $0, sendmsg(MSG_RTN_GET_REALTIME)\n"
+            "s_wait_kmcnt 0x0", "=s", [], dtype=dsl.int64, is_pure=False, pack=1)
+    elif target() == "gfx11":
+        return dsl.inline_asm_elementwise(
+            "s_waitcnt vmcnt(0)\ns_sendmsg_rtn_b64 $0, sendmsg(MSG_RTN_GET_REALTIME)\ns_waitcnt lgkmcnt(0)", "=s", [],
+            dtype=dsl.int64, is_pure=False, pack=1)
+    else:
+        return dsl.inline_asm_elementwise("s_waitcnt vmcnt(0)\ns_memrealtime $0\ns_waitcnt lgkmcnt(0)", "=s", [],
+                                          dtype=dsl.int64, is_pure=False, pack=1)
+
+
+@jit
+def read_time_low():
+    """The low 32 bits of the clock; nothing is waited for."""
+    if target() == "nvidia":
+        return dsl.inline_asm_elementwise("mov.u32 $0, %globaltimer_lo;", "=r", [], dtype=dsl.int32, is_pure=False,
+                                          pack=1)
+    else:
+        return read_time().to(dsl.int32)
+
+
+@jit
+def fence_block():
+    """Earlier memory operations of this thread come before later ones, as its block sees them."""
+    if target() == "nvidia":
+        dsl.inline_asm_elementwise("fence.acq_rel.cta;\nmov.u32 $0, 0;", "=r", [], dtype=dsl.int32, is_pure=False,
+                                   pack=1)
+    elif target() != "gfx12":
+        dsl.inline_asm_elementwise("s_waitcnt vmcnt(0) lgkmcnt(0)\ns_mov_b32 $0, 0", "=s", [], dtype=dsl.int32,
+                                   is_pure=False, pack=1)
+
+
+@jit
+def chiplet():
+    if target() == "xcc":
+        return dsl.inline_asm_elementwise("s_getreg_b32 $0, hwreg(HW_REG_XCC_ID, 0, 16)", "=s", [], dtype=dsl.int32,
+                                          is_pure=False, pack=1)
+    else:
+        return dsl.cast(0, dsl.int32)
+
+
+@jit
+def compute_unit():
+    """The SM on NVIDIA, the CU with its shader engine on AMD's gfx9; 0 elsewhere."""
+    if target() == "nvidia":
+        return dsl.inline_asm_elementwise("mov.u32 $0, %smid;", "=r", [], dtype=dsl.int32, is_pure=True, pack=1)
+    elif target() == "xcc" or target() == "gfx9":
+        return dsl.inline_asm_elementwise("s_getreg_b32 $0, hwreg(HW_REG_HW_ID, 8, 8)", "=s", [], dtype=dsl.int32,
+                                          is_pure=False, pack=1)
+    else:
+        return dsl.cast(0, dsl.int32)
+
+
+@jit
+def warp_in_block():
+    if target() == "nvidia":
+        return dsl.inline_asm_elementwise("mov.u32 $0, %tid.x;\nshr.u32 $0, $0, 5;", "=r", [], dtype=dsl.int32,
+                                          is_pure=True, pack=1)
+    else:
+        return dsl.cast(0, dsl.int32)
+
+
+@jit
+def words(address):
+    """A pointer to 8-byte words, whatever the pointer's own type."""
+    return dsl.cast(address, dsl.pointer_type(dsl.int64))
+
+
+@jit
+def unsigned64(value):
+    """A 32-bit value widened with zeros."""
+    return value.to(dsl.uint32).to(dsl.int64)
+
+
+# ---- events ------------------------------------------------------------------------------------------
+
+
+@jit
+def lowest(values):
+    """The smallest of a block of pointers, as a number; of a single one, itself."""
+    smallest = dsl.cast(values, dsl.int64)
+    for _ in dsl.static_range(len(smallest.shape)):
+        smallest = dsl.min(smallest, axis=0)
+    return smallest
+
+
+@jit
+def payload_bytes(address, mask):
+    """Bytes that the true elements of the mask stand for; 0, that is unknown, without one."""
+    if mask is None:
+        return dsl.cast(0, dsl.int32)
+    else:
+        count = dsl.cast(dsl.cast(mask, dsl.int1), dsl.int32)
+        for _ in dsl.static_range(len(count.shape)):
+            count = dsl.sum(count, axis=0)
+        return (count * element_bytes(address)).to(dsl.int32)
+
+
+@jit
+def count_one(counter):
+    """One more in a 32-bit counter; what it held before. It stops at 2^31 and so never comes round to 0."""
+    before = dsl.atomic_add(counter, dsl.cast(1, dsl.int32), sem="relaxed")
+    if before < 0:
+        dsl.atomic_add(counter, dsl.cast(-1, dsl.int32), sem="relaxed")
+    return before
+
+
+@aggregate
+class NoTracing:
+    """DeviceTracing that was compiled out: the same calls, and nothing of the device in it."""
+    enabled: dsl.constexpr
+
+    @constexpr_function
+    def __init__(self):
+        self.enabled = dsl.constexpr(False)
+
+    @jit
+    def record_event_start(self, event_id, target_rank, address, pid_m, pid_n, mask=None):
+        return dsl.cast(0, dsl.int32)
+
+    @jit
+    def record_event_end(self, handle):
+        pass
+
+
+@aggregate
+class DeviceTracing:
+    """Events of one rank, as the context array of rbwp.Tracing tells where they go.
+
+    tracing = DeviceTracing.initialize(context, tracing=TRACING)
+    handle = tracing.record_event_start(PUT, target_rank, pointers, pid_m, pid_n, mask)
+    ...
+    tracing.record_event_end(handle)"""
+    enabled: dsl.constexpr
+    rank: dsl.tensor
+    max_events: dsl.tensor  # 0 where the host has tracing switched off
+    paired: dsl.tensor  # the two counters are neighbours and count in one atomic operation
+    both_counters: dsl.tensor
+    trace_counter: dsl.tensor
+    op_index_counter: dsl.tensor
+    event_id: dsl.tensor
+    pid: dsl.tensor
+    pid_m: dsl.tensor
+    pid_n: dsl.tensor
+    cur_rank: dsl.tensor
+    target_rank: dsl.tensor
+    xcc_id: dsl.tensor
+    cu_id: dsl.tensor
+    timestamp: dsl.tensor
+    address: dsl.tensor
+    duration_cycles: dsl.tensor
+    op_index: dsl.tensor
+    payload_size: dsl.tensor
+
+    @constexpr_function
+    def __init__(self, rank, max_events, paired, both_counters, trace_counter, op_index_counter, event_id, pid, pid_m,
+                 pid_n, cur_rank, target_rank, xcc_id, cu_id, timestamp, address, duration_cycles, op_index,
+                 payload_size):
+        self.enabled = dsl.constexpr(True)
+        self.rank = rank
+        self.max_events = max_events
+        self.paired = paired
+        self.both_counters = both_counters
+        self.trace_counter = trace_counter
+        self.op_index_counter = op_index_counter
+        self.event_id = event_id
+        self.pid = pid
+        self.pid_m = pid_m
+        self.pid_n = pid_n
+        self.cur_rank = cur_rank
+        self.target_rank = target_rank
+        self.xcc_id = xcc_id
+        self.cu_id = cu_id
+        self.timestamp = timestamp
+        self.address = address
+        self.duration_cycles = duration_cycles
+        self.op_index = op_index
+        self.payload_size = payload_size
+
+    @jit
+    def initialize(context, tracing: dsl.constexpr = True):
+        if tracing:
+            return from_context(words(checked_context(context)))
+        else:
+            return NoTracing()
+
+    @jit
+    def take_slot(self):
+        """The event's slot and its place in the order of operations."""
+        slot = dsl.cast(0, dsl.int32)
+        order = dsl.cast(0, dsl.int32)
+        if self.paired:
+            before = dsl.atomic_add(self.both_counters, dsl.cast(0x100000001, dsl.int64), sem="relaxed")
+            slot = before.to(dsl.int32)
+            order = (before >> 32).to(dsl.int32)
+            if slot < 0:
+                dsl.atomic_add(self.both_counters, dsl.cast(-0x100000001, dsl.int64), sem="relaxed")
+        else:
+            slot = count_one(self.trace_counter)
+            order = count_one(self.op_index_counter)
+        return slot, order
+
+    @jit
+    def record_event_start(self, event_id, target_rank, address, pid_m, pid_n, mask=None):
+        """Begins an event of this program; its handle, an i32, also where there was no room left.
+
+        address: a pointer or a block of them, of one or two dimensions. mask: which of them take part, or None."""
+        checked_operands(address, mask)
+        place = lowest(address)
+        size = payload_bytes(address, mask)
+        slot = dsl.cast(0, dsl.int32)
+        if self.max_events > 0:
+            slot, order = self.take_slot()
+            if slot.to(dsl.uint32) < self.max_events.to(dsl.uint32):
+                dsl.store(self.event_id + slot, dsl.cast(event_id, dsl.int32))
+                dsl.store(self.pid + slot, dsl.cast(dsl.program_id(0), dsl.int32))
+                dsl.store(self.pid_m + slot, dsl.cast(pid_m, dsl.int32))
+                dsl.store(self.pid_n + slot, dsl.cast(pid_n, dsl.int32))
+                dsl.store(self.cur_rank + slot, self.rank)
+                dsl.store(self.target_rank + slot, dsl.cast(target_rank, dsl.int32))
+                dsl.store(self.xcc_id + slot, chiplet())
+                dsl.store(self.cu_id + slot, compute_unit())
+                dsl.store(self.timestamp + slot, read_time())
+                dsl.store(self.address + slot, place)
+                dsl.store(self.duration_cycles + slot, dsl.cast(0, dsl.int64))
+                dsl.store(self.op_index + slot, order)
+                dsl.store(self.payload_size + slot, size)
+        return slot
+
+    @jit
+    def record_event_end(self, handle):
+        now = read_time()
+        dsl.store(self.duration_cycles + handle, now, mask=handle.to(dsl.uint32) < self.max_events.to(dsl.uint32))
+
+
+@jit
+def narrow_pointer(entries, index: dsl.constexpr, present):
+    """The pointer to 32-bit values in an entry of the context; null where the context ends before."""
+    return dsl.cast(dsl.load(entries + index, mask=present, other=0), dsl.pointer_type(dsl.int32))
+
+
+@jit
+def wide_pointer(entries, index: dsl.constexpr, present):
+    return dsl.cast(dsl.load(entries + index, mask=present, other=0), dsl.pointer_type(dsl.int64))
+
+
+@jit
+def from_context(context):
+    """What a context array tells: 3 + N entries where tracing is off on the host, or 19 + N. Entries are counted from
+    the flag at 2 + N."""
+    flag = context + (dsl.load(context + 1) + 2)
+    on = dsl.load(flag) != 0
+    most = dsl.load(flag + 1, mask=on, other=0)
+    most = dsl.minimum(dsl.maximum(most, 0), 0x7fffffff)
+    counter = dsl.load(flag + 2, mask=on, other=0)
+    order_counter = dsl.load(flag + 3, mask=on, other=0)
+    return DeviceTracing(
+        dsl.cast(dsl.load(context), dsl.int32),
+        dsl.cast(most, dsl.int32),
+        (order_counter == counter + 4) & ((counter & 7) == 0),
+        dsl.cast(counter, dsl.pointer_type(dsl.int64)),
+        dsl.cast(counter, dsl.pointer_type(dsl.int32)),
+        dsl.cast(order_counter, dsl.pointer_type(dsl.int32)),
+        narrow_pointer(flag, 4, on),  # event_id
+        narrow_pointer(flag, 5, on),
+        narrow_pointer(flag, 6, on),
+        narrow_pointer(flag, 7, on),
+        narrow_pointer(flag, 8, on),  # cur_rank
+        narrow_pointer(flag, 9, on),
+        narrow_pointer(flag, 10, on),
+        narrow_pointer(flag, 11, on),  # cu_id
+        wide_pointer(flag, 12, on),  # timestamp
+        wide_pointer(flag, 13, on),
+        wide_pointer(flag, 14, on),  # duration_cycles
+        narrow_pointer(flag, 15, on),  # op_index
+        narrow_pointer(flag, 16, on))
+
+
+# ---- lanes ------------------------------------------------------------------------------------------
+
+
+@aggregate
+class NoLanes:
+    """Lanes that were compiled out: the same calls, and nothing of the device in it."""
+    enabled: dsl.constexpr
+
+    @constexpr_function
+    def __init__(self):
+        self.enabled = dsl.constexpr(False)
+
+    @must_use
+    @jit
+    def begin(self, event):
+        return self
+
+    @must_use
+    @jit
+    def end(self, event):
+        return self
+
+    @must_use
+    @jit
+    def instant(self, event):
+        return self
+
+    @must_use
+    @jit
+    def heartbeat(self):
+        return self
+
+    @jit
+    def finalize(self):
+        pass
+
+
+@aggregate
+class Lanes:
+    """The lane of one program and group. It is a value that each call gives anew:
+
+    lane = Lanes.init(buffer, stride, group, num_groups, num_blocks, max_records, enabled=TRACING)
+    lane = lane.begin(WAIT)
+    ...
+    lane = lane.end(WAIT)
+    lane.finalize()"""
+    enabled: dsl.constexpr
+    version: dsl.constexpr
+    fence: dsl.constexpr
+    first: dsl.tensor  # where the lane's first record goes
+    step: dsl.tensor  # from one record to the next, in words of 8 bytes
+    last: dsl.tensor  # number of the record that is kept for finalize; negative: no room for any
+    count: dsl.tensor  # records asked for so far
+    tag: dsl.tensor
+    latest: dsl.tensor  # low half of the time of the last record
+    drops: dsl.tensor  # the lane's counter of what was dropped, or null
+
+    @constexpr_function
+    def __init__(self, version, fence, first, step, last, count, tag, latest, drops):
+        self.enabled = dsl.constexpr(True)
+        self.version = dsl.constexpr(version)
+        self.fence = dsl.constexpr(fence)
+        self.first = first
+        self.step = step
+        self.last = last
+        self.count = count
+        self.tag = tag
+        self.latest = latest
+        self.drops = drops
+
+    @jit
+    def init(buffer, stride, group, num_groups, num_blocks, max_records, drops=None, enabled: dsl.constexpr = True,
+             version: dsl.constexpr = 1, fence: dsl.constexpr = True):
+        """The lane of this program and the given group.
+
+        stride: records from one of a lane to its next, at least num_blocks x num_groups. max_records: of a lane, the
+        one of finalize among them; 0 writes nothing. drops: u32 per lane, or None. version: 1, records of 8 bytes, or
+        2, of 16 behind a header that the host has written. fence: order the block's memory operations at each
+        record. A program that the buffer has no lane for writes nothing."""
+        if enabled and buffer is not None:
+            return open_lane(words(buffer), dsl.cast(stride, dsl.int64), dsl.cast(group, dsl.int32),
+                             dsl.cast(num_groups, dsl.int32), dsl.cast(num_blocks, dsl.int32),
+                             dsl.cast(max_records, dsl.int32), drops, version, fence)
+        else:
+            return NoLanes()
+
+    @jit
+    def slot(self):
+        """Where the next record goes, and from where on all of them would: finalize's place."""
+        return self.first + dsl.minimum(self.count, self.last).to(dsl.int64) * self.step
+
+    @jit
+    def put(self, kind: dsl.constexpr, event):
+        """Writes a record of this moment, if there is room, and counts it."""
+        tag = self.tag | ((dsl.cast(event, dsl.int32) & 1023) << 2) | kind
+        room = self.count < self.last
+        place = self.slot()
+        if self.version == 1:
+            now = read_time_low()
+            dsl.store(place, (unsigned64(now) << 32) | unsigned64(tag), mask=room)
+        else:
+            time = read_time()
+            now = time.to(dsl.int32)
+            where = (unsigned64(warp_in_block() & 255) << 48) | (unsigned64(compute_unit() & 65535) << 32)
+            dsl.store(place, time, mask=room)
+            dsl.store(place + 1, where | unsigned64(tag), mask=room)
+        # The count stops short of its sign, and no lane is that long.
+        return Lanes(self.version, self.fence, self.first, self.step, self.last,
+                     dsl.minimum(self.count, 0x7ffffffe) + 1, self.tag, now, self.drops)
+
+    @must_use
+    @jit
+    def begin(self, event):
+        after = self.put(0, checked_event(event))
+        if self.fence:
+            fence_block()
+        return after
+
+    @must_use
+    @jit
+    def end(self, event):
+        if self.fence:
+            fence_block()
+        return self.put(1, checked_event(event))
+
+    @must_use
+    @jit
+    def instant(self, event):
+        if self.fence:
+            fence_block()
+        after = self.put(2, checked_event(event))
+        if self.fence:
+            fence_block()
+        return after
+
+    @must_use
+    @jit
+    def heartbeat(self):
+        """An instant of event 1023 if the lane has been silent for more than 2 seconds: records of version 1 tell 4.29
+        seconds at most. For the body of a loop that may run that long without a record."""
+        count = self.count
+        latest = self.latest
+        if self.version == 1:
+            if (read_time_low() - latest).to(dsl.uint32) > 2000000000:
+                after = self.put(2, 1023)
+                count = after.count
+                latest = after.latest
+        return Lanes(self.version, self.fence, self.first, self.step, self.last, count, self.tag, latest, self.drops)
+
+    @jit
+    def finalize(self):
+        """Closes the lane. It is not to be used afterwards."""
+        if self.fence:
+            fence_block()
+        dropped = dsl.maximum(self.count - self.last, 0)
+        tag = self.tag | 3
+        there = self.last >= 0
+        place = self.slot()
+        if self.version == 1:
+            dsl.store(place, (unsigned64(read_time_low()) << 32) | unsigned64(tag), mask=there)
+        else:
+            dsl.store(place, read_time(), mask=there)
+            dsl.store(place + 1, (unsigned64(dropped) << 32) | unsigned64(tag), mask=there)
+        dsl.store(self.drops, dropped, mask=there & (dsl.cast(self.drops, dsl.int64) != 0))
+
+
+@jit
+def open_lane(buffer, stride, group, num_groups, num_blocks, max_records, drops, version: dsl.constexpr,
+              fence: dsl.constexpr):
+    dsl.static_assert(version == 1 or version == 2, "version: a lane's records are of version 1 or 2")
+    block = (dsl.program_id(2) * dsl.num_programs(1) + dsl.program_id(1)) * dsl.num_programs(0) + dsl.program_id(0)
+    lane = block * num_groups + group
+    inside = (block < num_blocks) & (group >= 0) & (group < num_groups) & (lane < stride) & (lane < 1048576)
+    there = inside & (max_records > 0)
+    last = dsl.where(there, max_records - 1, -1)
+    if version == 1:
+        # Each lane's first thread writes the same header: no group need be there for another's sake.
+        dsl.store(buffer, (unsigned64(num_groups) << 32) | unsigned64(num_blocks), mask=there)
+        first = buffer + 1 + lane
+        step = stride
+    else:
+        anchor = dsl.load(buffer + 5, mask=there, other=1)
+        if anchor == 0:
+            dsl.atomic_cas(buffer + 5, dsl.cast(0, dsl.int64), read_time(), sem="relaxed")
+        first = buffer + 8 + 2 * lane
+        step = 2 * stride
+    if drops is None:
+        own_drops = dsl.cast(dsl.cast(0, dsl.int64), dsl.pointer_type(dsl.int32))
+    else:
+        own_drops = dsl.cast(drops, dsl.pointer_type(dsl.int32)) + lane
+    return Lanes(version, fence, first, step, last, dsl.cast(0, dsl.int32), lane << 12, read_time_low(), own_drops)

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# h200_python.sh [BUILD_DIR] [STEP...] - the Python package on a machine with one or two NVIDIA GPUs, PyTorch and Triton:
+# device code in Triton and Gluon step by step, what it costs beside the C header, the examples. Prints all that
+# the steps say, then a table; the exit status is 1 if anything failed.
+#
+# What it wants is in h200_lib.sh; nvcc for the C header's cost, and cuobjdump, are used where they are found. STEP: only
+# the steps whose names contain it (python/h200_python.py --list). Logs go to $OUT, or to the build directory.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/h200_lib.sh"
+shift
+
+build_all() {
+    "${cmake[@]}" -S . -B "$build" "${options[@]}" &&
+        "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-shared
+}
+begin=$SECONDS
+if build_all >"$logs/build.log" 2>&1; then
+    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
+else
+    tail -n 30 "$logs/build.log"
+    table+=("build FAILED")
+    failed=1 # what needs no library can be tried all the same
+fi
+export RBWP_LIBRARY=$build/librbwp.so RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
+export TRITON_CACHE_DIR=$build/triton-cache PATH=$PATH:/usr/local/cuda/bin
+rm -rf "$TRITON_CACHE_DIR" # what an earlier state of the code left
+
+cost=()
+if command -v nvcc >/dev/null; then
+    if step "header's cost" 200 nvcc -O3 -arch=native -std=c++17 -shared -Xcompiler -fPIC,-fvisibility=hidden \
+        -Igpu/device/include -o "$build/libdevice_cost.so" tests/gpu/python/device_cost.cu; then
+        cost=(--cost "$build/libdevice_cost.so")
+    fi
+else
+    table+=("nvcc                         not here")
+fi
+
+# steps NAME ARGUMENT...: h200_python.py with all that it prints.
+steps() {
+    local name=$1 begin=$SECONDS
+    shift
+    if "$python" -u tests/gpu/python/h200_python.py "$@" 2>&1 | tee "$logs/$name.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
+        table+=("$(printf '%-28s %4d s  passed' "$name" $((SECONDS - begin)))")
+    else
+        failed=1
+        table+=("$(printf '%-28s %4d s  FAILED' "$name" $((SECONDS - begin)))")
+    fi
+}
+steps python_steps "${cost[@]}" "$@"
+
+for example in examples/gpu_python/*.py; do
+    [[ -e $example && $# -eq 0 ]] || continue
+    name=$(basename "$example" .py)
+    step "$name" 240 "$python" "$example" --out "$build/$name"
+    cat "$log"
+done
+finish

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package's host side: decoding through the library beside a decoder of its own, contexts, buffers, errors."""
+
+import io
+import random
+import unittest
+import warnings
+
+import emulated_dsl as dsl
+import numpy as np
+
+import rbwp
+from rbwp.events import EVENT_COLUMNS, WIDE_COLUMNS
+from rbwp.native import CLanesLayout
+
+GOLDEN_LANES = np.array([
+    0x0000000200000002, 0xffffffe000000000, 0xfffffff000001004, 0x0000010000002014, 0x0000011000003ffc,
+    0x0000004000000001, 0x0000002000001005, 0x0000018000002015, 0, 0x0000006000000003, 0x000000300000100a,
+    0x000001a000002003, 0, 0, 0x0000005000001003, 0, 0], np.uint64)
+# id, pid, m, n, rank, target, xcc, cu, start, address, end, op, bytes
+GOLDEN_EVENTS = [(3, 7, 1, 2, 0, 1, 2, 5, 5000, 0x7f0010002000, 5600, 0, 32),
+                 (1, 8, 1, 3, 0, 1, 2, 5, 5100, 0x7f0010002020, 5900, 1, 0),
+                 (99, 9, 0, 0, 0, 0, 0, 0, 5200, 0, 0, 2, 0), (5, 9, 0, 0, 0, 1, 0, 1, 5300, 0x10, 5300, 3, 4)]
+
+
+def golden_columns():
+    return {name: np.array(cells, np.int64 if name in WIDE_COLUMNS else np.int32)
+            for name, cells in zip(EVENT_COLUMNS, zip(*GOLDEN_EVENTS))}
+
+
+def decoded_by_hand(words, lanes, stride):
+    """Spans of a sound buffer of version 1, as the format's description says, without the library."""
+    spans = []
+    for lane in range(lanes):
+        stack, at, before = {}, None, None
+        for record in range((len(words) - 1) // stride):
+            word = int(words[1 + lane + record * stride])
+            low, event, kind = word >> 32, word >> 2 & 1023, word & 3
+            if not word or kind == 3:
+                break
+            at = (low if at is None else at + (low - before) % 2**32)
+            before = low
+            if kind == 0:
+                stack.setdefault(event, []).append(at)
+            elif kind == 1:
+                start = stack[event].pop()
+                spans.append((lane, event, at - start))
+            else:
+                spans.append((lane, event, 0))
+    return sorted(spans)
+
+
+class Lanes(unittest.TestCase):
+
+    def test_the_golden_buffer(self):
+        trace = rbwp.decode_lanes(GOLDEN_LANES, dialect="v1", events={0: "load"}, groups=["producer", "consumer"])
+        spans = {(int(s["block"]), int(s["group"]), int(s["event"])): s for s in trace.spans}
+        self.assertEqual({key: int(s["stop_ns"] - s["start_ns"]) for key, s in spans.items() if s["kind"] == 0},
+                         {(0, 0, 0): 96, (0, 1, 1): 48, (1, 0, 5): 128})
+        self.assertEqual({key: int(s["start_ns"]) for key, s in spans.items()},
+                         {(0, 0, 0): 0, (0, 1, 1): 16, (1, 0, 5): 288, (1, 1, 1023): 304, (0, 1, 2): 80})
+        self.assertEqual({name: trace.stats[name] for name in ("finalized", "unended", "instants", "lanes")},
+                         {"finalized": 3, "unended": 1, "instants": 1, "lanes": 4})
+        self.assertEqual(trace.damage, 0)
+        rows = {(row.group, row.event): row for row in trace.durations()}
+        self.assertEqual(rows["producer", "load"].total_ns, 96)
+        self.assertEqual(rows["consumer", "event_1023"].unmatched, 1)
+
+    def test_random_sound_buffers_decode_as_by_hand(self):
+        for seed in range(20):
+            random.seed(seed)
+            lanes, records = random.randint(1, 9), random.randint(2, 40)
+            stride = lanes + random.randint(0, 3)
+            words = np.zeros(1 + stride * records, np.uint64)
+            words[0] = 1 << 32 | lanes
+            for lane in range(lanes):
+                time, still_open = random.choice([1000, 2**32 - 500]), []
+                for record in range(records - 1):
+                    time += random.randint(1, 100)
+                    kind = random.choice([0, 1, 2]) if still_open else random.choice([0, 2])
+                    event = still_open.pop() if kind == 1 else random.randint(1, 5)
+                    still_open += [event] * (kind == 0)
+                    words[1 + lane + record * stride] = time % 2**32 << 32 | lane << 12 | event << 2 | kind
+            trace = rbwp.decode_lanes(words, dialect="v1", stride=stride)
+            found = sorted((int(s["block"]), int(s["event"]), int(s["stop_ns"] - s["start_ns"]))
+                           for s in trace.spans if s["kind"] in (0, 1))
+            self.assertEqual(found, decoded_by_hand(words, lanes, stride), f"seed {seed}")
+
+    def test_noise_is_counted_and_never_a_crash(self):
+        for seed in range(50):
+            noise = np.random.default_rng(seed).integers(0, 2**64, 400, np.uint64)
+            noise[0] = (seed % 5) << 32 | seed % 7
+            try:
+                trace = rbwp.decode_lanes(noise[:random.randint(1, 400)], dialect=["v1", "flashinfer", "mirage"][seed % 3])
+                self.assertEqual(len(trace.spans) <= 400, True)
+            except rbwp.RbwpError as error:
+                self.assertIn("buffer: ", str(error))
+
+    def test_what_device_code_wrote_comes_back(self):
+        """The package's device code on the stand-in, through a LaneBuffer of NumPy, into the decoder."""
+        code = dsl.load_code()
+        for version in (1, 2):
+            dsl.machine.__init__()
+            lanes = rbwp.LaneBuffer(3, 2, 8, version=version, device="numpy", events={4: "mma"})
+            dsl.machine.see(lanes.buffer, lanes.drops)
+            words, stride, groups, blocks, records = lanes.arguments()
+            for block in range(3):
+                for group in range(2):
+                    dsl.machine.program, dsl.machine.grid, dsl.machine.sm = (block, 0, 0), (3, 1, 1), block + 7
+                    lane = code.Lanes.init(dsl.pointer(words), stride, group, groups, blocks, records,
+                                           dsl.pointer(lanes.drops), version=version)
+                    for _ in range(5):
+                        lane = lane.begin(4).end(4)
+                    lane.finalize()
+            trace = lanes.decode()
+            self.assertEqual(trace.damage, 0)
+            self.assertEqual((trace.stats["finalized"], trace.stats["spans"], trace.stats["unended"]), (6, 18, 6))
+            self.assertEqual(lanes.dropped(), 6 * 3)
+            if version == 2:
+                self.assertEqual(trace.stats["dropped"], 6 * 3)
+                self.assertEqual(set(trace.spans["sm"][trace.spans["kind"] == 0].tolist()), {7, 8, 9})
+            self.assertEqual({row.event for row in trace.durations()}, {"mma"})
+            lanes.reset()
+            self.assertEqual((len(lanes.decode().spans), lanes.dropped()), (0, 0))
+
+    def test_wrong_arguments_are_named(self):
+        good = {"num_blocks": 2, "num_groups": 2, "max_records": 4, "device": "numpy"}
+        for name, value, error in (("num_blocks", 0, ValueError), ("num_blocks", "2", TypeError),
+                                   ("num_groups", 2**20, ValueError), ("max_records", 0, ValueError),
+                                   ("version", 3, ValueError), ("events", "load", TypeError),
+                                   ("groups", {0: 1}, TypeError), ("max_records", True, TypeError)):
+            with self.subTest(name=name, value=value), self.assertRaisesRegex(error, f"^{name}: |^num_blocks: with"):
+                rbwp.LaneBuffer(**{**good, name: value})
+        for name, arguments, error in (("buffer", ([1, 2],), TypeError), ("buffer", (np.zeros((2, 2), np.int64),), ValueError),
+                                       ("buffer", (np.zeros(4, np.float64),), TypeError), ("buffer", (b"1234567",), ValueError),
+                                       ("buffer", (np.zeros(0, np.int64),), ValueError)):
+            with self.subTest(arguments=arguments), self.assertRaisesRegex(error, f"^{name}: "):
+                rbwp.decode_lanes(*arguments)
+        with self.assertRaisesRegex(ValueError, "^dialect: "):
+            rbwp.decode_lanes(GOLDEN_LANES, dialect="v3")
+        with self.assertRaisesRegex(ValueError, "^stride: "):
+            rbwp.decode_lanes(GOLDEN_LANES, stride=-1)
+
+
+class Events(unittest.TestCase):
+
+    def test_the_golden_events(self):
+        trace = rbwp.decode_events(golden_columns(), 6, clock_hz=10**8)
+        self.assertEqual([trace.event_name(int(e["id"])) for e in trace.events], ["put", "store", "unknown_99", "atomic_add"])
+        self.assertEqual((trace.events["stop_ns"] - trace.events["start_ns"]).tolist(), [6000, 8000, 0, 0])
+        self.assertEqual((trace.stats["counted"], trace.dropped, trace.stats["unended"], trace.damage), (6, 2, 1, 0))
+        for field, column in (("program", "pid"), ("target_rank", "target_rank"), ("address", "address"),
+                              ("op", "op_index"), ("bytes", "payload_size"), ("cu", "cu_id"), ("xcc", "xcc_id")):
+            self.assertEqual(trace.events[field].tolist(), golden_columns()[column].tolist())
+        out = io.StringIO()
+        trace.print_durations(out)
+        self.assertRegex(out.getvalue(), r"(?m)^rank 0 +put +1 +6\.000 +6\.000 ")
+
+    def test_a_clock_that_is_ahead_is_put_back(self):
+        columns = {name: np.array([1 if name == "cur_rank" else 0], array.dtype) for name, array in golden_columns().items()}
+        columns["timestamp"][0], columns["duration_cycles"][0] = 4000, 4010
+        trace = rbwp.decode_events(columns, 1, rank=1, clock_hz=10**8, offset_ns=9000)
+        self.assertEqual(trace.events["start_ns"].tolist(), [31000])
+
+    def test_contexts_of_both_lengths(self):
+        for ranks in (1, 2, 8):
+            heaps = [0x1000 * (rank + 1) for rank in range(ranks)]
+            tracing = rbwp.Tracing(ranks - 1, ranks, heaps, device="numpy")
+            off = tracing.get_device_context()
+            self.assertEqual((len(off), off[2 + ranks]), (19 + ranks, 0))
+            self.assertEqual(set(off[2 + ranks:].tolist()), {0})
+            for words in (off, off[:3 + ranks]):
+                found = rbwp.decode_context(words)
+                self.assertEqual((found.rank, found.heaps, found.enabled), (ranks - 1, tuple(heaps), False))
+            tracing.enable(10)
+            on = tracing.get_device_context()
+            self.assertEqual(on[:5 + ranks - 1].tolist(), [ranks - 1, ranks, *heaps, 1, 10])
+            found = rbwp.decode_context(on)
+            self.assertEqual((found.enabled, found.max_events), (True, 10))
+            self.assertEqual(found.op_counter, found.counter + 4)
+            self.assertEqual(found.counter % 8, 0)
+            self.assertEqual(found.columns, tuple(array.ctypes.data for array in tracing.columns.values()))
+            self.assertEqual(off[2 + ranks], 0)  # what was handed out stays as it was
+            with self.assertRaisesRegex(rbwp.RbwpError, "^context: "):
+                rbwp.decode_context(on[:-1])
+
+    def test_what_device_code_wrote_comes_back(self):
+        code = dsl.load_code()
+        dsl.machine.__init__()
+        tracing = rbwp.Tracing(1, 2, [0, 0], device="numpy", names={2048: "multiply"})
+        tracing.enable(3)
+        context = tracing.get_device_context()
+        dsl.machine.see(context, tracing.counters, *tracing.columns.values())
+
+        def record(count):
+            device = code.DeviceTracing.initialize(dsl.pointer(context), True)
+            for turn in range(count):
+                device.record_event_end(device.record_event_start(2048, 0, 64, turn, 0))
+
+        record(5)
+        self.assertEqual(tracing.counts(), (5, 2))
+        trace = tracing.decode()
+        self.assertEqual((len(trace.events), trace.dropped, trace.damage), (3, 2, 0))
+        self.assertEqual({row.event for row in trace.durations()}, {"multiply"})
+        tracing.reset()
+        self.assertEqual((tracing.counts(), len(tracing.decode().events)), ((0, 0), 0))
+        record(1)
+        self.assertEqual(tracing.decode().events["pid_m"].tolist(), [0])
+
+    def test_before_enable_everything_is_harmless(self):
+        tracing = rbwp.Tracing(0, 1, [0], device="numpy")
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            tracing.reset()
+            self.assertEqual(tracing.export("nowhere.json"), [])
+        self.assertEqual([str(one.message).split(":")[0] for one in seen], ["reset", "export"])
+        self.assertEqual((tracing.counts(), len(tracing.decode().events), tracing.enabled), ((0, 0), 0, False))
+
+    def test_wrong_arguments_are_named(self):
+        good = {"rank": 0, "num_ranks": 2, "heap_bases": [0, 0], "device": "numpy"}
+        for name, value, error in (("rank", 2, ValueError), ("rank", -1, ValueError), ("num_ranks", 0, ValueError),
+                                   ("heap_bases", [0], ValueError), ("heap_bases", [0, "x"], TypeError),
+                                   ("rank", 0.5, TypeError), ("clock_hz", 0, ValueError), ("names", 5, TypeError),
+                                   ("heap_bases", 7, TypeError)):
+            with self.subTest(name=name), self.assertRaisesRegex(error, f"^{name}: "):
+                rbwp.Tracing(**{**good, name: value})
+        for count in (0, -1, 2**31):
+            with self.assertRaisesRegex(ValueError, "^max_events: "):
+                rbwp.Tracing(**good).enable(count)
+        columns = golden_columns()
+        for name, array in (("pid", columns["pid"][:2]), ("timestamp", columns["pid"]), ("op_index", columns["address"])):
+            with self.subTest(name=name), self.assertRaisesRegex((TypeError, ValueError), f"^{name}: "):
+                rbwp.decode_events({**columns, name: array}, 4)
+        with self.assertRaisesRegex(ValueError, "^columns: address is missing"):
+            rbwp.decode_events({name: array for name, array in columns.items() if name != "address"}, 4)
+        with self.assertRaisesRegex(ValueError, "^counter: "):
+            rbwp.decode_events(columns, -1)
+
+
+if __name__ == "__main__":
+    unittest.main()
