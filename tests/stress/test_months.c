@@ -22,7 +22,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -180,9 +179,7 @@ static struct rbwp_session_summary live_through(const struct rbwp_session_config
     assert_int_equal(rbwp_work_item_release(SLOT), RBWP_OK);
     assert_int_equal(rbwp_thread_detach(), RBWP_OK);
     struct rbwp_session_summary summary = stop(session);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    assert_true(IS_SANITIZED || jumps || usage.ru_maxrss < 64 << 10); /* the first of both */
+    assert_true(IS_SANITIZED || jumps || most_memory_kb() < 64 << 10); /* the first of both */
     return summary;
 }
 

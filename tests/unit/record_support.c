@@ -373,3 +373,18 @@ void assert_matched(const struct recorded *recorded)
     }
     free(sorted);
 }
+
+/* ---- memory ------------------------------------------------------------------------ */
+
+long most_memory_kb(void)
+{
+    char line[200];
+    long kb = -1;
+    FILE *status = fopen("/proc/self/status", "r");
+    assert_non_null(status);
+    while (kb < 0 && fgets(line, sizeof line, status))
+        (void)sscanf(line, "VmHWM: %ld", &kb);
+    fclose(status);
+    assert_true(kb > 0);
+    return kb;
+}

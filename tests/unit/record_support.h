@@ -71,4 +71,8 @@ uint64_t all_losses(const struct recorded *recorded);
 /* Checks that begins and ends take turns on each thread, except that the last begin may be open. */
 void assert_matched(const struct recorded *recorded);
 
+/* The most memory that this program has had in use, in kB. (getrusage counts what the process had
+ * before the program was started: a test that is run out of a large Python.) */
+long most_memory_kb(void);
+
 #endif /* RECORD_SUPPORT_H */
