@@ -37,6 +37,15 @@ starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"
 starve report report -f -o OUT "$g/gpu_work.bin"
 starve split split -f -o part.bin --by-thread "$g/multi_thread.bin"
+"$PYTHON" -B - "$here" <<'P' || fail "no live file to read"
+import sys
+sys.path.insert(0, sys.argv[1])
+import live_make as live, rbwp_make as rbwp
+open("gone.bin", "wb").write(rbwp.file([], zero_time=live.ZERO, finalised=False))
+thread = live.entry(4, live.pack("QQq", 300, 77, 0) + b"thread")
+live.write("gone.bin.live", [live.sample(100), live.slot(9, b"named"), thread], [live.chunk(300, 20000, 1, [(0, "cb", 9), (500, "ce", 0)])])
+P
+starve repair.live repair -f -o OUT gone.bin
 starve repair repair -f -o OUT "$g/crash_cut_in_data.bin"
 for format in chrome perfetto csv folded ndjson legion parquet sqlite; do
     case $format in

@@ -128,6 +128,22 @@ circle = [packet((60, m((1, 1), (5, 2), (2, "a")))), packet((60, m((1, 2), (5, 1
 code, spans, error = run(b"".join(circle))
 assert {s["track"] for s in spans} == {"a", "b", "c", "track 4"} and {s["process"] for s in spans} == {"Perfetto"}, spans
 
+# A time since the start of the machine is no wall clock: nothing is aligned by it.
+open(f"{work}/boot", "wb").write(plain)
+done = subprocess.run([rbwp, "merge", "--to=csv", f"{golden}/multi_thread.bin", f"{work}/boot"], capture_output=True)
+assert done.returncode and b"boot: cannot be brought onto one axis" in done.stderr, done.stderr
+
+# Flows as older producers told them: by phases of an event.
+def flow(t, track, phase, *more):
+    return event(T + t, (11, track), (23, "old"), (22, "net"), (6, m((2, ord(phase)), (6, 7), *more)))
+
+
+legacy = [*tracks, packet((10, 1), (13, 1), (12, names)), event(T + 10, (9, BEGIN), (11, 11), (23, "one")), flow(12, 11, "s"), event(T + 20, (9, END), (11, 11)),
+          event(T + 30, (9, BEGIN), (11, 12), (23, "two")), flow(35, 12, "f", (12, 1)), event(T + 40, (9, END), (11, 12))]
+code, trace, error = run(b"".join(legacy), "chrome")
+ends = [(e["ph"], round(1000 * e["ts"])) for e in trace["traceEvents"] if e["ph"] in "sf"]
+assert code == 0 and sorted(ends) == [("f", 20), ("s", 2)], (ends, error)
+
 # Our own exports come back, with the same zero time.
 def rows(path):
     done = subprocess.run([rbwp, "export", "--to=csv", path], capture_output=True)
