@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* JSON strings. Nearly all are plain and copied whole; the rest goes one character at a time. */
 #include "json_text.h"
+#include "plain_text.h"
 #include "utf8.h"
 
 #include <string.h>
@@ -60,13 +61,11 @@ static char *put_char(char *at, const unsigned char *bytes, size_t count, size_t
     return at + length;
 }
 
-/* True when text stands in JSON as it is: printable ASCII without quote and backslash. */
+/* True when text stands in JSON as it is. */
 static bool is_plain(const char *text, size_t count)
 {
-    for (size_t i = 0; i < count; i++)
-        if (text[i] < 0x20 || text[i] > 0x7e || text[i] == '"' || text[i] == '\\')
-            return false;
-    return true;
+    static const char special[3] = {'"', '\\', '\\'};
+    return text_is_plain(text, count, special);
 }
 
 static void plain_string(struct out *out, const char *text, size_t count)

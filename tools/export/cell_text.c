@@ -2,8 +2,9 @@
 /* Cells. What is escaped holds no tab and no line end, so TSV has it as it is and CSV only quotes.
  */
 #include "cell_text.h"
-#include "text_name.h"
+#include "plain_text.h"
 #include "terminal_text.h"
+#include "text_name.h"
 
 /* A quote within quotes is doubled. */
 static void put_quoted(struct out *out, const char *text, size_t bytes)
@@ -32,8 +33,20 @@ static bool needs_apostrophe(struct trace_text text)
     return memchr("=+-@'", text.text[0], 5);
 }
 
+/* True for what is the same in every kind of cell. */
+static bool is_plain(struct trace_text text)
+{
+    static const char special[3] = {'"', ',', '\\'};
+    return text.bytes && text_is_plain(text.text, text.bytes, special) && text.text[0] != ' ' &&
+           text.text[text.bytes - 1] != ' ' && !needs_apostrophe(text);
+}
+
 void cell_csv(struct out *out, struct trace_text text, bool raw)
 {
+    if (is_plain(text)) { /* nearly all */
+        out_bytes(out, text.text, text.bytes);
+        return;
+    }
     const char *quote = needs_quotes(text) ? "\"" : "", *at = text.text;
     size_t left = text.bytes;
     out_text(out, quote);
@@ -69,6 +82,10 @@ static void put_raw_tsv(struct out *out, struct trace_text text)
 
 void cell_tsv(struct out *out, struct trace_text text, bool raw)
 {
+    if (is_plain(text)) {
+        out_bytes(out, text.text, text.bytes);
+        return;
+    }
     if (raw) {
         put_raw_tsv(out, text);
         return;

@@ -39,7 +39,8 @@ bool chrome_ends_take(struct chrome_lane_ends *lane, const struct trace_span *sp
     if (outer && outer->stop_ns == span->stop_ns)
         made.inner = one_more(outer->inner);
     steps[at] = made.inner;
-    if (!thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
+    if (lane->depth == lane->room &&
+        !thread_array_grow(&lane->open, &lane->room, lane->depth + 1, sizeof *lane->open))
         return false;
     lane->open[lane->depth++] = made;
     return true;

@@ -19,8 +19,12 @@
 
 enum { CHROME_EVENT_BYTES_MAX = 256 }; /* of one without its texts, more than 10 numbers */
 
+enum { CHROME_PLACE_BYTES = 48 };
+
 struct chrome_lane {
     uint32_t tid; /* 0: not told yet */
+    uint32_t place_bytes;
+    char place[CHROME_PLACE_BYTES]; /* as chrome_put_place puts it */
     struct chrome_lane_ends ends;
 };
 

@@ -168,9 +168,12 @@ uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
     const struct trace_track *track = trace_track_of(chrome->pass->trace, number);
     if (track->parent != TRACE_NONE)
         (void)chrome_tid(chrome, track->parent, 0);
-    row->lanes[lane].tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
+    struct chrome_lane *made = &row->lanes[lane];
+    made->tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
+    made->place_bytes =
+        (uint32_t)(chrome_put_place(made->place, row->pid, made->tid) - made->place);
     name_lane(chrome, track, lane);
-    return row->lanes[lane].tid;
+    return made->tid;
 }
 
 void chrome_rows_free(struct chrome *chrome)

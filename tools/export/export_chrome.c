@@ -133,18 +133,9 @@ static bool is_ours(struct trace_text category)
     return false;
 }
 
-static void write_category(struct chrome *chrome, const struct trace_span *span,
-                           const struct trace_detail *detail)
+static void write_own_category(struct chrome *chrome, const struct trace_span *span, uint32_t label)
 {
-    struct out *out = &chrome->pass->out;
-    if (!detail || !detail->category) {
-        char *at = PUT(out_room(out, CHROME_EVENT_BYTES_MAX), ",\"cat\":\"");
-        at = stpcpy(at, trace_category_name[span->category]);
-        *at++ = '"';
-        out_end(out, at);
-        return;
-    }
-    struct trace_text own = trace_label_of(chrome->pass->trace, detail->category);
+    struct trace_text own = trace_label_of(chrome->pass->trace, label);
     bool alone = span->category == TRACE_OTHER && !is_ours(own);
     char text[CATEGORY_BYTES_MAX];
     if (!alone) {
@@ -153,30 +144,47 @@ static void write_category(struct chrome *chrome, const struct trace_span *span,
                  own.text);
         own = trace_text(text);
     }
-    out_text(out, ",");
+    out_text(&chrome->pass->out, ",");
     chrome_text(chrome, "cat", own);
 }
 
+/* ,"cat":"...","ph":"X" and what is between the name and the time of a point in time. */
+static void write_kind(struct chrome *chrome, const struct trace_span *span,
+                       const struct trace_detail *detail)
+{
+    struct out *out = &chrome->pass->out;
+    bool instant = span->flags & TRACE_INSTANT;
+    if (detail && detail->category) {
+        write_own_category(chrome, span, detail->category);
+    } else {
+        char *at = PUT(out_room(out, CHROME_EVENT_BYTES_MAX), ",\"cat\":\"");
+        const char *name = trace_category_name[span->category];
+        while (*name) /* short */
+            *at++ = *name++;
+        *at++ = '"';
+        out_end(out, at);
+    }
+    if (instant)
+        out_text(out, ",\"ph\":\"i\",\"s\":\"t\"");
+    else
+        out_text(out, ",\"ph\":\"X\"");
+}
+
 static void write_span(struct chrome *chrome, const struct trace_span *span,
-                       const struct trace_detail *detail, uint16_t steps, uint32_t tid)
+                       const struct trace_detail *detail, uint16_t steps,
+                       const struct chrome_lane *lane)
 {
     struct out *out = &chrome->pass->out;
     const struct trace_text *name = &chrome->names[span->name];
-    uint32_t pid = chrome->rows[span->track].pid;
     chrome_separate(chrome);
     out_text(out, "{\"name\":");
     json_string(out, name->text, name->bytes);
-    write_category(chrome, span, detail);
-    char *at = out_room(out, CHROME_EVENT_BYTES_MAX);
-    if (span->flags & TRACE_INSTANT) {
-        at = PUT(at, ",\"ph\":\"i\",\"s\":\"t\"");
-        at = chrome_put_time(chrome, at, span->start_ns);
-    } else {
-        at = PUT(at, ",\"ph\":\"X\"");
-        at = chrome_put_time(chrome, at, span->start_ns);
+    write_kind(chrome, span, detail);
+    char *at = chrome_put_time(chrome, out_room(out, CHROME_EVENT_BYTES_MAX), span->start_ns);
+    if (!(span->flags & TRACE_INSTANT))
         at = put_duration(chrome, at, span, steps);
-    }
-    at = chrome_put_place(at, pid, tid);
+    memcpy(at, lane->place, CHROME_PLACE_BYTES);
+    at += lane->place_bytes;
     if (detail || span->flags & (TRACE_UNFINISHED | TRACE_OPEN)) {
         out_end(out, at);
         chrome_write_args(chrome, span, detail);
@@ -187,7 +195,7 @@ static void write_span(struct chrome *chrome, const struct trace_span *span,
         out_end(out, at);
     }
     chrome->early += span->start_ns < trace_origin_ns(chrome->pass->trace);
-    write_arrow_ends(chrome, span, pid, tid);
+    write_arrow_ends(chrome, span, chrome->rows[span->track].pid, lane->tid);
 }
 
 /* Which spans of the batch are to be shorter. */
@@ -197,8 +205,10 @@ static void find_steps(struct chrome *chrome, struct chrome_row *row,
     if (!thread_array_grow(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
         chrome_fail(chrome);
     for (uint32_t i = 0; i < count && !chrome->failed; i++)
-        if (!chrome_tid(chrome, spans[i].track, spans[i].row) ||
-            !chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
+        if ((spans[i].row >= row->lane_count || !row->lanes[spans[i].row].tid) &&
+            !chrome_tid(chrome, spans[i].track, spans[i].row))
+            chrome_fail(chrome);
+        else if (!chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
             chrome_fail(chrome);
     for (uint32_t i = 0; i < row->lane_count; i++)
         chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
@@ -213,7 +223,7 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     find_steps(chrome, row, spans, (uint32_t)count);
     for (size_t i = 0; i < count && !chrome->failed; i++)
         write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]), chrome->steps[i],
-                   row->lanes[spans[i].row].tid);
+                   &row->lanes[spans[i].row]);
 }
 
 /* ---- counters, losses, facts ----------------------------------------------------------- */
