@@ -359,7 +359,8 @@ static bool create_file(struct database *database)
 
 static bool prepare(struct database *database)
 {
-    if (sqlite3_open_v2(database->tmp, &database->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK) {
+    enum { FLAGS = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX }; /* it is one thread's */
+    if (sqlite3_open_v2(database->tmp, &database->db, FLAGS, NULL) != SQLITE_OK) {
         fail(database, database->db ? sqlite3_errmsg(database->db) : "out of memory");
         return false;
     }
