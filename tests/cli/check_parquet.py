@@ -10,7 +10,9 @@ sys.path[:0] = [here, os.path.join(os.path.dirname(here), "python")]
 import export_check as x
 import parquet_reader
 
-COLUMNS = ["start", "duration_ns", "process", "track", "track_kind", "category", "name", "depth", "lane", "item", "id", "parent", "finished", "instant", "open"]
+COLUMNS = ["start", "duration_ns", "process", "track", "track_kind", "category", "name", "depth", "lane", "item", "id", "parent", "finished", "instant", "open",
+           "node", "process_id", "os_thread_id", "thread_id", "proc_id", "stream", "correlation", "launch", "launch_thread_id", "launch_span", "launch_inferred",
+           "start_uncertain_ns", "stop_uncertain_ns", "certain_ns", "own_category", "args"]
 GROUP_ROWS = 128 << 10
 
 
@@ -19,7 +21,7 @@ def check(rbwp, path, code, output):
     x.export(rbwp, path, output, "-f", code=code, kind="parquet")
     file = parquet_reader.File(output)
     assert [c.name for c in file.columns] == COLUMNS
-    assert [c.name for c in file.columns if c.optional] == ["parent"]
+    assert [c.name for c in file.columns if c.optional] == ["parent"] + COLUMNS[16:]
     start = file.columns[0]
     assert start.logical == {8: {1: False, 2: {3: {}}}}, start.logical  # nanoseconds
     assert all(c.converted == 0 and c.logical == {1: {}} for c in file.columns if c.kind == parquet_reader.BYTE_ARRAY)

@@ -4,7 +4,7 @@
 # kind, whichever end comes first by its clock.
 . "$(dirname "$0")/lib.sh"
 
-for kind in chrome csv firefox ndjson perfetto speedscope folded sqlite tsv; do
+for kind in chrome csv firefox ndjson parquet perfetto speedscope folded sqlite tsv; do
     "$MAKE_EVERYTHING" "$kind" "$work/out.$kind" 2>"$work/err.$kind" || fail "$kind"
 done
 "$PYTHON" - "$here" "$work" <<'P' || fail "what the model holds"
@@ -12,8 +12,9 @@ import collections, csv, json, math, sqlite3, sys
 
 here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
-sys.path.insert(0, here)
+sys.path[:0] = [here, here + "/../python"]
 from firefox_profile import Profile
+import parquet_reader
 from perfetto_decode import Trace, many, one
 
 T = 1_700_000_000_000_000_000
@@ -101,6 +102,20 @@ def lines():
         assert said(kind).endswith(f"{kind}: left out 2 links, 5 values of counters, 1 mark of a loss"), said(kind)
 
 
+def parquet():
+    file = parquet_reader.File(f"{work}/out.parquet")
+    names = [c.name for c in file.columns]
+    rows = [dict(zip(names, row)) for row in zip(*(file.column(n) for n in names))]
+    objects = [json.loads(line) for line in open(f"{work}/out.ndjson")]
+    for row, o in zip(rows, objects):  # what is not known is null there, and not there here
+        assert row.pop("start") == o.pop("start_ns") and row.pop("launch") == o.pop("launch_ns", None)
+        assert (row.pop("node"), row.pop("process_id")) == (2, 4242) and row.pop("os_thread_id") == {"worker": 900, "other": 901}.get(o["track"])
+        assert row.pop("instant") == (o["name"] == "mark") and (row.pop("parent") or 0) == o.pop("parent")
+        assert json.loads(row.pop("args") or "{}") == o.pop("args", {}) and {k: v for k, v in row.items() if v is not None} == o, (row, o)
+    assert len(rows) == len(objects) == 8
+    assert said("parquet").endswith("parquet: left out 2 links, 5 values of counters"), said("parquet")
+
+
 def sqlite():
     if "without SQLite" in said("sqlite"):
         return
@@ -145,6 +160,7 @@ chrome()
 firefox()
 perfetto()
 lines()
+parquet()
 sqlite()
 speedscope()
 assert said("folded").endswith("folded: left out 6 links, 5 values of counters, 1 point in time, 1 span's arguments, 1 mark of a loss"), said("folded")

@@ -19,7 +19,9 @@ def ask(*queries):
 
 TYPES = dict(start="TIMESTAMP_NS", duration_ns="BIGINT", process="VARCHAR", track="VARCHAR", track_kind="VARCHAR", category="VARCHAR", name="VARCHAR",
              depth="UINTEGER", lane="UINTEGER", item="UINTEGER", id="UBIGINT", parent="UBIGINT", finished="BOOLEAN", instant="BOOLEAN",
-             open="BOOLEAN")
+             open="BOOLEAN", node="UINTEGER", process_id="UBIGINT", os_thread_id="UBIGINT", thread_id="UBIGINT", proc_id="UBIGINT", stream="UBIGINT", correlation="UBIGINT",
+             launch="TIMESTAMP_NS", launch_thread_id="UBIGINT", launch_span="UBIGINT", launch_inferred="BOOLEAN", start_uncertain_ns="UBIGINT",
+             stop_uncertain_ns="UBIGINT", certain_ns="UBIGINT", own_category="VARCHAR", args="VARCHAR")
 
 for path, code in x.golden_files(golden) + x.hard_files(work):
     want = x.expected(rbwp, path, code)

@@ -6,12 +6,17 @@
  * of them in turn. So memory is that of one row group. Times are in UTC, but
  * not marked as such: DuckDB has nanoseconds for unmarked times alone and would
  * round marked ones to microseconds. Names become UTF-8
- * (utf8_repair.h). Links have no place in one table of spans: the SQLite
- * export has them.
+ * (utf8_repair.h). What only some spans have (span_facts.h, arguments) is null
+ * where it is not known; of a column that has none of it in a row group only that is written.
+ * Counters, and links other than launches, have no place in one table of spans: the
+ * SQLite export has them.
  */
+#include "args_json.h"
 #include "export.h"
+#include "left_out.h"
 #include "message.h"
 #include "parquet_file.h"
+#include "span_facts.h"
 #include "thread_map.h"
 #include "utf8.h"
 #include "utf8_repair.h"
@@ -32,154 +37,261 @@ struct numbered {
     uint32_t count, place_room, number_room;
 };
 
-/* Where a column's texts come from. */
+/* What a span of the row group has beyond its struct trace_span. */
+struct known {
+    struct span_facts facts;
+    uint32_t category;         /* a label */
+    uint32_t args, args_bytes; /* where its arguments are */
+};
+
+struct table;
+
+/* Where a column's texts come from. Of an optional column number 0 is none. */
 struct text_source {
-    uint32_t (*number)(const struct trace *trace, const struct trace_span *span);
-    struct trace_text (*text)(const struct trace *trace, uint32_t number);
+    uint32_t (*number)(const struct table *table, const struct trace_span *span);
+    struct trace_text (*text)(const struct table *table, uint32_t number);
 };
 
-static uint32_t process_number(const struct trace *trace, const struct trace_span *span)
-{
-    return trace_track_of(trace, span->track)->process;
-}
-static struct trace_text process_text(const struct trace *trace, uint32_t number)
-{
-    return trace_process_of(trace, number)->name;
-}
-static uint32_t track_number(const struct trace *trace, const struct trace_span *span)
-{
-    (void)trace;
-    return span->track;
-}
-static struct trace_text track_text(const struct trace *trace, uint32_t number)
-{
-    return trace_track_of(trace, number)->name;
-}
-static uint32_t kind_number(const struct trace *trace, const struct trace_span *span)
-{
-    return trace_track_of(trace, span->track)->kind;
-}
-static struct trace_text kind_text(const struct trace *trace, uint32_t number)
-{
-    (void)trace;
-    return trace_text(trace_track_kind_name[number]);
-}
-static uint32_t category_number(const struct trace *trace, const struct trace_span *span)
-{
-    (void)trace;
-    return span->category;
-}
-static struct trace_text category_text(const struct trace *trace, uint32_t number)
-{
-    (void)trace;
-    return trace_text(trace_category_name[number]);
-}
-static uint32_t name_number(const struct trace *trace, const struct trace_span *span)
-{
-    (void)trace;
-    return span->name;
-}
-
-/* ---- columns of numbers --------------------------------------------------------------- */
-
-static int64_t start_value(const struct trace_span *span)
-{
-    return span->start_ns;
-}
-static int64_t duration_value(const struct trace_span *span)
-{
-    return trace_signed_duration_ns(span);
-}
-static int64_t depth_value(const struct trace_span *span)
-{
-    return span->depth;
-}
-static int64_t lane_value(const struct trace_span *span)
-{
-    return span->row;
-}
-static int64_t item_value(const struct trace_span *span)
-{
-    return span->item;
-}
-static int64_t id_value(const struct trace_span *span)
-{
-    return (int64_t)span->id;
-}
-static int64_t parent_value(const struct trace_span *span)
-{
-    return (int64_t)span->parent;
-}
-static int64_t finished_value(const struct trace_span *span)
-{
-    return !(span->flags & TRACE_UNFINISHED);
-}
-static int64_t open_value(const struct trace_span *span)
-{
-    return (span->flags & TRACE_OPEN) != 0;
-}
-static int64_t instant_value(const struct trace_span *span)
-{
-    return (span->flags & TRACE_INSTANT) != 0;
-}
-
-/* ---- the columns ---------------------------------------------------------------------- */
-
-static const struct parquet_column columns[] = {
-    {"start", PARQUET_TIME},
-    {"duration_ns", PARQUET_LENGTH},
-    {"process", PARQUET_TEXT},
-    {"track", PARQUET_TEXT},
-    {"track_kind", PARQUET_TEXT},
-    {"category", PARQUET_TEXT},
-    {"name", PARQUET_TEXT},
-    {"depth", PARQUET_NUMBER},
-    {"lane", PARQUET_NUMBER},
-    {"item", PARQUET_NUMBER},
-    {"id", PARQUET_ID},
-    {"parent", PARQUET_ID_OR_0},
-    {"finished", PARQUET_YES_OR_NO},
-    {"instant", PARQUET_YES_OR_NO},
-    {"open", PARQUET_YES_OR_NO},
+struct place {
+    uint32_t track, node;
+    int64_t process_id, thread_id; /* of the system */
+    struct span_facts facts;
 };
-enum { COLUMNS = sizeof columns / sizeof columns[0] };
 
-/* Of the same places. */
-static const struct column_source {
-    int64_t (*value)(const struct trace_span *span);
-    struct text_source text;
-} sources[COLUMNS] = {
-    {.value = start_value},
-    {.value = duration_value},
-    {.text = {process_number, process_text}},
-    {.text = {track_number, track_text}},
-    {.text = {kind_number, kind_text}},
-    {.text = {category_number, category_text}},
-    {.text = {name_number, trace_name_of}},
-    {.value = depth_value},
-    {.value = lane_value},
-    {.value = item_value},
-    {.value = id_value},
-    {.value = parent_value},
-    {.value = finished_value},
-    {.value = instant_value},
-    {.value = open_value},
-};
+enum { COLUMNS_MAX = 32 };
 
 struct table {
     struct trace_pass *pass;
     struct parquet parquet;
-    struct trace_span *rows; /* GROUP_ROWS */
+    struct parquet_column column_list[COLUMNS_MAX];
+    struct trace_span *rows; /* GROUP_ROWS; detail is the number of its known, from 1 */
     size_t count;
-    int64_t *values;  /* of a column */
-    uint32_t *places; /* of a column of text */
-    struct numbered numbered[COLUMNS];
-    struct trace_text *texts; /* of a dictionary */
+    struct known *known;
+    uint32_t known_count, known_room;
+    struct parquet_bytes arguments; /* of all known */
+    struct args_json args;
+    uint32_t facts;            /* bits of those that any of the row group has */
+    struct place place;        /* that was asked for last */
+    int64_t *values;           /* of a column */
+    int64_t *there;            /* which of them are not null */
+    uint32_t *places;          /* of a column of text */
+    struct numbered *numbered; /* by column */
+    struct trace_text *texts;  /* of a dictionary */
     uint32_t text_room;
     struct parquet_bytes repaired; /* those of them that are not UTF-8 */
+    struct left_out left_out;
     uint64_t losses;
     bool failed;
 };
+
+static const struct known *known_of(const struct table *table, const struct trace_span *span)
+{
+    return span->detail ? &table->known[span->detail - 1] : NULL;
+}
+
+static uint32_t process_number(const struct table *table, const struct trace_span *span)
+{
+    return trace_track_of(table->pass->trace, span->track)->process;
+}
+static struct trace_text process_text(const struct table *table, uint32_t number)
+{
+    return trace_process_of(table->pass->trace, number)->name;
+}
+static uint32_t track_number(const struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->track;
+}
+static struct trace_text track_text(const struct table *table, uint32_t number)
+{
+    return trace_track_of(table->pass->trace, number)->name;
+}
+static uint32_t kind_number(const struct table *table, const struct trace_span *span)
+{
+    return trace_track_of(table->pass->trace, span->track)->kind;
+}
+static struct trace_text kind_text(const struct table *table, uint32_t number)
+{
+    (void)table;
+    return trace_text(trace_track_kind_name[number]);
+}
+static uint32_t category_number(const struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->category;
+}
+static struct trace_text category_text(const struct table *table, uint32_t number)
+{
+    (void)table;
+    return trace_text(trace_category_name[number]);
+}
+static uint32_t name_number(const struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->name;
+}
+static struct trace_text name_text(const struct table *table, uint32_t number)
+{
+    return trace_name_of(table->pass->trace, number);
+}
+static uint32_t own_number(const struct table *table, const struct trace_span *span)
+{
+    const struct known *known = known_of(table, span);
+    return known ? known->category : 0;
+}
+static struct trace_text own_text(const struct table *table, uint32_t number)
+{
+    return trace_label_of(table->pass->trace, number);
+}
+static uint32_t args_number(const struct table *table, const struct trace_span *span)
+{
+    const struct known *known = known_of(table, span);
+    return known && known->args_bytes ? span->detail : 0;
+}
+static struct trace_text args_text(const struct table *table, uint32_t number)
+{
+    const struct known *known = &table->known[number - 1];
+    return (struct trace_text){(const char *)table->arguments.bytes + known->args,
+                               known->args_bytes};
+}
+
+/* ---- columns of numbers --------------------------------------------------------------- */
+
+static int64_t start_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->start_ns;
+}
+static int64_t duration_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return trace_signed_duration_ns(span);
+}
+static int64_t depth_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->depth;
+}
+static int64_t lane_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->row;
+}
+static int64_t item_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return span->item;
+}
+static int64_t id_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return (int64_t)span->id;
+}
+static int64_t parent_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return (int64_t)span->parent;
+}
+static int64_t finished_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return !(span->flags & TRACE_UNFINISHED);
+}
+static int64_t open_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return (span->flags & TRACE_OPEN) != 0;
+}
+static int64_t instant_value(struct table *table, const struct trace_span *span)
+{
+    (void)table;
+    return (span->flags & TRACE_INSTANT) != 0;
+}
+
+/* What all spans of its track share. They mostly follow each other. */
+static const struct place *place_of(struct table *table, const struct trace_span *span)
+{
+    const struct trace *trace = table->pass->trace;
+    struct place *place = &table->place;
+    if (span->track != place->track) {
+        const struct trace_track *track = trace_track_of(trace, span->track);
+        const struct trace_process *process = trace_process_of(trace, track->process);
+        *place = (struct place){.track = span->track,
+                                .node = process->node,
+                                .process_id = (int64_t)process->os_id,
+                                .thread_id = (int64_t)track->os_id};
+        span_facts_of_track(trace, span->track, &place->facts);
+    }
+    return place;
+}
+
+static int64_t node_value(struct table *table, const struct trace_span *span)
+{
+    return place_of(table, span)->node;
+}
+static int64_t pid_value(struct table *table, const struct trace_span *span)
+{
+    return place_of(table, span)->process_id;
+}
+static int64_t tid_value(struct table *table, const struct trace_span *span)
+{
+    return place_of(table, span)->thread_id;
+}
+
+/* ---- the columns ---------------------------------------------------------------------- */
+
+/* Of an optional column of numbers without a fact 0 is null. */
+struct column_source {
+    int64_t (*value)(struct table *table, const struct trace_span *span);
+    struct text_source text;
+    enum span_fact fact; /* without value and text */
+};
+
+/* clang-format off */
+#define REQUIRED(name, type, from) {{name, type, false}, {.value = from}}
+#define OPTIONAL(name, type, from) {{name, type, true}, {.value = from}}
+#define FACT(name, type, from) {{name, type, true}, {.fact = from}}
+#define TEXT(name, maybe, from, of) {{name, PARQUET_TEXT, maybe}, {.text = {from, of}}}
+/* clang-format on */
+
+static const struct {
+    struct parquet_column column;
+    struct column_source source;
+} columns[] = {
+    REQUIRED("start", PARQUET_TIME, start_value),
+    REQUIRED("duration_ns", PARQUET_LENGTH, duration_value),
+    TEXT("process", false, process_number, process_text),
+    TEXT("track", false, track_number, track_text),
+    TEXT("track_kind", false, kind_number, kind_text),
+    TEXT("category", false, category_number, category_text),
+    TEXT("name", false, name_number, name_text),
+    REQUIRED("depth", PARQUET_NUMBER, depth_value),
+    REQUIRED("lane", PARQUET_NUMBER, lane_value),
+    REQUIRED("item", PARQUET_NUMBER, item_value),
+    REQUIRED("id", PARQUET_ID, id_value),
+    OPTIONAL("parent", PARQUET_ID, parent_value),
+    REQUIRED("finished", PARQUET_YES_OR_NO, finished_value),
+    REQUIRED("instant", PARQUET_YES_OR_NO, instant_value),
+    REQUIRED("open", PARQUET_YES_OR_NO, open_value),
+    REQUIRED("node", PARQUET_NUMBER, node_value),
+    OPTIONAL("process_id", PARQUET_ID, pid_value),
+    OPTIONAL("os_thread_id", PARQUET_ID, tid_value),
+    FACT("thread_id", PARQUET_ID, FACT_THREAD),
+    FACT("proc_id", PARQUET_ID, FACT_PROCESSOR),
+    FACT("stream", PARQUET_ID, FACT_STREAM),
+    FACT("correlation", PARQUET_ID, FACT_CORRELATION),
+    FACT("launch", PARQUET_TIME, FACT_LAUNCH),
+    FACT("launch_thread_id", PARQUET_ID, FACT_LAUNCH_THREAD),
+    FACT("launch_span", PARQUET_ID, FACT_LAUNCH_SPAN),
+    FACT("launch_inferred", PARQUET_YES_OR_NO, FACT_LAUNCH_INFERRED),
+    FACT("start_uncertain_ns", PARQUET_ID, FACT_START_UNCERTAIN),
+    FACT("stop_uncertain_ns", PARQUET_ID, FACT_STOP_UNCERTAIN),
+    FACT("certain_ns", PARQUET_ID, FACT_CERTAIN),
+    TEXT("own_category", true, own_number, own_text),
+    TEXT("args", true, args_number, args_text),
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+_Static_assert((int)COLUMNS <= (int)COLUMNS_MAX, "they have room");
 
 static void fail(struct table *table)
 {
@@ -202,17 +314,21 @@ static uint32_t add_number(struct numbered *numbered, uint32_t number)
     return numbered->places[number] = numbered->count;
 }
 
+/* Places of the values that are there. *found_out: how many these are. */
 static bool find_places(struct table *table, struct numbered *numbered,
-                        const struct text_source *source)
+                        const struct text_source *source, bool optional, size_t *found_out)
 {
-    const struct trace *trace = table->pass->trace;
+    size_t found = 0;
     for (size_t i = 0; i < table->count; i++) {
-        uint32_t number = source->number(trace, &table->rows[i]);
+        uint32_t number = source->number(table, &table->rows[i]);
+        if (optional && !(table->there[i] = number != 0))
+            continue;
         uint32_t place = number < numbered->place_room ? numbered->places[number] : 0;
         if (!place && !(place = add_number(numbered, number)))
             return false;
-        table->places[i] = place - 1;
+        table->places[found++] = place - 1;
     }
+    *found_out = found;
     return true;
 }
 
@@ -235,60 +351,134 @@ static bool repair_texts(struct table *table, uint32_t count)
     return to != NULL;
 }
 
-static void put_texts(struct table *table, struct numbered *numbered,
-                      const struct text_source *source)
+static void put_texts(struct table *table, int column)
 {
-    if (!find_places(table, numbered, source) ||
+    const struct text_source *source = &columns[column].source.text;
+    struct numbered *numbered = &table->numbered[column];
+    size_t found;
+    if (columns[column].column.optional && table->known_count == 0) {
+        parquet_nulls(&table->parquet);
+        return;
+    }
+    if (!find_places(table, numbered, source, columns[column].column.optional, &found) ||
         !thread_array_grow(&table->texts, &table->text_room, numbered->count,
                            sizeof *table->texts)) {
         fail(table);
         return;
     }
     for (uint32_t i = 0; i < numbered->count; i++) {
-        table->texts[i] = source->text(table->pass->trace, numbered->numbers[i]);
+        table->texts[i] = source->text(table, numbered->numbers[i]);
         numbered->places[numbered->numbers[i]] = 0; /* for the next row group */
     }
-    if (repair_texts(table, numbered->count))
+    if (found == 0)
+        parquet_nulls(&table->parquet);
+    else if (repair_texts(table, numbered->count))
         parquet_texts(&table->parquet, table->places,
-                      (struct parquet_dictionary){table->texts, numbered->count});
+                      (struct parquet_dictionary){table->texts, numbered->count}, table->there);
     else
         fail(table);
     numbered->count = 0;
+}
+
+static const struct span_facts *facts_of(struct table *table, const struct trace_span *span)
+{
+    const struct known *known = known_of(table, span);
+    return known ? &known->facts : &place_of(table, span)->facts;
+}
+
+static void put_fact(struct table *table, enum span_fact fact)
+{
+    if (!(table->facts >> fact & 1)) {
+        parquet_nulls(&table->parquet);
+        return;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const struct span_facts *facts = facts_of(table, &table->rows[i]);
+        table->there[i] = span_facts_has(facts, fact);
+        table->values[i] = table->there[i] ? (int64_t)facts->value[fact] : 0;
+    }
+    parquet_integers(&table->parquet, table->values, table->there);
+}
+
+/* Optional ones are null where they are 0. */
+static void put_values(struct table *table, int column)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < table->count; i++)
+        any |= table->values[i] = columns[column].source.value(table, &table->rows[i]);
+    if (columns[column].column.optional && !any)
+        parquet_nulls(&table->parquet);
+    else
+        parquet_integers(&table->parquet, table->values, table->values);
 }
 
 static void put_group(struct table *table)
 {
     parquet_group_begin(&table->parquet, table->count);
     for (int c = 0; c < COLUMNS && !table->failed; c++) {
-        const struct column_source *source = &sources[c];
-        if (!source->value) {
-            put_texts(table, &table->numbered[c], &source->text);
-            continue;
-        }
-        for (size_t i = 0; i < table->count; i++)
-            table->values[i] = source->value(&table->rows[i]);
-        parquet_integers(&table->parquet, table->values);
+        const struct column_source *source = &columns[c].source;
+        if (source->text.number)
+            put_texts(table, c);
+        else if (source->value)
+            put_values(table, c);
+        else
+            put_fact(table, source->fact);
     }
     parquet_group_end(&table->parquet);
-    table->count = 0;
+    table->count = table->known_count = table->facts = 0;
+    table->arguments.count = 0;
 }
 
 /* ---- the sink ------------------------------------------------------------------------- */
+
+/* The number of what is known of the span; 0 without memory. */
+static uint32_t keep_known(struct table *table, const struct trace_detail *detail,
+                           const struct span_facts *of_track)
+{
+    const struct trace *trace = table->pass->trace;
+    if (!thread_array_grow(&table->known, &table->known_room, table->known_count + 1,
+                           sizeof *table->known)) {
+        fail(table);
+        return 0;
+    }
+    struct known *known = &table->known[table->known_count];
+    struct trace_text args = args_json_make(&table->args, trace, detail);
+    if (args.bytes > UINT32_MAX - table->arguments.count)
+        args.bytes = 0;
+    known->facts = *of_track;
+    span_facts_of_detail(trace, detail, &known->facts);
+    known->category = detail->category;
+    known->args = (uint32_t)table->arguments.count;
+    known->args_bytes = args.bytes;
+    bytes_put(&table->arguments, args.text, args.bytes);
+    if (table->arguments.failed || table->args.failed)
+        fail(table);
+    table->facts |= known->facts.known;
+    return ++table->known_count;
+}
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
 {
     struct table *table = context;
-    (void)details;
-    while (count > 0 && !table->failed) {
-        size_t room = GROUP_ROWS - table->count, many = count < room ? count : room;
-        memcpy(table->rows + table->count, spans, many * sizeof *spans);
-        table->count += many;
-        spans += many;
-        count -= many;
+    struct span_facts of_track;
+    span_facts_of_track(table->pass->trace, spans[0].track, &of_track);
+    for (size_t i = 0; i < count && !table->failed; i++) {
+        struct trace_span *row = &table->rows[table->count++];
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        *row = spans[i];
+        row->detail = detail ? keep_known(table, detail, &of_track) : 0;
+        table->facts |= of_track.known;
         if (table->count == GROUP_ROWS)
             put_group(table);
     }
+}
+
+/* Launches are columns of what was launched. */
+static void take_link(void *context, const struct trace_link *link)
+{
+    struct table *table = context;
+    table->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
 static void take_fact(void *context, const char *key, struct trace_text value)
@@ -324,10 +514,15 @@ static bool is_full(void *context)
 
 static void free_table(struct table *table)
 {
-    for (int c = 0; c < COLUMNS; c++) {
+    for (int c = 0; table->numbered && c < COLUMNS; c++) {
         free(table->numbered[c].places);
         free(table->numbered[c].numbers);
     }
+    free(table->numbered);
+    args_json_free(&table->args);
+    bytes_free(&table->arguments);
+    free(table->known);
+    free(table->there);
     parquet_free(&table->parquet);
     bytes_free(&table->repaired);
     free(table->texts);
@@ -343,11 +538,16 @@ static struct table *make_table(struct trace_pass *pass)
     if (!table)
         return NULL;
     table->pass = pass;
+    table->place.track = TRACE_NONE;
+    for (int c = 0; c < COLUMNS; c++)
+        table->column_list[c] = columns[c].column;
+    table->numbered = calloc(COLUMNS, sizeof *table->numbered);
+    table->there = malloc(GROUP_ROWS * sizeof *table->there);
     table->rows = malloc(GROUP_ROWS * sizeof *table->rows);
     table->values = malloc(GROUP_ROWS * sizeof *table->values);
     table->places = malloc(GROUP_ROWS * sizeof *table->places);
-    if (table->rows && table->values && table->places &&
-        parquet_start(&table->parquet, &pass->out, columns, COLUMNS))
+    if (table->rows && table->values && table->places && table->numbered && table->there &&
+        parquet_start(&table->parquet, &pass->out, table->column_list, COLUMNS))
         return table;
     free_table(table);
     return NULL;
@@ -367,6 +567,7 @@ static bool begin(struct trace_pass *pass)
     pass->state = table;
     pass->sink = (struct trace_sink){.context = table,
                                      .spans = take_spans,
+                                     .link = take_link,
                                      .loss = take_loss,
                                      .fact = take_fact,
                                      .full = is_full};
@@ -383,6 +584,7 @@ static enum exit_code end(struct trace_pass *pass)
         parquet_finish(&table->parquet);
     if (parquet_failed(&table->parquet))
         fail(table);
+    left_out_tell(pass, "parquet", table->left_out);
     enum exit_code code = table->failed ? EXIT_BAD_DATA : EXIT_GOOD;
     free_table(table);
     return code;

@@ -31,8 +31,6 @@ static const struct kind {
     [PARQUET_LENGTH] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_NONE, LOGICAL_NONE, Z_HUFFMAN_ONLY},
     [PARQUET_ID] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_UINT_64, LOGICAL_INTEGER,
                     Z_DEFAULT_STRATEGY},
-    [PARQUET_ID_OR_0] = {TYPE_INT64, ENCODING_DELTA, CONVERTED_UINT_64, LOGICAL_INTEGER,
-                         Z_DEFAULT_STRATEGY},
     [PARQUET_NUMBER] = {TYPE_INT32, ENCODING_DELTA, CONVERTED_UINT_32, LOGICAL_INTEGER,
                         Z_DEFAULT_STRATEGY},
     [PARQUET_YES_OR_NO] = {TYPE_BOOLEAN, ENCODING_PLAIN, CONVERTED_NONE, LOGICAL_NONE,
@@ -44,6 +42,7 @@ struct chunk {
     uint64_t offset, bytes, packed_bytes, dictionary_bytes;
     uint64_t values, nulls;
     bool has_dictionary;
+    int encoding;
     struct trace_text least, most; /* as PLAIN */
 };
 
@@ -206,7 +205,10 @@ void parquet_group_begin(struct parquet *parquet, size_t rows)
 
 static struct chunk begin_chunk(const struct parquet *parquet)
 {
-    return (struct chunk){.offset = parquet->offset, .values = parquet->group_rows};
+    const struct parquet_column *column = &parquet->columns[parquet->column];
+    return (struct chunk){.offset = parquet->offset,
+                          .values = parquet->group_rows,
+                          .encoding = kinds[column->type].encoding};
 }
 
 static void end_chunk(struct parquet *parquet, const struct chunk *chunk)
@@ -219,7 +221,7 @@ static void end_chunk(struct parquet *parquet, const struct chunk *chunk)
     thrift_struct(&thrift, 3);
     thrift_i32(&thrift, 1, kind->type);
     thrift_list(&thrift, 2, THRIFT_I32, chunk->has_dictionary ? 3 : 2);
-    thrift_i32_element(&thrift, kind->encoding);
+    thrift_i32_element(&thrift, chunk->encoding);
     thrift_i32_element(&thrift, ENCODING_RLE);
     if (chunk->has_dictionary)
         thrift_i32_element(&thrift, ENCODING_PLAIN);
@@ -248,22 +250,30 @@ static void encode_integers(struct parquet *parquet, const int64_t *values, size
         encode_bits(&parquet->plain, values, count);
 }
 
-/* Definition levels with their length before them; moves what is not null to the front. */
-static size_t leave_nulls_out(struct parquet *parquet, int64_t *values, size_t count)
+/* Definition levels with their length before them. How many values are not null. */
+static size_t put_levels(struct parquet *parquet, const int64_t *there)
 {
     struct parquet_bytes *plain = &parquet->plain;
-    size_t left = 0, at = plain->count;
+    size_t count = 0, at = plain->count, rows = parquet->group_rows;
     bytes_u32(plain, 0);
-    encode_level_bits(plain, values, count);
+    encode_level_bits(plain, there, rows);
     if (!plain->failed)
         bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
-    for (size_t i = 0; i < count; i++)
-        if (values[i])
-            values[left++] = values[i];
-    return left;
+    for (size_t i = 0; i < rows; i++)
+        count += there[i] != 0;
+    return count;
 }
 
-void parquet_integers(struct parquet *parquet, int64_t *values)
+/* What is not null comes to the front. there may be values. */
+static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (there[i])
+            values[left++] = values[i];
+}
+
+void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
 {
     enum parquet_type type = parquet->columns[parquet->column].type;
     size_t count = parquet->group_rows;
@@ -271,14 +281,33 @@ void parquet_integers(struct parquet *parquet, int64_t *values)
     char least_bytes[8], most_bytes[8];
     struct chunk chunk = begin_chunk(parquet);
     parquet->plain.count = 0;
-    if (type == PARQUET_ID_OR_0)
-        count = leave_nulls_out(parquet, values, count);
+    if (parquet->columns[parquet->column].optional) {
+        count = put_levels(parquet, there);
+        leave_nulls_out(values, there, parquet->group_rows);
+    }
     chunk.nulls = chunk.values - count;
     find_bounds(values, count, type, &least, &most);
     chunk.least = integer_bound(least_bytes, least, kinds[type].type);
     chunk.most = integer_bound(most_bytes, most, kinds[type].type);
     encode_integers(parquet, values, count, &kinds[type]);
-    put_page(parquet, &chunk, PAGE_DATA, chunk.values, kinds[type].encoding);
+    put_page(parquet, &chunk, PAGE_DATA, chunk.values, chunk.encoding);
+    end_chunk(parquet, &chunk);
+}
+
+/* Levels alone: a run of them. */
+void parquet_nulls(struct parquet *parquet)
+{
+    struct parquet_bytes *plain = &parquet->plain;
+    struct chunk chunk = begin_chunk(parquet);
+    chunk.nulls = chunk.values;
+    chunk.encoding = ENCODING_PLAIN;
+    plain->count = 0;
+    bytes_u32(plain, 0);
+    bytes_varint(plain, chunk.values << 1);
+    bytes_byte(plain, 0);
+    if (!plain->failed)
+        bytes_patch_u32(plain, 0, (uint32_t)(plain->count - 4));
+    put_page(parquet, &chunk, PAGE_DATA, chunk.values, chunk.encoding);
     end_chunk(parquet, &chunk);
 }
 
@@ -288,7 +317,7 @@ static unsigned width_bytes(uint32_t count)
 }
 
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
-                   struct parquet_dictionary dictionary)
+                   struct parquet_dictionary dictionary, const int64_t *there)
 {
     struct parquet_bytes *plain = &parquet->plain;
     struct chunk chunk = begin_chunk(parquet);
@@ -305,8 +334,12 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     put_page(parquet, &chunk, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
     chunk.dictionary_bytes = chunk.packed_bytes;
     unsigned bytes = width_bytes(dictionary.count);
+    size_t count = parquet->group_rows;
+    if (parquet->columns[parquet->column].optional)
+        count = put_levels(parquet, there);
+    chunk.nulls = chunk.values - count;
     bytes_byte(plain, (uint8_t)(8 * bytes));
-    encode_hybrid(plain, places, parquet->group_rows, bytes);
+    encode_hybrid(plain, places, count, bytes);
     put_page(parquet, &chunk, PAGE_DATA, chunk.values, ENCODING_DICTIONARY);
     end_chunk(parquet, &chunk);
 }
@@ -370,7 +403,7 @@ static void put_schema(struct thrift *thrift, int id, const struct parquet *parq
         const struct kind *kind = &kinds[column->type];
         thrift_begin(thrift);
         thrift_i32(thrift, 1, kind->type);
-        thrift_i32(thrift, 3, column->type == PARQUET_ID_OR_0); /* required or optional */
+        thrift_i32(thrift, 3, column->optional); /* required or optional */
         thrift_text(thrift, 4, column->name);
         if (kind->converted != CONVERTED_NONE)
             thrift_i32(thrift, 6, kind->converted);

@@ -21,7 +21,6 @@ enum parquet_type {
     PARQUET_TIME,     /* INT64, nanoseconds since 1970 */
     PARQUET_LENGTH,   /* INT64, anything that does not ascend */
     PARQUET_ID,       /* INT64 without sign; ascending, more or less */
-    PARQUET_ID_OR_0,  /* the same; 0 is null */
     PARQUET_NUMBER,   /* INT32 without sign */
     PARQUET_YES_OR_NO /* BOOLEAN */
 };
@@ -29,6 +28,7 @@ enum parquet_type {
 struct parquet_column {
     const char *name;
     enum parquet_type type;
+    bool optional; /* some values may be null */
 };
 
 struct parquet {
@@ -53,11 +53,15 @@ struct parquet_dictionary {
 bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
                    int count);
 void parquet_group_begin(struct parquet *parquet, size_t rows);
-/* The values of the next column, which is not a PARQUET_TEXT. They may be changed. */
-void parquet_integers(struct parquet *parquet, int64_t *values);
-/* Places in the dictionary, not empty, all of whose texts are used. */
+/* The values of the next column, which is not a PARQUET_TEXT. They may be changed. there: which of
+ * an optional column are not null; may be values itself. */
+void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there);
+/* Places in the dictionary, not empty, all of whose texts are used; of an optional column of those
+ * values that are there, one behind the other. */
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
-                   struct parquet_dictionary dictionary);
+                   struct parquet_dictionary dictionary, const int64_t *there);
+/* The next column, which is optional, has no values. */
+void parquet_nulls(struct parquet *parquet);
 void parquet_group_end(struct parquet *parquet);
 /* Metadata for the footer, in UTF-8. */
 void parquet_fact(struct parquet *parquet, const char *key, struct trace_text value);
