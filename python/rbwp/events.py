@@ -18,8 +18,8 @@ from . import memory
 from .durations import Duration, print_durations, table_of
 from .lanes import Names
 from .native import (EVENT_COLUMNS, TAKE_EVENTS, WIDE_COLUMNS, CEventsContext, CEventsDump, CEventsSource,
-                      CEventsStats, c_error, checked_names, checked_number, checked_path, library, optional, refuse,
-                      run_command)
+                     CEventsStats, c_error, checked_names, checked_number, checked_path, export, library, names_options,
+                     optional, refuse)
 
 RANKS_MAX = 1 << 20
 EVENTS_MAX = 2**31 - 1
@@ -264,8 +264,9 @@ class Tracing:
                raw_cycles: bool = False) -> List[str]:
         """Writes this rank's events to PATH with _rank<r> before its extension; the files that were written.
 
-        The extension says the form: .pftrace is Perfetto's, anything else JSON, with microseconds, or with the
-        device's ticks and iris's keys for raw_cycles. merge: all ranks call it, and rank 0 writes PATH as well, with
+        The extension says the form: .pftrace is Perfetto's, .bin a profile with the table device_event for all of
+        rbwp's commands, anything else JSON for chrome://tracing and Perfetto; with raw_cycles the JSON that iris
+        writes, in the device's ticks. merge: all ranks call it, and rank 0 writes PATH as well, with
         the events of all, once theirs lie beside it: in one process, rank 0 exports last; in several,
         torch.distributed is to be initialised, and their folder is one. Not enabled: a warning and no files."""
         target = checked_path("path", path)
@@ -311,9 +312,13 @@ def _meet() -> None:
         distributed.barrier()
 
 
+FORMS = {".pftrace": "perfetto", ".perfetto-trace": "perfetto", ".bin": "rbwp"}
+
+
 def _convert(dumps: Sequence[str], target: str, raw_cycles: bool, names: Dict[int, str]) -> None:
-    form = "perfetto" if target.endswith((".pftrace", ".perfetto-trace")) else "chrome"
-    options = [f"--event={number}={name}" for number, name in names.items()]
+    options = names_options(events=names)
+    form = FORMS.get(os.path.splitext(target)[1], "chrome")
     if raw_cycles:
-        options.append("--raw-cycles")
-    run_command(["events", *options, f"--{form}={target}", *dumps], good=(0, 3))
+        form = "iris"
+        options += ["--raw-cycles"] + ["--merge"] * (len(dumps) > 1)
+    export("events", dumps, form, target, options)

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from . import memory
 from .durations import Duration, print_durations, table_of
-from .native import (CLanesLayout, CLanesStats, c_error, checked_names, checked_number, checked_path, library, refuse,
-                      run_command)
+from .native import (CLanesLayout, CLanesStats, c_error, checked_names, checked_number, checked_path, export, library,
+                     names_options, refuse)
 
 Names = Union[Sequence[str], Mapping[int, str], None]
 
@@ -71,22 +71,19 @@ class LaneTrace:
         """Writes a native Perfetto trace (.pftrace)."""
         self._export("perfetto", path)
 
+    def to_rbwp(self, path: "os.PathLike[str] | str") -> None:
+        """Writes a profile with the table lane_span, for `rbwp report` and all the other commands."""
+        self._export("rbwp", path)
+
     def _export(self, form: str, path: "os.PathLike[str] | str") -> None:
         target = checked_path("path", path)
+        options = ["--dialect", DIALECTS[self.layout["dialect"]]]
+        if self.layout["dialect"] != DIALECTS.index("v2"):
+            options += ["--stride", str(self.layout["stride"])]
         with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
             dump = os.path.join(folder, "lanes.bin")
             self.save(dump)
-            # What the command says about damage, stats says as well: it is no failure of the export.
-            run_command(["lanes", *self._options(), f"--{form}={target}", dump], good=(0, 3))
-
-    def _options(self) -> List[str]:
-        layout = self.layout
-        options = [f"--dialect={DIALECTS[layout['dialect']]}"]
-        if layout["dialect"] != 4:
-            options.append(f"--stride={layout['stride']}")
-        options += [f"--event={number}={name}" for number, name in self.events.items()]
-        options += [f"--group={number}={name}" for number, name in self.groups.items()]
-        return options
+            export("lanes", [dump], form, target, options + names_options(events=self.events, groups=self.groups))
 
 
 def decode_lanes(buffer: memory.Array, *, dialect: str = "auto", num_blocks: int = 0, num_groups: int = 0,

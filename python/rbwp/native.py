@@ -198,6 +198,18 @@ def run_command(arguments: Sequence[str], good: Sequence[int] = (0,)) -> str:
     return done.stdout
 
 
+def export(kind: str, dumps: Sequence[str], form: str, target: str, options: Sequence[str] = ()) -> None:
+    """Runs `rbwp lanes` or `rbwp events` on dumps of buffers; target is overwritten. Damage in them is no failure of the
+    export: decoding counts it."""
+    run_command([kind, *options, "--to", form, "--force", "--output", target, "--", *dumps], good=(0, 3))
+
+
+def names_options(**names: "dict[int, str]") -> "list[str]":
+    """Names by number as the command takes them, by option."""
+    return [word for option, known in names.items() if known
+            for word in (f"--{option}", ",".join(f"{number}={name}" for number, name in known.items()))]
+
+
 def checked_number(name: str, value: Any, least: int, most: int) -> int:
     """The argument as an int. TypeError and ValueError name it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -227,6 +239,8 @@ def checked_names(name: str, value: Any) -> "dict[int, str]":
     for number, text in pairs:
         if not isinstance(text, str):
             raise TypeError(f"{name}: {text!r} is not a name")
+        if not text or "," in text:
+            raise ValueError(f"{name}: {text!r} is empty or has a comma")
         names[checked_number(name, number, -2**31, 2**31 - 1)] = text
     return names
 

@@ -50,10 +50,19 @@ steps() {
 }
 steps python_steps "${cost[@]}" "$@"
 
-for example in examples/gpu_python/*.py; do
-    [[ -e $example && $# -eq 0 ]] || continue
-    name=$(basename "$example" .py)
-    step "$name" 240 "$python" "$example" --out "$build/$name"
+# example NAME ARGUMENT...: with all that it prints.
+example() {
+    local name=$1
+    shift
+    step "$name $*" 240 "$python" -u "examples/gpu_python/$name.py" "$@" --out "$build/examples"
     cat "$log"
-done
+}
+if (($# == 0)); then
+    gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())')
+    for name in triton_gemm_scatter gluon_all_gather; do
+        example "$name" --gpus 1
+        ((gpus > 1)) && example "$name" --gpus 2
+    done
+    example gluon_pipeline
+fi
 finish
