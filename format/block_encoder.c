@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * From records to finished blocks. Knows the encoding of a record and of a
- * block header; leaves compression to deflate_records (level 1) or zlib
+ * block header; leaves compression to the deflater (level 1) or zlib
  * (levels 2 to 9). A block whose payload does not shrink is stored as it is.
  */
 #include "rbwp_writer.h"
@@ -26,7 +26,7 @@ struct rbwp_block_encoder {
     int64_t previous_ns; /* 0 at the start of a block: the first delta is taken to 0 */
     int64_t base_ns, first_ns, last_ns;
 
-    uint32_t *unit; /* where each record's kind byte stands, for deflate_records */
+    uint32_t *unit; /* where each record's kind byte stands, for the deflater */
 
     uint8_t *sealed; /* header and stored payload of the last finished block */
     int level;

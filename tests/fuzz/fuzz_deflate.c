@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * deflate_records: whatever the data are and wherever units begin, zlib's inflate gives the data
+ * deflater: whatever the data are and wherever units begin, zlib's inflate gives the data
  * back from a stream that is smaller than they are.
  *
  * The input begins with two bytes that say how far apart units are and how often the data are

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the recorder, of sessions, and of the encoders that they write with.
-foreach(topic block_encoder chunk_encoder clock deflate_records huffman node session_config)
+foreach(topic block_encoder chunk_encoder clock deflater huffman node session_config)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic extend live_snapshot names output process session thread_registry)

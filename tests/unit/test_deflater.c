@@ -202,5 +202,5 @@ int main(void)
         cmocka_unit_test_prestate(test_remembered_costs, &greedy),
         cmocka_unit_test_prestate(test_records_shrink_as_ever, &greedy),
     };
-    return cmocka_run_group_tests_name("deflate_records", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("deflater", tests, NULL, NULL);
 }
