@@ -48,18 +48,32 @@ static bool is_constant(const uint64_t *cells, uint32_t rows)
     return differing == 0;
 }
 
-static uint32_t distinct(uint64_t *seen, uint32_t count, uint64_t value)
+static inline uint32_t hash_of(uint64_t value)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (seen[i] == value)
-            return count;
-    seen[count] = value;
-    return count + 1;
+    return (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HASH_BITS));
+}
+
+/* The different ones among the cells of a sample. */
+struct distinct {
+    uint64_t value[SAMPLE_RUNS * SAMPLE_CELLS];
+    uint16_t place[2 * SAMPLE_RUNS * SAMPLE_CELLS]; /* number + 1 */
+    uint32_t count;
+};
+
+static void see(struct distinct *seen, uint64_t value)
+{
+    const uint32_t places = sizeof seen->place / sizeof seen->place[0];
+    uint32_t at = hash_of(value) % places;
+    for (; seen->place[at]; at = (at + 1) % places)
+        if (seen->value[seen->place[at] - 1] == value)
+            return;
+    seen->value[seen->count++] = value;
+    seen->place[at] = (uint16_t)seen->count;
 }
 
 /* Sums over the sample. */
 struct sample {
-    uint32_t cells, distinct; /* no more are counted than too_many */
+    uint32_t cells, distinct;
     uint64_t varint_bytes, delta_bytes;
 };
 
@@ -72,20 +86,21 @@ static uint32_t too_many(uint32_t cells)
 static struct sample take_sample(const uint64_t *cells, uint32_t rows)
 {
     struct sample sample = {0};
-    uint64_t seen[SAMPLE_RUNS * SAMPLE_CELLS];
+    struct distinct seen;
     uint32_t runs = rows <= SAMPLE_RUNS * SAMPLE_CELLS ? 1 : SAMPLE_RUNS;
     uint32_t length = runs == 1 ? rows : SAMPLE_CELLS;
-    uint32_t most = too_many(runs * length);
+    seen.count = 0;
+    memset(seen.place, 0, sizeof seen.place);
     for (uint32_t run = 0; run < runs; run++) {
         uint32_t from = (uint32_t)((uint64_t)(rows - length) * run / SAMPLE_RUNS);
         for (uint32_t i = from; i < from + length; i++) {
             sample.cells++;
             sample.varint_bytes += varint_bytes(cells[i]);
             sample.delta_bytes += varint_bytes(zigzag(cells[i] - (i ? cells[i - 1] : 0)));
-            if (sample.distinct < most)
-                sample.distinct = distinct(seen, sample.distinct, cells[i]);
+            see(&seen, cells[i]);
         }
     }
+    sample.distinct = seen.count;
     return sample;
 }
 
@@ -122,7 +137,7 @@ struct dictionary {
 /* The value's number; DICTIONARY_MAX if there is no room for another. */
 static inline uint32_t dictionary_number(struct dictionary *dictionary, uint64_t value)
 {
-    uint32_t at = (uint32_t)(value * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HASH_BITS));
+    uint32_t at = hash_of(value);
     for (;; at = (at + 1) & ((1u << HASH_BITS) - 1)) {
         uint32_t number = dictionary->place[at];
         if (number && dictionary->value[number - 1] == value)

@@ -148,6 +148,42 @@ void code_put(struct bit_writer *out, const struct piece_code *code, int final)
     }
 }
 
+/* Four counts, since a byte often is the one before. */
+void code_count_literals(struct deflater *state, const uint8_t *data, uint32_t size)
+{
+    uint32_t count[4][256] = {{0}};
+    uint32_t i = 0;
+    for (; i + 4 <= size; i += 4)
+        for (uint32_t k = 0; k < 4; k++)
+            count[k][data[i + k]]++;
+    for (; i < size; i++)
+        count[0][data[i]]++;
+    for (unsigned value = 0; value < 256; value++)
+        state->literal_count[value] =
+            count[0][value] + count[1][value] + count[2][value] + count[3][value];
+}
+
+/* Three at once: a word of the code has at most HUFFMAN_BITS_MAX bits, held ones are below 8. */
+void code_put_literals(const struct piece_code *code, const uint8_t *data, uint32_t size,
+                       struct bit_writer *writer)
+{
+    struct bits literal[256];
+    for (unsigned value = 0; value < 256; value++)
+        literal[value] = (struct bits){code->literal_word[value], code->length[value]};
+    struct bit_writer out = *writer;
+    uint32_t i = 0;
+    for (; i + 3 <= size; i += 3) {
+        struct bits a = literal[data[i]], b = literal[data[i + 1]], c = literal[data[i + 2]];
+        uint64_t value =
+            a.value | (uint64_t)b.value << a.count | (uint64_t)c.value << (a.count + b.count);
+        put_bits(&out, value, a.count + b.count + c.count);
+    }
+    for (; i < size; i++)
+        put_bits(&out, literal[data[i]].value, literal[data[i]].count);
+    put_bits(&out, code->literal_word[END_SYMBOL], code->length[END_SYMBOL]);
+    *writer = out;
+}
+
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer)
 {

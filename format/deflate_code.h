@@ -51,6 +51,10 @@ uint64_t code_piece_bits(const struct deflater *state, const struct piece_code *
 void code_take_costs(struct deflater *state, const struct piece_code *code);
 
 void code_put(struct bit_writer *out, const struct piece_code *code, int final);
+/* Both of a piece that is literals alone, without tokens. */
+void code_count_literals(struct deflater *state, const uint8_t *data, uint32_t size);
+void code_put_literals(const struct piece_code *code, const uint8_t *data, uint32_t size,
+                       struct bit_writer *writer);
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer);
 

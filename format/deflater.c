@@ -31,14 +31,16 @@ void deflater_free(struct deflater *state)
     free(state);
 }
 
-/* Turns a piece into tokens. state->unit holds its units. */
+/* Turns a piece into tokens, or counts its bytes. state->unit holds its units. */
 static void parse(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
     memset(state->literal_count, 0, sizeof state->literal_count);
     memset(state->distance_count, 0, sizeof state->distance_count);
     state->tokens = 0;
     state->unit[units] = size;
-    if (state->greedy)
+    if (units == 0)
+        code_count_literals(state, data, size); /* nothing recurs */
+    else if (state->greedy)
         parse_greedy(state, data, size, units);
     else
         parse_best(state, data, size, units);
@@ -57,7 +59,8 @@ size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, co
         size_t piece = size - from < PIECE_BYTES ? size - from : PIECE_BYTES, count = 0;
         for (; u < units && unit[u] < from + piece; u++)
             state->unit[count++] = (uint32_t)(unit[u] - from);
-        parse(state, data + from, (uint32_t)piece, count);
+        const uint8_t *bytes = data + from;
+        parse(state, bytes, (uint32_t)piece, count);
         struct piece_code code;
         code_build(state, &code);
         uint64_t bits = code_piece_bits(state, &code) + writer.count;
@@ -67,7 +70,10 @@ size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, co
             code_take_costs(state, &code);
         from += piece;
         code_put(&writer, &code, from == size);
-        code_put_tokens(state, &code, &writer);
+        if (count == 0)
+            code_put_literals(&code, bytes, (uint32_t)piece, &writer);
+        else
+            code_put_tokens(state, &code, &writer);
     }
     if (writer.count)
         put_bits(&writer, 0, 8 - writer.count);
