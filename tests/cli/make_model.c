@@ -4,7 +4,9 @@
  * have calls of one slot, of which each launches work while the other's call has
  * begun later; what tells of the launches stands half before and half behind the
  * records, in blocks gpux or in rows of gpu_activity. With rows come tables that nobody knows:
- * counters, spans, points in time, and one without roles. model.sh knows the content.
+ * counters, spans, points in time, and one without roles. model.sh knows the content. With NODE and
+ * OTHER behind it the file is of that node: its names have other numbers, its GPU another bias, its
+ * queues other depths, and its marks arrive from the notes of the node OTHER.
  */
 #include "rbwp_table.h"
 
@@ -15,7 +17,9 @@
 #include <unistd.h>
 
 #define T INT64_C(1700000000000000000)
-enum { WORKS = 72, GPU = 5, SLOT = 1, COUNTS = 40 };
+enum { WORKS = 72, GPU = 5, SLOT = 1, COUNTS = 40, NAMES = 8 };
+
+static uint32_t node, other;
 
 static void must(enum rbwp_status status)
 {
@@ -99,6 +103,12 @@ static void add_gpux(struct rbwp_writer *writer, int first, int end)
                                                    .launched_ns = T + 1000 * i + 90};
     uint32_t bytes = rbwp_gpu_extra_encode(GPU, facts, (uint32_t)(end - first), data);
     must(rbwp_writer_add_opaque(writer, RBWP_GPU_EXTRA_TAG, data, bytes));
+}
+
+/* The number of the name that has this one in a file of node 0. */
+static uint64_t name(uint64_t number)
+{
+    return 1 + (number - 1 + 3 * node) % NAMES;
 }
 
 /* ---- tables ----------------------------------------------------------------------------- */
@@ -214,7 +224,7 @@ static void add_activity(struct rbwp_writer *writer, int first, int end)
     for (int i = first; i < end; i++) {
         uint64_t start = (uint64_t)start_of(i), base = (uint64_t)(T + 1000 * i);
         add_row(&rows, (uint64_t[]){start, start + 400, GPU, 7, launcher(i), SLOT, base + 50,
-                                    base + 90, 30, 20, i % 2 ? 2 : 1, (uint64_t)i + 1, 0, 0});
+                                    base + 90, 30, 20, name(i % 2 ? 2 : 1), (uint64_t)i + 1, 0, 0});
     }
     end_rows(&rows, writer, (uint64_t)first + 1);
 }
@@ -222,7 +232,7 @@ static void add_activity(struct rbwp_writer *writer, int first, int end)
 static void add_device(struct rbwp_writer *writer)
 {
     struct rows rows = begin_rows(&device);
-    add_row(&rows, (uint64_t[]){GPU, 3, 0, 9, 100, 10});
+    add_row(&rows, (uint64_t[]){GPU, name(3), 0, 9, 100 + 50 * node, 10});
     end_rows(&rows, writer, 1);
 }
 
@@ -230,34 +240,39 @@ static void add_unknown(struct rbwp_writer *writer)
 {
     struct rows rows = begin_rows(&depth);
     for (uint64_t i = 0; i < COUNTS; i++) /* two queues in turn, the second one backwards */
-        add_row(&rows, (uint64_t[]){(uint64_t)T + 100 * (i % 2 ? COUNTS - i : i), 4 + i % 2, i,
-                                    real((double)i / 4)});
+        add_row(&rows, (uint64_t[]){(uint64_t)T + 100 * (i % 2 ? COUNTS - i : i), name(4 + i % 2),
+                                    i + 1000 * node, real((double)i / 4)});
     end_rows(&rows, writer, 1);
     rows = begin_rows(&note);
     for (uint64_t i = 0; i < 3; i++)
-        add_row(&rows, (uint64_t[]){(uint64_t)T + 500 + 200 * i, 1000, 100, 6, 4096 + i, real(0.5),
-                                    bytes_cell(&rows, i ? "\xff\"x\"" : ""), 77 + i});
+        add_row(&rows,
+                (uint64_t[]){(uint64_t)T + 500 + 200 * i, 1000, 100, name(6), 4096 + i, real(0.5),
+                             bytes_cell(&rows, i ? "\xff\"x\"" : ""), 77 + 10 * node + i});
     end_rows(&rows, writer, 1);
     rows = begin_rows(&mark);
     for (uint64_t i = 0; i < 4; i++)
-        add_row(&rows, (uint64_t[]){(uint64_t)T + 5000 + i, 7, 77 + i});
+        add_row(&rows, (uint64_t[]){(uint64_t)T + 5000 + i, name(7), 77 + 10 * other + i});
     end_rows(&rows, writer, 1);
     rows = begin_rows(&setting);
     for (uint64_t i = 0; i < 2; i++)
-        add_row(&rows, (uint64_t[]){8, (uint64_t)0 - i, (uint64_t)T, bytes_cell(&rows, "a,b")});
+        add_row(&rows,
+                (uint64_t[]){name(8), (uint64_t)0 - i, (uint64_t)T, bytes_cell(&rows, "a,b")});
     end_rows(&rows, writer, 1);
 }
 
 static void add_schemas(struct rbwp_writer *writer)
 {
-    static const struct rbwp_text names[] = {
+    static const struct rbwp_text texts[NAMES] = {
         {"even kernel", 11}, {"odd kernel", 10}, {"a GPU", 5},   {"in", 2},
         {"out", 3},          {"copying", 7},     {"arrived", 7}, {"limit", 5}};
     depth_columns[2].unit = "items";
     depth_columns[2].unit_bytes = 5;
     note_columns[7].unit = mark_columns[2].unit = "note"; /* keys of different tables */
     note_columns[7].unit_bytes = mark_columns[2].unit_bytes = 4;
-    must(rbwp_writer_add_names(writer, 1, names, sizeof names / sizeof names[0]));
+    struct rbwp_text names[NAMES];
+    for (uint64_t i = 0; i < NAMES; i++)
+        names[name(i + 1) - 1] = texts[i];
+    must(rbwp_writer_add_names(writer, 1, names, NAMES));
     const struct rbwp_schema *schemas[] = {&activity, &device, &depth, &note, &mark, &setting};
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++)
         must(rbwp_writer_add_schema(writer, schemas[i]));
@@ -271,6 +286,8 @@ int main(int argc, char **argv)
         return 1;
     }
     bool rows = strcmp(argv[2], "rows") == 0;
+    node = argc > 4 ? (uint32_t)strtoul(argv[3], NULL, 10) : 0;
+    other = argc > 4 ? (uint32_t)strtoul(argv[4], NULL, 10) : 0;
     static const struct rbwp_gpu_info gpus[] = {{.proc_id = GPU,
                                                  .rounds = 9,
                                                  .bias_ns = 100,
@@ -280,7 +297,7 @@ int main(int argc, char **argv)
     const struct rbwp_trailer trailer = {.gpus = gpus, .gpu_count = rows ? 0 : 1};
     struct rbwp_sink sink = rbwp_sink_fd(&fd);
     struct rbwp_writer *writer;
-    must(rbwp_writer_new(&sink, 0, T, false, &writer));
+    must(rbwp_writer_new(&sink, node, T, false, &writer));
     if (rows) {
         add_schemas(writer);
         add_activity(writer, 0, WORKS / 2);
