@@ -168,12 +168,16 @@ static void check_table(struct verify *verify, const struct rbwp_block *block)
     struct rbwp_rows rows;
     struct rbwp_error error;
     if (!verify->catalog && !(verify->catalog = rbwp_catalog_new()))
+        verify->memory_failed = true;
+    if (verify->memory_failed) /* rows without the schema that found no room break no rule */
         return;
     enum rbwp_status status = rbwp_catalog_take(verify->catalog, block, &rows, &error);
     if (status == RBWP_OK)
         verify->result.table_rows += rows.rows;
     else if (status == RBWP_E_CORRUPT)
         report_error(verify, &error);
+    else if (status == RBWP_E_MEMORY)
+        verify->memory_failed = true;
 }
 
 static void check_block(struct verify *verify, const struct rbwp_block *block)

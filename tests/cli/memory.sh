@@ -32,6 +32,10 @@ starve stats stats "$g/multi_thread.bin"
 starve stats.json stats --json "$g/gpu_work.bin"
 "$MAKE_MODEL" rows.bin rows && "$MAKE_MODEL" gpux.bin gpux || fail "make_model"
 starve stats.tables stats --json rows.bin
+starve check.tables check rows.bin
+starve info.tables info rows.bin
+starve dump.tables dump rows.bin
+starve report.tables report -f -o OUT rows.bin
 starve dump.launches dump --spans gpux.bin
 starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"
@@ -47,12 +51,12 @@ live.write("gone.bin.live", [live.sample(100), live.slot(9, b"named"), thread], 
 P
 starve repair.live repair -f -o OUT gone.bin
 starve repair repair -f -o OUT "$g/crash_cut_in_data.bin"
-for format in chrome perfetto csv folded ndjson legion parquet sqlite; do
+for format in chrome perfetto csv folded ndjson legion parquet sqlite firefox speedscope; do
     case $format in
     sqlite) ;; # its library allocates on its own
     parquet) rm -rf OUT ;;
     esac
-    starve "export $format" merge -f --to "$format" -o OUT "$g/gpu_work.bin" flows.json
+    starve "export $format" merge -f --to "$format" -o OUT rows.bin flows.json
 done
 starve chrome export --to ndjson flows.json
 "$RBWP" export --to perfetto -o own.pftrace flows.json 2>/dev/null || fail "no Perfetto trace to read"

@@ -382,7 +382,9 @@ enum exit_code dump_blocks(struct dump *dump, struct input *input)
     enum exit_code code = EXIT_BAD_DATA;
     if (start_blocks(&blocks, input, &names)) {
         write_file(&blocks, input);
-        code = blocks.failed || blocks.tables.tables.broken ? EXIT_PARTLY : EXIT_GOOD;
+        code = blocks.failed || blocks.tables.tables.broken || blocks.tables.tables.failed
+                   ? EXIT_PARTLY
+                   : EXIT_GOOD;
     }
     ordered_jobs_free(blocks.jobs, stop_job);
     table_dump_end(&blocks.tables);

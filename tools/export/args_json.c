@@ -140,6 +140,7 @@ struct trace_text args_json_make(struct args_json *made, const struct trace *tra
     out_bytes(out, "{", 1);
     args_json_members(out, &made->text, trace, detail);
     out_bytes(out, "}", 1);
+    made->failed |= made->text.failed;
     if (made->spilled_bytes == 0)
         return (struct trace_text){out->buffer, (uint32_t)out->used};
     out_flush(out);

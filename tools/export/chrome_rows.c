@@ -98,7 +98,8 @@ void chrome_take_name(void *context, uint32_t number, struct trace_text name)
     }
     struct trace_text made = viewer_text(&chrome->text, name);
     if (made.text == chrome->text.text)
-        chrome->text = (struct viewer_text){0}; /* it stays the name's */
+        chrome->text =
+            (struct viewer_text){.failed = chrome->text.failed}; /* it stays the name's */
     chrome->names[number] = made;
 }
 
@@ -109,8 +110,10 @@ static bool counter_repeats(struct chrome *chrome, const struct trace_track *tra
 {
     uint64_t hash =
         text_hash(TEXT_HASH_FIRST ^ track->process, track->name.text, track->name.bytes);
-    uint32_t before = chrome->counters.count;
-    return thread_map_number(&chrome->counters, hash) != before;
+    uint32_t before = chrome->counters.count, number = thread_map_number(&chrome->counters, hash);
+    if (number == THREAD_NONE)
+        chrome_fail(chrome);
+    return number != before;
 }
 
 void chrome_take_track(void *context, const struct trace_track *track)

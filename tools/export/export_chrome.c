@@ -105,7 +105,7 @@ static void take_link(void *context, const struct trace_link *link)
                               .pid = chrome->rows[link->from_track].pid,
                               .tid = chrome_tid(chrome, link->from_track, 0)};
     if (!arrow.number) {
-        chrome->left_out.links++;
+        chrome_fail(chrome);
         return;
     }
     write_arrow(chrome, &arrow);
@@ -353,6 +353,8 @@ static enum exit_code end(struct trace_pass *pass)
         message("chrome: %" PRIu64 " spans begin before time 0, where Perfetto leaves them out",
                 chrome->early);
     left_out_tell(pass, "chrome", chrome->left_out);
+    if (chrome->text.failed)
+        chrome_fail(chrome);
     bool whole = !chrome->failed;
     chrome_rows_free(chrome);
     kept_facts_free(&chrome->facts);

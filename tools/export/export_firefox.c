@@ -478,6 +478,8 @@ static enum exit_code end(struct trace_pass *pass)
     if (firefox->misfits)
         message("firefox: %" PRIu64 " spans are markers, but not in the call tree",
                 firefox->misfits);
+    if (firefox->text.failed)
+        firefox_fail(firefox);
     bool whole = !firefox->failed && !firefox->spool.failed;
     free_firefox(firefox);
     return whole ? EXIT_GOOD : EXIT_PARTLY;

@@ -171,7 +171,7 @@ static bool is_new(struct legion_export *legion, struct thread_map *map, uint64_
 {
     uint32_t known = map->count, number = thread_map_number(map, key);
     if (number == THREAD_NONE)
-        fail(legion, "too many names or processors");
+        fail(legion, "too many names or processors, or out of memory");
     return number == known;
 }
 

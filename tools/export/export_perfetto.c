@@ -228,6 +228,8 @@ static enum exit_code end(struct trace_pass *pass)
     if (pass->trace)
         perfetto_write_facts(perfetto);
     left_out_tell(pass, "perfetto", perfetto->left_out);
+    if (perfetto->text.failed)
+        perfetto_fail(perfetto);
     bool whole = packet_file_finish(&perfetto->file) && !perfetto->failed;
     viewer_ids_free(&perfetto->ids);
     viewer_text_free(&perfetto->text);

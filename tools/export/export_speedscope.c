@@ -289,6 +289,8 @@ static enum exit_code end(struct trace_pass *pass)
     if (speedscope->misfits)
         message("speedscope: %" PRIu64 " spans left out that overlap others of their row",
                 speedscope->misfits);
+    if (speedscope->text.failed)
+        fail(speedscope);
     bool whole = !speedscope->failed && !speedscope->spool.failed && !speedscope->misfits;
     free_speedscope(speedscope);
     return whole ? EXIT_GOOD : EXIT_PARTLY;

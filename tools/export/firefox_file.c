@@ -18,13 +18,17 @@ uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct
 {
     uint32_t frame =
         thread_map_number(&firefox->frames, (uint64_t)span->name << 8 | span->category);
-    if (frame == THREAD_NONE)
+    if (frame == THREAD_NONE) {
+        firefox_fail(firefox);
         return FIREFOX_NONE;
+    }
     uint32_t number =
         thread_map_place(&firefox->stacks, ((uint64_t)prefix + 1) << 32 | frame,
                          &firefox->stack_list, &firefox->stack_room, sizeof *firefox->stack_list);
-    if (number == THREAD_NONE)
+    if (number == THREAD_NONE) {
+        firefox_fail(firefox);
         return FIREFOX_NONE;
+    }
     firefox->stack_list[number] = (struct firefox_stack){prefix, frame};
     return number;
 }

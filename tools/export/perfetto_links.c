@@ -143,7 +143,7 @@ void perfetto_take_link(void *context, const struct trace_link *link)
     struct last_event event = arrow_event(perfetto, link);
     uint64_t number = pending_links_add(&perfetto->links, link);
     if (!number)
-        perfetto->left_out.links++;
+        perfetto_fail(perfetto);
     else if (link->from_ns < link->to_ns)
         write_instant(perfetto, &event, link->from_track, link->from_ns, PF_EVENT_FLOW,
                       arrow_number(number));

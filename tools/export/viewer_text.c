@@ -28,8 +28,10 @@ struct trace_text viewer_text(struct viewer_text *made, struct trace_text text)
     if (utf8_valid(text.text, text.bytes))
         return text;
     const unsigned char *bytes = (const unsigned char *)text.text;
-    if (!reserve(made, (size_t)text.bytes * REPLACEMENT_BYTES))
+    if (!reserve(made, (size_t)text.bytes * REPLACEMENT_BYTES)) {
+        made->failed = true;
         return (struct trace_text){"", 0};
+    }
     size_t used = 0;
     for (size_t at = 0, length; at < text.bytes; at += length) {
         length = utf8_length(bytes + at, text.bytes - at);

@@ -13,10 +13,11 @@
 struct viewer_text {
     char *text;
     size_t room;
+    bool failed; /* out of memory: a text was left out */
 };
 
 /* Puts text into made, which grows; zero is an empty one. What does not fit into memory is left
- * out. */
+ * out, and failed says so. */
 struct trace_text viewer_text(struct viewer_text *made, struct trace_text text);
 void viewer_text_free(struct viewer_text *made);
 

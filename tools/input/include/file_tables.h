@@ -19,7 +19,7 @@ struct file_tables {
     struct rbwp_error
         *problems; /* the first FILE_TABLES_PROBLEMS_KEPT of them, less without memory */
     uint32_t problem_count, problem_room;
-    bool failed; /* out of memory: GPUs are missing */
+    bool failed; /* out of memory: GPUs are missing, the user was told */
 };
 
 /* False without memory; the user was told. End it in each case. */
