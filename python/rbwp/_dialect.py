@@ -105,6 +105,7 @@ def load(name: str, dsl: Any, jit: Any) -> ModuleType:
         "dsl": dsl,
         "jit": jit,
         "must_use": _must_use(core),
+        "tensor": core.tensor,
     }
     makers: "list[Callable[[Any], Callable[..., Any]]]" = [
         _target, _element_bytes, _checked_event, _checked_context, _checked_operands

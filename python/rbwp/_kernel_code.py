@@ -21,6 +21,7 @@ element_bytes: Any
 jit: Any
 must_use: Any
 target: Any
+tensor: Any
 
 # ---- time and place --------------------------------------------------------------------------------
 
@@ -167,25 +168,25 @@ class DeviceTracing:
     ...
     tracing.record_event_end(handle)"""
     enabled: dsl.constexpr
-    rank: dsl.tensor
-    max_events: dsl.tensor  # 0 where the host has tracing switched off
-    paired: dsl.tensor  # the two counters are neighbours and count in one atomic operation
-    both_counters: dsl.tensor
-    trace_counter: dsl.tensor
-    op_index_counter: dsl.tensor
-    event_id: dsl.tensor
-    pid: dsl.tensor
-    pid_m: dsl.tensor
-    pid_n: dsl.tensor
-    cur_rank: dsl.tensor
-    target_rank: dsl.tensor
-    xcc_id: dsl.tensor
-    cu_id: dsl.tensor
-    timestamp: dsl.tensor
-    address: dsl.tensor
-    duration_cycles: dsl.tensor
-    op_index: dsl.tensor
-    payload_size: dsl.tensor
+    rank: tensor
+    max_events: tensor  # 0 where the host has tracing switched off
+    paired: tensor  # the two counters are neighbours and count in one atomic operation
+    both_counters: tensor
+    trace_counter: tensor
+    op_index_counter: tensor
+    event_id: tensor
+    pid: tensor
+    pid_m: tensor
+    pid_n: tensor
+    cur_rank: tensor
+    target_rank: tensor
+    xcc_id: tensor
+    cu_id: tensor
+    timestamp: tensor
+    address: tensor
+    duration_cycles: tensor
+    op_index: tensor
+    payload_size: tensor
 
     @constexpr_function
     def __init__(self, rank, max_events, paired, both_counters, trace_counter, op_index_counter, event_id, pid, pid_m,
@@ -360,13 +361,13 @@ class Lanes:
     enabled: dsl.constexpr
     version: dsl.constexpr
     fence: dsl.constexpr
-    first: dsl.tensor  # where the lane's first record goes
-    step: dsl.tensor  # from one record to the next, in words of 8 bytes
-    last: dsl.tensor  # number of the record that is kept for finalize; negative: no room for any
-    count: dsl.tensor  # records asked for so far
-    tag: dsl.tensor
-    latest: dsl.tensor  # low half of the time of the last record
-    drops: dsl.tensor  # the lane's counter of what was dropped, or null
+    first: tensor  # where the lane's first record goes
+    step: tensor  # from one record to the next, in words of 8 bytes
+    last: tensor  # number of the record that is kept for finalize; negative: no room for any
+    count: tensor  # records asked for so far
+    tag: tensor
+    latest: tensor  # low half of the time of the last record
+    drops: tensor  # the lane's counter of what was dropped, or null
 
     @constexpr_function
     def __init__(self, version, fence, first, step, last, count, tag, latest, drops):

@@ -171,7 +171,7 @@ class Tracing:
         self.device = memory.default_device() if device is None else device
         self.names = checked_names("names", names)
         self.clock_hz = _clock_of(self.device) if clock_hz is None else checked_number("clock_hz", clock_hz, 1, 10**12)
-        self.offset_ns = 0  # what this rank's clock is ahead of the common one, as alignment found it
+        self.offset_ns = 0  # what this rank's clock is ahead of the common one, as align found it
         self.offset_bound_ns = 0
         self.max_events = 0
         self.columns: Dict[str, memory.Array] = {}
@@ -207,6 +207,13 @@ class Tracing:
             warnings.warn("reset: tracing is not enabled", stacklevel=2)
             return
         memory.clear(self.counters)
+
+    def align(self, rounds: int = 32) -> Tuple[int, int]:
+        """Measures what this rank's clock is ahead of the host's (clocks.py), for decoding and exports from now on; the
+        offset and its bound, in ns. For ranks on several GPUs; in one process or on one machine the host's is common."""
+        from .clocks import clock_offset
+        self.offset_ns, self.offset_bound_ns = clock_offset(self.device, clock_hz=self.clock_hz, rounds=rounds)
+        return self.offset_ns, self.offset_bound_ns
 
     def get_device_context(self) -> memory.Array:
         """The context array for kernels, in the device's memory: 19 + N entries, whose flag says whether tracing is

@@ -27,3 +27,9 @@ read_time: Any = _code.read_time
 LOAD, STORE, GET, PUT, COPY = (tl.constexpr(event) for event in range(5))
 ATOMIC_ADD, ATOMIC_SUB, ATOMIC_CAS, ATOMIC_XCHG, ATOMIC_XOR, ATOMIC_AND, ATOMIC_OR, ATOMIC_MIN, ATOMIC_MAX = (
     tl.constexpr(event) for event in range(5, 14))
+
+
+@triton.jit
+def store_time(out):  # type: ignore[no-untyped-def]
+    """For clocks.py: the device's time."""
+    tl.store(out, read_time())

@@ -6,7 +6,7 @@
 # the steps say, then a table; the exit status is 1 if anything failed.
 #
 # What it wants is in h200_lib.sh; nvcc for the C header's cost, and cuobjdump, are used where they are found. STEP: only
-# the steps whose names contain it (python/h200_python.py --list). Logs go to $OUT, or to the build directory.
+# the steps whose names contain it (python/h200_python.py --list), or "examples" for these alone. Logs go to $OUT, or to the build directory.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/h200_lib.sh"
 shift
@@ -48,7 +48,7 @@ steps() {
         table+=("$(printf '%-28s %4d s  FAILED' "$name" $((SECONDS - begin)))")
     fi
 }
-steps python_steps "${cost[@]}" "$@"
+[[ $* == examples ]] || steps python_steps "${cost[@]}" "$@"
 
 # example NAME ARGUMENT...: with all that it prints.
 example() {
@@ -57,7 +57,7 @@ example() {
     step "$name $*" 240 "$python" -u "examples/gpu_python/$name.py" "$@" --out "$build/examples"
     cat "$log"
 }
-if (($# == 0)); then
+if [[ ! $* || $* == examples ]]; then
     gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())')
     for name in triton_gemm_scatter gluon_all_gather; do
         example "$name" --gpus 1

@@ -256,7 +256,7 @@ def load_code():
 
     # The two modules that load asks Triton for.
     core, jit = types.ModuleType("triton.language.core"), types.ModuleType("triton.runtime.jit")
-    core.aggregate, core.must_use_result, jit.constexpr_function = aggregate, plain, plain
+    core.aggregate, core.must_use_result, core.tensor, jit.constexpr_function = aggregate, plain, tensor, plain
     driver = types.SimpleNamespace(
         active=types.SimpleNamespace(get_current_target=lambda: types.SimpleNamespace(backend="cuda", arch=90)))
     names = {"triton": types.ModuleType("triton"), "triton.language": types.ModuleType("triton.language"),

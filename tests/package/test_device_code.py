@@ -152,6 +152,7 @@ class Lanes(unittest.TestCase):
                 lane = self.lane(buffer, 1, 3, drops=dsl.pointer(drops), version=version)
                 for _ in range(5):
                     lane = lane.begin(1).end(1)
+                self.assertEqual(int(buffer[header + words * (1 + 4 * 2)]), 0)
                 lane.finalize()
                 tags = [int(buffer[header + words * (1 + 4 * record) + words - 1]) & 0xffffffff for record in range(3)]
                 self.assertEqual([tag & 3 for tag in tags][-1], 3)

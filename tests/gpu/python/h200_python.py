@@ -148,7 +148,7 @@ def environment():
     print("    warp_specialize:", inspect.signature(gl.warp_specialize))
     missing = [name for name in ("cast", "load", "store", "atomic_add", "atomic_cas", "inline_asm_elementwise",
                                  "program_id", "num_programs", "static_range", "sum", "min", "minimum", "maximum",
-                                 "where", "static_assert", "tensor", "constexpr", "pointer_type", "int1", "uint32")
+                                 "where", "static_assert", "constexpr", "pointer_type", "int1", "uint32")
                if not hasattr(gl, name)]
     print("    names that Gluon lacks:", missing or "none")
     assert not missing
@@ -718,6 +718,19 @@ def two_gpus(language):
         return
     assert torch.cuda.can_device_access_peer(0, 1), "the GPUs do not see each other's memory"
     puts_of_two_ranks(language, ["cuda:0", "cuda:1"])
+
+
+@common
+def clock_offsets():
+    """Each GPU's clock beside the host's: twice, and the two agree within what they say of themselves."""
+    import torch
+
+    from rbwp.clocks import clock_offset
+    for i in range(torch.cuda.device_count()):
+        (first, first_bound), (second, second_bound) = clock_offset(f"cuda:{i}"), clock_offset(f"cuda:{i}")
+        print(f"    GPU {i}: {first} ns ahead of CLOCK_MONOTONIC, at most {first_bound} ns wrong; again: "
+              f"{second - first:+d} ns, {second_bound} ns")
+        assert abs(second - first) <= first_bound + second_bound + 1000, "two alignments disagree"
 
 
 # ---- running -------------------------------------------------------------------------------------------
