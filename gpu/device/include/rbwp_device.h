@@ -152,6 +152,11 @@ enum rbwp_dev_event_id {
 /* ---- the compiler that reads this ---------------------------------------------------- */
 
 typedef unsigned long long rbwp_dev_u64;
+#ifdef __UINTPTR_TYPE__
+typedef __UINTPTR_TYPE__ rbwp_dev_pointer_bits;
+#else
+typedef unsigned long long rbwp_dev_pointer_bits;
+#endif
 
 #if defined(__HIP__) || defined(__HIPCC_RTC__) ||                                                  \
     (defined(__HIPCC__) && !defined(__NVCC__)) /* HIP over NVIDIA is nvcc's: CUDA */
@@ -190,7 +195,7 @@ typedef unsigned long long rbwp_dev_u64;
     RBWP_DEV_FN_ type rbwp_dev_##name##_(void)                                                     \
     {                                                                                              \
         type value;                                                                                \
-        __asm__ volatile(mov : "=" letter(value)::"memory");                                       \
+        asm volatile(mov : "=" letter(value)::"memory");                                           \
         return value;                                                                              \
     }
 RBWP_DEV_TIME_(time_low, unsigned, "r", "mov.u32 %0, %%globaltimer_lo;")
@@ -202,7 +207,7 @@ RBWP_DEV_TIME_(clock, rbwp_dev_u64, "l", "mov.u64 %0, %%clock64;")
     RBWP_DEV_FN_ unsigned rbwp_dev_##name##_(void)                                                 \
     {                                                                                              \
         unsigned value;                                                                            \
-        __asm__("mov.u32 %0, %%" register ";" : "=r"(value));                                      \
+        asm("mov.u32 %0, %%" register ";" : "=r"(value));                                          \
         return value;                                                                              \
     }
 RBWP_DEV_SPECIAL_(sm, "smid")
@@ -231,29 +236,29 @@ RBWP_DEV_FN_ unsigned rbwp_dev_cu_(void)
 }
 RBWP_DEV_FN_ void rbwp_dev_compiler_fence_(void)
 {
-    __asm__ volatile("" ::: "memory");
+    asm volatile("" ::: "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_block_fence_(void)
 {
-    __asm__ volatile("fence.acq_rel.cta;" ::: "memory");
+    asm volatile("fence.acq_rel.cta;" ::: "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_settle_(void) {}
 /* Buffers lie in global memory, whatever the caller's pointer says. */
 RBWP_DEV_FN_ void rbwp_dev_store4_(rbwp_dev_u64 to, unsigned value)
 {
-    __asm__ volatile("{ .reg .u64 p; cvta.to.global.u64 p, %0; st.global.u32 [p], %1; }" ::"l"(to),
-                     "r"(value)
-                     : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %0; st.global.u32 [p], %1; }" ::"l"(to),
+                 "r"(value)
+                 : "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_store8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
-    __asm__ volatile("{ .reg .u64 p; cvta.to.global.u64 p, %0; st.global.u64 [p], %1; }" ::"l"(to),
-                     "l"(value)
-                     : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %0; st.global.u64 [p], %1; }" ::"l"(to),
+                 "l"(value)
+                 : "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_store16_(rbwp_dev_u64 to, rbwp_dev_u64 first, rbwp_dev_u64 second)
 {
-    __asm__ volatile(
+    asm volatile(
         "{ .reg .u64 p; cvta.to.global.u64 p, %0; st.global.v2.u64 [p], {%1, %2}; }" ::"l"(to),
         "l"(first), "l"(second)
         : "memory");
@@ -261,58 +266,49 @@ RBWP_DEV_FN_ void rbwp_dev_store16_(rbwp_dev_u64 to, rbwp_dev_u64 first, rbwp_de
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_load8_(rbwp_dev_u64 from)
 {
     rbwp_dev_u64 value;
-    __asm__ volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; ld.global.nc.u64 %0, [p]; }"
-                     : "=l"(value)
-                     : "l"(from));
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; ld.global.nc.u64 %0, [p]; }"
+                 : "=l"(value)
+                 : "l"(from));
     return value;
 }
 RBWP_DEV_FN_ unsigned rbwp_dev_add4_(rbwp_dev_u64 to, unsigned value)
 {
     unsigned old;
-    __asm__ volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.add.u32 %0, [p], %2; }"
-                     : "=r"(old)
-                     : "l"(to), "r"(value)
-                     : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.add.u32 %0, [p], %2; }"
+                 : "=r"(old)
+                 : "l"(to), "r"(value)
+                 : "memory");
     return old;
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_add8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
     rbwp_dev_u64 old;
-    __asm__ volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.add.u64 %0, [p], %2; }"
-                     : "=l"(old)
-                     : "l"(to), "l"(value)
-                     : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.add.u64 %0, [p], %2; }"
+                 : "=l"(old)
+                 : "l"(to), "l"(value)
+                 : "memory");
     return old;
 }
 RBWP_DEV_FN_ void rbwp_dev_count4_(rbwp_dev_u64 to, unsigned value) /* an add nobody waits for */
 {
-    __asm__ volatile(
-        "{ .reg .u64 p; cvta.to.global.u64 p, %0; red.global.add.u32 [p], %1; }" ::"l"(to),
-        "r"(value)
-        : "memory");
-}
-RBWP_DEV_FN_ void rbwp_dev_min4_(rbwp_dev_u64 to, unsigned value)
-{
-    __asm__ volatile(
-        "{ .reg .u64 p; cvta.to.global.u64 p, %0; red.global.min.u32 [p], %1; }" ::"l"(to),
-        "r"(value)
-        : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %0; red.global.add.u32 [p], %1; }" ::"l"(to),
+                 "r"(value)
+                 : "memory");
 }
 /* Makes a 0 there the value; gives what stands there then. */
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_first8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
     rbwp_dev_u64 old;
-    __asm__ volatile(
-        "{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.cas.b64 %0, [p], 0, %2; }"
-        : "=l"(old)
-        : "l"(to), "l"(value)
-        : "memory");
+    asm volatile("{ .reg .u64 p; cvta.to.global.u64 p, %1; atom.global.cas.b64 %0, [p], 0, %2; }"
+                 : "=l"(old)
+                 : "l"(to), "l"(value)
+                 : "memory");
     return old ? old : value;
 }
 /* The value that the warp's first thread has. The whole warp calls. */
 RBWP_DEV_FN_ unsigned rbwp_dev_of_first_(unsigned value)
 {
-    __asm__ volatile("shfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;" : "+r"(value));
+    asm volatile("shfl.sync.idx.b32 %0, %0, 0, 31, 0xffffffff;" : "+r"(value));
     return value;
 }
 
@@ -344,10 +340,14 @@ RBWP_DEV_FN_ void rbwp_dev_settle_(void)
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_time_(void)
 {
-#if defined(__GFX11__) || defined(__GFX12__) /* which have no s_memrealtime */
+#if !defined(__GFX11__) && !defined(__GFX12__) /* which have no s_memrealtime */
+    return __builtin_amdgcn_s_memrealtime();
+#elif __has_builtin(__builtin_amdgcn_s_sendmsg_rtnl)
     return __builtin_amdgcn_s_sendmsg_rtnl(0x83);
 #else
-    return __builtin_amdgcn_s_memrealtime();
+    rbwp_dev_u64 time;
+    __asm__ volatile("s_sendmsg_rtn_b64 %0, sendmsg(131)\n\ts_waitcnt lgkmcnt(0)" : "=s"(time));
+    return time;
 #endif
 }
 RBWP_DEV_FN_ unsigned rbwp_dev_time_low_(void)
@@ -440,10 +440,6 @@ RBWP_DEV_FN_ void rbwp_dev_count4_(rbwp_dev_u64 to, unsigned value) /* an add no
 {
     (void)RBWP_DEV_ATOMIC_(add, RBWP_DEV_GLOBAL_(unsigned, to), value);
 }
-RBWP_DEV_FN_ void rbwp_dev_min4_(rbwp_dev_u64 to, unsigned value)
-{
-    (void)RBWP_DEV_ATOMIC_(min, RBWP_DEV_GLOBAL_(unsigned, to), value);
-}
 /* Makes a 0 there the value; gives what stands there then. */
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_first8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
@@ -524,11 +520,11 @@ RBWP_DEV_FN_ void rbwp_dev_block_fence_(void)
 RBWP_DEV_FN_ void rbwp_dev_settle_(void) {}
 RBWP_DEV_FN_ void rbwp_dev_store4_(rbwp_dev_u64 to, unsigned value)
 {
-    *(volatile unsigned *)(__UINTPTR_TYPE__)to = value;
+    *(volatile unsigned *)(rbwp_dev_pointer_bits)to = value;
 }
 RBWP_DEV_FN_ void rbwp_dev_store8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
-    *(volatile rbwp_dev_u64 *)(__UINTPTR_TYPE__)to = value;
+    *(volatile rbwp_dev_u64 *)(rbwp_dev_pointer_bits)to = value;
 }
 RBWP_DEV_FN_ void rbwp_dev_store16_(rbwp_dev_u64 to, rbwp_dev_u64 first, rbwp_dev_u64 second)
 {
@@ -537,29 +533,23 @@ RBWP_DEV_FN_ void rbwp_dev_store16_(rbwp_dev_u64 to, rbwp_dev_u64 first, rbwp_de
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_load8_(rbwp_dev_u64 from)
 {
-    return *(const volatile rbwp_dev_u64 *)(__UINTPTR_TYPE__)from;
+    return *(const volatile rbwp_dev_u64 *)(rbwp_dev_pointer_bits)from;
 }
 RBWP_DEV_FN_ unsigned rbwp_dev_add4_(rbwp_dev_u64 to, unsigned value)
 {
-    return RBWP_DEV_ADD_((unsigned *)(__UINTPTR_TYPE__)to, value);
+    return RBWP_DEV_ADD_((unsigned *)(rbwp_dev_pointer_bits)to, value);
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_add8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
-    return RBWP_DEV_ADD_((rbwp_dev_u64 *)(__UINTPTR_TYPE__)to, value);
+    return RBWP_DEV_ADD_((rbwp_dev_u64 *)(rbwp_dev_pointer_bits)to, value);
 }
 RBWP_DEV_FN_ void rbwp_dev_count4_(rbwp_dev_u64 to, unsigned value)
 {
     (void)rbwp_dev_add4_(to, value);
 }
-RBWP_DEV_FN_ void rbwp_dev_min4_(rbwp_dev_u64 to, unsigned value)
-{
-    volatile unsigned *counter = (volatile unsigned *)(__UINTPTR_TYPE__)to;
-    if (*counter > value)
-        *counter = value;
-}
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_first8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
 {
-    volatile rbwp_dev_u64 *word = (volatile rbwp_dev_u64 *)(__UINTPTR_TYPE__)to;
+    volatile rbwp_dev_u64 *word = (volatile rbwp_dev_u64 *)(rbwp_dev_pointer_bits)to;
     if (!*word)
         *word = value;
     return *word;
@@ -590,7 +580,7 @@ RBWP_DEV_FN_ void rbwp_dev_fence_(void)
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_address_(const void *pointer)
 {
-    return (rbwp_dev_u64)(__UINTPTR_TYPE__)pointer;
+    return (rbwp_dev_u64)(rbwp_dev_pointer_bits)pointer;
 }
 
 /* ---- lanes ------------------------------------------------------------------------------------
@@ -900,10 +890,10 @@ RBWP_DEV_FN_ void rbwp_dev_events_take_(const struct rbwp_dev_events *p, struct 
     e->slot = rbwp_dev_of_first_(e->slot);
     e->op = rbwp_dev_of_first_(e->op);
 #endif
-    if ((e->slot | e->op) >> 31) {
-        rbwp_dev_min4_(p->counter, 1u << 31);
-        rbwp_dev_min4_(p->ops, 1u << 31);
-    }
+    if (e->slot >> 31)
+        rbwp_dev_store4_(p->counter, 1u << 31);
+    if (e->op >> 31)
+        rbwp_dev_store4_(p->ops, 1u << 31);
 }
 
 /* What stands in a column of the event. Selects, no branches: the column may be the thread's. */
@@ -1236,10 +1226,10 @@ template <class Lanes> class region
         lanes_.begin(event_);
     }
     RBWP_DEV_METHOD_ ~region() { lanes_.end(event_); }
+    region(const region &) = delete;
+    region &operator=(const region &) = delete;
 
   private:
-    region(const region &);
-    region &operator=(const region &);
     Lanes &lanes_;
     unsigned event_;
 };
