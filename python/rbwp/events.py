@@ -283,7 +283,8 @@ class Tracing:
         dump = rank_path(target, self.rank) + ".rbwpevt"
         self.save(dump)
         own = rank_path(target, self.rank)
-        _convert([dump], own, raw_cycles, self.names)
+        # Of iris's form the command makes the ranks' names itself.
+        _convert([dump], target if raw_cycles else own, raw_cycles, self.names)
         if not merge:
             os.remove(dump)
             return [own]
