@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import export_check as x
 
-TABLES = {"detail", "arg", "counter", "process", "track", "category", "name", "span", "link", "loss", "fact"}
+TABLES = {"detail", "arg", "counter", "table_column", "process", "track", "category", "name", "span", "link", "loss", "fact"}
 VIEWS = {"span_view", "summary", "slot_summary", "track_busy", "thread_busy", "gpu_busy", "longest_calls", "gpu_launch", "arg_view", "counter_view"}
 
 

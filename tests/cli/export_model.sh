@@ -122,7 +122,7 @@ def sqlite():
     db = sqlite3.connect(f"{work}/out.sqlite")
     one_row = lambda query: db.execute(query).fetchone()
     args = dict(db.execute("SELECT arg_view.name, value FROM arg_view JOIN span_view ON span_view.id = span WHERE span_view.name = 'cpu work'"))
-    assert args == {**ARGS, "bytes": float(2**64 - 1), "bad": None, "last": 1, "shape": '[1,{"x":2}]'}, args
+    assert args == {**ARGS, "bytes": float(2**64 - 1), "last": 1, "shape": '[1,{"x":2}]'}, args
     assert one_row("SELECT own_category, correlation FROM detail WHERE span = 2") == ("cpu_op", 99)
     assert one_row("SELECT * FROM detail ORDER BY span DESC") == (8, None, None, 103, T + 1050, "0xabc", 0, 1, 1, 3, 4, 5)
     assert db.execute("SELECT parent, counter, unit, at_ns, value FROM counter_view").fetchall() == [

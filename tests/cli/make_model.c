@@ -166,12 +166,21 @@ static const struct rbwp_column setting_columns[] = {
     COLUMN(TIME, NONE, "since"),
     COLUMN(BYTES, NONE, "text"),
 };
+/* Names that a database takes for the same, and none. */
+static const struct rbwp_column odd_columns[] = {
+    COLUMN(U64, NONE, "row"),
+    COLUMN(F64, NONE, ""),
+    COLUMN(NAME, NONE, "a\"b"),
+    {.type = RBWP_COLUMN_ROW, .table = 6, .name = "A\"B", .name_bytes = 3},
+    COLUMN(DURATION, NONE, "_2"),
+};
 static const struct rbwp_schema activity = SCHEMA(1, "gpu_activity", activity_columns);
 static const struct rbwp_schema device = SCHEMA(2, "gpu_device", device_columns);
 static const struct rbwp_schema depth = SCHEMA(3, "queue_depth", depth_columns);
 static const struct rbwp_schema note = SCHEMA(4, "note", note_columns);
 static const struct rbwp_schema mark = SCHEMA(5, "mark", mark_columns);
 static const struct rbwp_schema setting = SCHEMA(6, "setting", setting_columns);
+static const struct rbwp_schema odd = SCHEMA(7, "Setting", odd_columns);
 
 /* One row after another: columns are filled from the words given, a count each. */
 struct rows {
@@ -258,6 +267,10 @@ static void add_unknown(struct rbwp_writer *writer)
         add_row(&rows,
                 (uint64_t[]){name(8), (uint64_t)0 - i, (uint64_t)T, bytes_cell(&rows, "a,b")});
     end_rows(&rows, writer, 1);
+    rows = begin_rows(&odd);
+    add_row(&rows, (uint64_t[]){UINT64_MAX, real(__builtin_nan("")), 0, 0, 5});
+    add_row(&rows, (uint64_t[]){1, real(0.5), name(8), 1, 6});
+    end_rows(&rows, writer, 1);
 }
 
 static void add_schemas(struct rbwp_writer *writer)
@@ -273,7 +286,8 @@ static void add_schemas(struct rbwp_writer *writer)
     for (uint64_t i = 0; i < NAMES; i++)
         names[name(i + 1) - 1] = texts[i];
     must(rbwp_writer_add_names(writer, 1, names, NAMES));
-    const struct rbwp_schema *schemas[] = {&activity, &device, &depth, &note, &mark, &setting};
+    const struct rbwp_schema *schemas[] = {&activity, &device,  &depth, &note,
+                                           &mark,     &setting, &odd};
     for (size_t i = 0; i < sizeof schemas / sizeof schemas[0]; i++)
         must(rbwp_writer_add_schema(writer, schemas[i]));
 }

@@ -8,7 +8,7 @@
 "$RBWP" info "$work/rows.bin" | grep -q '^GPU .*busy .* ns (spread' || fail "rbwp info does not tell of the GPU"
 
 "$PYTHON" - "$RBWP" "$work" "$here" <<'P' || fail "model"
-import json, subprocess, sys
+import json, sqlite3, subprocess, sys
 
 rbwp, work, here = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -53,6 +53,21 @@ def check_times(path, works):
         yield [row["name"] for row in gpu]
 
 
+def check_database(path):
+    """Tables whose schema says not how to show them are tables of a database; names that SQLite has for the same are told apart."""
+    done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.sqlite", path], capture_output=True, text=True)
+    if "without SQLite" in done.stderr:
+        return
+    assert done.returncode == 0 and "sqlite: left out" not in done.stderr, done
+    db = sqlite3.connect(f"{work}/rows.sqlite")
+    assert db.execute("SELECT * FROM rows_setting ORDER BY row").fetchall() == [(0, 1, "limit", 0, T, b"a,b"), (0, 2, "limit", -1, T, b"a,b")]
+    assert db.execute('SELECT * FROM "rows_Setting_2" ORDER BY row').fetchall() == [(0, 1, 2.0**64, "NaN", None, None, 5), (0, 2, 1, 0.5, "limit", 1, 6)]
+    assert db.execute("SELECT table_name, sql_table, column_name, sql_column, type, role, unit FROM table_column ORDER BY rowid").fetchall()[4:] == [
+        ("Setting", "rows_Setting_2", *c, None, None)
+        for c in (("row", "row_2", "u64"), ("", "_2", "f64"), ('a"b', 'a"b', "name"), ('A"B', 'A"B_2', "row"), ("_2", "_2_2", "duration"))]
+    db.close()
+
+
 def check_spans(path):
     spans = [json.loads(line) for line in run("dump", "--spans", "--ndjson", path).splitlines()]
     calls = {span["id"]: span for span in spans if span["kind"] == "coarse"}
@@ -84,7 +99,7 @@ def check_stats(path):
     assert gpu["launch_latency"]["min"] == gpu["launch_latency"]["max"] == 550
     assert (gpu["busy"], gpu["certain_busy"]) == (300 * (WORKS + 1), 250 * (WORKS + 1))
     counters = {counter["name"]: counter for counter in told["counters"]}
-    assert len(counters) == 4 and told["samples"] == 80 and told["table_rows"] == 2
+    assert len(counters) == 4 and told["samples"] == 80 and told["table_rows"] == 4
     backwards = counters["queue_depth out depth"]
     assert [backwards[key] for key in ("unit", "samples", "min", "max", "last")] == ["items", 20, 1, 39, 1], backwards
     assert [counters["queue_depth in load"][key] for key in ("mean", "max")] == [4.5, 9.5]
@@ -114,6 +129,7 @@ assert list(check_times(work + "/rows.bin", WORKS + 1)) == [["even kernel", "odd
 check_spans(work + "/gpux.bin")
 check_spans(work + "/rows.bin")
 check_tables(work + "/rows.bin")
+check_database(work + "/rows.bin")
 check_stats(work + "/rows.bin")
 check_page(work + "/rows.bin")
 P

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tables whose schema says not how to show them: rows_NAME with a column for
+ * each of theirs, the process and the row's number before them.
+ *
+ * Processes whose tables have the same name and columns share one. SQLite
+ * compares names without regard to case: what repeats gets a number behind it.
+ */
+#include "sqlite_database.h"
+#include "thread_map.h"
+#include "utf8_repair.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct sqlite_table {
+    char *name;      /* in SQL */
+    char *signature; /* what the schema is, as a text */
+    sqlite3_stmt *insert;
+};
+
+struct sqlite_table_place {
+    uint32_t table, process;
+};
+
+/* ---- names ----------------------------------------------------------------------------- */
+
+/* As SQLite has it, with a number behind it from the second try on; in memory of sqlite3_free. NULL
+ * without memory. */
+static char *name_for(const char *prefix, const char *text, uint32_t bytes, uint32_t tried)
+{
+    char *repaired = malloc(UTF8_REPAIR_GROWTH * (size_t)bytes + 1);
+    if (!repaired)
+        return NULL;
+    repaired[utf8_repair(text, bytes, UTF8_REPLACEMENT, repaired)] = '\0';
+    char *name = tried ? sqlite3_mprintf("%s%s_%u", prefix, repaired, (unsigned)tried + 1)
+                       : sqlite3_mprintf("%s%s", prefix, repaired);
+    free(repaired);
+    return name;
+}
+
+static bool has_table(const struct database *database, const char *name)
+{
+    for (uint32_t i = 0; i < database->table_count; i++)
+        if (sqlite3_stricmp(database->tables[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool has_column(char *const *names, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (sqlite3_stricmp(names[i], name) == 0)
+            return true;
+    return name[0] == '\0' || sqlite3_stricmp(name, "process") == 0 ||
+           sqlite3_stricmp(name, "row") == 0;
+}
+
+static char *table_name(const struct database *database, const struct rbwp_schema *schema)
+{
+    char *name = NULL;
+    uint32_t tried = 0;
+    do {
+        sqlite3_free(name);
+        name = name_for("rows_", schema->name, schema->name_bytes, tried++);
+    } while (name && has_table(database, name));
+    return name;
+}
+
+static char *column_name(char *const *names, uint32_t count, const struct rbwp_column *column)
+{
+    char *name = NULL;
+    uint32_t tried = 0;
+    do {
+        sqlite3_free(name);
+        name = name_for("", column->name, column->name_bytes, tried++);
+    } while (name && has_column(names, count, name));
+    return name;
+}
+
+/* Name, types and names of columns: two schemas that say the same are one table. */
+static char *signature_of(const struct rbwp_schema *schema)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    for (uint32_t i = 0; i < schema->name_bytes; i++)
+        sqlite3_str_appendf(text, "%02x", (unsigned char)schema->name[i]);
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        const struct rbwp_column *column = &schema->columns[c];
+        sqlite3_str_appendf(text, ",%u:", (unsigned)column->type);
+        for (uint32_t i = 0; i < column->name_bytes; i++)
+            sqlite3_str_appendf(text, "%02x", (unsigned char)column->name[i]);
+    }
+    return sqlite3_str_finish(text);
+}
+
+/* ---- making one -------------------------------------------------------------------------- */
+
+static const char *sql_type(unsigned type)
+{
+    return type == RBWP_COLUMN_F64     ? "REAL"
+           : type == RBWP_COLUMN_NAME  ? "TEXT"
+           : type == RBWP_COLUMN_BYTES ? "BLOB"
+                                       : "INTEGER";
+}
+
+/* names: of the columns. */
+static bool create(struct database *database, const struct rbwp_schema *schema,
+                   struct sqlite_table *table, char *const *names)
+{
+    sqlite3_str *made = sqlite3_str_new(database->db), *insert = sqlite3_str_new(database->db);
+    sqlite3_str_appendf(
+        made,
+        "CREATE TABLE \"%w\"(process INTEGER NOT NULL REFERENCES process, row INTEGER"
+        " NOT NULL",
+        table->name);
+    sqlite3_str_appendf(insert, "INSERT INTO \"%w\" VALUES(?,?", table->name);
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        sqlite3_str_appendf(made, ",\"%w\" %s", names[c], sql_type(schema->columns[c].type));
+        sqlite3_str_appendf(insert, ",?");
+    }
+    sqlite3_str_appendf(made, ")");
+    sqlite3_str_appendf(insert, ")");
+    char *made_text = sqlite3_str_finish(made), *insert_text = sqlite3_str_finish(insert);
+    bool good = made_text && insert_text &&
+                sqlite3_exec(database->db, made_text, NULL, NULL, NULL) == SQLITE_OK &&
+                sqlite3_prepare_v3(database->db, insert_text, -1, SQLITE_PREPARE_PERSISTENT,
+                                   &table->insert, NULL) == SQLITE_OK;
+    if (!good)
+        sqlite_fail(database, sqlite3_errmsg(database->db));
+    sqlite3_free(made_text);
+    sqlite3_free(insert_text);
+    return good;
+}
+
+static void make_table(struct database *database, const struct rbwp_schema *schema,
+                       struct sqlite_table *table)
+{
+    char *names[RBWP_COLUMNS_MAX] = {0};
+    bool good = (table->name = table_name(database, schema)) != NULL;
+    for (uint32_t c = 0; good && c < schema->column_count; c++)
+        good = (names[c] = column_name(names, c, &schema->columns[c])) != NULL;
+    if (!good)
+        sqlite_fail(database, "out of memory");
+    good = good && create(database, schema, table, names);
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        if (good)
+            sqlite_put_column(database, schema, table->name, c, names[c]);
+        sqlite3_free(names[c]);
+    }
+}
+
+/* The number of the table that the schema's rows go into; of no use if the database has failed. */
+static uint32_t table_of(struct database *database, const struct rbwp_schema *schema)
+{
+    char *signature = signature_of(schema);
+    for (uint32_t i = 0; signature && i < database->table_count; i++)
+        if (strcmp(database->tables[i].signature, signature) == 0) {
+            sqlite3_free(signature);
+            return i;
+        }
+    struct sqlite_table table = {.signature = signature};
+    if (!signature || !thread_array_grow(&database->tables, &database->table_room,
+                                         database->table_count + 1, sizeof *database->tables)) {
+        sqlite_fail(database, "out of memory");
+        sqlite3_free(signature);
+        return database->table_count;
+    }
+    make_table(database, schema, &table);
+    database->tables[database->table_count] = table;
+    return database->table_count++;
+}
+
+void sqlite_take_table(void *context, const struct trace_table *table)
+{
+    struct database *database = context;
+    if (database->failed)
+        return;
+    uint32_t number = table_of(database, table->schema);
+    if (!thread_array_grow(&database->places, &database->place_room, table->number + 1,
+                           sizeof *database->places))
+        sqlite_fail(database, "out of memory");
+    else
+        database->places[table->number] = (struct sqlite_table_place){number, table->process};
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+static void put_cell(struct sqlite_row *row, const struct trace_rows *rows, uint32_t column,
+                     uint64_t cell)
+{
+    double real;
+    struct rbwp_text name;
+    switch (rows->rows->schema->columns[column].type) {
+    case RBWP_COLUMN_I64:
+        sqlite_number(row, (int64_t)cell);
+        break;
+    case RBWP_COLUMN_F64:
+        memcpy(&real, &cell, sizeof real);
+        sqlite_real(row, real);
+        break;
+    case RBWP_COLUMN_TIME:
+        sqlite_number(row, trace_shifted((int64_t)cell, rows->shift_ns));
+        break;
+    case RBWP_COLUMN_NAME:
+        name = rbwp_catalog_name(rows->catalog, cell);
+        if (cell)
+            sqlite_text(row, (struct trace_text){name.text, name.bytes});
+        else
+            sqlite_number_or_null(row, false, 0);
+        break;
+    case RBWP_COLUMN_ROW:
+        sqlite_number_or_null(row, cell != 0, (int64_t)cell);
+        break;
+    case RBWP_COLUMN_BYTES:
+        sqlite_blob(row, rbwp_rows_bytes(rows->rows, cell));
+        break;
+    default:
+        sqlite_unsigned(row, cell);
+        break;
+    }
+}
+
+void sqlite_take_rows(void *context, const struct trace_rows *rows)
+{
+    struct database *database = context;
+    if (database->failed)
+        return;
+    const struct sqlite_table_place *place = &database->places[rows->table];
+    const struct rbwp_rows *these = rows->rows;
+    for (uint32_t i = 0; i < these->rows && !database->failed; i++) {
+        struct sqlite_row row = {database, database->tables[place->table].insert, 0};
+        sqlite_number(&row, place->process);
+        sqlite_unsigned(&row, these->first_row + i);
+        for (uint32_t c = 0; c < these->schema->column_count; c++)
+            put_cell(&row, rows, c, these->cells[c][i]);
+        sqlite_end_row(&row);
+    }
+}
+
+void sqlite_tables_free(struct database *database)
+{
+    for (uint32_t i = 0; i < database->table_count; i++) {
+        sqlite3_finalize(database->tables[i].insert);
+        sqlite3_free(database->tables[i].name);
+        sqlite3_free(database->tables[i].signature);
+    }
+    free(database->tables);
+    free(database->places);
+}
