@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is taken first is given back last; the live file goes when the profile is whole. */
+#include "session_parts.h"
+
+#include "chunk_keeper.h"
+#include "chunk_pool.h"
+#include "claim.h"
+#include "failure.h"
+#include "live.h"
+#include "node.h"
+#include "session_facts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- made ---------------------------------------------------------------------------- */
+
+struct rbwp_session *session_new(const struct session_settings *settings)
+{
+    struct rbwp_session *session = calloc(1, sizeof *session);
+    if (!session)
+        return NULL;
+    session->settings = *settings;
+    session->output.fd = -1;
+    pthread_mutex_init(&session->timeline.lock, NULL);
+    return session;
+}
+
+enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_error *error)
+{
+    const struct session_settings *settings = &session->settings;
+    bool is_own;
+    node_from_launcher(&session->node, &session->nodes);
+    if (settings->has_node)
+        session->node = settings->node;
+    if (settings->nodes)
+        session->nodes = settings->nodes;
+    enum rbwp_status status =
+        node_file_name(settings->logfile, session->node, session->summary.path,
+                       sizeof session->summary.path, &is_own, error);
+    if (status != RBWP_OK)
+        return status;
+    if (session->nodes > 1 && !is_own)
+        return failure(error, RBWP_E_USAGE, 0,
+                       "%u nodes would write the same log file \"%s\": put %% in it, for the node "
+                       "id, or %%p, the process id (on several hosts with %%h)",
+                       session->nodes, settings->logfile);
+    return RBWP_OK;
+}
+
+enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error)
+{
+    const struct claim_wish wish = {session->summary.path, session->settings.live,
+                                    session->settings.follow};
+    struct claim claim;
+    enum rbwp_status status = claim_files(&wish, &claim, error);
+    if (status != RBWP_OK)
+        return status;
+    output_open(&session->output, claim.file_fd);
+    session->output.sync_interval_ns = session->settings.sync_ns;
+    session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);
+    return RBWP_OK;
+}
+
+/* What tells this process from others, for the case that it does not get to write it itself. */
+static void log_process(void)
+{
+    char host[256] = "";
+    struct process_facts known;
+    struct __attribute__((packed)) {
+        uint8_t boot_id[16];
+        int64_t start_ns;
+    } entry;
+    process_look(&known);
+    memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
+    entry.start_ns = known.info.start_ns;
+    live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
+    if (gethostname(host, sizeof host - 1) == 0)
+        live_log(LIVE_HOST, NULL, 0, host, strlen(host));
+}
+
+static void begin_live(const struct rbwp_session *session)
+{
+    const struct timeline *line = &session->timeline.line;
+    const struct live_facts facts = {
+        .zero_time_ns = session->start_ns,
+        .offset_ns = line->offset_ns,
+        .node = session->node,
+        .nodes = session->nodes,
+        .level = (uint32_t)session->settings.level,
+        .clock_kind = clock_kind(),
+        .chunk_bytes = (uint32_t)chunk_bytes(session->recording.pool),
+        .chunk_head_bytes = sizeof(struct live_chunk_head),
+        .ticks_per_second = rbwp_ticks_per_second(),
+        .cap_bytes = session->settings.cap_bytes,
+    };
+    live_begin(&facts);
+    log_process();
+    live_log(LIVE_SAMPLE, &line->sample[0], sizeof line->sample[0], NULL, 0);
+    live_commit(RBWP_FILE_HEADER_BYTES, 0);
+}
+
+enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_error *error)
+{
+    const struct session_settings *settings = &session->settings;
+    timeline_start(&session->timeline.line);
+    session->start_ns = session->timeline.line.sample[0].time_ns;
+    struct rbwp_sink sink = output_sink(&session->output);
+    enum rbwp_status status = rbwp_writer_new(&sink, session->node, session->start_ns,
+                                              settings->level == 2, &session->writer);
+    if (status != RBWP_OK)
+        return failure(error, status, errno, "cannot write to the profile \"%s\"",
+                       session->summary.path);
+    session->recording.at_cap = settings->at_cap;
+    session->recording.strict = settings->strict;
+    session->recording.pool = chunk_pool_new(settings->cap_bytes);
+    if (session->recording.pool && session->has_live)
+        begin_live(session);
+    if (session->recording.pool)
+        session->keeper = chunk_keeper_start(session->recording.pool);
+    status = session->recording.pool
+                 ? drain_start(settings, session->recording.pool, &session->timeline,
+                               session->writer, &session->recording.drain)
+                 : RBWP_E_MEMORY;
+    if (status != RBWP_OK)
+        return failure(error, status, 0, "cannot start the profiler's writer: %s",
+                       rbwp_status_text(status));
+    return RBWP_OK;
+}
+
+/* ---- finished ------------------------------------------------------------------------ */
+
+static void note_trouble(struct rbwp_session *session, enum rbwp_status status, int os_errno,
+                         const char *what)
+{
+    if (status != RBWP_OK && session->summary.error.status == RBWP_OK)
+        failure(&session->summary.error, status, os_errno, "%s \"%s\"", what,
+                session->summary.path);
+}
+
+static enum rbwp_status write_facts(struct rbwp_session *session, const struct session_facts *facts)
+{
+    return rbwp_writer_finish(session->writer, facts->names.work_items,
+                              facts->names.work_item_count, facts->names.sub_items,
+                              facts->names.sub_item_count,
+                              session->settings.strict ? NULL : &facts->trailer);
+}
+
+void session_finish_file(struct rbwp_session *session, const struct drain_totals *totals)
+{
+    const struct facts_source source = {
+        .settings = &session->settings,
+        .line = &session->timeline.line,
+        .pool = session->recording.pool,
+        .totals = totals,
+        .start_ns = session->start_ns,
+        .stop_ns = session->stop_ns,
+        .nodes = session->nodes,
+    };
+    struct session_facts *facts;
+    enum rbwp_status status = session_facts_gather(&source, &facts);
+    errno = 0;
+    if (status == RBWP_OK) {
+        session->output.ending = true;
+        session->summary.lost_records = facts->lost_records;
+        session->summary.misuse_calls = facts->misuse_calls;
+        status = write_facts(session, facts);
+        if (status == RBWP_E_LIMIT) { /* nothing was written */
+            session_facts_cut_names(facts);
+            status = write_facts(session, facts);
+        }
+    }
+    session->unfinished = status != RBWP_OK;
+    note_trouble(session, status, errno, "cannot finish the profile");
+    errno = 0;
+    status = output_close(&session->output);
+    note_trouble(session, status, errno, "cannot close the profile");
+    note_trouble(session, session->output.was_removed ? RBWP_E_IO : RBWP_OK, 0,
+                 "all is lost: somebody removed the profile");
+    note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
+                 "records are lost: somebody cut the profile");
+    session_facts_free(facts);
+}
+
+void session_summarise(struct rbwp_session *session, const struct drain_totals *totals)
+{
+    struct rbwp_session_summary *summary = &session->summary;
+    rbwp_writer_totals(session->writer, &summary->bytes, &summary->blocks, &summary->records);
+    summary->discarded = totals->discarded;
+    summary->peak_bytes = chunk_pool_peak_bytes(session->recording.pool);
+    summary->unprotected_bytes = chunk_pool_unprotected_bytes(session->recording.pool);
+}
+
+void session_free(struct rbwp_session *session)
+{
+    chunk_keeper_stop(session->keeper);
+    chunk_pool_free(session->recording.pool);
+    if (session->has_live)
+        live_close(!session->unfinished);
+    rbwp_writer_free(session->writer);
+    if (session->output.fd >= 0)
+        (void)output_close(&session->output);
+    pthread_mutex_destroy(&session->timeline.lock);
+    free(session);
+}

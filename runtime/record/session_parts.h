@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * session_parts.h - what a session is made of: FILE and FILE.live, writer, pool, drain. Who runs
+ * and who ends it is in session.c.
+ */
+#ifndef SESSION_PARTS_H
+#define SESSION_PARTS_H
+
+#include "chunk_encoder.h"
+#include "drain.h"
+#include "output.h"
+#include "rbwp_session.h"
+#include "recording.h"
+#include "session_config.h"
+
+struct rbwp_session {
+    struct session_settings settings;
+    struct recording recording;
+    struct shared_timeline timeline;
+    struct output output;
+    bool has_live;
+    bool unfinished; /* not even the tables could be written */
+    struct chunk_keeper *keeper;
+    struct rbwp_writer *writer;
+    uint32_t node, nodes;
+    int64_t start_ns, stop_ns;
+    struct rbwp_session_summary summary;
+};
+
+/* Without its parts. NULL without memory. */
+struct rbwp_session *session_new(const struct session_settings *settings);
+/* Closes FILE if it is open. FILE.live goes when FILE has its tables, else it stays for rbwp
+ * repair.
+ */
+void session_free(struct rbwp_session *session);
+
+/* In this order. Which node this is, and the name of FILE. */
+enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_error *error);
+/* FILE and FILE.live, without which the session goes on: only a crash would tell. RBWP_E_BUSY:
+ * somebody writes that file. */
+enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error);
+/* All other parts, but not the level. */
+enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_error *error);
+
+/* Tables, trailer and patched header; what went wrong is in the summary. */
+void session_finish_file(struct rbwp_session *session, const struct drain_totals *totals);
+void session_summarise(struct rbwp_session *session, const struct drain_totals *totals);
+
+#endif /* SESSION_PARTS_H */
