@@ -434,18 +434,19 @@ bool live_event_next(struct live_events *events, struct live_event *event_out)
     if (events->damaged || events->next == events->count || events->words[events->next] == 0)
         return false;
     uint64_t word = events->words[events->next];
-    unsigned kind = word & ((1u << LIVE_EVENT_KIND_BITS) - 1);
-    size_t left = events->count - events->next, size = kind == LIVE_EVENT_GPU ? 4 : 1;
-    if (kind < LIVE_EVENT_BEGIN || kind > LIVE_EVENT_GPU || left < size) {
+    unsigned kind = live_event_record_kind(word);
+    size_t left = events->count - events->next,
+           size = kind == RBWP_GPU_WORK ? LIVE_GPU_EVENT_WORDS : 1;
+    if (kind == 0 || left < size) {
         events->damaged = true;
         return false;
     }
     *event_out = (struct live_event){
-        .kind = (enum live_event_kind)kind,
-        .id = (uint16_t)(word >> LIVE_EVENT_KIND_BITS),
-        .ticks = events->base_ticks + (word >> LIVE_EVENT_TIME_SHIFT),
+        .kind = kind,
+        .id = live_event_id(word),
+        .ticks = events->base_ticks + live_event_ticks(word),
     };
-    if (size == 4)
+    if (kind == RBWP_GPU_WORK)
         memcpy(event_out->gpu, &events->words[events->next + 1], sizeof event_out->gpu);
     events->next += size;
     return true;

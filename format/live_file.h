@@ -87,10 +87,10 @@ bool live_chunk_read(const struct live_file *live, const struct live_chunk *chun
 /* ---- events --------------------------------------------------------------------------- */
 
 struct live_event {
-    enum live_event_kind kind;
+    unsigned kind; /* of the record that it is */
     uint16_t id;
     uint64_t ticks;
-    uint64_t gpu[3]; /* LIVE_EVENT_GPU: processor id, start, stop */
+    uint64_t gpu[3]; /* RBWP_GPU_WORK: processor id, start, stop */
 };
 
 struct live_events {

@@ -29,22 +29,17 @@ struct rbwp_live_records {
 
 bool live_event_record(const struct live_event *event, struct rbwp_record *record_out)
 {
-    static const uint8_t kinds[] = {[LIVE_EVENT_BEGIN] = RBWP_COARSE_BEGIN,
-                                    [LIVE_EVENT_END] = RBWP_COARSE_END,
-                                    [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN,
-                                    [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
-                                    [LIVE_EVENT_GPU] = RBWP_GPU_WORK};
-    *record_out = (struct rbwp_record){.kind = kinds[event->kind]};
+    *record_out = (struct rbwp_record){.kind = (uint8_t)event->kind};
     switch (event->kind) {
-    case LIVE_EVENT_GPU:
+    case RBWP_GPU_WORK:
         record_out->proc_id = event->gpu[0];
         record_out->start_ns = (int64_t)event->gpu[1];
         record_out->stop_ns = (int64_t)event->gpu[2];
         /* fall through */
-    case LIVE_EVENT_BEGIN:
+    case RBWP_COARSE_BEGIN:
         record_out->slot = (uint8_t)event->id;
         return event->id < RBWP_SLOTS_MAX;
-    case LIVE_EVENT_FINE_BEGIN:
+    case RBWP_FINE_BEGIN:
         record_out->sub_item = event->id;
         return true;
     default:
@@ -102,9 +97,9 @@ static struct place_of_event find_settled(const struct live_snapshot *snapshot, 
         struct live_events events = live_snapshot_events(snapshot, i);
         struct live_event event;
         for (size_t at = 0; live_event_next(&events, &event); at = events.next) {
-            if (event.kind == LIVE_EVENT_BEGIN && !open)
+            if (event.kind == RBWP_COARSE_BEGIN && !open)
                 settled = (struct place_of_event){i, at};
-            open = event.kind == LIVE_EVENT_BEGIN || (open && event.kind != LIVE_EVENT_END);
+            open = event.kind == RBWP_COARSE_BEGIN || (open && event.kind != RBWP_COARSE_END);
         }
         if (!open)
             settled = (struct place_of_event){i + 1, 0};

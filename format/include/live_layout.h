@@ -143,6 +143,30 @@ enum live_event_kind {
     LIVE_EVENT_GPU = 5 /* id: slot; three words follow: processor id, start, stop */
 };
 
+/* ---- an event taken apart: for who reads chunks, in memory and in the file ---- */
+
+/* The kind of record that an event is; 0: no event is such a word. */
+static inline uint8_t live_event_record_kind(uint64_t word)
+{
+    static const uint8_t kinds[1u << LIVE_EVENT_KIND_BITS] = {
+        [LIVE_EVENT_BEGIN] = RBWP_COARSE_BEGIN,    [LIVE_EVENT_END] = RBWP_COARSE_END,
+        [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN, [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
+        [LIVE_EVENT_GPU] = RBWP_GPU_WORK,
+    };
+    return kinds[word & ((1u << LIVE_EVENT_KIND_BITS) - 1)];
+}
+/* Words of an event that is GPU work; all others have one. */
+#define LIVE_GPU_EVENT_WORDS 4
+static inline uint16_t live_event_id(uint64_t word)
+{
+    return (uint16_t)(word >> LIVE_EVENT_KIND_BITS);
+}
+/* After the chunk's first ticks. */
+static inline uint64_t live_event_ticks(uint64_t word)
+{
+    return word >> LIVE_EVENT_TIME_SHIFT;
+}
+
 /* The head of a chunk, as far as it means anything outside its process. 64 bytes. */
 struct live_chunk_head {
     uint64_t thread_id;

@@ -9,6 +9,7 @@
 #include "sealed_block.h"
 
 #include "chunk_pool.h"
+#include "live_layout.h"
 #include "rbwp_record.h"
 #include "thread_registry.h"
 
@@ -17,7 +18,6 @@
 
 /* An event of one word becomes at most 8 + 1 + 2 bytes, a GPU event of four words 34. */
 #define BYTES_PER_WORD_MAX 11u
-#define GPU_EVENT_WORDS 4
 
 struct chunk_encoder {
     struct rbwp_block_encoder *block_encoder;
@@ -112,12 +112,6 @@ int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uin
     return timeline_piece_ns(&piece, ticks);
 }
 
-static const uint8_t kind_of_event[8] = {
-    [RBWP_EVENT_BEGIN_] = RBWP_COARSE_BEGIN,    [RBWP_EVENT_END_] = RBWP_COARSE_END,
-    [RBWP_EVENT_FINE_BEGIN_] = RBWP_FINE_BEGIN, [RBWP_EVENT_FINE_END_] = RBWP_FINE_END,
-    [RBWP_EVENT_GPU_] = RBWP_GPU_WORK,
-};
-
 /* What a chunk holds may change at any time: each word is read once. */
 static uint64_t load(const uint64_t *word)
 {
@@ -131,7 +125,7 @@ static enum rbwp_status encode_gpu_work(struct rbwp_block_encoder *encoder, uint
     struct rbwp_record record = {
         .time_ns = time_ns,
         .kind = RBWP_GPU_WORK,
-        .slot = (uint8_t)(word >> RBWP_EVENT_KIND_BITS_),
+        .slot = (uint8_t)live_event_id(word),
         .proc_id = load(at + 1),
         .start_ns = (int64_t)load(at + 2),
         .stop_ns = (int64_t)load(at + 3),
@@ -173,10 +167,10 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
     encoder->blocks = 0;
     const uint64_t *at = chunk->words, *end = at + chunk->used;
     while (at < end) {
-        uint64_t word = load(at), ticks = base_ticks + (word >> RBWP_EVENT_TIME_SHIFT_);
-        unsigned event = word & ((1u << RBWP_EVENT_KIND_BITS_) - 1), kind = kind_of_event[event];
-        bool gpu_work = event == RBWP_EVENT_GPU_;
-        if (kind == 0 || (gpu_work && end - at < GPU_EVENT_WORDS))
+        uint64_t word = load(at), ticks = base_ticks + live_event_ticks(word);
+        unsigned kind = live_event_record_kind(word);
+        bool gpu_work = kind == RBWP_GPU_WORK;
+        if (kind == 0 || (gpu_work && end - at < LIVE_GPU_EVENT_WORDS))
             break;
         if (__builtin_expect(ticks >= course.piece.end_ticks || ticks < latest, 0))
             floor_ns = change_course(&course, latest, ticks, floor_ns);
@@ -185,13 +179,13 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
         time_ns = time_ns < course.most_ns ? time_ns : course.most_ns;
         floor_ns = time_ns > floor_ns ? time_ns : floor_ns;
         enum rbwp_status status =
-            gpu_work ? encode_gpu_work(blocks, word, at, floor_ns)
-                     : rbwp_block_encoder_put(blocks, floor_ns, kind,
-                                              word >> RBWP_EVENT_KIND_BITS_ & 0xffff);
+            kind == RBWP_GPU_WORK
+                ? encode_gpu_work(blocks, word, at, floor_ns)
+                : rbwp_block_encoder_put(blocks, floor_ns, kind, live_event_id(word));
         if (status == RBWP_AGAIN)
             seal(encoder, thread_id);
         else
-            at += gpu_work ? GPU_EVENT_WORDS : 1;
+            at += gpu_work ? LIVE_GPU_EVENT_WORDS : 1;
     }
     seal(encoder, thread_id);
     return (uint32_t)(end - at);
