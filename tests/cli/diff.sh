@@ -67,6 +67,63 @@ assert diff(a="alike", b="alike 2").startswith("4 rows are the same within 5 % (
 assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]
 P
 
+# From launch to start, and counters, where both files have them: one launch in eight is 5 us earlier in one, and
+# a counter is higher in the other. More is not slower; what only one has is not compared.
+"$MAKE_MODEL" "$work/one" rows 0 1 && "$MAKE_MODEL" "$work/two" rows 1 0 || fail "make_model"
+"$PYTHON" - "$RBWP" "$work" <<'P' || fail "launches and counters"
+import json, subprocess, sys
+
+rbwp, work = sys.argv[1:]
+
+
+def diff(*options, code=0, a="one", b="two"):
+    done = subprocess.run([rbwp, "diff", *options, f"{work}/{a}", f"{work}/{b}"], capture_output=True, text=True)
+    assert done.returncode == code, (options, done)
+    return done.stdout
+
+
+subprocess.run([rbwp, "export", "-f", "-o", f"{work}/late.json", f"{work}/one"], check=True, capture_output=True)
+late = json.load(open(f"{work}/late.json"))
+moved = 0
+for event in late["traceEvents"]:
+    own = event.get("args", {}).get("rbwp", {})
+    if "launch_ns" in own:
+        moved += 1
+        if moved % 8 == 0:
+            own["launch_ns"] = str(int(own["launch_ns"]) - 5000)
+assert moved == 73, moved
+json.dump(late, open(f"{work}/late.json", "w"))
+
+got = json.loads(diff("--json", b="late.json"))
+(row,) = got["launches"]
+assert (row["name"], row["verdict"], got["slower"]) == ("GPU 0x5", "slower", 1), row
+assert row["a"] == {"count": 73, "mean": 550, "p50": 550, "p99": 550, "max": 550}, row
+assert row["b"]["count"] == 73 and row["b"]["mean"] == (550 * 73 + 5000 * 9) // 73 and row["b"]["max"] == 5550, row
+assert 545 <= row["b"]["p50"] <= 560 and 5460 <= row["b"]["p99"] <= 5550, row
+by = lambda what, code: json.loads(diff("--json", "--threshold", "20", "--by", what, b="late.json", code=code))["launches"][0]["verdict"]
+assert (by("p50", 0), by("p99", 4), by("total", 4)) == ("same", "slower", "slower")
+assert json.loads(diff("--json", a="late.json", b="one"))["launches"][0]["verdict"] == "faster"
+assert {c["verdict"] for c in got["counters"]} == {"same"} and len(got["counters"]) == 4
+
+got = json.loads(diff("--json", "--threshold", "5"))
+assert got["slower"] == 0 and [r["verdict"] for r in got["launches"]] == ["same"]
+counters = {(c["name"], c["unit"]): c for c in got["counters"]}
+assert len(counters) == 4 and {(bool(unit), c["verdict"]) for (name, unit), c in counters.items()} == {(True, "more"), (False, "same")}, counters
+for (name, unit), c in counters.items():
+    more = 1000 if unit else 0
+    assert c["a"]["samples"] == c["b"]["samples"] == 20 and abs(c["b"]["mean"] - c["a"]["mean"] - more) < 1e-6 and c["b"]["max"] - c["a"]["max"] == more, c
+    assert abs(c["ratio"] - c["b"]["mean"] / c["a"]["mean"]) < 1e-5
+text = diff()
+assert text.count("\nmore ") == 2 and "\nCounters\n" in text and "(items)" in text and "Launch to start" not in text, text
+text = diff(b="late.json")
+assert "\nLaunch to start\n" in text and "Counters" not in text and "\nslower" in text, text
+assert "Counters" in diff("--all", b="late.json") and "Launch to start" in diff("--all")
+# Only one has them.
+json.dump([{"ph": "X", "name": "x", "ts": 1, "dur": 1, "pid": 1, "tid": 1}], open(f"{work}/bare.json", "w"))
+got = json.loads(diff("--json", b="bare.json"))
+assert got["launches"] == got["counters"] == [], got
+P
+
 a=$GOLDEN/multi_thread.bin
 expect_exit 3 "$RBWP" diff --threshold 1 "$a" "$GOLDEN/crash_cut_in_data.bin"
 expect_exit 1 "$RBWP" diff "$a" "$work/none"

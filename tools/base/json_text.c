@@ -4,6 +4,9 @@
 #include "plain_text.h"
 #include "utf8.h"
 
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char hex_digits[] = "0123456789abcdef";
@@ -126,4 +129,22 @@ void json_plain(struct out *out, const char *key, const char *value)
 {
     json_key(out, key);
     json_string(out, value, strlen(value));
+}
+
+void json_f64(struct out *out, double value)
+{
+    char text[40];
+    if (!isfinite(value)) {
+        out_text(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
+        return;
+    }
+    /* As few digits as read back to the same. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    out_text(out, text);
+    if (!strpbrk(text, ".e"))
+        out_text(out, ".0");
 }

@@ -4,27 +4,8 @@
 #include "json_text.h"
 #include "utf8.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void json_f64(struct out *out, double value)
-{
-    char text[40];
-    if (!isfinite(value)) {
-        out_text(out, isnan(value) ? "\"NaN\"" : value > 0 ? "\"Infinity\"" : "\"-Infinity\"");
-        return;
-    }
-    /* As few digits as read back to the same. */
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof text, "%.*g", digits, value);
-        if (strtod(text, NULL) == value)
-            break;
-    }
-    out_text(out, text);
-    if (!strpbrk(text, ".e"))
-        out_text(out, ".0");
-}
 
 /* A character that is obeyed instead of shown, or U+FFFD. */
 static void put_escaped(struct out *out, struct trace_text one, bool is_text)

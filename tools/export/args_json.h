@@ -36,7 +36,4 @@ struct trace_text args_json_make(struct args_json *made, const struct trace *tra
                                  const struct trace_detail *detail);
 void args_json_free(struct args_json *made);
 
-/* A number as JSON has it. */
-void json_f64(struct out *out, double value);
-
 #endif /* ARGS_JSON_H */

@@ -46,12 +46,16 @@ static bool grew(const struct diff *diff, uint64_t before, uint64_t after)
     return (wide)after * 100000 > (wide)before * (100000 + diff->threshold);
 }
 
+enum diff_verdict diff_judge(const struct diff *diff, uint64_t a, uint64_t b)
+{
+    return grew(diff, a, b) ? DIFF_SLOWER : grew(diff, b, a) ? DIFF_FASTER : DIFF_SAME;
+}
+
 static enum diff_verdict judge(const struct diff *diff, const struct diff_row *row)
 {
-    uint64_t a = diff_value(&row->a, diff->metric), b = diff_value(&row->b, diff->metric);
     if (row->a.count == 0 || row->b.count == 0)
         return row->b.count ? DIFF_NEW : row->a.count ? DIFF_GONE : DIFF_SAME;
-    return grew(diff, a, b) ? DIFF_SLOWER : grew(diff, b, a) ? DIFF_FASTER : DIFF_SAME;
+    return diff_judge(diff, diff_value(&row->a, diff->metric), diff_value(&row->b, diff->metric));
 }
 
 static bool add_row(struct diff *diff, const struct sided_row *sided)

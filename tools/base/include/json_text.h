@@ -41,6 +41,8 @@ static inline void json_bool(struct out *out, const char *key, bool value)
     json_key(out, key);
     out_text(out, value ? "true" : "false");
 }
+/* A number as JSON has it; what it has not as text: "NaN", "Infinity". */
+void json_f64(struct out *out, double value);
 /* value is plain text. */
 void json_plain(struct out *out, const char *key, const char *value);
 

@@ -31,6 +31,8 @@ struct diff {
     uint32_t count, slower;
 };
 
+/* What b is, held against a. */
+enum diff_verdict diff_judge(const struct diff *diff, uint64_t a, uint64_t b);
 uint64_t diff_value(const struct stats_row *row, enum diff_metric metric);
 
 /* metric and threshold are set. Rows come with what grew most in total first. Both stats must

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tracks_diff.h - what tracks of two traces have beside spans, side by side: how long work waited
+ * from its launch to its start, by GPU, and the values of counters.
+ *
+ * Tracks are matched by name; those of one trace that have it in common are one. What only one side
+ * has is not compared.
+ */
+#ifndef TRACKS_DIFF_H
+#define TRACKS_DIFF_H
+
+#include "stats_diff.h"
+
+struct launch_diff {
+    struct trace_text name;
+    struct launch_sums a, b; /* bounds are left out */
+    enum diff_verdict verdict;
+};
+
+/* A value holds until the next one; the mean is over time. */
+struct counter_side {
+    uint64_t count;
+    double min, max, last;
+    double area, length_ns;
+};
+enum counter_verdict { COUNTER_MORE, COUNTER_LESS, COUNTER_SAME };
+extern const char *const counter_verdict_name[];
+
+struct counter_diff {
+    struct trace_text name, unit;
+    struct counter_side a, b;
+    enum counter_verdict verdict; /* by the mean: more is not worse */
+};
+
+struct tracks_diff {
+    struct launch_diff *launches;
+    struct counter_diff *counters;
+    uint32_t launch_count, counter_count;
+    uint32_t slower; /* launches */
+};
+
+uint64_t launch_diff_value(const struct launch_sums *side, enum diff_metric metric);
+double counter_side_mean(const struct counter_side *side);
+
+/* Measured and judged as the spans' diff is. Both stats must outlive it. False when out of memory.
+ */
+bool tracks_diff_make(struct tracks_diff *made, const struct diff *diff, const struct stats *a,
+                      const struct stats *b);
+void tracks_diff_free(struct tracks_diff *made);
+
+#endif /* TRACKS_DIFF_H */
