@@ -270,12 +270,13 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     if (!stream)
         return;
     bracket->stream = NULL;
+    const uint64_t ended_ticks = rbwp_now_ticks(); /* the driver may take long to record an event */
     if (!gpu_device_is_ours(stream->device)) /* the work is the parent's, and so is its record */
         return;
     pthread_mutex_lock(&stream->lock);
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
-    end->ended_ticks = rbwp_now_ticks();
+    end->ended_ticks = ended_ticks;
     push(stream, end);
     if (stream->spare) /* it has come since the bracket began */
         fetch_ahead(stream->spare->next);

@@ -62,7 +62,7 @@ struct gpu_node {
     unsigned slot;
     uint64_t thread;       /* that launched */
     uint64_t launch_ticks; /* when the bracket began */
-    uint64_t ended_ticks;  /* when its end was on the stream */
+    uint64_t ended_ticks;  /* when its end was asked for: the work was on the stream */
     int64_t launch_ns;     /* the same two; the reaper's, who has the time to convert */
     int64_t launched_ns;
     int64_t start_ns;      /* when its start was seen */
