@@ -201,6 +201,13 @@ told = subprocess.run([rbwp, "info", "--json", broken], capture_output=True)
 assert told.returncode == 3 and json.loads(told.stdout)["problem_count"] == 1 and b"R49" in told.stderr, told
 for bad in (["--as", "csv", path], ["--limit", "1", path], ["--table", "work", "--as", "xml", path], []):
     run(*bad, code=2)
+
+# More tables than check keeps apart: the first ones by name, all of them counted.
+path = write("many.bin", [part for number in range(1, 41) for part in (schema(table=number, name=b"t%d" % number), rows(1, [numbers(number, 0)], 2, table=number))])
+done = subprocess.run([rbwp, "check", "--json", path], capture_output=True)
+counts = json.loads(done.stdout)
+assert (done.returncode, counts["table_count"], counts["table_row_count"]) == (0, 40, 80), counts
+assert counts["tables"] == [{"table": n, "name": f"t{n}", "row_count": 2} for n in range(1, 33)], counts["tables"]
 P
 
 finish
