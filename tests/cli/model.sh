@@ -8,11 +8,12 @@
 "$RBWP" info "$work/rows.bin" | grep -q '^GPU .*busy .* ns (spread' || fail "rbwp info does not tell of the GPU"
 
 "$PYTHON" - "$RBWP" "$work" "$here" <<'P' || fail "model"
-import json, sqlite3, subprocess, sys
+import json, math, os, sqlite3, subprocess, sys
 
 rbwp, work, here = sys.argv[1:]
 sys.dont_write_bytecode = True
-sys.path.insert(0, here)
+sys.path[:0] = [here, here + "/../python"]
+import parquet_reader
 from report_page import Page
 T = 1700000000000000000
 WORKS = 72
@@ -66,6 +67,24 @@ def check_database(path):
         ("Setting", "rows_Setting_2", *c, None, None)
         for c in (("row", "row_2", "u64"), ("", "_2", "f64"), ('a"b', 'a"b', "name"), ('A"B', 'A"B_2', "row"), ("_2", "_2_2", "duration"))]
     db.close()
+
+
+def check_parquet(path):
+    """Each is a Parquet file beside that of spans; through a pipe they are counted."""
+    done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
+    assert done.returncode == 0 and "row" not in done.stderr, done
+    settings, odd = (parquet_reader.File(f"{work}/rows.{name}.parquet") for name in ("setting", "Setting"))
+    rows = lambda file: list(zip(*(file.column(c.name) for c in file.columns)))
+    assert [c.name for c in settings.columns] == ["process", "row", "name", "value", "since", "text"]
+    assert rows(settings) == [("node 0", 1, "limit", 0, T, b"a,b"), ("node 0", 2, "limit", -1, T, b"a,b")], rows(settings)
+    assert [c.name for c in odd.columns] == ["process", "row", "row_2", "_2", 'a"b', 'A"B_2', "_2_2"]
+    assert str(rows(odd)) == str([("node 0", 1, 2**64 - 1, math.nan, None, None, 5), ("node 0", 2, 1, 0.5, "limit", 1, 6)]), rows(odd)
+    done = subprocess.run([rbwp, "export", "--to", "parquet", "-o", "-", path], capture_output=True)
+    assert done.returncode == 0 and b"parquet: left out 3 links, 80 values of counters, 4 rows of tables" in done.stderr, done.stderr
+    done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
+    os.unlink(f"{work}/rows.parquet")
+    again = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
+    assert (done.returncode, again.returncode) == (1, 3) and "rows.setting.parquet" in again.stderr and "4 rows of tables" in again.stderr, again
 
 
 def check_spans(path):
@@ -130,6 +149,7 @@ check_spans(work + "/gpux.bin")
 check_spans(work + "/rows.bin")
 check_tables(work + "/rows.bin")
 check_database(work + "/rows.bin")
+check_parquet(work + "/rows.bin")
 check_stats(work + "/rows.bin")
 check_page(work + "/rows.bin")
 P

@@ -9,7 +9,7 @@ file belongs to a page or the footer. Columns may be required or optional; nothi
 import struct
 import zlib
 
-BOOLEAN, INT32, INT64, BYTE_ARRAY = 0, 1, 2, 6
+BOOLEAN, INT32, INT64, DOUBLE, BYTE_ARRAY = 0, 1, 2, 5, 6
 PLAIN, RLE, DELTA_BINARY_PACKED, RLE_DICTIONARY = 0, 3, 5, 8
 UNCOMPRESSED, GZIP = 0, 2
 DATA_PAGE, DICTIONARY_PAGE = 0, 2
@@ -142,7 +142,7 @@ def read_plain(cursor, kind, count):
         return [bool(bit) for bit in unpack(cursor.take((count + 7) // 8), 1, count)]
     if kind == BYTE_ARRAY:
         return [bytes(cursor.take(cursor.u32())) for _ in range(count)]
-    size, code = {INT32: (4, "i"), INT64: (8, "q")}[kind]
+    size, code = {INT32: (4, "i"), INT64: (8, "q"), DOUBLE: (8, "d")}[kind]
     return list(struct.unpack(f"<{count}{code}", cursor.take(count * size)))
 
 
@@ -176,14 +176,14 @@ class Column:
     def turn(self, value):
         """From the physical type to what it means."""
         if self.kind == BYTE_ARRAY:
-            return value.decode()  # raises what is not UTF-8
+            return value.decode() if self.converted == 0 else value  # raises what is not UTF-8
         if self.unsigned and value < 0:
             return value + (1 << {INT32: 32, INT64: 64}[self.kind])
         return value
 
     def bound(self, data):
         if self.kind == BYTE_ARRAY:
-            return data.decode()
+            return data.decode() if self.converted == 0 else data
         if self.kind == BOOLEAN:
             need(len(data) == 1, "bound of a BOOLEAN")
             return bool(data[0])
@@ -238,13 +238,15 @@ class Column:
 
     def check_bounds(self, values, statistics):
         there = [value for value in values if value is not None]
-        key = (lambda value: value.encode()) if self.kind == BYTE_ARRAY else None
+        key = (lambda value: value.encode()) if self.kind == BYTE_ARRAY and self.converted == 0 else None
         need(statistics[3] == len(values) - len(there), f"{self.name}: null_count")
         for field, wanted in ((5, max), (6, min)):
-            if field in statistics:
+            if self.kind == DOUBLE:  # what is no number has no place in an order
+                need(field not in statistics, f"{self.name}: bound of a DOUBLE")
+            elif field in statistics:
                 need(self.bound(statistics[field]) == wanted(there, key=key), f"{self.name}: bound")
             else:
-                is_long = self.kind == BYTE_ARRAY and there and len(wanted(there, key=key).encode()) > LONG_TEXT_BYTES
+                is_long = self.kind == BYTE_ARRAY and there and len((key or bytes)(wanted(there, key=key))) > LONG_TEXT_BYTES
                 need(not there or is_long, f"{self.name}: no bound")
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""parquet_duckdb.py RBWP GOLDEN QUERY MODULES WORK: see parquet_duckdb.sh."""
+"""parquet_duckdb.py RBWP GOLDEN QUERY MODULES WORK MAKE_MODEL: see parquet_duckdb.sh."""
 
 import json
 import os
 import subprocess
 import sys
 
-rbwp, golden, query, modules, work = sys.argv[1:]
+rbwp, golden, query, modules, work, make_model = sys.argv[1:]
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cli"))
 import export_check as x
 
@@ -56,3 +56,16 @@ for path, code in x.golden_files(golden) + x.hard_files(work):
         assert int(groups["n"]) == 2 and int(groups["rows"]) == len(want), groups
         begins = [s[0] for s in want.values()]
         assert int(few["n"]) == begins.count(max(begins))
+
+# A file's own tables, each a Parquet file beside that of spans.
+subprocess.run([make_model, f"{work}/rows.bin", "rows"], check=True)
+x.export(rbwp, f"{work}/rows.bin", f"{work}/rows.parquet", "-f", kind="parquet")
+setting, odd = f"'{work}/rows.setting.parquet'", f"'{work}/rows.Setting.parquet'"
+types, rows, odd_types, odd_rows = ask(
+    f"DESCRIBE SELECT * FROM {setting}", f'SELECT process, "row"::INT AS n, name, value::INT AS value, epoch_ns(since)::VARCHAR AS since, decode("text") AS t FROM {setting} ORDER BY n',
+    f"DESCRIBE SELECT * FROM {odd}", f'SELECT row_2::VARCHAR AS u, isnan(_2) AS nan, "a""b" AS name, "A""B_2"::INT AS other, _2_2::INT AS d FROM {odd} ORDER BY "row"')
+assert [t["column_type"] for t in types] == ["VARCHAR", "UBIGINT", "VARCHAR", "BIGINT", "TIMESTAMP_NS", "BLOB"], types
+assert rows == [dict(process="node 0", n=n, name="limit", value=1 - n, since=str(1700000000000000000), t="a,b") for n in (1, 2)], rows
+assert [t["column_type"] for t in odd_types] == ["VARCHAR", "UBIGINT", "UBIGINT", "DOUBLE", "VARCHAR", "UBIGINT", "UBIGINT"], odd_types
+assert odd_rows == [dict(u=str(2**64 - 1), nan=True, name=None, other=None, d=5), dict(u="1", nan=False, name="limit", other=1, d=6)], odd_rows
+

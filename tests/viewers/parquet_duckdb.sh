@@ -29,5 +29,5 @@ if ! (cd "$modules" && npm ls --silent >/dev/null 2>&1); then
 fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-"${PYTHON:-python3}" -B "$here/parquet_duckdb.py" "$RBWP" "$GOLDEN" "$here/duckdb/query.mjs" "$modules" "$work" || exit 1
+"${PYTHON:-python3}" -B "$here/parquet_duckdb.py" "$RBWP" "$GOLDEN" "$here/duckdb/query.mjs" "$modules" "$work" "$MAKE_MODEL" || exit 1
 echo "parquet_duckdb: all passed"

@@ -16,6 +16,7 @@
 #include "left_out.h"
 #include "message.h"
 #include "parquet_file.h"
+#include "parquet_tables.h"
 #include "span_facts.h"
 #include "thread_map.h"
 #include "utf8.h"
@@ -79,6 +80,7 @@ struct table {
     struct trace_text *texts;  /* of a dictionary */
     uint32_t text_room;
     struct parquet_bytes repaired; /* those of them that are not UTF-8 */
+    struct parquet_tables tables;  /* a program's own */
     struct left_out left_out;
     uint64_t losses;
     bool failed;
@@ -481,6 +483,18 @@ static void take_link(void *context, const struct trace_link *link)
     table->left_out.links += link->kind != TRACE_LAUNCH;
 }
 
+static void take_table(void *context, const struct trace_table *told)
+{
+    struct table *table = context;
+    parquet_tables_add(&table->tables, told);
+}
+
+static void take_rows(void *context, const struct trace_rows *rows)
+{
+    struct table *table = context;
+    parquet_tables_take(&table->tables, rows);
+}
+
 static void take_fact(void *context, const char *key, struct trace_text value)
 {
     struct table *table = context;
@@ -539,6 +553,7 @@ static struct table *make_table(struct trace_pass *pass)
         return NULL;
     table->pass = pass;
     table->place.track = TRACE_NONE;
+    table->tables.pass = pass;
     for (int c = 0; c < COLUMNS; c++)
         table->column_list[c] = columns[c].column;
     table->numbered = calloc(COLUMNS, sizeof *table->numbered);
@@ -568,6 +583,8 @@ static bool begin(struct trace_pass *pass)
     pass->sink = (struct trace_sink){.context = table,
                                      .spans = take_spans,
                                      .link = take_link,
+                                     .table = take_table,
+                                     .rows = take_rows,
                                      .loss = take_loss,
                                      .fact = take_fact,
                                      .full = is_full};
@@ -584,8 +601,10 @@ static enum exit_code end(struct trace_pass *pass)
         parquet_finish(&table->parquet);
     if (parquet_failed(&table->parquet))
         fail(table);
+    enum exit_code code = parquet_tables_finish(&table->tables);
+    table->left_out.rows = table->tables.left_out;
     left_out_tell(pass, "parquet", table->left_out);
-    enum exit_code code = table->failed ? EXIT_BAD_DATA : EXIT_GOOD;
+    code = table->failed ? EXIT_BAD_DATA : code;
     free_table(table);
     return code;
 }

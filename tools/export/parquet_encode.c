@@ -146,3 +146,12 @@ void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t c
     bytes_varint(to, (uint64_t)((count + 7) / 8) << 1 | 1);
     encode_bits(to, values, count);
 }
+
+void encode_words(struct parquet_bytes *to, const int64_t *values, size_t count)
+{
+    uint8_t *at = bytes_room(to, count * sizeof *values);
+    for (size_t i = 0; at && i < count; i++)
+        at = put_low_bytes(at, (uint64_t)values[i], sizeof *values);
+    if (at)
+        bytes_grown(to, at);
+}

@@ -22,4 +22,7 @@ void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t coun
 void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
 void encode_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
 
+/* Eight bytes each, for DOUBLE (PLAIN). */
+void encode_words(struct parquet_bytes *to, const int64_t *values, size_t count);
+
 #endif /* PARQUET_ENCODE_H */

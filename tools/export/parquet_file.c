@@ -10,7 +10,7 @@
 
 #include "rbwp_format.h"
 
-enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_BYTE_ARRAY = 6 };
+enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
 enum { CODEC_GZIP = 2, FORMAT_VERSION = 2 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
@@ -33,6 +33,10 @@ static const struct kind {
                     Z_DEFAULT_STRATEGY},
     [PARQUET_NUMBER] = {TYPE_INT32, ENCODING_DELTA, CONVERTED_UINT_32, LOGICAL_INTEGER,
                         Z_DEFAULT_STRATEGY},
+    [PARQUET_REAL] = {TYPE_DOUBLE, ENCODING_PLAIN, CONVERTED_NONE, LOGICAL_NONE,
+                      Z_DEFAULT_STRATEGY},
+    [PARQUET_BLOB] = {TYPE_BYTE_ARRAY, ENCODING_DICTIONARY, CONVERTED_NONE, LOGICAL_NONE,
+                      Z_DEFAULT_STRATEGY},
     [PARQUET_YES_OR_NO] = {TYPE_BOOLEAN, ENCODING_PLAIN, CONVERTED_NONE, LOGICAL_NONE,
                            Z_DEFAULT_STRATEGY},
 };
@@ -41,7 +45,7 @@ static const struct kind {
 struct chunk {
     uint64_t offset, bytes, packed_bytes, dictionary_bytes;
     uint64_t values, nulls;
-    bool has_dictionary;
+    bool has_dictionary, has_bounds;
     int encoding;
     struct trace_text least, most; /* as PLAIN */
 };
@@ -156,7 +160,7 @@ static void put_statistics(struct thrift *thrift, int id, const struct chunk *ch
 {
     thrift_struct(thrift, id);
     thrift_i64(thrift, 3, (int64_t)chunk->nulls);
-    if (chunk->nulls < chunk->values) {
+    if (chunk->has_bounds && chunk->nulls < chunk->values) {
         put_bound(thrift, 5, chunk->most);
         put_bound(thrift, 6, chunk->least);
     }
@@ -246,6 +250,8 @@ static void encode_integers(struct parquet *parquet, const int64_t *values, size
 {
     if (kind->encoding == ENCODING_DELTA)
         encode_delta(&parquet->plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
+    else if (kind->type == TYPE_DOUBLE)
+        encode_words(&parquet->plain, values, count);
     else
         encode_bits(&parquet->plain, values, count);
 }
@@ -287,6 +293,7 @@ void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *t
     }
     chunk.nulls = chunk.values - count;
     find_bounds(values, count, type, &least, &most);
+    chunk.has_bounds = type != PARQUET_REAL; /* not by its bits */
     chunk.least = integer_bound(least_bytes, least, kinds[type].type);
     chunk.most = integer_bound(most_bytes, most, kinds[type].type);
     encode_integers(parquet, values, count, &kinds[type]);
@@ -323,6 +330,7 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     struct chunk chunk = begin_chunk(parquet);
     const struct trace_text *texts = dictionary.texts;
     chunk.least = chunk.most = texts[0];
+    chunk.has_bounds = true;
     chunk.has_dictionary = true;
     plain->count = 0;
     for (uint32_t i = 0; i < dictionary.count; i++) {

@@ -22,6 +22,8 @@ enum parquet_type {
     PARQUET_LENGTH,   /* INT64, anything that does not ascend */
     PARQUET_ID,       /* INT64 without sign; ascending, more or less */
     PARQUET_NUMBER,   /* INT32 without sign */
+    PARQUET_REAL,     /* DOUBLE; values are its bits */
+    PARQUET_BLOB,     /* any bytes, by a dictionary */
     PARQUET_YES_OR_NO /* BOOLEAN */
 };
 
