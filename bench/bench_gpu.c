@@ -322,7 +322,7 @@ static void run_spins(struct bench *b, struct gpu_kernel *spin, struct gpu_memor
                                   .width_bytes = memory->bytes,
                                   .height = 1,
                                   .depth = 1};
-    check(b, b->backend->copy(b->context, &copy, b->native[0]), "copy");
+    check(b, gpu_copy(b->context, &copy, b->native[0]), "copy");
     wait_for(b, 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "gpu_copy.h"
+/* gpu_copy.c - what the three drivers' copies have in common: bounds, pitches, and splitting. */
+#include "gpu_backend.h"
 
 /* Sets pitches that were left 0 and says whether the side's rows and slices hold what is copied. */
 static bool complete_side(struct gpu_copy_side *side, const struct gpu_copy *copy)
@@ -47,9 +48,9 @@ static void join_rows(struct gpu_copy *copy)
     }
 }
 
-int gpu_copy_parts(struct gpu_context *context, const struct gpu_copy *copy, void *stream,
-                   gpu_copy_part_fn part)
+int gpu_copy(struct gpu_context *context, const struct gpu_copy *copy, void *stream)
 {
+    const struct gpu_backend *backend = context->backend;
     struct gpu_copy whole = *copy;
     if (!whole.dst.device && !whole.src.device)
         return GPU_INVALID;
@@ -59,14 +60,14 @@ int gpu_copy_parts(struct gpu_context *context, const struct gpu_copy *copy, voi
         return GPU_INVALID;
     join_rows(&whole);
     if (whole_rows(&whole.dst, &whole) && whole_rows(&whole.src, &whole))
-        return part(context, &whole, whole.height == 1 && whole.depth == 1, stream);
+        return backend->copy_part(context, &whole, whole.height == 1 && whole.depth == 1, stream);
     struct gpu_copy slice = whole;
     slice.depth = 1;
     slice.dst.slice_bytes = whole.dst.row_bytes * whole.height;
     slice.src.slice_bytes = whole.src.row_bytes * whole.height;
     int code = GPU_OK;
     for (uint64_t i = 0; i < whole.depth && code == GPU_OK; i++) {
-        code = part(context, &slice, slice.height == 1, stream);
+        code = backend->copy_part(context, &slice, slice.height == 1, stream);
         slice.dst.offset_bytes += whole.dst.slice_bytes;
         slice.src.offset_bytes += whole.src.slice_bytes;
     }

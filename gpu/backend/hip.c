@@ -279,11 +279,6 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
     return hip->hipMemcpy3DAsync(&copy, stream);
 }
 
-static int copy(struct gpu_context *context, const struct gpu_copy *what, void *stream)
-{
-    return gpu_copy_parts(context, what, stream, copy_part);
-}
-
 const struct gpu_backend gpu_hip_backend = {
     .name = "hip",
     .api = GPU_HIP,
@@ -307,7 +302,7 @@ const struct gpu_backend gpu_hip_backend = {
     .memory_free = memory_free,
     .host_alloc = host_alloc,
     .host_free = host_free,
-    .copy = copy,
+    .copy_part = copy_part,
     .module_load = code_module_load,
     .module_unload = code_module_unload,
     .kernel_get = code_kernel_get,

@@ -381,11 +381,6 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
                                        dst->slice_bytes, 0, NULL, NULL);
 }
 
-static int copy(struct gpu_context *context, const struct gpu_copy *what, void *stream)
-{
-    return gpu_copy_parts(context, what, stream, copy_part);
-}
-
 const struct gpu_backend gpu_opencl_backend = {
     .name = "opencl",
     .api = GPU_OPENCL,
@@ -409,7 +404,7 @@ const struct gpu_backend gpu_opencl_backend = {
     .memory_free = memory_free,
     .host_alloc = host_alloc,
     .host_free = host_free,
-    .copy = copy,
+    .copy_part = copy_part,
     .module_load = opencl_module_load,
     .module_unload = opencl_module_unload,
     .kernel_get = opencl_kernel_get,

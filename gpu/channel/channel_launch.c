@@ -110,7 +110,7 @@ static int launch_part(struct channel_target *to, struct channel_flight *flight,
 static int copy(struct channel_target *to, const struct gpu_copy *what)
 {
     atomic_fetch_add_explicit(&to->copies, 1, memory_order_relaxed);
-    return to->context->backend->copy(to->context, what, to->native_stream);
+    return gpu_copy(to->context, what, to->native_stream);
 }
 
 /* The element of a fill goes into scratch, where the kernel reads it. */

@@ -90,7 +90,7 @@ static void copy_numbers(struct item *item, uint32_t *host, bool to_device)
     (to_device ? &copy.dst : &copy.src)->device = &item->numbers;
     (to_device ? &copy.src : &copy.dst)->host = host;
     void *stream = gpu_stream_native(item->stream);
-    assert_int_equal(context->backend->copy(context, &copy, stream), GPU_OK);
+    assert_int_equal(gpu_copy(context, &copy, stream), GPU_OK);
     assert_int_equal(context->backend->stream_wait(context, stream), GPU_OK);
 }
 

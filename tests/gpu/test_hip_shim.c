@@ -79,14 +79,14 @@ static void pitched_copies(void **state)
                             W,
                             H,
                             D};
-    assert_int_equal(s->hip->copy(s->context, &copy, s->stream), GPU_OK);
+    assert_int_equal(gpu_copy(s->context, &copy, s->stream), GPU_OK);
     copy.src = copy.dst;
     copy.dst = (struct gpu_copy_side){
         .device = &there, .offset_bytes = 7, .row_bytes = W, .slice_bytes = W * H};
-    assert_int_equal(s->hip->copy(s->context, &copy, s->stream), GPU_OK);
+    assert_int_equal(gpu_copy(s->context, &copy, s->stream), GPU_OK);
     copy.src = copy.dst;
     copy.dst = (struct gpu_copy_side){.host = back, .row_bytes = ROW, .slice_bytes = SLICE};
-    assert_int_equal(s->hip->copy(s->context, &copy, s->stream), GPU_OK);
+    assert_int_equal(gpu_copy(s->context, &copy, s->stream), GPU_OK);
     assert_int_equal(s->hip->stream_wait(s->context, s->stream), GPU_OK);
     for (int i = 0; i < BYTES; i++) {
         const bool copied = i % ROW < W && i % SLICE / ROW < H;

@@ -220,9 +220,12 @@ struct gpu_backend {
      */
     int (*host_alloc)(struct gpu_context *context, uint64_t bytes, void **host_out); /* attached */
     void (*host_free)(struct gpu_context *context, void *host);                      /* attached */
-    /* Enqueues; host memory must stay until done. May block with host memory not of host_alloc. */
-    int (*copy)(struct gpu_context *context, const struct gpu_copy *copy,
-                void *stream); /* attached */
+    /*
+     * For gpu_copy: all pitches are set, are at least what they span, and a slice is a whole number
+     * of rows on both sides. is_flat: the part is one run of bytes, width_bytes long.
+     */
+    int (*copy_part)(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
+                     void *stream); /* attached */
 
     /* ---- kernels ---- */
     /*
@@ -247,6 +250,13 @@ struct gpu_backend {
     enum rbwp_status (*describe)(const struct gpu_driver *driver, int code, const char *what,
                                  struct rbwp_error *error);
 };
+
+/*
+ * Enqueues a copy, after its bounds were checked against the memory's sizes; attached. Host memory
+ * must stay until done. May block with host memory not of host_alloc. The first code that is not
+ * GPU_OK ends it.
+ */
+int gpu_copy(struct gpu_context *context, const struct gpu_copy *copy, void *stream);
 
 /* One per file cuda.c, hip.c, opencl.c. */
 extern const struct gpu_backend gpu_cuda_backend;
