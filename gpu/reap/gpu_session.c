@@ -22,13 +22,12 @@
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER; /* guards the list and visited */
 static pthread_cond_t visit_ended = PTHREAD_COND_INITIALIZER;
 static struct rbwp_gpu_device *devices, *visited;
-static _Atomic uint32_t forks; /* that lie between the first process and this one */
 
 /* ---- forks ----------------------------------------------------------------------- */
 
 static void forget_in_child(void)
 {
-    atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+    gpu_owner_forked();
     devices = visited = NULL;
     pthread_mutex_init(&list_lock, NULL);
     pthread_cond_init(&visit_ended, NULL);
@@ -45,12 +44,7 @@ void gpu_device_claim(struct rbwp_gpu_device *device)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, watch_forks);
-    device->forks = atomic_load_explicit(&forks, memory_order_relaxed);
-}
-
-bool gpu_device_is_ours(const struct rbwp_gpu_device *device)
-{
-    return device->forks == atomic_load_explicit(&forks, memory_order_relaxed);
+    device->forks = gpu_owner_forks();
 }
 
 /* ---- ends ------------------------------------------------------------------------ */

@@ -199,6 +199,12 @@ enum rbwp_status gpu_session_join(struct rbwp_gpu_device *device);
 void gpu_session_leave(struct rbwp_gpu_device *device);
 /* Notes that this process opens the device. */
 void gpu_device_claim(struct rbwp_gpu_device *device);
+
+/* ---- owners (gpu_owner.c) ----------------------------------------------------------- */
+
+/* Forks that lie between the first process and this one; forked is for the child's handler. */
+uint32_t gpu_owner_forks(void);
+void gpu_owner_forked(void);
 /* False in a forked child of the process that opened it: neither the driver nor a lock of the
  * device may be touched there. */
 bool gpu_device_is_ours(const struct rbwp_gpu_device *device);
