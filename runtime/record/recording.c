@@ -17,9 +17,6 @@
 #include <time.h>
 #include <unistd.h>
 
-int rbwp_level_;
-struct recording *recording_now;
-
 void recording_hand_over(struct thread *thread)
 {
     struct rbwp_self_ *self = thread->self;
