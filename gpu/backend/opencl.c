@@ -57,7 +57,7 @@ static enum rbwp_status status_of(int code)
     }
 }
 
-enum rbwp_status opencl_describe(const struct gpu_driver *driver, int code, const char *what,
+static enum rbwp_status describe(const struct gpu_driver *driver, int code, const char *what,
                                  struct rbwp_error *error)
 {
     return gpu_describe(driver, code, NULL, what, error);
@@ -104,7 +104,7 @@ static enum rbwp_status start(struct opencl_driver *driver, struct rbwp_error *e
     ocl_uint platforms = 0;
     int code = driver->functions.clGetPlatformIDs(PLATFORMS_MAX, platform, &platforms);
     if (code != GPU_OK && code != OCL_PLATFORM_NOT_FOUND_KHR) {
-        opencl_describe(&driver->base, code, "clGetPlatformIDs", error);
+        (void)describe(&driver->base, code, "clGetPlatformIDs", error);
         if (error)
             error->status = RBWP_E_UNSUPPORTED;
         return RBWP_E_UNSUPPORTED;
@@ -410,5 +410,5 @@ const struct gpu_backend gpu_opencl_backend = {
     .kernel_get = opencl_kernel_get,
     .launch = opencl_launch,
     .status_of = status_of,
-    .describe = opencl_describe,
+    .describe = describe,
 };

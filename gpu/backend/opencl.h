@@ -29,9 +29,6 @@ static inline ocl_device opencl_device_of(const struct gpu_context *context)
     return ((const struct opencl_driver *)context->driver)->device[context->ordinal].device;
 }
 
-enum rbwp_status opencl_describe(const struct gpu_driver *driver, int code, const char *what,
-                                 struct rbwp_error *error);
-
 /* The rows of struct gpu_backend that are about code. */
 enum rbwp_status opencl_module_load(struct gpu_context *context, const struct gpu_code_text *text,
                                     struct gpu_module **module_out, struct rbwp_error *error);

@@ -71,7 +71,7 @@ static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_t
     int code = GPU_OK;
     module->program = cl->clCreateProgramWithSource(context->native, 1, &source, NULL, &code);
     if (code != GPU_OK)
-        return opencl_describe(context->driver, code, text->name, error);
+        return gpu_describe(context->driver, code, NULL, text->name, error);
     char *options = join_options(text->options);
     if (!options)
         return gpu_failure(error, RBWP_E_MEMORY, "opencl: no memory");
@@ -80,7 +80,7 @@ static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_t
     free(options);
     if (code == OCL_BUILD_PROGRAM_FAILURE)
         return explain(module, text, error);
-    return code == GPU_OK ? RBWP_OK : opencl_describe(context->driver, code, text->name, error);
+    return code == GPU_OK ? RBWP_OK : gpu_describe(context->driver, code, NULL, text->name, error);
 }
 
 enum rbwp_status opencl_module_load(struct gpu_context *context, const struct gpu_code_text *text,
