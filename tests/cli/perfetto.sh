@@ -158,6 +158,43 @@ for name in ("level2_all_types_zlib", "multi_thread", "discard", "crash_killed",
     done = subprocess.run([rbwp, "merge", "--to=csv", path, f"{work}/own.pftrace"], capture_output=True)
     assert done.returncode in (0, 3) and b"own.pftrace: Perfetto: aligned by equal zero time, shift +0 ns" in done.stderr, done.stderr
 
+# Of a file with all that a trace can hold: spans, arguments with their types, launches, counters and both ends of
+# each link are what they are when the file itself is exported. (Slots stand only where a span has more to tell.)
+def told(path):
+    trace = json.loads(subprocess.run([rbwp, "export", "--to=chrome", path], capture_output=True).stdout)["traceEvents"]
+    names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+    kinds = {e["args"].get("rbwp_track"): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
+    found, arrows = [], {}
+    for e in trace:
+        place, args = names.get((e["pid"], e.get("tid"))), e.get("args", {})
+        args.pop("slot", None), args.pop("item", None)
+        if "launch_track" in args.get("rbwp", {}):
+            args["rbwp"]["launch_track"] = kinds[args["rbwp"]["launch_track"]]
+        if e["ph"] in "sf":
+            arrows.setdefault((e["cat"], e["name"], e["id"]), {})[e["ph"]] = (place, e["ts"])
+        elif e["ph"] in "XiC" and e["name"] != "rbwp":
+            found.append((e["name"], e.get("cat"), e["ts"], e.get("dur"), place, json.dumps(args, sort_keys=True)))
+        elif e["name"] == "process_name":
+            assert "rbwp_os_id" not in args, args
+    return sorted(found, key=str), sorted((*key[:2], ends["s"], ends["f"]) for key, ends in arrows.items())
+
+
+subprocess.run([os.environ["MAKE_MODEL"], f"{work}/model", "rows"], check=True)
+subprocess.run([rbwp, "export", "-f", "-o", f"{work}/own.pftrace", f"{work}/model"], capture_output=True)
+was, now = told(f"{work}/model"), told(f"{work}/own.pftrace")
+for a, b in zip(was, now):
+    assert a == b, [p for p in zip(a, b) if p[0] != p[1]][:2]
+assert len(was[0]) > 224 and len(was[1]) == 76 and any("launch_track" in s[5] for s in was[0]), (len(was[0]), len(was[1]))
+
+# Text that is given for JSON is that if it is an object or array; else it is a text.
+trees = ["{}", "[]", ' {"a": [1, -2.5e+3, "x\\u00e9\\n", true, null, {}], "b" : {"c":[[]]} } ', "[" * 64 + "]" * 64]
+texts = ["", "1", '"x"', "{", "[1,]", "[01]", "[1.]", "[.5]", "[1e]", "[-]", "[tru]", '{"a"}', '{"a":}', '{a:1}', '{"a":1,}', "[1 2]", "[1}", '["\\x"]', '["\\u12g4"]', '["\n"]', '["a]', "[] []",
+         "[" * 66 + "]" * 66]
+given = [packet((8, T + i), (10, 1), (11, m((9, INSTANT), (11, 11), (23, "j"), (4, m((10, "v"), (9, text)))))) for i, text in enumerate(trees + texts)]
+code, trace, error = run(b"".join(tracks + given), "chrome")
+values = [e["args"]["v"] for e in sorted((e for e in trace["traceEvents"] if e["name"] == "j"), key=lambda e: e["ts"])]
+assert values == [json.loads(text) for text in trees] + texts, [(v, t) for v, t in zip(values, trees + texts) if v != t]
+
 # Cut anywhere: what is whole stays. Wrong bytes anywhere.
 for cut in range(1, len(plain), 7):
     code, spans, error = run(plain[:cut])

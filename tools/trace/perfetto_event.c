@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments may be trees: those are kept as JSON. */
 #include "perfetto_event.h"
+#include "json_tree.h"
 #include "perfetto_proto.h"
 
 #include <inttypes.h>
@@ -266,9 +267,13 @@ static void add_value(const struct perfetto_args *args, uint32_t key,
     case PF_ANNOTATION_DOUBLE:
         span_detail_arg(args->maker, key, TRACE_ARG_F64, value->value);
         break;
+    case PF_ANNOTATION_JSON:
+        span_detail_text(args->maker, key,
+                         json_tree_is(text.text, text.bytes) ? TRACE_ARG_JSON : TRACE_ARG_TEXT,
+                         text);
+        break;
     case PF_ANNOTATION_STRING:
     case PF_ANNOTATION_STRING_IID:
-    case PF_ANNOTATION_JSON:
         span_detail_text(args->maker, key, TRACE_ARG_TEXT, text);
         break;
     default:

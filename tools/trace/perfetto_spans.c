@@ -224,6 +224,9 @@ static struct trace_span make_span(struct perfetto_spans *spans,
     spans->detail.head.category = take_category(spans, event, &span);
     spans->detail.head.correlation = event->correlation;
     perfetto_event_args(event, &args);
+    if (spans->ours && spans->detail.head.thread_id)
+        spans->detail.head.launch_track = perfetto_tracks_thread(
+            spans->tracks, track, spans->detail.head.thread_id, spans->trace, spans->opened);
     keep_flows(spans, event);
     return span;
 }

@@ -216,6 +216,13 @@ static uint64_t process_of(struct perfetto_tracks *tracks, struct perfetto_track
     return NO_PROCESS;
 }
 
+/* Our own exports number what has no number of the system's above those. */
+static uint32_t os_id(const struct perfetto_tracks *tracks, uint32_t number)
+{
+    enum { LINUX_PID_MAX = 1 << 22 };
+    return tracks->ours && number > LINUX_PID_MAX ? 0 : number;
+}
+
 static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key, struct trace *trace,
                              const struct trace_source *opened)
 {
@@ -233,7 +240,7 @@ static uint32_t tell_process(struct perfetto_tracks *tracks, uint64_t key, struc
         trace_add_process(trace,
                           (struct trace_process){
                               .node = opened->facts.node,
-                              .os_id = none || key >> 32 ? 0 : (uint32_t)key,
+                              .os_id = none || key >> 32 ? 0 : os_id(tracks, (uint32_t)key),
                               .name = name.bytes ? name : trace_text(made),
                               .host = id_texts_get(&tracks->texts, PROCESS_LABEL, number, 0),
                               .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
@@ -260,7 +267,7 @@ static struct trace_track describe(const struct perfetto_tracks *tracks,
         .id = track->has_id ? track->id
               : thread      ? track->tid
                             : track->uuid,
-        .os_id = thread ? track->tid : 0,
+        .os_id = thread ? os_id(tracks, track->tid) : 0,
         .name = name.bytes ? name : trace_text(track->kind == PERFETTO_PROCESS ? "process" : made),
         .unit = id_texts_get(&tracks->texts, TRACK_UNIT, number, 0)};
 }
@@ -295,8 +302,42 @@ uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_tr
     return tell(tracks, track, trace, opened, 0);
 }
 
+static uint32_t find_launcher(struct perfetto_tracks *tracks, uint32_t process, uint64_t thread_id,
+                              struct trace *trace, const struct trace_source *opened)
+{
+    for (uint32_t i = 0; i < tracks->track_map.count && i < tracks->track_room; i++) {
+        struct perfetto_track *track = &tracks->tracks[i];
+        if (track->kind != PERFETTO_THREAD || !track->has_id || track->id != thread_id)
+            continue;
+        uint32_t told = perfetto_tracks_tell(tracks, track, trace, opened);
+        if (trace_track_of(trace, told)->process == process)
+            return told;
+    }
+    return TRACE_NONE;
+}
+
+uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id,
+                                struct trace *trace, const struct trace_source *opened)
+{
+    uint32_t process = trace_track_of(trace, track)->process;
+    uint32_t number =
+        thread_map_place(&tracks->launcher_map, id_hash(process + 1u) ^ thread_id,
+                         &tracks->launchers, &tracks->launcher_room, sizeof *tracks->launchers);
+    if (number == THREAD_NONE) {
+        tracks->full = true;
+        return TRACE_NONE;
+    }
+    if (tracks->launchers[number] == 0) {
+        uint32_t found = find_launcher(tracks, process, thread_id, trace, opened);
+        tracks->launchers[number] = found == TRACE_NONE ? TRACE_NONE : found + 1;
+    }
+    return tracks->launchers[number] == TRACE_NONE ? TRACE_NONE : tracks->launchers[number] - 1;
+}
+
 void perfetto_tracks_free(struct perfetto_tracks *tracks)
 {
+    thread_map_free(&tracks->launcher_map);
+    free(tracks->launchers);
     id_texts_free(&tracks->texts);
     thread_map_free(&tracks->track_map);
     thread_map_free(&tracks->process_map);

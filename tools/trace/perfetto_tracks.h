@@ -44,6 +44,9 @@ struct perfetto_tracks {
     struct perfetto_process *processes;
     uint32_t *threads; /* by number in thread_map: its first track, + 1 */
     uint32_t track_room, process_room, thread_room;
+    struct thread_map launcher_map; /* by process and id of a thread */
+    uint32_t *launchers;            /* its track + 1, TRACE_NONE: it has none */
+    uint32_t launcher_room;
     bool ours;
     bool full; /* there was no room */
 };
@@ -58,6 +61,9 @@ struct perfetto_track *perfetto_tracks_find(struct perfetto_tracks *tracks, uint
 /* The track's number in the trace, to which it is told first where it was not. */
 uint32_t perfetto_tracks_tell(struct perfetto_tracks *tracks, struct perfetto_track *track,
                               struct trace *trace, const struct trace_source *opened);
+/* Of our own exports: the thread's track in the process of that track; TRACE_NONE without one. */
+uint32_t perfetto_tracks_thread(struct perfetto_tracks *tracks, uint32_t track, uint64_t thread_id,
+                                struct trace *trace, const struct trace_source *opened);
 void perfetto_tracks_free(struct perfetto_tracks *tracks);
 
 #endif /* PERFETTO_TRACKS_H */
