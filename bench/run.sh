@@ -30,3 +30,7 @@ echo "== export"
 echo
 echo "== tables"
 "$dir/bench/bench_table"
+
+echo
+echo "== probes in PTX"
+"$dir/bench/bench_ptx"

@@ -52,6 +52,7 @@ extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_info;
 extern const struct command command_merge;
+extern const struct command command_ptx;
 extern const struct command command_repair;
 extern const struct command command_report;
 extern const struct command command_split;

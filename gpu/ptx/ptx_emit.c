@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The text of probes. Nothing in it branches, so it may stand wherever an instruction may: between
+ * the parts of a call, in braces, before a label.
+ *
+ * Registers that live through the kernel, as few as can be: d4 (the next cell) and r6 (cells that
+ * are left; 0: full, -1: this thread has no lane), and between a START and its END r0 and r1, the
+ * stamp. Everything else is scratch. The clock is read as one 64-bit register: its halves, read one
+ * after the other, would be 2^32 cycles apart when the lower one wraps between.
+ */
+#include "ptx_emit.h"
+#include "ptx_cell.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* ---- edits ----------------------------------------------------------------------------- */
+
+/* Text from now on stands before the byte at, in lines of its own. */
+static void lines_at(const struct ptx_emit *emit, uint32_t at)
+{
+    ptx_edit_at(emit->edits, at);
+    if (at > 0 && emit->module->text[at - 1] != '\n')
+        ptx_edit_add(emit->edits, "\n");
+}
+
+static void add(const struct ptx_emit *emit, const char *lines)
+{
+    ptx_edit_add(emit->edits, "%s", lines);
+}
+
+static bool wide(const struct ptx_emit *emit)
+{
+    return emit->probes->cells == PTX_CELLS_WIDE;
+}
+
+/* ---- the module ------------------------------------------------------------------------ */
+
+static uint32_t behind_module_head(const struct ptx_module *module)
+{
+    uint32_t head = 0;
+    for (uint32_t i = 0; i < module->count && module->statements[i].kind == PTX_DIRECTIVE; i++)
+        if (ptx_is(module, module->statements[i].name, ".version") ||
+            ptx_is(module, module->statements[i].name, ".target") ||
+            ptx_is(module, module->statements[i].name, ".address_size"))
+            head = i;
+    return module->count ? ptx_after(module, head) : 0;
+}
+
+void ptx_emit_variables(const struct ptx_emit *emit)
+{
+    lines_at(emit, behind_module_head(emit->module));
+    if (emit->options->binding == PTX_BIND_VARIABLE)
+        add(emit, ".visible .global .align 8 .u64 " PTX_BUFFER_NAME ";\n");
+    if (!wide(emit) && emit->options->mode != PTX_MODE_CONFIG)
+        add(emit, ".visible .global .align 8 .u64 " PTX_DROPPED_NAME ";\n");
+}
+
+void ptx_emit_param(const struct ptx_emit *emit, const struct ptx_function *function)
+{
+    bool parentheses = function->params.begin > 0;
+    bool first = ptx_param(emit->module, function, 0).end == 0;
+    ptx_edit_at(emit->edits, parentheses ? function->params.end : function->name.end);
+    ptx_edit_add(emit->edits, "%s\n\t.param .u64 " PTX_BUFFER_NAME "\n%s",
+                 parentheses ? first ? "" : "," : "(", parentheses ? "" : ")");
+}
+
+/* ---- the kernel's beginning ------------------------------------------------------------ */
+
+/* d0: number of the block in the launch; r2: of the thread in the block; r3: threads of a block. */
+static const char where_am_i[] = "\tmov.u32 %rbwp_r2, %ctaid.z;\n"
+                                 "\tcvt.u64.u32 %rbwp_d0, %rbwp_r2;\n"
+                                 "\tmov.u32 %rbwp_r2, %nctaid.y;\n"
+                                 "\tcvt.u64.u32 %rbwp_d1, %rbwp_r2;\n"
+                                 "\tmov.u32 %rbwp_r2, %ctaid.y;\n"
+                                 "\tcvt.u64.u32 %rbwp_d2, %rbwp_r2;\n"
+                                 "\tmad.lo.s64 %rbwp_d0, %rbwp_d0, %rbwp_d1, %rbwp_d2;\n"
+                                 "\tmov.u32 %rbwp_r2, %nctaid.x;\n"
+                                 "\tcvt.u64.u32 %rbwp_d1, %rbwp_r2;\n"
+                                 "\tmov.u32 %rbwp_r2, %ctaid.x;\n"
+                                 "\tcvt.u64.u32 %rbwp_d2, %rbwp_r2;\n"
+                                 "\tmad.lo.s64 %rbwp_d0, %rbwp_d0, %rbwp_d1, %rbwp_d2;\n"
+                                 "\tmov.u32 %rbwp_r2, %tid.z;\n"
+                                 "\tmov.u32 %rbwp_r3, %ntid.y;\n"
+                                 "\tmov.u32 %rbwp_r4, %tid.y;\n"
+                                 "\tmad.lo.s32 %rbwp_r2, %rbwp_r2, %rbwp_r3, %rbwp_r4;\n"
+                                 "\tmov.u32 %rbwp_r3, %ntid.x;\n"
+                                 "\tmov.u32 %rbwp_r4, %tid.x;\n"
+                                 "\tmad.lo.s32 %rbwp_r2, %rbwp_r2, %rbwp_r3, %rbwp_r4;\n"
+                                 "\tmov.u32 %rbwp_r4, %ntid.y;\n"
+                                 "\tmul.lo.s32 %rbwp_r3, %rbwp_r3, %rbwp_r4;\n"
+                                 "\tmov.u32 %rbwp_r4, %ntid.z;\n"
+                                 "\tmul.lo.s32 %rbwp_r3, %rbwp_r3, %rbwp_r4;\n";
+
+/* d1: number of the thread in the launch; a warp's, with the thread's place in it in r5. */
+static const char which_thread[] = "\tcvt.u64.u32 %rbwp_d1, %rbwp_r3;\n"
+                                   "\tcvt.u64.u32 %rbwp_d2, %rbwp_r2;\n"
+                                   "\tmad.lo.s64 %rbwp_d1, %rbwp_d0, %rbwp_d1, %rbwp_d2;\n";
+static const char which_warp[] = "\tand.b32 %rbwp_r5, %rbwp_r2, 31;\n"
+                                 "\tshr.u32 %rbwp_r4, %rbwp_r2, 5;\n"
+                                 "\tadd.u32 %rbwp_r3, %rbwp_r3, 31;\n"
+                                 "\tshr.u32 %rbwp_r3, %rbwp_r3, 5;\n"
+                                 "\tcvt.u64.u32 %rbwp_d1, %rbwp_r3;\n"
+                                 "\tcvt.u64.u32 %rbwp_d2, %rbwp_r4;\n"
+                                 "\tmad.lo.s64 %rbwp_d1, %rbwp_d0, %rbwp_d1, %rbwp_d2;\n";
+
+static void load_buffer(const struct ptx_emit *emit)
+{
+    if (emit->options->binding == PTX_BIND_VARIABLE)
+        add(emit, "\tld.global.u64 %rbwp_d4, [" PTX_BUFFER_NAME "];\n");
+    else
+        ptx_edit_add(emit->edits, "\tld.param.u64 %%rbwp_d4, [%s];\n", emit->probes->param);
+    add(emit, "\tcvta.to.global.u64 %rbwp_d4, %rbwp_d4;\n");
+}
+
+/* d5: the lane; r6: its cells, -1 without a lane. */
+static void choose_lane(const struct ptx_emit *emit)
+{
+    uint64_t lanes = 0;
+    add(emit, "\tmov.u32 %rbwp_r6, -1;\n\tmov.u64 %rbwp_d5, 0;\n");
+    for (uint32_t i = 0; i < emit->options->range_count; i++) {
+        const struct ptx_range *range = &emit->options->ranges[i];
+        ptx_edit_add(emit->edits,
+                     "\tsetp.ge.u64 %%rbwp_p0, %%rbwp_d1, %" PRIu64 ";\n"
+                     "\tsetp.le.and.u64 %%rbwp_p0, %%rbwp_d1, %" PRIu64 ", %%rbwp_p0;\n"
+                     "\tsub.s64 %%rbwp_d2, %%rbwp_d1, %" PRIu64 ";\n",
+                     range->first, range->last, range->first);
+        if (range->step > 1)
+            ptx_edit_add(emit->edits,
+                         "\trem.u64 %%rbwp_d3, %%rbwp_d2, %" PRIu64 ";\n"
+                         "\tsetp.eq.and.u64 %%rbwp_p0, %%rbwp_d3, 0, %%rbwp_p0;\n"
+                         "\tdiv.u64 %%rbwp_d2, %%rbwp_d2, %" PRIu64 ";\n",
+                         range->step, range->step);
+        ptx_edit_add(emit->edits,
+                     "\t@%%rbwp_p0 add.s64 %%rbwp_d5, %%rbwp_d2, %" PRIu64 ";\n"
+                     "\t@%%rbwp_p0 mov.u32 %%rbwp_r6, %" PRIu32 ";\n",
+                     lanes, emit->options->capacity);
+        lanes += (range->last - range->first) / range->step + 1;
+    }
+    if (emit->probes->lane == PTX_LANE_WARP)
+        add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r5, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, -1;\n");
+    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, -1;\n");
+}
+
+/* The heads of buffer and lane, and d4 at the lane's first cell. */
+static void write_lane(const struct ptx_emit *emit)
+{
+    uint64_t lane_bytes = PTX_WIDE_BYTES * ((uint64_t)emit->options->capacity + 1);
+    ptx_edit_add(emit->edits,
+                 "\tsetp.ge.s32 %%rbwp_p0, %%rbwp_r6, 0;\n"
+                 "\tmov.u64 %%rbwp_d1, %" PRIu64 ";\n"
+                 "\tmov.u64 %%rbwp_d2, %" PRIu64 ";\n"
+                 "\t@%%rbwp_p0 st.global.v2.u64 [%%rbwp_d4], {%%rbwp_d1, %%rbwp_d2};\n"
+                 "\tmad.lo.s64 %%rbwp_d4, %%rbwp_d5, %" PRIu64 ", %%rbwp_d4;\n",
+                 PTX_WIDE_MAGIC, emit->probes->hash, lane_bytes);
+    add(emit, "\tmov.u64 %rbwp_d1, %globaltimer;\n"
+              "\tmov.u64 %rbwp_d2, %clock64;\n"
+              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+32], {%rbwp_d1, %rbwp_d2};\n"
+              "\tcvt.u32.u64 %rbwp_r3, %rbwp_d0;\n"
+              "\t@%rbwp_p0 st.global.v2.u32 [%rbwp_d4+48], {%rbwp_r3, %rbwp_r2};\n"
+              "\tmov.u64 %rbwp_d1, %clock64;\n"
+              "\tmov.b64 {%rbwp_r0, %rbwp_r1}, %rbwp_d1;\n"
+              "\tbfi.b32 %rbwp_r1, %rbwp_r1, 0, 20, 12;\n"
+              "\tmov.u64 %rbwp_d2, %clock64;\n"
+              "\tsub.s64 %rbwp_d2, %rbwp_d2, %rbwp_d1;\n"
+              "\tcvt.u32.u64 %rbwp_r3, %rbwp_d2;\n"
+              "\t@%rbwp_p0 st.global.u32 [%rbwp_d4+60], %rbwp_r3;\n"
+              "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n");
+}
+
+/* Thread 0 of the launch writes its shape. */
+static void write_config(const struct ptx_emit *emit)
+{
+    static const char *const sizes[] = {"%ntid.x",   "%ntid.y",   "%ntid.z",
+                                        "%nctaid.x", "%nctaid.y", "%nctaid.z"};
+    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d1, 0;\n"
+              "\tsetp.ne.and.u64 %rbwp_p0, %rbwp_d4, 0, %rbwp_p0;\n"
+              "\tmov.u64 %rbwp_d3, 1;\n");
+    for (int i = 0; i < 6; i++)
+        ptx_edit_add(emit->edits,
+                     "\tmov.u32 %%rbwp_r2, %s;\n"
+                     "\tcvt.u64.u32 %%rbwp_d2, %%rbwp_r2;\n"
+                     "\t@%%rbwp_p0 st.global.u64 [%%rbwp_d4+%d], %%rbwp_d2;\n"
+                     "\tmul.lo.s64 %%rbwp_d3, %%rbwp_d3, %%rbwp_d2;\n",
+                     sizes[i], i * 8);
+    add(emit, "\t@%rbwp_p0 st.global.u64 [%rbwp_d4+48], %rbwp_d3;\n");
+}
+
+void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *function)
+{
+    lines_at(emit, ptx_after(emit->module, function->open));
+    add(emit, "\t.reg .pred %rbwp_p<2>;\n"
+              "\t.reg .b32 %rbwp_r<7>;\n"
+              "\t.reg .b64 %rbwp_d<6>;\n");
+    add(emit, where_am_i);
+    add(emit, emit->probes->lane == PTX_LANE_WARP ? which_warp : which_thread);
+    load_buffer(emit);
+    if (emit->options->mode == PTX_MODE_CONFIG) {
+        write_config(emit);
+        return;
+    }
+    choose_lane(emit);
+    if (wide(emit))
+        write_lane(emit);
+    else
+        add(emit, "\tmad.lo.s64 %rbwp_d4, %rbwp_d5, 16, %rbwp_d4;\n");
+    add(emit, "\tmov.u32 %rbwp_r0, 0;\n\tmov.u32 %rbwp_r1, 0;\n");
+}
+
+/* ---- START and END --------------------------------------------------------------------- */
+
+/* The clock and the number as two words. */
+static void stamp(const struct ptx_emit *emit, const char *low, const char *high, uint32_t id)
+{
+    ptx_edit_add(emit->edits,
+                 "\tmov.u64 %%rbwp_d0, %%clock64;\n"
+                 "\tmov.b64 {%s, %s}, %%rbwp_d0;\n",
+                 low, high);
+    if (wide(emit))
+        ptx_edit_add(emit->edits, "\tbfi.b32 %s, %s, %" PRIu32 ", %d, %d;\n", high, high, id,
+                     PTX_WIDE_ID_BITS, 32 - PTX_WIDE_ID_BITS);
+    else
+        ptx_edit_add(emit->edits,
+                     "\tand.b32 %s, %s, 65535;\n"
+                     "\tor.b32 %s, %s, %" PRIu32 ";\n",
+                     high, high, high, high, id << PTX_COMPAT_ID_BITS);
+}
+
+void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe)
+{
+    lines_at(emit, probe->entry_at);
+    stamp(emit, "%rbwp_r0", "%rbwp_r1", probe->id);
+}
+
+static void store_wide(const struct ptx_emit *emit)
+{
+    uint64_t lane_bytes = PTX_WIDE_BYTES * ((uint64_t)emit->options->capacity + 1);
+    add(emit, "\t@%rbwp_p0 mov.u64 %rbwp_d0, %globaltimer;\n"
+              "\t@%rbwp_p0 mov.u32 %rbwp_r4, %smid;\n"
+              "\t@%rbwp_p0 mov.u32 %rbwp_r5, %warpid;\n"
+              "\tmov.b64 %rbwp_d1, {%rbwp_r4, %rbwp_r5};\n"
+              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+16], {%rbwp_d0, %rbwp_d1};\n");
+    ptx_edit_add(emit->edits,
+                 "\tsub.s64 %%rbwp_d0, %%rbwp_d4, %" PRIu64 ";\n"
+                 "\t@%%rbwp_p1 red.global.add.u32 [%%rbwp_d0+24], 1;\n"
+                 "\t@%%rbwp_p0 add.s64 %%rbwp_d4, %%rbwp_d4, %d;\n",
+                 lane_bytes, PTX_WIDE_BYTES);
+}
+
+void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe)
+{
+    lines_at(emit, probe->exit_at);
+    stamp(emit, "%rbwp_r2", "%rbwp_r3", probe->id);
+    add(emit,
+        "\tsetp.gt.s32 %rbwp_p0, %rbwp_r6, 0;\n"
+        "\tsetp.eq.s32 %rbwp_p1, %rbwp_r6, 0;\n"
+        "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d4], {%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
+    if (wide(emit))
+        store_wide(emit);
+    else
+        ptx_edit_add(emit->edits,
+                     "\t@%%rbwp_p1 red.global.add.u64 [" PTX_DROPPED_NAME "], 1;\n"
+                     "\t@%%rbwp_p0 add.s64 %%rbwp_d4, %%rbwp_d4, %" PRIu64 ";\n",
+                     emit->probes->lanes * PTX_COMPAT_BYTES);
+    add(emit, "\t@%rbwp_p0 sub.s32 %rbwp_r6, %rbwp_r6, 1;\n");
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ptx_emit.h - the text of probes. */
+#ifndef PTX_EMIT_H
+#define PTX_EMIT_H
+
+#include "ptx_probe.h"
+
+#define PTX_BUFFER_NAME "rbwp_ptx_buffer"
+#define PTX_DROPPED_NAME "rbwp_ptx_dropped"
+
+struct ptx_emit {
+    struct ptx_edits *edits;
+    const struct ptx_module *module;
+    const struct ptx_options *options;
+    const struct ptx_probes *probes; /* cells, lane, lanes, hash, param */
+};
+
+/* The module's variables, which stand before its first function. */
+void ptx_emit_variables(const struct ptx_emit *emit);
+/* The parameter behind the function's last. */
+void ptx_emit_param(const struct ptx_emit *emit, const struct ptx_function *function);
+/* What a kernel does first: its lane, and where that writes. */
+void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *function);
+void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe);
+void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe);
+
+#endif /* PTX_EMIT_H */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Statements from tokens.
+ *
+ * Directives that end with their line: .version, .target, .address_size, .file, .loc. .section ends
+ * with its brace. All others end with a semicolon, but a function's header ends where its brace
+ * opens.
+ */
+#include "ptx_grow.h"
+#include "ptx_lex.h"
+
+#include <string.h>
+
+#define DEPTH_MAX 256 /* of braces in a function */
+
+struct parser {
+    struct ptx_lex lex;
+    struct ptx_module *module;
+    struct ptx_error *error;
+    uint32_t room, function_room;
+    uint32_t end; /* of the last token */
+    uint32_t scope, depth;
+};
+
+static bool fail_here(struct parser *parser, const char *what)
+{
+    return ptx_fail(parser->error, parser->module, parser->lex.span.begin, "%s", what);
+}
+
+/* ---- statements ------------------------------------------------------------------------ */
+
+/* A statement that begins with the token; its kind is set when it is known. */
+static struct ptx_statement *add_statement(struct parser *parser)
+{
+    struct ptx_module *module = parser->module;
+    struct ptx_statement *all =
+        ptx_grow(module->statements, module->count, &parser->room, sizeof *all);
+    if (!all) {
+        ptx_fail_plain(parser->error, "out of memory");
+        return NULL;
+    }
+    module->statements = all;
+    struct ptx_statement *statement = &all[module->count++];
+    *statement = (struct ptx_statement){.kind = PTX_DIRECTIVE,
+                                        .lead = parser->end,
+                                        .span = parser->lex.span,
+                                        .line = parser->lex.line,
+                                        .last_line = parser->lex.line,
+                                        .scope = parser->scope,
+                                        .match = PTX_NONE};
+    return statement;
+}
+
+/* The token is part of the statement; the next one is read. */
+static bool take(struct parser *parser, struct ptx_statement *statement)
+{
+    statement->span.end = parser->end = parser->lex.span.end;
+    statement->last_line = parser->lex.line;
+    if (parser->lex.kind == PTX_TOKEN_WORD)
+        statement->last = parser->lex.span;
+    return ptx_lex_next(&parser->lex);
+}
+
+static bool take_line(struct parser *parser, struct ptx_statement *statement)
+{
+    while (parser->lex.kind != PTX_TOKEN_END && parser->lex.line == statement->line)
+        if (!take(parser, statement))
+            return false;
+    return true;
+}
+
+/* To the semicolon; braces, brackets and parentheses may stand before it. */
+static bool take_to_semicolon(struct parser *parser, struct ptx_statement *statement)
+{
+    uint32_t depth = 0;
+    for (;;) {
+        char kind = parser->lex.kind;
+        if (kind == PTX_TOKEN_END || (kind == '}' && depth == 0))
+            return ptx_fail(parser->error, parser->module, statement->span.begin,
+                            "no semicolon ends this");
+        depth += kind == '{';
+        depth -= kind == '}';
+        if (!take(parser, statement))
+            return false;
+        if (kind == ';' && depth == 0)
+            return true;
+    }
+}
+
+/* The brace that is the token, to the one that closes it. */
+static bool take_braces(struct parser *parser, struct ptx_statement *statement)
+{
+    uint32_t depth = 0;
+    do {
+        char kind = parser->lex.kind;
+        if (kind == PTX_TOKEN_END)
+            return ptx_fail(parser->error, parser->module, statement->span.begin,
+                            "no brace closes this");
+        depth += kind == '{';
+        depth -= kind == '}';
+        if (!take(parser, statement))
+            return false;
+    } while (depth > 0);
+    return true;
+}
+
+static bool ends_with_line(const struct ptx_module *module, struct ptx_span name)
+{
+    return ptx_is(module, name, ".loc") || ptx_is(module, name, ".file") ||
+           ptx_is(module, name, ".version") || ptx_is(module, name, ".target") ||
+           ptx_is(module, name, ".address_size");
+}
+
+/* ---- bodies ---------------------------------------------------------------------------- */
+
+static bool open_brace(struct parser *parser)
+{
+    struct ptx_statement *open = add_statement(parser);
+    if (!open)
+        return false;
+    if (++parser->depth > DEPTH_MAX)
+        return fail_here(parser, "braces are nested too deep");
+    open->kind = PTX_OPEN;
+    parser->scope = parser->module->count - 1;
+    return take(parser, open);
+}
+
+static bool close_brace(struct parser *parser)
+{
+    struct ptx_statement *close = add_statement(parser);
+    if (!close)
+        return false;
+    struct ptx_statement *open = &parser->module->statements[parser->scope];
+    close->kind = PTX_CLOSE;
+    close->match = parser->scope;
+    open->match = parser->module->count - 1;
+    close->scope = parser->scope;
+    parser->scope = open->scope;
+    parser->depth--;
+    return take(parser, close);
+}
+
+static bool body_directive(struct parser *parser, struct ptx_statement *statement)
+{
+    if (ptx_is(parser->module, statement->name, ".loc"))
+        statement->kind = PTX_LOC;
+    if (ends_with_line(parser->module, statement->name))
+        return take_line(parser, statement);
+    return take_to_semicolon(parser, statement);
+}
+
+static bool guard(struct parser *parser, struct ptx_statement *statement)
+{
+    statement->guarded = true;
+    if (!take(parser, statement) || (parser->lex.kind == '!' && !take(parser, statement)))
+        return false;
+    if (parser->lex.kind != PTX_TOKEN_WORD)
+        return fail_here(parser, "a predicate is missing here");
+    if (!take(parser, statement))
+        return false;
+    return parser->lex.kind == PTX_TOKEN_WORD ||
+           fail_here(parser, "an instruction is missing here");
+}
+
+static bool body_statement(struct parser *parser)
+{
+    struct ptx_statement *statement = add_statement(parser);
+    if (!statement)
+        return false;
+    if (parser->lex.kind == ';') { /* an empty one */
+        statement->name = (struct ptx_span){parser->lex.span.begin, parser->lex.span.begin};
+        return take(parser, statement);
+    }
+    if (parser->lex.kind == '@' && !guard(parser, statement))
+        return false;
+    if (parser->lex.kind != PTX_TOKEN_WORD)
+        return fail_here(parser, "neither instruction, label nor directive");
+    statement->name = parser->lex.span;
+    if (!take(parser, statement))
+        return false;
+    if (parser->lex.kind == ':' && !statement->guarded) {
+        statement->kind = PTX_LABEL;
+        return take(parser, statement);
+    }
+    if (parser->module->text[statement->name.begin] == '.' && !statement->guarded)
+        return body_directive(parser, statement);
+    statement->kind = PTX_INSTRUCTION;
+    return take_to_semicolon(parser, statement);
+}
+
+static bool body(struct parser *parser, struct ptx_function *function)
+{
+    if (!open_brace(parser))
+        return false;
+    function->open = parser->module->count - 1;
+    while (parser->depth > 0) {
+        char kind = parser->lex.kind;
+        if (kind == PTX_TOKEN_END)
+            return ptx_fail(parser->error, parser->module,
+                            parser->module->statements[parser->scope].span.begin,
+                            "no brace closes this");
+        if (!(kind == '{'   ? open_brace(parser)
+              : kind == '}' ? close_brace(parser)
+                            : body_statement(parser)))
+            return false;
+    }
+    function->close = parser->module->count - 1;
+    return true;
+}
+
+/* ---- outside of functions -------------------------------------------------------------- */
+
+static struct ptx_function *add_function(struct parser *parser, bool entry)
+{
+    struct ptx_module *module = parser->module;
+    struct ptx_function *all =
+        ptx_grow(module->functions, module->function_count, &parser->function_room, sizeof *all);
+    if (!all) {
+        ptx_fail_plain(parser->error, "out of memory");
+        return NULL;
+    }
+    module->functions = all;
+    struct ptx_function *function = &all[module->function_count++];
+    *function = (struct ptx_function){
+        .entry = entry, .header = module->count - 1, .open = PTX_NONE, .close = PTX_NONE};
+    return function;
+}
+
+/* Parentheses, the first of which is the token. inside_out may be NULL. */
+static bool take_parentheses(struct parser *parser, struct ptx_statement *header,
+                             struct ptx_span *inside_out)
+{
+    uint32_t depth = 0, begin = parser->lex.span.end, end;
+    do {
+        if (parser->lex.kind == PTX_TOKEN_END || parser->lex.kind == '{' || parser->lex.kind == ';')
+            return fail_here(parser, "a parenthesis is not closed before this");
+        depth += parser->lex.kind == '(';
+        depth -= parser->lex.kind == ')';
+        end = parser->lex.span.begin;
+        if (!take(parser, header))
+            return false;
+    } while (depth > 0);
+    if (inside_out)
+        *inside_out = (struct ptx_span){begin, end};
+    return true;
+}
+
+/* Behind .entry or .func: results, name, parameters, directives, up to { or ;. */
+static bool function_rest(struct parser *parser, bool entry)
+{
+    uint32_t index = parser->module->count - 1;
+    struct ptx_statement *header = &parser->module->statements[index];
+    struct ptx_function *function = add_function(parser, entry);
+    if (!function)
+        return false;
+    header->kind = PTX_HEADER;
+    bool params = false;
+    while (parser->lex.kind != '{' && parser->lex.kind != ';') {
+        if (parser->lex.kind == PTX_TOKEN_END)
+            return ptx_fail(parser->error, parser->module, header->span.begin,
+                            "this function has no body and no semicolon");
+        bool named = function->name.end > 0;
+        if (parser->lex.kind == '(') {
+            struct ptx_span *inside = named && !params ? &function->params : NULL;
+            params = params || named;
+            if (!take_parentheses(parser, header, inside))
+                return false;
+            continue;
+        }
+        if (!named && parser->lex.kind == PTX_TOKEN_WORD &&
+            parser->module->text[parser->lex.span.begin] != '.')
+            function->name = parser->lex.span;
+        if (!take(parser, header))
+            return false;
+    }
+    if (function->name.end == 0)
+        return fail_here(parser, "a function without a name ends here");
+    return parser->lex.kind == ';' ? take(parser, header) : body(parser, function);
+}
+
+static bool module_statement(struct parser *parser)
+{
+    struct ptx_module *module = parser->module;
+    struct ptx_statement *statement = add_statement(parser);
+    if (!statement)
+        return false;
+    if (parser->lex.kind == ';')
+        return take(parser, statement);
+    if (parser->lex.kind != PTX_TOKEN_WORD || module->text[parser->lex.span.begin] != '.')
+        return fail_here(parser, "no directive, and outside of a function");
+    statement->name = parser->lex.span;
+    if (ends_with_line(module, statement->name))
+        return take_line(parser, statement);
+    if (ptx_is(module, statement->name, ".section")) {
+        while (parser->lex.kind != '{' && parser->lex.kind != PTX_TOKEN_END)
+            if (!take(parser, statement))
+                return false;
+        return take_braces(parser, statement);
+    }
+    for (;;) {
+        struct ptx_span word = parser->lex.span;
+        char kind = parser->lex.kind;
+        if (kind == ';' || kind == '{' || kind == '}' || kind == PTX_TOKEN_END)
+            return take_to_semicolon(parser, statement);
+        if (!take(parser, statement))
+            return false;
+        bool entry = ptx_is(module, word, ".entry");
+        if (kind == PTX_TOKEN_WORD && (entry || ptx_is(module, word, ".func")))
+            return function_rest(parser, entry);
+    }
+}
+
+bool ptx_parse(struct ptx_module *module, const char *text, size_t bytes, struct ptx_error *error)
+{
+    *module = (struct ptx_module){.text = text, .bytes = (uint32_t)bytes};
+    if (bytes > PTX_BYTES_MAX)
+        return ptx_fail_plain(error, "more than %u MiB are no PTX that is read",
+                              PTX_BYTES_MAX >> 20);
+    struct parser parser = {.module = module, .error = error, .scope = PTX_NONE};
+    bool read = ptx_lex_start(&parser.lex, module, error);
+    while (read && parser.lex.kind != PTX_TOKEN_END)
+        read = module_statement(&parser);
+    if (!read)
+        ptx_free(module);
+    return read;
+}
+
+void ptx_free(struct ptx_module *module)
+{
+    free(module->lines);
+    free(module->statements);
+    free(module->functions);
+    *module = (struct ptx_module){0};
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp ptx: probes in PTX. One command with a word for what it does; the work is in ptx/. */
+#include "message.h"
+#include "ptx_tool.h"
+
+#include <string.h>
+
+static const struct option ptx_show_table[] = {
+    {"json", 0, NULL, NULL, "blocks as JSON", offsetof(struct ptx_tool_options, json),
+     option_store_true},
+    {"kernel", 0, "NAME", NULL, "this kernel; '*' is all of them; default: the first",
+     offsetof(struct ptx_tool_options, probes.kernel), option_store_text},
+    {0},
+};
+
+static const struct option_group ptx_groups[] = {
+    {"PTX", ptx_show_table, 0},
+    {"Output", out_option_table, offsetof(struct ptx_tool_options, output)},
+    {0},
+};
+
+static const struct {
+    const char *word;
+    enum exit_code (*run)(const struct ptx_tool_options *options, struct operands files);
+} actions[] = {
+    {"print", ptx_tool_print},
+    {"blocks", ptx_tool_blocks},
+};
+
+static enum exit_code run(void *config, struct operands words)
+{
+    const struct ptx_tool_options *options = config;
+    for (size_t i = 0; words.count > 0 && i < sizeof actions / sizeof actions[0]; i++) {
+        if (strcmp(words.words[0], actions[i].word) != 0)
+            continue;
+        if (words.count == 2)
+            return actions[i].run(options, (struct operands){words.words + 1, 1});
+        message_usage("give one FILE behind %s ('-' is standard input)", actions[i].word);
+        return EXIT_USAGE;
+    }
+    message_usage(words.count ? "'%s' is none of print, blocks" : "say what to do: print, blocks",
+                  words.count ? words.words[0] : "");
+    return EXIT_USAGE;
+}
+
+const struct command command_ptx = {
+    .name = "ptx",
+    .summary = "put clock probes into PTX, and read what they wrote",
+    .operands = "print|blocks FILE",
+    .description = "Works on PTX, the text that compilers make for NVIDIA's GPUs.\n"
+                   "  print   FILE  reads it and writes it again, as it was\n"
+                   "  blocks  FILE  the blocks of each kernel, by source line and by flow\n"
+                   "'-' is standard input.\n"
+                   "Exit status: 0 good, 1 bad data or not written, 2 usage.",
+    .groups = ptx_groups,
+    .config_bytes = sizeof(struct ptx_tool_options),
+    .run = run,
+};

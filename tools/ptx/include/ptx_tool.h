@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptx_tool.h - what rbwp ptx does, one call a subcommand.
+ *
+ * Each takes the file that stands behind its name and writes to standard output or where the
+ * options say. What gpu/ptx refuses is told with file, line, column, the line itself and a caret.
+ */
+#ifndef PTX_TOOL_H
+#define PTX_TOOL_H
+
+#include "out.h"
+#include "ptx_probe.h"
+#include "terminal.h"
+
+struct ptx_tool_options {
+    struct ptx_options probes; /* zero where nothing is said; see ptx_instrument.c */
+    const char *file;          /* --file: a number of .loc, a source's path, or all */
+    const char *active, *map, *config, *folder, *loc_map, *source;
+    bool mode_given, json, compat, keep_dead, keep_edges, csv_header, crlf;
+    uint32_t pair_cost;
+    struct out_options output;
+    struct terminal_options terminal;
+};
+
+enum exit_code ptx_tool_print(const struct ptx_tool_options *options, struct operands files);
+enum exit_code ptx_tool_blocks(const struct ptx_tool_options *options, struct operands files);
+
+#endif /* PTX_TOOL_H */
