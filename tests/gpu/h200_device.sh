@@ -1,0 +1,138 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# h200_device.sh [BUILD_DIR] - markers in kernels (rbwp_device.h) on a machine with one or two NVIDIA
+# GPUs: is what they write true, is disabled code no code, and what do records and events cost, in each
+# variant of the header's switches. With two GPUs: puts into each other's memory and barriers.
+#
+# What it wants is in h200_lib.sh, and nvcc. cuobjdump and compute-sanitizer are used where they are
+# found. A table and all figures with their targets come last; the exit status is 1 if anything was
+# not true (a figure above its target is told, and is no failure). $OUT gets one log.
+#
+#   BUILD_ONLY=1     stops before anything runs on a GPU
+#   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0"
+#   LAUNCHES=N       of the kernel that is compared with itself, compiled out (1000)
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "$0")/h200_lib.sh"
+logs=$build/logs
+mkdir -p "$logs"
+
+nvcc=$(command -v nvcc || first_of /usr/local/cuda*/bin/nvcc)
+cuobjdump=$(command -v cuobjdump || first_of /usr/local/cuda*/bin/cuobjdump)
+[[ $nvcc ]] || { echo "no nvcc here" >&2; exit 1; }
+arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -cd '0-9')
+[[ $arch != sm_ ]] || arch=sm_90
+[[ ${VARIANTS:-} ]] || VARIANTS=$(echo c{1,2,3}w{0,1}k{0,1})
+
+# ---- build ------------------------------------------------------------------------------------
+
+# cu OUTPUT SOURCE FLAG...: a program of a .cu file, with the library and its headers.
+cu() {
+    local output=$1 source=$2
+    shift 2
+    "$nvcc" -arch="$arch" -O3 -std=c++17 -lineinfo -Xcompiler=-Wall,-Wextra -Xptxas=-v -I "$build/include" "$@" \
+        -o "$output" "$source" -L "$build" -lrbwp -Xlinker -rpath -Xlinker "$build"
+}
+
+# variant cCwWkK: the switches of events.
+variant_flags() {
+    sed -E 's/c(.)w(.)k(.)/-DRBWP_DEV_EVENT_COUNTERS=\1 -DRBWP_DEV_EVENT_WARP=\2 -DRBWP_DEV_EVENT_KEEP=\3/' <<<"$1"
+}
+
+build_all() {
+    "${cmake[@]}" -S . -B "$build" "${options[@]}" &&
+        "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-shared || return 1
+    local jobs=() name job bad=0
+    throttled() { # COMMAND...: in the background, as many at a time as there are processors
+        while (($(jobs -rp | wc -l) >= $(nproc))); do wait -n || bad=1; done
+        "$@" &
+        jobs+=($!)
+    }
+    throttled cu "$build/check" tests/gpu/h200_device_check.cu
+    throttled cu "$build/check_warp" tests/gpu/h200_device_check.cu -DRBWP_DEV_EVENT_WARP=1
+    throttled cu "$build/cost" tests/gpu/h200_device_cost.cu
+    throttled cu "$build/cost_no_fence" tests/gpu/h200_device_cost.cu -DRBWP_DEV_FENCE=0
+    for name in $VARIANTS; do
+        # shellcheck disable=SC2046 # several words
+        throttled cu "$build/cost_$name" tests/gpu/h200_device_cost.cu $(variant_flags "$name")
+    done
+    for job in "${jobs[@]}"; do
+        wait "$job" || bad=1
+    done
+    return $bad
+}
+
+begin=$SECONDS
+if build_all >"$logs/build.log" 2>&1; then
+    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
+else
+    grep -vE '^ptxas info|^\[|^    0 bytes' "$logs/build.log" | tail -n 30
+    table+=("build FAILED")
+    failed=1
+    finish
+fi
+
+# ---- disabled code is no code ------------------------------------------------------------------------
+
+# The machine code of the kernels, without what names the file.
+sass() {
+    local name=$1
+    shift
+    "$nvcc" -arch="$arch" -O3 -std=c++17 -I "$build/include" -cubin -o "$build/$name.cubin" "$@" tests/gpu/device_kernels.cu &&
+        "$cuobjdump" -sass "$build/$name.cubin" >"$build/$name.sass" && grep -q 'Function : one_span' "$build/$name.sass"
+}
+same_sass() {
+    sass plain -DPLAIN && sass off -DOFF && sass switched_off -DRBWP_DEVICE_ENABLED=0 && sass on || return 1
+    local name different=0 lines
+    for name in off switched_off; do
+        lines=$(diff "$build/plain.sass" "$build/$name.sass" | grep -c '^[<>]')
+        different=$((different + lines))
+    done
+    echo "figure lines of SASS that differ, compiled out from without markers $different"
+    ((different == 0)) && ! cmp -s "$build/plain.sass" "$build/on.sass"
+}
+[[ $python ]] && step "code of all compilers" 300 "$python" tests/gpu/device_code.py gpu/device/include/rbwp_device.h
+if [[ $cuobjdump ]]; then
+    step "SASS of disabled code" 120 bash -c \
+        "$(declare -f sass same_sass); nvcc='$nvcc' arch='$arch' build='$build' cuobjdump='$cuobjdump'; same_sass"
+else
+    table+=("cuobjdump                    not here")
+fi
+[[ ${BUILD_ONLY:-} ]] && finish
+
+# ---- run ---------------------------------------------------------------------------------------------
+
+step "events" 120 "$build/check" events
+step "events, by warps" 120 "$build/check_warp" events
+step "lanes against clock64" 120 "$build/check" lanes
+may_lack=1 step "two GPUs" 120 "$build/check" two
+step "cost of lanes" 60 "$build/cost" lanes
+step "cost of lanes, no fence" 60 "$build/cost_no_fence" lanes
+for name in $VARIANTS; do
+    step "cost of events $name" 60 "$build/cost_$name" events
+done
+step "compiled out" 200 "$build/cost" off "${LAUNCHES:-1000}"
+step "copy with records" 200 "$build/cost" memory
+if [[ $sanitizer ]]; then
+    for tool in memcheck racecheck; do
+        for what in events lanes; do
+            step "$tool $what" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check" $what small
+        done
+        step "$tool events by warps" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check_warp" events small
+    done
+else
+    table+=("compute-sanitizer            not here")
+fi
+
+# ---- figures ---------------------------------------------------------------------------------------
+
+echo "== figures"
+for log in "$logs"/*.log; do
+    name=$(basename "$log" .log)
+    [[ $name == cost_of_events_* ]] && name="${name#cost_of_events_}: " || name=
+    sed -n "s/^figure /$name/p" "$log"
+done
+[[ -e $build/on.sass ]] && echo "== SASS of one_span and one_event, enabled" &&
+    sed -n '/Function : one_/,/\.\.\.\.\.\.\./p' "$build/on.sass" | grep -E 'Function|^ +/\*[0-9a-f]{4}\*/' | sed 's, */\* 0x.*,,'
+[[ ${OUT:-} ]] && tail -n +1 "$logs"/*.log >"$OUT/h200_device.log"
+finish

@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// h200_device_check.cu - is what kernels write true? On a GPU, read back and compared cell by cell.
+//
+//   h200_device_check events [small]   data of events, many blocks; bounds, counters, contexts that are off
+//   h200_device_check lanes [small]    a capture of 8 blocks x 4 groups against clock64 pairs that the kernel
+//                                      itself kept, for each kind of lane; full lanes; lanes that are off
+//   h200_device_check two              two GPUs: puts into each other's memory, barriers, and clocks
+#include "h200_device.cuh"
+#include "rbwp_lanes.h"
+
+#include <chrono>
+#include <thread>
+
+// ---- events ----------------------------------------------------------------------------------------
+
+__device__ static bool event_leader()
+{
+    return RBWP_DEV_EVENT_WARP ? threadIdx.x < 32 : threadIdx.x == 0;
+}
+
+// Each block puts 32 bytes, 4 numbers of 8, and tells it; every fourth is written in one go.
+__global__ void put_kernel(const void *context, unsigned rounds, unsigned rank, unsigned ranks,
+                           unsigned long long *to, bool leaderless)
+{
+    rbwp::events<> e;
+    e.init(context, !leaderless && event_leader());
+    const unsigned target = (rank + 1) % ranks;
+    for (unsigned i = 0; i < rounds; i++) {
+        unsigned long long *mine = to + ((size_t)blockIdx.x * rounds + i) * 4;
+        rbwp::events<>::open_event event;
+        unsigned handle = 0;
+        if (i % 4 == 3)
+            e.open(event, RBWP_DEV_PUT, target, mine, blockIdx.x, i, 32);
+        else
+            handle = e.start_masked(RBWP_DEV_PUT, target, mine, blockIdx.x, i, 15);
+        if (threadIdx.x < 4)
+            mine[threadIdx.x] = (unsigned long long)rank << 32 | (blockIdx.x * rounds + i);
+        if (i % 4 == 3)
+            e.close(event);
+        else
+            e.end(handle);
+    }
+}
+
+// All of the rows that a put_kernel must have left, in any order.
+static void check_puts(const event_rows &rows, unsigned blocks, unsigned rounds, unsigned rank,
+                       unsigned ranks, const void *to, uint32_t stored)
+{
+    std::vector<char> op_seen(blocks * rounds, 0), event_seen(blocks * rounds, 0);
+    CHECK(rows.counter == blocks * rounds, "%u", rows.counter);
+    CHECK(rows.ops == blocks * rounds, "%u", rows.ops);
+    CHECK(rows.guarded(), "a guard behind an array");
+    for (uint32_t i = 0; i < stored; i++) {
+        const int64_t m = rows.cell(RBWP_EVENTS_PID_M, i), n = rows.cell(RBWP_EVENTS_PID_N, i);
+        const int64_t op = rows.cell(RBWP_EVENTS_OP_INDEX, i), event = m * rounds + n;
+        CHECK(rows.cell(RBWP_EVENTS_EVENT_ID, i) == 3, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_PID, i) == m, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_CUR_RANK, i) == rank, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_TARGET_RANK, i) == (rank + 1) % ranks, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_XCC_ID, i) == 0, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_CU_ID, i) >= 0 && rows.cell(RBWP_EVENTS_CU_ID, i) < 1024, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_TIMESTAMP, i) > 0, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_END, i) >= rows.cell(RBWP_EVENTS_TIMESTAMP, i), "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_END, i) < rows.cell(RBWP_EVENTS_TIMESTAMP, i) + 1000000000, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_ADDRESS, i) == (int64_t)to + event * 32, "slot %u", i);
+        CHECK(rows.cell(RBWP_EVENTS_PAYLOAD_SIZE, i) == 32, "slot %u", i);
+        const bool good = event >= 0 && event < blocks * rounds && op >= 0 && op < blocks * rounds;
+        CHECK(good && !event_seen[(size_t)event] && !op_seen[(size_t)op], "slot %u: event %lld, op %lld", i,
+              (long long)event, (long long)op);
+        if (good)
+            event_seen[(size_t)event] = op_seen[(size_t)op] = 1;
+    }
+}
+
+static void check_events(bool small)
+{
+    const unsigned blocks = small ? 16 : 528, rounds = small ? 4 : 32, count = blocks * rounds;
+    auto *to = device_zeros<unsigned long long>((size_t)count * 4);
+    for (unsigned apart = 0; apart < 2; apart++)
+        for (uint32_t room : {count, count / 3, 1u}) {
+            event_buffers buffers = make_events(1, 2, room, apart);
+            put_kernel<<<blocks, 64>>>(buffers.context, rounds, 1, 2, to, false);
+            CUDA(cudaDeviceSynchronize());
+            check_puts(read_events(buffers), blocks, rounds, 1, 2, to, room);
+            free_events(&buffers);
+        }
+    // Counters at their ends: nothing is written.
+    for (uint32_t preset : {0xfffffff0u, 0x80000000u, 0x7fffffffu}) {
+        event_buffers buffers = make_events(0, 2, 4, false);
+        const std::vector<char> before = to_host(buffers.memory, buffers.bytes);
+        const uint32_t both[2] = {preset, preset};
+        CUDA(cudaMemcpy(buffers.counters, both, 8, cudaMemcpyHostToDevice));
+        put_kernel<<<1, 32>>>(buffers.context, 64, 0, 2, to, false);
+        CUDA(cudaDeviceSynchronize());
+        const event_rows rows = read_events(buffers);
+        CHECK(rows.memory == before, "preset %x", preset);
+        CHECK(rows.counter >= 0x80000000u && rows.counter < 0x80001000u, "preset %x: %x", preset, rows.counter);
+        free_events(&buffers);
+    }
+    // Off: no context, a flag of 0 in a short context, nobody leads.
+    int64_t *words = device_zeros<int64_t>(5);
+    const int64_t two_ranks = 2;
+    CUDA(cudaMemcpy(words + 1, &two_ranks, 8, cudaMemcpyHostToDevice));
+    event_buffers buffers = make_events(0, 2, 4, false);
+    put_kernel<<<4, 64>>>(nullptr, 8, 0, 2, to, false);
+    put_kernel<<<4, 64>>>(words, 8, 0, 2, to, false);
+    put_kernel<<<4, 64>>>(buffers.context, 8, 0, 2, to, true);
+    CUDA(cudaDeviceSynchronize());
+    CHECK(read_events(buffers).counter == 0, "counted with nobody leading");
+    free_events(&buffers);
+    CUDA(cudaFree(words));
+    CUDA(cudaFree(to));
+    std::printf("events: %u blocks x %u compared, in 2 x 3 sizes; counters at their ends; off\n", blocks, rounds);
+}
+
+// ---- lanes ------------------------------------------------------------------------------------------
+
+struct own_pair { // what the kernel keeps by itself
+    long long begin, end;
+};
+
+static const unsigned BLOCKS = 8, GROUPS = 4;
+
+// Groups are warps: each spins for times of its own, marks them, and keeps clock64 beside the marks.
+template <unsigned Kind>
+__global__ void spans_kernel(void *buffer, unsigned spans, unsigned max_records, own_pair *own)
+{
+    rbwp::lanes<true, Kind> p;
+    const unsigned group = threadIdx.x / 32, lane = blockIdx.x * GROUPS + group;
+    const bool leader = threadIdx.x % 32 == 0;
+    p.init(buffer, 0, group, GROUPS, BLOCKS, leader, max_records);
+    unsigned seed = lane * 2654435761u + 12345u;
+    for (unsigned i = 0; i < spans; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        const long long wait = 500 + (seed >> 8) % 100000;
+        p.begin(i % 7);
+        const long long begin = clock64();
+        while (clock64() - begin < wait)
+            ;
+        const long long end = clock64();
+        p.end(i % 7);
+        if (leader)
+            own[lane * spans + i] = own_pair{begin, end};
+    }
+    p.finalize();
+}
+
+static std::vector<rbwp_lane_span> decode(const std::vector<char> &bytes, const rbwp_lanes_layout &wanted,
+                                          rbwp_lanes_stats *stats)
+{
+    std::vector<rbwp_lane_span> spans(bytes.size() / 8);
+    size_t count = 0;
+    rbwp_error error;
+    const rbwp_status status = rbwp_lanes_decode_array(bytes.data(), bytes.size(), &wanted, spans.data(),
+                                                       spans.size(), &count, stats, &error);
+    CHECK(status == RBWP_OK, "status %d", (int)status);
+    spans.resize(status == RBWP_OK ? count : 0);
+    return spans;
+}
+
+// A buffer of that kind, with its header where the host writes it.
+template <unsigned Kind> static rbwp_lanes_layout layout_of(unsigned max_records)
+{
+    rbwp_lanes_layout layout{};
+    layout.size = sizeof layout;
+    layout.dialect = Kind & RBWP_DEV_V2 ? RBWP_LANES_V2 : RBWP_LANES_V1;
+    layout.flags = (Kind & RBWP_DEV_SHORT ? RBWP_LANES_SHORT : 0) | (Kind & RBWP_DEV_CLOCK ? RBWP_LANES_CYCLES : 0);
+    layout.num_blocks = BLOCKS;
+    layout.num_groups = GROUPS;
+    layout.max_records = max_records;
+    layout.grid_x = BLOCKS;
+    return layout;
+}
+
+template <unsigned Kind> static std::vector<char> capture(unsigned spans, unsigned max_records, own_pair *own)
+{
+    const rbwp_lanes_layout layout = layout_of<Kind>(max_records);
+    std::vector<char> bytes(rbwp_lanes_bytes(&layout));
+    rbwp_error error;
+    if (Kind & RBWP_DEV_V2)
+        CHECK(rbwp_lanes_write_header(&layout, bytes.data(), bytes.size(), &error) == RBWP_OK, "header");
+    const size_t guarded = bytes.size() + 64;
+    char *buffer = device_zeros<char>(guarded);
+    CUDA(cudaMemset(buffer + bytes.size(), 0x5a, 64));
+    CUDA(cudaMemcpy(buffer, bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+    spans_kernel<Kind><<<BLOCKS, GROUPS * 32>>>(buffer, spans, max_records, own);
+    CUDA(cudaDeviceSynchronize());
+    bytes = to_host(buffer, guarded);
+    for (size_t i = guarded - 64; i < guarded; i++)
+        CHECK(bytes[i] == 0x5a, "a byte behind the buffer");
+    bytes.resize(guarded - 64);
+    CUDA(cudaFree(buffer));
+    return bytes;
+}
+
+// Durations by the records against those by the kernel's own clock, whose rate is the ratio of the sums.
+static void compare(const std::vector<rbwp_lane_span> &spans, const std::vector<own_pair> &own, unsigned each,
+                    const char *kind)
+{
+    std::vector<std::vector<rbwp_lane_span>> lanes(BLOCKS * GROUPS);
+    for (const rbwp_lane_span &span : spans)
+        if (span.kind == RBWP_LANE_SPAN && span.block < BLOCKS && span.group < GROUPS)
+            lanes[span.block * GROUPS + span.group].push_back(span);
+    double ns = 0, cycles = 0;
+    for (unsigned lane = 0; lane < lanes.size(); lane++) {
+        CHECK(lanes[lane].size() == each, "%s: lane %u has %zu spans", kind, lane, lanes[lane].size());
+        if (lanes[lane].size() != each)
+            return;
+        for (unsigned i = 0; i < each; i++) {
+            CHECK(lanes[lane][i].event == i % 7, "%s: lane %u, span %u is %u", kind, lane, i, lanes[lane][i].event);
+            ns += (double)(lanes[lane][i].stop_ns - lanes[lane][i].start_ns);
+            cycles += (double)(own[lane * each + i].end - own[lane * each + i].begin);
+        }
+    }
+    std::vector<double> errors;
+    const double hz = cycles / ns;
+    for (unsigned lane = 0; lane < lanes.size(); lane++)
+        for (unsigned i = 0; i < each; i++)
+            errors.push_back(std::abs((double)(lanes[lane][i].stop_ns - lanes[lane][i].start_ns) -
+                                      (double)(own[lane * each + i].end - own[lane * each + i].begin) / hz));
+    std::sort(errors.begin(), errors.end());
+    char what[96];
+    std::snprintf(what, sizeof what, "capture 8 x 4, %s: clock64 by the records", kind);
+    figure(what, hz * 1000, "MHz", 0);
+    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, p50", kind);
+    figure(what, errors[errors.size() / 2], "ns", 0);
+    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, p99", kind);
+    figure(what, errors[errors.size() * 99 / 100], "ns", 96); // three steps of the timer
+    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, worst", kind);
+    figure(what, errors.back(), "ns", 0);
+}
+
+template <unsigned Kind> static void check_capture(const char *kind, unsigned spans)
+{
+    own_pair *own = device_zeros<own_pair>((size_t)BLOCKS * GROUPS * spans);
+    const unsigned max_records = 2 * spans + 1;
+    const std::vector<char> bytes = capture<Kind>(spans, max_records, own);
+    rbwp_lanes_layout wanted{};
+    wanted.size = sizeof wanted;
+    rbwp_lanes_stats stats;
+    const std::vector<rbwp_lane_span> found = decode(bytes, wanted, &stats);
+    CHECK(rbwp_lanes_damage(&stats) == 0, "%s: damage %llu", kind, (unsigned long long)rbwp_lanes_damage(&stats));
+    CHECK(stats.finalized == BLOCKS * GROUPS, "%s: %llu lanes finalized", kind, (unsigned long long)stats.finalized);
+    CHECK(stats.unended == 0 && stats.dropped == 0, "%s: unended or dropped", kind);
+    if (Kind & RBWP_DEV_V2)
+        CHECK(stats.absolute == 1, "%s: no anchor in the header", kind);
+    compare(found, to_host(own, (size_t)BLOCKS * GROUPS * spans), spans, kind);
+    CUDA(cudaFree(own));
+}
+
+// Lanes with room for a few: full, told so, and nothing behind them (capture looks at that).
+template <unsigned Kind> static void check_full(unsigned max_records)
+{
+    own_pair *own = device_zeros<own_pair>(BLOCKS * GROUPS * 8);
+    const std::vector<char> bytes = capture<Kind>(8, max_records, own);
+    rbwp_lanes_layout wanted{};
+    wanted.size = sizeof wanted;
+    rbwp_lanes_stats stats;
+    decode(bytes, wanted, &stats);
+    CHECK(stats.records == (uint64_t)BLOCKS * GROUPS * max_records, "%llu records", (unsigned long long)stats.records);
+    CHECK(stats.finalized == BLOCKS * GROUPS, "%llu finalized", (unsigned long long)stats.finalized);
+    if (Kind & RBWP_DEV_V2)
+        CHECK(stats.dropped == (uint64_t)BLOCKS * GROUPS * (16 + 1 - max_records), "%llu dropped",
+              (unsigned long long)stats.dropped);
+    CUDA(cudaFree(own));
+}
+
+// The header is there though no thread of block 0's first group calls, and drops are where they belong.
+__global__ void last_group_alone(void *buffer, unsigned *drops)
+{
+    rbwp::lanes<> p;
+    if (threadIdx.x < 96)
+        return;
+    p.init(buffer, 0, 3, GROUPS, BLOCKS, threadIdx.x == 96, 2);
+    p.drops(drops);
+    p.instant(1);
+    p.instant(1);
+    p.finalize();
+}
+
+static void check_lanes(bool small)
+{
+    const unsigned spans = small ? 20 : 500;
+    check_capture<RBWP_DEV_V1>("v1", spans);
+    if (!small) {
+        check_capture<RBWP_DEV_V1 | RBWP_DEV_HEARTBEAT>("v1, heartbeat", spans);
+        check_capture<RBWP_DEV_V2 | RBWP_DEV_SHORT>("v2, short", spans);
+    }
+    check_capture<RBWP_DEV_V2>("v2", spans);
+    for (unsigned max_records : {1u, 2u, 7u}) {
+        check_full<RBWP_DEV_V1>(max_records);
+        check_full<RBWP_DEV_V2>(max_records);
+    }
+    auto *buffer = device_zeros<uint64_t>(1 + 2 * BLOCKS * GROUPS);
+    auto *drops = device_zeros<unsigned>(BLOCKS * GROUPS);
+    last_group_alone<<<BLOCKS, 128>>>(buffer, drops);
+    own_pair *own = device_zeros<own_pair>(BLOCKS * GROUPS * 8);
+    spans_kernel<RBWP_DEV_V1><<<BLOCKS, GROUPS * 32>>>(nullptr, 8, 100, own);
+    CUDA(cudaDeviceSynchronize());
+    CHECK(to_host(buffer, 1)[0] == ((uint64_t)GROUPS << 32 | BLOCKS), "header");
+    const std::vector<unsigned> dropped = to_host(drops, BLOCKS * GROUPS);
+    for (unsigned i = 0; i < BLOCKS * GROUPS; i++)
+        CHECK(dropped[i] == (i % GROUPS == 3), "lane %u dropped %u", i, dropped[i]);
+    std::printf("lanes: %u blocks x %u groups x %u spans compared; full lanes; off\n", BLOCKS, GROUPS, spans);
+}
+
+// ---- two GPUs ---------------------------------------------------------------------------------------------
+
+// One thread a GPU: puts into the other's memory, then both wait for each other; again and again.
+__global__ void barriers_kernel(const void *context, unsigned rank, unsigned rounds, unsigned long long *to,
+                                unsigned *mine, unsigned *others)
+{
+    rbwp::events<> e;
+    e.init(context, event_leader());
+    for (unsigned i = 0; i < rounds; i++) {
+        const unsigned put = e.start_masked(RBWP_DEV_PUT, 1 - rank, to + 4 * i, 0, i, 15);
+        if (threadIdx.x < 4)
+            to[4 * i + threadIdx.x] = (unsigned long long)rank << 32 | i;
+        __threadfence_system();
+        __syncwarp();
+        e.end(put);
+        const unsigned barrier = e.start(RBWP_DEV_BARRIER, 1 - rank, mine, 1, i);
+        if (threadIdx.x == 0) {
+            *(volatile unsigned *)others = i + 1;
+            while (*(volatile unsigned *)mine < i + 1)
+                ;
+        }
+        __syncwarp();
+        e.end(barrier);
+    }
+}
+
+__global__ void tell_time(volatile unsigned long long *time)
+{
+    *time = rbwp_dev_time_();
+    __threadfence_system();
+}
+
+struct clock_sample {
+    double offset_ns, error_ns; // the GPU's timer minus the host's clock
+};
+
+// The sample whose way there and back was shortest. (docs: rbwp_device_buffers.h does the same.)
+static clock_sample sample_clock(int device)
+{
+    CUDA(cudaSetDevice(device));
+    unsigned long long *time;
+    CUDA(cudaHostAlloc(&time, 8, cudaHostAllocMapped));
+    clock_sample best{0, 1e18};
+    for (unsigned i = 0; i < 64; i++) {
+        *(volatile unsigned long long *)time = 0;
+        const auto before = std::chrono::steady_clock::now();
+        tell_time<<<1, 1>>>(time);
+        while (!*(volatile unsigned long long *)time)
+            ;
+        const auto after = std::chrono::steady_clock::now();
+        CUDA(cudaDeviceSynchronize());
+        const double t0 = (double)std::chrono::duration_cast<std::chrono::nanoseconds>(before.time_since_epoch()).count();
+        const double t1 = (double)std::chrono::duration_cast<std::chrono::nanoseconds>(after.time_since_epoch()).count();
+        if ((t1 - t0) / 2 < best.error_ns)
+            best = clock_sample{(double)*time - (t0 + t1) / 2, (t1 - t0) / 2};
+    }
+    CUDA(cudaFreeHost(time));
+    return best;
+}
+
+static void check_two()
+{
+    const unsigned rounds = 200;
+    int access[2];
+    for (int device = 0; device < 2; device++) {
+        CUDA(cudaDeviceCanAccessPeer(&access[device], device, 1 - device));
+        if (!access[device]) {
+            std::printf("the GPUs do not see each other's memory\n");
+            std::exit(77);
+        }
+        CUDA(cudaSetDevice(device));
+        CUDA(cudaDeviceEnablePeerAccess(1 - device, 0));
+    }
+    unsigned long long *memory[2];
+    unsigned *flag[2];
+    event_buffers buffers[2];
+    clock_sample before[2], after[2];
+    for (int device = 0; device < 2; device++) {
+        CUDA(cudaSetDevice(device));
+        memory[device] = device_zeros<unsigned long long>(4 * rounds);
+        flag[device] = device_zeros<unsigned>(64);
+        buffers[device] = make_events((unsigned)device, 2, 2 * rounds, false);
+        before[device] = sample_clock(device);
+    }
+    for (int device = 0; device < 2; device++) { // loaded before the first one waits for the other
+        cudaFuncAttributes attributes;
+        CUDA(cudaSetDevice(device));
+        CUDA(cudaFuncGetAttributes(&attributes, barriers_kernel));
+    }
+    for (int device = 0; device < 2; device++) {
+        CUDA(cudaSetDevice(device));
+        barriers_kernel<<<1, 32>>>(buffers[device].context, (unsigned)device, rounds, memory[1 - device],
+                                   flag[device], flag[1 - device]);
+        CUDA(cudaGetLastError());
+    }
+    event_rows rows[2];
+    for (int device = 0; device < 2; device++) {
+        CUDA(cudaSetDevice(device));
+        CUDA(cudaDeviceSynchronize());
+        rows[device] = read_events(buffers[device]);
+        const auto got = to_host(memory[device], 4 * rounds);
+        for (unsigned i = 0; i < 4 * rounds; i++)
+            CHECK(got[i] == ((unsigned long long)(1 - device) << 32 | i / 4), "GPU %d, word %u", device, i);
+        CHECK(rows[device].counter == 2 * rounds && rows[device].guarded(), "GPU %d", device);
+    }
+    for (int device = 0; device < 2; device++)
+        after[device] = sample_clock(device);
+
+    // By causality: what one did before the barrier, the other's exit is after. So each round bounds the
+    // second clock's lead over the first: from both sides.
+    double least = -1e300, most = 1e300, sum = 0;
+    for (unsigned i = 0; i < rounds; i++) {
+        const unsigned slot = 2 * i + 1;
+        int64_t start[2], end[2];
+        for (int device = 0; device < 2; device++) {
+            const event_rows &r = rows[device];
+            CHECK(r.cell(RBWP_EVENTS_EVENT_ID, 2 * i) == RBWP_DEV_PUT, "rank %d, put %u", device, i);
+            CHECK(r.cell(RBWP_EVENTS_PAYLOAD_SIZE, 2 * i) == 32, "rank %d, put %u", device, i);
+            CHECK(r.cell(RBWP_EVENTS_EVENT_ID, slot) == RBWP_DEV_BARRIER, "rank %d, barrier %u", device, i);
+            CHECK(r.cell(RBWP_EVENTS_CUR_RANK, slot) == device, "rank %d, barrier %u", device, i);
+            CHECK(r.cell(RBWP_EVENTS_TARGET_RANK, slot) == 1 - device, "rank %d, barrier %u", device, i);
+            start[device] = r.cell(RBWP_EVENTS_TIMESTAMP, slot);
+            end[device] = r.cell(RBWP_EVENTS_END, slot);
+            CHECK(start[device] > 0 && end[device] >= start[device], "rank %d, barrier %u", device, i);
+        }
+        most = std::min(most, (double)(end[1] - start[0]));
+        least = std::max(least, (double)(start[1] - end[0]));
+        sum += (double)(end[1] - end[0]);
+    }
+    CHECK(least <= most, "barriers contradict each other: %f %f", least, most);
+    const double by_ends = sum / rounds, bound = (most - least) / 2;
+    CHECK(by_ends >= least && by_ends <= most, "the mean of the ends is outside of the bounds");
+    figure("two GPUs: bound of the clocks' difference by barriers, +-", bound, "ns", 0);
+    for (const clock_sample *sample : {before, after}) {
+        const double by_host = sample[1].offset_ns - sample[0].offset_ns;
+        const double error = sample[0].error_ns + sample[1].error_ns;
+        figure(sample == before ? "two GPUs: bound by the host's samples, before, +-"
+                                : "two GPUs: bound by the host's samples, after, +-", error, "ns", 0);
+        figure("two GPUs: barrier-aligned against host-aligned", std::abs(by_ends - by_host), "ns", bound + error);
+        CHECK(std::abs(by_ends - by_host) <= bound + error, "outside of the stated bounds");
+    }
+    std::vector<double> skew;
+    for (unsigned i = 0; i < rounds; i++)
+        skew.push_back(std::abs((double)(rows[1].cell(RBWP_EVENTS_END, 2 * i + 1) -
+                                         rows[0].cell(RBWP_EVENTS_END, 2 * i + 1)) - by_ends));
+    std::sort(skew.begin(), skew.end());
+    figure("two GPUs: ends of a barrier after alignment, apart by, p50", skew[rounds / 2], "ns", bound);
+    figure("two GPUs: ends of a barrier after alignment, apart by, p99", skew[rounds * 99 / 100], "ns", 0);
+    std::printf("two GPUs: %u puts and barriers compared on each\n", rounds);
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    const bool small = argc > 2 && !std::strcmp(argv[2], "small");
+    if (!std::strcmp(what, "events")) {
+        check_events(small);
+    } else if (!std::strcmp(what, "lanes")) {
+        check_lanes(small);
+    } else if (!std::strcmp(what, "two")) {
+        int devices;
+        CUDA(cudaGetDeviceCount(&devices));
+        if (devices < 2) {
+            std::printf("one GPU only\n");
+            return 77;
+        }
+        check_two();
+    } else {
+        return 2;
+    }
+    std::printf("%d failures\n", failures);
+    return failures != 0;
+}
