@@ -139,6 +139,14 @@ def check_page(path):
     counters = {track["name"]: track for track in page.data["tracks"] if track["kind"] == "counter"}
     assert [counters["queue_depth in load"][key] for key in ("samples", "least", "mean", "greatest")] == \
         [20, "0", "4.5", "9.5"], counters
+    # Its line has each of them: least, mean, greatest and last value of each cell with samples.
+    line = counters["queue_depth in load"]["line"]
+    cells = line["cells"]
+    # Values 0, 0.5 ... 9.5 each 200 ns: no cell has samples more than its length apart.
+    assert [c[0] for c in cells] == sorted({i * 200 // line["width"] for i in range(20)}) and line["width"] * 512 > 3800 >= line["width"] * 256, line
+    for place, *values in cells:
+        held = [i / 2 for i in range(20) if i * 200 // line["width"] == place]
+        assert values == [min(held), sum(held) / len(held), max(held), held[-1]], (place, values)
 
 
 check_links(work + "/gpux.bin", WORKS, [])

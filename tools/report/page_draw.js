@@ -4,7 +4,7 @@
  * them in sight, else from its summary: the height of a bar is how busy the row was. */
 "use strict";
 
-const GUTTER = 204, AXIS = 26, ROW = 18, INNER_ROW = 12, TRACK_GAP = 7, PROCESS = 26;
+const GUTTER = 204, AXIS = 26, ROW = 18, INNER_ROW = 12, COUNTER = 34, TRACK_GAP = 7, PROCESS = 26;
 const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
 
 const overview = document.getElementById("overview"), canvas = document.getElementById("rows");
@@ -29,7 +29,7 @@ const lines = [];
 const contentHeight = (() => {
   let y = 4, process = -1;
   for (const track of tracksInOrder) {
-    if (!track.rows.length) continue;
+    if (!track.rows.length && !track.line) continue;
     if (track.process !== process) {
       process = track.process;
       const {name, host} = data.processes[process];
@@ -43,6 +43,10 @@ const contentHeight = (() => {
       row.line = lines[lines.length - 1];
       y += height + 1;
     });
+    if (track.line) {
+      lines.push({y, height: COUNTER, counter: track.line, track, label: true});
+      y += COUNTER + 1;
+    }
     y += TRACK_GAP;
   }
   return y;
@@ -182,6 +186,48 @@ function drawRow(context, line, y) {
   return tally;
 }
 
+/* ---- counters ------------------------------------------------------------------------ */
+
+/* What a cell has, and until when its last value holds. */
+function* counterCells({from, width, cells}) {
+  for (let i = 0; i < cells.length; i++) {
+    const [place, least, mean, greatest, last] = cells[i], start = Number(from) + place * Number(width);
+    const until = i + 1 < cells.length ? Number(from) + cells[i + 1][0] * Number(width) : Infinity;
+    yield {start, stop: Math.min(until, start + Number(width)), until, least, mean, greatest, last};
+  }
+}
+/* Values from the foot to the top of a row; 0 is in it. */
+function counterScale(track, y, height) {
+  const low = Math.min(0, Number(track.least)), high = Math.max(0, Number(track.greatest)), room = height - 3;
+  return value => y + height - 1.5 - (high > low ? (value - low) / (high - low) : 0) * room;
+}
+/* A band from the least to the greatest of each cell, and a line through the means, which stays
+ * where the last value was until the next sample. */
+function drawCounter(context, line, y) {
+  const yOf = counterScale(line.track, y, line.height), at = time => Math.max(GUTTER - 2, Math.min(view.width + 2, xOf(time)));
+  const path = [];
+  context.fillStyle = context.strokeStyle = ink.accent;
+  context.globalAlpha = .25;
+  for (const cell of counterCells(line.counter)) {
+    if (cell.until < view.from || cell.start > view.to) continue;
+    const left = at(cell.start), right = at(cell.stop), end = at(Math.min(cell.until, view.to)), top = yOf(cell.greatest);
+    context.fillRect(left, top, Math.max(1, right - left), Math.max(1, yOf(cell.least) - top));
+    path.push([left, yOf(cell.mean)], [right, yOf(cell.mean)]);
+    if (end > right) path.push([right, yOf(cell.last)], [end, yOf(cell.last)]);
+  }
+  context.globalAlpha = 1;
+  context.lineWidth = 1.2;
+  context.beginPath();
+  path.forEach(([px, py], i) => i ? context.lineTo(px, py) : context.moveTo(px, py));
+  context.stroke();
+}
+/* The cell around a time; null before the first. */
+function counterAt({counter}, time) {
+  let found = null;
+  for (const cell of counterCells(counter)) if (cell.start <= time) found = cell;
+  return found;
+}
+
 /* ---- around the rows ---------------------------------------------------------------- */
 
 function drawLabel(context, line, y) {
@@ -191,7 +237,7 @@ function drawLabel(context, line, y) {
   const {track} = line, busy = Number(track.busy_ns) / extent;
   context.textAlign = "right";
   context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.quiet;
-  context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
+  context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : line.counter ? `\u2264 ${track.greatest} ${track.unit}`.trim() : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
   context.textAlign = "left";
   context.fillStyle = ink.text;
   context.fillText(fitted(context, track.name, GUTTER - 84), 14, y + line.height / 2 + .5);
@@ -321,6 +367,7 @@ function drawRows() {
   drawGrid(context, view.height);
   const inSight = lines.filter(line => line.y + line.height >= view.top && line.y < view.top + view.height - AXIS);
   for (const line of inSight) {
+    if (line.counter) drawCounter(context, line, AXIS + line.y - view.top);
     if (!line.row) continue;
     const drawn = drawRow(context, line, AXIS + line.y - view.top);
     tally.spans += drawn.spans;
@@ -329,7 +376,7 @@ function drawRows() {
   drawLosses(context, xOf, AXIS, view.height, true);
   drawSelected(context);
   for (const line of inSight)
-    (line.row ? drawLabel : drawTitle)(context, line, AXIS + line.y - view.top);
+    (line.track ? drawLabel : drawTitle)(context, line, AXIS + line.y - view.top);
   drawAxis(context);
   drawScrollbar(context);
   view.mode = tally.cells === 0 ? "single spans" : tally.spans === 0 ? "summary" : "partly summary";

@@ -66,7 +66,7 @@ function spanAt(row, time) {
 }
 function lineAt(y) {
   const place = y - AXIS + view.top;
-  return y < AXIS ? null : lines.find(line => line.row && place >= line.y - 1 && place <= line.y + line.height);
+  return y < AXIS ? null : lines.find(line => line.track && place >= line.y - 1 && place <= line.y + line.height);
 }
 function isDrawnSingly(row, time) {
   const [from, to, single] = stretchesOf(view.from, view.to).find(([a, b]) => time >= a && time <= b) || [0, 0, false];
@@ -91,7 +91,19 @@ function swatch(parent, colour) {
   add(parent, "i", undefined, "swatch").style.background = colour;
 }
 
+function fillCounterTip(line, time) {
+  const {track} = line, cell = counterAt(line, time);
+  if (!cell) return false;
+  const value = number => `${Number(number.toPrecision(6))} ${track.unit}`.trim();
+  tip.textContent = "";
+  add(tip, "b", track.name);
+  if (time >= cell.stop) add(tip, "div", `${value(cell.last)} since the last sample`);
+  else add(tip, "div", cell.least === cell.greatest ? value(cell.least) : `${value(cell.least)} to ${value(cell.greatest)}, mean ${value(cell.mean)} in ${duration(cell.stop - cell.start)}`);
+  return true;
+}
+
 function fillTip(line, time) {
+  if (line.counter) return fillCounterTip(line, time);
   const {row, track} = line, span = isDrawnSingly(row, time) ? spanAt(row, time) : null;
   tip.textContent = "";
   if (span) {
@@ -250,7 +262,7 @@ canvas.addEventListener("pointerup", event => {
   canvas.focus({preventScroll: true});
   if (!clicked) return;
   const line = lineAt(event.clientY - box.top), time = timeAt(event.clientX - box.left);
-  if (line) select(isDrawnSingly(line.row, time) ? spanAt(line.row, time) : null);
+  if (line && line.row) select(isDrawnSingly(line.row, time) ? spanAt(line.row, time) : null);
 });
 canvas.addEventListener("pointercancel", () => drag = null);
 canvas.addEventListener("pointerleave", () => tip.hidden = true);

@@ -96,6 +96,8 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
 {
     struct report *report = context;
     report->stats_sink.samples(report->stats_sink.context, track, samples, count);
+    if (!counter_lines_add(&report->counters, track, samples, count))
+        fail(report);
 }
 
 static void take_rows(void *context, const struct trace_rows *rows)
@@ -181,6 +183,7 @@ static void report_free(struct report *report)
     timeline_stop(&report->timeline);
     kinds_free(&report->kinds);
     waits_free(&report->waits);
+    counter_lines_free(&report->counters);
     free(report);
 }
 

@@ -158,11 +158,37 @@ static void put_value(struct out *out, const char *key, double value)
     out_format(out, "\"%.6g\",", value);
 }
 
+/* "line":{"from":NS,"width":NS,"cells":[[PLACE,LEAST,MEAN,GREATEST,LAST],...]}, of those with
+ * samples. */
+static void put_line(const struct writer *writer, const struct counter_line *line)
+{
+    struct out *out = writer->out;
+    bool any = false;
+    json_key(out, "line");
+    out_text(out, "{");
+    put_time(writer, "from", line->first_ns);
+    put_number(out, "width", line->cell_ns);
+    begin_list(out, "cells");
+    for (unsigned i = 0; i < COUNTER_CELLS; i++) {
+        const struct counter_cell *cell = &line->cells[i];
+        if (cell->count == 0)
+            continue;
+        out_format(out, "%s[%u,%.6g,%.6g,%.6g,%.6g]", any ? "," : "", i, cell->least, cell->mean,
+                   cell->greatest, cell->last);
+        any = true;
+    }
+    out_text(out, "]},");
+}
+
 static void put_counter(const struct writer *writer, const struct stats_track *track)
 {
     struct out *out = writer->out;
     if (!track->counter)
         return;
+    const struct counter_line *line =
+        counter_lines_of(&writer->report->counters, track->track.number);
+    if (line)
+        put_line(writer, line);
     put_text(out, "unit", track->track.unit);
     put_number(out, "samples", track->counter->count);
     put_value(out, "least", track->counter->min);

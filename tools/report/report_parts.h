@@ -9,6 +9,7 @@
 #ifndef REPORT_PARTS_H
 #define REPORT_PARTS_H
 
+#include "counter_lines.h"
 #include "page_timeline.h"
 #include "report.h"
 #include "stats.h"
@@ -26,6 +27,7 @@ struct report {
     struct kinds kinds;
     struct timeline timeline;
     struct waits waits;
+    struct counter_lines counters;
     struct report_fact *facts;
     uint32_t fact_count;
     /* Where workers had spans: the page is about that. A GPU's times may make no sense. */

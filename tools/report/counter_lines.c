@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "counter_lines.h"
+
+#include "thread_map.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The second comes behind the first in time. */
+static void join(struct counter_cell *cell, const struct counter_cell *next)
+{
+    if (next->count == 0)
+        return;
+    if (cell->count == 0) {
+        *cell = *next;
+        return;
+    }
+    double share = (double)next->count / (double)(cell->count + next->count);
+    cell->mean = cell->mean * (1 - share) + next->mean * share;
+    cell->least = next->least < cell->least ? next->least : cell->least;
+    cell->greatest = next->greatest > cell->greatest ? next->greatest : cell->greatest;
+    cell->last = next->last;
+    cell->count += next->count;
+}
+
+static void halve(struct counter_line *line)
+{
+    for (int i = 0; i < COUNTER_CELLS; i++) {
+        struct counter_cell made = {0};
+        for (int part = 2 * i; part < 2 * i + 2 && part < COUNTER_CELLS; part++)
+            join(&made, &line->cells[part]);
+        line->cells[i] = made;
+    }
+    line->cell_ns *= 2;
+}
+
+static void add(struct counter_line *line, const struct trace_sample *sample)
+{
+    double value = trace_sample_value(sample);
+    uint64_t since_ns =
+        sample->time_ns < line->first_ns ? 0 : (uint64_t)sample->time_ns - (uint64_t)line->first_ns;
+    while (since_ns / line->cell_ns >= COUNTER_CELLS)
+        halve(line);
+    join(&line->cells[since_ns / line->cell_ns],
+         &(struct counter_cell){1, value, value, value, value});
+}
+
+bool counter_lines_add(struct counter_lines *lines, uint32_t track,
+                       const struct trace_sample *samples, size_t count)
+{
+    if (!thread_array_grow(&lines->lines, &lines->count, track + 1, sizeof *lines->lines))
+        return false;
+    struct counter_line *line = &lines->lines[track];
+    for (size_t i = 0; i < count; i++) {
+        if (!isfinite(trace_sample_value(&samples[i])))
+            continue;
+        if (!line->cells) {
+            if (lines->drawn == COUNTER_LINES_MAX)
+                return true;
+            line->cells = calloc(COUNTER_CELLS, sizeof *line->cells);
+            if (!line->cells)
+                return false;
+            line->first_ns = samples[i].time_ns;
+            line->cell_ns = 1;
+            lines->drawn++;
+        }
+        add(line, &samples[i]);
+    }
+    return true;
+}
+
+const struct counter_line *counter_lines_of(const struct counter_lines *lines, uint32_t track)
+{
+    return track < lines->count && lines->lines[track].cells ? &lines->lines[track] : NULL;
+}
+
+void counter_lines_free(struct counter_lines *lines)
+{
+    for (uint32_t i = 0; i < lines->count; i++)
+        free(lines->lines[i].cells);
+    free(lines->lines);
+}
