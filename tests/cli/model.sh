@@ -87,6 +87,15 @@ def check_parquet(path):
     assert (done.returncode, again.returncode) == (1, 3) and "rows.setting.parquet" in again.stderr and "4 rows of tables" in again.stderr, again
 
 
+def check_timeline(path):
+    """A counter is a line of its own, as high as its value then; behind it stands the greatest."""
+    shown = run("timeline", "--ascii", "--width", "100", path).decode().splitlines()
+    bars, top = next(line for line in shown if line.startswith("queue_depth in load"))[20:].rsplit(None, 1)
+    # 0, 0.5 ... 9.5 in 3.8 us of 73: it climbs from the foot to the top, and stays there.
+    steps = [" .:-=+*#@".index(c) for c in bars]
+    assert top == "9.5" and steps == sorted(steps) and 0 < steps[0] < 8 and steps[-1] == 8, (bars, top)
+
+
 def check_spans(path):
     spans = [json.loads(line) for line in run("dump", "--spans", "--ndjson", path).splitlines()]
     calls = {span["id"]: span for span in spans if span["kind"] == "coarse"}
@@ -158,6 +167,7 @@ check_spans(work + "/rows.bin")
 check_tables(work + "/rows.bin")
 check_database(work + "/rows.bin")
 check_parquet(work + "/rows.bin")
+check_timeline(work + "/rows.bin")
 check_stats(work + "/rows.bin")
 check_page(work + "/rows.bin")
 P

@@ -5,6 +5,7 @@
  * are '!' in red. A GPU has its lines like a thread.
  */
 #include "timeline.h"
+#include "counter_lines.h"
 #include "message.h"
 #include "progress.h"
 #include "quantity.h"
@@ -23,6 +24,7 @@ struct timeline {
     struct trace_pass *pass;
     const struct timeline_options *options;
     struct colors colors;
+    struct counter_lines counters;
     bool unicode, started;
     uint32_t columns;
 
@@ -58,6 +60,13 @@ static void take_process(void *context, const struct trace_process *process)
     if (!timeline->started)
         start_grid(timeline);
     timeline->started = true;
+}
+
+static void take_samples(void *context, uint32_t track, const struct trace_sample *samples,
+                         size_t count)
+{
+    struct timeline *timeline = context;
+    timeline->grid.failed |= !counter_lines_add(&timeline->counters, track, samples, count);
 }
 
 static void choose_cells(struct timeline *timeline)
@@ -160,11 +169,16 @@ static void label(struct out *out, struct trace_text name)
     out_format(out, "%*s", (int)(LABEL - columns), "");
 }
 
-static void bar(const struct timeline *timeline, const struct grid_cell *cell, uint64_t length_ns)
+static const char *block(const struct timeline *timeline, uint64_t level)
 {
     static const char *const blocks[] = {" ",      "\u2581", "\u2582", "\u2583", "\u2584",
                                          "\u2585", "\u2586", "\u2587", "\u2588"};
     static const char *const plain[] = {" ", ".", ":", "-", "=", "+", "*", "#", "@"};
+    return timeline->unicode ? blocks[level] : plain[level];
+}
+
+static void bar(const struct timeline *timeline, const struct grid_cell *cell, uint64_t length_ns)
+{
     struct out *out = out_of(timeline);
     uint64_t level =
         length_ns ? (uint64_t)((double)cell->busy_ns / (double)length_ns * LEVELS + 0.5) : 0;
@@ -172,7 +186,7 @@ static void bar(const struct timeline *timeline, const struct grid_cell *cell, u
     if (cell->lost)
         out_format(out, "%s!%s", timeline->colors.red, timeline->colors.off);
     else
-        out_text(out, timeline->unicode ? blocks[level] : plain[level]);
+        out_text(out, block(timeline, level));
 }
 
 static void letter(const struct timeline *timeline, const struct grid_cell *cell)
@@ -209,6 +223,39 @@ static void track_lines(const struct timeline *timeline, const struct grid_track
         letter(timeline, &cell);
     }
     out_text(out, "\n");
+}
+
+/* As many digits as there is room for. */
+static void put_value(struct out *out, double value)
+{
+    char text[32];
+    for (int digits = 4; digits > 0; digits--)
+        if (snprintf(text, sizeof text, "%.*g", digits, value) < TAIL)
+            break;
+    out_format(out, " %s\n", text);
+}
+
+/* Its height is the mean of the samples of a column, or the value that held, between 0 and the
+ * greatest (or the least, where it is below 0); behind it stands the greatest. */
+static void counter_line(const struct timeline *timeline, const struct grid_track *track,
+                         const struct counter_line *line)
+{
+    const struct time_grid *grid = &timeline->grid;
+    struct counter_cell all, cell;
+    struct out *out = out_of(timeline);
+    (void)counter_line_between(line, INT64_MIN, INT64_MAX, &all);
+    double low = all.least < 0 ? all.least : 0, high = all.greatest > 0 ? all.greatest : 0;
+    label(out, track->track.name);
+    for (uint32_t column = 0; column < timeline->columns; column++) {
+        int64_t from_ns = grid->first_ns + (int64_t)(grid->cell_ns * column_cell(timeline, column));
+        int64_t to_ns =
+            grid->first_ns + (int64_t)(grid->cell_ns * column_cell(timeline, column + 1));
+        bool any = counter_line_between(line, from_ns, to_ns, &cell);
+        double height = (cell.count ? cell.mean : cell.last) - low;
+        unsigned level = any && high > low ? (unsigned)(height / (high - low) * LEVELS + 0.5) : 0;
+        out_text(out, block(timeline, any && level == 0 && height > 0 ? 1 : level));
+    }
+    put_value(out, all.greatest);
 }
 
 static void head(const struct timeline *timeline)
@@ -288,14 +335,18 @@ static bool all_tracks(const struct timeline *timeline)
     uint32_t *order = track_order_all(grid->tracks, sizeof *grid->tracks, grid->track_count);
     for (uint32_t i = 0; order && i < grid->track_count; i++) {
         const struct grid_track *track = &grid->tracks[order[i]];
-        if (!track->cells && !track->lost) {
+        const struct counter_line *line = counter_lines_of(&timeline->counters, order[i]);
+        if (!track->cells && !track->lost && !line) {
             hidden += track->busy.any;
             continue;
         }
         if (track->track.process != process)
             process_line(timeline, track->track.process);
         process = track->track.process;
-        track_lines(timeline, track);
+        if (line)
+            counter_line(timeline, track, line);
+        else
+            track_lines(timeline, track);
     }
     if (hidden)
         out_format(out_of(timeline), "... and %" PRIu32 " more tracks\n", hidden);
@@ -343,6 +394,7 @@ static bool begin(struct trace_pass *pass)
     time_grid_start(&timeline->grid, 0, 0, 0);
     pass->sink = time_grid_sink(&timeline->grid);
     pass->sink.process = take_process;
+    pass->sink.samples = take_samples;
     pass->state = timeline;
     return true;
 }
@@ -356,6 +408,7 @@ static enum exit_code end(struct trace_pass *pass)
         whole = false;
     }
     time_grid_free(&timeline->grid);
+    counter_lines_free(&timeline->counters);
     free(timeline->name_ns);
     free(timeline->letters);
     free(timeline);

@@ -36,6 +36,10 @@ bool counter_lines_add(struct counter_lines *lines, uint32_t track,
                        const struct trace_sample *samples, size_t count);
 /* NULL: there is none to draw. */
 const struct counter_line *counter_lines_of(const struct counter_lines *lines, uint32_t track);
+/* What it was in that time: its samples, or none and the value that held (last). False before the
+ * first one. */
+bool counter_line_between(const struct counter_line *line, int64_t from_ns, int64_t to_ns,
+                          struct counter_cell *cell_out);
 void counter_lines_free(struct counter_lines *lines);
 
 #endif /* COUNTER_LINES_H */

@@ -74,6 +74,27 @@ const struct counter_line *counter_lines_of(const struct counter_lines *lines, u
     return track < lines->count && lines->lines[track].cells ? &lines->lines[track] : NULL;
 }
 
+bool counter_line_between(const struct counter_line *line, int64_t from_ns, int64_t to_ns,
+                          struct counter_cell *cell_out)
+{
+    struct counter_cell found = {0}, held = {0};
+    bool any = false;
+    for (uint32_t i = 0; i < COUNTER_CELLS; i++) {
+        const struct counter_cell *cell = &line->cells[i];
+        int64_t start_ns = (int64_t)((uint64_t)line->first_ns + line->cell_ns * i);
+        if (cell->count == 0)
+            continue;
+        if (start_ns >= to_ns)
+            break;
+        if (start_ns >= from_ns)
+            join(&found, cell);
+        held.last = cell->last;
+        any = true;
+    }
+    *cell_out = found.count ? found : held;
+    return any;
+}
+
 void counter_lines_free(struct counter_lines *lines)
 {
     for (uint32_t i = 0; i < lines->count; i++)
