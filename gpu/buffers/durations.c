@@ -79,8 +79,11 @@ static struct entry *entry_of(struct rbwp_durations *durations, uint64_t group, 
         return NULL;
     uint32_t *cell = cell_of(durations, group, event);
     if (!*cell) {
+        /* The row, too: so that what was added can be told. */
         if (!grow_array32(&durations->entries, &durations->room, durations->count + 1,
-                          sizeof *durations->entries))
+                          sizeof *durations->entries) ||
+            !grow_array(&durations->rows, &durations->row_room, durations->count + 1,
+                        sizeof *durations->rows))
             return NULL;
         durations->entries[durations->count++] = (struct entry){.group = group, .event = event};
         *cell = durations->count;
@@ -212,13 +215,10 @@ static int by_group(const void *a, const void *b)
 
 const struct rbwp_duration *rbwp_durations_rows(struct rbwp_durations *durations, size_t *count_out)
 {
-    *count_out = 0;
-    if (!durations->count || !grow_array(&durations->rows, &durations->row_room, durations->count,
-                                         sizeof *durations->rows))
-        return NULL;
+    *count_out = durations->count;
     for (uint32_t i = 0; i < durations->count; i++)
         durations->rows[i] = row_of(&durations->entries[i]);
-    qsort(durations->rows, durations->count, sizeof *durations->rows, by_group);
-    *count_out = durations->count;
+    if (durations->count)
+        qsort(durations->rows, durations->count, sizeof *durations->rows, by_group);
     return durations->rows;
 }

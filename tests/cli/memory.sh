@@ -36,6 +36,12 @@ starve check.tables check rows.bin
 starve info.tables info rows.bin
 starve dump.tables dump rows.bin
 starve report.tables report -f -o OUT rows.bin
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/lanes_make.py" . || fail "lanes_make.py"
+starve lanes lanes v1.bin
+starve lanes.warpscope lanes -f --to warpscope -o OUT v1.npy
+starve lanes.csv lanes -f --to csv -o OUT v1.bin
+starve events.iris events -f --to iris --merge -o OUT r0.evt r1.evt
+starve events.csv events -f --to csv -o OUT r0.npy
 starve dump.launches dump --spans gpux.bin
 starve diff diff "$g/multi_thread.bin" "$g/gpu_work.bin"
 starve timeline timeline "$g/multi_thread.bin"

@@ -610,10 +610,8 @@ bool stats_is_gpu(const struct stats_track *track)
     case TRACE_GPU:
     case TRACE_CHANNEL:
     case TRACE_STREAM:
-    case TRACE_SM:
-    case TRACE_LANE:
         return true;
-    default:
+    default: /* SMs and lanes, of which there are thousands, tell of the inside of work */
         return false;
     }
 }

@@ -134,7 +134,7 @@ static uint32_t add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
                                                             .name = trace_text(name)});
 }
 
-static uint32_t track_of(struct rbwp_gpu *gpu, uint64_t proc_id)
+uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 {
     uint32_t i = 0;
     while (i < gpu->gpu_count && gpu->gpus[i].proc_id != proc_id)
@@ -245,7 +245,7 @@ static void found(void *context, const struct gpu_work *work, const struct gpu_f
     struct span span = span_of(gpu, work, fact);
     if (!gpu->host.make(gpu->host.context, &span, &made))
         return;
-    made.track = track_of(gpu, span.proc_id);
+    made.track = rbwp_gpu_track(gpu, span.proc_id);
     if (fact && fact->name) {
         struct rbwp_text name = gpu->host.name(gpu->host.context, fact->name);
         if (name.bytes)

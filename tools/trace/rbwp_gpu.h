@@ -66,6 +66,8 @@ void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *work);
 /* Rows of a table, and blocks that are none. False if they tell nothing of GPUs. */
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
 bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);
+/* The track of a GPU, made if need be. */
+uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id);
 
 /* Passes all on. last_id: of the file's spans; returns the last with those added here. False when
  * some are missing, which the user was told. */

@@ -78,7 +78,7 @@ static bool pass(void *context, const void *item, const uint64_t *payload)
     copy->row =
         lanes_place_group(&passing->lanes, span->start_ns, span->stop_ns,
                           span->flags & SPAN_SORTER_GROUPED ? span->parent : 0, &copy->depth);
-    if (failed)
+    if (failed || passing->lanes.failed)
         trace_out_of_memory(passing->trace);
     return !trace_is_full(passing->trace);
 }

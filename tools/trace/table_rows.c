@@ -3,6 +3,7 @@
  * tracks are put together when a value is met first. */
 #include "table_rows.h"
 #include "table_shape.h"
+#include "rbwp_lanes.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ static const struct merge_order samples_order = {.what = "samples of counters",
 
 void table_rows_start(struct table_rows *tables)
 {
+    tables->kernels.trace = tables->trace;
     span_sorter_start(&tables->spans);
     merge_sorter_start(&tables->samples, &samples_order);
 }
@@ -54,6 +56,7 @@ void table_rows_stop(struct table_rows *tables)
     free(tables->tracks);
     free(tables->cells);
     free(tables->names);
+    kernel_tracks_free(&tables->kernels);
     span_sorter_stop(&tables->spans);
     merge_sorter_stop(&tables->samples);
     span_detail_free(&tables->detail);
@@ -332,21 +335,38 @@ static void add_arg(struct table_rows *tables, const struct table_shape *shape,
     span_detail_arg(&tables->detail, key, types[type], value);
 }
 
+static void add_bounds(struct trace_detail *head, uint64_t start_ns, uint64_t stop_ns,
+                       uint64_t least_ns)
+{
+    head->flags |= TRACE_HAS_BOUNDS;
+    head->start_uncertain_ns = start_ns;
+    head->stop_uncertain_ns = stop_ns;
+    least_ns -= start_ns < least_ns ? start_ns : least_ns;
+    least_ns -= stop_ns < least_ns ? stop_ns : least_ns;
+    head->certain_ns = least_ns;
+}
+
+/* The error of the kernel's clock against the session's is that of both ends. */
+static void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
+                        uint32_t row, const struct trace_span *span, struct trace_detail *head)
+{
+    uint64_t bound_ns = cell(rows, kernel->bound, row);
+    head->correlation = cell(rows, kernel->launch, row);
+    if (bound_ns && !(span->flags & TRACE_CUT))
+        add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
+}
+
 static void make_detail(struct table_rows *tables, const struct table_shape *shape,
                         const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
 {
     struct trace_detail *head = &tables->detail.head;
     span_detail_start(&tables->detail);
     head->category = shape->label_name;
-    if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT)) {
-        uint64_t least_ns = trace_duration_ns(span);
-        head->flags |= TRACE_HAS_BOUNDS;
-        head->start_uncertain_ns = cell(rows, shape->start_bound, row);
-        head->stop_uncertain_ns = cell(rows, shape->stop_bound, row);
-        least_ns -= head->start_uncertain_ns < least_ns ? head->start_uncertain_ns : least_ns;
-        least_ns -= head->stop_uncertain_ns < least_ns ? head->stop_uncertain_ns : least_ns;
-        head->certain_ns = least_ns;
-    }
+    if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT))
+        add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
+                   trace_duration_ns(span));
+    if (shape->kernel.table)
+        tell_kernel(&shape->kernel, rows, row, span, head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         add_arg(tables, shape, rows, shape->args[i], row);
 }
@@ -401,24 +421,67 @@ static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *
     return stop_ns;
 }
 
+/* The track of a row, TRACE_NONE: it is not wanted. */
+static uint32_t find_track(struct table_rows *tables, const struct table_shape *shape,
+                           const struct rbwp_rows *rows, uint32_t row, int64_t start_ns)
+{
+    const struct kernel_columns *kernel = &shape->kernel;
+    if (kernel->table) {
+        uint32_t label = label_of(tables, cell(rows, kernel->group, row));
+        const struct kernel_place_row place = {.table = kernel->table,
+                                               .block = cell(rows, kernel->block, row),
+                                               .sm = has(kernel->sm) ? cell(rows, kernel->sm, row)
+                                                                     : UINT64_MAX,
+                                               .group = cell(rows, kernel->group, row),
+                                               .xcc = cell(rows, kernel->xcc, row),
+                                               .cu = cell(rows, kernel->cu, row),
+                                               .group_name = trace_label_of(tables->trace, label)};
+        uint32_t gpu =
+            tables->host.gpu_track(tables->host.context, cell(rows, kernel->processor, row));
+        uint32_t found = kernel_tracks_find(&tables->kernels, gpu, &place);
+        tables->failed |= tables->kernels.failed;
+        return found;
+    }
+    struct table_track key = {.value = cell(rows, shape->track, row),
+                              .thread_id = cell(rows, shape->thread, row),
+                              .column = TABLE_NO_COLUMN};
+    const struct table_track *track = track_of(tables, rows->schema, shape, key, start_ns);
+    tables->failed |= !track;
+    return track && track->wanted ? track->track : TRACE_NONE;
+}
+
+/* Blocks that share an SM, and programs that share a unit, do not enclose each other. */
+static void mark_kernel_span(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
+                             uint32_t row, struct trace_span *span)
+{
+    bool lanes = kernel->table == KERNEL_LANES;
+    uint64_t kind = cell(rows, kernel->kind, row);
+    if (!kernel->table)
+        return;
+    span->parent = cell(rows, lanes ? kernel->block : kernel->program, row);
+    span->flags |= SPAN_SORTER_GROUPED;
+    if (lanes ? kind == RBWP_LANE_INSTANT : span->start_ns == span->stop_ns)
+        span->flags |= TRACE_INSTANT;
+    if (lanes && kind == RBWP_LANE_UNENDED)
+        span->flags |= TRACE_UNFINISHED;
+}
+
 static void take_span(struct table_rows *tables, const struct table_shape *shape,
                       const struct rbwp_rows *rows, uint32_t row)
 {
     int64_t start_ns = (int64_t)rows->cells[shape->start][row];
     int64_t stop_ns = stop_of(shape, rows, row, start_ns);
     uint64_t thread_id = cell(rows, shape->thread, row);
-    struct table_track key = {
-        .value = cell(rows, shape->track, row), .thread_id = thread_id, .column = TABLE_NO_COLUMN};
-    const struct table_track *track = track_of(tables, rows->schema, shape, key, start_ns);
-    tables->failed |= !track;
-    if (!track || !track->wanted ||
-        (tables->filtered &&
-         !tables->host.wanted(tables->host.context, thread_id, start_ns, stop_ns)))
+    if (tables->filtered &&
+        !tables->host.wanted(tables->host.context, thread_id, start_ns, stop_ns))
+        return;
+    uint32_t track = find_track(tables, shape, rows, row, start_ns);
+    if (track == TRACE_NONE)
         return;
     struct trace_span span = {
         .start_ns = trace_shifted(start_ns, tables->options->shift_ns),
         .stop_ns = trace_shifted(stop_ns, tables->options->shift_ns),
-        .track = track->track,
+        .track = track,
         .category = TRACE_RANGE,
         .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0,
     };
@@ -426,6 +489,7 @@ static void take_span(struct table_rows *tables, const struct table_shape *shape
         !tables->host.clip(tables->host.context, &span))
         return;
     span.id = tables->host.new_id(tables->host.context);
+    mark_kernel_span(&shape->kernel, rows, row, &span);
     span.name = span_name(tables, shape, rows, row);
     make_detail(tables, shape, rows, row, &span);
     add_end(tables, rows, shape->from, shape->from_space, false, row, &span);

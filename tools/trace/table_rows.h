@@ -7,11 +7,13 @@
  * sink as the table that it is. LABEL names them; THREAD and TRACK (of counters also
  * LABEL) say on which track they are: one below the thread, or the process, for each table and
  * value. LINK_FROM and LINK_TO are keys: of the trace if their column has a unit, and then joined
- * by it, else of the table in this file. Other columns become arguments.
+ * by it, else of the table in this file. Other columns become arguments. What kernels noted lies
+ * below their GPU (kernel_tracks.h).
  */
 #ifndef TABLE_ROWS_H
 #define TABLE_ROWS_H
 
+#include "kernel_tracks.h"
 #include "merge_sorter.h"
 #include "span_detail.h"
 #include "span_sorter.h"
@@ -25,6 +27,7 @@ struct table_rows_host {
     uint64_t (*new_id)(void *context);
     /* The thread's track, made if need be; TRACE_NONE: it is not wanted. */
     uint32_t (*thread_track)(void *context, uint64_t thread_id, int64_t time_ns);
+    uint32_t (*gpu_track)(void *context, uint64_t processor);
     /* On the file's axis. */
     bool (*wanted)(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns);
     bool (*clip)(void *context, struct trace_span *span);
@@ -47,6 +50,7 @@ struct table_rows {
     uint32_t track_count, track_room;
     uint32_t *cells, cell_count; /* hash table of tracks + 1 */
     uint32_t *names, name_room;  /* labels of the file's names */
+    struct kernel_tracks kernels;
     struct span_sorter spans;
     struct merge_sorter samples;
     struct detail_maker detail;

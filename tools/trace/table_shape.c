@@ -91,8 +91,10 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
                                   .stop_bound = none,
                                   .from = none,
                                   .to = none};
+    kernel_columns_find(&shape->kernel, schema);
     for (uint16_t i = 0; i < schema->column_count; i++)
-        take_column(shape, schema, i);
+        if (!kernel_columns_hide(&shape->kernel, i))
+            take_column(shape, schema, i);
     shape->kind = kind_of(shape);
     shape->stop_is_duration =
         shape->stop != TABLE_NO_COLUMN && schema->columns[shape->stop].type == RBWP_COLUMN_DURATION;

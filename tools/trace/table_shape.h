@@ -5,6 +5,7 @@
 #ifndef TABLE_SHAPE_H
 #define TABLE_SHAPE_H
 
+#include "kernel_tracks.h"
 #include "rbwp_table.h"
 
 #include <stdbool.h>
@@ -23,6 +24,7 @@ struct table_shape {
     uint32_t keys[RBWP_COLUMNS_MAX];           /* names of the columns as labels, by column */
     uint32_t table;                            /* number in the trace, of TABLE_UNKNOWN; */
     uint32_t label_name, from_space, to_space; /* labels: the table's name, of the keys */
+    struct kernel_columns kernel;
 };
 
 /* The first column of a role and of a type that suits it counts; others are arguments. */

@@ -414,6 +414,12 @@ static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t tim
     return thread ? thread->batch.track : TRACE_NONE;
 }
 
+static uint32_t gpu_track(void *context, uint64_t processor)
+{
+    struct rbwp_source *source = context;
+    return rbwp_gpu_track(&source->gpu, processor);
+}
+
 static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
 {
     struct rbwp_source *source = context;
@@ -436,6 +442,7 @@ static void start_tables(struct rbwp_source *source)
     source->tables = (struct table_rows){.host = {.context = source,
                                                   .new_id = new_id,
                                                   .thread_track = make_thread_track,
+                                                  .gpu_track = gpu_track,
                                                   .wanted = is_row_wanted,
                                                   .clip = clip_row},
                                          .trace = source->trace,

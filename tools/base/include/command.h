@@ -51,6 +51,8 @@ extern const struct command command_dump;
 extern const struct command command_diff;
 extern const struct command command_export;
 extern const struct command command_info;
+extern const struct command command_events;
+extern const struct command command_lanes;
 extern const struct command command_merge;
 extern const struct command command_ptx;
 extern const struct command command_repair;

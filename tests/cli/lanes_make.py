@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""lanes_make.py FOLDER: dumps of lanes and of device events made by hand, plain and as NumPy saves them."""
+import pathlib
+import struct
+import sys
+
+LANES = [0x0000000200000002,  # 2 groups, 2 blocks
+         0xFFFFFFE000000000, 0xFFFFFFF000001004, 0x0000010000002014, 0x0000011000003FFC,
+         0x0000004000000001, 0x0000002000001005, 0x0000018000002015, 0,
+         0x0000006000000003, 0x000000300000100A, 0x000001A000002003, 0,
+         0, 0x0000005000001003, 0, 0]
+NAMES = ["event_id", "pid", "pid_m", "pid_n", "cur_rank", "target_rank", "xcc_id", "cu_id", "timestamp", "address",
+         "duration_cycles", "op_index", "payload_size"]
+TYPES = ["i"] * 8 + ["q"] * 3 + ["i"] * 2
+RANK0 = [(3, 7, 1, 2, 0, 1, 2, 5, 5000, 0x7F0010002000, 5600, 0, 32),
+         (1, 8, 1, 3, 0, 1, 2, 5, 5100, 0x7F0010002020, 5900, 1, 0),
+         (99, 9, 0, 0, 0, 0, 0, 0, 5200, 0, 0, 2, 0),
+         (5, 9, 0, 0, 0, 1, 0, 1, 5300, 0x10, 5300, 3, 4)]
+RANK1 = [(3, 0, 0, 0, 1, 0, 0, 0, 4000, 0, 4010, 0, 0)]
+
+
+def words(values):
+    return struct.pack(f"<{len(values)}Q", *values)
+
+
+def numpy_file(descr, shape, data, order="False"):
+    head = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}".encode()
+    head += b" " * (63 - (10 + len(head)) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head + data
+
+
+def arrays(events):
+    return b"".join(struct.pack(f"<{len(events)}{kind}", *column) for kind, column in zip(TYPES, zip(*events)))
+
+
+def dump(rank, events, counter, hz=100000000, offset=0, bound=0):
+    head = struct.pack("<8sIIIIQIIQQqQqq", b"RBWPEVT1", 1, 128, rank, 2, 4, counter, counter, len(events), hz, offset,
+                       bound, 0, 0)
+    return head.ljust(128, b"\0") + arrays(events)
+
+
+def files():
+    yield "v1.bin", words(LANES)
+    yield "v1.npy", numpy_file("'<u8'", "(17,)", words(LANES))
+    yield "rows.npy", numpy_file("'<i8'", "(17, 1)", words(LANES))
+    bad = list(LANES)
+    bad[5] |= 0x3000  # another lane's tag
+    bad[14] = 0x0000000500001004  # backwards, and never ended
+    yield "bad.bin", words(bad)
+    yield "cut.npy", numpy_file("'<u8'", "(17,)", words(LANES[:13]))
+    yield "float.npy", numpy_file("'<f8'", "(17,)", words(LANES))
+    yield "fortran.npy", numpy_file("'<u8'", "(17,)", words(LANES), "True")
+    # 8.4: group 0 waits from 1000 to 1640
+    yield "wait.bin", words([0x100000001, 1000 << 32, 1640 << 32 | 1, 0])
+    yield "r0.evt", dump(0, RANK0, 6)
+    yield "r1.evt", dump(1, RANK1, 1)
+    yield "r1_ahead.evt", dump(1, RANK1, 1, offset=9000, bound=70)
+    yield "nvidia.evt", dump(0, RANK0, 6, hz=1000000000)
+    yield "cut.evt", dump(0, RANK0, 6)[:-7]
+    yield "r0.arrays", arrays(RANK0)
+    descr = str([(name, "<i4" if kind == "i" else "<i8") for name, kind in zip(NAMES, TYPES)])
+    yield "r0.npy", numpy_file(descr, "(4,)", b"".join(struct.pack("<8i3q2i", *event) for event in RANK0))
+
+
+for name, data in files():
+    (pathlib.Path(sys.argv[1]) / name).write_bytes(data)

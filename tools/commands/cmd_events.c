@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp events: device events out of copies of their buffers. The work is in lanes/. */
+#include "kernel_option.h"
+#include "message.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool store_offset(void *value, const char *text, struct option_error *error)
+{
+    struct events_options *options = value;
+    size_t digits = strspn(text, "0123456789");
+    if (options->offset_count == EVENTS_OFFSETS_MAX || !digits || text[digits] != '=') {
+        snprintf(error->text, sizeof error->text,
+                 digits && text[digits] == '=' ? "is one too many" : "is no RANK=NS");
+        return false;
+    }
+    options->offsets[options->offset_count++] = text;
+    return true;
+}
+
+static bool store_count(void *value, const char *text, struct option_error *error)
+{
+    struct events_options *options = value;
+    options->has_count = true;
+    return option_number(text, 0, UINT32_MAX, &options->count, error);
+}
+
+static bool store_rank(void *value, const char *text, struct option_error *error)
+{
+    struct events_options *options = value;
+    options->has_rank = true;
+    return option_number(text, 0, INT32_MAX / 2, &options->rank, error);
+}
+
+#define KERNEL(member) offsetof(struct events_options, kernel.member)
+
+static const struct option content_options[] = {
+    {"json", 0, NULL, NULL, "the durations as JSON, with what was found in each file", KERNEL(json),
+     option_store_true},
+    {"to", 't', "FORMAT", KERNEL_FORMATS " iris rbwp",
+     "write the events instead; by the suffix of the output if not given", KERNEL(export.to),
+     option_store_text},
+    {"events", 0, "NAMES", NULL, "of ids that have none, or another: 1024=fetch,1025=scatter",
+     KERNEL(events), option_store_text},
+    {"merge", 0, NULL, NULL, "iris: also one file of all ranks, from time 0 on",
+     offsetof(struct events_options, merge), option_store_true},
+    {"raw-cycles", 0, NULL, NULL,
+     "iris: ticks instead of microseconds, and all else as iris has it",
+     offsetof(struct events_options, raw_cycles), option_store_true},
+    {0},
+};
+static const struct option buffer_options[] = {
+    {"clock", 0, "RATE", NULL, "of the timer: 100MHz; 1GHz if the file does not say it",
+     KERNEL(clock_hz), kernel_store_hz},
+    {"offset", 0, "RANK=NS", NULL,
+     "by how much the rank's clock is ahead, RANK=NS:BOUND with its bound; repeatable", 0,
+     store_offset},
+    {"max-events", 0, "N", NULL, "slots of arrays without a header",
+     offsetof(struct events_options, max_events), kernel_store_number},
+    {"count", 0, "N", NULL, "the counter's value, likewise (up to the last one with a time)", 0,
+     store_count},
+    {"rank", 0, "N", NULL, "of the first of such files, the others follow (0)", 0, store_rank},
+    {"ranks", 0, "N", NULL, "in the job", offsetof(struct events_options, ranks),
+     kernel_store_number},
+    {0},
+};
+
+static const struct option_group events_groups[] = {
+    {"Content", content_options, 0},
+    {"Buffers", buffer_options, 0},
+    {"Format", export_option_table + 1, KERNEL(export)}, /* --to is above */
+    {"Output", out_option_table, offsetof(struct events_options, kernel.export.reading.output)},
+    {0},
+};
+
+static enum exit_code run(void *config, struct operands files)
+{
+    if (files.count == 0) {
+        message_usage("no FILE given ('-' is standard input)");
+        return EXIT_USAGE;
+    }
+    return events_run(config, files);
+}
+
+const struct command command_events = {
+    .name = "events",
+    .summary = "loads, stores and puts that kernels noted: durations, exports",
+    .operands = "FILE...",
+    .description =
+        "Reads copies of the buffers of device events (rbwp_device.h, iris), a file for each "
+        "rank:\n"
+        "our dumps, NumPy's arrays of records (.npy), or the 13 arrays one after another; shows "
+        "how\n"
+        "long each operation took on each rank, or writes the events in another form.\n"
+        "Exit status: 0 good, 1 bad data, 2 usage, 3 damaged: what is wrong is counted by kind.",
+    .groups = events_groups,
+    .config_bytes = sizeof(struct events_options),
+    .run = run,
+};

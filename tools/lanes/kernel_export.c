@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All forms but our own are made from a profile, which is a temporary file then. */
+#include "kernel_export.h"
+#include "message.h"
+#include "temporary_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool kernel_wants(const struct kernel_options *options, const char *form)
+{
+    return options->export.to && strcmp(options->export.to, form) == 0;
+}
+
+bool kernel_wants_durations(const struct kernel_options *options)
+{
+    return options->json || (!options->export.to && !options->export.reading.output.path);
+}
+
+/* By its suffix, where nothing is said. */
+static bool wants_profile(const struct kernel_options *options)
+{
+    const char *path = options->export.reading.output.path;
+    size_t bytes = path ? strlen(path) : 0;
+    if (options->export.to)
+        return kernel_wants(options, "rbwp");
+    return bytes > 4 && strcmp(path + bytes - 4, ".bin") == 0;
+}
+
+static bool write_profile(int fd, const char *name, const struct kernel_maker *maker)
+{
+    struct kernel_file file;
+    bool good =
+        kernel_file_begin(&file, fd, name, maker->schema) && maker->fill(maker->context, &file);
+    return kernel_file_end(&file, maker->dropped) && good;
+}
+
+static enum exit_code make_profile(const struct out_options *output, struct operands files,
+                                   const struct kernel_maker *maker)
+{
+    if (out_is_standard(output)) {
+        message_usage("a profile cannot go to standard output: give -o FILE");
+        return EXIT_USAGE;
+    }
+    if (!out_may_create(output, files))
+        return EXIT_BAD_DATA;
+    int fd = open(output->path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        message("%s: cannot be created: %s", output->path, strerror(errno));
+        return EXIT_BAD_DATA;
+    }
+    bool good = write_profile(fd, output->path, maker);
+    if (close(fd) != 0) {
+        message("%s: cannot be written: %s", output->path, strerror(errno));
+        good = false;
+    }
+    if (!good)
+        unlink(output->path);
+    return good ? EXIT_GOOD : EXIT_BAD_DATA;
+}
+
+enum exit_code kernel_export(const struct kernel_options *options, struct operands files,
+                             const struct kernel_maker *maker)
+{
+    char path[32];
+    if (wants_profile(options))
+        return make_profile(&options->export.reading.output, files, maker);
+    int fd = temporary_file();
+    if (fd < 0)
+        return EXIT_BAD_DATA;
+    enum exit_code code = EXIT_BAD_DATA;
+    if (write_profile(fd, "a temporary file", maker)) {
+        snprintf(path, sizeof path, "/dev/fd/%d", fd);
+        code = export_files(&options->export, (struct operands){(char *[]){path, NULL}, 1});
+    }
+    close(fd);
+    return code;
+}

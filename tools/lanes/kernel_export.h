@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_export.h - what kernels noted, as a profile, or by way of one as anything that is exported
+ * from profiles.
+ */
+#ifndef KERNEL_EXPORT_H
+#define KERNEL_EXPORT_H
+
+#include "kernel_dumps.h"
+#include "kernel_file.h"
+
+struct kernel_maker {
+    const struct rbwp_schema *schema;
+    void *context;
+    /* Adds all rows. False: some are missing, which the user was told. */
+    bool (*fill)(void *context, struct kernel_file *file);
+    uint64_t dropped; /* that the kernels had no room for */
+};
+
+enum exit_code kernel_export(const struct kernel_options *options, struct operands files,
+                             const struct kernel_maker *maker);
+
+/* Is the table of durations asked for? */
+bool kernel_wants_durations(const struct kernel_options *options);
+/* Is it this form? */
+bool kernel_wants(const struct kernel_options *options, const char *form);
+
+#endif /* KERNEL_EXPORT_H */

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp lanes. Each file is decoded twice where times count: first for where it begins, which costs
+ * little, so that what is written starts at 0 and nothing has to be kept.
+ */
+#include "dump_bytes.h"
+#include "durations_report.h"
+#include "id_names.h"
+#include "json_text.h"
+#include "kernel_export.h"
+#include "message.h"
+#include "warpscope_json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct lanes_file {
+    struct dump_bytes dump;
+    struct rbwp_lanes_layout layout; /* found */
+    struct rbwp_lanes_stats stats;
+};
+
+struct lanes {
+    const struct lanes_options *options;
+    struct id_names events, groups;
+    struct lanes_file *files;
+    int count;
+    int64_t first_ns; /* of files whose times are the device's own */
+    uint64_t dropped;
+    enum exit_code code;
+    /* While rows are written. */
+    struct kernel_file *file;
+    struct kernel_place place;
+    uint64_t *event_names; /* numbers, by id */
+    uint64_t *group_names; /* numbers, by group; of the first so many */
+    uint32_t group_room;
+};
+
+/* ---- reading --------------------------------------------------------------------- */
+
+static struct rbwp_lanes_layout wanted(const struct lanes_options *options)
+{
+    struct rbwp_lanes_layout layout = options->layout;
+    layout.size = sizeof layout;
+    layout.clock_hz = options->kernel.clock_hz;
+    return layout;
+}
+
+static void tell_damage(const struct lanes_file *file)
+{
+    const struct rbwp_lanes_stats *stats = &file->stats;
+    const struct {
+        uint64_t count;
+        const char *what;
+    } kinds[] = {
+        {stats->stray_ends, "ends without a begin"},
+        {stats->misplaced, "records with the tag of another lane"},
+        {stats->holes, "holes between the records of a lane"},
+        {stats->backwards, "times before that of the record before"},
+        {stats->after_finalize, "records behind their lane's finalize, left out"},
+        {stats->outside, "slots of no lane that are not empty"},
+        {stats->too_deep, "begins given up, as more than 64 were open"},
+        {stats->cut || file->dump.cut, "cut: the file is shorter than its head says"},
+    };
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i].count)
+            message("%s: damaged: %" PRIu64 " %s", file->dump.name, kinds[i].count, kinds[i].what);
+}
+
+static void tell_rest(const struct lanes_file *file)
+{
+    const struct rbwp_lanes_stats *stats = &file->stats;
+    if (stats->dropped)
+        message("%s: the kernel had no room for %" PRIu64 " records", file->dump.name,
+                stats->dropped);
+    else if (stats->full)
+        message("%s: %" PRIu64 " lanes are full: records may be missing", file->dump.name,
+                stats->full);
+    if (stats->unended)
+        message("%s: %" PRIu64 " begins have no end", file->dump.name, stats->unended);
+}
+
+/* Whether it can be read at all. */
+static bool look_at(struct lanes *lanes, struct lanes_file *file)
+{
+    struct rbwp_lanes_layout layout = wanted(lanes->options);
+    struct rbwp_error error;
+    file->layout.size = sizeof file->layout;
+    if (rbwp_lanes_find_layout(file->dump.bytes, file->dump.count, &layout, &file->layout,
+                               &error) != RBWP_OK ||
+        rbwp_lanes_decode(file->dump.bytes, file->dump.count, &file->layout, NULL, NULL,
+                          &file->stats, &error) != RBWP_OK) {
+        message("%s: %s", file->dump.name, error.text);
+        return false;
+    }
+    tell_damage(file);
+    tell_rest(file);
+    if (rbwp_lanes_damage(&file->stats) || file->dump.cut)
+        lanes->code = exit_worse(lanes->code, EXIT_PARTLY);
+    lanes->dropped += file->stats.dropped;
+    return true;
+}
+
+static bool read_files(struct lanes *lanes, struct operands files)
+{
+    bool any = false;
+    lanes->files = calloc((size_t)files.count, sizeof *lanes->files);
+    if (!lanes->files) {
+        message("out of memory");
+        return false;
+    }
+    for (int i = 0; i < files.count; i++) {
+        struct lanes_file *file = &lanes->files[lanes->count];
+        if (!dump_bytes_read(&file->dump, files.words[i])) {
+            lanes->code = EXIT_BAD_DATA;
+            continue;
+        }
+        if (!look_at(lanes, file)) {
+            lanes->code = EXIT_BAD_DATA;
+            dump_bytes_free(&file->dump);
+            continue;
+        }
+        if (file->stats.absolute && (!any || file->stats.first_ns < lanes->first_ns))
+            lanes->first_ns = file->stats.first_ns;
+        any |= file->stats.absolute != 0;
+        lanes->count++;
+    }
+    return lanes->count > 0;
+}
+
+static bool decode(const struct lanes_file *file, rbwp_lane_spans_fn take, void *context)
+{
+    struct rbwp_lanes_stats stats;
+    struct rbwp_error error;
+    enum rbwp_status status = rbwp_lanes_decode(file->dump.bytes, file->dump.count, &file->layout,
+                                                take, context, &stats, &error);
+    if (status < 0)
+        message("%s: %s", file->dump.name, error.text);
+    return status == RBWP_OK;
+}
+
+/* ---- the durations ------------------------------------------------------------------- */
+
+static const char *group_name(const void *context, uint64_t group, char *text)
+{
+    const struct lanes *lanes = context;
+    return id_names_get(&lanes->groups, "group", (int64_t)group, text);
+}
+
+static const char *event_name(const void *context, int64_t event, char *text)
+{
+    const struct lanes *lanes = context;
+    return id_names_get(&lanes->events, "event", event, text);
+}
+
+static void put_stats(struct out *out, const struct lanes_file *file)
+{
+    const struct rbwp_lanes_stats *stats = &file->stats;
+    out_text(out, "{");
+    json_name(out, "file", file->dump.name, strlen(file->dump.name));
+    out_format(out, ",\"dialect\":\"%s\",\"blocks\":%" PRIu32 ",\"groups\":%" PRIu32,
+               rbwp_lanes_dialect_name(file->layout.dialect), file->layout.num_blocks,
+               file->layout.num_groups);
+    const struct {
+        const char *key;
+        uint64_t value;
+    } members[] = {{"records", stats->records},          {"lanes", stats->lanes},
+                   {"finalized", stats->finalized},      {"spans", stats->spans},
+                   {"instants", stats->instants},        {"heartbeats", stats->heartbeats},
+                   {"unended", stats->unended},          {"full", stats->full},
+                   {"dropped", stats->dropped},          {"stray_ends", stats->stray_ends},
+                   {"misplaced", stats->misplaced},      {"holes", stats->holes},
+                   {"backwards", stats->backwards},      {"after_finalize", stats->after_finalize},
+                   {"outside", stats->outside},          {"too_deep", stats->too_deep},
+                   {"cut", stats->cut || file->dump.cut}};
+    for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
+        out_text(out, ",");
+        json_u64(out, members[i].key, members[i].value);
+    }
+    out_text(out, "}");
+}
+
+static void put_durations(const struct lanes *lanes, struct out *out,
+                          struct rbwp_durations *durations)
+{
+    const struct durations_names names = {lanes, group_name, event_name};
+    if (!lanes->options->kernel.json) {
+        durations_text(out, durations, &names);
+        return;
+    }
+    durations_json(out, durations, &names);
+    out_text(out, ",\n\"files\":[");
+    for (int i = 0; i < lanes->count; i++) {
+        out_text(out, i ? ",\n" : "\n");
+        put_stats(out, &lanes->files[i]);
+    }
+    out_text(out, "\n]}\n");
+}
+
+static enum exit_code show_durations(struct lanes *lanes, struct operands files)
+{
+    struct out out;
+    struct rbwp_durations *durations = rbwp_durations_new();
+    bool good = durations != NULL;
+    for (int i = 0; i < lanes->count && good; i++)
+        good = decode(&lanes->files[i], rbwp_durations_take_lanes, durations);
+    if (!good)
+        message("out of memory");
+    else if (!out_open(&out, &lanes->options->kernel.export.reading.output, files))
+        good = false;
+    else {
+        put_durations(lanes, &out, durations);
+        lanes->code = exit_worse(lanes->code, out_close(&out));
+    }
+    rbwp_durations_free(durations);
+    return good ? lanes->code : EXIT_BAD_DATA;
+}
+
+/* ---- other forms ----------------------------------------------------------------------- */
+
+static enum exit_code write_warpscope(struct lanes *lanes, struct operands files)
+{
+    struct out out;
+    const struct lanes_file *file = &lanes->files[0];
+    struct warpscope_json *json = calloc(1, sizeof *json);
+    if (!json || !out_open(&out, &lanes->options->kernel.export.reading.output, files)) {
+        if (!json)
+            message("out of memory");
+        free(json);
+        return EXIT_BAD_DATA;
+    }
+    json->out = &out;
+    json->events = &lanes->events;
+    json->groups = &lanes->groups;
+    json->zero_ns = file->stats.first_ns;
+    warpscope_json_begin(json, file->layout.num_blocks, file->layout.num_groups);
+    bool good = decode(file, warpscope_json_take, json) || out_failed(&out);
+    warpscope_json_end(json);
+    free(json);
+    enum exit_code code = exit_worse(lanes->code, out_close(&out));
+    return good ? code : exit_worse(code, EXIT_PARTLY);
+}
+
+/* Numbers of names are looked up once. */
+static uint64_t number_of_group(struct lanes *lanes, uint32_t group)
+{
+    char text[ID_NAME_BYTES];
+    uint64_t *known = group < lanes->group_room ? &lanes->group_names[group] : NULL;
+    if (known && *known)
+        return *known;
+    uint64_t number =
+        kernel_file_name(lanes->file, id_names_get(&lanes->groups, "group", group, text));
+    if (known)
+        *known = number;
+    return number;
+}
+
+static uint64_t number_of_event(struct lanes *lanes, uint32_t event)
+{
+    char text[ID_NAME_BYTES];
+    uint64_t *known = &lanes->event_names[event];
+    if (!*known)
+        *known = kernel_file_name(lanes->file, id_names_get(&lanes->events, "event", event, text));
+    return *known;
+}
+
+static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t count)
+{
+    struct lanes *lanes = context;
+    uint64_t cells[KERNEL_LANE_COLUMNS];
+    bool good = true;
+    for (size_t i = 0; i < count && good; i++) {
+        if (spans[i].kind == RBWP_LANE_STRAY_END)
+            continue;
+        kernel_lane_cells(&lanes->place, &spans[i], number_of_group(lanes, spans[i].group),
+                          number_of_event(lanes, spans[i].event), cells);
+        good = kernel_file_add(lanes->file, cells);
+    }
+    return good;
+}
+
+static bool fill(void *context, struct kernel_file *file)
+{
+    struct lanes *lanes = context;
+    bool good = true;
+    lanes->file = file;
+    lanes->group_room = 4096;
+    lanes->event_names = calloc(RBWP_LANES_EVENTS, sizeof *lanes->event_names);
+    lanes->group_names = calloc(lanes->group_room, sizeof *lanes->group_names);
+    if (!lanes->event_names || !lanes->group_names) {
+        message("out of memory");
+        good = false;
+    }
+    for (int i = 0; i < lanes->count && good; i++) {
+        const struct lanes_file *from = &lanes->files[i];
+        int64_t first_ns = from->stats.absolute ? lanes->first_ns : from->stats.first_ns;
+        lanes->place = (struct kernel_place){.processor = (uint64_t)i, .shift_ns = -first_ns};
+        good = decode(from, take_rows, lanes);
+    }
+    free(lanes->event_names);
+    free(lanes->group_names);
+    return good;
+}
+
+static enum exit_code make(struct lanes *lanes, struct operands files)
+{
+    const struct kernel_options *options = &lanes->options->kernel;
+    const struct kernel_maker maker = {&kernel_lane_schema, lanes, fill, lanes->dropped};
+    if (kernel_wants_durations(options))
+        return show_durations(lanes, files);
+    if (kernel_wants(options, "warpscope"))
+        return write_warpscope(lanes, files);
+    return exit_worse(lanes->code, kernel_export(options, files, &maker));
+}
+
+enum exit_code lanes_run(const struct lanes_options *options, struct operands files)
+{
+    struct lanes lanes = {.options = options};
+    enum exit_code code = EXIT_USAGE;
+    if (kernel_wants(&options->kernel, "warpscope") && files.count > 1) {
+        message_usage("--to warpscope takes one file: it has no place for several launches");
+        return EXIT_USAGE;
+    }
+    if (id_names_parse(&lanes.events, "--events", options->kernel.events) &&
+        id_names_parse(&lanes.groups, "--groups", options->kernel.groups))
+        code = read_files(&lanes, files) ? make(&lanes, files) : EXIT_BAD_DATA;
+    for (int i = 0; i < lanes.count; i++)
+        dump_bytes_free(&lanes.files[i].dump);
+    free(lanes.files);
+    id_names_free(&lanes.events);
+    id_names_free(&lanes.groups);
+    return code;
+}

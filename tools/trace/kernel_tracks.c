@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel_tracks.h"
+#include "id_texts.h"
+#include "table_shape.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- columns ---------------------------------------------------------------- */
+
+static bool is_named(const char *name, uint32_t bytes, const char *wanted)
+{
+    return bytes == strlen(wanted) && memcmp(name, wanted, bytes) == 0;
+}
+
+static uint16_t column_named(const struct rbwp_schema *schema, const char *name)
+{
+    for (uint16_t i = 0; i < schema->column_count; i++)
+        if (is_named(schema->columns[i].name, schema->columns[i].name_bytes, name))
+            return i;
+    return TABLE_NO_COLUMN;
+}
+
+void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schema *schema)
+{
+    bool lanes = is_named(schema->name, schema->name_bytes, "lane_span");
+    bool events = is_named(schema->name, schema->name_bytes, "device_event");
+    *columns = (struct kernel_columns){.table = lanes    ? KERNEL_LANES
+                                                : events ? KERNEL_EVENTS
+                                                         : KERNEL_NONE,
+                                       .processor = column_named(schema, "processor"),
+                                       .launch = column_named(schema, "launch"),
+                                       .kind = column_named(schema, "kind"),
+                                       .bound = column_named(schema, "bound"),
+                                       .block = column_named(schema, "block"),
+                                       .group = column_named(schema, "group"),
+                                       .sm = column_named(schema, "sm"),
+                                       .program = column_named(schema, "program"),
+                                       .xcc = column_named(schema, "xcc"),
+                                       .cu = column_named(schema, "cu")};
+}
+
+bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)
+{
+    return columns->table != KERNEL_NONE &&
+           (column == columns->processor || column == columns->kind || column == columns->bound ||
+            column == columns->group || column == columns->xcc || column == columns->cu ||
+            column == columns->launch || column == columns->sm);
+}
+
+/* ---- tracks ------------------------------------------------------------------- */
+
+struct kernel_track {
+    uint64_t id;
+    uint32_t parent, kind;
+    uint32_t track; /* + 1; 0: a free cell */
+};
+
+/* The cell that has it, or the free one where it belongs. */
+static struct kernel_track *cell_of(const struct kernel_tracks *tracks,
+                                    const struct kernel_track *wanted)
+{
+    uint64_t at =
+        id_hash(wanted->id ^ (uint64_t)wanted->parent << 32 ^ (uint64_t)wanted->kind << 60);
+    for (;; at++) {
+        struct kernel_track *cell = &tracks->cells[at & (tracks->cell_count - 1)];
+        if (!cell->track || (cell->id == wanted->id && cell->parent == wanted->parent &&
+                             cell->kind == wanted->kind))
+            return cell;
+    }
+}
+
+static bool make_room(struct kernel_tracks *tracks)
+{
+    struct kernel_tracks larger = *tracks;
+    if (2 * tracks->count < tracks->cell_count)
+        return true;
+    larger.cell_count = tracks->cell_count ? 2 * tracks->cell_count : 256;
+    larger.cells = calloc(larger.cell_count, sizeof *larger.cells);
+    if (!larger.cells) {
+        tracks->failed = true;
+        return false;
+    }
+    for (uint32_t i = 0; i < tracks->cell_count; i++)
+        if (tracks->cells[i].track)
+            *cell_of(&larger, &tracks->cells[i]) = tracks->cells[i];
+    free(tracks->cells);
+    *tracks = larger;
+    return true;
+}
+
+/* The track below parent, made if need be; parent itself where there are too many. */
+static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_track_kind kind,
+                      uint64_t id, struct trace_text name)
+{
+    const struct kernel_track wanted = {.id = id, .parent = parent, .kind = kind};
+    if (trace_failed(tracks->trace) || !make_room(tracks))
+        return parent;
+    struct kernel_track *cell = cell_of(tracks, &wanted);
+    if (cell->track)
+        return cell->track - 1;
+    if (tracks->count == KERNEL_TRACKS_MAX)
+        return parent;
+    *cell = wanted;
+    cell->track =
+        1 + trace_add_track_below(tracks->trace, parent,
+                                  (struct trace_track){.kind = kind, .id = id, .name = name});
+    tracks->count++;
+    return cell->track - 1;
+}
+
+static uint32_t numbered(struct kernel_tracks *tracks, uint32_t parent, enum trace_track_kind kind,
+                         const char *what, uint64_t number)
+{
+    char name[48];
+    snprintf(name, sizeof name, "%s %" PRIu64, what, number);
+    return below(tracks, parent, kind, number, trace_text(name));
+}
+
+uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
+                            const struct kernel_place_row *row)
+{
+    char name[64];
+    if (row->table == KERNEL_EVENTS) {
+        uint32_t events = below(tracks, gpu_track, TRACE_LANE, 1, trace_text("events"));
+        snprintf(name, sizeof name, "XCC%" PRIu64 "_CU%" PRIu64, row->xcc, row->cu);
+        return below(tracks, events, TRACE_LANE, row->xcc << 32 ^ row->cu, trace_text(name));
+    }
+    uint32_t lanes = below(tracks, gpu_track, TRACE_LANE, 0, trace_text("lanes"));
+    uint32_t place = row->sm != UINT64_MAX
+                         ? numbered(tracks, lanes, TRACE_SM, "SM", row->sm)
+                         : numbered(tracks, lanes, TRACE_LANE, "block", row->block);
+    if (!row->group_name.bytes)
+        return numbered(tracks, place, TRACE_LANE, "group", row->group);
+    return below(tracks, place, TRACE_LANE, row->group, row->group_name);
+}
+
+void kernel_tracks_free(struct kernel_tracks *tracks)
+{
+    free(tracks->cells);
+    *tracks = (struct kernel_tracks){0};
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * kernel_tracks.h - where rows of the tables lane_span and device_event are shown: below the GPU
+ * that their kernel ran on.
+ *
+ *     GPU -> "lanes" -> SM, or block where the SM is not known -> group
+ *     GPU -> "events" -> chiplet and compute unit
+ *
+ * They are ranges: the GPU's work is counted by the kernel around them.
+ */
+#ifndef KERNEL_TRACKS_H
+#define KERNEL_TRACKS_H
+
+#include "trace.h"
+
+#define KERNEL_TRACKS_MAX (256u << 10) /* of a file; further ones share the last one */
+
+enum kernel_table { KERNEL_NONE, KERNEL_LANES, KERNEL_EVENTS };
+
+/* Columns of such a table that are looked at, TABLE_NO_COLUMN where the file lacks one. */
+struct kernel_columns {
+    enum kernel_table table;
+    uint16_t processor, launch, kind, bound, block, group, sm, program, xcc, cu;
+};
+void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schema *schema);
+/* Its place on a track says what the column does. */
+bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column);
+
+struct kernel_track;
+
+struct kernel_tracks {
+    struct trace *trace;
+    struct kernel_track *cells; /* hash table */
+    uint32_t count, cell_count;
+    bool failed; /* out of memory */
+};
+
+/* Where a row is to be shown. */
+struct kernel_place_row {
+    enum kernel_table table;
+    uint64_t block, sm, group, xcc, cu; /* sm: UINT64_MAX not known */
+    struct trace_text group_name;
+};
+/* The track below the GPU's. */
+uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
+                            const struct kernel_place_row *row);
+void kernel_tracks_free(struct kernel_tracks *tracks);
+
+#endif /* KERNEL_TRACKS_H */
