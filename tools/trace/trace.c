@@ -189,7 +189,11 @@ static struct trace_text unique_name(struct trace *trace, struct trace_text name
 {
     enum { NUMBER_BYTES = 16 };
     size_t most = room - NUMBER_BYTES;
-    int bytes = name.bytes < most ? (int)name.bytes : (int)most;
+    if (name.bytes) /* it may have a zero byte, also as its first */
+        name.bytes = (uint32_t)strnlen(name.text, name.bytes < most ? name.bytes : most);
+    if (name.bytes == 0)
+        name = trace_text("process");
+    int bytes = (int)name.bytes;
     snprintf(made, room, "%.*s", bytes, name.text);
     uint32_t first = text_set_find(&trace->process_names, trace_text(made)), known = first;
     while (known != TRACE_NONE) {
