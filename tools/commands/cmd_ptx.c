@@ -3,21 +3,8 @@
 #include "message.h"
 #include "ptx_tool.h"
 
+#include <stdio.h>
 #include <string.h>
-
-static const struct option ptx_show_table[] = {
-    {"json", 0, NULL, NULL, "blocks as JSON", offsetof(struct ptx_tool_options, json),
-     option_store_true},
-    {"kernel", 0, "NAME", NULL, "this kernel; '*' is all of them; default: the first",
-     offsetof(struct ptx_tool_options, probes.kernel), option_store_text},
-    {0},
-};
-
-static const struct option_group ptx_groups[] = {
-    {"PTX", ptx_show_table, 0},
-    {"Output", out_option_table, offsetof(struct ptx_tool_options, output)},
-    {0},
-};
 
 static const struct {
     const char *word;
@@ -25,7 +12,9 @@ static const struct {
 } actions[] = {
     {"print", ptx_tool_print},
     {"blocks", ptx_tool_blocks},
+    {"instrument", ptx_tool_instrument},
 };
+#define ACTIONS "print, blocks, instrument"
 
 static enum exit_code run(void *config, struct operands words)
 {
@@ -38,21 +27,25 @@ static enum exit_code run(void *config, struct operands words)
         message_usage("give one FILE behind %s ('-' is standard input)", actions[i].word);
         return EXIT_USAGE;
     }
-    message_usage(words.count ? "'%s' is none of print, blocks" : "say what to do: print, blocks",
-                  words.count ? words.words[0] : "");
+    if (words.count == 0)
+        message_usage("say what to do: " ACTIONS);
+    else
+        message_usage("'%s' is none of " ACTIONS, words.words[0]);
     return EXIT_USAGE;
 }
 
 const struct command command_ptx = {
     .name = "ptx",
     .summary = "put clock probes into PTX, and read what they wrote",
-    .operands = "print|blocks FILE",
-    .description = "Works on PTX, the text that compilers make for NVIDIA's GPUs.\n"
-                   "  print   FILE  reads it and writes it again, as it was\n"
-                   "  blocks  FILE  the blocks of each kernel, by source line and by flow\n"
-                   "'-' is standard input.\n"
-                   "Exit status: 0 good, 1 bad data or not written, 2 usage.",
-    .groups = ptx_groups,
+    .operands = "print|blocks|instrument FILE",
+    .description =
+        "Works on PTX, the text that compilers make for NVIDIA's GPUs.\n"
+        "  print       FILE  reads it and writes it again, as it was\n"
+        "  blocks      FILE  the blocks of each kernel, by source line and by flow\n"
+        "  instrument  FILE  writes it with clock probes in a kernel, and --map what they are\n"
+        "'-' is standard input.\n"
+        "Exit status: 0 good, 1 bad data or not written, 2 usage.",
+    .groups = ptx_option_groups,
     .config_bytes = sizeof(struct ptx_tool_options),
     .run = run,
 };

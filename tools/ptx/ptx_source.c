@@ -17,7 +17,8 @@ static bool read_to_end(int fd, size_t bytes_max, char **bytes_out, size_t *coun
         ssize_t got = read(fd, bytes + count, room - count);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got == 0) {
+        if (got == 0) { /* there is room, see below */
+            bytes[count] = '\0';
             *bytes_out = bytes;
             *count_out = count;
             return true;

@@ -5,8 +5,8 @@
 
 #include "ptx.h"
 
-/* All of a file ("-": standard input), at most bytes_max, in memory that the caller frees; NULL
- * with the message given. */
+/* All of a file ("-": standard input), at most bytes_max, and a zero byte, in memory that
+ * the caller frees; NULL with the message given. */
 char *ptx_read_file(const char *path, size_t bytes_max, size_t *bytes_out);
 
 struct ptx_source {

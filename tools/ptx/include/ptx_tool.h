@@ -16,13 +16,16 @@ struct ptx_tool_options {
     struct ptx_options probes; /* zero where nothing is said; see ptx_instrument.c */
     const char *file;          /* --file: a number of .loc, a source's path, or all */
     const char *active, *map, *config, *folder, *loc_map, *source;
-    bool mode_given, json, compat, keep_dead, keep_edges, csv_header, crlf;
+    bool mode_given, json, compat, keep_dead, keep_edges, csv_header;
     uint32_t pair_cost;
     struct out_options output;
     struct terminal_options terminal;
 };
 
+extern const struct option_group ptx_option_groups[]; /* of struct ptx_tool_options */
+
 enum exit_code ptx_tool_print(const struct ptx_tool_options *options, struct operands files);
 enum exit_code ptx_tool_blocks(const struct ptx_tool_options *options, struct operands files);
+enum exit_code ptx_tool_instrument(const struct ptx_tool_options *options, struct operands files);
 
 #endif /* PTX_TOOL_H */

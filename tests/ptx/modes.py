@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Probes: which there are and where, what they store when the kernel runs (on machine.py), what is
+refused; and ptxas takes what comes out, where there is one."""
+import concurrent.futures
+import glob
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+
+from lib import CORPUS, WORK, check, corpus, finish, rbwp
+from machine import Machine
+
+A, B = CORPUS / "fixture_a.ptx", CORPUS / "fixture_b.ptx"
+BASE = Machine.BASE
+
+
+def instrument(path, *options):
+    """(text, map)"""
+    rbwp("instrument", "-f", "-o", WORK / "out.ptx", "--map", WORK / "map.json", *options, path)
+    return (WORK / "out.ptx").read_text(), json.loads((WORK / "map.json").read_text())
+
+
+def pairs(path, *options):
+    return [(p["id"], p["entry"], p["exit"], p["loc"]) for p in instrument(path, *options)[1]["probes"]]
+
+
+def plans():
+    """P1: pairs and lines of both fixtures by mode; numbers are those of the text's order."""
+    lines_a = [(17, 17), (19, 22), (26, 26), (27, 27), (28, 28), (29, 29), (31, 32), (33, 33), (35, 36), (37, 37),
+               (39, 39), (41, 41)]
+    loc_a = [10, 11, 12, 12, 12, 12, 13, 13, 14, 14, 15, 15]
+    check("A block", pairs(A, "--mode", "block"), [(i, *pair, loc_a[i]) for i, pair in enumerate(lines_a)])
+    check("A block, file 2", pairs(A, "--mode", "block", "--file", 2), [(0, 24, 24, 40)])
+    check("A entire", {p[1:] for p in pairs(A, "--mode", "entire")}, {(17, 41, -1)})
+    check("A single", [p[1] for p in pairs(A, "--mode", "single")], [17, 19, 21, 26, 27, 28, 31, 32, 33, 35, 36, 39, 41])
+    check("A single: no END behind a branch", [p["entry"] for p in instrument(A, "--mode", "single")[1]["probes"] if not p["end"]],
+          [27, 28, 33])
+    check("A cfg", [p[1:3] for p in pairs(A, "--mode", "cfg")], [(17, 27), (28, 28), (31, 33), (35, 36), (39, 43)])
+    check("A config", pairs(A, "--mode", "config"), [])
+    check("B block", pairs(B), [(0, 13, 13, 5), (1, 15, 15, 6), (2, 16, 18, 6), (3, 20, 21, 7)])
+    check("B mma", [(p["entry"], p["class"]) for p in instrument(B, "--mode", "mma")[1]["probes"]], [(21, "mma")])
+    many = instrument(CORPUS / "many.ptx", "--kernel", "waits", "--mode", "mma")[1]["probes"]
+    check("many mma", [(p["entry"], p["exit"], p["class"]) for p in many],
+          [(107, 109, "mma"), (111, 112, "tcgen05"), (114, 116, "cp.async"), (118, 119, "tma")])
+    rbwp("instrument", "--loc-map", WORK / "loc.json", "-o", WORK / "x.ptx", B)
+    check("loc_map.json", (WORK / "loc.json").read_text(), '{\n  "0": 5,\n  "1": 6,\n  "2": 6,\n  "3": 7\n}')
+    # All kernels of a module: numbers go on, and each is told whose it is.
+    found = instrument(CORPUS / "nvcc_k.ptx", "--kernel", "*")[1]
+    check("numbers go on", [p["id"] for p in found["probes"]], list(range(found["ids"])))
+    check("kernels", sorted(found["kernels"].values()), ["empty", "gtres", "reduce", "spin", "transpose"])
+    # A path in place of a number, and a path that no .file has.
+    check("file by path", pairs(CORPUS / "triton_add.ptx", "--file", "triton_dump.py"), pairs(CORPUS / "triton_add.ptx"))
+    check("no such file", "no .file in it is 'x.py'" in rbwp("instrument", "--file", "x.py", A, code=1)[1], True)
+
+
+def active():
+    """P4: a list leaves out STARTs and ENDs, and renumbers nothing."""
+    (WORK / "active.json").write_text('{"active_start": {"list": [7, 0]}, "active_end": {"list": [2, 7]}}')
+    found = instrument(A, "--active", WORK / "active.json")[1]["probes"]
+    check("active", [(p["id"], p["start"], p["end"]) for p in found], [(0, True, False), (2, False, True), (7, True, True)])
+    for text in ["", "[]", "{}", '{"active_start": {"list": [1]}}', '{"active_start": {"list": [-1]}, "active_end": {"list": []}}']:
+        (WORK / "bad.json").write_text(text)
+        rbwp("instrument", "--active", WORK / "bad.json", A, code=1)
+
+
+def binding():
+    """P3: the third parameter from last, by name, one more, or none; and what is refused."""
+    def loads(path, *options):
+        return re.findall(r"ld\.(?:param|global)\.u64 %rbwp_d4, \[(\w+)\]", instrument(path, *options)[0])
+    check("by index", loads(A, "--bind", "param"), ["k_param_2"])
+    check("by name", loads(A, "--param", "k_param_4"), ["k_param_4"])
+    check("appended", loads(A, "--bind", "append"), ["rbwp_ptx_buffer"])
+    check("variable", loads(A), ["rbwp_ptx_buffer"])
+    check("the signature", re.search(r"k_param_4\n,\n\t\.param \.u64 rbwp_ptx_buffer\n\)", instrument(A, "--bind", "append")[0]) is not None, True)
+
+    def refused(reason, place, *options, path=A):
+        errors = rbwp("instrument", *options, path, code=1)[1].split("\n")
+        check(f"{options}", errors[0], f"{path}:{place}{reason}")
+    nvcc = CORPUS / "nvcc_k.ptx"
+    refused("the buffer is the third parameter from last, and of spin_param_<n> there are 2", "17:17: ", "--bind", "param", path=nvcc)
+    refused("the buffer is the third parameter from last, and of empty_param_<n> there are 0", "67:17: ", "--bind", "param",
+            "--kernel", "empty", path=nvcc)
+    refused("this kernel has no parameter nothing", "4:17: ", "--param", "nothing")
+    refused("the buffer's parameter has not 64 bits", "6:14: ", "--param", "k_param_1")
+    refused(" no kernel 'x' in it", "", "--kernel", "x")
+    refused(" so many threads and cells need more than 1 TiB", "", "--threads", "0-999999999999", "--capacity", "2000000000")
+    (WORK / "unknown.ptx").write_text(A.read_text().replace("bar.sync", "leap.sync"))
+    refused("unknown instruction 'leap.sync': where it goes on is not known", "35:2: ", path=WORK / "unknown.ptx")
+    rbwp("instrument", "--unknown", WORK / "unknown.ptx")
+    (WORK / "twice.ptx").write_text(instrument(A)[0])
+    refused("this PTX has probes, or names like theirs", "4:32: ", path=WORK / "twice.ptx")
+    (WORK / "many_params.ptx").write_text(".version 8.0\n.entry k(" + ",".join(f".param .u64 p{i}" for i in range(544)) + ")\n{\nret;\n}\n")
+    refused("this kernel has no room for another parameter", "2:8: ", "--bind", "append", path=WORK / "many_params.ptx")
+    (WORK / "narrow.ptx").write_text(A.read_text().replace("size 64", "size 32"))
+    refused("probes need addresses of 64 bits", "3:15: ", path=WORK / "narrow.ptx")
+    for options in [("--threads", "5-3"), ("--threads", "x"), ("--threads", "1-2/0"), ("--capacity", 0), ("--mode", "all")]:
+        rbwp("instrument", *options, A, code=2)
+
+
+EXPECTED_13 = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (6, 6), (7, 5), (6, 6), (7, 7), (8, 8), (9, 9), (10, 10), (11, 11)]
+EXPECTED_6 = [(0, 0), (1, 1), (2, 2), (3, 9), (10, 10), (11, 11)]
+GUARD = b"\xa5" * 64
+
+
+def run(options, loops, threads=1, buffer=True, memory_bytes=None, **clock):
+    """Runs fixture A; (memory without the guard behind it, the machine, the map)."""
+    text, told = instrument(A, *options)
+    size = told["buffer_bytes"] if memory_bytes is None else memory_bytes
+    result = bytearray(256)
+    memory = bytearray(size) + bytearray(GUARD) + result
+    machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE if buffer else 0, "rbwp_ptx_dropped": 0},
+                      {"k_param_0": BASE + size + 64, "k_param_1": loops}, **clock)
+    for thread in range(threads):
+        machine.thread(ntid_x=threads, tid_x=thread)
+    check(f"guard intact: {options}", bytes(memory[size:size + 64]), GUARD)
+    return memory[:size], machine, told
+
+
+def cells(memory, told, lane=0):
+    """The records of a lane of compat cells."""
+    found = []
+    for slot in range(told["capacity"]):
+        words = struct.unpack_from("<4I", memory, (slot * told["lanes"] + lane) * 16)
+        if any(words):
+            found.append((words[1] >> 16, words[3] >> 16, words[0] | (words[1] & 0xFFFF) << 32, words[2] | (words[3] & 0xFFFF) << 32))
+    return found
+
+
+def records():
+    """The records of both runs of the fixture, edges of taken branches among them; each thread in its lane."""
+    memory, machine, told = run(["--threads", "0-3", "--capacity", 16], 2, threads=4)
+    for lane in range(4):
+        check("13 records", [cell[:2] for cell in cells(memory, told, lane)], EXPECTED_13)
+    check("nothing dropped", machine.variables["rbwp_ptx_dropped"], 0)
+    memory, _, told = run(["--threads", "0-3", "--capacity", 16], 0)
+    check("6 records", [cell[:2] for cell in cells(memory, told)], EXPECTED_6)
+    check("times go on", all(c[2] < c[3] for c in cells(memory, told)), True)
+    # Only every second thread of a set, and a set of two parts.
+    memory, _, told = run(["--threads", "1-5/2,7", "--capacity", 16], 0, threads=8)
+    check("lanes of a set", (told["lanes"], [len(cells(memory, told, lane)) for lane in range(4)]), (4, [6] * 4))
+    memory, _, told = run(["--threads", "100-103", "--capacity", 16], 0, threads=8)
+    check("no thread of the set", any(memory), False)
+    memory, machine, _ = run(["--capacity", 2], 2, buffer=False)
+    check("no buffer: nothing is stored, nothing counted", (any(memory), machine.variables["rbwp_ptx_dropped"]), (False, 0))
+
+
+def full():
+    """P6: what finds no room is counted and not stored, in either kind of cells."""
+    memory, machine, told = run(["--threads", "0", "--capacity", 2], 2)
+    check("2 rows", [cell[:2] for cell in cells(memory, told)], EXPECTED_13[:2])
+    check("11 dropped", machine.variables["rbwp_ptx_dropped"], 11)
+    memory, _, told = run(["--threads", "0-1", "--capacity", 2, "--cells", "wide"], 2, threads=2)
+    for lane in range(2):
+        at = 32 + lane * 96
+        check("wide: 11 dropped", struct.unpack_from("<I", memory, at + 24)[0], 11)
+        stamps = [struct.unpack_from("<2Q", memory, at + 32 + 32 * cell) for cell in range(2)]
+        check("wide: 2 cells", [tuple(stamp >> 32 & 0xFFFFF for stamp in cell) for cell in stamps], EXPECTED_13[:2])
+    check("wide: magic and hash", struct.unpack_from("<8sQ", memory), (b"RBWPPTX1", int(told["hash"], 16)))
+
+
+def clock():
+    """P15: the low word of the clock wraps in the middle; no record is 2^32 cycles off."""
+    for begin in range(0x1FFFFFF00, 0x1FFFFFFFF, 24):
+        for kind in ["compat", "wide"]:
+            memory, _, told = run(["--threads", "0", "--capacity", 16, "--cells", kind], 2, clock=begin, step=13)
+            if kind == "compat":
+                times = [cell[2:] for cell in cells(memory, told)]
+            else:
+                stamps = [struct.unpack_from("<2Q", memory, 64 + 32 * cell) for cell in range(13)]
+                times = [tuple(s & 0xFFFFFFFF | s >> 52 << 32 for s in cell) for cell in stamps]
+            flat = [time for pair in times for time in pair]
+            check(f"wrap at {begin:x}, {kind}", flat == sorted(flat) and flat[-1] - flat[0] < 4000 and len(flat) == 26, True)
+
+
+def others():
+    """Modes whose records are not by line: basic blocks follow each other, one span of all, warps."""
+    ids = lambda memory, told: [cell[:2] for cell in cells(memory, told)]
+    compat = ["--threads", "0", "--capacity", 32, "--cells", "compat"]
+    memory, _, told = run([*compat, "--mode", "cfg"], 2)
+    check("cfg", ids(memory, told), [(0, 0), (1, 1), (2, 2), (2, 2), (3, 3), (4, 4)])
+    memory, _, told = run([*compat, "--mode", "entire"], 2)
+    check("entire", ids(memory, told), [(0, 0)])
+    memory, _, told = run([*compat, "--mode", "single"], 0)
+    check("single", ids(memory, told), [(0, 0), (1, 1), (2, 2), (3, 3), (11, 11), (12, 12)])
+    memory, _, told = run(["--mode", "warp", "--threads", "0-1", "--capacity", 16], 0, threads=64)
+    check("warp: two lanes of 64 threads", told["lanes"], 2)
+    for lane in range(2):
+        head = struct.unpack_from("<QQIIII", memory, 32 + lane * 17 * 32)
+        check("warp: its first thread", head[2:5], (0, 32 * lane, 0))
+        check("warp: an empty pair was timed", head[5], 1)
+    text, told = instrument(A, "--mode", "config")
+    check("config's buffer", told["buffer_bytes"], 56)
+    memory = bytearray(56) + bytearray(8)
+    machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE}, {"k_param_0": BASE + 56, "k_param_1": 0})
+    for thread in range(4):
+        machine.thread(ntid_x=2, ntid_y=3, nctaid_x=5, nctaid_z=7, tid_x=thread % 2, tid_y=thread // 2)
+    check("config", struct.unpack_from("<7Q", memory), (2, 3, 1, 5, 1, 7, 210))
+
+
+def assemble():
+    """P2: all kernels in all modes assemble wherever the original does."""
+    ptxas = shutil.which("ptxas") or next(iter(sorted(glob.glob("/usr/local/cuda*/bin/ptxas"))), None)
+    if not ptxas or os.environ.get("SANITIZED"):
+        print("not tried to assemble:", "what comes out is the same" if ptxas else "ptxas is not here")
+        return
+
+    def takes(arch, path):
+        return subprocess.run([ptxas, f"-arch={arch}", "-o", str(path) + ".cubin", str(path)], capture_output=True, text=True)
+
+    def one(arch, original, mode):
+        path = WORK / f"{original.stem}_{mode}.ptx"
+        bind = "append" if mode in ("warp", "config") else "variable"
+        rbwp("instrument", "-f", "-o", path, "--mode", mode, "--kernel", "*", "--file", "all", "--bind", bind, original)
+        ran = takes(arch, path)
+        check(f"{original.name} {mode}: {(ran.stdout + ran.stderr)[:300]}", ran.returncode, 0)
+        return 1
+    jobs, tried = [], 0
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for arch in ["sm_80", "sm_90a", "sm_100a"]:
+            for path in corpus():
+                original = WORK / f"{path.stem}_{arch}.ptx"
+                original.write_text(re.sub(r"\.target .*", f".target {arch}", path.read_text()))
+                if (arch == "sm_100a") == (path.stem == "many") and takes(arch, original).returncode == 0:
+                    jobs += [pool.submit(one, arch, original, mode) for mode in
+                             ["block", "single", "entire", "config", "cfg", "mma", "warp"]]
+        tried = sum(job.result() for job in jobs)
+    check("enough was assembled", tried >= 7 * 8, True)
+    print(f"{tried} assembled")
+
+
+plans()
+active()
+binding()
+records()
+full()
+clock()
+others()
+assemble()
+finish()

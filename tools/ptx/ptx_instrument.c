@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp ptx instrument: options, configuration and defaults come together here, and what was made is
+ * written: the text, its map, the map of lines.
+ *
+ * All outputs are made in memory before the first is written, so what is refused leaves nothing.
+ */
+#include "ptx_instrument.h"
+#include "message.h"
+#include "ptx_config.h"
+#include "ptx_lists.h"
+#include "ptx_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define CAPACITY 256
+#define LAST_THREAD 127
+
+/* ---- options and configuration --------------------------------------------------------- */
+
+static bool take_mode(struct ptx_options *options, const char *word, const char *path)
+{
+    for (int i = 0; i < PTX_MODE_COUNT; i++)
+        if (strcmp(word, ptx_mode_name((enum ptx_mode)i)) == 0) {
+            options->mode = (enum ptx_mode)i;
+            return true;
+        }
+    message_plain("%s: mode '%s' is none of block, single, entire, config, cfg, mma, warp", path,
+                  word);
+    return false;
+}
+
+/* What the command line leaves open, from the configuration. */
+static bool fill_from(struct ptx_options *options, const struct ptx_tool_options *tool,
+                      const struct ptx_config *config)
+{
+    if (!tool->mode_given && !take_mode(options, config->mode, tool->config))
+        return false;
+    if (options->capacity == 0)
+        options->capacity = config->n_probes_estimate;
+    if (options->range_count == 0) {
+        options->ranges[0] = (struct ptx_range){config->t_start, config->t_end, 1};
+        options->range_count = 1;
+    }
+    if (!tool->file && options->mode <= PTX_MODE_CONFIG)
+        options->file = config->target_file;
+    return true;
+}
+
+static bool ends_with(const char *text, size_t count, const char *end)
+{
+    size_t end_count = strlen(end);
+    return count >= end_count && memcmp(text + count - end_count, end, end_count) == 0 &&
+           (count == end_count || text[count - end_count - 1] == '/');
+}
+
+/* --file: a number, all, or the end of a path that a .file names. */
+static bool choose_file(struct ptx_options *options, const struct ptx_source *source,
+                        const char *file)
+{
+    struct option_error error;
+    const struct ptx_module *module = &source->module;
+    if (strcmp(file, "all") == 0)
+        return true;
+    if (file[strspn(file, "0123456789")] == '\0')
+        return option_number(file, 0, UINT32_MAX, &options->file, &error);
+    for (uint32_t i = 0; i < module->count; i++) {
+        const struct ptx_statement *statement = &module->statements[i];
+        if (statement->kind != PTX_DIRECTIVE || !ptx_is(module, statement->name, ".file"))
+            continue;
+        uint32_t number =
+            (uint32_t)strtoul(module->text + statement->name.end, NULL, 10); /* text ends with 0 */
+        struct ptx_span path = ptx_file(module, number);
+        if (number > 0 && ends_with(module->text + path.begin, path.end - path.begin, file)) {
+            options->file = number;
+            return true;
+        }
+    }
+    message_plain("%s: no .file in it is '%s'", source->path, file);
+    return false;
+}
+
+/* The options as they hold for this source. False with the message given. */
+static bool settle(struct ptx_options *options, const struct ptx_tool_options *tool,
+                   const struct ptx_config *config, const struct ptx_source *source)
+{
+    *options = tool->probes;
+    if (tool->config && !fill_from(options, tool, config))
+        return false;
+    if (options->capacity == 0)
+        options->capacity = CAPACITY;
+    if (options->range_count == 0) {
+        options->ranges[0] = (struct ptx_range){0, LAST_THREAD, 1};
+        options->range_count = 1;
+    }
+    if (!tool->file && !tool->config && options->mode <= PTX_MODE_CONFIG)
+        options->file = 1;
+    return !tool->file || choose_file(options, source, tool->file);
+}
+
+/* ---- the list of active probes --------------------------------------------------------- */
+
+static bool exists(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0;
+}
+
+/* The option's, or the one that the configuration names, once it is there. */
+static bool read_active(struct ptx_active *active, const struct ptx_tool_options *tool,
+                        const struct ptx_config *config, bool *read_out)
+{
+    char path[2 * PTX_CONFIG_TEXT];
+    const char *wanted = tool->active;
+    snprintf(path, sizeof path, "%s/%s", config->analysis_dir, config->active_list);
+    if (!wanted && tool->config && config->enable && exists(path))
+        wanted = path;
+    *read_out = wanted != NULL;
+    return !wanted || ptx_active_read(active, wanted);
+}
+
+/* ---- instrumenting --------------------------------------------------------------------- */
+
+bool ptx_instrument(struct ptx_instrumented *made, const struct ptx_tool_options *tool,
+                    const char *path)
+{
+    *made = (struct ptx_instrumented){0};
+    ptx_config_defaults(&made->config);
+    struct ptx_error error;
+    struct ptx_active active = {{0}, {0}};
+    bool limited = false;
+    if ((tool->config && !ptx_config_read(&made->config, tool->config)) ||
+        !read_active(&active, tool, &made->config, &limited))
+        return false;
+    bool good = ptx_source_open(&made->source, path);
+    bool opened = good;
+    if (good)
+        good = settle(&made->options, tool, &made->config, &made->source);
+    made->options.active = limited;
+    made->options.active_start = (struct ptx_ids){active.start.ids, active.start.count};
+    made->options.active_end = (struct ptx_ids){active.end.ids, active.end.count};
+    if (good && !ptx_probes(&made->probes, &made->source.module, &made->options, &error)) {
+        ptx_source_error(&made->source, &error);
+        good = false;
+    }
+    made->options.active_start = made->options.active_end = (struct ptx_ids){0};
+    ptx_active_free(&active);
+    if (opened && !good)
+        ptx_source_close(&made->source);
+    return good;
+}
+
+void ptx_instrumented_free(struct ptx_instrumented *made)
+{
+    ptx_probes_free(&made->probes);
+    ptx_source_close(&made->source);
+}
+
+/* ---- outputs --------------------------------------------------------------------------- */
+
+static enum exit_code write_text(const struct out_options *output, struct operands inputs,
+                                 const char *text, size_t bytes)
+{
+    struct out out;
+    if (!out_open(&out, output, inputs))
+        return EXIT_BAD_DATA;
+    out_bytes(&out, text, bytes);
+    return out_close(&out);
+}
+
+enum exit_code ptx_instrumented_map(const struct ptx_instrumented *made,
+                                    const struct out_options *output, struct operands inputs)
+{
+    struct out out;
+    if (!out_open(&out, output, inputs))
+        return EXIT_BAD_DATA;
+    ptx_map_write(&out, &made->source, &made->options, &made->probes);
+    return out_close(&out);
+}
+
+/* Of spanning and early ends the last one counts. */
+static enum exit_code write_loc_map(const struct ptx_instrumented *made,
+                                    const struct out_options *output, struct operands inputs)
+{
+    struct ptx_loc_map map = {0};
+    struct out out;
+    bool good = true;
+    for (uint32_t i = 0; i < made->probes.count && good; i++)
+        good = ptx_loc_map_add(&map, made->probes.probes[i].id, made->probes.probes[i].loc);
+    ptx_loc_map_finish(&map);
+    enum exit_code code = EXIT_BAD_DATA;
+    if (!good)
+        message("out of memory");
+    else if (out_open(&out, output, inputs)) {
+        ptx_loc_map_write(&out, &map);
+        code = out_close(&out);
+    }
+    ptx_loc_map_free(&map);
+    return code;
+}
+
+bool ptx_make_folder(const char *path)
+{
+    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+        return true;
+    message_plain("%s: %s", path, strerror(errno));
+    return false;
+}
+
+/* What the configuration wants beside: both texts, and the map of lines. These are overwritten. */
+static enum exit_code write_configured(const struct ptx_instrumented *made, struct operands inputs)
+{
+    const struct ptx_config *config = &made->config;
+    char path[2 * PTX_CONFIG_TEXT];
+    struct out_options output = {path, true};
+    enum exit_code code = EXIT_GOOD;
+    if (config->output_dir[0] && config->dump_ptx) {
+        if (!ptx_make_folder(config->output_dir))
+            return EXIT_BAD_DATA;
+        snprintf(path, sizeof path, "%s/original.ptx", config->output_dir);
+        code = write_text(&output, inputs, made->source.text, made->source.bytes);
+        snprintf(path, sizeof path, "%s/instrumented.ptx", config->output_dir);
+        code = exit_worse(code, write_text(&output, inputs, made->probes.text, made->probes.bytes));
+    }
+    if (config->analysis_dir[0]) {
+        if (!ptx_make_folder(config->analysis_dir))
+            return EXIT_BAD_DATA;
+        snprintf(path, sizeof path, "%s/%s", config->analysis_dir, config->loc_map);
+        code = exit_worse(code, write_loc_map(made, &output, inputs));
+    }
+    return code;
+}
+
+static void warn_if_empty(const struct ptx_instrumented *made)
+{
+    if (made->probes.count == 0 && made->options.mode != PTX_MODE_CONFIG)
+        message_plain("%s: no probe was put in: mode %s finds nothing in this kernel and file",
+                      made->source.path, ptx_mode_name(made->options.mode));
+}
+
+enum exit_code ptx_tool_instrument(const struct ptx_tool_options *tool, struct operands files)
+{
+    struct ptx_instrumented made;
+    if (!ptx_instrument(&made, tool, files.words[0]))
+        return EXIT_BAD_DATA;
+    warn_if_empty(&made);
+    enum exit_code code = write_text(&tool->output, files, made.probes.text, made.probes.bytes);
+    if (code == EXIT_GOOD && tool->map)
+        code = ptx_instrumented_map(&made, &(struct out_options){tool->map, tool->output.force},
+                                    files);
+    if (code == EXIT_GOOD && tool->loc_map)
+        code =
+            write_loc_map(&made, &(struct out_options){tool->loc_map, tool->output.force}, files);
+    if (code == EXIT_GOOD && tool->config)
+        code = write_configured(&made, files);
+    ptx_instrumented_free(&made);
+    return code;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MAP.json: written with the names of what it holds, read by them, in any order. */
+#include "ptx_map.h"
+#include "json_text.h"
+#include "ptx_json.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- writing --------------------------------------------------------------------------- */
+
+static void json_span(struct out *out, const struct ptx_source *source, struct ptx_span span)
+{
+    size_t count = span.end - span.begin;
+    json_string(out, source->text + span.begin,
+                count < PTX_MAP_NAME_MAX / 2 ? count : PTX_MAP_NAME_MAX / 2 - 1);
+}
+
+static void write_shape(struct out *out, const struct ptx_options *options,
+                        const struct ptx_probes *probes)
+{
+    static const char *const bindings[] = {"variable", "append", "param"};
+    out_format(out, ",\n\"mode\":\"%s\",\"cells\":\"%s\",\"lane\":\"%s\"",
+               ptx_mode_name(options->mode), probes->cells == PTX_CELLS_WIDE ? "wide" : "compat",
+               probes->lane == PTX_LANE_WARP ? "warp" : "thread");
+    out_format(out, ",\n\"capacity\":%" PRIu32 ",\"lanes\":%" PRIu64 ",\"buffer_bytes\":%" PRIu64,
+               options->capacity, probes->lanes, probes->buffer_bytes);
+    out_format(out, ",\n\"binding\":\"%s\",\"parameter\":", bindings[options->binding]);
+    json_string(out, probes->param, strlen(probes->param));
+    out_text(out, ",\n\"threads\":[");
+    for (uint32_t i = 0; i < options->range_count; i++)
+        out_format(out, "%s[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i ? "," : "",
+                   options->ranges[i].first, options->ranges[i].last, options->ranges[i].step);
+    out_text(out, "]");
+}
+
+/* What the probes' numbers stand for, each once: files, or kernels. */
+static void write_names(struct out *out, const struct ptx_source *source,
+                        const struct ptx_probes *probes, bool files)
+{
+    uint32_t written[64], count = 0;
+    out_format(out, ",\n\"%s\":{", files ? "files" : "kernels");
+    for (uint32_t i = 0; i < probes->count && count < 64; i++) {
+        uint32_t number = files ? probes->probes[i].file : probes->probes[i].kernel, known = 0;
+        while (known < count && written[known] != number)
+            known++;
+        if (known < count)
+            continue;
+        written[count] = number;
+        out_format(out, "%s\"%" PRIu32 "\":", count++ ? "," : "", number);
+        json_span(out, source,
+                  files ? ptx_file(&source->module, number)
+                        : source->module.functions[number].name);
+    }
+    out_text(out, "}");
+}
+
+static void write_probe(struct out *out, const struct ptx_probe *probe)
+{
+    out_format(out, "{\"id\":%" PRIu32 ",\"kernel\":%" PRIu32 ",\"file\":%" PRIu32, probe->id,
+               probe->kernel, probe->file);
+    out_format(out, ",\"loc\":%" PRId64 ",", probe->loc);
+    out_format(out, "\"entry\":%" PRIu32 ",\"exit\":%" PRIu32 ",\"start\":%s,\"end\":%s,",
+               probe->entry, probe->exit, probe->start ? "true" : "false",
+               probe->end ? "true" : "false");
+    out_format(out, "\"class\":\"%s\"}", ptx_class_name(probe->unit));
+}
+
+void ptx_map_write(struct out *out, const struct ptx_source *source,
+                   const struct ptx_options *options, const struct ptx_probes *probes)
+{
+    out_format(out, "{\"rbwp_ptx_map\":1,\"hash\":\"%016" PRIx64 "\",\"module\":", probes->hash);
+    json_string(out, source->path, strlen(source->path));
+    write_shape(out, options, probes);
+    write_names(out, source, probes, true);
+    write_names(out, source, probes, false);
+    out_format(out, ",\n\"ids\":%" PRIu32 ",\"probes\":[", probes->ids);
+    for (uint32_t i = 0; i < probes->count; i++) {
+        out_text(out, i ? ",\n" : "\n");
+        write_probe(out, &probes->probes[i]);
+    }
+    out_text(out, "]}\n");
+}
+
+/* ---- reading --------------------------------------------------------------------------- */
+
+static bool take_text(struct json_scan *scan, char *text, size_t room)
+{
+    if (json_scan_next(scan) != JSON_TEXT || scan->text_bytes >= room)
+        return ptx_json_wrong(scan, "a text is missing or too long");
+    memcpy(text, scan->text, scan->text_bytes);
+    text[scan->text_bytes] = '\0';
+    return true;
+}
+
+static bool take_number(struct json_scan *scan, int64_t low, int64_t high, int64_t *number_out)
+{
+    if (json_scan_next(scan) != JSON_NUMBER)
+        return ptx_json_wrong(scan, "a number is missing");
+    return ptx_json_number(scan, low, high, number_out);
+}
+
+static bool take_u32(struct json_scan *scan, uint32_t *number_out)
+{
+    int64_t number;
+    if (!take_number(scan, 0, UINT32_MAX, &number))
+        return false;
+    *number_out = (uint32_t)number;
+    return true;
+}
+
+static bool take_u64(struct json_scan *scan, uint64_t *number_out)
+{
+    int64_t number;
+    if (!take_number(scan, 0, INT64_MAX, &number))
+        return false;
+    *number_out = (uint64_t)number;
+    return true;
+}
+
+static bool skip_value(struct json_scan *scan)
+{
+    enum json_token token = json_scan_next(scan);
+    if (token == JSON_END)
+        return ptx_json_wrong(scan, "it ends too early");
+    json_scan_skip(scan, token);
+    return true;
+}
+
+static bool probe_member(struct json_scan *scan, struct ptx_map_probe *probe)
+{
+    if (json_scan_is(scan, "id"))
+        return take_u32(scan, &probe->id);
+    if (json_scan_is(scan, "file"))
+        return take_u32(scan, &probe->file);
+    if (json_scan_is(scan, "entry"))
+        return take_u32(scan, &probe->entry);
+    if (json_scan_is(scan, "exit"))
+        return take_u32(scan, &probe->exit);
+    if (json_scan_is(scan, "loc"))
+        return take_number(scan, -1, UINT32_MAX, &probe->loc);
+    if (json_scan_is(scan, "kernel"))
+        return take_u32(scan, &probe->kernel);
+    if (json_scan_is(scan, "class"))
+        return take_text(scan, probe->unit, sizeof probe->unit);
+    return skip_value(scan);
+}
+
+static bool take_probes(struct json_scan *scan, struct ptx_map *map)
+{
+    if (json_scan_next(scan) != JSON_ARRAY)
+        return ptx_json_wrong(scan, "probes are no list");
+    for (;;) {
+        enum json_token token = json_scan_next(scan);
+        if (token == JSON_ARRAY_END)
+            return true;
+        if (token != JSON_OBJECT)
+            return ptx_json_wrong(scan, "a probe is no object");
+        if (!ptx_items_grow(&map->probes, map->count, &map->room, sizeof *map->probes))
+            return ptx_json_wrong(scan, "too many probes");
+        struct ptx_map_probe *probe = &map->probes[map->count++];
+        *probe = (struct ptx_map_probe){.loc = -1};
+        while ((token = json_scan_next(scan)) == JSON_KEY)
+            if (!probe_member(scan, probe))
+                return false;
+        if (token != JSON_OBJECT_END)
+            return ptx_json_wrong(scan, "a probe is cut");
+    }
+}
+
+static bool take_names(struct json_scan *scan, struct ptx_map_names *names)
+{
+    if (json_scan_next(scan) != JSON_OBJECT)
+        return ptx_json_wrong(scan, "names are no object");
+    enum json_token token;
+    while ((token = json_scan_next(scan)) == JSON_KEY) {
+        char key[16] = "";
+        if (scan->text_bytes >= sizeof key ||
+            !ptx_items_grow(&names->names, names->count, &names->room, sizeof *names->names))
+            return ptx_json_wrong(scan, "a number is too long");
+        memcpy(key, scan->text, scan->text_bytes);
+        struct ptx_map_name *name = &names->names[names->count];
+        name->number = (uint32_t)strtoul(key, NULL, 10);
+        if (!take_text(scan, name->text, sizeof name->text))
+            return false;
+        names->count++;
+    }
+    return token == JSON_OBJECT_END || ptx_json_wrong(scan, "names are cut");
+}
+
+/* One of words, by its place. */
+static bool take_word(struct json_scan *scan, const char *const *words, int count, int *which_out)
+{
+    char word[16];
+    if (!take_text(scan, word, sizeof word))
+        return false;
+    for (*which_out = 0; *which_out < count; ++*which_out)
+        if (strcmp(word, words[*which_out]) == 0)
+            return true;
+    return ptx_json_wrong(scan, "a word is not known");
+}
+
+static bool take_mode(struct json_scan *scan, struct ptx_map *map)
+{
+    const char *names[PTX_MODE_COUNT];
+    int which;
+    for (int i = 0; i < PTX_MODE_COUNT; i++)
+        names[i] = ptx_mode_name((enum ptx_mode)i);
+    if (!take_word(scan, names, PTX_MODE_COUNT, &which))
+        return false;
+    map->mode = (enum ptx_mode)which;
+    return true;
+}
+
+static bool map_member(struct json_scan *scan, struct ptx_map *map)
+{
+    static const char *const cells[] = {"", "compat", "wide"}, *const lanes[] = {"", "thread",
+                                                                                 "warp"};
+    int which = 0;
+    char hash[24];
+    if (json_scan_is(scan, "hash")) {
+        bool taken = take_text(scan, hash, sizeof hash);
+        map->hash = taken ? strtoull(hash, NULL, 16) : 0;
+        return taken;
+    }
+    if (json_scan_is(scan, "module"))
+        return take_text(scan, map->module, sizeof map->module);
+    if (json_scan_is(scan, "mode"))
+        return take_mode(scan, map);
+    if (json_scan_is(scan, "cells")) {
+        bool taken = take_word(scan, cells, 3, &which);
+        map->cells = (enum ptx_cells)which;
+        return taken;
+    }
+    if (json_scan_is(scan, "lane")) {
+        bool taken = take_word(scan, lanes, 3, &which);
+        map->lane = (enum ptx_lane)which;
+        return taken;
+    }
+    if (json_scan_is(scan, "capacity"))
+        return take_u32(scan, &map->capacity);
+    if (json_scan_is(scan, "ids"))
+        return take_u32(scan, &map->ids);
+    if (json_scan_is(scan, "lanes"))
+        return take_u64(scan, &map->lanes);
+    if (json_scan_is(scan, "buffer_bytes"))
+        return take_u64(scan, &map->buffer_bytes);
+    if (json_scan_is(scan, "files"))
+        return take_names(scan, &map->files);
+    if (json_scan_is(scan, "kernels"))
+        return take_names(scan, &map->kernels);
+    return json_scan_is(scan, "probes") ? take_probes(scan, map) : skip_value(scan);
+}
+
+static bool read_members(struct json_scan *scan, void *context)
+{
+    struct ptx_map *map = context;
+    enum json_token token;
+    if (json_scan_next(scan) != JSON_OBJECT)
+        return ptx_json_wrong(scan, "it is no map that rbwp ptx instrument wrote");
+    while ((token = json_scan_next(scan)) == JSON_KEY)
+        if (!map_member(scan, map))
+            return false;
+    if (token != JSON_OBJECT_END)
+        return ptx_json_wrong(scan, "it is cut");
+    if (map->hash == 0 || map->lanes == 0 || map->cells == PTX_CELLS_MODE || map->buffer_bytes == 0)
+        return ptx_json_wrong(scan, "it is no map that rbwp ptx instrument wrote");
+    return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct ptx_map_probe *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+bool ptx_map_read(struct ptx_map *map, const char *path)
+{
+    *map = (struct ptx_map){0};
+    if (!ptx_json_read(path, read_members, map)) {
+        ptx_map_free(map);
+        return false;
+    }
+    if (map->count > 0)
+        qsort(map->probes, map->count, sizeof *map->probes, by_id);
+    return true;
+}
+
+void ptx_map_free(struct ptx_map *map)
+{
+    free(map->probes);
+    free(map->files.names);
+    free(map->kernels.names);
+    *map = (struct ptx_map){0};
+}
+
+const struct ptx_map_probe *ptx_map_find(const struct ptx_map *map, uint32_t id)
+{
+    uint32_t low = 0, high = map->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (map->probes[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->count && map->probes[low].id == id ? &map->probes[low] : NULL;
+}
+
+const char *ptx_map_name(const struct ptx_map_names *names, uint32_t number)
+{
+    for (uint32_t i = 0; i < names->count; i++)
+        if (names->names[i].number == number)
+            return names->names[i].text;
+    return "";
+}
+
+const char *ptx_map_kernel(const struct ptx_map *map)
+{
+    return map->count ? ptx_map_name(&map->kernels, map->probes[0].kernel) : "";
+}

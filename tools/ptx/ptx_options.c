@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of rbwp ptx, which rbwp-ptxas takes from its environment too. */
+#include "ptx_tool.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static bool one_of(const char *text, const char *const *words, int count, int *which_out,
+                   struct option_error *error)
+{
+    size_t used = 0;
+    for (*which_out = 0; *which_out < count; ++*which_out)
+        if (strcmp(text, words[*which_out]) == 0)
+            return true;
+    used = (size_t)snprintf(error->text, sizeof error->text, "is none of");
+    for (int i = 0; i < count; i++)
+        used += (size_t)snprintf(error->text + used, sizeof error->text - used, " %s", words[i]);
+    return false;
+}
+
+static bool store_mode(void *value, const char *text, struct option_error *error)
+{
+    struct ptx_tool_options *options = value;
+    const char *names[PTX_MODE_COUNT];
+    int which;
+    for (int i = 0; i < PTX_MODE_COUNT; i++)
+        names[i] = ptx_mode_name((enum ptx_mode)i);
+    options->mode_given = one_of(text, names, PTX_MODE_COUNT, &which, error);
+    if (options->mode_given)
+        options->probes.mode = (enum ptx_mode)which;
+    return options->mode_given;
+}
+
+static bool store_cells(void *value, const char *text, struct option_error *error)
+{
+    static const char *const words[] = {"compat", "wide"};
+    int which;
+    if (!one_of(text, words, 2, &which, error))
+        return false;
+    *(enum ptx_cells *)value = which ? PTX_CELLS_WIDE : PTX_CELLS_COMPAT;
+    return true;
+}
+
+static bool store_lane(void *value, const char *text, struct option_error *error)
+{
+    static const char *const words[] = {"thread", "warp"};
+    int which;
+    if (!one_of(text, words, 2, &which, error))
+        return false;
+    *(enum ptx_lane *)value = which ? PTX_LANE_WARP : PTX_LANE_THREAD;
+    return true;
+}
+
+static bool store_binding(void *value, const char *text, struct option_error *error)
+{
+    static const char *const words[] = {"variable", "append", "param"};
+    int which;
+    if (!one_of(text, words, 3, &which, error))
+        return false;
+    *(enum ptx_binding *)value = (enum ptx_binding)which;
+    return true;
+}
+
+static bool store_param(void *value, const char *text, struct option_error *error)
+{
+    struct ptx_options *options = value;
+    options->binding = PTX_BIND_PARAM;
+    return option_store_text(&options->param, text, error);
+}
+
+static bool store_capacity(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, 1, INT32_MAX, value, error);
+}
+
+/* ---- sets of threads ------------------------------------------------------------------- */
+
+/* The number that *at begins with; false if there is none, or it is beyond 10^15. */
+static bool take_number(const char **at, uint64_t *number_out)
+{
+    const char *begin = *at;
+    *number_out = 0;
+    for (; **at >= '0' && **at <= '9' && *number_out < UINT64_C(1000000000000000); ++*at)
+        *number_out = *number_out * 10 + (uint64_t)(**at - '0');
+    return *at > begin && !(**at >= '0' && **at <= '9');
+}
+
+/* A, A-B or A-B/STEP. */
+static bool take_range(const char **at, struct ptx_range *range)
+{
+    range->step = 1;
+    if (!take_number(at, &range->first))
+        return false;
+    range->last = range->first;
+    if (**at == '-') {
+        ++*at;
+        if (!take_number(at, &range->last))
+            return false;
+    }
+    if (**at == '/') {
+        ++*at;
+        if (!take_number(at, &range->step))
+            return false;
+    }
+    return range->last >= range->first && range->step > 0;
+}
+
+static bool store_threads(void *value, const char *text, struct option_error *error)
+{
+    struct ptx_options *options = value;
+    for (options->range_count = 0; options->range_count < PTX_RANGES_MAX;) {
+        if (!take_range(&text, &options->ranges[options->range_count]))
+            break;
+        options->range_count++;
+        if (*text == '\0')
+            return true;
+        if (*text++ != ',')
+            break;
+    }
+    snprintf(error->text, sizeof error->text,
+             "is no set: up to %d of N, A-B or A-B/STEP, by commas", PTX_RANGES_MAX);
+    return false;
+}
+
+/* ---- tables ---------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(struct ptx_tool_options, member)
+
+static const struct option ptx_probe_table[] = {
+    {"mode", 'm', "MODE", "block single entire config cfg mma warp",
+     "what a probe is around: block (default), see the manual", 0, store_mode},
+    {"kernel", 0, "NAME", NULL, "this kernel; '*' is all of them; default: the first, or all shown",
+     AT(probes.kernel), option_store_text},
+    {"file", 0, "N", NULL, "lines of this file of .loc: number, path or all", AT(file),
+     option_store_text},
+    {"threads", 't', "SET", NULL, "the threads (or warps) that record: 0-127, 0-65535/256, 3,7",
+     AT(probes), store_threads},
+    {"per", 0, "LANE", "thread warp", "what records: a thread, or a warp's first one",
+     AT(probes.lane), store_lane},
+    {"capacity", 0, "N", NULL, "records that each of them has room for; default 256",
+     AT(probes.capacity), store_capacity},
+    {"cells", 0, "KIND", "compat wide", "records of 16 bytes, or of 32 with time, SM and warp",
+     AT(probes.cells), store_cells},
+    {"bind", 0, "HOW", "variable append param", "where the buffer's address comes from",
+     AT(probes.binding), store_binding},
+    {"param", 0, "NAME", NULL, "from this parameter of the kernel", AT(probes), store_param},
+    {"active", 0, "FILE", NULL, "only the probes of this list (active_probes.json)", AT(active),
+     option_store_text},
+    {"unknown", 0, NULL, NULL, "let instructions pass that are not known", AT(probes.unknown_too),
+     option_store_true},
+    {0},
+};
+
+static const struct option ptx_file_table[] = {
+    {"map", 0, "FILE", NULL, "what the probes are and how the buffer looks", AT(map),
+     option_store_text},
+    {"loc-map", 0, "FILE", NULL, "probes and their source lines (loc_map.json)", AT(loc_map),
+     option_store_text},
+    {"config", 0, "FILE", NULL, "config.ini: what no option says, and where files go", AT(config),
+     option_store_text},
+    {"json", 0, NULL, NULL, "blocks as JSON", AT(json), option_store_true},
+    {0},
+};
+
+const struct option_group ptx_option_groups[] = {
+    {"Probes", ptx_probe_table, 0},
+    {"Files", ptx_file_table, 0},
+    {"Output", out_option_table, AT(output)},
+    {0},
+};
