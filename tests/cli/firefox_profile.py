@@ -40,6 +40,15 @@ class Profile:
         self.threads = [self.thread(t) for t in p["threads"]]
         assert len({(t["pid"], t["tid"]) for t in p["threads"]}) == len(p["threads"])
         self.counters = [self.counter(c) for c in p["counters"]]
+        self.check_times()
+
+    def check_times(self):
+        """What the profile says of its times holds all: viewers show nothing outside of it."""
+        times = [t for row in self.threads for m in row.markers for t in (m.start, m.start if m.stop is None else m.stop)]
+        times += [t for c in self.counters for t, _ in c.values]
+        bounds = [self.ns(self.meta.get(f"profiling{end}Time")) for end in ("Start", "End")]
+        near = times and max(map(abs, times)) < 2**52
+        assert bounds == [min(times), max(times) + 1000] if near else (None in bounds) == (not times), bounds
 
     @staticmethod
     def exact(text):

@@ -87,6 +87,16 @@ static void put_time(struct firefox *firefox, uint32_t stream, uint64_t values, 
     put_ms(firefox, stream, values, viewer_time(firefox->pass->trace, time_ns));
 }
 
+/* Viewers show no counter outside of the times of the profile. */
+static void reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
+{
+    if (!firefox->timed || first_ns < firefox->first_ns)
+        firefox->first_ns = first_ns;
+    if (!firefox->timed || last_ns > firefox->last_ns)
+        firefox->last_ns = last_ns;
+    firefox->timed = true;
+}
+
 /* ---- samples --------------------------------------------------------------------- */
 
 static void put_sample(struct firefox *firefox, struct firefox_lane *lane, int64_t until_ns)
@@ -268,6 +278,7 @@ static void put_marker(struct firefox *firefox, struct firefox_lane *lane,
 {
     enum { PHASE_INSTANT, PHASE_INTERVAL };
     bool instant = span->flags & TRACE_INSTANT;
+    reach(firefox, span->start_ns, instant ? span->start_ns : span->stop_ns);
     put_data(firefox, lane, span, detail);
     uint64_t number = lane->markers++;
     put_number(firefox, lane->streams + MARKER_NAME, number, span->name);
@@ -345,6 +356,7 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
         }
         put_time(firefox, row->streams + COUNTER_TIME, row->samples, samples[i].time_ns);
         put_change(firefox, row, &samples[i]);
+        reach(firefox, samples[i].time_ns, samples[i].time_ns);
         row->last = samples[i];
         row->samples++;
     }

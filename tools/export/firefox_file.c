@@ -374,6 +374,24 @@ static void put_section(struct firefox *firefox, const char *label, const struct
     out_text(out, "]}");
 }
 
+/* Without it a viewer takes the times of the threads alone; like those it ends an interval later.
+ */
+static void put_times(struct firefox *firefox)
+{
+    enum { INTERVAL_NS = 1000 };
+    struct out *out = &firefox->pass->out;
+    if (!firefox->timed)
+        return;
+    int64_t first_ns = viewer_time(firefox->pass->trace, firefox->first_ns);
+    int64_t end_ns = viewer_time(firefox->pass->trace, firefox->last_ns);
+    if (__builtin_add_overflow(end_ns, INTERVAL_NS, &end_ns))
+        end_ns = INT64_MAX;
+    out_text(out, ",\n\"profilingStartTime\":");
+    out_end(out, firefox_put_ms(out_room(out, 40), first_ns));
+    out_text(out, ",\"profilingEndTime\":");
+    out_end(out, firefox_put_ms(out_room(out, 40), end_ns));
+}
+
 static void put_meta(const struct writing *writing)
 {
     struct firefox *firefox = writing->firefox;
@@ -387,6 +405,7 @@ static void put_meta(const struct writing *writing)
                "\"product\":\"rbwp\",\"importedFrom\":\"rbwp %s\",\"startTime\":", rbwp_version());
     int64_t origin_ns = firefox->pass->trace ? trace_origin_ns(firefox->pass->trace) : 0;
     out_end(out, firefox_put_ms(out_room(out, 40), origin_ns));
+    put_times(firefox);
     out_text(out, ",\n\"initialVisibleThreads\":[");
     for (uint32_t i = 0; i < writing->threads; i++)
         out_format(out, i ? ",%u" : "%u", (unsigned)i);

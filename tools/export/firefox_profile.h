@@ -80,6 +80,8 @@ struct firefox {
     struct thread_map fields; /* names of arguments */
     char *key;                /* of a field */
     uint32_t key_room;
+    bool timed;
+    int64_t first_ns, last_ns; /* of all spans and counters, when timed */
     struct kept_facts facts, losses;
     struct viewer_text text;
     struct left_out left_out;
