@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // catapult.mjs VIEWER TRACE [PICTURE]: what the viewer of chrome://tracing makes of a JSON trace, as
-// one JSON line: counts of slices, instants and arrows, sums, bounds, threads, warnings.
+// one JSON line: counts of slices, instants and arrows, sums, also by category and name, samples of each
+// counter's series with their sum, bounds, threads, warnings.
 //
 // VIEWER is the folder with catapult_trace_viewer.html. It runs in Chromium, which is driven through
 // its own debugging protocol on a pipe, so that no package beside the viewer is needed.
@@ -61,9 +62,14 @@ async function look(draw) {
   const model = new tr.Model();
   new tr.importer.Import(model).importTraces([text]);
   const seen = {slices: 0, instants: model.instantEvents.length, arrows: model.flowEvents.length,
-    duration_ms: 0, first_ms: Infinity, last_ms: -Infinity, threads: [],
+    duration_ms: 0, first_ms: Infinity, last_ms: -Infinity, threads: [], counters: {},
     warnings: model.importWarnings.map((warning) => warning.message)};
+  const spans = new Map;
   for (const process of Object.values(model.processes)) {
+    for (const counter of Object.values(process.counters))
+      for (const series of counter.series)
+        seen.counters[`${counter.name}.${series.name}`] =
+            [series.samples.length, series.samples.reduce((sum, sample) => sum + sample.value, 0)];
     seen.instants += process.instantEvents.length;
     for (const thread of Object.values(process.threads)) {
       seen.threads.push(thread.name);
@@ -71,11 +77,14 @@ async function look(draw) {
         if (slice.didNotFinish || slice.category === 'loss') continue;
         seen.slices++;
         seen.duration_ms += slice.duration;
+        const key = JSON.stringify([slice.category, slice.title]), sums = spans.get(key) ?? [0, 0];
+        spans.set(key, [sums[0] + 1, sums[1] + slice.duration]);
         seen.first_ms = Math.min(seen.first_ms, slice.start);
         seen.last_ms = Math.max(seen.last_ms, slice.end);
       }
     }
   }
+  seen.spans = [...spans].map(([key, sums]) => [...JSON.parse(key), ...sums]);
   if (draw) {
     const container = document.createElement('track-view-container');
     const view = document.createElement('tr-ui-timeline-view');

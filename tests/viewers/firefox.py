@@ -1,42 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """profiler.firefox.com's own loader and its sums, by its command line, against what the dump says."""
 import collections
-import glob
-import json
 import os
 import subprocess
 import sys
 
 rbwp, golden, here, work, make_extended = sys.argv[1:]
 sys.dont_write_bytecode = True
-sys.path.insert(0, f"{here}/../cli")
+sys.path[:0] = [here, f"{here}/../cli"]
 import export_expect as x
+import opened
 from firefox_profile import Profile
-
-os.environ["PROFILER_CLI_SESSION_DIR"] = f"{work}/firefox"
-
-
-def ask(*words, to_json=True):
-    done = subprocess.run(["node", f"{work}/package/dist/profiler-cli.js", *words, "--session", "ours", *(["--json"] if to_json else [])], capture_output=True, timeout=120)
-    assert done.returncode == 0, (words, done.stdout[-500:], done.stderr[-500:])
-    return json.loads(done.stdout) if to_json else done.stdout
 
 
 def check(path, name):
     profile = f"{work}/{name}.firefox.json"
     assert subprocess.run([rbwp, "export", "-f", "-o", profile, path], capture_output=True).returncode == x.code_of(rbwp, path)
-    ask("load", profile, to_json=False)
-    try:
+    with opened.Firefox(f"{work}/package/dist/profiler-cli.js", profile) as firefox:
         spans = x.spans(rbwp, path)
         # Where all lie, to tell whether doubles have them to the nanosecond.
         near = all(s.stop is not None for s in spans) and (not spans or max(s.stop for s in spans) - min(s.start for s in spans) < 10**12)
         have, have_ns, stacks_ns = collections.Counter(), collections.Counter(), collections.Counter()
-        threads = [t["threadHandle"] for p in ask("profile", "info", "--all")["processes"] for t in p["threads"]]
+        threads = firefox.threads()
         for thread in threads:
-            for kind in ask("thread", "markers", "--thread", thread)["byType"]:
+            for kind in firefox.ask("thread", "markers", "--thread", thread)["byType"]:
                 have[kind["markerName"]] += kind["count"]
                 have_ns[kind["markerName"]] += kind["count"] * kind["durationStats"]["avg"] * 1e6
-            for function in ask("thread", "functions", "--thread", thread, "--limit", "0")["functions"]:
+            for function in firefox.ask("thread", "functions", "--thread", thread, "--limit", "0")["functions"]:
                 stacks_ns[function["name"]] += function["totalSamples"] * 1e6
         want, want_ns, want_stacks_ns = collections.Counter(), collections.Counter(), collections.Counter()
         for thread in Profile(open(profile).read()).threads:
@@ -50,8 +40,6 @@ def check(path, name):
         for k in want_ns:
             assert abs(have_ns[k] - want_ns[k]) <= 1 and abs(stacks_ns[k] - want_stacks_ns[k]) <= 1, (path, k, have_ns[k], want_ns[k], stacks_ns[k])
         return sum(want.values()), len(threads), near
-    finally:
-        ask("stop", to_json=False)
 
 
 subprocess.run([make_extended, f"{work}/extended.bin"], check=True)

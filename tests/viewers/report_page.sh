@@ -11,27 +11,11 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 : "${RBWP:?the rbwp command}" "${GOLDEN:?the folder of golden files}" "${VIEWERS_DIR:?where to keep puppeteer-core}"
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-command -v node >/dev/null && command -v npm >/dev/null || skip "no node and npm here"
+. "$here/npm_modules.bash"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome)} ||
     skip "no chromium here"
 export CHROMIUM
-modules=$VIEWERS_DIR/chromium
-mkdir -p "$modules" && cp "$here"/chromium/*.json "$modules"
-if ! (cd "$modules" && npm ls --silent >/dev/null 2>&1); then
-    (cd "$modules" && timeout 240 npm install --no-save --ignore-scripts --no-audit --no-fund >npm.log 2>&1)
-    code=$?
-    # Whatever is not the network's doing, above all a wrong hash, is a failure.
-    if ((code == 124)) || grep -qE 'code (E404|ETARGET|ENOTFOUND|EAI_AGAIN|ECONN[A-Z]*|ENET[A-Z]*|ETIMEDOUT|ERR_SOCKET_TIMEOUT)' "$modules/npm.log"; then
-        skip "npm cannot fetch puppeteer-core: $(grep -m 1 'error' "$modules/npm.log")"
-    elif ((code)); then
-        cat "$modules/npm.log"
-        exit 1
-    fi
-fi
+npm_modules chromium puppeteer-core || skip "$why"
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -B "$here/report_page_make.py" "$here/../cli" "$work" || exit 1

