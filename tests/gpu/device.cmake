@@ -15,6 +15,6 @@ rbwp_device_test(variant RBWP_DEV_EVENT_COUNTERS=2 RBWP_DEV_EVENT_KEEP=1 RBWP_DE
 # What compilers for kernels make of it. Sanitizers have nothing to say of that.
 if(NOT RBWP_SANITIZE)
   rbwp_add_test(gpu_device_code python3 ${CMAKE_CURRENT_SOURCE_DIR}/device_code.py
-    ${PROJECT_SOURCE_DIR}/gpu/device/include/rbwp_device.h)
+    ${PROJECT_BINARY_DIR}/include/rbwp_device.h)
   set_tests_properties(gpu_device_code PROPERTIES SKIP_RETURN_CODE 77)
 endif()

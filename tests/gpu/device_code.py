@@ -1,19 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""device_code.py HEADER - what compilers for kernels make of rbwp_device.h.
+"""device_code.py HEADER [all] - what compilers for kernels make of rbwp_device.h (beside which the other headers
+are that programs see).
 
 Guards: the header compiles everywhere without a warning and without an SDK; disabled code, by the
 template's argument or by the switch, is instruction for instruction what it is without markers;
 enabled code has the timer's read, the store and the fence of each record, each once, and spills no
 register.
 
-Takes what is here: Debian's clangs for NVIDIA and AMD, nvcc, NVRTC, hipRTC (whose library compiles
-for an AMD GPU that is not there). A target that no compiler here knows is told, and is no failure.
+Takes what is here: Debian's clangs for NVIDIA and AMD, NVRTC, hipRTC (whose library compiles for an AMD
+GPU that is not there), and with "all" nvcc. A target that no compiler here knows is told, and is no failure.
 Exit status 77 if there is no compiler at all.
 """
 import ctypes
 import glob
-import itertools
 import pathlib
 import re
 import shutil
@@ -23,14 +23,14 @@ import sys
 import tempfile
 
 header = pathlib.Path(sys.argv[1])
-source = pathlib.Path(__file__).with_name("device_kernels.cu")
+source = pathlib.Path(__file__).resolve().with_name("device_kernels.cu")
+examples = source.parents[2] / "examples" / "gpu_lanes"
 warnings = "-Wall -Wextra -Wshadow -Wconversion -Werror -Wno-unused-parameter -Wno-unknown-cuda-version".split()
 # Each with what it must be equal to.
-disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"], ["-DRBWP_DISABLE"]]
-disabled_macros = [["-DMACROS", "-DRBWP_DEVICE_ENABLED=0"]]
-variants = [[f"-DRBWP_DEV_EVENT_{name}={value}"] for name, value in
-            itertools.chain((("COUNTERS", n) for n in (2, 3)), (("WARP", 1), ("KEEP", 1)))]
-variants += [["-DRBWP_DEV_FENCE=0"], ["-DRBWP_DEV_EVENT_WARP=1", "-DRBWP_DEV_EVENT_KEEP=1"], ["-DMACROS"]]
+disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"]]
+disabled_macros = [["-DMACROS", "-DRBWP_DISABLE"]]
+variants = [["-DRBWP_DEV_EVENT_COUNTERS=3", "-DRBWP_DEV_EVENT_KEEP=1"], ["-DMACROS"],
+            ["-DRBWP_DEV_EVENT_WARP=1"]]
 failures, done, lacking = [], [], []
 
 
@@ -118,10 +118,14 @@ def look_at_code(clang):
             ("opened", "timer", timer, 2, 2), ("opened", "store of 8 bytes", store_8, 3, 3)]:
         found = len(re.findall(pattern, code[kernel]))
         check(least <= found <= most, f"{clang.name}: {kernel} has {found} of {what}, not {least} to {most}")
-    # The optimiser makes one fence of two with nothing between them: end's store stands between.
     for options, count in ((), 3), (("-DRBWP_DEV_FENCE=0",), 0):
-        found = (len(re.findall(r"fence\.acq_rel\.cta", "\n".join(clang.code(*options)["one_span"]))) if nvidia
-                 else clang.fences("one_span", *options))
+        if options and not all_of_it:
+            continue
+        if nvidia:
+            lines = clang.code(*options) if options else code
+            found = len(re.findall(r"fence\.acq_rel\.cta", "".join(lines["one_span"])))
+        else:
+            found = clang.fences("one_span", *options)
         check(found == count, f"{clang.name} {options}: {found} fences, not {count}")
     for options in variants if all_of_it else []:
         no_spills(clang, clang.text(*options), f"{clang.name} {options}")
@@ -159,6 +163,9 @@ def look_at_cubins(nvcc, gpu, work):
     # The host's half of the same file compiles as well.
     made = run(nvcc, f"-arch={gpu}", "-I", header.parent, "-Xcompiler=-Wall,-Wextra", "-c", "-o", work / "o", source)
     check(made.returncode == 0 and "warning" not in made.stderr, f"nvcc, host: {made.stderr[:600]}")
+    for example in examples.glob("*.cu"):
+        made = run(nvcc, f"-arch={gpu}", "-std=c++17", "-I", header.parent, "-Xcompiler=-Wall,-Wextra", "-c", "-o", work / "o", example)
+        check(made.returncode == 0 and "warning" not in made.stderr, f"nvcc, {example.name}: {made.stderr[:600]}")
     done.append(f"nvcc {gpu}")
 
 
@@ -166,18 +173,19 @@ def run_time_compiler(path, prefix, arch):
     """The header given to NVRTC or hipRTC as a text, by name."""
     library = ctypes.CDLL(path)
     call = lambda name: getattr(library, prefix + name)
-    for options in [[], ["-DOFF"], ["-DMACROS"]] + disabled_macros:
+    for text, options in [(source, options) for options in [[], ["-DOFF"], ["-DMACROS"]] + disabled_macros] + [
+            (examples / "persistent_kernel.h", [])]:
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         texts, names = (ctypes.c_char_p * 1)(header.read_bytes()), (ctypes.c_char_p * 1)(b"rbwp_device.h")
         words = [arch.encode()] + [option.encode() for option in options]
-        if call("CreateProgram")(ctypes.byref(program), source.read_bytes(), b"kernels", 1, texts, names) != 0:
+        if call("CreateProgram")(ctypes.byref(program), text.read_bytes(), b"kernels", 1, texts, names) != 0:
             lacking.append(f"{prefix}: makes no program")
             return
         if call("CompileProgram")(program, len(words), (ctypes.c_char_p * len(words))(*words)) != 0:
             call("GetProgramLogSize")(program, ctypes.byref(size))
             log = ctypes.create_string_buffer(size.value + 1)
             call("GetProgramLog")(program, log)
-            check(False, f"{prefix} {options}: {log.value.decode()[:600]}")
+            check(False, f"{prefix} {text.name} {options}: {log.value.decode()[:600]}")
         call("DestroyProgram")(ctypes.byref(program))
     done.append(prefix)
 
@@ -204,7 +212,7 @@ def main():
                         ("amd", "gfx940"), ("amd", "gfx942"), ("amd", "gfx1100")]:
         clang = Clang(vendor, gpu)
         look_at_code(clang) if clang.command else lacking.append(f"no clang here knows {gpu}")
-    nvcc = shutil.which("nvcc") or first_library("/usr/local/cuda*/bin/nvcc")
+    nvcc = "all" in sys.argv and (shutil.which("nvcc") or first_library("/usr/local/cuda*/bin/nvcc"))
     with tempfile.TemporaryDirectory() as work:
         host_classes(pathlib.Path(work))
         look_at_cubins(nvcc, "sm_90", pathlib.Path(work)) if nvcc else lacking.append("no nvcc")

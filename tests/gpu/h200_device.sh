@@ -24,6 +24,14 @@ arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null |
 [[ $arch != sm_ ]] || arch=sm_90
 [[ ${VARIANTS:-} ]] || VARIANTS=$(echo c{1,2,3}w{0,1}k{0,1})
 
+hip=$(dirname "$(dirname "$(first_of "$extra/usr/include/hip/hiprtc.h" /opt/rocm/include/hip/hiprtc.h \
+    /usr/include/hip/hiprtc.h)")")
+[[ $hip != . ]] || hip=
+packages=$([[ $python ]] && "$python" -c 'import site; print(site.getsitepackages()[0])' 2>/dev/null)
+RBWP_HIP_SHIM_NVRTC=$(first_of /usr/local/cuda*/lib64/libnvrtc.so.1[23] /usr/local/cuda*/lib/libnvrtc.so.1[23] \
+    "${packages:-/nowhere}"/nvidia/*/lib/libnvrtc.so.1[23])
+export RBWP_HIP_SHIM_NVRTC
+
 # ---- build ------------------------------------------------------------------------------------
 
 # cu OUTPUT SOURCE FLAG...: a program of a .cu file, with the library and its headers.
@@ -49,6 +57,17 @@ build_all() {
         jobs+=($!)
     }
     throttled cu "$build/check" tests/gpu/h200_device_check.cu
+    for name in pipeline persistent; do
+        throttled cu "$build/$name" examples/gpu_lanes/$name.cu
+        throttled cu "$build/${name}_off" examples/gpu_lanes/$name.cu -DRBWP_DEVICE_ENABLED=0
+    done
+    if [[ $hip ]]; then # the example in HIP, and what stands for HIP's library here
+        gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu/backend -Igpu/backend/include -Iformat/include \
+            -D_GNU_SOURCE -shared -fPIC -o "$build/libamdhip64.so" tests/gpu/hip_shim.c -ldl -pthread &&
+            gcc -O2 -g -std=gnu11 -Wall -Wextra -D__HIP_PLATFORM_AMD__ -I "$build/include" -isystem "$hip" \
+                -o "$build/persistent_hip" examples/gpu_lanes/persistent_hip.c -L "$build" -lrbwp -lamdhip64 \
+                -Wl,-rpath,"$build" || bad=1
+    fi
     throttled cu "$build/check_warp" tests/gpu/h200_device_check.cu -DRBWP_DEV_EVENT_WARP=1
     throttled cu "$build/cost" tests/gpu/h200_device_cost.cu
     throttled cu "$build/cost_no_fence" tests/gpu/h200_device_cost.cu -DRBWP_DEV_FENCE=0
@@ -91,7 +110,7 @@ same_sass() {
     echo "figure lines of SASS that differ, compiled out from without markers $different"
     ((different == 0)) && ! cmp -s "$build/plain.sass" "$build/on.sass"
 }
-[[ $python ]] && step "code of all compilers" 300 "$python" tests/gpu/device_code.py gpu/device/include/rbwp_device.h
+[[ $python ]] && step "code of all compilers" 300 "$python" tests/gpu/device_code.py "$build/include/rbwp_device.h" all
 if [[ $cuobjdump ]]; then
     step "SASS of disabled code" 120 bash -c \
         "$(declare -f sass same_sass); nvcc='$nvcc' arch='$arch' build='$build' cuobjdump='$cuobjdump'; same_sass"
@@ -106,6 +125,28 @@ step "events" 120 "$build/check" events
 step "events, by warps" 120 "$build/check_warp" events
 step "lanes against clock64" 120 "$build/check" lanes
 may_lack=1 step "two GPUs" 120 "$build/check" two
+# example NAME ARGUMENT...: runs it traced; its profile is whole, its lanes are read by the tool.
+example() {
+    local name=$1
+    shift
+    (cd "$build" && "./$name" "$@" -bgworkprofile 2 -bgworkprofile_logfile "$name.bin" && tools/rbwp check "$name.bin") || return 1
+    tools=$("$build/tools/rbwp" --help)
+    if grep -qw lanes <<<"$tools"; then
+        "$build/tools/rbwp" lanes "$build/$name.lanes" || return 1
+    fi
+}
+run_example() {
+    step "example $1" 120 bash -c "$(declare -f example); build='$build'; example \"\$@\"" _ "$@"
+}
+run_example pipeline
+run_example persistent
+step "example pipeline, off" 60 "$build/pipeline_off"
+step "example persistent, off" 60 "$build/persistent_off"
+if [[ $hip ]]; then
+    run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
+else
+    table+=("example persistent_hip       HIP's headers are not here")
+fi
 step "cost of lanes" 60 "$build/cost" lanes
 step "cost of lanes, no fence" 60 "$build/cost_no_fence" lanes
 for name in $VARIANTS; do
