@@ -166,14 +166,22 @@ static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t co
     return true;
 }
 
+/* False if the entry cannot be. */
+static bool note_outcome(struct live_facts *facts, enum rbwp_status status)
+{
+    facts->memory_failed |= status == RBWP_E_MEMORY;
+    facts->dropped += status == RBWP_E_LIMIT;
+    return status != RBWP_E_CORRUPT;
+}
+
 static bool thread_begin(struct live_facts *facts, const uint8_t *payload, size_t count)
 {
     if (count < 24 || count > 24 + RBWP_NAME_BYTES_MAX)
         return false;
     struct thread_entry *entry = thread_table_add(&facts->threads, load_u64(payload));
     if (!entry) {
-        facts->dropped++;
-        return true;
+        bool full = facts->threads.count == THREAD_TABLE_MAX;
+        return note_outcome(facts, full ? RBWP_E_LIMIT : RBWP_E_MEMORY);
     }
     struct name name = keep_name(facts, payload + 24, count - 24);
     entry->info.os_id = load_u64(payload + 8);
@@ -267,14 +275,6 @@ static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
         return false;
     facts->host = keep_name(facts, payload, count);
     return true;
-}
-
-/* False if the entry cannot be. */
-static bool note_outcome(struct live_facts *facts, enum rbwp_status status)
-{
-    facts->memory_failed |= status == RBWP_E_MEMORY;
-    facts->dropped += status == RBWP_E_LIMIT;
-    return status != RBWP_E_CORRUPT;
 }
 
 static bool row_schema(struct live_facts *facts, const uint8_t *payload, size_t count)
