@@ -7,7 +7,8 @@ the commands by which each room's files were compiled, and the names in their ob
 - it finds the headers that the rooms show which it may see, and no other room's;
 - a header that it must not see does not compile (tried with the compiler, one for each other room);
 - every function and variable that it takes from the project is one of a room that it may see;
-- no include goes round the include path.
+- no include goes round the include path;
+- one object more, which takes something of every room, is found to be wrong for each that it must not see.
 And the table has no circles, and no file stands outside of a room.
 """
 import json
@@ -16,6 +17,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 
 STREETS = {"tools/main.c"}  # of no room: it joins them
 
@@ -64,13 +66,17 @@ class Room:
 
     def names(self):
         """(defined, taken) by its objects."""
-        defined, taken = set(), set()
-        listing = subprocess.run(["nm", "-P", "-g", *map(str, self.objects)], capture_output=True, text=True, check=True)
-        for line in listing.stdout.splitlines():
-            words = line.split()
-            if len(words) >= 2 and len(words[1]) == 1:
-                (taken if words[1] in "Uw" else defined).add(words[0])
-        return defined, taken - defined
+        return names_of(self.objects)
+
+
+def names_of(objects):
+    defined, taken = set(), set()
+    listing = subprocess.run(["nm", "-P", "-g", *map(str, objects)], capture_output=True, text=True, check=True)
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        if len(words) >= 2 and len(words[1]) == 1:
+            (taken if words[1] in "Uw" else defined).add(words[0])
+    return defined, taken - defined
 
 
 def wrong_includes(rooms, table):
@@ -92,13 +98,27 @@ def wrong_includes(rooms, table):
                 yield f"{file}: {line.strip()}"
 
 
-def wrong_links(rooms, table):
-    names = {name: room.names() for name, room in rooms.items()}
+def wrong_links(names, table):
     owner = {symbol: name for name, (defined, _) in names.items() for symbol in defined}
     for name, (_, taken) in names.items():
         for symbol in sorted(taken):
             if owner.get(symbol, name) not in [name, *table[name]]:
                 yield f"{name} takes {symbol} of {owner[symbol]}"
+
+
+def blind_spots(names, table):
+    """Rooms in which a link would not be seen that is wrong: an object that takes something of all is put into each."""
+    shared = {name: min(defined) for name, (defined, _) in names.items() if defined}
+    with tempfile.TemporaryDirectory() as folder:
+        text = "".join(f"extern char {symbol}[];\n" for symbol in shared.values())
+        text += "const char *const taken[] = {" + ", ".join(shared.values()) + "};\n"
+        subprocess.run(["cc", "-c", "-x", "c", "-o", f"{folder}/taken.o", "-"], input=text, text=True, check=True)
+        _, taken = names_of([f"{folder}/taken.o"])
+    for name in table:
+        told = {line.rpartition(" ")[2] for line in wrong_links({**names, name: (names[name][0], taken)}, table) if line.startswith(f"{name} takes ")}
+        hidden = shared.keys() - {name, *table[name]}
+        if told != hidden:
+            yield f"{name}: it is not seen where it takes of {', '.join(sorted(hidden ^ told))}"
 
 
 def strangers(source, table):
@@ -115,7 +135,8 @@ def main(source, build):
     table = read_table(source / "cmake/rooms.txt")
     entries = json.loads((build / "compile_commands.json").read_text())
     rooms = {name: Room(source, name, entries) for name in table}
-    wrong = [*wrong_includes(rooms, table), *wrong_links(rooms, table), *strangers(source, table)]
+    names = {name: room.names() for name, room in rooms.items()}
+    wrong = [*wrong_includes(rooms, table), *wrong_links(names, table), *blind_spots(names, table), *strangers(source, table)]
     print(f"{len(rooms)} rooms, {sum(len(room.objects) for room in rooms.values())} objects looked at")
     sys.exit("\n".join(wrong) or 0)
 
