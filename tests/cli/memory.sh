@@ -32,6 +32,8 @@ starve stats stats "$g/multi_thread.bin"
 starve stats.json stats --json "$g/gpu_work.bin"
 "$MAKE_MODEL" rows.bin rows && "$MAKE_MODEL" gpux.bin gpux || fail "make_model"
 starve stats.tables stats --json rows.bin
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/kernels_make.py" . || fail "kernels_make.py"
+starve stats.kernels stats --by kernel kernels.bin
 starve check.tables check rows.bin
 starve info.tables info rows.bin
 starve dump.tables dump rows.bin

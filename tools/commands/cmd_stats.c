@@ -15,6 +15,7 @@ static bool store_sections(void *value, const char *text, struct option_error *e
                  {"sub-item", SECTION_SUB_ITEMS},
                  {"thread", SECTION_THREADS | SECTION_CONCURRENCY},
                  {"gpu", SECTION_GPUS | SECTION_GPU_WORK},
+                 {"kernel", SECTION_INSIDE},
                  {"range", SECTION_RANGES},
                  {"counter", SECTION_COUNTERS}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
@@ -23,7 +24,7 @@ static bool store_sections(void *value, const char *text, struct option_error *e
             return true;
         }
     snprintf(error->text, sizeof error->text,
-             "is none of slot, sub-item, thread, gpu, range, counter");
+             "is none of slot, sub-item, thread, gpu, kernel, range, counter");
     return false;
 }
 
@@ -37,8 +38,9 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
-    {"by", 0, "WHAT", "slot sub-item thread gpu range counter", "only this table; may be repeated",
-     offsetof(struct stats_report_options, sections), store_sections},
+    {"by", 0, "WHAT", "slot sub-item thread gpu kernel range counter",
+     "only this table; may be repeated", offsetof(struct stats_report_options, sections),
+     store_sections},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
 };
@@ -64,12 +66,13 @@ static enum exit_code run(void *config, struct operands files)
 
 const struct command command_stats = {
     .name = "stats",
-    .summary = "sums by work item, sub-item, thread, GPU, range and counter",
+    .summary = "sums by work item, sub-item, thread, GPU, kernel, range and counter",
     .operands = "FILE...",
     .description =
         "Counts, total and self time, quantiles and share of the workers' time of each work\n"
-        "item and sub-item, how busy threads and GPUs were, and the longest calls, over all\n"
-        "files together; '-' is standard input. Quantiles are within 1.6 %; all else is exact.\n"
+        "item and sub-item, how busy threads and GPUs were, what groups of warps did inside\n"
+        "kernels, and the longest calls, over all files together; '-' is standard input.\n"
+        "Quantiles are within 1.6 %; all else is exact.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = stats_groups,
     .config_bytes = sizeof(struct stats_report_options),

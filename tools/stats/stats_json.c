@@ -229,6 +229,69 @@ static void concurrency(struct out *out, const struct concurrency_result *result
     out_text(out, "]}");
 }
 
+/* ---- inside kernels -------------------------------------------------------------------- */
+
+static void group_object(struct out *out, const struct inside_group *group)
+{
+    out_text(out, "{");
+    text(out, "group", group->name);
+    member(out, "spans", group->spans);
+    member(out, "instants", group->instants);
+    member(out, "unended", group->unended);
+    member(out, "lanes", group->lanes);
+    member(out, "time", group->time_ns);
+    member(out, "busy", group->busy_ns);
+    member(out, "waiting", group->waiting_ns);
+    fraction(out, "busy_share", inside_share(group, group->busy_ns));
+    fraction(out, "waiting_share", inside_share(group, group->waiting_ns));
+    out_text(out, "}");
+}
+
+static void overlap_object(struct out *out, const struct inside_kernel *kernel, uint32_t a,
+                           uint32_t b)
+{
+    out_text(out, "{\"groups\":[");
+    json_string(out, kernel->groups[a].name.text, kernel->groups[a].name.bytes);
+    out_text(out, ",");
+    json_string(out, kernel->groups[b].name.text, kernel->groups[b].name.bytes);
+    out_text(out, "]");
+    member(out, "both", kernel->both_ns[inside_pair(a, b)]);
+    fraction(out, "share", inside_overlap(kernel, a, b));
+    out_text(out, "}");
+}
+
+static void kernel_object(struct out *out, const struct inside_kernel *kernel)
+{
+    out_text(out, "{");
+    text(out, "kernel", kernel->name);
+    member(out, "launches", kernel->launches);
+    member(out, "blocks", kernel->blocks);
+    member(out, "time", kernel->time_ns);
+    open_list(out, "groups");
+    for (uint32_t i = 0; i < kernel->group_count; i++) {
+        comma(out, i == 0);
+        group_object(out, &kernel->groups[i]);
+    }
+    out_text(out, "]");
+    open_list(out, "overlaps");
+    for (uint32_t b = 1; b < kernel->group_count; b++)
+        for (uint32_t a = 0; a < b; a++) {
+            comma(out, b == 1);
+            overlap_object(out, kernel, a, b);
+        }
+    out_text(out, "]}");
+}
+
+static void inside(struct out *out, const struct inside_kernels *inside)
+{
+    open_list(out, "inside_kernels");
+    for (uint32_t i = 0; i < inside->kernel_count; i++) {
+        comma(out, i == 0);
+        kernel_object(out, &inside->kernels[i]);
+    }
+    out_text(out, "]");
+}
+
 static void calls(struct out *out, const struct stats *stats, const char *key,
                   const struct stats_call *list, uint32_t count)
 {
@@ -289,6 +352,8 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
         tracks(out, stats, "threads", stats_is_worker);
     if (sections & SECTION_GPUS)
         tracks(out, stats, "gpus", stats_is_gpu);
+    if (sections & SECTION_INSIDE)
+        inside(out, &stats->inside);
     if (sections & SECTION_RANGES) {
         rows(out, stats, "ranges", SECTION_RANGES);
         tracks(out, stats, "other_tracks", is_other);

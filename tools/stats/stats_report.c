@@ -20,6 +20,7 @@ static bool begin(struct trace_pass *pass)
     stats_start(stats, &(struct stats_options){
                            .top = options->top.set ? options->top.count : TOP_DEFAULT,
                            .orphans = options->reading.filter.kinds != 0,
+                           .inside = !options->sections || options->sections & SECTION_INSIDE,
                        });
     pass->sink = stats_sink(stats);
     pass->state = stats;
@@ -42,7 +43,8 @@ static enum exit_code end(struct trace_pass *pass)
     else
         stats_text(&pass->out, stats, sections,
                    terminal_colors(&options->reading.terminal, pass->out.fd));
-    enum exit_code code = stats->failed || stats->concurrency.levels == 0 ? EXIT_PARTLY : EXIT_GOOD;
+    bool whole = !stats->failed && !stats->inside.failed && stats->concurrency.levels > 0;
+    enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTLY;
     stats_free(stats);
     free(stats);
     return code;

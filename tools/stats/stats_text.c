@@ -18,7 +18,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { LEVELS_SHOWN = 64, TRACKS_SHOWN = 1000, OPEN_SHOWN = 10, NAME_COLUMNS_MIN = 20 };
+enum {
+    LEVELS_SHOWN = 64,
+    TRACKS_SHOWN = 1000,
+    OPEN_SHOWN = 10,
+    KERNELS_SHOWN = 100,
+    NAME_COLUMNS_MIN = 20
+};
 
 struct view {
     struct out *out;
@@ -338,6 +344,73 @@ static void launches(const struct view *view)
     }
 }
 
+/* ---- inside kernels ------------------------------------------------------------------------ */
+
+static void share(const struct view *view, double part)
+{
+    out_format(view->out, " %7.1f%%", 100 * part);
+}
+
+static void group_line(const struct view *view, const struct inside_group *group)
+{
+    number(view->out, 13, group->spans);
+    number(view->out, 10, group->lanes);
+    duration(view->out, group->busy_ns);
+    share(view, inside_share(group, group->busy_ns));
+    duration(view->out, group->waiting_ns);
+    share(view, inside_share(group, group->waiting_ns));
+    last_name(view, 61, group->name);
+    if (group->instants)
+        out_format(view->out, " (+%" PRIu64 " instants)", group->instants);
+    if (group->unended)
+        out_format(view->out, " %s(%" PRIu64 " never ended)%s", view->colors.red, group->unended,
+                   view->colors.off);
+    out_text(view->out, "\n");
+}
+
+static void overlap_line(const struct view *view, const struct inside_kernel *kernel, uint32_t a,
+                         uint32_t b)
+{
+    out_format(view->out, "%13s%10s", "overlap", "");
+    duration(view->out, kernel->both_ns[inside_pair(a, b)]);
+    share(view, inside_overlap(kernel, a, b));
+    out_format(view->out, "%19s", "");
+    name(view->out, kernel->groups[a].name);
+    out_text(view->out, " and ");
+    text_name(view->out, kernel->groups[b].name.text, kernel->groups[b].name.bytes);
+    out_text(view->out, "\n");
+}
+
+static void kernel_lines(const struct view *view, const struct inside_kernel *kernel)
+{
+    char time[QUANTITY_BYTES];
+    name(view->out, kernel->name.bytes ? kernel->name : trace_text("(no work of a GPU around)"));
+    out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " block%s, %s of block time\n",
+               kernel->launches, kernel->launches == 1 ? "" : "es", kernel->blocks,
+               kernel->blocks == 1 ? "" : "s", quantity_duration(time, kernel->time_ns));
+    for (uint32_t i = 0; i < kernel->group_count; i++)
+        group_line(view, &kernel->groups[i]);
+    for (uint32_t b = 1; b < kernel->group_count; b++)
+        for (uint32_t a = 0; a < b; a++)
+            overlap_line(view, kernel, a, b);
+}
+
+/* Shares of the blocks' time, of overlaps of that of the group that was less busy. */
+static void inside(const struct view *view)
+{
+    const struct inside_kernels *inside = &view->stats->inside;
+    if (inside->kernel_count == 0)
+        return;
+    title(view, "Inside kernels");
+    out_format(view->out, "%s%13s%10s%10s%9s%10s%9s  group%s\n", view->colors.dim, "spans", "lanes",
+               "busy", "share", "waiting", "share", view->colors.off);
+    for (uint32_t i = 0; i < inside->kernel_count && i < KERNELS_SHOWN; i++)
+        kernel_lines(view, &inside->kernels[i]);
+    if (inside->kernel_count > KERNELS_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more kernels (--json has all)\n",
+                   inside->kernel_count - KERNELS_SHOWN);
+}
+
 /* ---- counters ---------------------------------------------------------------------------- */
 
 static void counter_line(const struct view *view, const struct stats_track *track)
@@ -431,6 +504,8 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
         tracks(&view, "GPUs", stats_is_gpu);
     if (sections & SECTION_GPUS)
         launches(&view);
+    if (sections & SECTION_INSIDE)
+        inside(&view);
     if (sections & SECTION_RANGES) {
         rows(&view, "Ranges", SECTION_RANGES);
         tracks(&view, "Other tracks", is_other);

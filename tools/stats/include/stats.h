@@ -32,6 +32,7 @@
 #include "busy.h"
 #include "concurrency.h"
 #include "histogram.h"
+#include "inside_kernels.h"
 #include "trace.h"
 #include "track_sums.h"
 #include "work_depth.h"
@@ -108,6 +109,7 @@ struct stats_options {
     bool orphans;        /* enclosing spans may have been filtered out: what has a parent that is
                             not there is then outermost */
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
+    bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
 };
 
 struct stats {
@@ -131,6 +133,7 @@ struct stats {
     uint64_t worker_busy_ns;
     bool run_set; /* the run was given */
     struct concurrency_result concurrency;
+    struct inside_kernels inside; /* if options.inside */
 
     /* While it is filled. */
     struct concurrency ends;

@@ -15,7 +15,8 @@ enum stats_section {
     SECTION_LONGEST = 64,
     SECTION_RANGES = 128,
     SECTION_COUNTERS = 256,
-    SECTION_ALL = 511
+    SECTION_INSIDE = 512,
+    SECTION_ALL = 1023
 };
 
 /* The section whose table the category's rows stand in. */

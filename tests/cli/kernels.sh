@@ -1,0 +1,103 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What kernels noted inside (tables lane_span and device_event), by kernel and group: spans, busy and waiting time by the
+# innermost span, overlap of groups block by block, all known by construction. A kernel is found by its launch, else by
+# time within the bound; the GPU is as busy as its kernels; a damaged or hostile file ends well.
+. "$(dirname "$0")/lib.sh"
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/kernels_make.py" "$work" || fail "kernels_make.py"
+
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "kernels"
+import json, random, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import kernels_make as m
+
+
+def stats(path, *options):
+    done = subprocess.run([rbwp, "stats", "--json", *options, path], capture_output=True)
+    assert done.returncode == 0, done
+    return json.loads(done.stdout)
+
+
+def group(name, spans, lanes, time, busy, waiting, instants=0, unended=0):
+    return {"group": name, "spans": spans, "instants": instants, "unended": unended, "lanes": lanes, "time": time,
+            "busy": busy, "waiting": waiting, "busy_share": round(busy / time, 6), "waiting_share": round(waiting / time, 6)}
+
+
+path = f"{work}/kernels.bin"
+all_of_it = stats(path)
+assert all_of_it["inside_kernels"] == [
+    {"kernel": "gemm", "launches": 2, "blocks": 6, "time": 6000,
+     "groups": [group("producer", 12, 6, 6000, 3600, 2400, unended=1), group("consumer", 18, 6, 6000, 3600, 2400, 6)],
+     "overlaps": [{"groups": ["producer", "consumer"], "both": 1800, "share": 0.5}]},
+    {"kernel": "copy", "launches": 1, "blocks": 3, "time": 1800, "groups": [group("warp", 3, 3, 1800, 1300, 500)], "overlaps": []},
+    {"kernel": "scatter", "launches": 1, "blocks": 2, "time": 500, "groups": [group("events", 3, 2, 500, 200, 300)], "overlaps": []},
+    {"kernel": "", "launches": 0, "blocks": 1, "time": 100, "groups": [group("warp", 1, 1, 100, 100, 0)], "overlaps": []},
+], all_of_it["inside_kernels"]
+(gpu,) = all_of_it["gpus"]
+assert (gpu["spans"], gpu["busy"]) == (4, 35000) and not any("lane" in t["name"] for t in all_of_it["other_tracks"])
+assert "gpus" not in stats(path, "--by", "kernel") and "inside_kernels" not in stats(path, "--by", "gpu")
+# Of a window what lies in it: block 0 of launch 11 from 300 to 600 on.
+(kernel,) = stats(path, "--by", "kernel", "--from", str(m.T0 + 10300), "--to", str(m.T0 + 10450))["inside_kernels"]
+assert [(g["busy"], g["waiting"]) for g in kernel["groups"]] == [(150, 0), (150, 0)] and kernel["overlaps"][0]["share"] == 1, kernel
+
+# Against a sweep nanosecond by nanosecond: any spans, nested or not, in the order of no clock.
+rng = random.Random(5)
+profile = m.Profile()
+profile.kernel("any", 1, 0, 10000)
+want = {}
+for number in range(12):
+    lanes = {}
+    for _ in range(rng.randrange(1, 30)):
+        name, start = rng.choice(["a", "b", "c"]), rng.randrange(300)
+        lanes.setdefault(name, []).append((start, start + rng.randrange(1, 40), rng.choice(["wait", "waits", "work", "awaited"])))
+    state = {}
+    for name, spans in lanes.items():
+        nested = []
+        for start, stop, event in sorted(spans, key=lambda s: (s[0], -s[1])):  # what sticks out is cut off
+            around = [s for s in nested if s[0] <= start < s[1]]
+            nested.append((start, min([stop] + [s[1] for s in around]), event))
+        for start, stop, event in nested:
+            profile.lane(1, number, number % 3, name, event, 100 + start, 100 + stop)
+        for now in range(400):
+            inside = [s for s in nested if s[0] <= now < s[1]]
+            if inside:
+                state[name, now] = not inside[-1][2].startswith("wait")
+    low = min(s[0] for spans in lanes.values() for s in spans)
+    high = max(now for _, now in state) + 1
+    for name in lanes:
+        sums = want.setdefault(name, [0, 0, 0])
+        sums[0] += sum(state.get((name, now)) is True for now in range(400))
+        sums[1] += sum(state.get((name, now)) is False for now in range(400))
+        sums[2] += high - low
+        for other in lanes:
+            if name < other:
+                both = sum(state.get((name, now), 0) and state.get((other, now), 0) for now in range(400))
+                want[name, other] = want.get((name, other), 0) + both
+profile.write(f"{work}/any.bin", 20000)
+(kernel,) = stats(f"{work}/any.bin", "--by", "kernel")["inside_kernels"]
+got = {g["group"]: [g["busy"], g["waiting"], g["time"]] for g in kernel["groups"]}
+got |= {tuple(sorted(o["groups"])): o["both"] for o in kernel["overlaps"]}
+assert kernel["blocks"] == 12 and got == {k: v for k, v in want.items()}, (got, want)
+
+# More groups and kernels than are kept apart, times at both ends of what there is, deep nesting.
+profile = m.Profile()
+for number in range(40):
+    profile.lane(0, 0, 0, f"group {number}", "work", 100 + number, 1000)
+    profile.lane(0, 1, 0, "deep", "wait" if number % 2 else "work", 100 + number, 1000 - number)
+    profile.lane(3, 1, 0, "far", "work", -m.T0 - (1 << 63), (1 << 63) - 1 - m.T0)
+profile.write(f"{work}/odd.bin", 2000)
+# Nothing of it has a kernel, so all of it is one.
+(kernel,) = stats(f"{work}/odd.bin", "--by", "kernel")["inside_kernels"]
+names = [g["group"] for g in kernel["groups"]]
+assert len(names) == 16 and names[15] == "(others)" and sum(g["spans"] for g in kernel["groups"]) == 120, names
+P
+expect_exit 0 "$RBWP" stats --by kernel "$work/kernels.bin"
+grep -Eq '^  gemm: 2 launches, 6 blocks, 6.000 us of block time$' "$work/out" || fail "kernel: $(cat "$work/out")"
+grep -Eq '^ +12 +6  3.600 us +60.0%  2.400 us +40.0%  producer \(1 never ended\)$' "$work/out" || fail "group: $(cat "$work/out")"
+grep -Eq '^ +overlap +1.800 us +50.0% +producer and consumer$' "$work/out" || fail "overlap: $(cat "$work/out")"
+head -c 900 "$work/kernels.bin" >"$work/cut.bin"
+expect_exit 3 "$RBWP" stats "$work/cut.bin"
+finish

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Spans go into a sorter as they come, with their launch and block; when all have come, each block
+ * is swept through, and its kernel is looked for among the GPU's work.
+ */
+#include "inside_kernels.h"
+#include "block_sweep.h"
+#include "grow.h"
+#include "message.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WAIT_IDS = 3072, /* ids of synchronisation: these and WAIT_IDS_COUNT - 1 more */
+    WAIT_IDS_COUNT = 1024,
+    WORKS_LOOKED_AT = 64 /* that began before a span, for the one around it */
+};
+
+struct noted {
+    uint64_t launch, block;
+    int64_t start_ns, stop_ns;
+    uint64_t bound_ns;
+    uint32_t gpu, group; /* tracks */
+    bool waits, instant, unended;
+};
+
+static int compare_noted(const void *a, const void *b)
+{
+    const struct noted *left = a, *right = b;
+    if (left->gpu != right->gpu)
+        return left->gpu < right->gpu ? -1 : 1;
+    if (left->launch != right->launch)
+        return left->launch < right->launch ? -1 : 1;
+    if (left->block != right->block)
+        return left->block < right->block ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    if (left->stop_ns != right->stop_ns)
+        return left->stop_ns > right->stop_ns ? -1 : 1;
+    return left->group < right->group ? -1 : left->group > right->group;
+}
+
+static const struct merge_order noted_order = {.what = "spans inside kernels",
+                                               .item_bytes = sizeof(struct noted),
+                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                               .compare = compare_noted};
+
+static void fail(struct inside_kernels *inside)
+{
+    if (!inside->failed)
+        message("out of memory; what is told of the inside of kernels is not whole");
+    inside->failed = true;
+}
+
+void inside_kernels_start(struct inside_kernels *inside)
+{
+    *inside = (struct inside_kernels){0};
+    merge_sorter_start(&inside->noted, &noted_order);
+}
+
+static void free_filling(struct inside_kernels *inside)
+{
+    merge_sorter_stop(&inside->noted);
+    merge_sorter_start(&inside->noted, &noted_order);
+    free(inside->tracks);
+    free(inside->waits);
+    inside->tracks = NULL;
+    inside->waits = NULL;
+    inside->track_room = inside->waits_room = 0;
+}
+
+void inside_kernels_free(struct inside_kernels *inside)
+{
+    free_filling(inside);
+    for (uint32_t i = 0; i < inside->kernel_count; i++)
+        free((char *)(uintptr_t)inside->kernels[i].name.text);
+    free(inside->kernels);
+    free(inside->works);
+    *inside = (struct inside_kernels){0};
+}
+
+/* ---- names and tracks -------------------------------------------------------------------- */
+
+static bool is_text(struct trace_text text, const char *wanted)
+{
+    return text.bytes == strlen(wanted) && memcmp(text.text, wanted, text.bytes) == 0;
+}
+
+static bool begins_with(struct trace_text text, const char *wanted)
+{
+    return text.bytes >= strlen(wanted) && memcmp(text.text, wanted, strlen(wanted)) == 0;
+}
+
+/* "event_3100", "unknown_3100": what ids without a name are called. */
+static bool is_wait_id(struct trace_text name)
+{
+    uint32_t at = begins_with(name, "event_") ? 6 : begins_with(name, "unknown_") ? 8 : name.bytes;
+    uint32_t id = 0;
+    if (name.bytes != at + 4) /* digits */
+        return false;
+    for (; at < name.bytes; at++) {
+        if (name.text[at] < '0' || name.text[at] > '9')
+            return false;
+        id = 10 * id + (uint32_t)(name.text[at] - '0');
+    }
+    return id - WAIT_IDS < WAIT_IDS_COUNT;
+}
+
+bool inside_is_wait(struct trace_text name)
+{
+    return begins_with(name, "wait") || is_text(name, "barrier") || is_wait_id(name);
+}
+
+void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct trace_text name)
+{
+    if (!grow_zeroed32(&inside->waits, &inside->waits_room, number + 1, sizeof *inside->waits)) {
+        fail(inside);
+        return;
+    }
+    inside->waits[number] = inside_is_wait(name);
+    if (is_text(name, "block"))
+        inside->block_name = number + 1;
+    if (is_text(name, "program"))
+        inside->program_name = number + 1;
+}
+
+/* Below the GPU are all lanes and all events; groups are those of lanes, two steps further down;
+ * events are one group. A file with very many has spans on the steps between. */
+void inside_kernels_track(struct inside_kernels *inside, const struct trace_track *track)
+{
+    if (!grow_zeroed32(&inside->tracks, &inside->track_room, track->number + 1,
+                       sizeof *inside->tracks)) {
+        fail(inside);
+        return;
+    }
+    struct inside_track *here = &inside->tracks[track->number];
+    *here = (struct inside_track){.is_gpu = track->kind == TRACE_GPU, .name = track->name};
+    if (track->parent >= track->number) /* TRACE_NONE, too */
+        return;
+    struct inside_track *above = &inside->tracks[track->parent];
+    if (above->is_gpu && track->kind == TRACE_LANE) {
+        above->has_inside = true;
+        *here = (struct inside_track){.gpu = track->parent + 1,
+                                      .group = track->number + 1,
+                                      .events = is_text(track->name, "events"),
+                                      .name = track->name};
+    } else if (above->gpu) {
+        here->gpu = above->gpu;
+        here->events = above->events;
+        here->group = above->events ? above->group : track->number + 1;
+    }
+}
+
+/* ---- spans ------------------------------------------------------------------------------- */
+
+static uint64_t block_of(const struct inside_kernels *inside, const struct trace_detail *detail)
+{
+    const struct trace_arg *args = trace_args_of(detail);
+    for (uint32_t i = 0; i < detail->arg_count; i++)
+        if (args[i].type == TRACE_ARG_U64 &&
+            (args[i].key + 1 == inside->block_name || args[i].key + 1 == inside->program_name))
+            return args[i].value.u64;
+    return 0;
+}
+
+static void add_work(struct inside_kernels *inside, const struct trace_span *span,
+                     const struct trace_detail *detail)
+{
+    if (!grow_array32(&inside->works, &inside->work_room, inside->work_count + 1,
+                      sizeof *inside->works)) {
+        fail(inside);
+        return;
+    }
+    inside->works[inside->work_count++] =
+        (struct inside_work){.correlation = detail ? detail->correlation : 0,
+                             .start_ns = span->start_ns,
+                             .stop_ns = span->stop_ns,
+                             .gpu = span->track,
+                             .name = span->name,
+                             .kernel = TRACE_NONE};
+}
+
+void inside_kernels_span(struct inside_kernels *inside, const struct trace_span *span,
+                         const struct trace_detail *detail)
+{
+    if (span->track >= inside->track_room)
+        return;
+    const struct inside_track *track = &inside->tracks[span->track];
+    if (track->has_inside && span->category == TRACE_GPU_WORK)
+        add_work(inside, span, detail);
+    if (!track->gpu)
+        return;
+    const struct noted noted = {
+        .launch = detail ? detail->correlation : 0,
+        .block = detail ? block_of(inside, detail) : 0,
+        .start_ns = span->start_ns,
+        .stop_ns = span->stop_ns,
+        .bound_ns = detail && detail->flags & TRACE_HAS_BOUNDS ? detail->start_uncertain_ns : 0,
+        .gpu = track->gpu - 1,
+        .group = track->group - 1,
+        .waits = span->name < inside->waits_room && inside->waits[span->name],
+        .instant = (span->flags & TRACE_INSTANT) != 0,
+        .unended = (span->flags & TRACE_UNFINISHED) != 0};
+    inside->spans++;
+    merge_sorter_add(&inside->noted, &noted, NULL);
+}
+
+/* ---- the GPU's work ------------------------------------------------------------------------ */
+
+static int compare_works(const void *a, const void *b)
+{
+    const struct inside_work *left = a, *right = b;
+    if (left->gpu != right->gpu)
+        return left->gpu < right->gpu ? -1 : 1;
+    if (left->start_ns != right->start_ns)
+        return left->start_ns < right->start_ns ? -1 : 1;
+    return left->correlation < right->correlation ? -1 : left->correlation > right->correlation;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct inside_work *left = *(struct inside_work *const *)a;
+    const struct inside_work *right = *(struct inside_work *const *)b;
+    if (left->gpu != right->gpu)
+        return left->gpu < right->gpu ? -1 : 1;
+    if (left->correlation != right->correlation)
+        return left->correlation < right->correlation ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+struct finishing {
+    struct inside_kernels *inside;
+    const struct trace_text *names;
+    uint32_t name_count;
+    uint32_t *kernel_of_name; /* + 1; behind the last name the one that is not known */
+    struct inside_work **by_id;
+    struct noted last; /* the span before, of the block that is swept */
+    bool any;
+    struct inside_work *work; /* that the block is of, NULL not known */
+    struct block_sweep sweep;
+};
+
+/* By its id; the first one, if several have it. */
+static struct inside_work *work_by_id(const struct finishing *finishing, const struct noted *noted)
+{
+    struct inside_work wanted = {.gpu = noted->gpu, .correlation = noted->launch};
+    uint32_t low = 0, high = finishing->inside->work_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct inside_work *work = finishing->by_id[middle];
+        bool before = work->gpu != wanted.gpu ? work->gpu < wanted.gpu
+                                              : work->correlation < wanted.correlation;
+        if (before)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    struct inside_work *found = low < finishing->inside->work_count ? finishing->by_id[low] : NULL;
+    return found && found->gpu == noted->gpu && found->correlation == noted->launch ? found : NULL;
+}
+
+static int64_t less(int64_t a, uint64_t b)
+{
+    int64_t result;
+    return __builtin_sub_overflow(a, b, &result) ? INT64_MIN : result;
+}
+
+static int64_t more(int64_t a, uint64_t b)
+{
+    int64_t result;
+    return __builtin_add_overflow(a, b, &result) ? INT64_MAX : result;
+}
+
+static bool is_around(const struct inside_work *work, const struct noted *noted)
+{
+    return work->gpu == noted->gpu && less(work->start_ns, noted->bound_ns) <= noted->start_ns &&
+           more(work->stop_ns, noted->bound_ns) >= noted->stop_ns;
+}
+
+/* Of those around it the one that began last. */
+static struct inside_work *work_by_time(const struct inside_kernels *inside,
+                                        const struct noted *noted)
+{
+    uint32_t low = 0, high = inside->work_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct inside_work *work = &inside->works[middle];
+        if (work->gpu != noted->gpu ? work->gpu < noted->gpu
+                                    : less(work->start_ns, noted->bound_ns) <= noted->start_ns)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (uint32_t i = 0; i < WORKS_LOOKED_AT && low > 0; i++)
+        if (is_around(&inside->works[--low], noted))
+            return &inside->works[low];
+    return NULL;
+}
+
+/* ---- kernels and groups ---------------------------------------------------------------------- */
+
+/* By the number of its name, name_count: not known. NULL without memory. */
+static struct inside_kernel *find_kernel(struct finishing *finishing, uint32_t name)
+{
+    struct inside_kernels *inside = finishing->inside;
+    uint32_t *known = &finishing->kernel_of_name[name];
+    struct trace_text text = name < finishing->name_count ? finishing->names[name] : trace_text("");
+    if (*known)
+        return &inside->kernels[*known - 1];
+    if (inside->kernel_count == INSIDE_KERNELS_MAX) { /* the last one is all of the others */
+        *known = INSIDE_KERNELS_MAX;
+        return &inside->kernels[INSIDE_KERNELS_MAX - 1];
+    }
+    if (inside->kernel_count == INSIDE_KERNELS_MAX - 1)
+        text = trace_text("(others)");
+    char *copy = strndup(text.bytes ? text.text : "", text.bytes);
+    if (!copy || !grow_zeroed32(&inside->kernels, &inside->kernel_room, inside->kernel_count + 1,
+                                sizeof *inside->kernels)) {
+        free(copy);
+        fail(inside);
+        return NULL;
+    }
+    *known = ++inside->kernel_count;
+    inside->kernels[*known - 1].name = (struct trace_text){copy, (uint32_t)strlen(copy)};
+    return &inside->kernels[*known - 1];
+}
+
+static uint32_t find_group(struct inside_kernel *kernel, struct trace_text name)
+{
+    uint32_t group = 0;
+    if (kernel->group_count == INSIDE_GROUPS_MAX)
+        return INSIDE_GROUPS_MAX - 1;
+    for (; group < kernel->group_count; group++) {
+        const struct trace_text *known = &kernel->groups[group].name;
+        if (known->bytes == name.bytes && memcmp(known->text, name.text, name.bytes) == 0)
+            return group;
+    }
+    if (group == INSIDE_GROUPS_MAX - 1)
+        name = trace_text("(others)");
+    kernel->groups[group].name = name;
+    kernel->group_count++;
+    return group;
+}
+
+static bool is_same_block(const struct noted *a, const struct noted *b)
+{
+    return a->gpu == b->gpu && a->launch == b->launch && a->block == b->block;
+}
+
+/* The work around a span: that of the span before, if it is of the same block and inside, too. */
+static struct inside_work *find_work(const struct finishing *finishing, const struct noted *noted)
+{
+    bool same_launch = finishing->any && finishing->last.gpu == noted->gpu &&
+                       finishing->last.launch == noted->launch;
+    struct inside_work *work = finishing->work;
+    if (noted->launch && same_launch && work && work->correlation == noted->launch)
+        return work;
+    if (noted->launch && (work = work_by_id(finishing, noted)) != NULL)
+        return work;
+    work = finishing->work;
+    if (same_launch && work && is_around(work, noted))
+        return work;
+    return work_by_time(finishing->inside, noted);
+}
+
+static struct inside_kernel *begin_block(struct finishing *finishing, const struct noted *noted,
+                                         struct inside_work *work)
+{
+    uint32_t name = work && work->name < finishing->name_count ? work->name : finishing->name_count;
+    struct inside_kernel *kernel = find_kernel(finishing, name);
+    bool new_launch = !finishing->any || finishing->last.launch != noted->launch ||
+                      finishing->last.gpu != noted->gpu;
+    if (!kernel)
+        return NULL;
+    kernel->launches += work ? work->kernel == TRACE_NONE : noted->launch && new_launch;
+    if (work)
+        work->kernel = (uint32_t)(kernel - finishing->inside->kernels);
+    block_sweep_begin(&finishing->sweep, kernel, noted->start_ns);
+    return kernel;
+}
+
+static bool take_noted(void *context, const void *item, const uint64_t *payload)
+{
+    struct finishing *finishing = context;
+    const struct noted *noted = item;
+    struct inside_work *work = find_work(finishing, noted);
+    struct inside_kernel *kernel = finishing->sweep.kernel;
+    (void)payload;
+    if (!kernel || !is_same_block(&finishing->last, noted) || work != finishing->work) {
+        block_sweep_end(&finishing->sweep);
+        kernel = begin_block(finishing, noted, work);
+        if (!kernel)
+            return false;
+    }
+    finishing->last = *noted;
+    finishing->any = true;
+    finishing->work = work;
+    uint32_t group = find_group(kernel, finishing->inside->tracks[noted->group].name);
+    struct inside_group *sums = &kernel->groups[group];
+    *(noted->instant ? &sums->instants : &sums->spans) += 1;
+    sums->unended += noted->unended;
+    block_sweep_add(&finishing->sweep, group, noted->start_ns, noted->stop_ns, noted->waits);
+    return true;
+}
+
+/* ---- the end -----------------------------------------------------------------------------------
+ */
+
+static int more_time_first(const void *a, const void *b)
+{
+    const struct inside_kernel *left = a, *right = b;
+    if (left->time_ns != right->time_ns)
+        return left->time_ns > right->time_ns ? -1 : 1;
+    uint32_t bytes = left->name.bytes < right->name.bytes ? left->name.bytes : right->name.bytes;
+    int order = memcmp(left->name.text, right->name.text, bytes);
+    return order ? order : left->name.bytes < right->name.bytes ? -1 : 1;
+}
+
+static void order_works(struct finishing *finishing)
+{
+    struct inside_kernels *inside = finishing->inside;
+    if (inside->work_count)
+        qsort(inside->works, inside->work_count, sizeof *inside->works, compare_works);
+    for (uint32_t i = 0; i < inside->work_count; i++)
+        finishing->by_id[i] = &inside->works[i];
+    qsort(finishing->by_id, inside->work_count, sizeof(struct inside_work *), compare_ids);
+}
+
+/* Works know their kernel by its place. */
+static void order_kernels(struct inside_kernels *inside)
+{
+    uint32_t *place = calloc(inside->kernel_count + 1, sizeof *place);
+    if (!place) {
+        fail(inside);
+        return;
+    }
+    for (uint32_t i = 0; i < inside->kernel_count; i++)
+        inside->kernels[i].number = i;
+    if (inside->kernel_count)
+        qsort(inside->kernels, inside->kernel_count, sizeof *inside->kernels, more_time_first);
+    for (uint32_t i = 0; i < inside->kernel_count; i++)
+        place[inside->kernels[i].number] = i;
+    for (uint32_t i = 0; i < inside->work_count; i++)
+        if (inside->works[i].kernel != TRACE_NONE)
+            inside->works[i].kernel = place[inside->works[i].kernel];
+    free(place);
+}
+
+void inside_kernels_finish(struct inside_kernels *inside, const struct trace_text *names,
+                           uint32_t count)
+{
+    struct finishing *finishing = calloc(1, sizeof *finishing);
+    struct inside_work **by_id = calloc(inside->work_count + 1, sizeof *by_id);
+    uint32_t *kernel_of_name = calloc(count + 1, sizeof *kernel_of_name);
+    if (finishing && by_id && kernel_of_name) {
+        *finishing = (struct finishing){.inside = inside,
+                                        .names = names,
+                                        .name_count = count,
+                                        .kernel_of_name = kernel_of_name,
+                                        .by_id = by_id};
+        order_works(finishing);
+        merge_sorter_finish(&inside->noted, take_noted, finishing);
+        block_sweep_end(&finishing->sweep);
+        order_kernels(inside);
+    } else {
+        fail(inside);
+    }
+    inside->failed |= inside->noted.failed;
+    free(kernel_of_name);
+    free(by_id);
+    free(finishing);
+    free_filling(inside);
+}
+
+double inside_overlap(const struct inside_kernel *kernel, uint32_t a, uint32_t b)
+{
+    uint64_t first_ns = kernel->groups[a].busy_ns, second_ns = kernel->groups[b].busy_ns;
+    uint64_t lesser_ns = first_ns < second_ns ? first_ns : second_ns;
+    return lesser_ns ? (double)kernel->both_ns[inside_pair(a, b)] / (double)lesser_ns : 0;
+}
