@@ -10,11 +10,11 @@ static const struct {
     const char *word;
     enum exit_code (*run)(const struct ptx_tool_options *options, struct operands files);
 } actions[] = {
-    {"print", ptx_tool_print},
-    {"blocks", ptx_tool_blocks},
-    {"instrument", ptx_tool_instrument},
+    {"print", ptx_tool_print},           {"blocks", ptx_tool_blocks},
+    {"instrument", ptx_tool_instrument}, {"decode", ptx_tool_decode},
+    {"sanitize", ptx_tool_sanitize},     {"annotate", ptx_tool_annotate},
 };
-#define ACTIONS "print, blocks, instrument"
+#define ACTIONS "print, blocks, instrument, decode, sanitize, annotate"
 
 static enum exit_code run(void *config, struct operands words)
 {
@@ -22,8 +22,9 @@ static enum exit_code run(void *config, struct operands words)
     for (size_t i = 0; words.count > 0 && i < sizeof actions / sizeof actions[0]; i++) {
         if (strcmp(words.words[0], actions[i].word) != 0)
             continue;
-        if (words.count == 2)
-            return actions[i].run(options, (struct operands){words.words + 1, 1});
+        bool configured = options->config && actions[i].run == ptx_tool_sanitize;
+        if (words.count == 2 || (words.count == 1 && configured))
+            return actions[i].run(options, (struct operands){words.words + 1, words.count - 1});
         message_usage("give one FILE behind %s ('-' is standard input)", actions[i].word);
         return EXIT_USAGE;
     }
@@ -37,12 +38,15 @@ static enum exit_code run(void *config, struct operands words)
 const struct command command_ptx = {
     .name = "ptx",
     .summary = "put clock probes into PTX, and read what they wrote",
-    .operands = "print|blocks|instrument FILE",
+    .operands = "print|blocks|instrument|decode|sanitize|annotate FILE",
     .description =
         "Works on PTX, the text that compilers make for NVIDIA's GPUs.\n"
         "  print       FILE  reads it and writes it again, as it was\n"
         "  blocks      FILE  the blocks of each kernel, by source line and by flow\n"
         "  instrument  FILE  writes it with clock probes in a kernel, and --map what they are\n"
+        "  decode      RAW   a buffer as tables, CSV, NumPy and Chrome's JSON\n"
+        "  sanitize    CSV   the probes that a second run can do with: active_probes.json\n"
+        "  annotate    RAW   the source with what each line took\n"
         "'-' is standard input.\n"
         "Exit status: 0 good, 1 bad data or not written, 2 usage.",
     .groups = ptx_option_groups,

@@ -73,6 +73,13 @@ static bool store_capacity(void *value, const char *text, struct option_error *e
     return option_number(text, 1, INT32_MAX, value, error);
 }
 
+static bool store_pair_cost(void *value, const char *text, struct option_error *error)
+{
+    struct ptx_tool_options *options = value;
+    options->pair_cost_given = true;
+    return option_number(text, 0, INT32_MAX, &options->pair_cost, error);
+}
+
 /* ---- sets of threads ------------------------------------------------------------------- */
 
 /* The number that *at begins with; false if there is none, or it is beyond 10^15. */
@@ -151,6 +158,24 @@ static const struct option ptx_probe_table[] = {
     {0},
 };
 
+static const struct option ptx_reading_table[] = {
+    {"dir", 0, "FOLDER", NULL, "decode: where raw.npy, raw.csv, trace.json and the rest go",
+     AT(folder), option_store_text},
+    {"csv-header", 0, NULL, NULL, "decode: raw.csv with a line of names", AT(csv_header),
+     option_store_true},
+    {"pair-cost", 0, "CYCLES", NULL, "taken off each record; default: as it was measured", 0,
+     store_pair_cost},
+    {"compat", 0, NULL, NULL, "sanitize: take records of probe 0 for empty ones", AT(compat),
+     option_store_true},
+    {"keep-dead", 0, NULL, NULL, "sanitize: keep probes that never fired", AT(keep_dead),
+     option_store_true},
+    {"keep-neighbours", 0, NULL, NULL, "sanitize: merge no neighbours", AT(keep_edges),
+     option_store_true},
+    {"source", 0, "FILE", NULL, "annotate: the source, where the map has another path", AT(source),
+     option_store_text},
+    {0},
+};
+
 static const struct option ptx_file_table[] = {
     {"map", 0, "FILE", NULL, "what the probes are and how the buffer looks", AT(map),
      option_store_text},
@@ -164,7 +189,9 @@ static const struct option ptx_file_table[] = {
 
 const struct option_group ptx_option_groups[] = {
     {"Probes", ptx_probe_table, 0},
+    {"Reading what they wrote", ptx_reading_table, 0},
     {"Files", ptx_file_table, 0},
     {"Output", out_option_table, AT(output)},
+    {"Terminal", terminal_option_table, AT(terminal)},
     {0},
 };

@@ -18,6 +18,7 @@ struct ptx_tool_options {
     const char *active, *map, *config, *folder, *loc_map, *source;
     bool mode_given, json, compat, keep_dead, keep_edges, csv_header;
     uint32_t pair_cost;
+    bool pair_cost_given;
     struct out_options output;
     struct terminal_options terminal;
 };
@@ -27,5 +28,9 @@ extern const struct option_group ptx_option_groups[]; /* of struct ptx_tool_opti
 enum exit_code ptx_tool_print(const struct ptx_tool_options *options, struct operands files);
 enum exit_code ptx_tool_blocks(const struct ptx_tool_options *options, struct operands files);
 enum exit_code ptx_tool_instrument(const struct ptx_tool_options *options, struct operands files);
+enum exit_code ptx_tool_decode(const struct ptx_tool_options *options, struct operands files);
+/* Without a file: the one that the configuration names. */
+enum exit_code ptx_tool_sanitize(const struct ptx_tool_options *options, struct operands files);
+enum exit_code ptx_tool_annotate(const struct ptx_tool_options *options, struct operands files);
 
 #endif /* PTX_TOOL_H */

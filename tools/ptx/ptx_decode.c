@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp ptx decode and sanitize.
+ *
+ * decode has its probes from a map, or, for buffers of compatible tools, the shape from config.ini
+ * and lines from its loc_map.json. Files go into one folder (--dir) or where the configuration
+ * says; the summary goes to the output.
+ */
+#include "message.h"
+#include "ptx_config.h"
+#include "ptx_forms.h"
+#include "ptx_instrument.h"
+#include "ptx_pairs.h"
+#include "ptx_sanitize.h"
+#include "ptx_tool.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define PATH_BYTES (2 * PTX_CONFIG_TEXT)
+
+struct decoding {
+    const struct ptx_tool_options *tool;
+    struct operands inputs;
+    struct ptx_config config;
+    struct ptx_map map;
+    struct ptx_loc_map locs;
+    struct ptx_matrix matrix;
+};
+
+/* ---- inputs ---------------------------------------------------------------------------- */
+
+static bool locs_of_map(struct ptx_loc_map *locs, const struct ptx_map *map)
+{
+    for (uint32_t i = 0; i < map->count; i++)
+        if (!ptx_loc_map_add(locs, map->probes[i].id, map->probes[i].loc)) {
+            message("out of memory");
+            return false;
+        }
+    ptx_loc_map_finish(locs);
+    return true;
+}
+
+/* The shape that the configuration tells, in place of a map. */
+static bool map_of_config(struct decoding *decoding)
+{
+    const struct ptx_config *config = &decoding->config;
+    char path[PATH_BYTES];
+    if (config->t_end < config->t_start || config->n_probes_estimate == 0) {
+        message_plain("%s: t_end is below t_start, or n_probes_estimate 0", decoding->tool->config);
+        return false;
+    }
+    decoding->map = (struct ptx_map){.cells = PTX_CELLS_COMPAT,
+                                     .lane = PTX_LANE_THREAD,
+                                     .lanes = (uint64_t)config->t_end - config->t_start + 1,
+                                     .capacity = config->n_probes_estimate,
+                                     .ids = UINT32_C(1) << PTX_COMPAT_ID_BITS};
+    decoding->map.buffer_bytes = decoding->map.lanes * config->n_probes_estimate * PTX_COMPAT_BYTES;
+    snprintf(path, sizeof path, "%s/%s", config->analysis_dir, config->loc_map);
+    return ptx_loc_map_read(&decoding->locs, path);
+}
+
+static bool read_inputs(struct decoding *decoding)
+{
+    const struct ptx_tool_options *tool = decoding->tool;
+    ptx_config_defaults(&decoding->config);
+    if (tool->config && !ptx_config_read(&decoding->config, tool->config))
+        return false;
+    if (!tool->map)
+        return map_of_config(decoding) &&
+               ptx_matrix_read_raw(&decoding->matrix, &decoding->map, decoding->inputs.words[0]);
+    if (!ptx_map_read(&decoding->map, tool->map) || !locs_of_map(&decoding->locs, &decoding->map))
+        return false;
+    if (decoding->map.mode == PTX_MODE_CONFIG) {
+        message_plain("%s: mode config records nothing, its buffer is seven numbers", tool->map);
+        return false;
+    }
+    return ptx_matrix_read_raw(&decoding->matrix, &decoding->map, decoding->inputs.words[0]);
+}
+
+static void decoding_free(struct decoding *decoding)
+{
+    ptx_matrix_free(&decoding->matrix);
+    ptx_loc_map_free(&decoding->locs);
+    ptx_map_free(&decoding->map);
+}
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+static void form_npy(struct out *out, const struct decoding *decoding)
+{
+    ptx_write_npy(out, &decoding->matrix);
+}
+static void form_csv(struct out *out, const struct decoding *decoding)
+{
+    ptx_write_csv(out, &decoding->matrix, decoding->tool->csv_header);
+}
+static void form_trace(struct out *out, const struct decoding *decoding)
+{
+    ptx_write_trace(out, &decoding->matrix, &decoding->locs);
+}
+static void form_locs(struct out *out, const struct decoding *decoding)
+{
+    ptx_loc_map_write(out, &decoding->locs);
+}
+
+static enum exit_code write_form(const struct decoding *decoding, const char *folder,
+                                 const char *name,
+                                 void (*form)(struct out *out, const struct decoding *decoding))
+{
+    char path[PATH_BYTES];
+    struct out out;
+    int count = snprintf(path, sizeof path, "%s/%s", folder, name);
+    bool force = decoding->tool->output.force || decoding->tool->config;
+    if (count < 0 || (size_t)count >= sizeof path) {
+        message_plain("%s: this name is too long", folder);
+        return EXIT_BAD_DATA;
+    }
+    if (!out_open(&out, &(struct out_options){path, force}, decoding->inputs))
+        return EXIT_BAD_DATA;
+    form(&out, decoding);
+    return out_close(&out);
+}
+
+static struct ptx_sanitizing how_to_sanitize(const struct ptx_tool_options *tool,
+                                             const struct ptx_config *config)
+{
+    return (struct ptx_sanitizing){.compat = tool->compat,
+                                   .dead = !tool->keep_dead && (!tool->config || config->dead),
+                                   .merge = !tool->keep_edges && (!tool->config || config->merge)};
+}
+
+static void form_active(struct out *out, const struct decoding *decoding)
+{
+    struct ptx_active active = {{0}, {0}};
+    if (ptx_sanitize(&active, &decoding->matrix, &decoding->locs,
+                     how_to_sanitize(decoding->tool, &decoding->config)))
+        ptx_active_write(out, &active);
+    else
+        out_discard(out);
+    ptx_active_free(&active);
+}
+
+/* A folder of the options takes all, in the place of the configuration's two. */
+static enum exit_code write_files(const struct decoding *decoding)
+{
+    const struct ptx_config *config = &decoding->config;
+    const char *folder = decoding->tool->folder;
+    const char *output = folder ? folder : config->output_dir;
+    const char *analysis = folder ? folder : config->analysis_dir;
+    if (!folder && !decoding->tool->config)
+        return EXIT_GOOD;
+    if (!ptx_make_folder(output) || !ptx_make_folder(analysis))
+        return EXIT_BAD_DATA;
+    enum exit_code code = write_form(decoding, output, "raw.npy", form_npy);
+    code = exit_worse(code, write_form(decoding, output, config->raw_csv, form_csv));
+    code = exit_worse(code, write_form(decoding, output, config->trace_json, form_trace));
+    if (decoding->tool->map)
+        code = exit_worse(code, write_form(decoding, analysis, config->loc_map, form_locs));
+    return exit_worse(code, write_form(decoding, analysis, config->active_list, form_active));
+}
+
+/* ---- decode ---------------------------------------------------------------------------- */
+
+static void tell_losses(const struct decoding *decoding)
+{
+    const char *path = decoding->inputs.words[0];
+    if (decoding->matrix.dropped)
+        message_plain("%s: %" PRIu64 " records found no room: %" PRIu32 " a lane is too few", path,
+                      decoding->matrix.dropped, decoding->map.capacity);
+    if (decoding->matrix.rows == 0)
+        message_plain("%s: nothing was recorded", path);
+}
+
+static enum exit_code write_summary(const struct decoding *decoding)
+{
+    struct ptx_sums sums;
+    struct out out;
+    uint32_t cost =
+        decoding->tool->pair_cost_given ? decoding->tool->pair_cost : decoding->matrix.pair_cost;
+    if (!ptx_sums_make(&sums, &decoding->matrix, NULL, cost))
+        return EXIT_BAD_DATA;
+    enum exit_code code = EXIT_BAD_DATA;
+    if (out_open(&out, &decoding->tool->output, decoding->inputs)) {
+        ptx_write_summary(&out, &decoding->matrix, &decoding->locs);
+        out_format(&out,
+                   "\nAll lanes, by START and END; %" PRIu32
+                   " cycles of an empty pair are taken off each record\n",
+                   cost);
+        ptx_sums_write_pairs(&out, &sums, &decoding->locs);
+        code = out_close(&out);
+    }
+    ptx_sums_free(&sums);
+    return code;
+}
+
+enum exit_code ptx_tool_decode(const struct ptx_tool_options *tool, struct operands files)
+{
+    struct decoding decoding = {.tool = tool, .inputs = files};
+    if (!tool->map && !tool->config) {
+        message_usage("decode needs the probes: --map MAP, or --config of a compatible tool");
+        return EXIT_USAGE;
+    }
+    enum exit_code code = EXIT_BAD_DATA;
+    if (read_inputs(&decoding)) {
+        tell_losses(&decoding);
+        code = exit_worse(write_files(&decoding), write_summary(&decoding));
+    }
+    decoding_free(&decoding);
+    return code;
+}
+
+/* ---- sanitize -------------------------------------------------------------------------- */
+
+static enum exit_code sanitize_files(const struct ptx_tool_options *tool,
+                                     const struct ptx_config *config, const char *csv,
+                                     const char *locs, const struct out_options *output)
+{
+    struct decoding decoding = {.tool = tool, .config = *config};
+    char *words[] = {(char *)(uintptr_t)csv, (char *)(uintptr_t)locs};
+    struct out out;
+    enum exit_code code = EXIT_BAD_DATA;
+    decoding.inputs = (struct operands){words, 2};
+    if (ptx_loc_map_read(&decoding.locs, locs) && ptx_matrix_read_csv(&decoding.matrix, csv) &&
+        out_open(&out, output, decoding.inputs)) {
+        form_active(&out, &decoding);
+        code = out_close(&out);
+    }
+    decoding_free(&decoding);
+    return code;
+}
+
+enum exit_code ptx_tool_sanitize(const struct ptx_tool_options *tool, struct operands files)
+{
+    struct ptx_config config;
+    char csv[PATH_BYTES], locs[PATH_BYTES], active[PATH_BYTES];
+    ptx_config_defaults(&config);
+    if (tool->config && !ptx_config_read(&config, tool->config))
+        return EXIT_BAD_DATA;
+    if (!tool->config && !tool->loc_map) {
+        message_usage("sanitize needs the source lines: --loc-map FILE, or --config");
+        return EXIT_USAGE;
+    }
+    snprintf(csv, sizeof csv, "%s/%s", config.output_dir, config.raw_csv);
+    snprintf(locs, sizeof locs, "%s/%s", config.analysis_dir, config.loc_map);
+    snprintf(active, sizeof active, "%s/%s", config.analysis_dir, config.active_list);
+    struct out_options output = tool->output;
+    if (tool->config && !output.path)
+        output = (struct out_options){active, true};
+    return sanitize_files(tool, &config, files.count ? files.words[0] : csv,
+                          tool->loc_map ? tool->loc_map : locs, &output);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ptx_pairs.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct timed {
+    uint64_t key, cycles;
+    uint32_t lane;
+};
+
+static int by_key_and_lane(const void *a, const void *b)
+{
+    const struct timed *x = a, *y = b;
+    if (x->key != y->key)
+        return (x->key > y->key) - (x->key < y->key);
+    return (x->lane > y->lane) - (x->lane < y->lane);
+}
+
+static int by_cycles(const void *a, const void *b)
+{
+    const struct timed *x = a, *y = b;
+    return (x->cycles > y->cycles) - (x->cycles < y->cycles);
+}
+
+static uint64_t key_of(const struct ptx_cell *cell, const struct ptx_map *by_line)
+{
+    if (!by_line)
+        return (uint64_t)cell->start_id << 32 | cell->end_id;
+    const struct ptx_map_probe *probe = ptx_map_find(by_line, cell->start_id);
+    return probe && probe->loc >= 0 ? (uint64_t)probe->file << 32 | (uint64_t)probe->loc : 0;
+}
+
+static size_t collect(struct timed *timed, const struct ptx_matrix *matrix,
+                      const struct ptx_map *by_line, uint32_t pair_cost)
+{
+    size_t count = 0;
+    for (uint32_t row = 0; row < matrix->rows; row++)
+        for (uint32_t lane = 0; lane < matrix->lanes; lane++) {
+            const struct ptx_cell *cell = ptx_matrix_at(matrix, row, lane);
+            int64_t cycles = ptx_cell_cycles(cell);
+            if (cell->start == 0 || cycles < 0)
+                continue;
+            uint64_t rest = (uint64_t)cycles > pair_cost ? (uint64_t)cycles - pair_cost : 0;
+            timed[count++] = (struct timed){key_of(cell, by_line), rest, lane};
+        }
+    return count;
+}
+
+/* How far the lanes lie apart; the records are in order of lanes. */
+static double spread(const struct timed *timed, size_t count)
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < count;) {
+        uint32_t lane = timed[i].lane;
+        uint64_t sum = 0;
+        for (; i < count && timed[i].lane == lane; i++)
+            sum += timed[i].cycles;
+        least = sum < least ? sum : least;
+        most = sum > most ? sum : most;
+    }
+    return most ? 1 - (double)least / (double)most : 0;
+}
+
+/* Of records with one key. */
+static struct ptx_sum sum_up(struct timed *timed, size_t count)
+{
+    struct ptx_sum sum = {.key = timed[0].key, .count = count, .spread = spread(timed, count)};
+    qsort(timed, count, sizeof *timed, by_cycles);
+    for (size_t i = 0; i < count; i++)
+        sum.cycles += timed[i].cycles;
+    sum.p50 = timed[(count - 1) / 2].cycles;
+    sum.p99 = timed[(count * 99 + 99) / 100 - 1].cycles;
+    sum.most = timed[count - 1].cycles;
+    return sum;
+}
+
+bool ptx_sums_make(struct ptx_sums *sums, const struct ptx_matrix *matrix,
+                   const struct ptx_map *by_line, uint32_t pair_cost)
+{
+    size_t cells = (size_t)matrix->rows * matrix->lanes, keys = 0;
+    struct timed *timed = malloc((cells + 1) * sizeof *timed);
+    *sums = (struct ptx_sums){0};
+    size_t count = timed ? collect(timed, matrix, by_line, pair_cost) : 0;
+    if (timed)
+        qsort(timed, count, sizeof *timed, by_key_and_lane);
+    for (size_t i = 0; i < count; i++)
+        keys += i == 0 || timed[i].key != timed[i - 1].key;
+    sums->sums = timed ? malloc((keys + 1) * sizeof *sums->sums) : NULL;
+    if (!sums->sums) {
+        free(timed);
+        message("out of memory");
+        return false;
+    }
+    for (size_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && timed[end].key == timed[i].key;)
+            end++;
+        sums->sums[sums->count] = sum_up(timed + i, end - i);
+        sums->cycles += sums->sums[sums->count++].cycles;
+    }
+    free(timed);
+    return true;
+}
+
+void ptx_sums_free(struct ptx_sums *sums)
+{
+    free(sums->sums);
+    *sums = (struct ptx_sums){0};
+}
+
+void ptx_sums_write_pairs(struct out *out, const struct ptx_sums *sums,
+                          const struct ptx_loc_map *locs)
+{
+    out_format(out, "%13s %6s %10s %14s %12s %12s %7s\n", "Pair", "Loc", "Count", "Cycles", "p50",
+               "p99", "Spread");
+    for (uint32_t i = 0; i < sums->count; i++) {
+        const struct ptx_sum *sum = &sums->sums[i];
+        uint32_t start = (uint32_t)(sum->key >> 32), end = (uint32_t)sum->key;
+        char pair[32];
+        bool known;
+        if (start == end)
+            snprintf(pair, sizeof pair, "%" PRIu32, start);
+        else
+            snprintf(pair, sizeof pair, "%" PRIu32 "->%" PRIu32, start, end);
+        out_format(out, "%13s %6" PRId64 " %10" PRIu64 " %14" PRIu64, pair,
+                   ptx_loc_map_find(locs, start, &known), sum->count, sum->cycles);
+        out_format(out, " %12" PRIu64 " %12" PRIu64 " %6.1f%%\n", sum->p50, sum->p99,
+                   100 * sum->spread);
+    }
+}

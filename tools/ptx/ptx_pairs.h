@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ptx_pairs.h - records of all lanes, summed up by what they are between.
+ *
+ * By START and END, so that taken branches have a line of their own (an edge k->m), or by source
+ * line. The cost of an empty pair is taken off each record.
+ */
+#ifndef PTX_PAIRS_H
+#define PTX_PAIRS_H
+
+#include "ptx_lists.h"
+#include "ptx_matrix.h"
+
+struct ptx_sum {
+    uint64_t key; /* start << 32 | end, or file << 32 | line */
+    uint64_t count, cycles, p50, p99, most;
+    double spread; /* of the sums of lanes that have any: 1 - least / most */
+};
+struct ptx_sums {
+    struct ptx_sum *sums; /* in order of keys */
+    uint32_t count;
+    uint64_t cycles; /* of all */
+};
+
+/* False with the message given; ptx_sums_free only after true. Records without a start, or whose
+ * clocks run backwards, are left out. by_line: the map that has lines and files; NULL: by pair. */
+bool ptx_sums_make(struct ptx_sums *sums, const struct ptx_matrix *matrix,
+                   const struct ptx_map *by_line, uint32_t pair_cost);
+void ptx_sums_free(struct ptx_sums *sums);
+
+/* The table of pairs. */
+void ptx_sums_write_pairs(struct out *out, const struct ptx_sums *sums,
+                          const struct ptx_loc_map *locs);
+
+#endif /* PTX_PAIRS_H */
