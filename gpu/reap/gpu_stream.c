@@ -297,6 +297,12 @@ void rbwp_gpu_bracket_cancel(struct rbwp_gpu_bracket *bracket)
     finish_bracket(bracket, GPU_NODE_CANCEL);
 }
 
+uint64_t rbwp_gpu_bracket_launch(const struct rbwp_gpu_bracket *bracket)
+{
+    const struct gpu_node *end = bracket->stream ? bracket->end : NULL;
+    return end ? end->correlation : 0;
+}
+
 void gpu_brackets_refuse(bool refuse)
 {
     atomic_store(&refused, refuse);

@@ -49,6 +49,9 @@ FAKE_API void *fake_thread_stream(void);
 /* A stream of a second device, to be refused. */
 FAKE_API void *fake_foreign_stream(void);
 
+/* The device's timer: ns that count from a time of its own, and gain a millionth (1000 ppb). */
+FAKE_API long long fake_timer(void);
+
 /* ---- for the three APIs ------------------------------------------------------ */
 
 struct fake_stream {
@@ -85,8 +88,8 @@ int fake_device_of(const void *stream);
 /* NULL is the default stream. */
 FAKE_API void fake_enqueue(struct fake_stream *stream);
 /* A kernel, by its name; that of "rbwp_fill" is long: it runs until three things were enqueued
- * behind it. */
-int fake_launch(const char *kernel, struct fake_stream *stream);
+ * behind it; "rbwp_clock" stores fake_timer() where its argument points (NULL: none are known). */
+int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments);
 struct fake_event *fake_event_new(void);
 void fake_event_free(struct fake_event *event);
 int fake_event_mark(struct fake_event *event, struct fake_stream *stream);

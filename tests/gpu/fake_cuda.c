@@ -246,8 +246,8 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned gri
                            unsigned shared_bytes, cuda_stream stream, void **arguments,
                            void **extra)
 {
-    (void)shared_bytes, (void)arguments, (void)extra;
+    (void)shared_bytes, (void)extra;
     if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
         return INVALID;
-    return fake_launch(function, stream);
+    return fake_launch(function, stream, arguments);
 }

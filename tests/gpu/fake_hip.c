@@ -206,8 +206,8 @@ hip_result hipModuleLaunchKernel(hip_function function, unsigned grid_x, unsigne
                                  unsigned block_z, unsigned shared_bytes, hip_stream stream,
                                  void **arguments, void **extra)
 {
-    (void)shared_bytes, (void)arguments, (void)extra;
+    (void)shared_bytes, (void)extra;
     if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
         return 1;
-    return fake_launch(function, stream);
+    return fake_launch(function, stream, arguments);
 }

@@ -265,5 +265,5 @@ ocl_int clEnqueueNDRangeKernel(ocl_queue queue, ocl_kernel kernel, ocl_uint dime
     (void)dimensions, (void)offset, (void)count, (void)waits, (void)event;
     if (!global[0] || !local[0])
         return INVALID_VALUE;
-    return fake_launch(kernel, queue);
+    return fake_launch(kernel, queue, NULL);
 }

@@ -204,6 +204,10 @@ RBWP_API void rbwp_gpu_bracket_end(struct rbwp_gpu_bracket *bracket);
 /* Instead of end: nothing was launched. No record. */
 RBWP_API void rbwp_gpu_bracket_cancel(struct rbwp_gpu_bracket *bracket);
 
+/* Between begin and end: the id of its launch, the correlation of its row in gpu_activity (SPEC.md,
+ * 9.3), for other tables; 0 if it is not recorded. */
+RBWP_API uint64_t rbwp_gpu_bracket_launch(const struct rbwp_gpu_bracket *bracket);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers of lanes: the buffer, and behind it the drops, in one piece of memory, so that one copy
+ * brings all back. */
+#include "device_memory.h"
+#include "device_names.h"
+#include "gpu_failure.h"
+#include "kernel_tables.h"
+#include "rbwp_device_buffers.h"
+#include "rbwp_rows.h"
+#include "sized.h"
+#include "ticks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DROPS_ALIGNMENT 64u
+
+struct rbwp_device_lanes {
+    struct rbwp_gpu_device *device;
+    struct rbwp_lanes_layout layout; /* of this launch */
+    uint32_t blocks_max;
+    struct device_memory memory;
+    uint64_t buffer_bytes; /* of the lanes */
+    uint64_t drops_offset; /* 0: they are not counted */
+    int64_t reset_ns;      /* rbwp_now_ns's line */
+    bool was_read;
+    struct device_names events, groups;
+    unsigned table;
+};
+
+static uint64_t lane_count(const struct rbwp_device_lanes *lanes)
+{
+    return (uint64_t)lanes->blocks_max * lanes->layout.num_groups;
+}
+
+static uint64_t total_bytes(const struct rbwp_device_lanes *lanes)
+{
+    return lanes->drops_offset ? lanes->drops_offset + 4 * lane_count(lanes) : lanes->buffer_bytes;
+}
+
+/* ---- making ------------------------------------------------------------------- */
+
+static enum rbwp_status take_config(struct rbwp_device_lanes *lanes,
+                                    const struct rbwp_device_lanes_config *config,
+                                    struct rbwp_error *error)
+{
+    struct rbwp_device_lanes_config own;
+    enum rbwp_status status =
+        sized_take(&own, sizeof own, config, "rbwp_device_lanes_config", error);
+    if (status == RBWP_OK)
+        status = sized_take(&lanes->layout, sizeof lanes->layout, &own.layout, "rbwp_lanes_layout",
+                            error);
+    if (status != RBWP_OK)
+        return status;
+    lanes->layout.size = sizeof lanes->layout;
+    lanes->blocks_max = lanes->layout.num_blocks;
+    lanes->buffer_bytes = rbwp_lanes_bytes(&lanes->layout);
+    if (!lanes->buffer_bytes || lanes->buffer_bytes > SIZE_MAX / 2)
+        return gpu_failure(error, RBWP_E_INVALID,
+                           "lanes: %u blocks of %u groups, %u records, dialect %u: no such buffer",
+                           lanes->layout.num_blocks, lanes->layout.num_groups,
+                           lanes->layout.max_records, lanes->layout.dialect);
+    if (own.count_drops)
+        lanes->drops_offset =
+            (lanes->buffer_bytes + DROPS_ALIGNMENT - 1) / DROPS_ALIGNMENT * DROPS_ALIGNMENT;
+    status = device_names_add(&lanes->events, own.events, own.event_count, error);
+    if (status == RBWP_OK)
+        status = device_names_add(&lanes->groups, own.groups, own.group_count, error);
+    return status;
+}
+
+enum rbwp_status rbwp_device_lanes_new(struct rbwp_gpu_device *device,
+                                       const struct rbwp_device_lanes_config *config,
+                                       struct rbwp_device_lanes **lanes_out,
+                                       struct rbwp_error *error)
+{
+    struct rbwp_device_lanes *lanes = calloc(1, sizeof *lanes);
+    *lanes_out = NULL;
+    if (!lanes)
+        return gpu_failure(error, RBWP_E_MEMORY, "no memory for lanes");
+    lanes->device = device;
+    enum rbwp_status status = take_config(lanes, config, error);
+    if (status == RBWP_OK)
+        status = rbwp_table_register(&kernel_lane_schema, &lanes->table);
+    if (status == RBWP_OK)
+        status = device_memory_new(&lanes->memory, device, total_bytes(lanes), error);
+    if (status == RBWP_OK)
+        status = rbwp_device_lanes_reset(lanes, 0, error);
+    if (status == RBWP_OK)
+        *lanes_out = lanes;
+    else
+        rbwp_device_lanes_free(lanes);
+    return status;
+}
+
+void rbwp_device_lanes_free(struct rbwp_device_lanes *lanes)
+{
+    if (!lanes)
+        return;
+    device_memory_free(&lanes->memory);
+    device_names_free(&lanes->events);
+    device_names_free(&lanes->groups);
+    free(lanes);
+}
+
+/* ---- there and back --------------------------------------------------------------- */
+
+struct rbwp_device_memory rbwp_device_lanes_buffer(const struct rbwp_device_lanes *lanes)
+{
+    return (struct rbwp_device_memory){lanes->memory.memory.native, lanes->buffer_bytes};
+}
+
+struct rbwp_device_memory rbwp_device_lanes_drops(const struct rbwp_device_lanes *lanes)
+{
+    if (!lanes->drops_offset)
+        return (struct rbwp_device_memory){0};
+    return (struct rbwp_device_memory){(char *)lanes->memory.memory.native + lanes->drops_offset,
+                                       4 * lane_count(lanes)};
+}
+
+enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32_t num_blocks,
+                                         struct rbwp_error *error)
+{
+    struct timespec now;
+    if (num_blocks > lanes->blocks_max)
+        return gpu_failure(error, RBWP_E_INVALID, "lanes: %u blocks, there is memory for %u",
+                           num_blocks, lanes->blocks_max);
+    if (num_blocks)
+        lanes->layout.num_blocks = num_blocks;
+    lanes->was_read = false;
+    memset(lanes->memory.host, 0, total_bytes(lanes));
+    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    lanes->layout.anchor_host_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    lanes->layout.anchor_device = 0;
+    enum rbwp_status status =
+        rbwp_lanes_write_header(&lanes->layout, lanes->memory.host, lanes->buffer_bytes, error);
+    if (status == RBWP_OK)
+        status = device_memory_write(&lanes->memory, 0, total_bytes(lanes), error);
+    lanes->reset_ns = rbwp_now_ns();
+    return status;
+}
+
+enum rbwp_status rbwp_device_lanes_read(struct rbwp_device_lanes *lanes,
+                                        struct rbwp_gpu_stream *stream, struct rbwp_error *error)
+{
+    enum rbwp_status status =
+        device_memory_read(&lanes->memory, 0, total_bytes(lanes), stream, error);
+    lanes->was_read = status == RBWP_OK;
+    return status;
+}
+
+const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *lanes, size_t *bytes_out)
+{
+    *bytes_out = lanes->buffer_bytes;
+    return lanes->memory.host;
+}
+
+/* ---- into the file ------------------------------------------------------------------ */
+
+struct recording {
+    struct rbwp_device_lanes *lanes;
+    const struct rbwp_device_clock_line *line;
+    struct kernel_place place;
+};
+
+static uint64_t name_of(struct device_names *names, const char *what, uint32_t id)
+{
+    char text[32];
+    uint64_t number = device_names_find(names, id);
+    if (number)
+        return number;
+    snprintf(text, sizeof text, "%s_%u", what, id);
+    return device_names_number(names, id, text);
+}
+
+/* The decoder made nanoseconds of ticks, by the same rate; what is left is offset and drift. */
+static int64_t session_ns(const struct rbwp_device_clock_line *line, int64_t device_ns)
+{
+    struct rbwp_device_clock_line ns = *line;
+    ns.hz = 1000000000;
+    ns.from_ticks = ticks_ns(line->from_ticks, line->hz);
+    return rbwp_device_clock_ns(&ns, device_ns);
+}
+
+static bool take(void *context, const struct rbwp_lane_span *spans, size_t count)
+{
+    struct recording *recording = context;
+    struct rbwp_device_lanes *lanes = recording->lanes;
+    uint64_t cells[KERNEL_LANE_COLUMNS];
+    for (size_t i = 0; i < count; i++) {
+        struct rbwp_lane_span span = spans[i];
+        if (span.kind == RBWP_LANE_STRAY_END)
+            continue;
+        span.start_ns = session_ns(recording->line, span.start_ns);
+        span.stop_ns = session_ns(recording->line, span.stop_ns);
+        kernel_lane_cells(&recording->place, &span, name_of(&lanes->groups, "group", span.group),
+                          name_of(&lanes->events, "event", span.event), cells);
+        rbwp_row_add(lanes->table, cells);
+    }
+    return true;
+}
+
+/* The device's time at the reset: for buffers that say none. */
+static uint64_t anchor(const struct rbwp_device_lanes *lanes,
+                       const struct rbwp_device_clock_line *line)
+{
+    double ns = (double)(lanes->reset_ns + line->offset_ns);
+    int64_t ticks = line->hz == 1000000000 ? lanes->reset_ns + line->offset_ns
+                                           : (int64_t)(ns * ((double)line->hz / 1e9));
+    return ticks > 0 ? (uint64_t)ticks : 0;
+}
+
+static uint64_t count_drops(const struct rbwp_device_lanes *lanes)
+{
+    uint64_t sum = 0;
+    const char *drops = (const char *)lanes->memory.host + lanes->drops_offset;
+    for (uint64_t i = 0; lanes->drops_offset && i < lane_count(lanes); i++) {
+        uint32_t count;
+        memcpy(&count, drops + 4 * i, sizeof count);
+        sum += count;
+    }
+    return sum;
+}
+
+enum rbwp_status rbwp_device_lanes_record_sized(struct rbwp_device_lanes *lanes,
+                                                const struct rbwp_device_clock *clock,
+                                                uint64_t launch, struct rbwp_lanes_stats *stats_out,
+                                                size_t stats_bytes, struct rbwp_error *error)
+{
+    struct rbwp_device_clock_line line = {.size = sizeof line};
+    struct rbwp_gpu_facts facts;
+    struct rbwp_lanes_stats stats = {0};
+    struct rbwp_lanes_layout layout = {.size = sizeof layout, .dialect = lanes->layout.dialect};
+    rbwp_device_clock_get(clock, &line);
+    rbwp_gpu_device_facts(lanes->device, &facts);
+    struct recording recording = {
+        .lanes = lanes,
+        .line = &line,
+        .place = {.processor = facts.proc_id, .launch = launch, .bound_ns = line.bound_ns}};
+    sized_give(stats_out, stats_bytes, &stats, sizeof stats);
+    if (!lanes->was_read)
+        return gpu_failure(error, RBWP_E_STATE, "lanes: nothing was read since the last reset");
+    if (layout.dialect == RBWP_LANES_V1) {
+        layout.stride = lanes->layout.stride;
+        layout.max_records = lanes->layout.max_records;
+        layout.anchor_device = anchor(lanes, &line);
+        layout.clock_hz = line.hz;
+    }
+    enum rbwp_status status = rbwp_lanes_decode(lanes->memory.host, (size_t)lanes->buffer_bytes,
+                                                &layout, take, &recording, &stats, error);
+    stats.dropped += count_drops(lanes);
+    sized_give(stats_out, stats_bytes, &stats, sizeof stats);
+    return status;
+}
