@@ -82,6 +82,8 @@ def check_parquet(path):
     done = subprocess.run([rbwp, "export", "--to", "parquet", "-o", "-", path], capture_output=True)
     assert done.returncode == 0 and b"parquet: left out 3 links, 80 values of counters, 4 rows of tables" in done.stderr, done.stderr
     done = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
+    filtered = subprocess.run([rbwp, "export", "-f", "-o", f"{work}/few.sqlite", "--thread", "100", path], capture_output=True)
+    assert b"without SQLite" in filtered.stderr or b"sqlite: left out 4 rows of tables that filters know nothing of" in filtered.stderr, filtered
     os.unlink(f"{work}/rows.parquet")
     again = subprocess.run([rbwp, "export", "-o", f"{work}/rows.parquet", path], capture_output=True, text=True)
     assert (done.returncode, again.returncode) == (1, 3) and "rows.setting.parquet" in again.stderr and "4 rows of tables" in again.stderr, again

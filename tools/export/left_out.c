@@ -33,6 +33,8 @@ void left_out_tell(const struct trace_pass *pass, const char *format, struct lef
         {left_out.details, "span's arguments", "spans' arguments"},
         {pass->sink.loss ? 0 : totals->losses, "mark of a loss", "marks of losses"},
         {pass->sink.rows ? left_out.rows : totals->rows, "row of a table", "rows of tables"},
+        {totals->unjudged_rows, "row of a table that filters know nothing of",
+         "rows of tables that filters know nothing of"},
     };
     char line[256];
     int used = 0;

@@ -520,7 +520,9 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
             take_span(tables, shape, rows, i);
         break;
     case TABLE_UNKNOWN:
-        if (!tables->filtered)
+        if (tables->filtered)
+            trace_add_unjudged_rows(tables->trace, rows->rows);
+        else
             trace_add_rows(tables->trace,
                            &(struct trace_rows){.table = shape->table,
                                                 .rows = rows,

@@ -377,6 +377,11 @@ void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
         trace->sink.rows(trace->sink.context, rows);
 }
 
+void trace_add_unjudged_rows(struct trace *trace, uint32_t rows)
+{
+    trace->totals.unjudged_rows += rows;
+}
+
 void trace_loss_name(const struct trace_loss *loss, char *name, size_t room)
 {
     int bytes = (int)loss->cause.bytes;

@@ -324,8 +324,10 @@ int64_t trace_origin_ns(const struct trace *trace);
 /* What was passed on so far, whether the sink wanted it or not. */
 struct trace_totals {
     uint64_t spans, links, samples, tables, rows, losses, lost_records;
-    uint64_t details;          /* spans with more to tell */
-    uint64_t lone_ends;        /* of links; known after trace_finish */
+    uint64_t
+        unjudged_rows;  /* of tables of which a filter cannot say what it wants: not passed on */
+    uint64_t details;   /* spans with more to tell */
+    uint64_t lone_ends; /* of links; known after trace_finish */
     int64_t first_ns, last_ns; /* of spans; 0,0 without */
     /* While spans are filtered: when workers recorded, inside the window asked for, whatever else
      * the filters leave of it. */
@@ -357,6 +359,8 @@ void trace_add_link(struct trace *trace, struct trace_link link);
 void trace_add_link_end(struct trace *trace, const struct trace_link_end *end);
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema);
 void trace_add_rows(struct trace *trace, const struct trace_rows *rows);
+/* Rows that are not passed on because spans are filtered. */
+void trace_add_unjudged_rows(struct trace *trace, uint32_t rows);
 void trace_add_loss(struct trace *trace, struct trace_loss loss);
 void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
