@@ -263,6 +263,22 @@ RBWP_DEV_FN_ void rbwp_dev_store16_(rbwp_dev_u64 to, rbwp_dev_u64 first, rbwp_de
         "l"(first), "l"(second)
         : "memory");
 }
+/* A store if `on` is not 0. By a predicate: behind a branch the compiler would put the loads, too,
+ * that the store needs, and they would wait for what decides. */
+RBWP_DEV_FN_ void rbwp_dev_store4_if_(rbwp_dev_u64 to, unsigned value, unsigned on)
+{
+    asm volatile("{ .reg .pred q; .reg .u64 p; setp.ne.u32 q, %2, 0; cvta.to.global.u64 p, %0;"
+                 " @q st.global.u32 [p], %1; }" ::"l"(to),
+                 "r"(value), "r"(on)
+                 : "memory");
+}
+RBWP_DEV_FN_ void rbwp_dev_store8_if_(rbwp_dev_u64 to, rbwp_dev_u64 value, unsigned on)
+{
+    asm volatile("{ .reg .pred q; .reg .u64 p; setp.ne.u32 q, %2, 0; cvta.to.global.u64 p, %0;"
+                 " @q st.global.u64 [p], %1; }" ::"l"(to),
+                 "l"(value), "r"(on)
+                 : "memory");
+}
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_load8_(rbwp_dev_u64 from)
 {
     rbwp_dev_u64 value;
@@ -288,6 +304,16 @@ RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_add8_(rbwp_dev_u64 to, rbwp_dev_u64 value)
                  : "l"(to), "l"(value)
                  : "memory");
     return old;
+}
+/* The halves of a word, if `on` is not 0; here and not earlier, since that is where it is waited
+ * for. */
+RBWP_DEV_FN_ void rbwp_dev_halves_if_(rbwp_dev_u64 word, unsigned on, unsigned *low, unsigned *high)
+{
+    asm volatile("{ .reg .pred q; .reg .u32 a, b; setp.ne.u32 q, %3, 0; mov.b64 {a, b}, %2;"
+                 " @q mov.u32 %0, a; @q mov.u32 %1, b; }"
+                 : "+r"(*low), "+r"(*high)
+                 : "l"(word), "r"(on)
+                 : "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_count4_(rbwp_dev_u64 to, unsigned value) /* an add nobody waits for */
 {
@@ -560,6 +586,25 @@ RBWP_DEV_FN_ unsigned rbwp_dev_of_first_(unsigned value)
 }
 #endif
 
+#ifndef RBWP_DEV_ON_NVIDIA_
+RBWP_DEV_FN_ void rbwp_dev_halves_if_(rbwp_dev_u64 word, unsigned on, unsigned *low, unsigned *high)
+{
+    if (on) {
+        *low = (unsigned)word;
+        *high = (unsigned)(word >> 32);
+    }
+}
+RBWP_DEV_FN_ void rbwp_dev_store4_if_(rbwp_dev_u64 to, unsigned value, unsigned on)
+{
+    if (on)
+        rbwp_dev_store4_(to, value);
+}
+RBWP_DEV_FN_ void rbwp_dev_store8_if_(rbwp_dev_u64 to, rbwp_dev_u64 value, unsigned on)
+{
+    if (on)
+        rbwp_dev_store8_(to, value);
+}
+#endif
 RBWP_DEV_FN_ unsigned rbwp_dev_block_(void)
 {
     return (rbwp_dev_block_z_() * rbwp_dev_grid_y_() + rbwp_dev_block_y_()) * rbwp_dev_grid_x_() +
@@ -644,8 +689,43 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_fill_(struct rbwp_dev_lanes *p, rbwp_dev_u64 ti
     }
 }
 
+#ifdef RBWP_DEV_ON_NVIDIA_
+/* A record where that is simple: all of it hangs on one predicate, and there is no branch in which
+ * the other threads of the warp would have to wait for the leader. Does what the rest of
+ * rbwp_dev_lanes_record_ does. False: it is not simple. */
+RBWP_DEV_FN_ int rbwp_dev_lanes_record_at_once_(struct rbwp_dev_lanes *p, unsigned low)
+{
+    if (p->kind & (RBWP_DEV_HEARTBEAT | RBWP_DEV_CLOCK))
+        return 0;
+    if (rbwp_dev_record_bytes_(p->kind) == 8)
+        asm volatile(
+            "{ .reg .pred q; .reg .u64 a, v; .reg .u32 t;"
+            " setp.ne.u32 q, %1, 0; cvta.to.global.u64 a, %0;"
+            " @q mov.u32 t, %%globaltimer_lo; max.u32 t, t, %5;"
+            " mov.b64 v, {%3, t}; @q st.global.u64 [a], v;"
+            " @q sub.u32 %1, %1, 1; @q mad.wide.u32 %0, %4, 8, %0; @!q add.u32 %2, %2, 1; }"
+            : "+l"(p->next), "+r"(p->left), "+r"(p->dropped)
+            : "r"(p->tag | low), "r"(p->stride), "r"((unsigned)!low)
+            : "memory");
+    else
+        asm volatile(
+            "{ .reg .pred q; .reg .u64 a, t, v;"
+            " setp.ne.u32 q, %1, 0; cvta.to.global.u64 a, %0; mov.b64 v, {%3, %5};"
+            " @q mov.u64 t, %%globaltimer; @q st.global.v2.u64 [a], {t, v};"
+            " @q sub.u32 %1, %1, 1; @q mad.wide.u32 %0, %4, 16, %0; @!q add.u32 %2, %2, 1; }"
+            : "+l"(p->next), "+r"(p->left), "+r"(p->dropped)
+            : "r"(p->tag | low), "r"(p->stride), "r"(p->place)
+            : "memory");
+    return 1;
+}
+#endif
+
 RBWP_DEV_FN_ void rbwp_dev_lanes_record_(struct rbwp_dev_lanes *p, unsigned low)
 {
+#ifdef RBWP_DEV_ON_NVIDIA_
+    if (rbwp_dev_lanes_record_at_once_(p, low))
+        return;
+#endif
     if (!p->left) {
         p->dropped++;
         return;
@@ -777,6 +857,7 @@ struct rbwp_dev_events {
     rbwp_dev_u64 context; /* address; 0: none */
     rbwp_dev_u64 columns; /* where the context has the addresses of the columns */
     rbwp_dev_u64 counter, ops;
+    rbwp_dev_u64 ends; /* address of the column of ends */
 #if RBWP_DEV_EVENT_KEEP
     rbwp_dev_u64 column[RBWP_DEV_COLUMNS];
 #endif
@@ -787,7 +868,9 @@ struct rbwp_dev_events {
 
 /* An event between open and close. */
 struct rbwp_dev_event {
+    rbwp_dev_u64 asked; /* both counters as they were, if they are one word; may be under way */
     unsigned slot, op, id, target_rank, pid_m, pid_n, payload_bytes;
+    unsigned pid, xcc, cu;
     rbwp_dev_u64 address, start;
 };
 
@@ -818,7 +901,7 @@ RBWP_DEV_FN_ void rbwp_dev_columns_(rbwp_dev_u64 columns, rbwp_dev_u64 *column)
 RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *context, int leader)
 {
     p->context = rbwp_dev_address_(context);
-    p->columns = p->counter = p->ops = 0;
+    p->columns = p->counter = p->ops = p->ends = 0;
     p->max_events = p->rank = p->num_ranks = p->side_by_side = 0;
     if (!context)
         return;
@@ -834,6 +917,8 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     if (!p->counter || !p->ops || max_events >> 63)
         return;
     p->max_events = max_events < 0x7fffffff ? (unsigned)max_events : 0x7fffffff;
+    if (p->max_events)
+        p->ends = rbwp_dev_load8_(p->columns + RBWP_DEV_COLUMN_END * 8);
 #if RBWP_DEV_EVENT_KEEP
     if (p->max_events)
         rbwp_dev_columns_(p->columns, p->column);
@@ -855,45 +940,63 @@ RBWP_DEV_FN_ unsigned rbwp_dev_payload_bytes(rbwp_dev_u64 mask, unsigned element
     return (elements * element_bits + 7) / 8;
 }
 
-/* Adds 1 to both counters. What they were is not waited for here. */
+/* Adds 1 to both counters. What they were, slot and number, is not waited for here; so what one way
+ * gives is not put where the other's is. */
 RBWP_DEV_FN_ void rbwp_dev_events_count_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
-    e->slot = e->op = 0;
-#ifdef RBWP_DEV_BY_WARP_
-    if (rbwp_dev_lane_())
+#if RBWP_DEV_EVENT_COUNTERS == 1
+    if (p->side_by_side) {
+        e->asked = rbwp_dev_add8_(p->counter, 1ull << 32 | 1);
         return;
+    }
 #endif
+    e->slot = rbwp_dev_add4_(p->counter, 1);
 #if RBWP_DEV_EVENT_COUNTERS == 3
-    e->slot = e->op = rbwp_dev_add4_(p->counter, 1);
     rbwp_dev_count4_(p->ops, 1);
 #else
-    if (RBWP_DEV_EVENT_COUNTERS == 1 && p->side_by_side) {
-        const rbwp_dev_u64 both = rbwp_dev_add8_(p->counter, 1ull << 32 | 1);
-        e->slot = (unsigned)both;
-        e->op = (unsigned)(both >> 32);
-    } else {
-        e->slot = rbwp_dev_add4_(p->counter, 1);
-        e->op = rbwp_dev_add4_(p->ops, 1);
-    }
+    e->op = rbwp_dev_add4_(p->ops, 1);
 #endif
 }
 
-/*
- * Takes the slot and the number that were counted. Both counters are the host's, a u32 each; where
- * they lie side by side one 64-bit add counted both, each in its own half: no carry goes from one
- * to the other, since counting stops at 2^31, beyond which max_events never is. What went further
- * is taken back, so that no number of events makes them wrap.
- */
+/* Asks for a slot, and says while that is under way where the event happens. */
+RBWP_DEV_FN_ void rbwp_dev_events_ask_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
+{
+    e->asked = 0;
+    e->slot = e->op = 0;
+#ifdef RBWP_DEV_BY_WARP_
+    if (rbwp_dev_lane_() == 0)
+#endif
+        rbwp_dev_events_count_(p, e);
+    e->pid = rbwp_dev_block_x_();
+    e->xcc = rbwp_dev_xcc_();
+    e->cu = rbwp_dev_cu_();
+}
+
+/* Takes the slot and the number that were asked for. */
 RBWP_DEV_FN_ void rbwp_dev_events_take_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
+    const unsigned one_word = RBWP_DEV_EVENT_COUNTERS == 1 && p->side_by_side;
+    rbwp_dev_halves_if_(e->asked, one_word, &e->slot, &e->op);
 #ifdef RBWP_DEV_BY_WARP_
     e->slot = rbwp_dev_of_first_(e->slot);
     e->op = rbwp_dev_of_first_(e->op);
 #endif
-    if (e->slot >> 31)
-        rbwp_dev_store4_(p->counter, 1u << 31);
-    if (e->op >> 31)
-        rbwp_dev_store4_(p->ops, 1u << 31);
+#if RBWP_DEV_EVENT_COUNTERS == 3
+    e->op = e->slot;
+#endif
+}
+
+/*
+ * Both counters are the host's, a u32 each; where they lie side by side one 64-bit add counts both,
+ * each in its own half: no carry goes from one to the other, since counting stops at 2^31, beyond
+ * which max_events never is. What went further is taken back here, so that no number of events
+ * makes them wrap.
+ */
+RBWP_DEV_FN_ void rbwp_dev_events_hold_(const struct rbwp_dev_events *p,
+                                        const struct rbwp_dev_event *e)
+{
+    rbwp_dev_store4_if_(p->counter, 1u << 31, e->slot >> 31);
+    rbwp_dev_store4_if_(p->ops, 1u << 31, e->op >> 31);
 }
 
 /* What stands in a column of the event. Selects, no branches: the column may be the thread's. */
@@ -901,10 +1004,10 @@ RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_event_value_(const struct rbwp_dev_events *p,
                                                 const struct rbwp_dev_event *e, unsigned column,
                                                 rbwp_dev_u64 end)
 {
-    const unsigned first = column & 2 ? (column & 1 ? e->pid_n : e->pid_m)
-                                      : (column & 1 ? rbwp_dev_block_x_() : e->id);
-    const unsigned second = column & 2 ? (column & 1 ? rbwp_dev_cu_() : rbwp_dev_xcc_())
-                                       : (column & 1 ? e->target_rank : p->rank);
+    const unsigned first =
+        column & 2 ? (column & 1 ? e->pid_n : e->pid_m) : (column & 1 ? e->pid : e->id);
+    const unsigned second =
+        column & 2 ? (column & 1 ? e->cu : e->xcc) : (column & 1 ? e->target_rank : p->rank);
     const rbwp_dev_u64 third =
         column & 2 ? (column & 1 ? e->op : end) : (column & 1 ? e->address : e->start);
     return column & 8 ? (column & 4 ? e->payload_bytes : third) : (column & 4 ? second : first);
@@ -912,29 +1015,36 @@ RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_event_value_(const struct rbwp_dev_events *p,
 
 RBWP_DEV_FN_ void rbwp_dev_event_put_(const struct rbwp_dev_events *p,
                                       const struct rbwp_dev_event *e, unsigned column,
-                                      rbwp_dev_u64 address, rbwp_dev_u64 end)
+                                      rbwp_dev_u64 address, rbwp_dev_u64 end, unsigned on)
 {
     const rbwp_dev_u64 value = rbwp_dev_event_value_(p, e, column, end);
-    if (column >= RBWP_DEV_COLUMN_START && column <= RBWP_DEV_COLUMN_END)
-        rbwp_dev_store8_(address + (rbwp_dev_u64)e->slot * 8, value);
+    const unsigned wide = column >= RBWP_DEV_COLUMN_START && column <= RBWP_DEV_COLUMN_END;
+#ifdef RBWP_DEV_BY_WARP_ /* where threads differ in it: no branch */
+    const rbwp_dev_u64 to = address + ((rbwp_dev_u64)e->slot << (wide ? 3 : 2));
+    rbwp_dev_store8_if_(to, value, on & wide);
+    rbwp_dev_store4_if_(to, (unsigned)value, on & !wide);
+#else
+    if (wide)
+        rbwp_dev_store8_if_(address + (rbwp_dev_u64)e->slot * 8, value, on);
     else
-        rbwp_dev_store4_(address + (rbwp_dev_u64)e->slot * 4, (unsigned)value);
+        rbwp_dev_store4_if_(address + (rbwp_dev_u64)e->slot * 4, (unsigned)value, on);
+#endif
 }
 
-/* Stores all columns of an event. Nobody waits for the stores. */
+/* Stores all columns of an event, if it has a slot. Nobody waits for the stores. */
 RBWP_DEV_FN_ void rbwp_dev_event_store_(const struct rbwp_dev_events *p,
                                         const struct rbwp_dev_event *e, const rbwp_dev_u64 *column,
                                         rbwp_dev_u64 end)
 {
+    const unsigned on = e->slot < p->max_events;
 #ifdef RBWP_DEV_BY_WARP_
     const unsigned lane = rbwp_dev_lane_();
-    if (lane < RBWP_DEV_COLUMNS)
-        rbwp_dev_event_put_(p, e, lane, column[0], end);
+    rbwp_dev_event_put_(p, e, lane, column[0], end, on & (lane < RBWP_DEV_COLUMNS));
 #else
     RBWP_DEV_UNROLL_
     for (unsigned i = 1; i <= RBWP_DEV_COLUMNS; i++) { /* the start last: it was read last */
         const unsigned k = (i + RBWP_DEV_COLUMN_START) % RBWP_DEV_COLUMNS;
-        rbwp_dev_event_put_(p, e, k, column[k], end);
+        rbwp_dev_event_put_(p, e, k, column[k], end, on);
     }
 #endif
 }
@@ -970,15 +1080,15 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(const struct rbwp_dev_events *p, uns
     if (!p->max_events)
         return 0;
     struct rbwp_dev_event e = {
-        0, 0, id, target_rank, pid_m, pid_n, payload_bytes, rbwp_dev_address_(address), 0};
+        0, 0, 0, id, target_rank, pid_m, pid_n, payload_bytes, 0, 0, 0, rbwp_dev_address_(address),
+        0};
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
-    rbwp_dev_events_count_(p, &e);
+    rbwp_dev_events_ask_(p, &e);
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
     rbwp_dev_events_take_(p, &e);
-    if (e.slot < p->max_events) {
-        e.start = rbwp_dev_event_time_();
-        rbwp_dev_event_store_(p, &e, column, 0);
-    }
+    e.start = rbwp_dev_event_time_();
+    rbwp_dev_event_store_(p, &e, column, 0);
+    rbwp_dev_events_hold_(p, &e);
     return e.slot;
 }
 
@@ -987,14 +1097,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_end(const struct rbwp_dev_events *p, unsigned 
     if (!p->max_events)
         return;
     const rbwp_dev_u64 end = rbwp_dev_event_time_();
-    if (handle >= p->max_events)
-        return;
-#if RBWP_DEV_EVENT_KEEP && !defined(RBWP_DEV_BY_WARP_)
-    const rbwp_dev_u64 column = p->column[RBWP_DEV_COLUMN_END];
-#else
-    const rbwp_dev_u64 column = rbwp_dev_load8_(p->columns + RBWP_DEV_COLUMN_END * 8);
-#endif
-    rbwp_dev_store8_(column + (rbwp_dev_u64)handle * 8, end);
+    rbwp_dev_store8_if_(p->ends + (rbwp_dev_u64)handle * 8, end, handle < p->max_events);
 }
 
 /*
@@ -1013,7 +1116,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_open(const struct rbwp_dev_events *p, struct r
     e->pid_m = pid_m;
     e->pid_n = pid_n;
     e->payload_bytes = payload_bytes;
-    rbwp_dev_events_count_(p, e);
+    rbwp_dev_events_ask_(p, e);
     e->start = rbwp_dev_event_time_();
 }
 
@@ -1025,8 +1128,8 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
     rbwp_dev_events_take_(p, e);
-    if (e->slot < p->max_events)
-        rbwp_dev_event_store_(p, e, column, end);
+    rbwp_dev_event_store_(p, e, column, end);
+    rbwp_dev_events_hold_(p, e);
 }
 
 /* ---- macros, for those who have no templates --------------------------------------------------
