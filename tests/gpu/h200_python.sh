@@ -52,10 +52,10 @@ steps() {
 
 # example NAME ARGUMENT...: with all that it prints.
 example() {
-    local name=$1
+    local name=$1 title="example $*"
     shift
-    step "$name $*" 240 "$python" -u "examples/gpu_python/$name.py" "$@" --out "$build/examples"
-    cat "$log"
+    step "$title" 240 "$python" -u "examples/gpu_python/$name.py" "$@" --out "$build/examples" &&
+        cat "$logs/${title// /_}.log" # of one that failed step has shown the end
 }
 if [[ ! $* || $* == examples ]]; then
     gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())')
