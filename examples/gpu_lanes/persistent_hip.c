@@ -93,20 +93,20 @@ int main(int argc, char **argv)
     HIP(hipSetDevice(0));
     HIP(hipDeviceGetAttribute(&blocks, hipDeviceAttributeMultiprocessorCount, 0));
     HIP(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
-    if (!trace_start(&trace, RBWP_GPU_HIP, stream, "persistent", &argc, argv) || argc < 3) {
+    if (!trace_start(&trace, "persistent", RBWP_GPU_HIP, stream, &argc, argv) || argc < 3) {
         fprintf(stderr, "usage: persistent_hip KERNELS INCLUDE [-bgworkprofile 2 ...]\n");
         return 2;
     }
     hipFunction_t function = compile(argv[1], argv[2]);
     if (!persistent_job_make(&job, (unsigned)blocks) ||
-        !trace_lanes_begin(&trace, (unsigned)blocks, 1, job.max_records))
+        !trace_lanes_begin(&trace, (unsigned)blocks, persistent_groups, 1, persistent_events, 3,
+                           job.max_records))
         return 1;
 
     const unsigned zero = 0;
     void *in = copy_of(job.in, job.in_bytes, stream),
          *sums = copy_of(job.sums, job.sums_bytes, stream);
-    void *next = copy_of(&zero, sizeof zero, stream),
-         *records = copy_of(trace.bytes, trace.size, stream);
+    void *next = copy_of(&zero, sizeof zero, stream), *records = trace_records(&trace);
     void *arguments[] = {&in, &sums, &next, &job.tiles, &records, &job.max_records};
     HIP(hipStreamSynchronize(stream));
     trace_launch_begin(&trace);
@@ -115,12 +115,10 @@ int main(int argc, char **argv)
     trace_launch_end(&trace);
     HIP(hipStreamSynchronize(stream));
     HIP(hipMemcpyAsync(job.sums, sums, job.sums_bytes, hipMemcpyDeviceToHost, stream));
-    HIP(hipMemcpyAsync(trace.bytes, records, trace.size, hipMemcpyDeviceToHost, stream));
     HIP(hipStreamSynchronize(stream));
 
     bool good = persistent_job_check(&job);
-    good = trace_lanes_end(&trace, persistent_groups, persistent_events, "persistent_hip.lanes") &&
-           good;
+    good = trace_lanes_end(&trace, "persistent_hip.lanes") && good;
     trace_stop(&trace);
     return good ? 0 : 1;
 }

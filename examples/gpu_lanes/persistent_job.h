@@ -6,12 +6,14 @@
 #ifndef PERSISTENT_JOB_H
 #define PERSISTENT_JOB_H
 
+#include "rbwp_device_buffers.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const persistent_groups[] = {"block"};
-static const char *const persistent_events[] = {"", "take", "sum", "store"};
+static const struct rbwp_device_name persistent_groups[] = {{0, "block"}};
+static const struct rbwp_device_name persistent_events[] = {{1, "take"}, {2, "sum"}, {3, "store"}};
 
 struct persistent_job {
     unsigned tiles, max_records;

@@ -4,7 +4,7 @@
 // warps compute on those fetched before; lanes show that they overlap, and who waits for whom.
 //
 //     nvcc -O3 -o pipeline pipeline.cu -lrbwp
-//     ./pipeline -bgworkprofile 2 -bgworkprofile_logfile pipeline.bin && rbwp lanes pipeline.lanes
+//     ./pipeline -bgworkprofile 2 -bgworkprofile_logfile pipeline.bin && rbwp report pipeline.bin
 //
 // -DRBWP_DEVICE_ENABLED=0 takes the lanes out of the kernel, and nothing else changes.
 #include "rbwp_device.h"
@@ -16,8 +16,9 @@
 
 enum { PRODUCER, CONSUMER, GROUPS };
 enum { FETCH = 1, COMPUTE, WAIT_EMPTY, WAIT_FULL };
-static const char *const group_names[] = {"producer", "consumer"};
-static const char *const event_names[] = {"", "fetch", "compute", "wait empty", "wait full"};
+static const rbwp_device_name group_names[] = {{PRODUCER, "producer"}, {CONSUMER, "consumer"}};
+static const rbwp_device_name event_names[] = {
+    {FETCH, "fetch"}, {COMPUTE, "compute"}, {WAIT_EMPTY, "wait empty"}, {WAIT_FULL, "wait full"}};
 
 const unsigned TILE = 2048, STAGES = 3, SIDE = 128, ROUNDS = 400; // SIDE: threads of a group
 
@@ -92,17 +93,21 @@ __global__ void pipeline(const float *in, float *out, unsigned tiles, void *reco
 // Of the time that producers fetch, how much do consumers of the same block compute?
 static double overlap(const struct trace *trace)
 {
-    std::vector<rbwp_lane_span> spans(trace->size / 16);
+    size_t size = 0, count = 0;
+    const void *bytes = rbwp_device_lanes_memory(trace->lanes, &size);
+    std::vector<rbwp_lane_span> spans(size / 16);
     rbwp_lanes_stats stats;
     rbwp_error error;
-    size_t count = 0;
-    if (rbwp_lanes_decode_array(trace->bytes, trace->size, nullptr, spans.data(), spans.size(), &count, &stats,
-                                &error) != RBWP_OK)
+    if (rbwp_lanes_decode_array(bytes, size, nullptr, spans.data(), spans.size(), &count, &stats, &error) != RBWP_OK)
         return 0;
-    std::vector<std::vector<rbwp_lane_span>> fetches(trace->layout.num_blocks), computes(trace->layout.num_blocks);
+    std::vector<std::vector<rbwp_lane_span>> fetches, computes; // by block
     for (size_t i = 0; i < count; i++)
-        if (spans[i].event == FETCH || spans[i].event == COMPUTE)
-            (spans[i].event == FETCH ? fetches : computes)[spans[i].block].push_back(spans[i]);
+        if (spans[i].event == FETCH || spans[i].event == COMPUTE) {
+            std::vector<std::vector<rbwp_lane_span>> &of = spans[i].event == FETCH ? fetches : computes;
+            of.resize(std::max<size_t>(of.size(), spans[i].block + 1));
+            of[spans[i].block].push_back(spans[i]);
+        }
+    computes.resize(std::max(computes.size(), fetches.size()));
     double both = 0, all = 0;
     for (size_t block = 0; block < fetches.size(); block++)
         for (const rbwp_lane_span &fetch : fetches[block]) {
@@ -130,37 +135,33 @@ int main(int argc, char **argv)
     struct trace trace;
     CUDA(cudaDeviceGetAttribute(&blocks, cudaDevAttrMultiProcessorCount, 0));
     CUDA(cudaStreamCreate(&stream));
-    if (!trace_start(&trace, RBWP_GPU_CUDA, stream, "pipeline", &argc, argv))
-        return 2;
+    if (!trace_start(&trace, "pipeline", RBWP_GPU_CUDA, stream, &argc, argv))
+        return 1;
 
     const unsigned tiles = 24 * (unsigned)blocks, max_records = 24 * 4 + 1;
     std::vector<float> in((size_t)tiles * TILE), out(in.size());
     for (size_t i = 0; i < in.size(); i++)
         in[i] = (float)(i % 1000);
     float *device_in, *device_out;
-    char *records;
-    if (!trace_lanes_begin(&trace, (unsigned)blocks, GROUPS, max_records))
+    if (!trace_lanes_begin(&trace, (unsigned)blocks, group_names, GROUPS, event_names, 4, max_records))
         return 1;
     CUDA(cudaMalloc(&device_in, in.size() * sizeof(float)));
     CUDA(cudaMalloc(&device_out, in.size() * sizeof(float)));
-    CUDA(cudaMalloc(&records, trace.size));
     CUDA(cudaMemcpy(device_in, in.data(), in.size() * sizeof(float), cudaMemcpyHostToDevice));
-    CUDA(cudaMemcpy(records, trace.bytes, trace.size, cudaMemcpyHostToDevice));
 
     trace_launch_begin(&trace);
-    pipeline<<<blocks, 2 * SIDE, 0, stream>>>(device_in, device_out, tiles, records, max_records);
+    pipeline<<<blocks, 2 * SIDE, 0, stream>>>(device_in, device_out, tiles, trace_records(&trace), max_records);
     trace_launch_end(&trace);
     CUDA(cudaGetLastError());
     CUDA(cudaStreamSynchronize(stream));
     CUDA(cudaMemcpy(out.data(), device_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost));
-    CUDA(cudaMemcpy(trace.bytes, records, trace.size, cudaMemcpyDeviceToHost));
 
     bool good = true;
     for (size_t i = 0; i < out.size(); i++)
         good = good && std::fabs(out[i] - 2.0f) < 1e-3f; // where x * 0.75 + 0.5 leads from anywhere
     printf("results: %s\n", good ? "right" : "WRONG");
     if (RBWP_DEVICE_ENABLED) {
-        good = trace_lanes_end(&trace, group_names, event_names, "pipeline.lanes") && good;
+        good = trace_lanes_end(&trace, "pipeline.lanes") && good;
         const double share = overlap(&trace);
         printf("overlap: %.0f %% of the time that producers fetch, consumers compute\n", 100 * share);
         good = good && share > 0;

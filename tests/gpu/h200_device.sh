@@ -129,11 +129,10 @@ may_lack=1 step "two GPUs" 120 "$build/check" two
 example() {
     local name=$1
     shift
-    (cd "$build" && "./$name" "$@" -bgworkprofile 2 -bgworkprofile_logfile "$name.bin" && tools/rbwp check "$name.bin") || return 1
-    tools=$("$build/tools/rbwp" --help)
-    if grep -qw lanes <<<"$tools"; then
-        "$build/tools/rbwp" lanes "$build/$name.lanes" || return 1
-    fi
+    cd "$build" || return 1
+    "./$name" "$@" -bgworkprofile 2 -bgworkprofile_logfile "$name.bin" && tools/rbwp check "$name.bin" || return 1
+    tools/rbwp lanes "$name.lanes" && tools/rbwp tables "$name.bin" | grep lane_span || return 1
+    tools/rbwp report -f -o "$name.html" "$name.bin" && ls -l "$name.html"
 }
 run_example() {
     step "example $1" 120 bash -c "$(declare -f example); build='$build'; example \"\$@\"" _ "$@"
@@ -143,7 +142,8 @@ run_example persistent
 step "example pipeline, off" 60 "$build/pipeline_off"
 step "example persistent, off" 60 "$build/persistent_off"
 if [[ $hip ]]; then
-    run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
+    ln -sf libamdhip64.so "$build/libhiprtc.so"
+    LD_LIBRARY_PATH=$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
 else
     table+=("example persistent_hip       HIP's headers are not here")
 fi
