@@ -11,6 +11,7 @@
 #include "input_folder.h"
 #include "message.h"
 #include "out.h"
+#include "ptx_stand_in.h"
 #include "rbwp_format.h"
 
 #include <fcntl.h>
@@ -231,6 +232,10 @@ int main(int argc, char **argv)
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
     const char *called = argc > 0 ? slash ? slash + 1 : argv[0] : "rbwp";
     int words = argc > 0 ? argc - 1 : 0;
+    if (strcmp(called, "rbwp-ptxas") == 0 || strcmp(called, "ptxas") == 0) {
+        message_set_program("rbwp-ptxas");
+        return ptx_stand_in(argc, argv);
+    }
     const struct command *command =
         strncmp(called, "rbwp-", 5) == 0 ? find_command(called + 5) : NULL;
     if (!command)

@@ -38,13 +38,13 @@ static bool wide(const struct ptx_emit *emit)
 
 static uint32_t behind_module_head(const struct ptx_module *module)
 {
-    uint32_t head = 0;
+    uint32_t head = PTX_NONE; /* the last of what must come first */
     for (uint32_t i = 0; i < module->count && module->statements[i].kind == PTX_DIRECTIVE; i++)
         if (ptx_is(module, module->statements[i].name, ".version") ||
             ptx_is(module, module->statements[i].name, ".target") ||
             ptx_is(module, module->statements[i].name, ".address_size"))
             head = i;
-    return module->count ? ptx_after(module, head) : 0;
+    return head != PTX_NONE ? ptx_after(module, head) : 0;
 }
 
 void ptx_emit_variables(const struct ptx_emit *emit)

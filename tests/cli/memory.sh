@@ -70,6 +70,17 @@ starve chrome export --to ndjson flows.json
 "$RBWP" export --to perfetto -o own.pftrace flows.json 2>/dev/null || fail "no Perfetto trace to read"
 starve perfetto.read export --to ndjson own.pftrace
 starve legion export --to ndjson "$log"
+ptx=$here/../ptx/corpus
+"$RBWP" ptx instrument -t 0-1 --capacity 4 --map map.json --loc-map locs.json -o probed.ptx "$ptx/fixture_a.ptx"
+head -c 128 /dev/zero >buffer.raw
+printf '1,1,5,6\n2,2,7,8\n' >probes.csv
+echo '{"active_start": {"list": [1]}, "active_end": {"list": [1]}}' >active.json
+starve ptx.print ptx print -f -o OUT "$ptx/fixture_b.ptx"
+starve ptx.blocks ptx blocks -f -o OUT "$ptx/many.ptx"
+starve ptx.instrument ptx instrument -f --active active.json --mode cfg -o OUT "$ptx/fixture_b.ptx"
+starve ptx.decode ptx decode -f --map map.json -o OUT buffer.raw
+starve ptx.annotate ptx annotate -f --map map.json -o OUT buffer.raw
+starve ptx.sanitize ptx sanitize -f --loc-map locs.json -o OUT probes.csv
 starve legion.chrome merge -f --to chrome -o OUT "$log" "$g/gpu_work.bin" flows.json
 
 finish

@@ -56,6 +56,7 @@ seeds() {
     done
     case $1 in
     reader | verify | tools) echo "$files" ;;
+    ptx) echo "$root/tests/ptx/corpus" ;;
     esac
 }
 
@@ -63,6 +64,7 @@ seeds() {
 dictionary() {
     case $1 in
     flags | node | options | pattern) echo "$here/words.dict" ;;
+    ptx) echo "$here/ptx.dict" ;;
     *) echo "$here/rbwp.dict" ;;
     esac
 }

@@ -11,7 +11,7 @@ version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/
 minor=${version%.*}
 
 expected() {
-    printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump
+    printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump bin/rbwp-ptxas
     (cd "$source/python" && printf 'share/rbwp/python/%s\n' rbwp/*.py rbwp/py.typed)
     (cd "$source" && printf '%s\n' {format,runtime/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
     printf "$LIBDIR/%s\n" librbwp.a librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \

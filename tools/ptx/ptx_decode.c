@@ -87,39 +87,53 @@ static void decoding_free(struct decoding *decoding)
 
 /* ---- files ----------------------------------------------------------------------------- */
 
-static void form_npy(struct out *out, const struct decoding *decoding)
+/* False with the message given. */
+typedef bool form_fn(struct out *out, const struct decoding *decoding);
+
+static bool form_npy(struct out *out, const struct decoding *decoding)
 {
     ptx_write_npy(out, &decoding->matrix);
+    return true;
 }
-static void form_csv(struct out *out, const struct decoding *decoding)
+static bool form_csv(struct out *out, const struct decoding *decoding)
 {
     ptx_write_csv(out, &decoding->matrix, decoding->tool->csv_header);
+    return true;
 }
-static void form_trace(struct out *out, const struct decoding *decoding)
+static bool form_trace(struct out *out, const struct decoding *decoding)
 {
     ptx_write_trace(out, &decoding->matrix, &decoding->locs);
+    return true;
 }
-static void form_locs(struct out *out, const struct decoding *decoding)
+static bool form_locs(struct out *out, const struct decoding *decoding)
 {
     ptx_loc_map_write(out, &decoding->locs);
+    return true;
+}
+
+static enum exit_code write_output(const struct decoding *decoding,
+                                   const struct out_options *output, form_fn *form)
+{
+    struct out out;
+    if (!out_open(&out, output, decoding->inputs))
+        return EXIT_BAD_DATA;
+    bool formed = form(&out, decoding);
+    if (!formed)
+        out_discard(&out);
+    return exit_worse(formed ? EXIT_GOOD : EXIT_BAD_DATA, out_close(&out));
 }
 
 static enum exit_code write_form(const struct decoding *decoding, const char *folder,
-                                 const char *name,
-                                 void (*form)(struct out *out, const struct decoding *decoding))
+                                 const char *name, form_fn *form)
 {
     char path[PATH_BYTES];
-    struct out out;
     int count = snprintf(path, sizeof path, "%s/%s", folder, name);
     bool force = decoding->tool->output.force || decoding->tool->config;
     if (count < 0 || (size_t)count >= sizeof path) {
         message_plain("%s: this name is too long", folder);
         return EXIT_BAD_DATA;
     }
-    if (!out_open(&out, &(struct out_options){path, force}, decoding->inputs))
-        return EXIT_BAD_DATA;
-    form(&out, decoding);
-    return out_close(&out);
+    return write_output(decoding, &(struct out_options){path, force}, form);
 }
 
 static struct ptx_sanitizing how_to_sanitize(const struct ptx_tool_options *tool,
@@ -130,15 +144,15 @@ static struct ptx_sanitizing how_to_sanitize(const struct ptx_tool_options *tool
                                    .merge = !tool->keep_edges && (!tool->config || config->merge)};
 }
 
-static void form_active(struct out *out, const struct decoding *decoding)
+static bool form_active(struct out *out, const struct decoding *decoding)
 {
     struct ptx_active active = {{0}, {0}};
-    if (ptx_sanitize(&active, &decoding->matrix, &decoding->locs,
-                     how_to_sanitize(decoding->tool, &decoding->config)))
+    bool made = ptx_sanitize(&active, &decoding->matrix, &decoding->locs,
+                             how_to_sanitize(decoding->tool, &decoding->config));
+    if (made)
         ptx_active_write(out, &active);
-    else
-        out_discard(out);
     ptx_active_free(&active);
+    return made;
 }
 
 /* A folder of the options takes all, in the place of the configuration's two. */
@@ -218,14 +232,10 @@ static enum exit_code sanitize_files(const struct ptx_tool_options *tool,
 {
     struct decoding decoding = {.tool = tool, .config = *config};
     char *words[] = {(char *)(uintptr_t)csv, (char *)(uintptr_t)locs};
-    struct out out;
     enum exit_code code = EXIT_BAD_DATA;
     decoding.inputs = (struct operands){words, 2};
-    if (ptx_loc_map_read(&decoding.locs, locs) && ptx_matrix_read_csv(&decoding.matrix, csv) &&
-        out_open(&out, output, decoding.inputs)) {
-        form_active(&out, &decoding);
-        code = out_close(&out);
-    }
+    if (ptx_loc_map_read(&decoding.locs, locs) && ptx_matrix_read_csv(&decoding.matrix, csv))
+        code = write_output(&decoding, output, form_active);
     decoding_free(&decoding);
     return code;
 }

@@ -7,6 +7,8 @@
 
 #define PTX_ITEMS_MAX (1u << 21) /* of any list */
 
+#define PTX_ITEMS_NO_ROOM "out of memory, or too long a list"
+
 typedef bool ptx_json_fn(struct json_scan *scan, void *context);
 
 /* Opens path and has it read; false with the message given: the scan's problem, or that it is cut.

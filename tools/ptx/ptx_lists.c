@@ -68,7 +68,7 @@ static bool read_loc_map(struct json_scan *scan, void *context)
         if (json_scan_next(scan) != JSON_NUMBER || !ptx_json_number(scan, -1, UINT32_MAX, &loc))
             return ptx_json_wrong(scan, "a line is no number");
         if (!ptx_loc_map_add(map, (uint32_t)id, loc))
-            return ptx_json_wrong(scan, "too many probes");
+            return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
     }
     return token == JSON_OBJECT_END;
 }
@@ -124,8 +124,10 @@ static bool read_numbers(struct json_scan *scan, struct ptx_id_list *list)
     if (json_scan_next(scan) != JSON_ARRAY)
         return ptx_json_wrong(scan, "a list is missing");
     while ((token = json_scan_next(scan)) == JSON_NUMBER)
-        if (!ptx_json_number(scan, 0, UINT32_MAX, &id) || !ptx_id_list_add(list, (uint32_t)id))
-            return ptx_json_wrong(scan, "too many probes");
+        if (!ptx_json_number(scan, 0, UINT32_MAX, &id))
+            return false;
+    if (!ptx_id_list_add(list, (uint32_t)id))
+        return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
     return token == JSON_ARRAY_END || ptx_json_wrong(scan, "a probe is no number");
 }
 

@@ -157,7 +157,7 @@ static bool take_probes(struct json_scan *scan, struct ptx_map *map)
         if (token != JSON_OBJECT)
             return ptx_json_wrong(scan, "a probe is no object");
         if (!ptx_items_grow(&map->probes, map->count, &map->room, sizeof *map->probes))
-            return ptx_json_wrong(scan, "too many probes");
+            return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
         struct ptx_map_probe *probe = &map->probes[map->count++];
         *probe = (struct ptx_map_probe){.loc = -1};
         while ((token = json_scan_next(scan)) == JSON_KEY)
@@ -175,9 +175,10 @@ static bool take_names(struct json_scan *scan, struct ptx_map_names *names)
     enum json_token token;
     while ((token = json_scan_next(scan)) == JSON_KEY) {
         char key[16] = "";
-        if (scan->text_bytes >= sizeof key ||
-            !ptx_items_grow(&names->names, names->count, &names->room, sizeof *names->names))
+        if (scan->text_bytes >= sizeof key)
             return ptx_json_wrong(scan, "a number is too long");
+        if (!ptx_items_grow(&names->names, names->count, &names->room, sizeof *names->names))
+            return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
         memcpy(key, scan->text, scan->text_bytes);
         struct ptx_map_name *name = &names->names[names->count];
         name->number = (uint32_t)strtoul(key, NULL, 10);
