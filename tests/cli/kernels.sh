@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # What kernels noted inside (tables lane_span and device_event), by kernel and group: spans, busy and waiting time by the
 # innermost span, overlap of groups block by block, all known by construction. A kernel is found by its launch, else by
-# time within the bound; the GPU is as busy as its kernels; a damaged or hostile file ends well.
+# time within the bound; the GPU is as busy as its kernels; a damaged or hostile file ends well. The page of rbwp report
+# has the same numbers, each span with its block and launch below GPU, SM and group, and stays small without single spans.
 . "$(dirname "$0")/lib.sh"
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/kernels_make.py" "$work" || fail "kernels_make.py"
 
@@ -42,6 +43,38 @@ assert "gpus" not in stats(path, "--by", "kernel") and "inside_kernels" not in s
 # Of a window what lies in it: block 0 of launch 11 from 300 to 600 on.
 (kernel,) = stats(path, "--by", "kernel", "--from", str(m.T0 + 10300), "--to", str(m.T0 + 10450))["inside_kernels"]
 assert [(g["busy"], g["waiting"]) for g in kernel["groups"]] == [(150, 0), (150, 0)] and kernel["overlaps"][0]["share"] == 1, kernel
+
+# The page: the same sums, and the tree that its rows fold by.
+from report_page import Page
+
+
+def report(path, *options):
+    done = subprocess.run([rbwp, "report", "-f", "-o", f"{work}/page.html", *options, path], capture_output=True)
+    assert done.returncode == 0, done
+    return Page(f"{work}/page.html")
+
+
+page = report(path)
+data = page.data
+assert [[k["name"], k["launches"], k["blocks"], k["time_ns"], k["groups"], k["overlaps"]] for k in data["inside"]] == [
+    [k["kernel"], k["launches"], k["blocks"], k["time"], [list(g.values())[:8] for g in k["groups"]],
+     [[0, 1, o["both"], o["share"]] for o in k["overlaps"]]] for k in all_of_it["inside_kernels"]], data["inside"]
+assert data["inside_launches"] == [[0, 0, 10000, 10000, 11], [0, 0, 30000, 10000, 12], [0, 1, 50000, 10000, 13], [0, 2, 55000, 10000, 14]]
+above = lambda t: [t["name"]] + (above(data["tracks"][t["parent"]]) if "parent" in t else [])
+assert ["consumer", "SM 1", "lanes", "GPU 0x5"] in map(above, data["tracks"]) and ["XCC0_CU1", "events", "GPU 0x5"] in map(above, data["tracks"])
+assert {k["name"] for k in data["kinds"] if k["waits"]} == {"wait_empty", "wait_full", "event_3100", "wait", "barrier"}
+made = m.known(f"{work}/again.bin")
+rows = [(made.texts[r[7] - 1], r[4], r[3], r[0] - m.T0, r[1] - m.T0) for r in made.tables["lane_span"]]
+rows += [(made.texts[r[5] - 1], r[6], r[4], r[0] - m.T0, r[1] - m.T0) for r in made.tables["device_event"]]
+assert sorted(page.places()) == sorted(rows)
+sizes = []
+for tiles in 10, 40:
+    m.many(f"{work}/many.bin", 24, tiles)
+    page = report(f"{work}/many.bin", "--detail", "0")
+    assert (page.data["spans"], page.data["hidden"]) == (24 * 6 * 4 * tiles + 5, 0) and page.data["inside"][0]["overlaps"][0][3] == 0.5
+    assert page.begun(0) == [row[3] for row in page.data["rows"]]
+    sizes.append(len(page.text))
+assert sizes[1] < 1.5 * sizes[0], sizes
 
 # Against a sweep nanosecond by nanosecond: any spans, nested or not, in the order of no clock.
 rng = random.Random(5)

@@ -90,6 +90,7 @@ def known(path):
     profile.event(14, 3, "barrier", 55300, 55600)
     profile.event(14, 4, "put", 55200, 55300, 1)
     profile.write(path, 80000)
+    return profile
 
 
 def many(path, blocks, tiles, launches=4):

@@ -34,6 +34,7 @@ starve stats.json stats --json "$g/gpu_work.bin"
 starve stats.tables stats --json rows.bin
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/kernels_make.py" . || fail "kernels_make.py"
 starve stats.kernels stats --by kernel kernels.bin
+starve report.kernels report -f -o OUT kernels.bin
 starve check.tables check rows.bin
 starve info.tables info rows.bin
 starve dump.tables dump rows.bin

@@ -27,6 +27,18 @@ class Page:
     def on_gpu(self, row):
         return self.data["tracks"][self.data["rows"][row][0]]["kind"] == "gpu"
 
+    def is_inside(self, row):
+        return "parent" in self.data["tracks"][self.data["rows"][row][0]]
+
+    def places(self):
+        """(name, block, launch, start, stop) of each span inside a kernel, times from origin_ns."""
+        for is_link, row, first, count, numbers in self.tiles():
+            if is_link or not self.is_inside(row):
+                continue
+            for step, length, kind, block, launch in zip(*(numbers[i * count:(i + 1) * count] for i in range(5))):
+                first += step >> 1 ^ -(step & 1)
+                yield self.data["kinds"][kind >> 3]["name"], block, launch, first, first + length
+
     def bounds(self):
         """(start, stop) by so much of each span of a GPU."""
         for is_link, row, _, count, numbers in self.tiles():
@@ -38,7 +50,7 @@ class Page:
         for is_link, row, first, count, numbers in self.tiles():
             if is_link:
                 continue
-            assert len(numbers) == (5 if self.on_gpu(row) else 3) * count
+            assert len(numbers) == (5 if self.on_gpu(row) or self.is_inside(row) else 3) * count
             start = first
             for step, length, kind in zip(numbers, numbers[count:], numbers[2 * count : 3 * count]):
                 start += step >> 1 ^ -(step & 1)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
-GPU work and polls; evil.bin, whose names would run as script if they were markup."""
+GPU work and polls; evil.bin, whose names would run as script if they were markup; many_lanes.bin, with what kernels noted
+inside."""
 import random
 import sys
 
 sys.path.insert(0, sys.argv[1])
+import kernels_make
 import rbwp_make as m
 
 rng = random.Random(7)
@@ -40,3 +42,4 @@ evil = [b"</script><script>document.title='broken'</script>", b"<img src=x onerr
 calls = [r for i in range(3) for r in ((1000 + 100 * i, "cb", i), (1010 + 100 * i, "fb", i), (1020 + 100 * i, "fe"), (1050 + 100 * i, "ce"))]
 with open(f"{sys.argv[2]}/evil.bin", "wb") as file:
     file.write(m.file([m.block(7, 0, calls)], list(enumerate(evil)), [(i, 0, n) for i, n in enumerate(evil)]))
+kernels_make.many(f"{sys.argv[2]}/many_lanes.bin", 24, 40)

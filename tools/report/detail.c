@@ -74,7 +74,7 @@ static void add_tile(struct detail *detail, struct detail_tile tile)
 }
 
 void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_span *spans,
-                      uint32_t count, bool bounded)
+                      uint32_t count, bool has_more)
 {
     if (count == 0 || detail->failed)
         return;
@@ -93,10 +93,8 @@ void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_s
         buffer_varint(column, (uint64_t)time_step_ns(spans[i].start_ns, spans[i].stop_ns));
     for (uint32_t i = 0; i < count; i++)
         buffer_varint(column, (uint64_t)spans[i].kind << 3 | spans[i].flags);
-    for (uint32_t i = 0; i < count && bounded; i++)
-        buffer_varint(column, spans[i].start_uncertain_ns);
-    for (uint32_t i = 0; i < count && bounded; i++)
-        buffer_varint(column, spans[i].stop_uncertain_ns);
+    for (uint32_t i = 0; i < 2 * count && has_more; i++)
+        buffer_varint(column, spans[i % count].more[i / count]);
     add_tile(detail, tile);
 }
 

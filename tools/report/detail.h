@@ -46,8 +46,9 @@ struct detail_span {
     int64_t start_ns, stop_ns;
     uint32_t kind;  /* number of what it is */
     uint32_t flags; /* enum detail_flag */
-    /* Both ends may be wrong by so much; told of rows with bounds alone. */
-    uint64_t start_uncertain_ns, stop_uncertain_ns;
+    /* Of rows that have them: by so much start and stop of a GPU's work may be wrong; block and
+     * launch of what a kernel noted. */
+    uint64_t more[2];
 };
 struct detail_link {
     int64_t from_ns, to_ns;
@@ -85,9 +86,9 @@ struct detail_taken {
 
 void detail_start(struct detail *detail);
 void detail_stop(struct detail *detail);
-/* Puts at most DETAIL_TILE spans into a tile. bounded: of a row with bounds. */
+/* Puts at most DETAIL_TILE spans into a tile. has_more: of a row with two more numbers a span. */
 void detail_add_spans(struct detail *detail, uint32_t row, const struct detail_span *spans,
-                      uint32_t count, bool bounded);
+                      uint32_t count, bool has_more);
 void detail_add_links(struct detail *detail, uint32_t to_track, const struct detail_link *links,
                       uint32_t count);
 /* This time should be seen in full; the earlier marks are the more important ones. */

@@ -25,21 +25,28 @@ const kindInks = kindColours.map(colour => isDark(colour) ? "#ffffff" : "#16202c
 
 /* ---- where rows are -------------------------------------------------------------- */
 
-const lines = [];
-const contentHeight = (() => {
+let lines = [], contentHeight = 0;
+/* Anew when something is folded or unfolded. */
+function layOut() {
   let y = 4, process = -1;
-  for (const track of tracksInOrder) {
-    if (!track.rows.length && !track.line) continue;
+  lines = [];
+  data.rows.forEach(row => row.line = null);
+  for (const track of tracksAsShown) {
+    if (!track.rows.length && !track.line && !track.allRows.length || !isSeen(track)) continue;
     if (track.process !== process) {
       process = track.process;
       const {name, host} = data.processes[process];
       lines.push({y, height: PROCESS, title: host && host !== name ? `${name}, ${host}` : name});
       y += PROCESS;
     }
+    if (isFold(track)) {
+      lines.push({y, height: ROW, fold: true, track, label: true});
+      y += ROW + 1;
+    }
     track.rows.sort((a, b) => a.lane - b.lane || a.depth - b.depth);
     track.rows.forEach((row, place) => {
       const height = row.depth === 0 ? ROW : INNER_ROW;
-      lines.push({y, height, row, track, label: place === 0});
+      lines.push({y, height, row, track, label: place === 0 && !isFold(track)});
       row.line = lines[lines.length - 1];
       y += height + 1;
     });
@@ -47,10 +54,11 @@ const contentHeight = (() => {
       lines.push({y, height: COUNTER, counter: track.line, track, label: true});
       y += COUNTER + 1;
     }
-    y += TRACK_GAP;
+    y += isInside(track) ? 1 : TRACK_GAP;
   }
-  return y;
-})();
+  contentHeight = y;
+}
+layOut();
 
 const scale = () => (view.to - view.from) / Math.max(1, view.width - GUTTER); /* ns a pixel */
 const xOf = time => GUTTER + (time - view.from) / scale();
@@ -87,7 +95,7 @@ function drawCells(context, row, y, height, from, to) {
     const left = Math.round(xOf(Math.max(start, from))), right = Math.round(xOf(Math.min(start + width, to)));
     const wanted = kindColours[kind] || "#8a8f98";
     if (wanted !== colour) context.fillStyle = colour = wanted;
-    context.globalAlpha = isDim(kind) ? .13 : 1;
+    context.globalAlpha = isDim(kind) ? .13 : data.kinds[kind] && data.kinds[kind].waits ? .45 : 1;
     const bar = Math.max(1.5, share / 255 * height);
     context.fillRect(left, y + height - bar, Math.max(1, right - left), bar);
   }
@@ -108,7 +116,7 @@ function fitted(context, text, room) {
 
 function drawSpan(context, kind, flags, left, right, y, height, wide) {
   const shown = Math.max(left, GUTTER - 1), width = Math.max(1, Math.min(right, view.width + 1) - shown);
-  context.globalAlpha = isDim(kind) ? .13 : 1;
+  context.globalAlpha = isDim(kind) ? .13 : data.kinds[kind].waits ? .45 : 1;
   context.fillStyle = kindColours[kind] || "#8a8f98";
   context.fillRect(shown, y, width > 4 ? width - .6 : width, height);
   if (flags & 1) { /* its end is not known */
@@ -116,7 +124,8 @@ function drawSpan(context, kind, flags, left, right, y, height, wide) {
     context.fillRect(Math.min(right, view.width) - 2.5, y, 2.5, height);
   }
   if (!wide || width < TEXT_LEAST || height < 11) return;
-  context.fillStyle = kindInks[kind] || "#16202c";
+  context.globalAlpha = isDim(kind) ? .13 : 1;
+  context.fillStyle = data.kinds[kind].waits ? ink.text : kindInks[kind] || "#16202c";
   context.fillText(fitted(context, data.kinds[kind].name, width - 9), shown + 5, y + height / 2 + .5);
 }
 
@@ -235,12 +244,23 @@ function drawLabel(context, line, y) {
   context.fillRect(0, y - 1, GUTTER - 4, line.height + 2);
   if (!line.label) return;
   const {track} = line, busy = Number(track.busy_ns) / extent;
+  if (isInside(track)) return drawInsideLabel(context, line, y);
   context.textAlign = "right";
   context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.quiet;
   context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : line.counter ? `\u2264 ${track.greatest} ${track.unit}`.trim() : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
   context.textAlign = "left";
   context.fillStyle = ink.text;
   context.fillText(fitted(context, track.name, GUTTER - 84), 14, y + line.height / 2 + .5);
+}
+
+function drawInsideLabel(context, {track, fold, height}, y) {
+  const left = 14 + 10 * (track.level - 1), name = fold ? `${opened.has(track) ? "\u25be" : "\u25b8"} ${track.name}` : track.name;
+  context.textAlign = "right";
+  context.fillStyle = ink.quiet;
+  context.fillText(fold ? exact(track.below.length) : `${exact(track.spans)} spans`, GUTTER - 12, y + height / 2 + .5);
+  context.textAlign = "left";
+  context.fillStyle = ink.text;
+  context.fillText(fitted(context, name, GUTTER - 96 - 10 * (track.level - 1)), left, y + height / 2 + .5);
 }
 
 function drawTitle(context, line, y) {
@@ -258,9 +278,10 @@ function axisStep() {
 }
 
 /* Where lines stand: whole steps from the run's zero. */
+/* Zero may lie so far away that steps from it would be none. */
 function* axisTimes(step) {
-  const last = Math.floor((view.to + sinceZero) / step);
-  for (let at = Math.ceil((view.from + sinceZero) / step); at <= last; at++) yield at * step - sinceZero;
+  const first = Math.ceil((view.from + sinceZero) / step) * step - sinceZero;
+  for (let i = 0; first + i * step <= view.to; i++) yield first + i * step;
 }
 
 function drawGrid(context, height) {
@@ -319,7 +340,7 @@ function drawLosses(context, xFor, y, height, rows) {
 
 function drawSelected(context) {
   const chosen = view.selected;
-  if (!chosen) return;
+  if (!chosen || !chosen.row.line) return;
   const {line} = chosen.row, y = AXIS + line.y - view.top;
   const left = Math.max(xOf(chosen.start), GUTTER - 2), right = Math.min(xOf(chosen.stop), view.width + 2);
   context.save();
@@ -333,7 +354,7 @@ function drawSelected(context) {
   context.lineWidth = 1.5;
   for (const link of view.links) {
     const from = data.tracks[link.fromTrack].rows[0], to = data.tracks[link.toTrack].rows[0];
-    if (!from || !to) continue;
+    if (!from || !to || !from.line || !to.line) continue;
     const x0 = xOf(link.from), x1 = xOf(link.to), y0 = AXIS + from.line.y - view.top + ROW / 2, y1 = AXIS + to.line.y - view.top + ROW / 2;
     context.beginPath();
     context.moveTo(x0, y0);
@@ -367,6 +388,8 @@ function drawRows() {
   drawGrid(context, view.height);
   const inSight = lines.filter(line => line.y + line.height >= view.top && line.y < view.top + view.height - AXIS);
   for (const line of inSight) {
+    if (isInside(line.track || {})) drawKernelEdges(context, line, AXIS + line.y - view.top);
+    if (line.fold) drawFold(context, line, AXIS + line.y - view.top);
     if (line.counter) drawCounter(context, line, AXIS + line.y - view.top);
     if (!line.row) continue;
     const drawn = drawRow(context, line, AXIS + line.y - view.top);

@@ -28,6 +28,7 @@ const KEYS = {
     const link = view.links[0];
     if (link) follow(link, view.selected.row.track === link.toTrack);
   },
+  k: goInside, x: toggleFolds,
   n: () => stepMatch(1), N: () => stepMatch(-1), "/": () => searchBox.select(), "?": () => help.showModal(), t: switchTheme,
   Escape: clear,
 };
@@ -57,4 +58,4 @@ fillTabs();
 setTheme(dark.matches ? "dark" : "light");
 fit();
 /* For scripts that drive the page. */
-window.rbwpReport = {data, view, show, fit, spanAt, findSpan, select};
+window.rbwpReport = {data, view, show, fit, spanAt, findSpan, select, goToLaunch, launchOf, opened, get lines() { return lines; }};

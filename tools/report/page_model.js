@@ -169,9 +169,10 @@ function readSpans(tile) {
     kinds[i] = Math.floor(value / 8);
     flags[i] = value % 8;
   }
-  if (data.tracks[data.rows[tile.owner].track].kind !== "gpu") return {starts, stops, kinds, flags, count};
-  const early = new Float64Array(count).map(number), late = new Float64Array(count).map(number);
-  return {starts, stops, kinds, flags, early, late, count};
+  const track = data.tracks[data.rows[tile.owner].track], spans = {starts, stops, kinds, flags, count};
+  const more = () => new Float64Array(count).map(number);
+  if (track.kind === "gpu") return {...spans, early: more(), late: more()};
+  return isInside(track) ? {...spans, blocks: more(), launches: more()} : spans;
 }
 function readLinks(tile) {
   const {number, signed} = readColumns(tile), links = [];

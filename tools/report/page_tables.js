@@ -311,6 +311,7 @@ const TABS = [
   ["Counters", counters.length, fillCounters],
   ["Workers", workers.length, fillWorkers],
   ["GPUs", gpus.length, fillGpus],
+  ["Inside kernels", data.inside.length, fillInside],
   ["Waits", data.waits.length, fillWaits],
   ["Empty polls", calls.length, fillPolls],
   ["Longest calls", data.longest.length, fillLongest],

@@ -92,7 +92,7 @@ static struct timeline_row *find_row(struct timeline *timeline, uint32_t track, 
 static void pass_waiting(struct timeline *timeline, struct timeline_row *row)
 {
     detail_add_spans(&timeline->detail, (uint32_t)(row - timeline->rows), row->waiting,
-                     row->waiting_count, row->on_gpu);
+                     row->waiting_count, row->has_more);
     row->waiting_count = 0;
 }
 
@@ -125,20 +125,18 @@ static uint32_t page_flags(const struct trace_span *span)
            (span->flags & TRACE_INSTANT ? DETAIL_INSTANT : 0u);
 }
 
-static struct detail_span page_span(const struct trace_span *span,
-                                    const struct trace_detail *detail, uint32_t kind)
+static struct detail_span page_span(const struct trace_span *span, const uint64_t *more,
+                                    uint32_t kind)
 {
-    bool bounded = detail && detail->flags & TRACE_HAS_BOUNDS;
     return (struct detail_span){.start_ns = span->start_ns,
                                 .stop_ns = span->stop_ns,
                                 .kind = kind,
                                 .flags = page_flags(span),
-                                .start_uncertain_ns = bounded ? detail->start_uncertain_ns : 0,
-                                .stop_uncertain_ns = bounded ? detail->stop_uncertain_ns : 0};
+                                .more = {more ? more[0] : 0, more ? more[1] : 0}};
 }
 
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
-                       const struct trace_detail *detail, bool on_gpu, uint32_t kind)
+                       const uint64_t *more, uint32_t kind)
 {
     struct timeline_row *row = find_row(timeline, span->track, span->row, depth_of(span));
     if (!row) {
@@ -146,13 +144,13 @@ void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
         return;
     }
     row->spans++;
-    row->on_gpu = on_gpu;
+    row->has_more = more != NULL;
     if (!make_room(timeline, row, span->start_ns) ||
         !summary_add(&row->summary, timeline->row_cells, span->start_ns, span->stop_ns, kind)) {
         fail(timeline);
         return;
     }
-    row->waiting[row->waiting_count++] = page_span(span, detail, kind);
+    row->waiting[row->waiting_count++] = page_span(span, more, kind);
 }
 
 static struct timeline_links *links_to(struct timeline *timeline, uint32_t track)

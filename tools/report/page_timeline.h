@@ -20,7 +20,7 @@ enum { TIMELINE_ROWS = 4096, TIMELINE_DEPTHS = 8, TIMELINE_CELLS = 4 * TIMELINE_
 struct timeline_row {
     uint32_t track;
     uint16_t lane, depth;
-    bool on_gpu; /* its spans have bounds */
+    bool has_more; /* its spans have two more numbers */
     uint64_t spans;
     struct summary_row summary;
     struct detail_span *waiting; /* for their tile */
@@ -47,9 +47,9 @@ struct timeline {
 void timeline_start(struct timeline *timeline);
 void timeline_stop(struct timeline *timeline);
 
-/* detail: what more the span has, or NULL; on_gpu: its track is a GPU's. */
+/* more: two more numbers (struct detail_span), NULL on tracks that have none. */
 void timeline_add_span(struct timeline *timeline, const struct trace_span *span,
-                       const struct trace_detail *detail, bool on_gpu, uint32_t kind);
+                       const uint64_t *more, uint32_t kind);
 void timeline_add_link(struct timeline *timeline, const struct trace_link *link);
 
 /* Writes summaries (elements cells0, cells1 ... from fine to coarse) and tiles. False if anything

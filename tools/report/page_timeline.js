@@ -104,6 +104,7 @@ function fillCounterTip(line, time) {
 
 function fillTip(line, time) {
   if (line.counter) return fillCounterTip(line, time);
+  if (line.fold) return fillFoldTip(line, time);
   const {row, track} = line, span = isDrawnSingly(row, time) ? spanAt(row, time) : null;
   tip.textContent = "";
   if (span) {
@@ -168,9 +169,10 @@ function firstSpanAt(track, time) {
   return null;
 }
 
-/* Of GPU work: how wrong its ends may be. */
+/* Of GPU work: how wrong its ends may be; inside a kernel: of which block and launch. */
 function boundsOf(tile, i) {
-  const {early, late} = spansOf(tile);
+  const {early, late, blocks, launches: of} = spansOf(tile);
+  if (blocks) return {block: blocks[i], launch: of[i]};
   return early ? {early: early[i], late: late[i]} : {};
 }
 
@@ -196,7 +198,15 @@ function select(span) {
   item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${endOf(span, " ")}`);
   if (span.early || span.late)
     item("certain to", `${duration(span.early)} at its start, ${duration(span.late)} at its end`);
+  showInside(item, span);
   for (const link of view.links.slice(0, 8)) showLink(item, span, link);
+}
+function showInside(item, span) {
+  const track = data.tracks[span.row.track], launch = launchOf(span);
+  if (isInside(track)) item("of", `${track.level > 2 ? `${track.above.name}, ` : ""}block ${exact(span.block)}`);
+  if (launch) add(item("in", launch.name), "button", "Go").addEventListener("click", goInside);
+  else if (launchesOn(track).some(one => one.start === span.start && one.stop === span.stop))
+    add(item("inside", "what its warps did"), "button", "Go").addEventListener("click", goInside);
 }
 function showLink(item, span, link) {
   const isFrom = data.tracks[span.row.track].number === link.fromTrack;
@@ -211,6 +221,7 @@ function follow(link, back) {
   else show(link.from - 20000, link.to + 20000);
 }
 function bringRow(row) {
+  reveal(data.tracks[row.track]);
   const {y, height} = row.line, room = view.height - AXIS;
   if (y < view.top || y + height > view.top + room) view.top = y - room / 2;
 }
@@ -262,7 +273,8 @@ canvas.addEventListener("pointerup", event => {
   canvas.focus({preventScroll: true});
   if (!clicked) return;
   const line = lineAt(event.clientY - box.top), time = timeAt(event.clientX - box.left);
-  if (line && line.row) select(isDrawnSingly(line.row, time) ? spanAt(line.row, time) : null);
+  if (line && line.fold) clickFold(line, event.clientX - box.left, time);
+  else if (line && line.row) select(isDrawnSingly(line.row, time) ? spanAt(line.row, time) : null);
 });
 canvas.addEventListener("pointercancel", () => drag = null);
 canvas.addEventListener("pointerleave", () => tip.hidden = true);

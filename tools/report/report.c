@@ -52,6 +52,20 @@ static void widen_focus(struct report *report, const struct trace_span *span)
     report->has_focus = true;
 }
 
+/* What else the page knows of a span: NULL, or two numbers (struct detail_span). */
+static const uint64_t *more_of(const struct report *report, const struct trace_span *span,
+                               const struct trace_detail *detail, uint64_t more[2])
+{
+    if (inside_kernels_place(&report->stats.inside, span, detail, &more[0], &more[1]))
+        return more;
+    if (report->stats.tracks[span->track].track.kind != TRACE_GPU)
+        return NULL;
+    bool bounded = detail && detail->flags & TRACE_HAS_BOUNDS;
+    more[0] = bounded ? detail->start_uncertain_ns : 0;
+    more[1] = bounded ? detail->stop_uncertain_ns : 0;
+    return more;
+}
+
 static void take_span(struct report *report, const struct trace_span *span,
                       const struct trace_detail *detail, bool hollow)
 {
@@ -68,8 +82,8 @@ static void take_span(struct report *report, const struct trace_span *span,
         kind->longest_ns = duration_ns;
         kind->longest_start_ns = span->start_ns;
     }
-    timeline_add_span(&report->timeline, span, detail,
-                      report->stats.tracks[span->track].track.kind == TRACE_GPU, number);
+    uint64_t more[2];
+    timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
         widen_focus(report, span);
@@ -153,8 +167,9 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     report->options = pass->asked;
-    stats_start(&report->stats, &(struct stats_options){
-                                    .top = 200, .orphans = filter_is_set(&pass->options->filter)});
+    stats_start(&report->stats,
+                &(struct stats_options){
+                    .top = 200, .orphans = filter_is_set(&pass->options->filter), .inside = true});
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
     pass->state = report;
@@ -296,7 +311,7 @@ static enum exit_code end(struct trace_pass *pass)
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written = write_page(report, &pass->out) || out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
-        report->stats.concurrency.levels == 0)
+        report->stats.inside.failed || report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
     report_free(report);
     return code;

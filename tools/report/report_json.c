@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { QUARTERS = 4 };
+enum { QUARTERS = 4, LAUNCHES_SHOWN = 4096 };
 
 struct writer {
     const struct report *report;
@@ -196,10 +196,38 @@ static void put_counter(const struct writer *writer, const struct stats_track *t
     put_value(out, "greatest", track->counter->max);
 }
 
+static bool is_below_gpu(const struct stats *stats, const struct stats_track *track)
+{
+    while (track->track.parent < track->track.number && !stats_is_worker(track)) {
+        track = &stats->tracks[track->track.parent];
+        if (track->track.kind == TRACE_GPU)
+            return true;
+    }
+    return false;
+}
+
+/* There may be very many: no more than the page needs. */
+static void put_inside_track(const struct writer *writer, const struct stats_track *track)
+{
+    struct out *out = writer->out;
+    out_text(out, track->track.number ? ",\n{" : "\n{");
+    put_text(out, "name", track->track.name);
+    json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
+    comma(out);
+    put_number(out, "parent", track->track.parent);
+    put_number(out, "spans", track->spans);
+    put_end(out, "process", track->track.process);
+}
+
 static void put_track(const struct writer *writer, uint32_t number)
 {
     const struct stats_track *track = &writer->report->stats.tracks[number];
     struct out *out = writer->out;
+    if ((track->track.kind == TRACE_LANE || track->track.kind == TRACE_SM) &&
+        is_below_gpu(&writer->report->stats, track)) {
+        put_inside_track(writer, track);
+        return;
+    }
     out_text(out, number ? ",\n{" : "\n{");
     put_text(out, "name", track->track.name);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
@@ -294,6 +322,7 @@ static void put_kind(const struct writer *writer, uint32_t number)
     put_number(out, "p90_ns", stats_quantile_ns(row, 900));
     put_number(out, "p99_ns", stats_quantile_ns(row, 990));
     put_time(writer, "longest_at", kind->longest_start_ns);
+    put_number(out, "waits", kind->category == TRACE_RANGE && inside_is_wait(row->name));
     put_histogram(out, "histogram", &row->durations);
     put_end(out, "item", kind->item);
 }
@@ -344,6 +373,76 @@ static void put_waits(const struct writer *writer)
         put_numbers(writer->out, i > 0, (uint64_t[]){wait->track, since_ns, wait->duration_ns}, 3);
     }
     end_list(writer->out);
+}
+
+/* ---- inside kernels -------------------------------------------------------------- */
+
+/* [name, spans, instants, unended, lanes, time, busy, waiting] */
+static void put_group(struct out *out, bool more, const struct inside_group *group)
+{
+    out_text(out, more ? ",[" : "[");
+    json_string(out, group->name.text, group->name.bytes);
+    const uint64_t numbers[] = {group->spans,   group->instants, group->unended,   group->lanes,
+                                group->time_ns, group->busy_ns,  group->waiting_ns};
+    for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        comma(out);
+        put_exact(out, numbers[i]);
+    }
+    out_text(out, "]");
+}
+
+static void put_kernel(const struct writer *writer, const struct inside_kernel *kernel, bool more)
+{
+    struct out *out = writer->out;
+    out_text(out, more ? ",\n{" : "\n{");
+    put_text(out, "name", kernel->name);
+    put_number(out, "launches", kernel->launches);
+    put_number(out, "blocks", kernel->blocks);
+    begin_list(out, "groups");
+    for (uint32_t i = 0; i < kernel->group_count; i++)
+        put_group(out, i > 0, &kernel->groups[i]);
+    end_list(out);
+    begin_list(out, "overlaps"); /* [one, other, time, share] */
+    for (uint32_t b = 1; b < kernel->group_count; b++)
+        for (uint32_t a = 0; a < b; a++) {
+            out_format(out, b > 1 ? ",[%" PRIu32 ",%" PRIu32 "," : "[%" PRIu32 ",%" PRIu32 ",", a,
+                       b);
+            put_exact(out, kernel->both_ns[inside_pair(a, b)]);
+            out_format(out, ",%.6f]", inside_overlap(kernel, a, b));
+        }
+    out_text(out, "],");
+    put_end(out, "time_ns", kernel->time_ns);
+}
+
+/* [GPU, kernel, start, duration, correlation], the first ones in time of each GPU. */
+static void put_launched(const struct writer *writer)
+{
+    const struct inside_kernels *inside = &writer->report->stats.inside;
+    uint32_t count = 0;
+    begin_list(writer->out, "inside_launches");
+    for (uint32_t i = 0; i < inside->work_count && count < LAUNCHES_SHOWN; i++) {
+        const struct inside_work *work = &inside->works[i];
+        if (work->kernel == TRACE_NONE)
+            continue;
+        out_format(writer->out, "%s[%" PRIu32 ",%" PRIu32 ",%" PRId64 ",", count++ ? ",\n" : "",
+                   work->gpu, work->kernel,
+                   time_step_ns(writer->page->taken.first_ns, work->start_ns));
+        put_exact(writer->out, (uint64_t)time_step_ns(work->start_ns, work->stop_ns));
+        comma(writer->out);
+        put_exact(writer->out, work->correlation);
+        out_text(writer->out, "]");
+    }
+    end_list(writer->out);
+}
+
+static void put_inside(const struct writer *writer)
+{
+    const struct inside_kernels *inside = &writer->report->stats.inside;
+    begin_list(writer->out, "inside");
+    for (uint32_t i = 0; i < inside->kernel_count; i++)
+        put_kernel(writer, &inside->kernels[i], i > 0);
+    end_list(writer->out);
+    put_launched(writer);
 }
 
 static void put_losses(const struct writer *writer)
@@ -448,6 +547,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_open(&writer);
     put_calls(&writer, "longest", stats->longest, stats->longest_count);
     put_waits(&writer);
+    put_inside(&writer);
     put_losses(&writer);
     put_facts(&writer);
     put_concurrency(&writer);

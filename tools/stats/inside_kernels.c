@@ -164,6 +164,15 @@ static uint64_t block_of(const struct inside_kernels *inside, const struct trace
     return 0;
 }
 
+bool inside_kernels_place(const struct inside_kernels *inside, const struct trace_span *span,
+                          const struct trace_detail *detail, uint64_t *block_out,
+                          uint64_t *launch_out)
+{
+    *block_out = detail ? block_of(inside, detail) : 0;
+    *launch_out = detail ? detail->correlation : 0;
+    return inside_kernels_has(inside, span->track);
+}
+
 static void add_work(struct inside_kernels *inside, const struct trace_span *span,
                      const struct trace_detail *detail)
 {
@@ -189,11 +198,12 @@ void inside_kernels_span(struct inside_kernels *inside, const struct trace_span 
     const struct inside_track *track = &inside->tracks[span->track];
     if (track->has_inside && span->category == TRACE_GPU_WORK)
         add_work(inside, span, detail);
-    if (!track->gpu)
+    uint64_t block, launch;
+    if (!inside_kernels_place(inside, span, detail, &block, &launch))
         return;
     const struct noted noted = {
-        .launch = detail ? detail->correlation : 0,
-        .block = detail ? block_of(inside, detail) : 0,
+        .launch = launch,
+        .block = block,
         .start_ns = span->start_ns,
         .stop_ns = span->stop_ns,
         .bound_ns = detail && detail->flags & TRACE_HAS_BOUNDS ? detail->start_uncertain_ns : 0,

@@ -85,6 +85,16 @@ void inside_kernels_finish(struct inside_kernels *inside, const struct trace_tex
                            uint32_t count);
 void inside_kernels_free(struct inside_kernels *inside);
 
+/* Where a span inside a kernel belongs; false: it is none. launch: 0 not known. */
+bool inside_kernels_place(const struct inside_kernels *inside, const struct trace_span *span,
+                          const struct trace_detail *detail, uint64_t *block_out,
+                          uint64_t *launch_out);
+/* Whether a track is for such spans. Before finish. */
+static inline bool inside_kernels_has(const struct inside_kernels *inside, uint32_t track)
+{
+    return track < inside->track_room && inside->tracks[track].gpu;
+}
+
 /* Whether a span whose event has this name waits. */
 bool inside_is_wait(struct trace_text name);
 
