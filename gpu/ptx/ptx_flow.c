@@ -157,7 +157,7 @@ static bool mark_beginnings(struct flow_builder *builder)
 }
 
 static struct ptx_block *begin_block(struct flow_builder *builder, uint32_t statement,
-                                     struct ptx_place loc)
+                                     struct ptx_loc loc)
 {
     struct ptx_flow *flow = builder->flow;
     struct ptx_block *all = ptx_grow(flow->blocks, flow->count, &builder->room, sizeof *all);
@@ -175,7 +175,7 @@ static struct ptx_block *begin_block(struct flow_builder *builder, uint32_t stat
 static bool make_blocks(struct flow_builder *builder)
 {
     struct ptx_block *block = NULL;
-    struct ptx_place loc = {0};
+    struct ptx_loc loc = {.inlined = false};
     for (uint32_t i = first_of(builder); i < builder->function->close; i++) {
         const struct ptx_statement *statement = &builder->module->statements[i];
         if (!block || builder->block[i - first_of(builder)] != PTX_NONE)
@@ -184,7 +184,7 @@ static bool make_blocks(struct flow_builder *builder)
             return false;
         block->last = i;
         if (statement->kind == PTX_LOC)
-            loc = ptx_loc(builder->module, statement).at;
+            loc = ptx_loc(builder->module, statement);
         if (statement->kind != PTX_INSTRUCTION)
             continue;
         if (block->begin == PTX_NONE) {

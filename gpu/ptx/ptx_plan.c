@@ -221,7 +221,7 @@ static bool plan_cfg(struct planner *planner)
         const struct ptx_block *block = &flow.blocks[i];
         if (block->begin == PTX_NONE)
             continue;
-        struct ptx_probe probe = between(planner, block->begin, block->end, block->loc);
+        struct ptx_probe probe = between(planner, block->begin, block->end, block->loc.at);
         if (wanted_file(planner, probe.file))
             planned = add_probe(planner, probe);
     }

@@ -3,6 +3,7 @@
 #include "ptx_probe.h"
 #include "ptx_cell.h"
 #include "ptx_emit.h"
+#include "ptx_param.h"
 #include "ptx_plan.h"
 
 #include <inttypes.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 
 #define BUFFER_BYTES_MAX (UINT64_C(1) << 40)
-#define PARAM_BYTES_MAX 4352 /* that every GPU and version takes */
 
 struct maker {
     struct ptx_probes *probes;
@@ -151,114 +151,6 @@ static bool check_kernel(const struct maker *maker, const struct ptx_function *f
     return true;
 }
 
-/* ---- the parameter --------------------------------------------------------------------- */
-
-/* The type of a parameter is the word before its name, which other words may stand before. */
-static bool is_pointer_wide(const struct ptx_module *module, const struct ptx_function *function,
-                            struct ptx_span name)
-{
-    uint32_t begin = name.begin;
-    while (begin > function->params.begin && module->text[begin - 1] != ',')
-        begin--;
-    const char *text = module->text + begin;
-    size_t count = name.begin - begin;
-    return memmem(text, count, ".u64", 4) || memmem(text, count, ".b64", 4) ||
-           memmem(text, count, ".s64", 4);
-}
-
-/* n of a NAME_param_<n> that begins at name, PTX_NONE if it is none. */
-static uint32_t param_number(const char *text, const char *end, const char *prefix, size_t count)
-{
-    uint64_t number = 0;
-    if ((size_t)(end - text) <= count || memcmp(text, prefix, count) != 0 || text[count] < '0' ||
-        text[count] > '9')
-        return PTX_NONE;
-    for (text += count; text < end && *text >= '0' && *text <= '9' && number < PTX_NONE; text++)
-        number = number * 10 + (uint64_t)(*text - '0');
-    return number < PTX_NONE ? (uint32_t)number : PTX_NONE;
-}
-
-/* The greatest n of all NAME_param_<n> in the text, wherever they are named; PTX_NONE: none. */
-static uint32_t greatest_param(const struct ptx_module *module, const char *prefix)
-{
-    uint32_t greatest = PTX_NONE;
-    size_t count = strlen(prefix);
-    const char *at = module->text, *end = at + module->bytes;
-    while ((at = memmem(at, (size_t)(end - at), prefix, count))) {
-        uint32_t number = param_number(at, end, prefix, count);
-        if (number != PTX_NONE && (greatest == PTX_NONE || number > greatest))
-            greatest = number;
-        at += count;
-    }
-    return greatest;
-}
-
-static bool third_from_last(const struct maker *maker, const struct ptx_function *function)
-{
-    char *param = maker->probes->param;
-    const size_t room = sizeof maker->probes->param;
-    int name = (int)(function->name.end - function->name.begin);
-    const char *text = maker->module->text + function->name.begin;
-    if ((size_t)name + 32 > room)
-        return ptx_fail(maker->error, maker->module, function->name.begin,
-                        "this name is too long: name the parameter");
-    snprintf(param, room, "%.*s_param_", name, text);
-    uint32_t greatest = greatest_param(maker->module, param);
-    if (greatest == PTX_NONE || greatest < 2)
-        return ptx_fail(maker->error, maker->module, function->name.begin,
-                        "the buffer is the third parameter from last, and of %.80s<n> there are %u",
-                        param, greatest == PTX_NONE ? 0 : greatest + 1);
-    snprintf(param, room, "%.*s_param_%u", name, text, greatest - 2);
-    return true;
-}
-
-static bool check_param(const struct maker *maker, const struct ptx_function *function)
-{
-    const char *wanted = maker->probes->param;
-    for (uint32_t i = 0;; i++) {
-        struct ptx_span name = ptx_param(maker->module, function, i);
-        if (name.end == 0)
-            return ptx_fail(maker->error, maker->module, function->name.begin,
-                            "this kernel has no parameter %.150s", wanted);
-        if (!ptx_is(maker->module, name, wanted))
-            continue;
-        return is_pointer_wide(maker->module, function, name) ||
-               ptx_fail(maker->error, maker->module, name.begin,
-                        "the buffer's parameter has not 64 bits");
-    }
-}
-
-static bool room_for_param(const struct maker *maker, const struct ptx_function *function)
-{
-    uint32_t count = 0;
-    while (ptx_param(maker->module, function, count).end > 0 && count * 8 <= PARAM_BYTES_MAX)
-        count++;
-    return (count + 1) * 8 <= PARAM_BYTES_MAX ||
-           ptx_fail(maker->error, maker->module, function->name.begin,
-                    "this kernel has no room for another parameter");
-}
-
-static bool choose_param(const struct maker *maker, const struct ptx_function *function)
-{
-    char *param = maker->probes->param;
-    const size_t room = sizeof maker->probes->param;
-    switch (maker->options->binding) {
-    case PTX_BIND_VARIABLE:
-        return true;
-    case PTX_BIND_APPEND:
-        snprintf(param, room, "%s", PTX_BUFFER_NAME);
-        return room_for_param(maker, function);
-    case PTX_BIND_PARAM:
-        break;
-    }
-    if (!maker->options->param)
-        return third_from_last(maker, function) && check_param(maker, function);
-    if (strlen(maker->options->param) >= room)
-        return ptx_fail_plain(maker->error, "a parameter's name has below %zu bytes", room);
-    snprintf(param, room, "%s", maker->options->param);
-    return check_param(maker, function);
-}
-
 /* ---- text ------------------------------------------------------------------------------ */
 
 static bool check_ids(const struct maker *maker)
@@ -275,8 +167,10 @@ static bool make_kernel(struct maker *maker, uint32_t kernel)
     const struct ptx_function *function = &maker->module->functions[kernel];
     struct ptx_probes *probes = maker->probes;
     struct ptx_emit emit = {&maker->edits, maker->module, maker->options, probes};
+    struct ptx_param_choice choice = {maker->module, function, maker->options, probes->param,
+                                      maker->error};
     uint32_t first = probes->count;
-    if (!check_kernel(maker, function) || !choose_param(maker, function) ||
+    if (!check_kernel(maker, function) || !ptx_choose_param(&choice) ||
         !ptx_plan(probes, maker->module, kernel, maker->options, maker->error) || !check_ids(maker))
         return false;
     if (maker->options->binding == PTX_BIND_APPEND)

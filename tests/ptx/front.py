@@ -89,6 +89,7 @@ def flow():
            [(6, falls)], ["out"]])
     check("flow of waits", flow_of(found["waits"]),
           [[(1, falls)], [(3, taken), (2, falls)], [(1, taken)], [(4, falls)], [(4, taken), (5, falls)], ["out"]])
+    check("inlined at", [b.get("inlined_at") for b in found["leaves"]["cfg"]][3:5], [{"file": 1, "loc": 12}, None])
     check("flow of an empty body", flow_of(functions("", b".version 8.0\n.target sm_80\n.entry a()\n{\n}\n")["a"]), [])
     # A label in braces hides one of the same name outside, and is not seen from there.
     scopes = b".entry a()\n{\nL: { bra L; L: ret; }\nbra L;\n}\n"

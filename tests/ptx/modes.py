@@ -62,6 +62,8 @@ def active():
     (WORK / "active.json").write_text('{"active_start": {"list": [7, 0]}, "active_end": {"list": [2, 7]}}')
     found = instrument(A, "--active", WORK / "active.json")[1]["probes"]
     check("active", [(p["id"], p["start"], p["end"]) for p in found], [(0, True, False), (2, False, True), (7, True, True)])
+    (WORK / "none.json").write_text('{"active_start": {"list": []}, "active_end": {"list": []}}')
+    check("none active", instrument(A, "--active", WORK / "none.json")[1]["probes"], [])
     for text in ["", "[]", "{}", '{"active_start": {"list": [1]}}', '{"active_start": {"list": [-1]}, "active_end": {"list": []}}']:
         (WORK / "bad.json").write_text(text)
         rbwp("instrument", "--active", WORK / "bad.json", A, code=1)
@@ -94,7 +96,11 @@ def binding():
     (WORK / "twice.ptx").write_text(instrument(A)[0])
     refused("this PTX has probes, or names like theirs", "4:32: ", path=WORK / "twice.ptx")
     (WORK / "many_params.ptx").write_text(".version 8.0\n.entry k(" + ",".join(f".param .u64 p{i}" for i in range(544)) + ")\n{\nret;\n}\n")
-    refused("this kernel has no room for another parameter", "2:8: ", "--bind", "append", path=WORK / "many_params.ptx")
+    refused("this kernel has no room for another parameter: 4352 of 4352 bytes are taken", "2:8: ", "--bind", "append", path=WORK / "many_params.ptx")
+    full = ".param .u64 .ptr .global .align 128 a, .param .u8 b, .param .align 64 .b8 c[%d], .param .f32 d"
+    for size, code in [(32684, 0), (32685, 1)]:
+        (WORK / "full.ptx").write_text(".version 8.7\n.target sm_90\n.entry k(" + full % size + ")\n{\nret;\n}\n")
+        rbwp("instrument", "--bind", "append", WORK / "full.ptx", code=code)
     (WORK / "narrow.ptx").write_text(A.read_text().replace("size 64", "size 32"))
     refused("probes need addresses of 64 bits", "3:15: ", path=WORK / "narrow.ptx")
     for options in [("--threads", "5-3"), ("--threads", "x"), ("--threads", "1-2/0"), ("--capacity", 0), ("--mode", "all")]:

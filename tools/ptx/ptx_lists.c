@@ -123,11 +123,12 @@ static bool read_numbers(struct json_scan *scan, struct ptx_id_list *list)
     int64_t id;
     if (json_scan_next(scan) != JSON_ARRAY)
         return ptx_json_wrong(scan, "a list is missing");
-    while ((token = json_scan_next(scan)) == JSON_NUMBER)
+    while ((token = json_scan_next(scan)) == JSON_NUMBER) {
         if (!ptx_json_number(scan, 0, UINT32_MAX, &id))
             return false;
-    if (!ptx_id_list_add(list, (uint32_t)id))
-        return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
+        if (!ptx_id_list_add(list, (uint32_t)id))
+            return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
+    }
     return token == JSON_ARRAY_END || ptx_json_wrong(scan, "a probe is no number");
 }
 

@@ -86,8 +86,12 @@ static void json_flow_block(struct out *out, const struct shown *shown, uint32_t
     if (block->begin != PTX_NONE)
         out_format(out, ",\"begin\":%" PRIu32 ",\"end\":%" PRIu32, line_of(shown, block->begin),
                    last_line_of(shown, block->end));
-    out_format(out, ",\"file\":%" PRIu32 ",\"loc\":%" PRIu32 ",\"leaves\":%s,\"edges\":[",
-               block->loc.file, block->loc.line, block->leaves ? "true" : "false");
+    out_format(out, ",\"file\":%" PRIu32 ",\"loc\":%" PRIu32, block->loc.at.file,
+               block->loc.at.line);
+    if (block->loc.inlined)
+        out_format(out, ",\"inlined_at\":{\"file\":%" PRIu32 ",\"loc\":%" PRIu32 "}",
+                   block->loc.call.file, block->loc.call.line);
+    out_format(out, ",\"leaves\":%s,\"edges\":[", block->leaves ? "true" : "false");
     for (uint32_t i = 0; i < block->edge_count; i++) {
         const struct ptx_edge *edge = &shown->flow.edges[block->edges + i];
         out_format(out, "%s{\"to\":%" PRIu32 ",\"kind\":\"%s\"}", i ? "," : "", edge->to,
@@ -136,8 +140,8 @@ static void text_function(struct out *out, const struct shown *shown)
     for (uint32_t i = 0; i < shown->flow.count; i++) {
         const struct ptx_block *block = &shown->flow.blocks[i];
         out_format(out, "%8" PRIu32 "%8" PRIu32 "%8" PRIu32 "%8" PRIu32 "%8" PRIu32 " ", i,
-                   line_of(shown, block->first), last_line_of(shown, block->last), block->loc.file,
-                   block->loc.line);
+                   line_of(shown, block->first), last_line_of(shown, block->last),
+                   block->loc.at.file, block->loc.at.line);
         for (uint32_t e = 0; e < block->edge_count; e++)
             out_format(out, " %" PRIu32 " (%s)", shown->flow.edges[block->edges + e].to,
                        edge_names[shown->flow.edges[block->edges + e].kind]);

@@ -22,7 +22,7 @@ struct ptx_block {
     uint32_t begin, end;        /* first and last instruction; PTX_NONE: it has none */
     uint32_t edges, edge_count; /* those that leave it */
     bool leaves;                /* the function may end here */
-    struct ptx_place loc;       /* of its first instruction; line 0: unknown */
+    struct ptx_loc loc;         /* of its first instruction; line 0: unknown */
 };
 
 struct ptx_flow {
