@@ -190,6 +190,18 @@ def run_time_compiler(path, prefix, arch):
     done.append(prefix)
 
 
+def with_hip_headers(work):
+    """As hipcc compiles it: with HIP's own headers, for the device and for the host."""
+    headers = first_library("/opt/rocm*/include/hip/hip_runtime.h", "/usr/include/hip/hip_runtime.h")
+    root = headers and pathlib.Path(headers).parents[2]
+    for half in ["--cuda-device-only", "--cuda-host-only"] if root and shutil.which("clang++") else []:
+        made = run("clang++", "-x", "hip", f"--rocm-path={root}", "-nogpulib", "--offload-arch=gfx90a", "-D__HIP_PLATFORM_AMD__",
+                   half, "-S", "-include", "hip/hip_runtime.h", "-I", header.parent, "-o", work / "s",
+                   examples / "persistent_kernel.h")
+        check(made.returncode == 0, f"HIP's headers, {half}: {made.stderr[:600]}")
+    (done if root else lacking).append("HIP's headers")
+
+
 def host_classes(work):
     for compiler, standard in ("g++", "11"), ("clang++", "17"):
         if not shutil.which(compiler):
@@ -215,6 +227,7 @@ def main():
     nvcc = "all" in sys.argv and (shutil.which("nvcc") or first_library("/usr/local/cuda*/bin/nvcc"))
     with tempfile.TemporaryDirectory() as work:
         host_classes(pathlib.Path(work))
+        with_hip_headers(pathlib.Path(work))
         look_at_cubins(nvcc, "sm_90", pathlib.Path(work)) if nvcc else lacking.append("no nvcc")
     packages = [f"{path}/nvidia/*/lib/libnvrtc.so.1[23]" for path in sys.path]
     nvrtc = first_library("/usr/local/cuda*/lib64/libnvrtc.so.1[23]", "/usr/local/cuda*/lib/libnvrtc.so.1[23]", *packages)
