@@ -34,3 +34,7 @@ echo "== tables"
 echo
 echo "== probes in PTX"
 "$dir/bench/bench_ptx"
+
+echo
+echo "== lanes of kernels"
+"$dir/bench/bench_lanes" "$dir/tools/rbwp"
