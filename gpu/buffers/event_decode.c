@@ -25,11 +25,17 @@ static int64_t common_ns(const struct rbwp_events_source *source, int64_t ticks)
     if (source->drift_ppb &&
         !__builtin_sub_overflow(ns, ticks_ns(source->drift_from_ticks, source->clock_hz),
                                 &since_ns))
-        drifted_ns = (int64_t)((double)since_ns * (double)source->drift_ppb / 1e9);
+        drifted_ns = ticks_drifted_ns(since_ns, source->drift_ppb);
     if (__builtin_sub_overflow(ns, source->offset_ns, &ns) ||
         __builtin_sub_overflow(ns, drifted_ns, &ns))
         return ns < 0 ? INT64_MAX : INT64_MIN;
     return ns;
+}
+
+/* 0 is no end, also behind a start of less. */
+static bool has_length(const struct rbwp_device_event *event)
+{
+    return event->stop_ticks != 0 && event->stop_ticks > event->start_ticks;
 }
 
 static struct rbwp_device_event event_at(const struct rbwp_events_source *source, uint64_t slot)
@@ -50,7 +56,7 @@ static struct rbwp_device_event event_at(const struct rbwp_events_source *source
         .bytes = narrow_at(source, RBWP_EVENTS_PAYLOAD_SIZE, slot),
     };
     event.start_ns = event.stop_ns = common_ns(source, event.start_ticks);
-    if (event.stop_ticks > event.start_ticks)
+    if (has_length(&event))
         event.stop_ns = common_ns(source, event.stop_ticks);
     if (event.stop_ns < event.start_ns)
         event.stop_ns = event.start_ns;
@@ -61,7 +67,7 @@ static void count_event(const struct rbwp_events_source *source,
                         const struct rbwp_device_event *event, struct rbwp_events_stats *stats)
 {
     bool first = !stats->events++;
-    stats->spans += event->stop_ticks > event->start_ticks;
+    stats->spans += has_length(event);
     stats->unended += event->stop_ticks == 0;
     stats->backwards += event->stop_ticks != 0 && event->stop_ticks < event->start_ticks;
     stats->other_rank += source->rank >= 0 && event->rank != source->rank;

@@ -305,7 +305,7 @@ static inline void take_slot(struct decoder *decoder, uint64_t slot, uint64_t nu
     lane->flags = (uint8_t)((lane->flags & ~LANE_GAP) | LANE_USED);
     if (!counts)
         return;
-    lane->low += (uint32_t)(record.ticks - lane->ticks);
+    lane->low += (uint32_t)record.ticks - (uint32_t)lane->ticks;
     lane->ticks = record.ticks;
     switch (record.type) {
     case RBWP_LANES_BEGIN:

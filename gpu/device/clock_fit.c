@@ -53,9 +53,11 @@ static int64_t offset(const struct rbwp_device_clock_sample *sample, uint64_t hz
 static int64_t drift(const struct rbwp_device_clock_sample *from,
                      const struct rbwp_device_clock_sample *to, uint64_t hz)
 {
-    double device_ns = (double)ticks_ns(to->ticks - from->ticks, hz);
-    double more_ns = (double)(offset(to, hz) - offset(from, hz));
-    return device_ns > 0 ? (int64_t)(more_ns / device_ns * 1e9) : 0;
+    int64_t device_ns, more_ns;
+    if (__builtin_sub_overflow(ticks_ns(to->ticks, hz), ticks_ns(from->ticks, hz), &device_ns) ||
+        __builtin_sub_overflow(offset(to, hz), offset(from, hz), &more_ns) || device_ns <= 0)
+        return 0;
+    return ticks_rounded((double)more_ns / (double)device_ns * 1e9);
 }
 
 enum rbwp_status
@@ -90,7 +92,7 @@ int64_t rbwp_device_clock_ns(const struct rbwp_device_clock_line *line, int64_t 
     int64_t ns = ticks_ns(ticks, line->hz), since_ns, drifted_ns = 0;
     if (line->drift_ppb &&
         !__builtin_sub_overflow(ns, ticks_ns(line->from_ticks, line->hz), &since_ns))
-        drifted_ns = (int64_t)((double)since_ns * (double)line->drift_ppb / 1e9);
+        drifted_ns = ticks_drifted_ns(since_ns, line->drift_ppb);
     if (__builtin_sub_overflow(ns, line->offset_ns, &ns) ||
         __builtin_sub_overflow(ns, drifted_ns, &ns))
         return ns < 0 ? INT64_MAX : INT64_MIN;

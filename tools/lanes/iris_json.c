@@ -141,7 +141,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
         out_format(out, " / %u", row);
     out_text(out, "\",\n");
     put_args(out, event);
-    if (event->stop_ticks > event->start_ticks) {
+    if (event->stop_ticks != 0 && event->stop_ticks > event->start_ticks) {
         out_text(out, "      \"ph\": \"X\",\n      \"dur\": ");
         put_time(writing, length);
         out_text(out, "\n    }");
