@@ -5,6 +5,7 @@
  */
 #include "ptx_flow.h"
 #include "ptx_grow.h"
+#include "ptx_text.h"
 
 #include <string.h>
 
@@ -87,12 +88,6 @@ static bool find_label(const struct flow_builder *builder, struct ptx_span name,
 
 typedef bool target_fn(struct flow_builder *builder, uint32_t place, enum ptx_edge_kind kind);
 
-static bool name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%';
-}
-
 /* The labels of: LIST: .branchtargets A, B ...; */
 static bool each_indexed(struct flow_builder *builder, const struct ptx_statement *branch,
                          target_fn *take)
@@ -108,7 +103,7 @@ static bool each_indexed(struct flow_builder *builder, const struct ptx_statemen
                         "no .branchtargets behind this label");
     for (uint32_t at = targets->name.end; at < targets->span.end; at++) {
         struct ptx_span name = {at, at};
-        while (name.end < targets->span.end && name_byte(module->text[name.end]))
+        while (name.end < targets->span.end && ptx_name_byte(module->text[name.end]))
             name.end++;
         if (name.end == at)
             continue;

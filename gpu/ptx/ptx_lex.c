@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_lex.h"
 #include "ptx_grow.h"
+#include "ptx_text.h"
 
 #include <string.h>
 
 static bool word_byte(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%' || c == '.';
+    return ptx_name_byte(c) || c == '.';
 }
 
 static char byte_at(const struct ptx_lex *lex, uint32_t at)

@@ -7,6 +7,7 @@
  */
 #include "ptx_lines.h"
 #include "ptx_grow.h"
+#include "ptx_text.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ static bool blank_or_comment(const struct ptx_module *module, uint32_t line)
 static bool digits(const char **at, const char *end)
 {
     const char *begin = *at;
-    while (*at < end && **at >= '0' && **at <= '9')
+    while (*at < end && ptx_digit(**at))
         ++*at;
     return *at > begin;
 }

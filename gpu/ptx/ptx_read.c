@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What single statements say. */
 #include "ptx.h"
+#include "ptx_text.h"
 
 #include <string.h>
 
@@ -15,18 +16,13 @@ bool ptx_is(const struct ptx_module *module, struct ptx_span span, const char *t
     return span.end - span.begin == strlen(text) && ptx_begins(module, span, text);
 }
 
-static bool digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* The next number from *at on, before end; 0 where none stands. */
 static uint32_t number(const struct ptx_module *module, uint32_t *at, uint32_t end)
 {
     uint64_t value = 0;
     while (*at < end && (module->text[*at] == ' ' || module->text[*at] == '\t'))
         ++*at;
-    for (; *at < end && digit(module->text[*at]); ++*at)
+    for (; *at < end && ptx_digit(module->text[*at]); ++*at)
         value = value > UINT32_MAX ? value : value * 10 + (uint64_t)(module->text[*at] - '0');
     return value > UINT32_MAX ? UINT32_MAX : (uint32_t)value;
 }
@@ -83,12 +79,6 @@ uint32_t ptx_find_kernel(const struct ptx_module *module, const char *name)
     return PTX_NONE;
 }
 
-static bool name_byte(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || digit(c) || c == '_' || c == '$' ||
-           c == '%';
-}
-
 /* A parameter's name is the last name before its comma; an array's size stands behind it. */
 struct ptx_span ptx_param(const struct ptx_module *module, const struct ptx_function *function,
                           uint32_t index)
@@ -108,14 +98,14 @@ struct ptx_span ptx_param(const struct ptx_module *module, const struct ptx_func
             return name;
         if (c == ',')
             name = (struct ptx_span){0};
-        if (!name_byte(c) || bracket) {
+        if (!ptx_name_byte(c) || bracket) {
             suffix = c == '.';
             continue;
         }
         struct ptx_span word = {at, at};
-        while (word.end < end && name_byte(module->text[word.end]))
+        while (word.end < end && ptx_name_byte(module->text[word.end]))
             word.end++;
-        if (!suffix && !digit(c))
+        if (!suffix && !ptx_digit(c))
             name = word;
         at = word.end - 1;
         suffix = false;

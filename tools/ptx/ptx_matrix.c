@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define RAW_BYTES_MAX (UINT64_C(4) << 30)
+#define RAW_BYTES_MAX ((size_t)INT32_MAX)
 #define ID_END (UINT32_C(1) << PTX_WIDE_ID_BITS)
 
 void ptx_matrix_free(struct ptx_matrix *matrix)
