@@ -173,7 +173,7 @@ def run_time_compiler(path, prefix, arch):
     """The header given to NVRTC or hipRTC as a text, by name."""
     library = ctypes.CDLL(path)
     call = lambda name: getattr(library, prefix + name)
-    for text, options in [(source, options) for options in [[], ["-DOFF"], ["-DMACROS"]] + disabled_macros] + [
+    for text, options in [(source, options) for options in [[]] + disabled_macros] + [
             (examples / "persistent_kernel.h", [])]:
         program, size = ctypes.c_void_p(), ctypes.c_size_t()
         texts, names = (ctypes.c_char_p * 1)(header.read_bytes()), (ctypes.c_char_p * 1)(b"rbwp_device.h")

@@ -7,7 +7,8 @@
 #
 # What it wants is in h200_lib.sh, and nvcc. cuobjdump and compute-sanitizer are used where they are
 # found. A table and all figures with their targets come last; the exit status is 1 if anything was
-# not true (a figure above its target is told, and is no failure). $OUT gets one log.
+# not true (a figure above its target is told, and is no failure). $OUT gets one log, and the machine code
+# of small kernels with markers.
 #
 #   BUILD_ONLY=1     stops before anything runs on a GPU
 #   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0"
@@ -167,13 +168,28 @@ fi
 
 # ---- figures ---------------------------------------------------------------------------------------
 
+# Of the variants of events a line each, in cycles: figures come in this order, then again for counters apart.
+variant_table() {
+    echo "variant   pair, blocks 1      132      528   opened 1      132      528   pair round work 1  528   opened 1  528"
+    local name
+    for name in $VARIANTS; do
+        awk -v name="$name" '/^figure event/ { value[++n] = substr($0, 66, 11) + 0 }
+            END {
+                for (at = 0; at < n; at += 10)
+                    printf "%-14s %8.0f %8.0f %8.0f %10.0f %8.0f %8.0f %14.0f %8.0f %6.0f %8.0f%s\n", name,
+                        value[at + 1], value[at + 3], value[at + 5], value[at + 2], value[at + 4], value[at + 6],
+                        value[at + 7], value[at + 9], value[at + 8], value[at + 10], at ? "  counters apart" : ""
+            }' "$logs/cost_of_events_$name.log"
+    done
+    echo "target              450      450     1000        450      450     1000"
+}
 echo "== figures"
 for log in "$logs"/*.log; do
-    name=$(basename "$log" .log)
-    [[ $name == cost_of_events_* ]] && name="${name#cost_of_events_}: " || name=
-    sed -n "s/^figure /$name/p" "$log"
+    [[ $log == */cost_of_events_* ]] || sed -n 's/^figure //p' "$log"
 done
-[[ -e $build/on.sass ]] && echo "== SASS of one_span and one_event, enabled" &&
-    sed -n '/Function : one_/,/\.\.\.\.\.\.\./p' "$build/on.sass" | grep -E 'Function|^ +/\*[0-9a-f]{4}\*/' | sed 's, */\* 0x.*,,'
-[[ ${OUT:-} ]] && tail -n +1 "$logs"/*.log >"$OUT/h200_device.log"
+variant_table
+if [[ ${OUT:-} ]]; then
+    tail -n +1 "$logs"/*.log >"$OUT/h200_device.log"
+    [[ -e $build/on.sass ]] && cp "$build/on.sass" "$OUT/h200_device_on.sass"
+fi
 finish
