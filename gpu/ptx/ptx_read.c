@@ -50,22 +50,28 @@ struct ptx_loc ptx_loc(const struct ptx_module *module, const struct ptx_stateme
     return loc;
 }
 
+uint32_t ptx_file_number(const struct ptx_module *module, const struct ptx_statement *statement)
+{
+    uint32_t at = statement->name.end;
+    bool file = statement->kind == PTX_DIRECTIVE && ptx_is(module, statement->name, ".file");
+    return file ? number(module, &at, statement->span.end) : 0;
+}
+
 struct ptx_span ptx_file(const struct ptx_module *module, uint32_t wanted)
 {
     for (uint32_t i = 0; i < module->count; i++) {
         const struct ptx_statement *statement = &module->statements[i];
-        uint32_t at = statement->name.end, end = statement->span.end;
-        if (statement->kind != PTX_DIRECTIVE || !ptx_is(module, statement->name, ".file") ||
-            number(module, &at, end) != wanted)
+        struct ptx_span span = statement->span;
+        if (wanted == 0 || ptx_file_number(module, statement) != wanted)
             continue;
-        const char *open = memchr(module->text + at, '"', end - at);
-        const char *close =
-            open ? memchr(open + 1, '"', (size_t)(module->text + end - open - 1)) : NULL;
+        const char *end = module->text + span.end;
+        const char *open = memchr(module->text + span.begin, '"', span.end - span.begin);
+        const char *close = open ? memchr(open + 1, '"', (size_t)(end - open - 1)) : NULL;
         if (close)
             return (struct ptx_span){(uint32_t)(open + 1 - module->text),
                                      (uint32_t)(close - module->text)};
     }
-    return (struct ptx_span){0};
+    return (struct ptx_span){0, 0};
 }
 
 uint32_t ptx_find_kernel(const struct ptx_module *module, const char *name)

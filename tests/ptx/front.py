@@ -94,6 +94,9 @@ def flow():
     # A label in braces hides one of the same name outside, and is not seen from there.
     scopes = b".entry a()\n{\nL: { bra L; L: ret; }\nbra L;\n}\n"
     check("labels in braces", flow_of(functions("", scopes)["a"]), [[(1, taken)], ["out"], [(0, taken)]])
+    many = (CORPUS / "many.ptx").read_bytes()
+    check("files", rbwp_json("blocks", "--json", "-", stdin=many)["files"], {"1": "/src/many.cu", "2": "/src/inner.cuh"})
+    check("files as text", rbwp("blocks", "-", stdin=many)[0].splitlines()[:2], [b"file 1: /src/many.cu", b"file 2: /src/inner.cuh"])
     for path in corpus():
         for function in functions(path.name).values():
             count = len(function["cfg"])

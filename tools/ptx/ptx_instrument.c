@@ -68,11 +68,7 @@ static bool choose_file(struct ptx_options *options, const struct ptx_source *so
     if (file[strspn(file, "0123456789")] == '\0')
         return option_number(file, 0, UINT32_MAX, &options->file, &error);
     for (uint32_t i = 0; i < module->count; i++) {
-        const struct ptx_statement *statement = &module->statements[i];
-        if (statement->kind != PTX_DIRECTIVE || !ptx_is(module, statement->name, ".file"))
-            continue;
-        uint32_t number =
-            (uint32_t)strtoul(module->text + statement->name.end, NULL, 10); /* text ends with 0 */
+        uint32_t number = ptx_file_number(module, &module->statements[i]);
         struct ptx_span path = ptx_file(module, number);
         if (number > 0 && ends_with(module->text + path.begin, path.end - path.begin, file)) {
             options->file = number;

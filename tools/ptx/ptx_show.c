@@ -171,6 +171,28 @@ static bool show_function(struct out *out, const struct ptx_source *source,
     return good;
 }
 
+/* The files that .loc may name: what --file takes. */
+static void show_files(struct out *out, const struct ptx_source *source, bool json)
+{
+    const struct ptx_module *module = &source->module;
+    uint32_t shown = 0;
+    out_text(out, json ? "\"files\":{" : "");
+    for (uint32_t i = 0; i < module->count; i++) {
+        uint32_t number = ptx_file_number(module, &module->statements[i]);
+        struct ptx_span path = number ? ptx_file(module, number) : (struct ptx_span){0, 0};
+        if (number == 0)
+            continue;
+        out_format(out, json ? "%s\"%" PRIu32 "\":" : "%sfile %" PRIu32 ": ",
+                   json && shown++ ? "," : "", number);
+        if (json)
+            json_string(out, module->text + path.begin, path.end - path.begin);
+        else
+            text_name(out, module->text + path.begin, path.end - path.begin);
+        out_text(out, json ? "" : "\n");
+    }
+    out_text(out, json ? "}," : "");
+}
+
 /* Of all functions with a body, or of the kernel that was asked for. */
 static bool show_functions(struct out *out, const struct ptx_source *source,
                            const struct ptx_tool_options *options)
@@ -182,7 +204,9 @@ static bool show_functions(struct out *out, const struct ptx_source *source,
         message_plain("%s: no kernel '%s' in it", source->path, kernel);
         return false;
     }
-    out_text(out, options->json ? "{\"functions\":[" : "");
+    out_text(out, options->json ? "{" : "");
+    show_files(out, source, options->json);
+    out_text(out, options->json ? "\"functions\":[" : "");
     for (uint32_t i = 0; i < module->function_count; i++) {
         const struct ptx_function *function = &module->functions[i];
         if (function->open == PTX_NONE || (kernel && i != only))

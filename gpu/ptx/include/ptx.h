@@ -89,6 +89,8 @@ struct ptx_loc {
 /* The numbers of a PTX_LOC; those that it lacks are 0. */
 struct ptx_loc ptx_loc(const struct ptx_module *module, const struct ptx_statement *statement);
 
+/* The number of a .file, 0 if the statement is none. */
+uint32_t ptx_file_number(const struct ptx_module *module, const struct ptx_statement *statement);
 /* What .file says of a number, without its quotes; empty where nothing does. */
 struct ptx_span ptx_file(const struct ptx_module *module, uint32_t number);
 
