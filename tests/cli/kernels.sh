@@ -124,6 +124,7 @@ for number in range(40):
 profile.write(f"{work}/odd.bin", 2000)
 # Nothing of it has a kernel, so all of it is one.
 (kernel,) = stats(f"{work}/odd.bin", "--by", "kernel")["inside_kernels"]
+assert [g[0] for g in report(f"{work}/odd.bin").data["inside"][0]["groups"]] == [g["group"] for g in kernel["groups"]]
 names = [g["group"] for g in kernel["groups"]]
 assert len(names) == 16 and names[15] == "(others)" and sum(g["spans"] for g in kernel["groups"]) == 120, names
 P

@@ -113,7 +113,14 @@ try {
       [...document.querySelectorAll("#tables a")].find(link => link.textContent === text).click();
     }, tab, text);
     assert.equal(await rows(), 1);
-    assert.ok(await painted() > .05, "what is folded is drawn");
+    /* Lanes run for 160 of 450 us; 0.6 of that they are busy, in full colour, the rest they wait. */
+    const [busy, waiting] = await page.evaluate(() => {
+      const {y, height} = rbwpReport.lines.find(line => line.fold), rows = document.getElementById("rows"), parts = [0, 0];
+      const {data} = rows.getContext("2d").getImageData(206, y + 26, rows.width - 216, height);
+      for (let i = 3; i < data.length; i += 4) if (data[i] > 60) parts[data[i] > 200 ? 0 : 1] += 4 / data.length;
+      return parts;
+    });
+    assert.ok(busy + waiting > .3 && busy + waiting < .42 && busy / (busy + waiting) > .52 && busy / (busy + waiting) < .68, `${busy} busy, ${waiting} waiting`);
     await clickCell("Inside kernels", "pipeline");
     await settle();
     assert.equal(await rows(), 1 + 24);
