@@ -77,11 +77,15 @@ static void count_event(const struct rbwp_events_source *source,
     stats->last_ns = first || event->stop_ns > stats->last_ns ? event->stop_ns : stats->last_ns;
 }
 
-/* The first slot from *slot on that has a time, into *event. False: there is none. */
+/* The first slot from *slot on that has an event, into *event. False: there is none. */
 static bool next_event(const struct rbwp_events_source *source, uint64_t slots, uint64_t *slot,
                        struct rbwp_events_stats *stats, struct rbwp_device_event *event)
 {
     for (; *slot < slots; ++*slot) {
+        if (narrow_at(source, RBWP_EVENTS_EVENT_ID, *slot) == RBWP_EVENTS_UNUSED) {
+            stats->unused++;
+            continue;
+        }
         if (wide_at(source, RBWP_EVENTS_TIMESTAMP, *slot) == 0) {
             stats->unwritten++;
             continue;

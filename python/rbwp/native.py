@@ -73,7 +73,7 @@ class CEventsStats(ctypes.Structure):
     """struct rbwp_events_stats."""
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "unwritten", "backwards", "other_rank", "bad_bytes", "events", "spans", "unended", "counted", "dropped")
-                ] + [("first_ns", ctypes.c_int64), ("last_ns", ctypes.c_int64)]
+                ] + [("first_ns", ctypes.c_int64), ("last_ns", ctypes.c_int64), ("unused", ctypes.c_uint64)]
 
 
 class CEventsDump(ctypes.Structure):

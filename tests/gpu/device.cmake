@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # The header for kernels: on the host, in each of its variants, which write the same.
-function(rbwp_device_test variant)
-  add_executable(test_device_${variant} test_device.c)
+function(rbwp_device_test variant source)
+  add_executable(test_device_${variant} ${source})
   rbwp_target_settings(test_device_${variant})
   target_include_directories(test_device_${variant} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
   target_compile_definitions(test_device_${variant} PRIVATE ${ARGN})
   target_link_libraries(test_device_${variant} PRIVATE rbwp::static PkgConfig::CMOCKA Threads::Threads)
   rbwp_add_test(gpu_device_header_${variant} test_device_${variant})
 endfunction()
-rbwp_device_test(plain)
-rbwp_device_test(variant RBWP_DEV_EVENT_COUNTERS=2 RBWP_DEV_EVENT_KEEP=1 RBWP_DEV_FENCE=0
+rbwp_device_test(plain test_device.c)
+rbwp_device_test(ahead test_device_ahead.c)
+rbwp_device_test(variant test_device.c RBWP_DEV_EVENT_COUNTERS=2 RBWP_DEV_EVENT_KEEP=0 RBWP_DEV_FENCE=0
   RBWP_DEVICE_ENABLED=0) # which takes out the macros alone
 
 # What compilers for kernels make of it. Sanitizers have nothing to say of that.

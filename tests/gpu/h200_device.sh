@@ -23,7 +23,7 @@ cuobjdump=$(command -v cuobjdump || first_of /usr/local/cuda*/bin/cuobjdump)
 [[ $nvcc ]] || { echo "no nvcc here" >&2; exit 1; }
 arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -cd '0-9')
 [[ $arch != sm_ ]] || arch=sm_90
-[[ ${VARIANTS:-} ]] || VARIANTS=$(echo c{1,2,3}w{0,1}k{0,1})
+[[ ${VARIANTS:-} ]] || VARIANTS="$(echo c{1,2,3}w{0,1}k{0,1}) c4w0k0 c4w0k1 c4w0k0a1 c4w0k1a1"
 
 hip=$(dirname "$(dirname "$(first_of "$extra/usr/include/hip/hiprtc.h" /opt/rocm/include/hip/hiprtc.h \
     /usr/include/hip/hiprtc.h)")")
@@ -43,9 +43,10 @@ cu() {
         -o "$output" "$source" -L "$build" -lrbwp -Xlinker -rpath -Xlinker "$build"
 }
 
-# variant cCwWkK: the switches of events.
+# variant cCwWkK or cCwWkKaA: the switches of events.
 variant_flags() {
-    sed -E 's/c(.)w(.)k(.)/-DRBWP_DEV_EVENT_COUNTERS=\1 -DRBWP_DEV_EVENT_WARP=\2 -DRBWP_DEV_EVENT_KEEP=\3/' <<<"$1"
+    sed -E 's/a(.)$/ -DRBWP_DEV_EVENT_AHEAD=\1/
+        s/c(.)w(.)k(.)/-DRBWP_DEV_EVENT_COUNTERS=\1 -DRBWP_DEV_EVENT_WARP=\2 -DRBWP_DEV_EVENT_KEEP=\3/' <<<"$1"
 }
 
 build_all() {

@@ -50,6 +50,9 @@ RBWP_API const char *rbwp_events_name(int32_t id);
 /* The same, and "unknown_<id>" into text if there is none. */
 RBWP_API const char *rbwp_events_name_of(int32_t id, char text[RBWP_EVENTS_NAME_BYTES]);
 
+/* In a slot that a kernel asked for in advance (RBWP_DEV_EVENT_AHEAD) and had no event for. */
+#define RBWP_EVENTS_UNUSED (-1)
+
 /* Ranges of ids: of a library's operations, and what programs may use. */
 #define RBWP_EVENTS_USER_MOVES 1024    /* data movement, to 2047 */
 #define RBWP_EVENTS_USER_COMPUTES 2048 /* to 3071 */
@@ -128,6 +131,7 @@ struct rbwp_events_stats {
     uint64_t counted;          /* starts that the device counted */
     uint64_t dropped;          /* of them without a slot */
     int64_t first_ns, last_ns; /* 0,0 without events */
+    uint64_t unused;           /* slots with RBWP_EVENTS_UNUSED: left out, and no damage */
 };
 /* How many things are wrong. 0: the buffers are sound. */
 static inline uint64_t rbwp_events_damage(const struct rbwp_events_stats *stats)

@@ -64,7 +64,8 @@
 
 /* How an event gets its slot and its number. 1: one 64-bit add where the host laid the two counters
  * side by side, else two adds; 2: always two adds; 3: one add whose result is both, and an add
- * that nobody waits for (the host must have zeroed both counters together). */
+ * that nobody waits for (the host must have zeroed both counters together); 4: one add whose result
+ * is both, and the other counter follows in finish, the last call (zeroed together as well). */
 #ifndef RBWP_DEV_EVENT_COUNTERS
 #define RBWP_DEV_EVENT_COUNTERS 1
 #endif
@@ -77,9 +78,22 @@
 #endif
 
 /* 1: the addresses of the columns are kept in registers (26 of them) from init on; 0: each event
- * reads them from the context, while it waits for its slot. */
+ * reads them from the context, start while it waits for its slot, close before it stores: for a
+ * kernel that has no registers to spare. */
 #ifndef RBWP_DEV_EVENT_KEEP
-#define RBWP_DEV_EVENT_KEEP 0
+#define RBWP_DEV_EVENT_KEEP 1
+#endif
+
+/* 1: each start (and init) asks for the slot of the event that comes next, so that the wait for the
+ * counter, most of an event's cost, passes while the kernel works; wants EVENT_COUNTERS 4. Then not
+ * every slot is an event: finish marks the one left over as RBWP_DEV_UNUSED, which rbwp_events.h
+ * leaves out and counts, and of which other readers know nothing; and events are numbered as they
+ * asked. */
+#ifndef RBWP_DEV_EVENT_AHEAD
+#define RBWP_DEV_EVENT_AHEAD 0
+#endif
+#if RBWP_DEV_EVENT_AHEAD && RBWP_DEV_EVENT_COUNTERS != 4
+#error "RBWP_DEV_EVENT_AHEAD wants RBWP_DEV_EVENT_COUNTERS 4"
 #endif
 
 /* ---- what stands in the buffers -------------------------------------------------------- */
@@ -128,6 +142,7 @@ enum rbwp_dev_column {
 #define RBWP_DEV_COLUMNS 13u
 
 enum rbwp_dev_event_id {
+    RBWP_DEV_UNUSED = -1, /* no event: RBWP_DEV_EVENT_AHEAD */
     RBWP_DEV_LOAD = 0,
     RBWP_DEV_STORE = 1,
     RBWP_DEV_GET = 2,
@@ -864,6 +879,8 @@ struct rbwp_dev_events {
     unsigned max_events; /* 0: off, or not the leader */
     unsigned rank, num_ranks;
     unsigned side_by_side; /* the counters are the two halves of one 64-bit word */
+    unsigned asked_for;    /* EVENT_COUNTERS 4: slots so far */
+    unsigned next;         /* AHEAD: slot of the next event; may be under way */
 };
 
 /* An event between open and close. */
@@ -893,6 +910,38 @@ RBWP_DEV_FN_ void rbwp_dev_columns_(rbwp_dev_u64 columns, rbwp_dev_u64 *column)
 #endif
 }
 
+/* Adds 1 to both counters. What they were, slot and number, is not waited for here; so what one way
+ * gives is not put where the other's is. */
+RBWP_DEV_FN_ void rbwp_dev_events_count_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
+{
+#if RBWP_DEV_EVENT_COUNTERS == 1
+    if (p->side_by_side) {
+        e->asked = rbwp_dev_add8_(p->counter, 1ull << 32 | 1);
+        return;
+    }
+#endif
+    e->slot = rbwp_dev_add4_(p->counter, 1);
+#if RBWP_DEV_EVENT_COUNTERS == 3
+    rbwp_dev_count4_(p->ops, 1);
+#elif RBWP_DEV_EVENT_COUNTERS != 4
+    e->op = rbwp_dev_add4_(p->ops, 1);
+#endif
+}
+
+/* AHEAD: asks for the slot of the event that comes next. */
+RBWP_DEV_FN_ void rbwp_dev_events_ask_next_(struct rbwp_dev_events *p)
+{
+#if RBWP_DEV_EVENT_AHEAD
+    p->asked_for++;
+#ifdef RBWP_DEV_BY_WARP_
+    if (rbwp_dev_lane_() == 0)
+#endif
+        p->next = rbwp_dev_add4_(p->counter, 1);
+#else
+    (void)p;
+#endif
+}
+
 /*
  * Decodes a context (19 + N numbers for N ranks; 3 + N will do where its flag is 0). leader: true
  * in the one thread, or warp (RBWP_DEV_EVENT_WARP), of the block that has events. A context of
@@ -903,6 +952,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     p->context = rbwp_dev_address_(context);
     p->columns = p->counter = p->ops = p->ends = 0;
     p->max_events = p->rank = p->num_ranks = p->side_by_side = 0;
+    p->asked_for = p->next = 0;
     if (!context)
         return;
     p->rank = (unsigned)rbwp_dev_context_(p, 0);
@@ -923,6 +973,8 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     if (p->max_events)
         rbwp_dev_columns_(p->columns, p->column);
 #endif
+    if (p->max_events)
+        rbwp_dev_events_ask_next_(p);
 }
 
 /* Where the memory of a rank begins that the ranks share; 0 if there is no such rank. */
@@ -940,33 +992,20 @@ RBWP_DEV_FN_ unsigned rbwp_dev_payload_bytes(rbwp_dev_u64 mask, unsigned element
     return (elements * element_bits + 7) / 8;
 }
 
-/* Adds 1 to both counters. What they were, slot and number, is not waited for here; so what one way
- * gives is not put where the other's is. */
-RBWP_DEV_FN_ void rbwp_dev_events_count_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
-{
-#if RBWP_DEV_EVENT_COUNTERS == 1
-    if (p->side_by_side) {
-        e->asked = rbwp_dev_add8_(p->counter, 1ull << 32 | 1);
-        return;
-    }
-#endif
-    e->slot = rbwp_dev_add4_(p->counter, 1);
-#if RBWP_DEV_EVENT_COUNTERS == 3
-    rbwp_dev_count4_(p->ops, 1);
-#else
-    e->op = rbwp_dev_add4_(p->ops, 1);
-#endif
-}
-
 /* Asks for a slot, and says while that is under way where the event happens. */
-RBWP_DEV_FN_ void rbwp_dev_events_ask_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
+RBWP_DEV_FN_ void rbwp_dev_events_ask_(struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
     e->asked = 0;
     e->slot = e->op = 0;
+#if RBWP_DEV_EVENT_AHEAD
+    e->slot = p->next;
+#else
+    p->asked_for++;
 #ifdef RBWP_DEV_BY_WARP_
     if (rbwp_dev_lane_() == 0)
 #endif
         rbwp_dev_events_count_(p, e);
+#endif
     e->pid = rbwp_dev_block_x_();
     e->xcc = rbwp_dev_xcc_();
     e->cu = rbwp_dev_cu_();
@@ -981,7 +1020,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_take_(const struct rbwp_dev_events *p, struct 
     e->slot = rbwp_dev_of_first_(e->slot);
     e->op = rbwp_dev_of_first_(e->op);
 #endif
-#if RBWP_DEV_EVENT_COUNTERS == 3
+#if RBWP_DEV_EVENT_COUNTERS >= 3
     e->op = e->slot;
 #endif
 }
@@ -1073,7 +1112,7 @@ RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_event_time_(void)
  * events are off). address: the lowest that the block touches; payload_bytes: 0 if not known.
  * Events may overlap and end in any order; one that does not end is an instant.
  */
-RBWP_DEV_FN_ unsigned rbwp_dev_events_start(const struct rbwp_dev_events *p, unsigned id,
+RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned id,
                                             unsigned target_rank, const void *address,
                                             unsigned pid_m, unsigned pid_n, unsigned payload_bytes)
 {
@@ -1086,6 +1125,7 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(const struct rbwp_dev_events *p, uns
     rbwp_dev_events_ask_(p, &e);
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
     rbwp_dev_events_take_(p, &e);
+    rbwp_dev_events_ask_next_(p);
     e.start = rbwp_dev_event_time_();
     rbwp_dev_event_store_(p, &e, column, 0);
     rbwp_dev_events_hold_(p, &e);
@@ -1104,7 +1144,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_end(const struct rbwp_dev_events *p, unsigned 
  * The same in one row at the end: open takes slot and time and waits for nothing, close stores all
  * columns. Cheaper where there is work between the two, and gone if it is never closed.
  */
-RBWP_DEV_FN_ void rbwp_dev_events_open(const struct rbwp_dev_events *p, struct rbwp_dev_event *e,
+RBWP_DEV_FN_ void rbwp_dev_events_open(struct rbwp_dev_events *p, struct rbwp_dev_event *e,
                                        unsigned id, unsigned target_rank, const void *address,
                                        unsigned pid_m, unsigned pid_n, unsigned payload_bytes)
 {
@@ -1117,6 +1157,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_open(const struct rbwp_dev_events *p, struct r
     e->pid_n = pid_n;
     e->payload_bytes = payload_bytes;
     rbwp_dev_events_ask_(p, e);
+    rbwp_dev_events_ask_next_(p);
     e->start = rbwp_dev_event_time_();
 }
 
@@ -1130,6 +1171,33 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
     rbwp_dev_events_take_(p, e);
     rbwp_dev_event_store_(p, e, column, end);
     rbwp_dev_events_hold_(p, e);
+}
+
+/* The last call: what is called later is nothing. EVENT_COUNTERS 4 needs it for the second counter,
+ * AHEAD for the slot that is left over: without it, that is one that was never written, and damage.
+ */
+RBWP_DEV_FN_ void rbwp_dev_events_finish(struct rbwp_dev_events *p)
+{
+#if RBWP_DEV_EVENT_AHEAD
+    if (p->max_events) {
+        struct rbwp_dev_event e = {0, 0, 0, (unsigned)RBWP_DEV_UNUSED, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
+        const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
+        rbwp_dev_events_ask_(p, &e);
+        rbwp_dev_events_take_(p, &e);
+        e.start = rbwp_dev_event_time_();
+        rbwp_dev_event_store_(p, &e, column, e.start);
+        rbwp_dev_events_hold_(p, &e);
+    }
+#endif
+#if RBWP_DEV_EVENT_COUNTERS == 4
+#ifdef RBWP_DEV_BY_WARP_
+    if (rbwp_dev_lane_() == 0)
+#endif
+        if (p->asked_for)
+            rbwp_dev_count4_(p->ops, p->asked_for);
+#endif
+    p->max_events = p->asked_for = 0;
 }
 
 /* ---- macros, for those who have no templates --------------------------------------------------
@@ -1157,6 +1225,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
 #define RBWP_DEV_EVENT_START(e, handle, ...)                                                       \
     const unsigned handle = rbwp_dev_events_start(&(e), __VA_ARGS__)
 #define RBWP_DEV_EVENT_END(e, handle) rbwp_dev_events_end(&(e), handle)
+#define RBWP_DEV_EVENTS_FINISH(e) rbwp_dev_events_finish(&(e))
 #else
 #define RBWP_DEV_LANES(p) struct rbwp_dev_lanes
 #define RBWP_DEV_LANES_INIT(p, ...) ((void)0)
@@ -1169,6 +1238,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
 #define RBWP_DEV_EVENTS_INIT(e, context, leader) ((void)0)
 #define RBWP_DEV_EVENT_START(e, handle, ...) ((void)0)
 #define RBWP_DEV_EVENT_END(e, handle) ((void)0)
+#define RBWP_DEV_EVENTS_FINISH(e) ((void)0)
 #endif
 
 /* ---- C++ ----------------------------------------------------------------------------------------
@@ -1273,9 +1343,10 @@ class events_on_
     {
         rbwp_dev_events_close(&events_, &event);
     }
+    RBWP_DEV_METHOD_ void finish() { rbwp_dev_events_finish(&events_); }
 
   private:
-    struct rbwp_dev_events events_;
+    mutable struct rbwp_dev_events events_; /* that an event began changes nothing of it */
 };
 
 class events_off_
@@ -1302,6 +1373,7 @@ class events_off_
     {
     }
     RBWP_DEV_METHOD_ void close(open_event &) const {}
+    RBWP_DEV_METHOD_ void finish() {}
 };
 
 template <bool Enabled, class On, class Off> struct choose_ {
