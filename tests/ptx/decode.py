@@ -157,6 +157,11 @@ def sanitizer():
         check(f"dead {rules}", sanitize(matrix, locs, "--keep-neighbours", *rules), ([0, 1, 2, 3, 4], [0, 1, 2, 3, 4]))
         check(f"merge {rules}", sanitize(matrix, locs, "--keep-dead", *rules), ([0, 2, 4, 5], [1, 3, 4, 5]))
         check(f"none {rules}", sanitize(matrix, locs, "--keep-dead", "--keep-neighbours", *rules), (list(range(6)),) * 2)
+    # Of one line all three: what is entered from two sides, or left to two, stays.
+    line = {1: 10, 2: 10, 3: 10}
+    check("entered twice", sanitize([fire([1, 3], row) + fire([2, 3], row) for row in range(2)], line), ([1, 2, 3], [1, 2, 3]))
+    check("left twice", sanitize([fire([1, 2], row) + fire([1, 3], row) for row in range(2)], line), ([1, 2, 3], [1, 2, 3]))
+    check("another line", sanitize([fire([1, 2], row) for row in range(2)], {1: 10, 2: 11}), ([1, 2], [1, 2]))
     # Probe 0 never fires, and empty cells are taken for it; it fires in the middle, and is taken for one.
     late = [fire([1, 2], row) + fire([1], row) for row in range(2)]
     check("dead probe 0", sanitize(late, locs, "--keep-neighbours"), ([1, 2], [1, 2]))
@@ -235,6 +240,8 @@ def annotate():
     check("lines", [line.split()[-2:] for line in lines[3:]], [["line", str(i)] for i in range(10, 15)])
     check("share, count, p50, p99, spread, line", lines[3].replace("#", "").split()[:6], ["33.3%", "2", "10", "20", "50.0%", "10"])
     check("its bar", lines[7].count("#"), 7)
+    text = rbwp("annotate", "--map", MAP, RAW, locale="C.UTF-8")[0].decode()
+    check("its bar in UTF-8", text.splitlines()[7].count("\u2588"), 7)
     source.unlink()
     lines = rbwp("annotate", "--map", MAP, "--pair-cost", 10, "--color", "always", RAW)[0].decode().splitlines()
     check("without the source", len(lines), 5)

@@ -19,9 +19,10 @@ def check(what, got, expected):
         print(f"FAILED: {what}\n  got      {got}\n  expected {expected}")
 
 
-def rbwp(*words, code=0, stdin=b""):
+def rbwp(*words, code=0, stdin=b"", locale="C"):
     """Runs rbwp ptx; (standard output, standard error) as bytes and text."""
-    run = subprocess.run([RBWP, "ptx", *map(str, words)], input=stdin, capture_output=True, timeout=120)
+    run = subprocess.run([RBWP, "ptx", *map(str, words)], input=stdin, capture_output=True, timeout=120,
+                         env={**os.environ, "LC_ALL": locale})
     errors = run.stderr.decode(errors="replace")
     if run.returncode != code:
         failures.append(str(words))

@@ -33,6 +33,9 @@ class Machine:
         if name in ("%clock64", "%globaltimer"):
             self.clock += self.step
             return self.clock
+        if name in ("%clock", "%clock_hi"):
+            self.clock += self.step
+            return self.clock & MASK["32"] if name == "%clock" else self.clock >> 32
         return self.specials.get(name, 0)
 
     def value(self, word):
