@@ -51,6 +51,9 @@ static void tell(struct events_job *job, const struct event_file *file)
                 stats->counted);
     if (stats->unended)
         message("%s: %" PRIu64 " events have no end", file->dump.name, stats->unended);
+    if (stats->unused)
+        message("%s: %" PRIu64 " slots were asked for in advance and not used, left out",
+                file->dump.name, stats->unused);
     job->dropped += dropped;
 }
 
