@@ -119,6 +119,11 @@ static void add_devices(struct works *works, const struct rbwp_rows *rows,
 }
 
 /* A block of a table, or another one without records. */
+static bool is_table(const struct rbwp_schema *schema, const char *name)
+{
+    return schema->name_bytes == strlen(name) && memcmp(schema->name, name, strlen(name)) == 0;
+}
+
 static void add_table(struct works *works, struct rbwp_catalog *catalog,
                       const struct rbwp_block *block)
 {
@@ -129,9 +134,9 @@ static void add_table(struct works *works, struct rbwp_catalog *catalog,
         fail_msg("%s", error.text);
     if (status != RBWP_OK)
         return;
-    if (memcmp(rows.schema->name, "gpu_activity", rows.schema->name_bytes) == 0)
+    if (is_table(rows.schema, "gpu_activity"))
         add_rows(works, &rows);
-    else if (memcmp(rows.schema->name, "gpu_device", rows.schema->name_bytes) == 0)
+    else if (is_table(rows.schema, "gpu_device"))
         add_devices(works, &rows, catalog);
 }
 
