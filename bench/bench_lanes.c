@@ -77,9 +77,9 @@ static void measure(const uint64_t *words, size_t bytes, struct result *best)
     now.counts_s = (middle_ns - start_ns) / 1e9;
     now.durations_s = (stop_ns - middle_ns) / 1e9;
     best->records = now.records;
-    if (!best->counts_s || now.counts_s < best->counts_s)
+    if (best->counts_s == 0 || now.counts_s < best->counts_s)
         best->counts_s = now.counts_s;
-    if (!best->durations_s || now.durations_s < best->durations_s)
+    if (best->durations_s == 0 || now.durations_s < best->durations_s)
         best->durations_s = now.durations_s;
 }
 

@@ -357,7 +357,7 @@ static void end_all(struct decoder *decoder)
 
 static enum rbwp_status decode(struct decoder *decoder, struct rbwp_error *error)
 {
-    decoder->lanes = calloc(decoder->slots.lanes, sizeof *decoder->lanes);
+    decoder->lanes = calloc((size_t)decoder->slots.lanes, sizeof *decoder->lanes);
     if (decoder->lanes &&
         grow_array32(&decoder->nodes, &decoder->node_room, 1024, sizeof *decoder->nodes)) {
         decoder->node_count = NO_NODE + 1;

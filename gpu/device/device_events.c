@@ -62,7 +62,7 @@ static enum rbwp_status make_context(struct rbwp_device_events *events, const in
         context.columns[i] = base + events->columns[i];
     return rbwp_events_encode_context(&context,
                                       (int64_t *)(void *)((char *)events->memory.host + CONTEXT_AT),
-                                      events->context_bytes / 8, error);
+                                      (size_t)events->context_bytes / 8, error);
 }
 
 static enum rbwp_status set_up(struct rbwp_device_events *events,

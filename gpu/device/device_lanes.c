@@ -130,12 +130,12 @@ enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32
     if (num_blocks)
         lanes->layout.num_blocks = num_blocks;
     lanes->was_read = false;
-    memset(lanes->memory.host, 0, total_bytes(lanes));
+    memset(lanes->memory.host, 0, (size_t)total_bytes(lanes));
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     lanes->layout.anchor_host_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     lanes->layout.anchor_device = 0;
-    enum rbwp_status status =
-        rbwp_lanes_write_header(&lanes->layout, lanes->memory.host, lanes->buffer_bytes, error);
+    enum rbwp_status status = rbwp_lanes_write_header(&lanes->layout, lanes->memory.host,
+                                                      (size_t)lanes->buffer_bytes, error);
     if (status == RBWP_OK)
         status = device_memory_write(&lanes->memory, 0, total_bytes(lanes), error);
     lanes->reset_ns = rbwp_now_ns();
@@ -153,7 +153,7 @@ enum rbwp_status rbwp_device_lanes_read(struct rbwp_device_lanes *lanes,
 
 const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *lanes, size_t *bytes_out)
 {
-    *bytes_out = lanes->buffer_bytes;
+    *bytes_out = (size_t)lanes->buffer_bytes;
     return lanes->memory.host;
 }
 

@@ -33,6 +33,9 @@ enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu
     if (context->backend->api == GPU_OPENCL)
         return gpu_failure(error, RBWP_E_UNSUPPORTED,
                            "OpenCL gives memory no address that a kernel could keep");
+    if (bytes > SIZE_MAX / 2)
+        return gpu_failure(error, RBWP_E_MEMORY, "no address for %llu bytes",
+                           (unsigned long long)bytes);
     int code = context->backend->attach(context, &saved);
     if (code == GPU_OK) {
         code = allocate(memory, bytes);
@@ -40,7 +43,7 @@ enum rbwp_status device_memory_new(struct device_memory *memory, struct rbwp_gpu
     }
     enum rbwp_status status = describe(context, code, "memory for what kernels note", error);
     if (status == RBWP_OK) {
-        memset(memory->host, 0, bytes);
+        memset(memory->host, 0, (size_t)bytes);
         status = device_memory_write(memory, 0, bytes, error);
     }
     if (status != RBWP_OK)

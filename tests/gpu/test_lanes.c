@@ -270,7 +270,7 @@ static void noise(void **state)
         }
         struct rbwp_lanes_layout layout = {.size = sizeof layout, .dialect = (uint32_t)round % 5};
         struct rbwp_lanes_stats stats;
-        size_t count, bytes = random % (sizeof words + 1);
+        size_t count, bytes = (size_t)(random % (sizeof words + 1));
         void *copy = malloc(bytes ? bytes : 1);
         memcpy(copy, words, bytes);
         if (rbwp_lanes_decode_array(copy, bytes, &layout, spans, 256, &count, &stats, NULL) ==

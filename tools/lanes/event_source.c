@@ -35,11 +35,27 @@ static const struct dump_field *field_named(const struct dump_bytes *dump, const
     return NULL;
 }
 
+/* Then a record has room for an event at least. */
+static bool has_fields(const struct dump_bytes *dump)
+{
+    for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
+        const struct dump_field *field = field_named(dump, rbwp_events_column_name(i));
+        if (!field || field->bytes != rbwp_events_column_bytes(i)) {
+            message("%s: its records have no field %s of %u bytes", dump->name,
+                    rbwp_events_column_name(i), rbwp_events_column_bytes(i));
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Records into arrays; little-endian both, so bytes move as they are. */
 static bool open_records(struct event_file *file)
 {
     const struct dump_bytes *dump = &file->dump;
-    uint64_t count = dump->count / dump->record_bytes;
+    size_t count = dump->count / dump->record_bytes;
+    if (!has_fields(dump))
+        return false;
     file->columns = malloc(count ? count * RBWP_EVENTS_BYTES : 1);
     if (!file->columns) {
         message("out of memory");
@@ -48,15 +64,9 @@ static bool open_records(struct event_file *file)
     uint8_t *to = file->columns;
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
         const struct dump_field *field = field_named(dump, rbwp_events_column_name(i));
-        unsigned bytes = rbwp_events_column_bytes(i);
-        if (!field || field->bytes != bytes) {
-            message("%s: its records have no field %s of %u bytes", dump->name,
-                    rbwp_events_column_name(i), bytes);
-            return false;
-        }
         file->source.columns[i] = to;
-        for (uint64_t k = 0; k < count; k++, to += bytes)
-            memcpy(to, dump->bytes + k * dump->record_bytes + field->offset, bytes);
+        for (size_t k = 0; k < count; k++, to += field->bytes)
+            memcpy(to, dump->bytes + k * dump->record_bytes + field->offset, field->bytes);
     }
     file->source.max_events = count;
     return true;

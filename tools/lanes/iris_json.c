@@ -64,7 +64,7 @@ static bool find_rows(struct events *events)
 static bool read_events(const struct event_file *file, bool raw, struct events *events)
 {
     struct rbwp_events_stats stats;
-    *events = (struct events){.room = file->stats.events};
+    *events = (struct events){.room = (size_t)file->stats.events};
     events->list = calloc(events->room + 1, sizeof *events->list);
     if (events->list && rbwp_events_decode(&file->source, keep, events, &stats, NULL) == RBWP_OK &&
         (raw || find_rows(events)))
