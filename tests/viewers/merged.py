@@ -4,8 +4,8 @@ programs of others and readers that share no code with the exporters find in eac
 counts and sums by category and name, ends of time, links, launches with their latency, bounds, samples and sums of
 counters, rows of tables.
 
-The runs: a merge of a GPU profile with tables, three nodes, a foreign program's counters, a Legion Prof log and a
-Chrome trace; and what bgpack recorded at level 2. MODULES, QUEUE_DEPTH and BGPACK may be empty."""
+The runs: a merge of a GPU profile with tables, three nodes, a foreign program's counters, what kernels noted inside, a
+Legion Prof log and a Chrome trace; and what bgpack recorded at level 2. MODULES, QUEUE_DEPTH and BGPACK may be empty."""
 import collections
 import glob
 import json
@@ -18,6 +18,7 @@ rbwp, here, work, package, make_model, modules, queue_depth, bgpack = sys.argv[1
 sys.dont_write_bytecode = True
 sys.path[:0] = [here, f"{here}/../cli", f"{here}/../python"]
 import export_expect as x
+import kernels_make
 import legion_make as legion
 import opened
 import rbwp_make as m
@@ -25,7 +26,7 @@ import rbwp_reader
 from firefox_profile import Profile
 
 T = 1_700_000_000_000_000_000
-ALONE = ("queue_depth.bin",)  # of another day: brought onto the axis when it is merged
+ALONE = ("queue_depth.bin", "kernels.bin")  # of other days: brought onto the axis when they are merged
 
 
 def run(*words, code=0):
@@ -65,13 +66,24 @@ def foreign():
     return [f"{work}/log", f"{work}/torch.json"]
 
 
+def inside_kernels():
+    profile, path = kernels_make.Profile(), f"{work}/kernels.bin"
+    for launch in range(1, 4):
+        profile.kernel("pipeline", launch, 20000 * launch, 20000 * launch + 9000)
+        for number in range(4):
+            kernels_make.pipeline(profile, launch, number, number % 2, 20000 * launch + 1000 * number)
+        profile.event(launch, 1, "put", 20000 * launch + 100, 20000 * launch + 800)
+    profile.write(path, 90000)
+    return path
+
+
 def inputs():
     subprocess.run([make_model, f"{work}/model.bin", "rows"], check=True)
     counted = []
     if queue_depth:
         subprocess.run([queue_depth, "-bgworkprofile", "1", "-bgworkprofile_logfile", f"{work}/{ALONE[0]}"], check=True, stdout=subprocess.DEVNULL)
         counted = [f"{work}/{ALONE[0]}"]
-    return [*three_nodes(), f"{work}/model.bin", *counted, *foreign()]
+    return [*three_nodes(), f"{work}/model.bin", *counted, inside_kernels(), *foreign()]
 
 
 # ---- what we say ---------------------------------------------------------------------------
