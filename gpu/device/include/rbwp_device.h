@@ -77,11 +77,11 @@
 #define RBWP_DEV_EVENT_WARP 0
 #endif
 
-/* 1: the addresses of the columns are kept in registers (26 of them) from init on; 0: each event
- * reads them from the context, start while it waits for its slot, close before it stores: for a
- * kernel that has no registers to spare. */
+/* 0: each event reads the addresses of the columns from the context, start while it waits for its
+ * slot, close before it stores; 1: they are kept in registers (26 of them) from init on: dearer for
+ * start, cheaper for open and where many blocks have events at once. */
 #ifndef RBWP_DEV_EVENT_KEEP
-#define RBWP_DEV_EVENT_KEEP 1
+#define RBWP_DEV_EVENT_KEEP 0
 #endif
 
 /* 1: each start (and init) asks for the slot of the event that comes next, so that the wait for the
