@@ -229,14 +229,15 @@ enum rbwp_loss_cause chunk_line_make_room(struct rbwp_self_ *self, struct thread
 
 /* ---- the fate of what is held ------------------------------------------------------ */
 
-/* Clears the words from `from` to next, last first, so that what is left is always a whole prefix.
- */
+/* Clears the words from `from` to next, the first one first: who reads events stops there, so that
+ * what is left is always a whole prefix, and no event is seen that has lost a part. */
 static void clear_words(struct rbwp_self_ *self, uint64_t *from)
 {
-    uint64_t *next = self->next;
-    while (next > from)
-        __atomic_store_n(--next, (uint64_t)0, __ATOMIC_RELEASE);
-    self->next = next;
+    for (uint64_t *word = from, *next = self->next; word < next; word++) {
+        __atomic_store_n(word, (uint64_t)0, __ATOMIC_RELEASE);
+        TEST_POINT("take back: a word cleared");
+    }
+    self->next = from;
 }
 
 void chunk_line_take_back(struct rbwp_self_ *self, struct thread *thread)

@@ -3,7 +3,7 @@
 foreach(topic block_encoder chunk_encoder clock deflater huffman node session_config)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
-foreach(topic extend live_snapshot names output process session thread_registry)
+foreach(topic extend names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 
@@ -63,6 +63,7 @@ target_link_options(test_record_live PRIVATE LINKER:--wrap=fallocate,--wrap=fall
 
 # Threads held in the middle of a race.
 rbwp_held_test(test_drain test_drain.c)
+rbwp_held_test(test_live_snapshot test_live_snapshot.c)
 rbwp_held_test(race_record ${PROJECT_SOURCE_DIR}/tests/stress/race_record.c)
 rbwp_held_test(test_record_jump
   ${PROJECT_SOURCE_DIR}/tests/stress/test_record_jump.c

@@ -6,6 +6,7 @@
  */
 #include "record_support.h"
 #include "rbwp_recover.h"
+#include "test_point.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -13,7 +14,10 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+_Atomic(test_point_fn) test_point_hook;
 
 enum { THREADS = 3, ROUNDS = 20, RECORDS_A_ROUND = 2000 };
 
@@ -122,8 +126,52 @@ static void no_gap_and_none_twice(void **state)
     free(live);
 }
 
+/* ---- calls that are taken back ------------------------------------------------------------ */
+
+static struct rbwp_session_config held_config;
+static unsigned looks;
+
+static void look_while_words_are_cleared(const char *place)
+{
+    if (strcmp(place, "take back: a word cleared") != 0)
+        return;
+    char live[300];
+    struct seen seen[THREADS] = {0};
+    snprintf(live, sizeof live, "%s.live", held_config.logfile);
+    recover_and_follow(held_config.logfile, live, seen);
+    assert_int_equal(seen[0].next, 3); /* what was kept, and nothing that has lost a part */
+    looks++;
+}
+
+/* A call that is taken back loses its words one by one. Whenever it is looked, or the program dies,
+ * no event is seen that has its first word but not the others. */
+static void half_taken_back(void **state)
+{
+    (void)state;
+    unsigned slot;
+    held_config = small_chunks(1);
+    struct rbwp_session *session = start(&held_config);
+    assert_int_equal(rbwp_work_item_register("numbered", &slot), RBWP_OK);
+    assert_int_equal(rbwp_thread_attach("numbers"), RBWP_OK);
+    rbwp_begin(slot);
+    for (int64_t number = 0; number < 3; number++)
+        rbwp_gpu_work(7, slot, number, INT64_MAX);
+    rbwp_end();
+    rbwp_begin(slot);
+    for (int i = 0; i < 3; i++)
+        rbwp_gpu_work(7, slot, INT64_MAX / 2, INT64_MAX);
+    rbwp_set_worked(false);
+    atomic_store(&test_point_hook, look_while_words_are_cleared);
+    rbwp_end();
+    atomic_store(&test_point_hook, NULL);
+    assert_int_equal(looks, 1 + 3 * 4);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    (void)stop(session);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_gap_and_none_twice)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(no_gap_and_none_twice),
+                                       cmocka_unit_test(half_taken_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
