@@ -144,8 +144,11 @@ run_example persistent
 step "example pipeline, off" 60 "$build/pipeline_off"
 step "example persistent, off" 60 "$build/persistent_off"
 if [[ $hip ]]; then
+    # By the name that the library asks for first, too: a machine may have the real one as well.
     ln -sf libamdhip64.so "$build/libhiprtc.so"
-    LD_LIBRARY_PATH=$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
+    ln -sf libamdhip64.so "$build/libamdhip64.so.7"
+    RBWP_HIP_SHIM_NVRTC=$(first_of /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/*/lib/libnvrtc.so) \
+        LD_LIBRARY_PATH=$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
 else
     table+=("example persistent_hip       HIP's headers are not here")
 fi
