@@ -55,12 +55,14 @@ static uint32_t last_line_of(const struct shown *shown, uint32_t statement)
     return shown->module->statements[statement].last_line;
 }
 
-static void json_numbers(struct out *out, const char *key, const uint32_t *numbers, uint32_t count)
+/* Of the numbers those from `first` on; without any there may be none at all. */
+static void json_numbers(struct out *out, const char *key, const uint32_t *numbers, uint32_t first,
+                         uint32_t count)
 {
     json_key(out, key);
     out_text(out, "[");
     for (uint32_t i = 0; i < count; i++)
-        out_format(out, "%s%" PRIu32, i ? "," : "", numbers[i]);
+        out_format(out, "%s%" PRIu32, i ? "," : "", numbers[first + i]);
     out_text(out, "]");
 }
 
@@ -72,9 +74,9 @@ static void json_line_block(struct out *out, const struct shown *shown,
     out_format(out, ",\"loc\":%" PRId64 ",\"is_start\":%s,\"is_end\":%s,\"is_sync\":%s,",
                block->loc, block->is_start ? "true" : "false", block->is_end ? "true" : "false",
                block->is_sync ? "true" : "false");
-    json_numbers(out, "mma", shown->lines.mma.lines + block->mma, block->mma_count);
+    json_numbers(out, "mma", shown->lines.mma.lines, block->mma, block->mma_count);
     out_text(out, ",");
-    json_numbers(out, "empty", shown->lines.empty.lines + block->empty, block->empty_count);
+    json_numbers(out, "empty", shown->lines.empty.lines, block->empty, block->empty_count);
     out_text(out, "}");
 }
 
