@@ -10,7 +10,7 @@ function(rbwp_device_test variant source)
 endfunction()
 rbwp_device_test(plain test_device.c)
 rbwp_device_test(ahead test_device_ahead.c)
-rbwp_device_test(variant test_device.c RBWP_DEV_EVENT_COUNTERS=2 RBWP_DEV_EVENT_KEEP=0 RBWP_DEV_FENCE=0
+rbwp_device_test(variant test_device.c RBWP_DEV_EVENT_COUNTERS=2 RBWP_DEV_EVENT_KEEP=1 RBWP_DEV_FENCE=0
   RBWP_DEVICE_ENABLED=0) # which takes out the macros alone
 
 # What compilers for kernels make of it. Sanitizers have nothing to say of that.

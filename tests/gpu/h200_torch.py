@@ -17,8 +17,8 @@ import time
 import torch
 
 ROUNDS = 300
-# What lies between the launch inside PyTorch and the bracket's end is nobody's to see, and a host has slow phases: a
-# session's median was 1.0 to 1.9 us in nine of twelve, once 3.1. So several sessions, seconds apart: their median.
+# What lies between the launch inside PyTorch and the bracket's end is nobody's to see, and a host has slow phases: the
+# medians of seven sessions in a row were 0.3 to 1.0 us. So several sessions, seconds apart, and their median.
 SESSIONS = 7
 PAUSE_S = 1
 MEDIAN_NS, HOLD_SHARE = 2000, 0.99
