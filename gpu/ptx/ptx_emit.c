@@ -47,11 +47,27 @@ static uint32_t behind_module_head(const struct ptx_module *module)
     return head != PTX_NONE ? ptx_after(module, head) : 0;
 }
 
+/* What a host that knows no map needs to make the buffer; no instruction reads it. */
+static void add_shape(const struct ptx_emit *emit)
+{
+    const struct ptx_probes *probes = emit->probes;
+    const uint64_t words[PTX_SHAPE_WORDS] = {
+        PTX_SHAPE_MAGIC, probes->hash,  probes->buffer_bytes, emit->options->capacity,
+        probes->lanes,   probes->cells, probes->lane,         emit->options->mode};
+    ptx_edit_add(emit->edits, ".visible .global .align 8 .u64 " PTX_SHAPE_NAME "[%d] = {",
+                 PTX_SHAPE_WORDS);
+    for (int i = 0; i < PTX_SHAPE_WORDS; i++)
+        ptx_edit_add(emit->edits, "%s0x%" PRIx64, i ? ", " : "", words[i]);
+    add(emit, "};\n");
+}
+
 void ptx_emit_variables(const struct ptx_emit *emit)
 {
     lines_at(emit, behind_module_head(emit->module));
-    if (emit->options->binding == PTX_BIND_VARIABLE)
+    if (emit->options->binding == PTX_BIND_VARIABLE) {
         add(emit, ".visible .global .align 8 .u64 " PTX_BUFFER_NAME ";\n");
+        add_shape(emit);
+    }
     if (!wide(emit) && emit->options->mode != PTX_MODE_CONFIG)
         add(emit, ".visible .global .align 8 .u64 " PTX_DROPPED_NAME ";\n");
 }

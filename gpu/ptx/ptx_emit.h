@@ -4,9 +4,7 @@
 #define PTX_EMIT_H
 
 #include "ptx_probe.h"
-
-#define PTX_BUFFER_NAME "rbwp_ptx_buffer"
-#define PTX_DROPPED_NAME "rbwp_ptx_dropped"
+#include "ptx_shape.h"
 
 struct ptx_emit {
     struct ptx_edits *edits;

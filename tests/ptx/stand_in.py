@@ -5,6 +5,7 @@ or, whatever went wrong, what it would have got, and one line says why."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 from lib import CORPUS, RBWP, WORK, check, finish
@@ -62,7 +63,15 @@ def as_triton():
     check("its output", (WORK / "out.cubin").read_text(), "cubin")
     maps = list((WORK / "maps").iterdir())
     told = json.loads(maps[0].read_text())
-    check("its map", (maps[0].name, len(maps), told["lanes"]), (f"k-{told['hash']}.json", 1, 4))
+    check("its map", (maps[0].name, len(maps), told["lanes"]), (f"{told['hash']}.map.json", 1, 4))
+    # The module says itself which map it has and what buffer it needs (gpu/ptx/include/ptx_shape.h).
+    words = re.search(r"rbwp_ptx_shape\[8\] = \{([^}]*)\}", calls[0]["text"])[1]
+    check("the shape", [int(word, 16) for word in words.split(", ")],
+          [int.from_bytes(b"RXSHAPE1", "little"), int(told["hash"], 16), told["buffer_bytes"], told["capacity"], 4, 1, 1, 0])
+    kept = call(A, RBWP_PTX_DIR=WORK / "kept", RBWP_PTX_KEEP=1)[0][0]["text"]
+    texts = {path.name.partition(".")[2]: path.read_text() for path in (WORK / "kept").iterdir()}
+    check("both texts", (texts["original.ptx"], texts["probes.ptx"]), (A.read_text(), kept))
+    check("no shape without the variable", "rbwp_ptx_shape" in call(A, RBWP_PTX_OPTIONS="--bind append")[0][0]["text"], False)
     calls, _, _ = call(A, "-o", "x.cubin")
     check("by default", ("rbwp_ptx_buffer" in calls[0]["text"], "%smid" in calls[0]["text"]), (True, True))
     calls, _, _ = call(A, RBWP_PTXAS=FAKE, PATH="/usr/bin:/bin")

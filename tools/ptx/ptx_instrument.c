@@ -157,8 +157,8 @@ void ptx_instrumented_free(struct ptx_instrumented *made)
 
 /* ---- outputs --------------------------------------------------------------------------- */
 
-static enum exit_code write_text(const struct out_options *output, struct operands inputs,
-                                 const char *text, size_t bytes)
+enum exit_code ptx_write_text(const struct out_options *output, struct operands inputs,
+                              const char *text, size_t bytes)
 {
     struct out out;
     if (!out_open(&out, output, inputs))
@@ -217,9 +217,10 @@ static enum exit_code write_configured(const struct ptx_instrumented *made, stru
         if (!ptx_make_folder(config->output_dir))
             return EXIT_BAD_DATA;
         snprintf(path, sizeof path, "%s/original.ptx", config->output_dir);
-        code = write_text(&output, inputs, made->source.text, made->source.bytes);
+        code = ptx_write_text(&output, inputs, made->source.text, made->source.bytes);
         snprintf(path, sizeof path, "%s/instrumented.ptx", config->output_dir);
-        code = exit_worse(code, write_text(&output, inputs, made->probes.text, made->probes.bytes));
+        code = exit_worse(code,
+                          ptx_write_text(&output, inputs, made->probes.text, made->probes.bytes));
     }
     if (config->analysis_dir[0]) {
         if (!ptx_make_folder(config->analysis_dir))
@@ -243,7 +244,7 @@ enum exit_code ptx_tool_instrument(const struct ptx_tool_options *tool, struct o
     if (!ptx_instrument(&made, tool, files.words[0]))
         return EXIT_BAD_DATA;
     warn_if_empty(&made);
-    enum exit_code code = write_text(&tool->output, files, made.probes.text, made.probes.bytes);
+    enum exit_code code = ptx_write_text(&tool->output, files, made.probes.text, made.probes.bytes);
     if (code == EXIT_GOOD && tool->map)
         code = ptx_instrumented_map(&made, &(struct out_options){tool->map, tool->output.force},
                                     files);

@@ -22,6 +22,9 @@ void ptx_instrumented_free(struct ptx_instrumented *made);
 enum exit_code ptx_instrumented_map(const struct ptx_instrumented *made,
                                     const struct out_options *output, struct operands inputs);
 
+enum exit_code ptx_write_text(const struct out_options *output, struct operands inputs,
+                              const char *text, size_t bytes);
+
 /* Makes one that is not there yet; false with the message given. */
 bool ptx_make_folder(const char *path);
 

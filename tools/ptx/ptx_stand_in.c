@@ -121,28 +121,44 @@ static bool take_options(struct ptx_tool_options *tool, char *text)
     return false;
 }
 
-/* KERNEL-HASH.json in the folder for maps; what of a name is no name there becomes _. */
+/* One file of the folder, named by the hash. */
+struct leaf {
+    char path[PATH_MAX];
+    struct out_options output;
+};
+
+static bool name_leaf(struct leaf *leaf, const struct ptx_probes *probes, const char *end)
+{
+    int count = snprintf(leaf->path, sizeof leaf->path, "%s/%016" PRIx64 "%s",
+                         getenv("RBWP_PTX_DIR"), probes->hash, end);
+    leaf->output = (struct out_options){leaf->path, true};
+    if (count >= (int)sizeof leaf->path)
+        message("RBWP_PTX_DIR: this path is too long");
+    return count < (int)sizeof leaf->path;
+}
+
+static bool keep_text(const struct ptx_probes *probes, const char *end, const char *text,
+                      size_t bytes)
+{
+    struct leaf leaf;
+    return name_leaf(&leaf, probes, end) &&
+           ptx_write_text(&leaf.output, (struct operands){0}, text, bytes) == EXIT_GOOD;
+}
+
+/* HASH.map.json in the folder for maps, by which the module's rbwp_ptx_shape names it, and both
+ * texts if they are asked for. */
 static bool write_map(const struct ptx_instrumented *made)
 {
-    const char *folder = getenv("RBWP_PTX_DIR");
-    char kernel[64] = "none", path[PATH_MAX];
+    const char *folder = getenv("RBWP_PTX_DIR"), *keep = getenv("RBWP_PTX_KEEP");
+    struct leaf leaf;
     if (!folder || !*folder)
         return true;
-    if (made->probes.count > 0) {
-        const struct ptx_module *module = &made->source.module;
-        struct ptx_span name = module->functions[made->probes.probes[0].kernel].name;
-        snprintf(kernel, sizeof kernel, "%.*s", (int)(name.end - name.begin),
-                 module->text + name.begin);
-    }
-    for (char *at = kernel; *at; at++)
-        if (!(*at >= 'a' && *at <= 'z') && !(*at >= 'A' && *at <= 'Z') &&
-            !(*at >= '0' && *at <= '9'))
-            *at = '_';
-    int count =
-        snprintf(path, sizeof path, "%s/%s-%016" PRIx64 ".json", folder, kernel, made->probes.hash);
-    return count < PATH_MAX && ptx_make_folder(folder) &&
-           ptx_instrumented_map(made, &(struct out_options){path, true}, (struct operands){0}) ==
-               EXIT_GOOD;
+    if (!ptx_make_folder(folder) || !name_leaf(&leaf, &made->probes, ".map.json") ||
+        ptx_instrumented_map(made, &leaf.output, (struct operands){0}) != EXIT_GOOD)
+        return false;
+    return !keep || strcmp(keep, "1") != 0 ||
+           (keep_text(&made->probes, ".original.ptx", made->source.text, made->source.bytes) &&
+            keep_text(&made->probes, ".probes.ptx", made->probes.text, made->probes.bytes));
 }
 
 /* A file of its own that only this user reads. */

@@ -9,7 +9,8 @@
  * From the environment:
  *   RBWP_PTXAS        the real one; default: the next ptxas on PATH, else that of /usr/local/cuda
  *   RBWP_PTX_OPTIONS  options as rbwp ptx instrument takes them, with blanks between
- *   RBWP_PTX_DIR      a folder that gets KERNEL-HASH.json, the map of each module
+ *   RBWP_PTX_DIR      a folder that gets HASH.map.json, the map of each module
+ *   RBWP_PTX_KEEP     1: it gets HASH.original.ptx and HASH.probes.ptx too
  */
 #ifndef PTX_STAND_IN_H
 #define PTX_STAND_IN_H
