@@ -16,6 +16,7 @@
 #include "rbwp_gpu.h"
 #include "rbwp_record.h"
 #include "rbwp_session.h"
+#include "sanitized.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -293,6 +294,7 @@ static void cut_file(void)
     must(truncate(file, 100) == 0 || truncate(moved, 100) == 0 || errno == ENOENT, "truncate");
 }
 
+#ifndef SANITIZED
 static int session_of_child(void)
 {
     struct rbwp_error error;
@@ -329,6 +331,7 @@ static void fork_child(void)
         fprintf(stderr, "pairs: the child ended with %d\n", status);
     must(status == 0, "child");
 }
+#endif
 
 static void detach_main(void)
 {
@@ -579,7 +582,7 @@ static const struct fault {
     {"remove", FILES, remove_file},
     {"rename", FILES, rename_file},
     {"cut", FILES, cut_file},
-#ifndef __SANITIZE_THREAD__ /* which knows no threads in a child of a process with threads */
+#ifndef SANITIZED
     {"fork", PROGRAM, fork_child},
 #endif
     {"detach", PROGRAM, detach_main},

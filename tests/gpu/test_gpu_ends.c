@@ -6,6 +6,7 @@
  */
 #include "extend.h"
 #include "fake_support.h"
+#include "sanitized.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -39,7 +40,7 @@ static void *poll_once(void *argument)
     return NULL;
 }
 
-#ifndef __SANITIZE_THREAD__ /* lets no forked child start threads */
+#ifndef SANITIZED
 /* In the forked child: everything a program may do with what it had from its parent, and a session
  * of its own. The exit status says what went wrong. */
 static int live_on_in_child(struct rbwp_gpu_device *device, struct rbwp_gpu_stream *stream,
@@ -112,7 +113,7 @@ static void test_fork_beside_a_reaper(void **state)
 }
 #endif
 
-#ifndef __SANITIZE_THREAD__
+#ifndef __SANITIZE_THREAD__ /* lets no forked child start threads */
 /* Exits with a session, and with some of its GPU work reaped and some not. */
 static void exit_in_the_middle(const char *path)
 {
@@ -231,8 +232,10 @@ int main(int argc, char **argv)
     if (!fake_main(argc, argv))
         return 2;
     const struct CMUnitTest tests[] = {
-#ifndef __SANITIZE_THREAD__
+#ifndef SANITIZED
         cmocka_unit_test_setup(test_fork_beside_a_reaper, fake_setup),
+#endif
+#ifndef __SANITIZE_THREAD__
         cmocka_unit_test_setup(test_exit, fake_setup),
 #endif
         cmocka_unit_test_setup(test_callback_opens_a_device_during_stop, fake_setup),

@@ -25,7 +25,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 enum { IS_SANITIZED = 1, STEP_S = 864, EACH_STEP = 4 };
 #else
 enum { IS_SANITIZED = 0, STEP_S = 216, EACH_STEP = 10 };

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 /* Memory that a sanitizer adds is not ours. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef SANITIZED
 #define COUNTS_MEMORY 0
 #else
 #define COUNTS_MEMORY 1

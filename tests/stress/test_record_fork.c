@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fork and exit while a session runs, and fork of threads that have never seen one. */
+/* fork while a session runs, and of threads that have never seen one. */
 #include "record_support.h"
-#include "sanitized.h"
 
 #include "unit.h"
 
@@ -19,15 +18,12 @@ enum { THREADS = 3, FORKS = 20, PAIRS_A_FORK = 20000 };
 static atomic_bool over;
 static _Atomic uint64_t pairs, pairs_allowed;
 
-/* So that the names' lock is held now and then. AddressSanitizer's allocator does not survive a
- * fork in the middle of another thread's malloc. */
+/* So that the names' lock is held now and then. */
 static void use_names(void)
 {
-#ifndef __SANITIZE_ADDRESS__
     unsigned slot;
     if (rbwp_work_item_register("busy", &slot) == RBWP_OK)
         (void)rbwp_work_item_release(slot);
-#endif
 }
 
 /* At full speed around each fork, resting in between: the file stays small. */
@@ -171,45 +167,6 @@ static void test_fork_before_any_session(void **state)
     end_recording(threads);
 }
 
-/* exit() with a session running, also while another thread stops it: the file is whole. */
-static void *stop_session(void *session)
-{
-    (void)rbwp_session_stop(session, NULL);
-    return NULL;
-}
-
-static void test_exit_in_session(void **state)
-{
-    (void)state;
-    for (int turn = 0; turn < 10; turn++) {
-        const char *path = test_path("exit.bin");
-        fflush(stdout);
-        pid_t child = fork();
-        assert_true(child >= 0);
-        if (child == 0) {
-            struct rbwp_session_config config = test_config(1);
-            config.logfile = path;
-            struct rbwp_session *session;
-            pthread_t thread;
-            if (rbwp_session_start(&config, &session, NULL) != RBWP_OK)
-                _exit(20);
-            for (int i = 0; i < 100000; i++) {
-                rbwp_begin(3);
-                rbwp_end();
-            }
-            if (turn % 2 && pthread_create(&thread, NULL, stop_session, session) != 0)
-                _exit(21);
-            exit(0);
-        }
-        int status;
-        assert_int_equal(waitpid(child, &status, 0), child);
-        assert_int_equal(status, 0);
-        struct recorded recorded = read_back(path);
-        assert_int_equal(recorded.events, 200000);
-        recorded_free(&recorded);
-    }
-}
-
 static int attach_main(void **state)
 {
     (void)state;
@@ -221,7 +178,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fork_before_any_session), /* first: no session before it */
         cmocka_unit_test(test_fork_in_session),
-        cmocka_unit_test(test_exit_in_session),
     };
     return cmocka_run_group_tests_name("record_fork", tests, attach_main, NULL);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads and processes that come and go while a session runs, in the ways that programs have:
- * exec and quick_exit leave all records to rbwp repair; threads by the thousand, in turn and at
- * once, each have their own; start and stop may be called by any thread at any time.
+ * exec and quick_exit leave all records to rbwp repair, exit leaves a whole file; threads by the
+ * thousand, in turn and at once, each have their own; start and stop may be called by any thread at
+ * any time.
  */
 #include "record_support.h"
 
@@ -79,6 +80,51 @@ static void test_quick_exit_in_session(void **state)
 {
     (void)state;
     assert_left_behind(end_quickly);
+}
+
+/* exit() with a session running, also while another thread stops it: the file is whole. */
+static void *stop_session(void *session)
+{
+    (void)rbwp_session_stop(session, NULL);
+    return NULL;
+}
+
+static void record_and_exit(const char *path, bool stopped)
+{
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session;
+    pthread_t thread;
+    config.logfile = path;
+    if (rbwp_thread_attach("exits") != RBWP_OK ||
+        rbwp_session_start(&config, &session, NULL) != RBWP_OK)
+        _exit(20);
+    for (int i = 0; i < PAIRS; i++) {
+        rbwp_begin(3);
+        rbwp_end();
+    }
+    if (stopped &&
+        (pthread_create(&thread, NULL, stop_session, session) != 0 || pthread_detach(thread) != 0))
+        _exit(21);
+    exit(0);
+}
+
+static void test_exit_in_session(void **state)
+{
+    (void)state;
+    const char *path = test_path("exit.bin");
+    for (int turn = 0; turn < 10; turn++) {
+        fflush(NULL);
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            record_and_exit(path, turn % 2);
+        int status;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        struct recorded recorded = read_back(path);
+        assert_int_equal(recorded.events, 2 * PAIRS);
+        recorded_free(&recorded);
+    }
 }
 
 /* ---- threads -------------------------------------------------------------------------------- */
@@ -231,9 +277,10 @@ static void test_stop_by_many(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exec_in_session),        cmocka_unit_test(test_quick_exit_in_session),
-        cmocka_unit_test(test_many_threads_in_turn),   cmocka_unit_test(test_many_threads_at_once),
-        cmocka_unit_test(test_start_and_stop_by_many), cmocka_unit_test(test_stop_by_many),
+        cmocka_unit_test(test_exec_in_session),      cmocka_unit_test(test_quick_exit_in_session),
+        cmocka_unit_test(test_exit_in_session),      cmocka_unit_test(test_many_threads_in_turn),
+        cmocka_unit_test(test_many_threads_at_once), cmocka_unit_test(test_start_and_stop_by_many),
+        cmocka_unit_test(test_stop_by_many),
     };
     return cmocka_run_group_tests_name("record_life", tests, NULL, NULL);
 }

@@ -36,10 +36,13 @@ rbwp_add_test(unit_test_record_clock_monotonic test_record_clock)
 set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBWP_CLOCK=monotonic)
 
 set(rbwp_record_stress churn life restart threads signal trouble)
-if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child of a process with threads
-  list(APPEND rbwp_record_stress fork claim)
+if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child
+  list(APPEND rbwp_record_stress claim)
   rbwp_unit_test(test_record_rows
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_rows.c)
+endif()
+if(NOT RBWP_SANITIZE) # children of a process with threads: sanitized.h
+  list(APPEND rbwp_record_stress fork)
   rbwp_held_test(test_record_child
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_child.c
     ${PROJECT_SOURCE_DIR}/runtime/record/session.c)
