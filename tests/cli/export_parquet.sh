@@ -24,6 +24,18 @@ done = x.export(rbwp, nodes[0], f"{work}/two.parquet", nodes[1])
 two = check_parquet.parquet_reader.File(f"{work}/two.parquet")
 assert two.rows == sum(len(x.expected(rbwp, f"{golden}/{n}.bin")) for n in ("gaps", "straddle"))
 assert len(set(two.column("process"))) == 2 and len(set(two.column("id"))) == two.rows
+
+# Columns that are the same in all rows of a track are not made row by row: they hold what csv does.
+import csv
+
+for path in nodes, [f"{golden}/gpu_work.bin"], [f"{golden}/multi_thread.bin"]:
+    for kind in "parquet", "csv":
+        x.export(rbwp, path[0], f"{work}/same.{kind}", "-f", *path[1:], kind=kind)
+    file = check_parquet.parquet_reader.File(f"{work}/same.parquet")
+    told = {int(row["id"]): row for row in csv.DictReader(open(f"{work}/same.csv"))}
+    for name in "thread_id", "proc_id", "finished", "open", "item", "lane":
+        for id, value in zip(file.column("id"), file.column(name)):
+            assert told[id][name] == ("" if value is None else str(int(value))), (path, name, id, value, told[id])
 P
 
 # Through a pipe it is the same file; what exists is left alone; a text is no reason for a file.

@@ -13,6 +13,7 @@
  */
 #include "args_json.h"
 #include "export.h"
+#include "grow.h"
 #include "left_out.h"
 #include "message.h"
 #include "parquet_file.h"
@@ -53,10 +54,16 @@ struct text_source {
     struct trace_text (*text)(const struct table *table, uint32_t number);
 };
 
+/* What all spans of a track share. */
 struct place {
     uint32_t track, node;
     int64_t process_id, thread_id; /* of the system */
     struct span_facts facts;
+};
+
+/* Rows behind each other that are of one track. */
+struct track_run {
+    uint32_t track, rows;
 };
 
 enum { COLUMNS_MAX = 32 };
@@ -67,6 +74,9 @@ struct table {
     struct parquet_column column_list[COLUMNS_MAX];
     struct trace_span *rows; /* GROUP_ROWS; detail is the number of its known, from 1 */
     size_t count;
+    struct track_run *runs; /* of the row group */
+    uint32_t run_count, run_room;
+    uint8_t some_flags, all_flags; /* what any and what all rows of the row group have */
     struct known *known;
     uint32_t known_count, known_room;
     struct parquet_bytes arguments; /* of all known */
@@ -194,64 +204,67 @@ static int64_t parent_value(struct table *table, const struct trace_span *span)
     (void)table;
     return (int64_t)span->parent;
 }
-static int64_t finished_value(struct table *table, const struct trace_span *span)
-{
-    (void)table;
-    return !(span->flags & TRACE_UNFINISHED);
-}
-static int64_t open_value(struct table *table, const struct trace_span *span)
-{
-    (void)table;
-    return (span->flags & TRACE_OPEN) != 0;
-}
-static int64_t instant_value(struct table *table, const struct trace_span *span)
-{
-    (void)table;
-    return (span->flags & TRACE_INSTANT) != 0;
-}
 
-/* What all spans of its track share. They mostly follow each other. */
-static const struct place *place_of(struct table *table, const struct trace_span *span)
+/* Those of a track mostly follow each other. */
+static const struct place *place_of(struct table *table, uint32_t number)
 {
     const struct trace *trace = table->pass->trace;
     struct place *place = &table->place;
-    if (span->track != place->track) {
-        const struct trace_track *track = trace_track_of(trace, span->track);
+    if (number != place->track) {
+        const struct trace_track *track = trace_track_of(trace, number);
         const struct trace_process *process = trace_process_of(trace, track->process);
-        *place = (struct place){.track = span->track,
+        *place = (struct place){.track = number,
                                 .node = process->node,
                                 .process_id = (int64_t)process->os_id,
                                 .thread_id = (int64_t)track->os_id};
-        span_facts_of_track(trace, span->track, &place->facts);
+        span_facts_of_track(trace, number, &place->facts);
     }
     return place;
 }
 
-static int64_t node_value(struct table *table, const struct trace_span *span)
+static bool node_value(const struct place *place, int64_t *value_out)
 {
-    return place_of(table, span)->node;
+    *value_out = place->node;
+    return true;
 }
-static int64_t pid_value(struct table *table, const struct trace_span *span)
+static bool pid_value(const struct place *place, int64_t *value_out)
 {
-    return place_of(table, span)->process_id;
+    *value_out = place->process_id;
+    return *value_out;
 }
-static int64_t tid_value(struct table *table, const struct trace_span *span)
+static bool tid_value(const struct place *place, int64_t *value_out)
 {
-    return place_of(table, span)->thread_id;
+    *value_out = place->thread_id;
+    return *value_out;
+}
+static bool thread_value(const struct place *place, int64_t *value_out)
+{
+    *value_out = (int64_t)place->facts.value[FACT_THREAD];
+    return span_facts_has(&place->facts, FACT_THREAD);
+}
+static bool processor_value(const struct place *place, int64_t *value_out)
+{
+    *value_out = (int64_t)place->facts.value[FACT_PROCESSOR];
+    return span_facts_has(&place->facts, FACT_PROCESSOR);
 }
 
 /* ---- the columns ---------------------------------------------------------------------- */
 
-/* Of an optional column of numbers without a fact 0 is null. */
+/* One of them; without any other it is the fact. */
 struct column_source {
-    int64_t (*value)(struct table *table, const struct trace_span *span);
+    int64_t (*value)(struct table *table, const struct trace_span *span); /* 0 may be null */
+    bool (*of_track)(const struct place *place, int64_t *value_out);      /* false: null */
     struct text_source text;
-    enum span_fact fact; /* without value and text */
+    uint8_t flag;  /* enum trace_flag: whether a span has it, */
+    bool lacks_it; /* or lacks it */
+    enum span_fact fact;
 };
 
 /* clang-format off */
 #define REQUIRED(name, type, from) {{name, type, false}, {.value = from}}
 #define OPTIONAL(name, type, from) {{name, type, true}, {.value = from}}
+#define OF_TRACK(name, type, maybe, from) {{name, type, maybe}, {.of_track = from}}
+#define FLAG(name, which, not) {{name, PARQUET_YES_OR_NO, false}, {.flag = which, .lacks_it = not}}
 #define FACT(name, type, from) {{name, type, true}, {.fact = from}}
 #define TEXT(name, maybe, from, of) {{name, PARQUET_TEXT, maybe}, {.text = {from, of}}}
 /* clang-format on */
@@ -272,14 +285,14 @@ static const struct {
     REQUIRED("item", PARQUET_NUMBER, item_value),
     REQUIRED("id", PARQUET_ID, id_value),
     OPTIONAL("parent", PARQUET_ID, parent_value),
-    REQUIRED("finished", PARQUET_YES_OR_NO, finished_value),
-    REQUIRED("instant", PARQUET_YES_OR_NO, instant_value),
-    REQUIRED("open", PARQUET_YES_OR_NO, open_value),
-    REQUIRED("node", PARQUET_NUMBER, node_value),
-    OPTIONAL("process_id", PARQUET_ID, pid_value),
-    OPTIONAL("os_thread_id", PARQUET_ID, tid_value),
-    FACT("thread_id", PARQUET_ID, FACT_THREAD),
-    FACT("proc_id", PARQUET_ID, FACT_PROCESSOR),
+    FLAG("finished", TRACE_UNFINISHED, true),
+    FLAG("instant", TRACE_INSTANT, false),
+    FLAG("open", TRACE_OPEN, false),
+    OF_TRACK("node", PARQUET_NUMBER, false, node_value),
+    OF_TRACK("process_id", PARQUET_ID, true, pid_value),
+    OF_TRACK("os_thread_id", PARQUET_ID, true, tid_value),
+    OF_TRACK("thread_id", PARQUET_ID, true, thread_value),
+    OF_TRACK("proc_id", PARQUET_ID, true, processor_value),
     FACT("stream", PARQUET_ID, FACT_STREAM),
     FACT("correlation", PARQUET_ID, FACT_CORRELATION),
     FACT("launch", PARQUET_TIME, FACT_LAUNCH),
@@ -385,7 +398,7 @@ static void put_texts(struct table *table, int column)
 static const struct span_facts *facts_of(struct table *table, const struct trace_span *span)
 {
     const struct known *known = known_of(table, span);
-    return known ? &known->facts : &place_of(table, span)->facts;
+    return known ? &known->facts : &place_of(table, span->track)->facts;
 }
 
 static void put_fact(struct table *table, enum span_fact fact)
@@ -405,13 +418,54 @@ static void put_fact(struct table *table, enum span_fact fact)
 /* Optional ones are null where they are 0. */
 static void put_values(struct table *table, int column)
 {
-    int64_t any = 0;
+    int64_t (*value)(struct table *, const struct trace_span *) = columns[column].source.value;
+    int64_t first = value(table, &table->rows[0]), differing = 0;
     for (size_t i = 0; i < table->count; i++)
-        any |= table->values[i] = columns[column].source.value(table, &table->rows[i]);
-    if (columns[column].column.optional && !any)
+        differing |= first ^ (table->values[i] = value(table, &table->rows[i]));
+    if (differing)
+        parquet_integers(&table->parquet, table->values, table->values);
+    else if (columns[column].column.optional && !first)
         parquet_nulls(&table->parquet);
     else
-        parquet_integers(&table->parquet, table->values, table->values);
+        parquet_constant(&table->parquet, first);
+}
+
+static void put_flag(struct table *table, uint8_t flag, bool lacks_it)
+{
+    if (!((table->some_flags ^ table->all_flags) & flag)) {
+        parquet_constant(&table->parquet, ((table->all_flags & flag) != 0) != lacks_it);
+        return;
+    }
+    for (size_t i = 0; i < table->count; i++)
+        table->values[i] = ((table->rows[i].flags & flag) != 0) != lacks_it;
+    parquet_integers(&table->parquet, table->values, NULL);
+}
+
+/* Mostly all runs say the same, and no row is looked at. */
+static void put_of_track(struct table *table, const struct column_source *source)
+{
+    int64_t first, value;
+    bool there = source->of_track(place_of(table, table->runs[0].track), &first), same = true;
+    for (uint32_t i = 1; same && i < table->run_count; i++) {
+        bool here = source->of_track(place_of(table, table->runs[i].track), &value);
+        same = here == there && (!here || value == first);
+    }
+    if (same) {
+        if (there)
+            parquet_constant(&table->parquet, first);
+        else
+            parquet_nulls(&table->parquet);
+        return;
+    }
+    size_t row = 0;
+    for (uint32_t i = 0; i < table->run_count; i++) {
+        there = source->of_track(place_of(table, table->runs[i].track), &value);
+        for (size_t end = row + table->runs[i].rows; row < end; row++) {
+            table->there[row] = there;
+            table->values[row] = value;
+        }
+    }
+    parquet_integers(&table->parquet, table->values, table->there);
 }
 
 static void put_group(struct table *table)
@@ -423,11 +477,15 @@ static void put_group(struct table *table)
             put_texts(table, c);
         else if (source->value)
             put_values(table, c);
+        else if (source->of_track)
+            put_of_track(table, source);
+        else if (source->flag)
+            put_flag(table, source->flag, source->lacks_it);
         else
             put_fact(table, source->fact);
     }
     parquet_group_end(&table->parquet);
-    table->count = table->known_count = table->facts = 0;
+    table->count = table->known_count = table->facts = table->run_count = 0;
     table->arguments.count = 0;
 }
 
@@ -459,19 +517,51 @@ static uint32_t keep_known(struct table *table, const struct trace_detail *detai
     return ++table->known_count;
 }
 
+/* So many more rows of the track. */
+static void add_run(struct table *table, uint32_t track, uint32_t rows)
+{
+    struct track_run *last = table->run_count ? &table->runs[table->run_count - 1] : NULL;
+    if (last && last->track == track)
+        last->rows += rows;
+    else if (grow_array32(&table->runs, &table->run_room, table->run_count + 1,
+                          sizeof *table->runs))
+        table->runs[table->run_count++] = (struct track_run){track, rows};
+    else
+        fail(table);
+}
+
+static void add_rows(struct table *table, const struct trace_span *spans, size_t count,
+                     const struct trace_details *details)
+{
+    struct trace_span *rows = table->rows + table->count;
+    uint8_t some = table->count ? table->some_flags : 0;
+    uint8_t all = table->count ? table->all_flags : UINT8_MAX;
+    struct span_facts of_track;
+    span_facts_of_track(table->pass->trace, spans[0].track, &of_track);
+    table->facts |= of_track.known;
+    add_run(table, spans[0].track, (uint32_t)count);
+    memcpy(rows, spans, count * sizeof *rows);
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
+        rows[i].detail = detail ? keep_known(table, detail, &of_track) : 0;
+        some |= rows[i].flags;
+        all &= rows[i].flags;
+    }
+    table->some_flags = some;
+    table->all_flags = all;
+    table->count += count;
+}
+
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
 {
     struct table *table = context;
-    struct span_facts of_track;
-    span_facts_of_track(table->pass->trace, spans[0].track, &of_track);
-    for (size_t i = 0; i < count && !table->failed; i++) {
-        struct trace_span *row = &table->rows[table->count++];
-        const struct trace_detail *detail = trace_detail_of(details, &spans[i]);
-        *row = spans[i];
-        row->detail = detail ? keep_known(table, detail, &of_track) : 0;
-        table->facts |= of_track.known;
-        if (table->count == GROUP_ROWS)
+    while (count && !table->failed) {
+        size_t room = GROUP_ROWS - table->count, taken = count < room ? count : room;
+        add_rows(table, spans, taken, details);
+        spans += taken;
+        count -= taken;
+        if (table->count == GROUP_ROWS && !table->failed)
             put_group(table);
     }
 }
@@ -536,6 +626,7 @@ static void free_table(struct table *table)
     args_json_free(&table->args);
     bytes_free(&table->arguments);
     free(table->known);
+    free(table->runs);
     free(table->there);
     parquet_free(&table->parquet);
     bytes_free(&table->repaired);

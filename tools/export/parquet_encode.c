@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parquet's encodings of integers. */
 #include "parquet_encode.h"
+#include "bytes.h"
 
 enum { BLOCK = 128, MINIBLOCKS = 4, MINIBLOCK = BLOCK / MINIBLOCKS, GROUP = 8 };
 
@@ -9,10 +10,10 @@ static unsigned bytes_of(uint64_t value)
     return value ? (unsigned)(71 - __builtin_clzll(value)) / 8 : 0;
 }
 
-static uint8_t *put_low_bytes(uint8_t *at, uint64_t value, unsigned bytes)
+/* There is room for all eight. */
+static inline uint8_t *put_low_bytes(uint8_t *at, uint64_t value, unsigned bytes)
 {
-    for (unsigned i = 0; i < bytes; i++)
-        at[i] = (uint8_t)(value >> 8 * i);
+    store_le64(at, value);
     return at + bytes;
 }
 
@@ -25,10 +26,18 @@ static int64_t block_base(int64_t least, int64_t most)
 {
     uint64_t range = (uint64_t)most - (uint64_t)least;
     unsigned bytes = least < 0 ? bytes_of(2 * (0 - (uint64_t)least) - 1) : 0;
-    if (range == 0 || bytes > 4)
+    if (bytes > 4)
         return least;
     int64_t base = least < 0 ? -(INT64_C(1) << (8 * bytes - 1)) : 0;
     return bytes_of((uint64_t)most - (uint64_t)base) <= bytes_of(range) + 1 ? base : least;
+}
+
+/* All deltas are the same. */
+static void put_even_block(struct parquet_bytes *to, int64_t delta)
+{
+    static const uint8_t widths[MINIBLOCKS];
+    bytes_varint(to, zigzag(delta));
+    bytes_put(to, widths, sizeof widths);
 }
 
 static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t count, uint64_t mask)
@@ -37,6 +46,10 @@ static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t co
     for (size_t i = 1; i < count; i++) {
         least = deltas[i] < least ? deltas[i] : least;
         most = deltas[i] > most ? deltas[i] : most;
+    }
+    if (least == most) {
+        put_even_block(to, least);
+        return;
     }
     int64_t base = block_base(least, most);
     bytes_varint(to, zigzag(base));
@@ -58,13 +71,19 @@ static void put_block(struct parquet_bytes *to, const int64_t *deltas, size_t co
     bytes_grown(to, at);
 }
 
-void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits)
+static void put_delta_head(struct parquet_bytes *to, size_t count, int64_t first, int bits)
 {
     int unused = 64 - bits; /* wraps around as the type does */
     bytes_varint(to, BLOCK);
     bytes_varint(to, MINIBLOCKS);
     bytes_varint(to, count);
-    bytes_varint(to, count ? zigzag((int64_t)((uint64_t)values[0] << unused) >> unused) : 0);
+    bytes_varint(to, zigzag((int64_t)((uint64_t)first << unused) >> unused));
+}
+
+void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits)
+{
+    int unused = 64 - bits;
+    put_delta_head(to, count, count ? values[0] : 0, bits);
     for (size_t at = 1; at < count; at += BLOCK) {
         int64_t deltas[BLOCK];
         size_t many = count - at < BLOCK ? count - at : BLOCK;
@@ -74,6 +93,13 @@ void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count,
         }
         put_block(to, deltas, many, UINT64_MAX >> unused);
     }
+}
+
+void encode_delta_run(struct parquet_bytes *to, int64_t value, size_t count, int bits)
+{
+    put_delta_head(to, count, value, bits);
+    for (size_t at = 1; at < count; at += BLOCK)
+        put_even_block(to, 0);
 }
 
 /* ---- RLE ---------------------------------------------------------------------------- */
@@ -89,7 +115,7 @@ static size_t run_length(const uint32_t *values, size_t count)
 static void put_run(struct parquet_bytes *to, uint32_t value, size_t length, unsigned bytes)
 {
     bytes_varint(to, (uint64_t)length << 1);
-    uint8_t *at = bytes_room(to, sizeof value);
+    uint8_t *at = bytes_room(to, sizeof(uint64_t));
     if (at)
         bytes_grown(to, put_low_bytes(at, value, bytes));
 }
@@ -100,7 +126,7 @@ static void put_groups(struct parquet_bytes *to, const uint32_t *values, size_t 
 {
     size_t groups = (count + GROUP - 1) / GROUP;
     bytes_varint(to, (uint64_t)groups << 1 | 1);
-    uint8_t *at = bytes_room(to, groups * GROUP * bytes);
+    uint8_t *at = bytes_room(to, groups * GROUP * bytes + sizeof(uint64_t));
     if (!at)
         return;
     for (size_t i = 0; i < groups * GROUP; i++)
@@ -145,6 +171,23 @@ void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t c
 {
     bytes_varint(to, (uint64_t)((count + 7) / 8) << 1 | 1);
     encode_bits(to, values, count);
+}
+
+void encode_bit_run(struct parquet_bytes *to, bool bit, size_t count)
+{
+    uint8_t *at = bytes_room(to, (count + 7) / 8);
+    if (!at)
+        return;
+    memset(at, bit ? 0xff : 0, (count + 7) / 8);
+    if (count % 8)
+        at[count / 8] &= (uint8_t)((1 << count % 8) - 1);
+    bytes_grown(to, at + (count + 7) / 8);
+}
+
+void encode_level_run(struct parquet_bytes *to, bool bit, size_t count)
+{
+    bytes_varint(to, (uint64_t)count << 1);
+    bytes_byte(to, bit);
 }
 
 void encode_words(struct parquet_bytes *to, const int64_t *values, size_t count)

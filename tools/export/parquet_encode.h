@@ -14,6 +14,9 @@
  * each value is not looked at. */
 void encode_delta(struct parquet_bytes *to, const int64_t *values, size_t count, int bits);
 
+/* The same of one value, count times. */
+void encode_delta_run(struct parquet_bytes *to, int64_t value, size_t count, int bits);
+
 /* RLE, the hybrid of runs and packed groups, of values below 2^(8 * width_bytes). */
 void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t count,
                    unsigned width_bytes);
@@ -21,6 +24,10 @@ void encode_hybrid(struct parquet_bytes *to, const uint32_t *values, size_t coun
 /* One bit each, for definition levels (RLE of width 1) and BOOLEAN (PLAIN). */
 void encode_level_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
 void encode_bits(struct parquet_bytes *to, const int64_t *values, size_t count);
+
+/* The same of one bit, count times. */
+void encode_level_run(struct parquet_bytes *to, bool bit, size_t count);
+void encode_bit_run(struct parquet_bytes *to, bool bit, size_t count);
 
 /* Eight bytes each, for DOUBLE (PLAIN). */
 void encode_words(struct parquet_bytes *to, const int64_t *values, size_t count);

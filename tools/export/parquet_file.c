@@ -256,17 +256,29 @@ static void encode_integers(struct parquet *parquet, const int64_t *values, size
         encode_bits(&parquet->plain, values, count);
 }
 
-/* Definition levels with their length before them. How many values are not null. */
-static size_t put_levels(struct parquet *parquet, const int64_t *there)
+/* Definition levels with their length before them: all or none are not null if there is NULL. */
+static void put_levels(struct parquet *parquet, const int64_t *there, bool all)
 {
     struct parquet_bytes *plain = &parquet->plain;
-    size_t count = 0, at = plain->count, rows = parquet->group_rows;
+    size_t at = plain->count;
     bytes_u32(plain, 0);
-    encode_level_bits(plain, there, rows);
+    if (there)
+        encode_level_bits(plain, there, parquet->group_rows);
+    else
+        encode_level_run(plain, all, parquet->group_rows);
     if (!plain->failed)
         bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
+}
+
+/* How many values of the column are not null. Puts its levels if it has some. */
+static size_t put_levels_of(struct parquet *parquet, const int64_t *there)
+{
+    size_t count = 0, rows = parquet->group_rows;
+    if (!parquet->columns[parquet->column].optional)
+        return rows;
     for (size_t i = 0; i < rows; i++)
         count += there[i] != 0;
+    put_levels(parquet, count < rows ? there : NULL, true);
     return count;
 }
 
@@ -279,41 +291,56 @@ static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
             values[left++] = values[i];
 }
 
+/* Writes what is in plain, values of a column of numbers between these. */
+static void put_integers(struct parquet *parquet, struct chunk *chunk, int64_t least, int64_t most)
+{
+    enum parquet_type type = parquet->columns[parquet->column].type;
+    char least_bytes[8], most_bytes[8];
+    chunk->has_bounds = type != PARQUET_REAL; /* not by its bits */
+    chunk->least = integer_bound(least_bytes, least, kinds[type].type);
+    chunk->most = integer_bound(most_bytes, most, kinds[type].type);
+    put_page(parquet, chunk, PAGE_DATA, chunk->values, chunk->encoding);
+    end_chunk(parquet, chunk);
+}
+
 void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
 {
     enum parquet_type type = parquet->columns[parquet->column].type;
-    size_t count = parquet->group_rows;
     int64_t least, most;
-    char least_bytes[8], most_bytes[8];
     struct chunk chunk = begin_chunk(parquet);
     parquet->plain.count = 0;
-    if (parquet->columns[parquet->column].optional) {
-        count = put_levels(parquet, there);
+    size_t count = put_levels_of(parquet, there);
+    if (count < parquet->group_rows)
         leave_nulls_out(values, there, parquet->group_rows);
-    }
     chunk.nulls = chunk.values - count;
     find_bounds(values, count, type, &least, &most);
-    chunk.has_bounds = type != PARQUET_REAL; /* not by its bits */
-    chunk.least = integer_bound(least_bytes, least, kinds[type].type);
-    chunk.most = integer_bound(most_bytes, most, kinds[type].type);
     encode_integers(parquet, values, count, &kinds[type]);
-    put_page(parquet, &chunk, PAGE_DATA, chunk.values, chunk.encoding);
-    end_chunk(parquet, &chunk);
+    put_integers(parquet, &chunk, least, most);
+}
+
+void parquet_constant(struct parquet *parquet, int64_t value)
+{
+    const struct parquet_column *column = &parquet->columns[parquet->column];
+    const struct kind *kind = &kinds[column->type];
+    struct chunk chunk = begin_chunk(parquet);
+    parquet->plain.count = 0;
+    if (column->optional)
+        put_levels(parquet, NULL, true);
+    if (kind->encoding == ENCODING_DELTA)
+        encode_delta_run(&parquet->plain, value, chunk.values, kind->type == TYPE_INT64 ? 64 : 32);
+    else
+        encode_bit_run(&parquet->plain, value != 0, chunk.values);
+    put_integers(parquet, &chunk, value, value);
 }
 
 /* Levels alone: a run of them. */
 void parquet_nulls(struct parquet *parquet)
 {
-    struct parquet_bytes *plain = &parquet->plain;
     struct chunk chunk = begin_chunk(parquet);
     chunk.nulls = chunk.values;
     chunk.encoding = ENCODING_PLAIN;
-    plain->count = 0;
-    bytes_u32(plain, 0);
-    bytes_varint(plain, chunk.values << 1);
-    bytes_byte(plain, 0);
-    if (!plain->failed)
-        bytes_patch_u32(plain, 0, (uint32_t)(plain->count - 4));
+    parquet->plain.count = 0;
+    put_levels(parquet, NULL, false);
     put_page(parquet, &chunk, PAGE_DATA, chunk.values, chunk.encoding);
     end_chunk(parquet, &chunk);
 }
@@ -342,9 +369,7 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     put_page(parquet, &chunk, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
     chunk.dictionary_bytes = chunk.packed_bytes;
     unsigned bytes = width_bytes(dictionary.count);
-    size_t count = parquet->group_rows;
-    if (parquet->columns[parquet->column].optional)
-        count = put_levels(parquet, there);
+    size_t count = put_levels_of(parquet, there);
     chunk.nulls = chunk.values - count;
     bytes_byte(plain, (uint8_t)(8 * bytes));
     encode_hybrid(plain, places, count, bytes);

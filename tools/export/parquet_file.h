@@ -58,6 +58,9 @@ void parquet_group_begin(struct parquet *parquet, size_t rows);
 /* The values of the next column, which is not a PARQUET_TEXT. They may be changed. there: which of
  * an optional column are not null; may be values itself. */
 void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there);
+/* The next column, which is neither a PARQUET_TEXT nor a PARQUET_REAL, has this value in all rows.
+ */
+void parquet_constant(struct parquet *parquet, int64_t value);
 /* Places in the dictionary, not empty, all of whose texts are used; of an optional column of those
  * values that are there, one behind the other. */
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
