@@ -20,7 +20,7 @@ struct events_job {
     int64_t first_ns; /* of all */
     uint64_t dropped;
     enum exit_code code;
-    struct kernel_file *file; /* while rows are written */
+    struct rows_file *file; /* while rows are written */
     struct kernel_place place;
 };
 
@@ -196,14 +196,14 @@ static bool take_rows(void *context, const struct rbwp_device_event *events, siz
     char text[ID_NAME_BYTES];
     bool good = true;
     for (size_t i = 0; i < count && good; i++) {
-        uint64_t name = kernel_file_name(job->file, event_name(job, events[i].id, text));
+        uint64_t name = rows_file_name(job->file, event_name(job, events[i].id, text));
         kernel_event_cells(&job->place, &events[i], name, cells);
-        good = kernel_file_add(job->file, cells);
+        good = rows_file_add(job->file, 0, cells);
     }
     return good;
 }
 
-static bool fill(void *context, struct kernel_file *file)
+static bool fill(void *context, struct rows_file *file)
 {
     struct events_job *job = context;
     bool good = true;

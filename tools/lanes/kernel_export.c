@@ -32,10 +32,14 @@ static bool wants_profile(const struct kernel_options *options)
 
 static bool write_profile(int fd, const char *name, const struct kernel_maker *maker)
 {
-    struct kernel_file file;
+    const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = maker->dropped};
+    struct rows_file file;
     bool good =
-        kernel_file_begin(&file, fd, name, maker->schema) && maker->fill(maker->context, &file);
-    return kernel_file_end(&file, maker->dropped) && good;
+        rows_file_begin(&file, fd, name, &maker->schema, 1) && maker->fill(maker->context, &file);
+    return rows_file_end(
+               &file, NULL,
+               (struct rbwp_trailer){.losses = &loss, .loss_count = maker->dropped > 0}) &&
+           good;
 }
 
 static enum exit_code make_profile(const struct out_options *output, struct operands files,

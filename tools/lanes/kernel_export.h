@@ -7,13 +7,14 @@
 #define KERNEL_EXPORT_H
 
 #include "kernel_dumps.h"
-#include "kernel_file.h"
+#include "kernel_tables.h"
+#include "rows_file.h"
 
 struct kernel_maker {
     const struct rbwp_schema *schema;
     void *context;
     /* Adds all rows. False: some are missing, which the user was told. */
-    bool (*fill)(void *context, struct kernel_file *file);
+    bool (*fill)(void *context, struct rows_file *file);
     uint64_t dropped; /* that the kernels had no room for */
 };
 

@@ -30,7 +30,7 @@ struct lanes {
     uint64_t dropped;
     enum exit_code code;
     /* While rows are written. */
-    struct kernel_file *file;
+    struct rows_file *file;
     struct kernel_place place;
     uint64_t *event_names; /* numbers, by id */
     uint64_t *group_names; /* numbers, by group; of the first so many */
@@ -250,7 +250,7 @@ static uint64_t number_of_group(struct lanes *lanes, uint32_t group)
     if (known && *known)
         return *known;
     uint64_t number =
-        kernel_file_name(lanes->file, id_names_get(&lanes->groups, "group", group, text));
+        rows_file_name(lanes->file, id_names_get(&lanes->groups, "group", group, text));
     if (known)
         *known = number;
     return number;
@@ -261,7 +261,7 @@ static uint64_t number_of_event(struct lanes *lanes, uint32_t event)
     char text[ID_NAME_BYTES];
     uint64_t *known = &lanes->event_names[event];
     if (!*known)
-        *known = kernel_file_name(lanes->file, id_names_get(&lanes->events, "event", event, text));
+        *known = rows_file_name(lanes->file, id_names_get(&lanes->events, "event", event, text));
     return *known;
 }
 
@@ -275,12 +275,12 @@ static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t 
             continue;
         kernel_lane_cells(&lanes->place, &spans[i], number_of_group(lanes, spans[i].group),
                           number_of_event(lanes, spans[i].event), cells);
-        good = kernel_file_add(lanes->file, cells);
+        good = rows_file_add(lanes->file, 0, cells);
     }
     return good;
 }
 
-static bool fill(void *context, struct kernel_file *file)
+static bool fill(void *context, struct rows_file *file)
 {
     struct lanes *lanes = context;
     bool good = true;
