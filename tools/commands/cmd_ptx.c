@@ -44,11 +44,12 @@ const struct command command_ptx = {
         "  print       FILE  reads it and writes it again, as it was\n"
         "  blocks      FILE  the blocks of each kernel, by source line and by flow\n"
         "  instrument  FILE  writes it with clock probes in a kernel, and --map what they are\n"
-        "  decode      RAW   a buffer as tables, CSV, NumPy and Chrome's JSON\n"
+        "  decode      RAW   a buffer as tables, CSV, NumPy and Chrome's JSON; with --rbwp a\n"
+        "                    folder of launches as a profile\n"
         "  sanitize    CSV   the probes that a second run can do with: active_probes.json\n"
         "  annotate    RAW   the source with what each line took\n"
         "'-' is standard input.\n"
-        "Exit status: 0 good, 1 bad data or not written, 2 usage.",
+        "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
     .groups = ptx_option_groups,
     .config_bytes = sizeof(struct ptx_tool_options),
     .run = run,

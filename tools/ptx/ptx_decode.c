@@ -8,6 +8,7 @@
  */
 #include "message.h"
 #include "ptx_config.h"
+#include "ptx_folder.h"
 #include "ptx_forms.h"
 #include "ptx_instrument.h"
 #include "ptx_pairs.h"
@@ -208,11 +209,28 @@ static enum exit_code write_summary(const struct decoding *decoding)
     return code;
 }
 
+/* A folder of launches, which names its maps. */
+static enum exit_code decode_folder(const struct ptx_tool_options *tool, const char *folder)
+{
+    struct ptx_folder_told told;
+    const struct out_options output = {tool->profile, tool->output.force};
+    enum exit_code code = ptx_folder_write(folder, &output, &told);
+    if (told.dropped)
+        message_plain("%s: %" PRIu64 " records found no room", folder, told.dropped);
+    if (told.skipped)
+        message_plain("%s: %" PRIu64 " launches were not recorded", folder, told.skipped);
+    ptx_folder_told_free(&told);
+    return code;
+}
+
 enum exit_code ptx_tool_decode(const struct ptx_tool_options *tool, struct operands files)
 {
     struct decoding decoding = {.tool = tool, .inputs = files};
+    if (tool->profile)
+        return decode_folder(tool, files.words[0]);
     if (!tool->map && !tool->config) {
-        message_usage("decode needs the probes: --map MAP, or --config of a compatible tool");
+        message_usage("decode needs the probes: --map MAP, --config of a compatible tool, or "
+                      "--rbwp FILE and a folder");
         return EXIT_USAGE;
     }
     enum exit_code code = EXIT_BAD_DATA;

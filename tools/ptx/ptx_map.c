@@ -189,6 +189,27 @@ static bool take_names(struct json_scan *scan, struct ptx_map_names *names)
     return token == JSON_OBJECT_END || ptx_json_wrong(scan, "names are cut");
 }
 
+/* A list of first, last and step. */
+static bool take_ranges(struct json_scan *scan, struct ptx_map *map)
+{
+    if (json_scan_next(scan) != JSON_ARRAY)
+        return ptx_json_wrong(scan, "threads are no list");
+    for (;;) {
+        enum json_token token = json_scan_next(scan);
+        if (token == JSON_ARRAY_END)
+            return true;
+        if (token != JSON_ARRAY || map->range_count == PTX_RANGES_MAX)
+            return ptx_json_wrong(scan, "threads are no list of ranges, or too long a one");
+        struct ptx_range *range = &map->ranges[map->range_count++];
+        if (!take_u64(scan, &range->first) || !take_u64(scan, &range->last) ||
+            !take_u64(scan, &range->step))
+            return false;
+        if (range->step == 0 || range->last < range->first ||
+            json_scan_next(scan) != JSON_ARRAY_END)
+            return ptx_json_wrong(scan, "a range of threads has a first, a last and a step");
+    }
+}
+
 /* One of words, by its place. */
 static bool take_word(struct json_scan *scan, const char *const *words, int count, int *which_out)
 {
@@ -248,6 +269,8 @@ static bool map_member(struct json_scan *scan, struct ptx_map *map)
         return take_u64(scan, &map->buffer_bytes);
     if (json_scan_is(scan, "files"))
         return take_names(scan, &map->files);
+    if (json_scan_is(scan, "threads"))
+        return take_ranges(scan, map);
     if (json_scan_is(scan, "kernels"))
         return take_names(scan, &map->kernels);
     return json_scan_is(scan, "probes") ? take_probes(scan, map) : skip_value(scan);
@@ -306,6 +329,18 @@ const struct ptx_map_probe *ptx_map_find(const struct ptx_map *map, uint32_t id)
             high = middle;
     }
     return low < map->count && map->probes[low].id == id ? &map->probes[low] : NULL;
+}
+
+uint64_t ptx_map_lane(const struct ptx_map *map, uint64_t lane)
+{
+    for (uint32_t i = 0; i < map->range_count; i++) {
+        const struct ptx_range *range = &map->ranges[i];
+        uint64_t more = (range->last - range->first) / range->step;
+        if (lane <= more)
+            return range->first + lane * range->step;
+        lane -= more + 1;
+    }
+    return UINT64_MAX;
 }
 
 const char *ptx_map_name(const struct ptx_map_names *names, uint32_t number)

@@ -40,6 +40,8 @@ struct ptx_map {
     struct ptx_map_probe *probes;
     uint32_t count, room;
     struct ptx_map_names files, kernels;
+    struct ptx_range ranges[PTX_RANGES_MAX]; /* threads or warps of the launch that are lanes */
+    uint32_t range_count;
 };
 
 void ptx_map_write(struct out *out, const struct ptx_source *source,
@@ -53,6 +55,8 @@ void ptx_map_free(struct ptx_map *map);
 const char *ptx_map_name(const struct ptx_map_names *names, uint32_t number);
 /* The kernel of the first probe. */
 const char *ptx_map_kernel(const struct ptx_map *map);
+/* The number, in the launch, of the thread or warp that is a lane; UINT64_MAX: not known. */
+uint64_t ptx_map_lane(const struct ptx_map *map, uint64_t lane);
 /* The probe of a number, NULL if there is none. */
 const struct ptx_map_probe *ptx_map_find(const struct ptx_map *map, uint32_t id);
 

@@ -12,6 +12,7 @@
 void ptx_matrix_free(struct ptx_matrix *matrix)
 {
     free(matrix->cells);
+    free(matrix->bytes);
     *matrix = (struct ptx_matrix){0};
 }
 
@@ -142,7 +143,28 @@ static bool take_wide(const struct raw *raw, struct ptx_matrix *matrix)
     for (uint32_t lane = 0; lane < matrix->lanes; lane++)
         if (!take_wide_lane(raw, matrix, lane))
             return false;
+    matrix->wide = raw->bytes;
     return true;
+}
+
+static const uint8_t *wide_lane(const struct ptx_matrix *matrix, uint32_t lane)
+{
+    return matrix->wide + PTX_WIDE_BYTES +
+           (size_t)lane * PTX_WIDE_BYTES * ((size_t)matrix->capacity + 1);
+}
+
+struct ptx_lane_head ptx_matrix_head(const struct ptx_matrix *matrix, uint32_t lane)
+{
+    const uint8_t *at = wide_lane(matrix, lane);
+    return (struct ptx_lane_head){ptx_load_u64(at), ptx_load_u64(at + 8), ptx_load_u32(at + 16),
+                                  ptx_load_u32(at + 20)};
+}
+
+struct ptx_cell_place ptx_matrix_place(const struct ptx_matrix *matrix, uint32_t row, uint32_t lane)
+{
+    const uint8_t *at = wide_lane(matrix, lane) + PTX_WIDE_BYTES * ((size_t)row + 1);
+    return (struct ptx_cell_place){ptx_load_u64(at + 16), ptx_load_u32(at + 24),
+                                   ptx_load_u32(at + 28)};
 }
 
 static bool take_raw(const struct raw *raw, struct ptx_matrix *matrix)
@@ -151,12 +173,12 @@ static bool take_raw(const struct raw *raw, struct ptx_matrix *matrix)
     bool wide = map->cells == PTX_CELLS_WIDE;
     uint64_t lane = wide ? PTX_WIDE_BYTES * ((uint64_t)map->capacity + 1)
                          : (uint64_t)PTX_COMPAT_BYTES * map->capacity;
-    if (map->lanes > RAW_BYTES_MAX / lane ||
+    if (map->capacity == 0 || map->lanes > RAW_BYTES_MAX / lane ||
         map->buffer_bytes != map->lanes * lane + (wide ? PTX_WIDE_BYTES : 0)) {
         message_plain("%s: the map's numbers do not fit together", raw->path);
         return false;
     }
-    matrix->rows = map->capacity;
+    matrix->rows = matrix->capacity = map->capacity;
     matrix->lanes = (uint32_t)map->lanes;
     if (!check_raw(raw, matrix) || !make_cells(matrix))
         return false;
@@ -176,9 +198,12 @@ bool ptx_matrix_read_raw(struct ptx_matrix *matrix, const struct ptx_map *map, c
     if (!bytes)
         return false;
     raw.bytes = (const uint8_t *)bytes;
-    bool read = take_raw(&raw, matrix);
-    free(bytes);
-    return read;
+    if (!take_raw(&raw, matrix)) {
+        free(bytes);
+        return false;
+    }
+    matrix->bytes = bytes;
+    return true;
 }
 
 /* ---- raw.csv --------------------------------------------------------------------------- */

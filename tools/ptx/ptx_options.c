@@ -161,6 +161,8 @@ static const struct option ptx_probe_table[] = {
 static const struct option ptx_reading_table[] = {
     {"dir", 0, "FOLDER", NULL, "decode: where raw.npy, raw.csv, trace.json and the rest go",
      AT(folder), option_store_text},
+    {"rbwp", 0, "FILE", NULL, "decode: a folder of launches as a profile", AT(profile),
+     option_store_text},
     {"csv-header", 0, NULL, NULL, "decode: raw.csv with a line of names", AT(csv_header),
      option_store_true},
     {"pair-cost", 0, "CYCLES", NULL, "taken off each record; default: as it was measured", 0,

@@ -15,7 +15,7 @@
 struct ptx_tool_options {
     struct ptx_options probes; /* zero where nothing is said; see ptx_instrument.c */
     const char *file;          /* --file: a number of .loc, a source's path, or all */
-    const char *active, *map, *config, *folder, *loc_map, *source;
+    const char *active, *map, *config, *folder, *loc_map, *source, *profile;
     bool mode_given, json, compat, keep_dead, keep_edges, csv_header;
     uint32_t pair_cost;
     bool pair_cost_given;

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A folder that launches left becomes a profile: rows of kernel_block with the lines and times that are true by
+construction, inside the work of the GPU that they are of; and folders of strangers, of which the rest is read."""
+import json
+import os
+import shutil
+import struct
+import subprocess
+
+from lib import CORPUS, RBWP, WORK, check, failures, finish, rbwp
+from machine import Machine
+
+A = CORPUS / "fixture_a.ptx"
+FOLDER, OUT, SOURCE = WORK / "folder", WORK / "made.bin", WORK / "source.py"
+WALL = 1_700_000_000_000_000_000  # of monotonic 0
+DEVICE = 40_000_000_000  # the globaltimer then
+CLOCK = json.dumps({"clock": 1, "pid": 12, "monotonic_ns": 5000, "wall_ns": WALL + 5000, "command": "python3 t.py", "host": "h"})
+
+
+class Gpu(Machine):
+    """globaltimer runs with the clock, at ns a cycle, from `timer` on."""
+    def __init__(self, *words, timer, ns=0.5, **more):
+        super().__init__(*words, **more)
+        self.timer, self.ns, self.zero = timer, ns, self.clock
+
+    def step_one(self, at):
+        self.clock += 4
+        return super().step_one(at)
+
+    def special(self, name):
+        if name == "%globaltimer":
+            return int(self.timer + (self.clock - self.zero) * self.ns)
+        return super().special(name)
+
+
+def instrument(name, *options):
+    """The map in the folder, under the name that the stand-in gives it; what it says, and the text."""
+    text = WORK / "with_file.ptx"
+    text.write_text(A.read_text() + f'\n.file 1 "{SOURCE}"\n')
+    rbwp("instrument", "-f", "-o", WORK / f"{name}.ptx", "--map", WORK / "map.json", *options, text)
+    told = json.loads((WORK / "map.json").read_text())
+    path = f"{told['hash']}.map.json"
+    (FOLDER / path).write_text((WORK / "map.json").read_text())
+    return told, path, (WORK / f"{name}.ptx").read_text()
+
+
+def run(told, text, host_ns, loops=2, clock=1000, ns=0.5, specials=()):
+    """A launch of one block of 64 threads; the buffer."""
+    memory = bytearray(told["buffer_bytes"]) + bytearray(256)
+    gpu = Gpu(text, memory, {"rbwp_ptx_buffer": Machine.BASE, "rbwp_ptx_dropped": 0},
+              {"k_param_0": Machine.BASE + told["buffer_bytes"], "k_param_1": loops}, clock=clock, step=10,
+              timer=DEVICE + host_ns, ns=ns)
+    for thread in range(64):
+        gpu.clock = clock
+        gpu.thread(ntid_x=64, tid_x=thread, smid=3 + thread // 32, warpid=thread // 32, **dict(specials))
+    return bytes(memory[:told["buffer_bytes"]])
+
+
+def line(number, path, at, **more):
+    """Launched at `at`, waited for until 10000 ns later."""
+    return {"raw": f"12-{number}.raw", "map": path, "kernel": "k", "pid": 12, "tid": 21, "thread": "main", "device": 2, "stream": 7,
+            "grid": [1, 1, 1], "block": [64, 1, 1], "launch_ns": at, "launched_ns": at + 1000, "done_ns": at + 10000,
+            "anchors": [{"device_ns": DEVICE + t, "host_ns": t, "bound_ns": 20} for t in (at - 5000, at + 15000)], **more}
+
+
+def write(lines, pid=12):
+    (FOLDER / f"launches-{pid}.ndjson").write_text("\n".join(x if isinstance(x, str) else json.dumps(x) for x in lines) + "\n")
+
+
+def decode(code=0):
+    OUT.unlink(missing_ok=True)
+    errors = rbwp("decode", "--rbwp", OUT, FOLDER, code=code)[1]
+    return errors
+
+
+def command(*words):
+    done = subprocess.run([RBWP, *map(str, words)], capture_output=True, timeout=60, text=True)
+    if done.returncode:
+        failures.append(str(words))
+        print(f"FAILED: {words}: {done.stderr}")
+    return done.stdout
+
+
+def rows(table, *options):
+    text = command("tables", "--table", table, "--as", "ndjson", *options, OUT)
+    return [json.loads(row) for row in text.splitlines()]
+
+
+def fresh():
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    FOLDER.mkdir()
+
+
+def wide_cells(raw, told, lane):
+    """start id, end id, start, end of a lane's records."""
+    at = 32 + lane * 32 * (told["capacity"] + 1)
+    for row in range(told["capacity"]):
+        start, end = struct.unpack_from("<QQ", raw, at + 32 * (row + 1))
+        if start:
+            clock = lambda stamp: stamp & 0xFFFFFFFF | stamp >> 52 << 32
+            yield (start >> 32 & 0xFFFFF, end >> 32 & 0xFFFFF, clock(start), clock(end))
+
+
+def wide():
+    """Two warps, two launches: each record is a row, at the time when it was, within its bound; in the kernel."""
+    fresh()
+    told, path, text = instrument("wide", "--mode", "warp", "--threads", "0-1", "--capacity", 16)
+    raws, starts = [], [100_000_000, 100_500_000]
+    for number, at in enumerate(starts):
+        raws.append(run(told, text, at + 3000, loops=2 * (1 - number)))
+        (FOLDER / f"12-{number}.raw").write_bytes(raws[-1])
+    write([CLOCK] + [line(number, path, at) for number, at in enumerate(starts)])
+    decode()
+    works, made = rows("gpu_activity"), rows("kernel_block")
+    check("works", [[w[n] for n in ("processor", "stream", "thread", "name", "correlation")] for w in works],
+          [[(1 << 32) + 2, 7, 21, "k", i] for i in (1, 2)])
+    check("launched", [[w["begin"] - WALL, w["end"] - WALL] for w in works], [[at, at + 1000] for at in starts])
+    check("its start", [0 <= w["start"] - WALL - at - 3000 < 200 for w, at in zip(works, starts)], [True, True])
+    for number, (raw, at) in enumerate(zip(raws, starts)):
+        for lane in range(2):
+            mine = [row for row in made if row["launch"] == number + 1 and row["thread"] == 32 * lane]
+            cells = list(wide_cells(raw, told, lane))
+            cost = struct.unpack_from("<I", raw, 32 + 28)[0]
+            check(f"records {number} {lane}", [(row["first"], row["last"], row["cycles"]) for row in mine],
+                  [(a, b, max(end - start - cost, 0)) for a, b, start, end in cells])
+            check("some", len(cells) >= 6 and any(row["cycles"] for row in mine), True)
+            check("places", {(r["sm"], r["warp"], r["block"], r["cost"], r["kernel"]) for r in mine}, {(3 + lane, lane, 0, cost, "k")})
+            for row, (_, _, start, end) in zip(mine, cells):
+                true = [at + 3000 + (clock - 1000) * 0.5 for clock in (start, end)]
+                error = max(abs(row["start"] - WALL - true[0]), abs(row["stop"] - WALL - true[1]))
+                if not (error <= row["bound"] <= 60 and works[number]["start"] <= row["start"] <= row["stop"] <= works[number]["stop"]):
+                    check("a record's time", (row, true), "within its bound, in the kernel")
+    check("lines", {(row["place"], row["line"], row["file"]) for row in made if row["line"] < 40},
+          {(f"source.py:{n}", n, str(SOURCE)) for n in (10, 11, 12, 13, 14, 15)})
+    check("a file without a name", {row["place"] for row in made if row["line"] == 40}, {"file 2:40"})
+    check("the file is sound", command("check", OUT).count("problem"), 0)
+    info = json.loads(command("info", "--json", OUT))
+    check("whose it is", (info["session"]["command"], info["session"]["host"], [t["name"] for t in info["threads"]]), (["python3 t.py"], "h", ["main"]))
+    return told, path, raws[0]
+
+
+
+
+def compat():
+    """Cells without a timer: in order and as long as the clock says, somewhere in the kernel, and the bound says where."""
+    fresh()
+    told, path, text = instrument("compat", "--mode", "block", "--threads", "33,2", "--capacity", 16)
+    at = 200_000_000
+    (FOLDER / "12-0.raw").write_bytes(run(told, text, at + 3000) + struct.pack("<QQ", 3, int(told["hash"], 16)))
+    device = {"start_ns": DEVICE + at + 3000, "stop_ns": DEVICE + at + 5000}
+    write([CLOCK, line(0, path, at, clock_hz=2_000_000_000, device_name="H200", sms=132, **device)])
+    check("losses", "3 records found no room" in decode(), True)
+    work, made = rows("gpu_activity")[0], rows("kernel_block")
+    check("its times", (work["start"], work["stop"]), (WALL + at + 3000, WALL + at + 5000))
+    check("lanes", sorted({(r["block"], r["thread"], r["warp"], r["sm"]) for r in made}), [(0, t, (1 << 64) - 1, (1 << 64) - 1) for t in (2, 33)])
+    mine = [row for row in made if row["thread"] == 33]
+    lasted = mine[-1]["stop"] - mine[0]["start"]
+    check("bound", all(row["bound"] == 20 + 2000 - lasted for row in mine) and 100 < lasted < 1000, True)
+    check("in order", [row["start"] for row in mine] == sorted(row["start"] for row in mine) and mine[0]["start"] == WALL + at + 3000, True)
+    check("the GPU", rows("gpu_device"), [{"row": 1, "processor": (1 << 32) + 2, "name": "H200", "multiprocessors": 132}])
+    # The clock is slower than was said: no lane takes longer than its kernel.
+    write([CLOCK, line(0, path, at, clock_hz=1000, **device)])
+    decode()
+    check("in the kernel", {WALL + at + 3000 <= r["start"] <= r["stop"] <= WALL + at + 5000 for r in rows("kernel_block")}, {True})
+
+
+def anchors(path, raw):
+    """Without them, or where they contradict the launch, the kernel is in its launch, and the bound is as long."""
+    at = 100_000_000
+    for what in [[], [{"device_ns": DEVICE, "host_ns": 5_000_000, "bound_ns": 9}], [{"device_ns": 1 << 61, "host_ns": (1 << 62) - 1, "bound_ns": 0}]]:
+        fresh()
+        (FOLDER / path).write_text((WORK / "map.json").read_text())
+        (FOLDER / "12-0.raw").write_bytes(raw)
+        write([CLOCK, line(0, path, at, anchors=what)])
+        decode()
+        work = rows("gpu_activity")[0]
+        check(f"launch {what}", WALL + at <= work["start"] < work["stop"] <= WALL + at + 10000 and work["start_bound"] > 8000, True)
+    # Clocks that run apart: between two anchors the truth is between them.
+    write([CLOCK, line(0, path, at, anchors=[{"device_ns": DEVICE + at + t, "host_ns": at + t + drift, "bound_ns": 5}
+                                             for t, drift in ((-1_000_000, 0), (1_003_000, 100))])])
+    decode()
+    check("drift", abs(rows("gpu_activity")[0]["start"] - WALL - at - 3000 - 50) < 150 and rows("gpu_activity")[0]["start_bound"] == 5, True)
+
+
+def hostile(told, path, raw):
+    """What does not fit is refused by name and hash; the launch and all others are there; the exit status is 3."""
+    at, hash_text, maps = 100_000_000, told["hash"], (FOLDER / path).read_text()
+    good = line(0, path, at)
+    def attempt(what, wanted, lines, blocks, works, code=3):
+        write([CLOCK] + lines)
+        errors = decode(code)
+        check(f"{what}: {errors}", wanted in errors, True)
+        if code != 1:
+            check(f"{what}: rows", (len(rows("kernel_block")), len(rows("gpu_activity"))), (blocks, works))
+    (FOLDER / "12-0.raw").write_bytes(raw)
+    (FOLDER / "12-1.raw").write_bytes(raw[:-1])
+    (FOLDER / "12-2.raw").write_bytes(raw[:8] + bytes(8) + raw[16:])
+    count = len(list(wide_cells(raw, told, 0))) * 2
+    attempt("cut", f"12-1.raw: it has {len(raw) - 1} bytes, and the probes of kernel 'k' (hash {hash_text}) write", [good, line(1, path, at)], count, 2)
+    attempt("foreign", f"12-2.raw: it has the hash {0:016x}, and the probes of kernel 'k' have {hash_text}", [line(2, path, at), good], count, 2)
+    attempt("missing", "12-9.raw: No such file", [line(9, path, at), good], count, 2)
+    attempt("no map", "nothing.map.json: No such file", [line(0, "nothing.map.json", at), good], count, 2)
+    attempt("outside", "'../12-0.raw', which is no file of this folder", [{**good, "raw": "../12-0.raw"}, good], count, 2)
+    attempt("hidden", "'.', which is no file", [{**good, "map": "."}, good], count, 2)
+    os.mkfifo(FOLDER / "12-3.raw")
+    attempt("a pipe", "12-3.raw: no plain file", [line(3, path, at), good], count, 2)
+    attempt("no times", "ended before it began, or without times", [{**good, "done_ns": at - 1}, good], count, 1)
+    attempt("a cut line", "is cut", [good, json.dumps(good)[:-9]], count, 1)
+    attempt("no launch", "launches-12.ndjson: object 3: no launch", [good, "[1]", good], count, 1)
+    attempt("absurd", "a number is out of range", [good, {**good, "done_ns": 1 << 63}], count, 1)
+    attempt("absurd sizes", "a number is out of range", [good, {**good, "block": [0, 1, 1]}], count, 1)
+    attempt("nothing good", "no launch is in it", [{**good, "done_ns": 0}], 0, 0, code=1)
+    check("no file", OUT.exists(), False)
+    for wrong in [("capacity", 0), ("lanes", 1 << 40), ("buffer_bytes", 5), ("threads", [[5, 4, 1]]), ("threads", [[0, 1, 0]]), ("hash", "0")]:
+        (FOLDER / "bad.map.json").write_text(json.dumps({**json.loads(maps), wrong[0]: wrong[1]}))
+        attempt(f"map {wrong}", "12-0.raw" if wrong[0] in ("capacity", "lanes", "buffer_bytes") else "bad.map.json", [line(0, "bad.map.json", at), good], count, 2)
+    # Clocks and timers of nobody: they stay in their launch.
+    wild = bytearray(raw)
+    for offset in range(32, len(wild), 8):
+        if offset % 32 not in (16, 24) or offset % (32 * (told["capacity"] + 1)) != 32:
+            struct.pack_into("<Q", wild, offset, (0xFFFFFFFFFFFFFFFF if offset % 64 else 0x7FFFFFFFFFFFFFFF) & 0xFFF00000FFFFFFFF | offset)
+    (FOLDER / "12-4.raw").write_bytes(wild)
+    write([CLOCK, line(4, path, at)])
+    decode()
+    check("wild", {WALL + at <= r["start"] <= r["stop"] <= WALL + at + 10000 for r in rows("kernel_block")}, {True})
+    # Launches that were not recorded are counted; a folder without any is none.
+    write([CLOCK, good, {"pid": 12, "kernel": "k", "skipped": "limit", "count": 5}, {"kernel": "k", "skipped": "capture"}])
+    check("skipped", "6 launches were not recorded" in decode(), True)
+    write([CLOCK, {**good, "tid": 99, "pid": 13}], pid=13)
+    decode()
+    check("two processes", [w["thread"] for w in rows("gpu_activity")], [21, 99])
+    for name in FOLDER.glob("launches*"):
+        name.unlink()
+    check("nothing", "nothing was recorded" in decode(1), True)
+    check("no folder", "No such file" in rbwp("decode", "--rbwp", OUT, WORK / "nowhere", code=1)[1], True)
+    check("no output", "cannot go to standard output" in rbwp("decode", "--rbwp", "-", FOLDER, code=2)[1], True)
+    OUT.write_text("mine")
+    check("in the way", "exists" in rbwp("decode", "--rbwp", OUT, FOLDER, code=1)[1], True)
+
+
+told, path, raw = wide()
+hostile(told, path, raw)
+compat()
+told, path, raw = wide()
+anchors(path, raw)
+finish()
