@@ -327,6 +327,12 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
     return cu->cuMemcpy3DAsync_v2(&copy, stream);
 }
 
+static uint64_t timer_hz(struct gpu_context *context)
+{
+    (void)context; /* %globaltimer counts nanoseconds */
+    return 1000000000;
+}
+
 const struct gpu_backend gpu_cuda_backend = {
     .name = "cuda",
     .api = GPU_CUDA,
@@ -355,6 +361,7 @@ const struct gpu_backend gpu_cuda_backend = {
     .module_unload = code_module_unload,
     .kernel_get = code_kernel_get,
     .launch = code_launch,
+    .timer_hz = timer_hz,
     .status_of = gpu_status_of,
     .describe = describe,
 };

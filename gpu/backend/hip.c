@@ -279,6 +279,12 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
     return hip->hipMemcpy3DAsync(&copy, stream);
 }
 
+static uint64_t timer_hz(struct gpu_context *context)
+{
+    return UINT64_C(1000) *
+           attribute(hip_of(context->driver), context->ordinal, HIP_ATTRIBUTE_WALL_CLOCK_RATE);
+}
+
 const struct gpu_backend gpu_hip_backend = {
     .name = "hip",
     .api = GPU_HIP,
@@ -307,6 +313,7 @@ const struct gpu_backend gpu_hip_backend = {
     .module_unload = code_module_unload,
     .kernel_get = code_kernel_get,
     .launch = code_launch,
+    .timer_hz = timer_hz,
     .status_of = gpu_status_of,
     .describe = describe,
 };

@@ -381,6 +381,12 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
                                        dst->slice_bytes, 0, NULL, NULL);
 }
 
+static uint64_t opencl_timer_hz(struct gpu_context *context)
+{
+    (void)context; /* kernels have no timer */
+    return 0;
+}
+
 const struct gpu_backend gpu_opencl_backend = {
     .name = "opencl",
     .api = GPU_OPENCL,
@@ -409,6 +415,7 @@ const struct gpu_backend gpu_opencl_backend = {
     .module_unload = opencl_module_unload,
     .kernel_get = opencl_kernel_get,
     .launch = opencl_launch,
+    .timer_hz = opencl_timer_hz,
     .status_of = status_of,
     .describe = describe,
 };

@@ -114,6 +114,13 @@ enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t 
                                        struct rbwp_error *error)
 {
     struct rbwp_device_clock *clock = calloc(1, sizeof *clock);
+/* Old drivers of HIP do not tell; CDNA's timers have that rate. */
+static uint64_t usual_hz(struct gpu_context *context)
+{
+    uint64_t hz = context->backend->timer_hz(context);
+    return hz ? hz : 100000000;
+}
+
     *clock_out = NULL;
     if (!clock)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a device's clock");
@@ -124,8 +131,7 @@ enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t 
         status = take_samples(clock, clock->first, error);
     if (status == RBWP_OK) {
         clock->line.size = sizeof clock->line;
-        if (!hz)
-            hz = clock->memory.context->backend->api == GPU_HIP ? 100000000 : 1000000000;
+        hz = hz ? hz : usual_hz(clock->memory.context);
         status = rbwp_device_clock_fit(clock->first, RBWP_DEVICE_CLOCK_SAMPLES, NULL, 0, hz,
                                        &clock->line, error);
     }

@@ -50,6 +50,8 @@ ABI_SAME(HIP_ATTRIBUTE_MAX_THREADS_PER_BLOCK, (int)hipDeviceAttributeMaxThreadsP
 ABI_SAME(HIP_ATTRIBUTE_MULTIPROCESSOR_COUNT, (int)hipDeviceAttributeMultiprocessorCount);
 ABI_SAME(HIP_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, (int)hipDeviceAttributeMaxSharedMemoryPerBlock);
 ABI_SAME(HIP_ATTRIBUTE_WARP_SIZE, (int)hipDeviceAttributeWarpSize);
+/* Not in the header of 5.2, where this is the last one; later ones have it behind that. */
+ABI_SAME(HIP_ATTRIBUTE_WALL_CLOCK_RATE, (int)hipDeviceAttributeFineGrainSupport + 1);
 ABI_SAME(HIP_CAPTURE_RELAXED, (int)hipStreamCaptureModeRelaxed);
 ABI_SAME(HIP_CAPTURE_NONE, (int)hipStreamCaptureStatusNone);
 ABI_SAME(HIP_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)hipErrorStreamCaptureUnsupported);

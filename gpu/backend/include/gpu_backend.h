@@ -240,6 +240,10 @@ struct gpu_backend {
     int (*launch)(struct gpu_kernel *kernel, const struct gpu_launch *launch,
                   void *stream); /* attached */
 
+    /* Ticks in a second of the timer that kernels read (%globaltimer, wall_clock64); 0: not known.
+     */
+    uint64_t (*timer_hz)(struct gpu_context *context);
+
     /* ---- what a code means ---- */
     /* RBWP_AGAIN for GPU_NOT_READY; RBWP_E_BUSY for GPU_CAPTURING and its kind; RBWP_E_STATE when
      * the context is lost and every later call on it fails too; RBWP_E_MEMORY, RBWP_E_INVALID,

@@ -80,9 +80,8 @@ struct rbwp_device_clock; /* opaque */
 #define RBWP_DEVICE_CLOCK_SAMPLES 32u /* of a set */
 
 /*
- * Compares a device's timer with the host's clocks, by a kernel that stores it. hz 0: the usual
- * rate (10^9 with CUDA, 10^8 with HIP, where the attribute "wall clock rate" tells others). The
- * device must outlive it. RBWP_E_UNSUPPORTED (OpenCL, no compiler with HIP), RBWP_E_MEMORY,
+ * Compares a device's timer with the host's clocks, by a kernel that stores it. hz 0: as the driver
+ * says (10^9 with CUDA; HIP's "wall clock rate", 10^8 where it does not know). The device must outlive it. RBWP_E_UNSUPPORTED (OpenCL, no compiler with HIP), RBWP_E_MEMORY,
  * RBWP_E_STATE, RBWP_E_IO. *clock_out is NULL then.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device,
