@@ -48,8 +48,9 @@ struct record {
 struct decoder {
     struct lane_slots slots;
     uint32_t dialect;
-    bool wide;    /* records of 16 bytes */
-    int64_t zero; /* ticks of the low word's 0, where times are 32 bits */
+    bool wide;           /* records of 16 bytes */
+    uint32_t generation; /* that they must have; 0: any */
+    int64_t zero;        /* ticks of the low word's 0, where times are 32 bits */
     uint32_t zero_low;
     struct lane *lanes;
     struct node *nodes; /* node 0 is nobody's */
@@ -195,7 +196,9 @@ static void finalize(struct decoder *decoder, struct lane *lane, const struct re
 {
     lane->flags |= LANE_FINAL;
     decoder->stats.finalized++;
-    decoder->stats.dropped += decoder->wide ? record->upper : record->key;
+    decoder->stats.dropped += !decoder->wide        ? record->key
+                              : decoder->generation ? record->upper & 0xffffff
+                                                    : record->upper;
 }
 
 /* ---- times ---------------------------------------------------------------------- */
@@ -234,6 +237,12 @@ static void find_zero(struct decoder *decoder)
 
 /* ---- records in ------------------------------------------------------------------- */
 
+/* A wide record's generation stands in its last byte. */
+static inline bool is_stale(const struct decoder *decoder, uint64_t second)
+{
+    return decoder->generation && second >> 56 != decoder->generation;
+}
+
 /* The slot as a record. False: it is empty. */
 static inline bool read_slot(struct decoder *decoder, uint64_t slot, uint64_t number,
                              const struct lane *lane, struct record *record)
@@ -248,6 +257,10 @@ static inline bool read_slot(struct decoder *decoder, uint64_t slot, uint64_t nu
     *record = (struct record){.sm = RBWP_LANES_SM_UNKNOWN};
     if (decoder->wide) {
         uint64_t second = load_le64(at + 8);
+        if (is_stale(decoder, second)) {
+            decoder->stats.stale++;
+            return false;
+        }
         record->ticks = word > INT64_MAX ? INT64_MAX : (int64_t)word;
         record->upper = (uint32_t)(second >> 32);
         record->sm = record->upper & 0xffff;
@@ -326,8 +339,11 @@ static inline void take_slot(struct decoder *decoder, uint64_t slot, uint64_t nu
 static void look_outside(struct decoder *decoder, uint64_t from, uint64_t to)
 {
     const struct lane_slots *slots = &decoder->slots;
-    for (uint64_t i = from; i < to; i++)
-        decoder->stats.outside += load_le64(slots->records + i * slots->record_bytes) != 0;
+    for (uint64_t i = from; i < to; i++) {
+        const uint8_t *at = slots->records + i * slots->record_bytes;
+        decoder->stats.outside +=
+            load_le64(at) && !(decoder->wide && is_stale(decoder, load_le64(at + 8)));
+    }
 }
 
 static void read_rows(struct decoder *decoder)
@@ -395,6 +411,7 @@ enum rbwp_status rbwp_lanes_decode_sized(const void *buffer, size_t bytes,
     if (status == RBWP_OK) {
         decoder->dialect = decoder->slots.layout.dialect;
         decoder->wide = decoder->slots.record_bytes == 16;
+        decoder->generation = decoder->slots.layout.generation;
         status = decode(decoder, error);
     }
     sized_give(stats_out, stats_bytes, &decoder->stats, sizeof decoder->stats);

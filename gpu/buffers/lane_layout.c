@@ -10,7 +10,8 @@
 #include "sized.h"
 #include "ticks.h"
 
-#define SAMPLES 4096u /* records that are looked at for their dialect */
+#define SAMPLES 4096u       /* records that are looked at for their dialect */
+#define GENERATION_SHIFT 24 /* in the flags of version 2's header */
 
 static uint32_t record_bytes(const struct rbwp_lanes_layout *layout)
 {
@@ -62,6 +63,10 @@ static enum rbwp_status take_own(struct rbwp_lanes_layout *own,
         own->flags & ~(RBWP_LANES_CYCLES | RBWP_LANES_SHORT))
         return refuse(error, RBWP_E_INVALID, "layout: dialect %u, flags 0x%x are not known",
                       own->dialect, own->flags);
+    if (own->generation > RBWP_LANES_GENERATIONS || (own->generation && record_bytes(own) != 16))
+        return refuse(error, RBWP_E_INVALID,
+                      "layout: generation %u: 1 to %u, in records of 16 bytes", own->generation,
+                      RBWP_LANES_GENERATIONS);
     if (own->grid_y > UINT16_MAX || own->grid_z > UINT16_MAX)
         return refuse(error, RBWP_E_INVALID, "layout: a grid of %u x %u x %u blocks", own->grid_x,
                       own->grid_y, own->grid_z);
@@ -85,13 +90,13 @@ static void write_long_header(const struct rbwp_lanes_layout *layout, uint8_t *t
 {
     memcpy(to, RBWP_LANES_MAGIC, 8);
     store_le32(to + 8, 2);
-    store_le32(to + 12, layout->flags);
+    store_le32(to + 12, layout->flags | layout->generation << GENERATION_SHIFT);
     store_le32(to + 16, layout->num_blocks);
     store_le32(to + 20, layout->num_groups);
     store_le32(to + 24, layout->stride);
     store_le32(to + 28, layout->max_records);
     store_le64(to + 32, layout->clock_hz);
-    store_le64(to + 40, layout->anchor_device);
+    store_le64(to + RBWP_LANES_ANCHOR_OFFSET, layout->anchor_device);
     store_le64(to + 48, layout->anchor_host_ns);
     store_le32(to + 56, layout->grid_x);
     store_le16(to + 60, (uint16_t)layout->grid_y);
@@ -142,11 +147,13 @@ static enum rbwp_status read_long_header(struct rbwp_lanes_layout *layout, const
     if (bytes < RBWP_LANES_HEADER_BYTES)
         return refuse(error, RBWP_E_TRUNCATED, "cut inside the header, after %zu bytes", bytes);
     layout->dialect = RBWP_LANES_V2;
-    layout->flags = load_le32(from + 12);
-    if (load_le32(from + 8) != 2 || layout->flags & ~(RBWP_LANES_CYCLES | RBWP_LANES_SHORT))
+    layout->flags = load_le32(from + 12) & ((1u << GENERATION_SHIFT) - 1);
+    layout->generation = load_le32(from + 12) >> GENERATION_SHIFT;
+    if (load_le32(from + 8) != 2 || layout->flags & ~(RBWP_LANES_CYCLES | RBWP_LANES_SHORT) ||
+        (layout->generation && layout->flags & RBWP_LANES_SHORT))
         return refuse(error, RBWP_E_VERSION,
                       "header: version %u, flags 0x%x: made by a later version, or damaged",
-                      load_le32(from + 8), layout->flags);
+                      load_le32(from + 8), load_le32(from + 12));
     if (!agrees(&layout->num_blocks, load_le32(from + 16)) ||
         !agrees(&layout->num_groups, load_le32(from + 20)) ||
         !agrees(&layout->stride, load_le32(from + 24)) ||
@@ -157,7 +164,8 @@ static enum rbwp_status read_long_header(struct rbwp_lanes_layout *layout, const
                       load_le32(from + 16), load_le32(from + 20), load_le32(from + 24),
                       load_le32(from + 28));
     layout->clock_hz = layout->clock_hz ? layout->clock_hz : load_le64(from + 32);
-    layout->anchor_device = layout->anchor_device ? layout->anchor_device : load_le64(from + 40);
+    layout->anchor_device =
+        layout->anchor_device ? layout->anchor_device : load_le64(from + RBWP_LANES_ANCHOR_OFFSET);
     layout->anchor_host_ns = layout->anchor_host_ns ? layout->anchor_host_ns : load_le64(from + 48);
     layout->grid_x = load_le32(from + 56);
     layout->grid_y = load_le16(from + 60);

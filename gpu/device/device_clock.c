@@ -4,9 +4,9 @@
  * between launch and the end of waiting is not known, but the quickest of many launches takes a few
  * microseconds.
  */
+#include "device_clock.h"
 #include "device_memory.h"
 #include "gpu_failure.h"
-#include "rbwp_device_buffers.h"
 #include "rbwp_record.h"
 #include "sized.h"
 
@@ -51,17 +51,22 @@ static int64_t raw_ns(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+int device_clock_store(const struct rbwp_device_clock *clock, void *to, void *stream)
+{
+    const struct gpu_arg argument = {&to, sizeof to};
+    const struct gpu_launch launch = {
+        .grid = {1, 1, 1}, .block = {1, 1, 1}, .arg_count = 1, .args = &argument};
+    return clock->memory.context->backend->launch(clock->kernel, &launch, stream);
+}
+
 /* Attached. The clocks are read so close that a reading of the one is one of the other. */
 static int take_sample(struct rbwp_device_clock *clock, struct rbwp_device_clock_sample *sample)
 {
     struct gpu_context *context = clock->memory.context;
     void *stream = clock->memory.stream;
-    const struct gpu_arg to = {&clock->memory.memory.native, sizeof(void *)};
-    const struct gpu_launch launch = {
-        .grid = {1, 1, 1}, .block = {1, 1, 1}, .arg_count = 1, .args = &to};
     sample->raw_before_ns = raw_ns();
     sample->before_ns = rbwp_now_ns();
-    int code = context->backend->launch(clock->kernel, &launch, stream);
+    int code = device_clock_store(clock, clock->memory.memory.native, stream);
     if (code == GPU_OK)
         code = context->backend->stream_wait(context, stream);
     sample->after_ns = rbwp_now_ns();
@@ -109,11 +114,6 @@ static enum rbwp_status load(struct rbwp_device_clock *clock, struct rbwp_error 
     return status;
 }
 
-enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t hz,
-                                       struct rbwp_device_clock **clock_out,
-                                       struct rbwp_error *error)
-{
-    struct rbwp_device_clock *clock = calloc(1, sizeof *clock);
 /* Old drivers of HIP do not tell; CDNA's timers have that rate. */
 static uint64_t usual_hz(struct gpu_context *context)
 {
@@ -121,6 +121,11 @@ static uint64_t usual_hz(struct gpu_context *context)
     return hz ? hz : 100000000;
 }
 
+enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device, uint64_t hz,
+                                       struct rbwp_device_clock **clock_out,
+                                       struct rbwp_error *error)
+{
+    struct rbwp_device_clock *clock = calloc(1, sizeof *clock);
     *clock_out = NULL;
     if (!clock)
         return gpu_failure(error, RBWP_E_MEMORY, "no memory for a device's clock");

@@ -1,11 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Buffers of lanes: the buffer, and behind it the drops, in one piece of memory, so that one copy
- * brings all back. */
+/*
+ * Buffers of lanes: the buffer, and behind it the anchor and the drops, in one piece of memory, so
+ * that one copy brings all back.
+ *
+ * The anchor is the timer's 64 bits near the first record, without which 32 bits say little. Who
+ * gets there first leaves it: a reading that was put on the stream, or the kernel. With neither it
+ * is estimated from the host's time of the reset.
+ */
+#include "device_clock.h"
 #include "device_memory.h"
 #include "device_names.h"
 #include "gpu_failure.h"
+#include "gpu_failure.h"
 #include "kernel_tables.h"
-#include "rbwp_device_buffers.h"
 #include "rbwp_rows.h"
 #include "sized.h"
 #include "ticks.h"
@@ -16,15 +23,19 @@
 #include <time.h>
 
 #define DROPS_ALIGNMENT 64u
+#define ANCHOR_BYTES 8u
 
 struct rbwp_device_lanes {
     struct rbwp_gpu_device *device;
     struct rbwp_lanes_layout layout; /* of this launch */
     uint32_t blocks_max;
     struct device_memory memory;
-    uint64_t buffer_bytes; /* of the lanes */
-    uint64_t drops_offset; /* 0: they are not counted */
-    int64_t reset_ns;      /* rbwp_now_ns's line */
+    uint64_t buffer_bytes;  /* of the lanes */
+    uint64_t anchor_offset; /* version 2: in the header, where kernels look for it */
+    uint64_t drops_offset;  /* 0: they are not counted */
+    uint64_t end;           /* of all */
+    bool generations;
+    int64_t reset_ns; /* rbwp_now_ns's line */
     bool was_read;
     struct device_names events, groups;
     unsigned table;
@@ -35,9 +46,19 @@ static uint64_t lane_count(const struct rbwp_device_lanes *lanes)
     return (uint64_t)lanes->blocks_max * lanes->layout.num_groups;
 }
 
-static uint64_t total_bytes(const struct rbwp_device_lanes *lanes)
+/* Says where all that is not the lanes lies. */
+static void place(struct rbwp_device_lanes *lanes, bool count_drops)
 {
-    return lanes->drops_offset ? lanes->drops_offset + 4 * lane_count(lanes) : lanes->buffer_bytes;
+    lanes->anchor_offset = RBWP_LANES_ANCHOR_OFFSET;
+    lanes->end = lanes->buffer_bytes;
+    if (lanes->layout.dialect == RBWP_LANES_V1) {
+        lanes->anchor_offset = lanes->buffer_bytes; /* 8 to each record and to the header */
+        lanes->end += ANCHOR_BYTES;
+    }
+    if (!count_drops)
+        return;
+    lanes->drops_offset = (lanes->end + DROPS_ALIGNMENT - 1) / DROPS_ALIGNMENT * DROPS_ALIGNMENT;
+    lanes->end = lanes->drops_offset + 4 * lane_count(lanes);
 }
 
 /* ---- making ------------------------------------------------------------------- */
@@ -62,9 +83,12 @@ static enum rbwp_status take_config(struct rbwp_device_lanes *lanes,
                            "lanes: %u blocks of %u groups, %u records, dialect %u: no such buffer",
                            lanes->layout.num_blocks, lanes->layout.num_groups,
                            lanes->layout.max_records, lanes->layout.dialect);
-    if (own.count_drops)
-        lanes->drops_offset =
-            (lanes->buffer_bytes + DROPS_ALIGNMENT - 1) / DROPS_ALIGNMENT * DROPS_ALIGNMENT;
+    if (own.generations &&
+        (lanes->layout.dialect != RBWP_LANES_V2 || lanes->layout.flags & RBWP_LANES_SHORT))
+        return gpu_failure(error, RBWP_E_UNSUPPORTED,
+                           "lanes: records of 8 bytes have no room for a generation");
+    lanes->generations = own.generations;
+    place(lanes, own.count_drops);
     status = device_names_add(&lanes->events, own.events, own.event_count, error);
     if (status == RBWP_OK)
         status = device_names_add(&lanes->groups, own.groups, own.group_count, error);
@@ -85,7 +109,7 @@ enum rbwp_status rbwp_device_lanes_new(struct rbwp_gpu_device *device,
     if (status == RBWP_OK)
         status = rbwp_table_register(&kernel_lane_schema, &lanes->table);
     if (status == RBWP_OK)
-        status = device_memory_new(&lanes->memory, device, total_bytes(lanes), error);
+        status = device_memory_new(&lanes->memory, device, lanes->end, error);
     if (status == RBWP_OK)
         status = rbwp_device_lanes_reset(lanes, 0, error);
     if (status == RBWP_OK)
@@ -120,6 +144,40 @@ struct rbwp_device_memory rbwp_device_lanes_drops(const struct rbwp_device_lanes
                                        4 * lane_count(lanes)};
 }
 
+struct rbwp_device_memory rbwp_device_lanes_anchor(const struct rbwp_device_lanes *lanes)
+{
+    return (struct rbwp_device_memory){(char *)lanes->memory.memory.native + lanes->anchor_offset,
+                                       ANCHOR_BYTES};
+}
+
+/* Zeroes part of the memory on both sides, but for the header that stands there. */
+static enum rbwp_status clear(struct rbwp_device_lanes *lanes, uint64_t from, uint64_t to,
+                              struct rbwp_error *error)
+{
+    enum rbwp_status status = RBWP_OK;
+    if (from == to)
+        return status;
+    memset((char *)lanes->memory.host + from, 0, (size_t)(to - from));
+    if (from == 0)
+        status = rbwp_lanes_write_header(&lanes->layout, lanes->memory.host,
+                                         (size_t)lanes->buffer_bytes, error);
+    return status == RBWP_OK ? device_memory_write(&lanes->memory, from, to - from, error) : status;
+}
+
+/* Another generation needs a new header alone, and the drops; when all numbers have been used, so
+ * that a record of the first one could be taken for a new one, all is zeroed. */
+static enum rbwp_status write_all(struct rbwp_device_lanes *lanes, struct rbwp_error *error)
+{
+    if (lanes->generations)
+        lanes->layout.generation = lanes->layout.generation % RBWP_LANES_GENERATIONS + 1;
+    if (!lanes->generations || lanes->layout.generation == 1)
+        return clear(lanes, 0, lanes->end, error);
+    enum rbwp_status status = clear(lanes, 0, RBWP_LANES_HEADER_BYTES, error);
+    if (status == RBWP_OK && lanes->drops_offset)
+        status = clear(lanes, lanes->drops_offset, lanes->end, error);
+    return status;
+}
+
 enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32_t num_blocks,
                                          struct rbwp_error *error)
 {
@@ -130,23 +188,37 @@ enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32
     if (num_blocks)
         lanes->layout.num_blocks = num_blocks;
     lanes->was_read = false;
-    memset(lanes->memory.host, 0, (size_t)total_bytes(lanes));
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     lanes->layout.anchor_host_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     lanes->layout.anchor_device = 0;
-    enum rbwp_status status = rbwp_lanes_write_header(&lanes->layout, lanes->memory.host,
-                                                      (size_t)lanes->buffer_bytes, error);
-    if (status == RBWP_OK)
-        status = device_memory_write(&lanes->memory, 0, total_bytes(lanes), error);
+    enum rbwp_status status = write_all(lanes, error);
     lanes->reset_ns = rbwp_now_ns();
     return status;
+}
+
+enum rbwp_status rbwp_device_lanes_mark(struct rbwp_device_lanes *lanes,
+                                        const struct rbwp_device_clock *clock,
+                                        struct rbwp_gpu_stream *stream, struct rbwp_error *error)
+{
+    struct gpu_context *context = lanes->memory.context;
+    struct gpu_attached saved;
+    void *native = stream ? gpu_stream_native(stream) : lanes->memory.stream;
+    int code = context->backend->attach(context, &saved);
+    if (code == GPU_OK) {
+        code = device_clock_store(clock, rbwp_device_lanes_anchor(lanes).native, native);
+        if (code == GPU_OK && !stream)
+            code = context->backend->stream_wait(context, native);
+        context->backend->detach(context, &saved);
+    }
+    if (code == GPU_OK)
+        return RBWP_OK;
+    return context->backend->describe(context->driver, code, "anchor of lanes", error);
 }
 
 enum rbwp_status rbwp_device_lanes_read(struct rbwp_device_lanes *lanes,
                                         struct rbwp_gpu_stream *stream, struct rbwp_error *error)
 {
-    enum rbwp_status status =
-        device_memory_read(&lanes->memory, 0, total_bytes(lanes), stream, error);
+    enum rbwp_status status = device_memory_read(&lanes->memory, 0, lanes->end, stream, error);
     lanes->was_read = status == RBWP_OK;
     return status;
 }
@@ -202,10 +274,14 @@ static bool take(void *context, const struct rbwp_lane_span *spans, size_t count
     return true;
 }
 
-/* The device's time at the reset: for buffers that say none. */
+/* The device's time near the launch: as it was noted, or else of the reset. */
 static uint64_t anchor(const struct rbwp_device_lanes *lanes,
                        const struct rbwp_device_clock_line *line)
 {
+    uint64_t noted;
+    memcpy(&noted, (const char *)lanes->memory.host + lanes->anchor_offset, sizeof noted);
+    if (noted)
+        return noted;
     double ns = (double)(lanes->reset_ns + line->offset_ns);
     int64_t ticks = line->hz == 1000000000 ? lanes->reset_ns + line->offset_ns
                                            : (int64_t)(ns * ((double)line->hz / 1e9));

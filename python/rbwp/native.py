@@ -37,7 +37,7 @@ class CLanesLayout(ctypes.Structure):
                 ("num_blocks", ctypes.c_uint32), ("num_groups", ctypes.c_uint32), ("stride", ctypes.c_uint32),
                 ("max_records", ctypes.c_uint32), ("clock_hz", ctypes.c_uint64), ("anchor_device", ctypes.c_uint64),
                 ("anchor_host_ns", ctypes.c_uint64), ("grid_x", ctypes.c_uint32), ("grid_y", ctypes.c_uint32),
-                ("grid_z", ctypes.c_uint32), ("unused_", ctypes.c_uint32)]
+                ("grid_z", ctypes.c_uint32), ("generation", ctypes.c_uint32)]
 
 
 class CLanesStats(ctypes.Structure):
@@ -45,7 +45,7 @@ class CLanesStats(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in (
         "stray_ends", "misplaced", "holes", "backwards", "after_finalize", "outside", "too_deep", "cut", "records",
         "spans", "instants", "heartbeats", "unended", "lanes", "finalized", "full", "dropped", "deepest", "absolute")
-                ] + [("first_ns", ctypes.c_int64), ("last_ns", ctypes.c_int64)]
+                ] + [("first_ns", ctypes.c_int64), ("last_ns", ctypes.c_int64), ("stale", ctypes.c_uint64)]
 
 
 EVENT_COLUMNS = ("event_id", "pid", "pid_m", "pid_n", "cur_rank", "target_rank", "xcc_id", "cu_id", "timestamp",

@@ -51,6 +51,8 @@ FAKE_API void *fake_foreign_stream(void);
 
 /* The device's timer: ns that count from a time of its own, and gain a millionth (1000 ppb). */
 FAKE_API long long fake_timer(void);
+/* It is so much further from now on, as if that time had passed. */
+FAKE_API void fake_timer_skip(long long ns);
 
 /* ---- for the three APIs ------------------------------------------------------ */
 

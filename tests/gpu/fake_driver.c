@@ -22,6 +22,7 @@ static int devices = 1;
 static bool held;
 static unsigned delay;
 static bool slow_launches;
+static long long timer_skip_ns;
 static long live_events;
 static _Thread_local enum fake_mode thread_mode; /* its address names the thread */
 
@@ -45,6 +46,7 @@ void fake_reset(void)
     held = false;
     delay = 0;
     slow_launches = false;
+    timer_skip_ns = 0;
     for (struct fake_stream *stream = streams; stream; stream = stream->next) {
         stream->completed = stream->enqueued;
         stream->filled = stream->unseen = 0;
@@ -310,7 +312,12 @@ long long fake_timer(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_RAW, &now);
     long long ns = (long long)now.tv_sec * 1000000000 + now.tv_nsec;
-    return ns + ns / 1000000 + 777000000000;
+    return ns + ns / 1000000 + 777000000000 + timer_skip_ns;
+}
+
+void fake_timer_skip(long long ns)
+{
+    timer_skip_ns += ns;
 }
 
 int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments)

@@ -126,6 +126,7 @@ fi
 step "events" 120 "$build/check" events
 step "events, by warps" 120 "$build/check_warp" events
 step "lanes against clock64" 120 "$build/check" lanes
+step "host library" 120 "$build/check" host
 may_lack=1 step "two GPUs" 120 "$build/check" two
 # example NAME ARGUMENT...: runs it traced; its profile is whole, its lanes are read by the tool.
 example() {

@@ -5,8 +5,11 @@
 //   h200_device_check events [small]   data of events, many blocks; bounds, counters, contexts that are off
 //   h200_device_check lanes [small]    a capture of 8 blocks x 4 groups against clock64 pairs that the kernel
 //                                      itself kept, for each kind of lane; full lanes; lanes that are off
+//   h200_device_check host             the host library: lanes that begin seconds after the reset and are silent for
+//                                      seconds, with times of 32 bits; buffers that are used again without zeroing
 //   h200_device_check two              two GPUs: puts into each other's memory, barriers, and clocks
 #include "h200_device.cuh"
+#include "rbwp_device_buffers.h"
 #include "rbwp_lanes.h"
 
 #include <chrono>
@@ -305,6 +308,158 @@ static void check_lanes(bool small)
     std::printf("lanes: %u blocks x %u groups x %u spans compared; full lanes; off\n", BLOCKS, GROUPS, spans);
 }
 
+// ---- the host library -----------------------------------------------------------------------------------
+
+#define RBWP(call)                                                                                 \
+    do {                                                                                           \
+        rbwp_error error_;                                                                         \
+        rbwp_error *const error = &error_;                                                         \
+        const rbwp_status status_ = (call);                                                        \
+        if (status_ != RBWP_OK) {                                                                  \
+            std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, error_.text);                \
+            std::exit(2);                                                                          \
+        }                                                                                          \
+    } while (0)
+
+__global__ void keep_busy(unsigned long long ns)
+{
+    const unsigned long long begin = rbwp_dev_time_();
+    while (rbwp_dev_time_() - begin < ns)
+        ;
+}
+
+// Times of 32 bits, and beside each record the timer's 64. One span is longer than 32 bits can say.
+__global__ void slow_kernel(void *buffer, void *anchor, unsigned max_records, unsigned long long ns,
+                            unsigned long long *times)
+{
+    rbwp::lanes<true, RBWP_DEV_V1 | RBWP_DEV_HEARTBEAT> p;
+    const unsigned group = threadIdx.x / 32, lane = blockIdx.x * GROUPS + group;
+    const bool leader = threadIdx.x % 32 == 0;
+    p.init(buffer, 0, group, GROUPS, BLOCKS, leader, max_records);
+    p.anchor(anchor);
+    p.begin(1);
+    if (leader)
+        times[2 * lane] = rbwp_dev_time_();
+    if (lane == 5)
+        while (leader && rbwp_dev_time_() - times[2 * lane] < ns)
+            ;
+    __syncwarp();
+    p.end(1);
+    if (leader)
+        times[2 * lane + 1] = rbwp_dev_time_();
+    p.finalize();
+}
+
+struct host_side {
+    cudaStream_t native;
+    rbwp_gpu_device *device;
+    rbwp_gpu_stream *stream;
+    rbwp_device_clock *clock;
+};
+
+static rbwp_device_lanes *new_lanes(const host_side &host, uint32_t dialect, unsigned max_records, bool generations)
+{
+    rbwp_device_lanes_config config{};
+    rbwp_device_lanes *lanes;
+    config.size = sizeof config;
+    config.layout = dialect == RBWP_LANES_V2 ? layout_of<RBWP_DEV_V2>(max_records) : layout_of<RBWP_DEV_V1>(max_records);
+    config.generations = generations;
+    RBWP(rbwp_device_lanes_new(host.device, &config, &lanes, error));
+    return lanes;
+}
+
+// The kernel waits behind another for longer than the reset's time could tell; by the mark on the stream
+// alone, then by the kernel's own word.
+static void check_anchor(const host_side &host)
+{
+    const unsigned max_records = 8, lane_count = BLOCKS * GROUPS;
+    rbwp_device_lanes *lanes = new_lanes(host, RBWP_LANES_V1, max_records, false);
+    auto *times = device_zeros<unsigned long long>(2 * lane_count);
+    for (bool by_kernel : {false, true}) {
+        RBWP(rbwp_device_lanes_reset(lanes, 0, error));
+        keep_busy<<<1, 1, 0, host.native>>>(by_kernel ? 0 : 2600000000ull);
+        if (!by_kernel)
+            RBWP(rbwp_device_lanes_mark(lanes, host.clock, host.stream, error));
+        slow_kernel<<<BLOCKS, GROUPS * 32, 0, host.native>>>(
+            rbwp_device_lanes_buffer(lanes).native, by_kernel ? rbwp_device_lanes_anchor(lanes).native : nullptr,
+            max_records, by_kernel ? 4500000000ull : 1000ull, times);
+        RBWP(rbwp_device_lanes_read(lanes, host.stream, error));
+        rbwp_lanes_stats stats;
+        RBWP(rbwp_device_lanes_record(lanes, host.clock, 0, &stats, error));
+        const auto kept = to_host(times, 2 * lane_count);
+        const int64_t first = (int64_t)*std::min_element(kept.begin(), kept.end());
+        const int64_t last = (int64_t)*std::max_element(kept.begin(), kept.end());
+        CHECK(rbwp_lanes_damage(&stats) == 0, "damage %llu", (unsigned long long)rbwp_lanes_damage(&stats));
+        CHECK(stats.spans == lane_count && stats.absolute == 1, "%llu spans", (unsigned long long)stats.spans);
+        CHECK(std::llabs(stats.first_ns - first) < 100000, "the first record is off by %lld ns",
+              (long long)(stats.first_ns - first));
+        CHECK(std::llabs(stats.last_ns - last) < 100000, "the last record is off by %lld ns",
+              (long long)(stats.last_ns - last));
+        CHECK(stats.heartbeats == (by_kernel ? 2 : 0), "%llu heartbeats", (unsigned long long)stats.heartbeats);
+    }
+    CUDA(cudaFree(times));
+    rbwp_device_lanes_free(lanes);
+}
+
+static double reset_us(rbwp_device_lanes *lanes)
+{
+    std::vector<double> times;
+    for (unsigned i = 0; i < 9; i++) {
+        const auto before = std::chrono::steady_clock::now();
+        RBWP(rbwp_device_lanes_reset(lanes, 0, error));
+        times.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - before).count());
+    }
+    return median(times);
+}
+
+// Each launch has other numbers of spans; what the one before left is not seen.
+static void check_generations(const host_side &host)
+{
+    const unsigned max_records = 1u << 17, most = 40; /* 64 MiB */
+    own_pair *own = device_zeros<own_pair>(BLOCKS * GROUPS * most);
+    for (bool generations : {false, true}) {
+        rbwp_device_lanes *lanes = new_lanes(host, RBWP_LANES_V2, max_records, generations);
+        unsigned deepest = 0; // of all launches: the slots that are not empty
+        for (unsigned spans : {most, 7u, 20u, 0u, 1u}) {
+            spans_kernel<RBWP_DEV_V2><<<BLOCKS, GROUPS * 32, 0, host.native>>>(
+                rbwp_device_lanes_buffer(lanes).native, spans, max_records, own);
+            RBWP(rbwp_device_lanes_read(lanes, host.stream, error));
+            rbwp_lanes_stats stats;
+            RBWP(rbwp_device_lanes_record(lanes, host.clock, 0, &stats, error));
+            CHECK(stats.spans == BLOCKS * GROUPS * spans, "%u: %llu spans", spans, (unsigned long long)stats.spans);
+            CHECK(stats.finalized == BLOCKS * GROUPS, "%u: %llu finalized", spans, (unsigned long long)stats.finalized);
+            CHECK(stats.dropped == 0, "%u: %llu dropped", spans, (unsigned long long)stats.dropped);
+            CHECK(rbwp_lanes_damage(&stats) == 0, "%u: damage", spans);
+            deepest = std::max(deepest, 2 * spans + 1);
+            CHECK(stats.stale == (generations ? BLOCKS * GROUPS * (deepest - 2 * spans - 1) : 0), "%u: %llu stale", spans,
+                  (unsigned long long)stats.stale);
+            RBWP(rbwp_device_lanes_reset(lanes, 0, error));
+        }
+        figure(generations ? "reset of 64 MiB of lanes, generations" : "reset of 64 MiB of lanes, zeroed",
+               reset_us(lanes), "us", 0);
+        rbwp_device_lanes_free(lanes);
+    }
+    CUDA(cudaFree(own));
+}
+
+static void check_host()
+{
+    host_side host{};
+    rbwp_gpu_config config{};
+    config.size = sizeof config;
+    config.api = RBWP_GPU_CUDA;
+    CUDA(cudaStreamCreateWithFlags(&host.native, cudaStreamNonBlocking));
+    RBWP(rbwp_gpu_device_open(&config, &host.device, error));
+    RBWP(rbwp_gpu_stream_open(host.device, host.native, RBWP_GPU_USE_STREAM, &host.stream, error));
+    RBWP(rbwp_device_clock_new(host.device, 0, &host.clock, error));
+    check_anchor(host);
+    check_generations(host);
+    rbwp_device_clock_free(host.clock);
+    rbwp_gpu_device_close(host.device);
+    CUDA(cudaStreamDestroy(host.native));
+    std::printf("the host library: anchors of version 1, generations\n");
+}
+
 // ---- two GPUs ---------------------------------------------------------------------------------------------
 
 // One thread a GPU: puts into the other's memory, then both wait for each other; again and again.
@@ -464,6 +619,8 @@ int main(int argc, char **argv)
         check_events(small);
     } else if (!std::strcmp(what, "lanes")) {
         check_lanes(small);
+    } else if (!std::strcmp(what, "host")) {
+        check_host();
     } else if (!std::strcmp(what, "two")) {
         int devices;
         CUDA(cudaGetDeviceCount(&devices));

@@ -239,6 +239,15 @@ static void test_version_2(void **state)
     for (unsigned k = 0; k < 3; k++)
         assert_memory_equal(&buffer[8 + 2 * (3 + 4 * k)], &expected[2 * k], 16);
 
+    buffer[1] =
+        UINT64_C(0xa500000000000002); /* a generation, in each record; finalize has 24 bits */
+    at(0x520000000), start_lane(&lane, RBWP_DEV_V2, buffer, 0, 0, 2);
+    at(0x520000001), rbwp_dev_lanes_instant(&lane, 9);
+    assert_int_equal(buffer[9], UINT64_C(0xa500000000000026));
+    lane.dropped = 0x1000000;
+    at(0x520000002), rbwp_dev_lanes_finalize(&lane);
+    assert_int_equal(buffer[9 + 2 * 4], UINT64_C(0xa5ffffff00000003));
+
     memset(&buffer[8], 0, sizeof buffer - 64);
     at(0x600000000), start_lane(&lane, RBWP_DEV_V2 | RBWP_DEV_SHORT, buffer, 1, 1, 3);
     at(0x612345678), rbwp_dev_lanes_begin(&lane, 9);

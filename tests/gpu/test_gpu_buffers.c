@@ -3,11 +3,14 @@
  * Buffers that kernels write: their memory, the way back, the device's clock, and rows in the
  * profile. Guards: what a kernel finds (zeroes, header, context with addresses of its own memory),
  * that one copy brings all back, that a reset forgets and drops are counted, that a time of the
- * device is where it belongs on the session's line, within the bound, below the launch; and that a
- * driver that fails leaves nothing behind. Run once for each API: test_gpu_buffers cuda|hip|opencl.
+ * device is where it belongs on the session's line, within the bound, below the launch, however
+ * long after the reset its kernel ran; that what lies there of another generation is not read; and
+ * that a driver that fails leaves nothing behind. Run once for each API: test_gpu_buffers
+ * cuda|hip|opencl.
  */
 #include "fake_support.h"
 #include "golden_lanes.h"
+#include "rbwp_device.h"
 #include "rbwp_device_buffers.h"
 #include "rows_support.h"
 #include "unit.h"
@@ -94,10 +97,10 @@ static void test_clock_of_a_device(void **state)
     for (int round = 0; round < 2 && clock; round++) {
         struct rbwp_device_clock_line line = {.size = sizeof line};
         rbwp_device_clock_get(clock, &line);
+        assert_int_equal(line.hz, HZ); /* as HIP's driver tells, which is not the usual rate */
         int64_t before_ns = rbwp_now_ns();
         int64_t told_ns = rbwp_device_clock_ns(&line, fake_timer());
         int64_t after_ns = rbwp_now_ns();
-        assert_int_equal(line.hz, HZ); /* as HIP's driver tells, which is not the usual rate */
         int64_t bound_ns = (int64_t)line.bound_ns + 100000; /* drifts from this moment on */
         assert_true(line.bound_ns > 0 && told_ns >= before_ns - bound_ns &&
                     told_ns <= after_ns + bound_ns);
@@ -223,6 +226,136 @@ static void test_lanes_in_the_profile(void **state)
     rbwp_device_lanes_free(lanes);
     rbwp_device_clock_free(clock);
     close_stream(stream);
+    rbwp_gpu_device_close(device);
+}
+
+/* The first span's start, of what was just read. */
+static int64_t first_start_ns(struct rbwp_device_lanes *lanes, struct rbwp_device_clock *clock)
+{
+    struct rbwp_session *session = start_session(1);
+    struct rbwp_lanes_stats stats;
+    assert_int_equal(rbwp_device_lanes_read(lanes, NULL, NULL), RBWP_OK);
+    assert_int_equal(rbwp_device_lanes_record(lanes, clock, 0, &stats, NULL), RBWP_OK);
+    assert_int_equal(stats.spans, 4);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    struct read_table table = read_table(test_config(1).logfile, "lane_span");
+    int64_t start_ns = (int64_t)read_table_row(&table, 0)[START];
+    read_table_free(&table);
+    works_free(&works);
+    recorded_free(&recorded);
+    return start_ns;
+}
+
+/* A kernel of version 1 that waited for long behind others, so that 32 bits of its times wrapped.
+ */
+static void test_anchor_of_version_1(void **state)
+{
+    (void)state;
+    static const int64_t waited_ns = 10000000000;
+    if (is_opencl())
+        return;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
+    struct rbwp_device_clock *clock = new_clock(device);
+    struct rbwp_device_lanes *lanes = new_lanes(device, RBWP_LANES_V1);
+    for (int by_kernel = 0; by_kernel < 3; by_kernel++) {
+        struct rbwp_device_memory anchor = rbwp_device_lanes_anchor(lanes);
+        assert_int_equal(anchor.bytes, 8);
+        assert_int_equal(rbwp_device_lanes_reset(lanes, 0, NULL), RBWP_OK);
+        assert_int_equal(*(uint64_t *)anchor.native, 0);
+        fake_timer_skip(waited_ns);
+        if (by_kernel == 2)
+            *(uint64_t *)anchor.native = (uint64_t)fake_timer();
+        else
+            assert_int_equal(rbwp_device_lanes_mark(lanes, clock, by_kernel ? NULL : stream, NULL),
+                             RBWP_OK);
+        int64_t before_ns = rbwp_now_ns();
+        run_kernel(lanes, fake_timer());
+        int64_t late_ns = first_start_ns(lanes, clock) - before_ns;
+        assert_in_range(late_ns, (by_kernel + 1) * waited_ns - 500000000,
+                        (by_kernel + 1) * waited_ns + 500000000);
+    }
+    fake_fail("launch", code_of(RBWP_E_MEMORY), 0, 1);
+    assert_int_equal(rbwp_device_lanes_mark(lanes, clock, stream, NULL), RBWP_E_MEMORY);
+    rbwp_device_lanes_free(lanes);
+    rbwp_device_clock_free(clock);
+    close_stream(stream);
+    rbwp_gpu_device_close(device);
+}
+
+/* A kernel of so many blocks, whose groups note spans. */
+static void run_blocks(struct rbwp_device_lanes *lanes, unsigned blocks, unsigned spans)
+{
+    for (unsigned lane = 0; lane < 2 * blocks; lane++) {
+        struct rbwp_dev_lanes p;
+        rbwp_dev_emulated = (struct rbwp_dev_emulated){
+            .block = {lane / 2}, .blocks = {blocks}, .sm = 77, .step = 100};
+        rbwp_dev_emulated.time = (uint64_t)fake_timer();
+        rbwp_dev_lanes_init(&p, RBWP_DEV_V2, rbwp_device_lanes_buffer(lanes).native, 0, lane % 2, 2,
+                            blocks, 1, 4);
+        for (unsigned i = 0; i < spans; i++) {
+            rbwp_dev_lanes_begin(&p, i);
+            rbwp_dev_lanes_end(&p, i);
+        }
+        rbwp_dev_lanes_finalize(&p);
+    }
+}
+
+static struct rbwp_lanes_stats read_lanes(struct rbwp_device_lanes *lanes,
+                                          struct rbwp_device_clock *clock)
+{
+    struct rbwp_lanes_stats stats;
+    assert_int_equal(rbwp_device_lanes_read(lanes, NULL, NULL), RBWP_OK);
+    assert_int_equal(rbwp_device_lanes_record(lanes, clock, 0, &stats, NULL), RBWP_OK);
+    assert_int_equal(rbwp_lanes_damage(&stats), 0);
+    return stats;
+}
+
+/* What a launch left is not zeroed, and never read with what the next ones leave. */
+static void test_generations(void **state)
+{
+    (void)state;
+    if (is_opencl())
+        return;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_device_clock *clock = new_clock(device);
+    struct rbwp_device_lanes_config config = lanes_config(RBWP_LANES_V2);
+    struct rbwp_device_lanes *lanes;
+    config.generations = true;
+    assert_int_equal(rbwp_device_lanes_new(device, &config, &lanes, NULL), RBWP_OK);
+    const uint64_t *words = rbwp_device_lanes_buffer(lanes).native;
+    for (unsigned launch = 1; launch <= 2 * RBWP_LANES_GENERATIONS; launch++) {
+        assert_int_equal(words[1] >> 56, (launch - 1) % RBWP_LANES_GENERATIONS + 1);
+        assert_int_equal(words[8] == 0, launch % RBWP_LANES_GENERATIONS == 1);
+        run_blocks(lanes, 2, launch % 2);
+        struct rbwp_lanes_stats stats = read_lanes(lanes, clock);
+        assert_int_equal(stats.spans, 4 * (launch % 2));
+        assert_int_equal(stats.finalized, 4);
+        assert_int_equal(stats.stale, launch % RBWP_LANES_GENERATIONS == 1 ? 0
+                                      : launch % 2                         ? 0
+                                                                           : 4 * 2);
+        assert_int_equal(rbwp_device_lanes_reset(lanes, 0, NULL), RBWP_OK);
+    }
+    run_blocks(lanes, 2, 2); /* full: a record of each is dropped */
+    struct rbwp_lanes_stats stats = read_lanes(lanes, clock);
+    assert_int_equal(stats.dropped, 4);
+    assert_int_equal(rbwp_device_lanes_reset(lanes, 1, NULL),
+                     RBWP_OK); /* lanes lie elsewhere now */
+    run_blocks(lanes, 1, 1);
+    stats = read_lanes(lanes, clock);
+    assert_int_equal(stats.spans, 2);
+    assert_int_equal(stats.dropped, 0);
+    assert_int_equal(stats.stale, 2); /* in the fourth slot */
+    rbwp_device_lanes_free(lanes);
+
+    config.layout.flags = RBWP_LANES_SHORT;
+    assert_int_equal(rbwp_device_lanes_new(device, &config, &lanes, NULL), RBWP_E_UNSUPPORTED);
+    assert_null(lanes);
+    config = lanes_config(RBWP_LANES_V1);
+    config.generations = true;
+    assert_int_equal(rbwp_device_lanes_new(device, &config, &lanes, NULL), RBWP_E_UNSUPPORTED);
+    rbwp_device_clock_free(clock);
     rbwp_gpu_device_close(device);
 }
 
@@ -355,6 +488,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup(test_clock_of_a_device, fake_setup),
         cmocka_unit_test_setup(test_lanes_there_and_back, fake_setup),
         cmocka_unit_test_setup(test_lanes_in_the_profile, fake_setup),
+        cmocka_unit_test_setup(test_anchor_of_version_1, fake_setup),
+        cmocka_unit_test_setup(test_generations, fake_setup),
         cmocka_unit_test_setup(test_events, fake_setup),
         cmocka_unit_test_setup(test_failures, fake_setup),
     };

@@ -422,6 +422,42 @@ static void version_two(void **state)
     assert_int_equal(got.stats.cut, 1);
 }
 
+/* Records of other generations are as empty slots, wherever they lie; with records of 8 bytes there
+ * is no such thing. */
+static void version_two_used_again(void **state)
+{
+    (void)state;
+    struct rbwp_lanes_layout layout = long_layout();
+    uint64_t words[8 + 40] = {0};
+    layout.generation = 0xfe;
+    layout.flags = RBWP_LANES_CYCLES;
+    assert_int_equal(rbwp_lanes_write_header(&layout, words, sizeof words, NULL), RBWP_OK);
+    assert_int_equal(words[1], 0xfe00000100000002);
+    for (unsigned i = 0; i < 20; i++) /* also where no lane is */
+        words[8 + 2 * i] = 50 + i,
+                      words[9 + 2 * i] = 0xfd00000000000000 | (i % 4) << 12 | i / 4 % 2;
+    words[8] = 10000, words[9] = 0xfe01000200000004;
+    words[16] = 10050, words[17] = 0xfe01000200000005;
+    words[24] = 10060, words[25] = 0xfe00000c00000003;
+    struct decoded got = decode_good(words, sizeof words, nothing_known);
+    assert_int_equal(got.count, 1);
+    assert_span(&got, 0, 0, 0, 1, 20000, 20100, RBWP_LANE_SPAN);
+    assert_int_equal(got.spans[0].warp, 1);
+    assert_int_equal(got.stats.dropped, 12);
+    assert_int_equal(got.stats.stale, 13);
+    assert_int_equal(got.stats.records, 3);
+    assert_int_equal(rbwp_lanes_damage(&got.stats), 0);
+    words[1] |= (uint64_t)RBWP_LANES_SHORT << 32;
+    assert_refused(words, sizeof words, nothing_known, RBWP_E_VERSION);
+    layout.flags = RBWP_LANES_SHORT;
+    assert_int_equal(rbwp_lanes_bytes(&layout), 0);
+    layout = long_layout();
+    layout.generation = 256;
+    assert_int_equal(rbwp_lanes_bytes(&layout), 0);
+    layout.dialect = RBWP_LANES_V1, layout.generation = 1;
+    assert_int_equal(rbwp_lanes_bytes(&layout), 0);
+}
+
 static void version_two_with_short_records(void **state)
 {
     (void)state;
@@ -489,6 +525,7 @@ int main(void)
         cmocka_unit_test(mirage_with_tasks),
         cmocka_unit_test(heartbeats_and_the_anchor),
         cmocka_unit_test(version_two),
+        cmocka_unit_test(version_two_used_again),
         cmocka_unit_test(version_two_with_short_records),
         cmocka_unit_test(version_one_header_and_size),
         cmocka_unit_test(rows_for_what_overlaps),

@@ -165,15 +165,15 @@ static void put_stats(struct out *out, const struct lanes_file *file)
     const struct {
         const char *key;
         uint64_t value;
-    } members[] = {{"records", stats->records},          {"lanes", stats->lanes},
-                   {"finalized", stats->finalized},      {"spans", stats->spans},
-                   {"instants", stats->instants},        {"heartbeats", stats->heartbeats},
-                   {"unended", stats->unended},          {"full", stats->full},
-                   {"dropped", stats->dropped},          {"stray_ends", stats->stray_ends},
-                   {"misplaced", stats->misplaced},      {"holes", stats->holes},
-                   {"backwards", stats->backwards},      {"after_finalize", stats->after_finalize},
-                   {"outside", stats->outside},          {"too_deep", stats->too_deep},
-                   {"cut", stats->cut || file->dump.cut}};
+    } members[] = {{"records", stats->records},     {"lanes", stats->lanes},
+                   {"finalized", stats->finalized}, {"spans", stats->spans},
+                   {"instants", stats->instants},   {"heartbeats", stats->heartbeats},
+                   {"unended", stats->unended},     {"full", stats->full},
+                   {"dropped", stats->dropped},     {"stray_ends", stats->stray_ends},
+                   {"misplaced", stats->misplaced}, {"holes", stats->holes},
+                   {"backwards", stats->backwards}, {"after_finalize", stats->after_finalize},
+                   {"outside", stats->outside},     {"too_deep", stats->too_deep},
+                   {"stale", stats->stale},         {"cut", stats->cut || file->dump.cut}};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         out_text(out, ",");
         json_u64(out, members[i].key, members[i].value);

@@ -14,8 +14,13 @@
  *                no finalize
  *     mirage:    the same, but the tag is task << 19 | lane << 11 | event << 2 | type
  *     version 2: a header of 64 bytes (struct rbwp_lanes_layout), then records of 16 bytes: the
- *                timer's 64 bits, tag as in version 1, u16 sm, u8 warp, u8 0. The upper half of a
- *                finalize's second word is how many records the lane dropped.
+ *                timer's 64 bits, tag as in version 1, u16 sm, u8 warp, u8 generation. The upper
+ *                half of a finalize's second word is how many records the lane dropped; with a
+ *                generation, its lower 24 bits.
+ *
+ * A buffer is zeroed before each launch. Or, in version 2 with records of 16 bytes, it is not, and
+ * the header has another generation (1 to 255) than those before, which the kernel puts into each
+ * record: records of others are as empty slots. Records of 8 bytes have no room for it.
  *
  * All of it is little-endian. Kernels write it with rbwp_device.h; this is the host's side, and
  * looks at plain memory only: a copy of a buffer, or a file. Whatever is in it, it is read within
@@ -53,8 +58,10 @@ enum rbwp_lanes_type {
 #define RBWP_LANES_HEARTBEAT 1023u       /* an instant of it only says that the lane lives */
 #define RBWP_LANES_MAGIC "RBWPLAN2"      /* version 2: the first 8 bytes */
 #define RBWP_LANES_HEADER_BYTES 64u      /* version 2 */
+#define RBWP_LANES_ANCHOR_OFFSET 40u     /* version 2: of anchor_device in the header */
 #define RBWP_LANES_CYCLES 1u             /* flags: times are clock64, not globaltimer */
 #define RBWP_LANES_SHORT 2u              /* flags: records are those of version 1 */
+#define RBWP_LANES_GENERATIONS 255u      /* the last one */
 #define RBWP_LANES_SM_UNKNOWN UINT32_MAX /* of a span */
 
 /*
@@ -73,7 +80,7 @@ struct rbwp_lanes_layout {
     uint64_t anchor_device;          /* the timer's 64 bits near the first record; 0: not known */
     uint64_t anchor_host_ns;         /* CLOCK_MONOTONIC_RAW at the launch; 0: not known */
     uint32_t grid_x, grid_y, grid_z; /* of blocks; 0: not known. y and z below 65536 */
-    uint32_t unused_;
+    uint32_t generation; /* version 2, records of 16 bytes: 1 to 255; 0: the buffer was zeroed */
 };
 
 /* ---- writing ------------------------------------------------------------------ */
@@ -157,6 +164,7 @@ struct rbwp_lanes_stats {
     uint64_t deepest;   /* begins open at a time in a lane */
     uint64_t absolute;  /* 1: times are the device's own (version 2, or there is an anchor) */
     int64_t first_ns, last_ns; /* of all spans and instants; 0,0 without */
+    uint64_t stale;            /* records of other generations: as empty slots */
 };
 /* How many things are wrong: the sum of those up to cut. 0: the buffer is sound. */
 static inline uint64_t rbwp_lanes_damage(const struct rbwp_lanes_stats *stats)
@@ -174,7 +182,8 @@ typedef bool (*rbwp_lane_spans_fn)(void *context, const struct rbwp_lane_span *s
  * puts times of 32 bits together. Those have no common zero without an anchor: then time 0 is the
  * earliest first record of a lane, which lanes must have made within 2.1 s of each other; with one
  * they must lie within 2.1 s of it; and between two records of a lane there must be less than
- * 4.29 s. Times of a clock are converted to ns.
+ * 2.1 s, too, as half of the 4.29 s that 32 bits tell are for times that run backwards. Times of a
+ * clock are converted to ns.
  *
  * wanted as above; take NULL: only count. Reads the buffer once, in its order; memory grows with
  * the number of lanes and what is open in them. RBWP_OK; RBWP_END: take wanted no more; else as

@@ -122,6 +122,7 @@ enum rbwp_dev_record { /* the low two bits of a record's tag */
 #define RBWP_DEV_HEARTBEAT_TICKS 2000000000u
 #define RBWP_DEV_V2_HEADER_BYTES 64u
 #define RBWP_DEV_V2_ANCHOR_OFFSET 40u
+#define RBWP_DEV_V2_GENERATION 0xff000000u /* of the header's flags, and of each record's place */
 
 /* Columns of the event buffers, in the order of their addresses in the context. */
 enum rbwp_dev_column {
@@ -659,7 +660,7 @@ struct rbwp_dev_lanes {
     unsigned left;      /* records that fit, the last one not counted */
     unsigned dropped;
     unsigned tag;   /* of the lane */
-    unsigned place; /* V2: SM and warp */
+    unsigned place; /* V2: SM, warp, and the buffer's generation */
     unsigned kind;
 };
 
@@ -758,13 +759,20 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_record_(struct rbwp_dev_lanes *p, unsigned low)
     rbwp_dev_lanes_put_(p, time, low, p->place);
 }
 
+/* V2: the header's generation, where records have it: bits 24 to 31. */
+RBWP_DEV_FN_ unsigned rbwp_dev_generation_(rbwp_dev_u64 base)
+{
+    return (unsigned)(rbwp_dev_load8_(base + 8) >> 32) & RBWP_DEV_V2_GENERATION;
+}
+
 /*
  * Begins a lane: of the calling block, and of a group in it. kind: enum rbwp_dev_kind.
  *
  * buffer: aligned to a record; NULL: off. stride: records from one of a lane to its next, at least
  * num_blocks * num_groups, which 0 stands for; max_records: of a lane, the finalize record
  * included. So version 1 wants 8 * (1 + stride * max_records) bytes of zeros, version 2
- * 64 + 16 * stride * max_records with the header filled. leader: true in one thread of the group.
+ * 64 + 16 * stride * max_records with the header filled, and zeros unless the header has another
+ * generation than what lies there. leader: true in one thread of the group.
  *
  * A lane that the arguments have no room for (block or group out of range, more than
  * RBWP_DEV_LANES_MAX lanes, too small a stride) writes nothing.
@@ -791,7 +799,8 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_init(struct rbwp_dev_lanes *p, unsigned kind, v
         return;
     p->left = max_records - 1;
     if (kind & RBWP_DEV_V2) {
-        p->place = (rbwp_dev_sm_() & 0xffff) | (rbwp_dev_warp_() & 0xff) << 16;
+        p->place = (rbwp_dev_sm_() & 0xffff) | (rbwp_dev_warp_() & 0xff) << 16 |
+                   rbwp_dev_generation_(base);
         p->next = base + RBWP_DEV_V2_HEADER_BYTES + (rbwp_dev_u64)lane * bytes;
         p->last = rbwp_dev_first8_(base + RBWP_DEV_V2_ANCHOR_OFFSET, rbwp_dev_time_());
         return;
@@ -842,6 +851,16 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_heartbeat(struct rbwp_dev_lanes *p)
         rbwp_dev_lanes_fill_(p, rbwp_dev_lanes_time_(p));
 }
 
+/* What V2's finalize record tells beside the time: the drops, up to 2^24 - 1 with a generation. */
+RBWP_DEV_FN_ unsigned rbwp_dev_lanes_dropped_(const struct rbwp_dev_lanes *p)
+{
+    const unsigned generation = p->place & RBWP_DEV_V2_GENERATION;
+    if (!generation)
+        return p->dropped;
+    return generation |
+           (p->dropped > ~RBWP_DEV_V2_GENERATION ? ~RBWP_DEV_V2_GENERATION : p->dropped);
+}
+
 /* The lane's last record, whose slot is kept for it. What is called later is dropped. */
 RBWP_DEV_FN_ void rbwp_dev_lanes_finalize(struct rbwp_dev_lanes *p)
 {
@@ -854,7 +873,7 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_finalize(struct rbwp_dev_lanes *p)
     unsigned low = RBWP_DEV_FINALIZE;
     if (p->kind & RBWP_DEV_DROPS_IN_TAG)
         low |= (p->dropped < 1023 ? p->dropped : 1023) << 2;
-    rbwp_dev_lanes_put_(p, time, low, p->dropped);
+    rbwp_dev_lanes_put_(p, time, low, rbwp_dev_lanes_dropped_(p));
     if (p->drops)
         rbwp_dev_store4_(p->drops, p->dropped);
     p->next = 0;

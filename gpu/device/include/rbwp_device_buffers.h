@@ -6,7 +6,8 @@
  *     rbwp_device_clock_new(device, 0, &clock, &error);            once per device
  *     rbwp_device_lanes_new(device, &config, &lanes, &error);      once per kernel
  *
- *     rbwp_device_lanes_reset(lanes, &error);                      before each launch
+ *     rbwp_device_lanes_reset(lanes, 0, &error);                   before each launch
+ *     rbwp_device_lanes_mark(lanes, clock, stream, &error);        version 1: when it begins
  *     rbwp_gpu_bracket_begin(&bracket, stream, slot);
  *     kernel<<<...>>>(..., rbwp_device_lanes_buffer(lanes).native);
  *     launch = rbwp_gpu_bracket_launch(&bracket);
@@ -81,8 +82,9 @@ struct rbwp_device_clock; /* opaque */
 
 /*
  * Compares a device's timer with the host's clocks, by a kernel that stores it. hz 0: as the driver
- * says (10^9 with CUDA; HIP's "wall clock rate", 10^8 where it does not know). The device must outlive it. RBWP_E_UNSUPPORTED (OpenCL, no compiler with HIP), RBWP_E_MEMORY,
- * RBWP_E_STATE, RBWP_E_IO. *clock_out is NULL then.
+ * says (10^9 with CUDA; HIP's "wall clock rate", 10^8 where it does not know). The device must
+ * outlive it. RBWP_E_UNSUPPORTED (OpenCL, no compiler with HIP), RBWP_E_MEMORY, RBWP_E_STATE,
+ * RBWP_E_IO. *clock_out is NULL then.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_clock_new(struct rbwp_gpu_device *device,
                                                               uint64_t hz,
@@ -116,27 +118,47 @@ struct rbwp_device_lanes_config {
     bool count_drops; /* have a u32 for each lane in which the kernel counts what it drops */
     const struct rbwp_device_name *events, *groups; /* others are event_7, group_0 */
     uint32_t event_count, group_count;
+    bool generations; /* a reset does not zero the buffer; for version 2 without RBWP_LANES_SHORT,
+                         and kernels of rbwp_device.h */
 };
 
 struct rbwp_device_lanes; /* opaque */
 
-/* Memory of the device, zeroed, with its header. RBWP_E_INVALID, RBWP_E_UNSUPPORTED (OpenCL),
- * RBWP_E_MEMORY, RBWP_E_STATE, RBWP_E_IO; *lanes_out is NULL then. */
+/* Memory of the device, zeroed, with its header. RBWP_E_INVALID, RBWP_E_UNSUPPORTED (OpenCL;
+ * generations of records of 8 bytes, which have no room for them), RBWP_E_MEMORY, RBWP_E_STATE,
+ * RBWP_E_IO; *lanes_out is NULL then. */
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_device_lanes_new(struct rbwp_gpu_device *device, const struct rbwp_device_lanes_config *config,
                       struct rbwp_device_lanes **lanes_out, struct rbwp_error *error);
 /* NULL is fine. No kernel uses the memory any more. */
 RBWP_API void rbwp_device_lanes_free(struct rbwp_device_lanes *lanes);
 
-/* For the kernel: the buffer, and the drops ({0} unless they are counted). */
+/* For the kernel: the buffer; the drops ({0} unless they are counted); and the word in which a
+ * kernel of version 1 may leave the timer's 64 bits (rbwp::lanes::anchor), as it does by itself in
+ * version 2. */
 RBWP_API struct rbwp_device_memory rbwp_device_lanes_buffer(const struct rbwp_device_lanes *lanes);
 RBWP_API struct rbwp_device_memory rbwp_device_lanes_drops(const struct rbwp_device_lanes *lanes);
+RBWP_API struct rbwp_device_memory rbwp_device_lanes_anchor(const struct rbwp_device_lanes *lanes);
 
-/* Zeroes the buffer for another launch, and writes its header: blocks must not be more than before,
- * 0 as before; no kernel uses it. */
+/*
+ * Prepares for another launch: zeroes the buffer and writes its header; blocks must not be more
+ * than were configured, 0 as before; no kernel uses it. With generations the header alone is
+ * written, whatever the buffer's size, but for each 255th time: what is left of earlier launches is
+ * told by its records' generation, and counted (stats.stale).
+ */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes,
                                                                 uint32_t num_blocks,
                                                                 struct rbwp_error *error);
+
+/*
+ * Puts a reading of the device's timer on the stream, behind the reset and before the kernel (NULL:
+ * takes it now, and waits for it): the anchor of version 1, whose records have 32 bits of the time.
+ * With it a kernel may begin when it likes after the reset, and a lane within 2.1 s of it. For
+ * lanes that begin later, or are silent for longer: RBWP_DEV_HEARTBEAT with the anchor's word.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_device_lanes_mark(struct rbwp_device_lanes *lanes, const struct rbwp_device_clock *clock,
+                       struct rbwp_gpu_stream *stream, struct rbwp_error *error);
 
 /* Copies the buffer back, behind what is on the stream (NULL: the kernel has ended). */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_lanes_read(struct rbwp_device_lanes *lanes,
@@ -148,8 +170,8 @@ RBWP_API const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *la
 
 /*
  * Decodes what was read and writes it into the session's file. launch: as of the bracket around the
- * kernel, 0 not known. With version 1, whose times have 32 bits, the kernel began within 2.1 s of
- * the last reset. Without a session it only counts. stats_out: as of rbwp_lanes_decode, drops
+ * kernel, 0 not known. With version 1 and no anchor the kernel began within 2.1 s of the last
+ * reset. Without a session it only counts. stats_out: as of rbwp_lanes_decode, drops
  * included. RBWP_OK whatever damage was counted; RBWP_E_STATE: nothing was read;
  * RBWP_E_CORRUPT: no buffer of lanes any more; RBWP_E_MEMORY.
  */
