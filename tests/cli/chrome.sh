@@ -149,6 +149,15 @@ for data in (text, gzip.compress(text)):
         if data is text:
             assert len(spans) <= 3, cut
 
+# What departs at the moment of an arrival comes before it, whatever the order of tracks and of the text.
+flow = [x("early", 5, 1, tid=3), x("to", 10, 2, tid=2), x("from", 10, 2, tid=3),
+        {"ph": "s", "cat": "q", "name": "q", "id": 7, "ts": 5, "pid": 1, "tid": 3}, {"ph": "f", "bp": "e", "cat": "q", "name": "q", "id": 7, "ts": 10, "pid": 1, "tid": 2},
+        {"ph": "s", "cat": "q", "name": "q", "id": 7, "ts": 10, "pid": 1, "tid": 3}]
+export(flow)
+arrows = json.loads(subprocess.run([rbwp, "export", "--to=chrome", f"{work}/t"], capture_output=True, check=True).stdout)
+starts = [event["ts"] for event in arrows["traceEvents"] if event["ph"] == "s"]
+assert [float(ts) for ts in starts] == [5.0], starts  # from the first event on
+
 # Random bytes put in anywhere.
 random.seed(4)
 for _ in range(150):
