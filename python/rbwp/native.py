@@ -188,6 +188,38 @@ def command() -> str:
     return found
 
 
+def _beside_command(environment: str, name: str, folders: Sequence[str]) -> Optional[str]:
+    """A file that belongs to the command: what the environment names, else one in these folders, seen from the
+    command's own."""
+    named = os.environ.get(environment)
+    if named:
+        return named
+    here = Path(command()).resolve().parent
+    for folder in folders:
+        for path in sorted(here.glob(f"{folder}/{name}")) if "*" in folder else [here / folder / name]:
+            if path.exists():
+                return os.path.normpath(path)
+    return None
+
+
+def stand_in() -> str:
+    """Path of rbwp-ptxas. FileNotFoundError if there is none."""
+    found = _beside_command("RBWP_PTXAS_STAND_IN", "rbwp-ptxas", (".", )) or shutil.which("rbwp-ptxas")
+    if not found:
+        raise FileNotFoundError("rbwp-ptxas was not found beside the command rbwp: name it in the environment, "
+                                "RBWP_PTXAS_STAND_IN=/path/rbwp-ptxas")
+    return found
+
+
+def inject_library() -> str:
+    """Path of librbwp-inject.so, which collects what probes write. FileNotFoundError if there is none."""
+    found = _beside_command("RBWP_INJECT", "librbwp-inject.so", ("..", "../lib", "../lib64", "../lib/*", "../gpu/inject"))
+    if not found:
+        raise FileNotFoundError("librbwp-inject.so was not found beside the command rbwp: name it in the environment, "
+                                "RBWP_INJECT=/path/librbwp-inject.so")
+    return found
+
+
 def run_command(arguments: Sequence[str], good: Sequence[int] = (0,)) -> str:
     """Runs rbwp; what it printed. RbwpError with its last words unless it ends with one of the good statuses."""
     done = subprocess.run([command(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

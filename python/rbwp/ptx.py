@@ -1,0 +1,499 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clock probes in the kernels of a script, for as long as a context is open:
+
+    with rbwp.ptx.instrument(mode="warp", target_file="script.py") as inst:
+        kernel[grid](...)
+    inst.summary()
+    inst.export_chrome_trace("trace.json")
+
+What is compiled in the context gets probes, by rbwp-ptxas in the place of ptxas; the collector, librbwp-inject.so, gives
+their variable a buffer at each launch and reads it back. Kernels that were compiled before are compiled again, and none
+with probes is left behind: _triton.py has that. Under `rbwp record --ptx` the collector is there already."""
+
+import atexit
+import configparser
+import ctypes
+import functools
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Dict, List, Mapping, Optional, Sequence, TextIO, Tuple, Type, Union
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _triton, memory
+from .native import RbwpError, checked_number, checked_path, inject_library, run_command, stand_in
+
+MODES = ("block", "single", "entire", "config", "cfg", "mma", "warp")
+OURS = ("cfg", "mma", "warp")
+BINDINGS = ("variable", "param")
+WIDE_BYTES = 32
+Active = Union[str, "os.PathLike[str]", Mapping[str, Any], None]
+
+
+# ---- what was recorded -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The n-th record of each lane of a launch. probe_site is the first lane's, line its source line, or -1; the arrays
+    have one value a lane, clocks in cycles, 0 where a lane has no such record."""
+    kernel: str
+    slot: int
+    probe_site: int
+    line: int
+    start_idx: npt.NDArray[np.int64]
+    end_idx: npt.NDArray[np.int64]
+    start_time: npt.NDArray[np.int64]
+    end_time: npt.NDArray[np.int64]
+
+    @property
+    def duration(self) -> npt.NDArray[np.int64]:
+        found: npt.NDArray[np.int64] = self.end_time - self.start_time
+        return found
+
+    @property
+    def mean_cycles(self) -> float:
+        """Of all lanes, those without a record too."""
+        return float(self.duration.mean()) if len(self.start_time) else 0.0
+
+    @property
+    def loc(self) -> int:
+        return self.line
+
+
+@dataclass(frozen=True)
+class Pair:
+    """All records of a kernel with one START and one END, in all launches. Cycles are less what an empty pair takes;
+    end differs from start where a taken branch leads from the one to the other."""
+    kernel: str
+    start: int
+    end: int
+    line: int
+    file: str
+    count: int
+    total_cycles: int
+    min_cycles: int
+    p50_cycles: int
+    p99_cycles: int
+    max_cycles: int
+
+    @property
+    def mean_cycles(self) -> float:
+        return self.total_cycles / self.count
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One launch: what the collector says of it (info), the map of its probes, and its buffer as it was (raw_path).
+    cells: records by slot and lane, each START's probe, END's, START's clock, END's; 0 where there is none."""
+    kernel: str
+    map: Dict[str, Any]
+    map_path: str
+    raw_path: str
+    cells: npt.NDArray[np.int64] = field(repr=False)
+    info: Dict[str, Any] = field(default_factory=dict)
+    pair_cycles: int = 0
+
+    @property
+    def dropped(self) -> int:
+        """Records that found no room."""
+        return int(self.info.get("dropped", 0))
+
+    @property
+    def shape(self) -> "Tuple[int, ...]":
+        """Of mode config: threads of a block in x, y, z, blocks in x, y, z, all threads."""
+        if self.map["mode"] != "config":
+            raise ValueError(f"mode: {self.map['mode']} does not write the launch's shape, config does")
+        return tuple(np.fromfile(self.raw_path, "<u8", 7).tolist())
+
+    def line(self, probe: int) -> int:
+        return int(self._probes.get(probe, {}).get("loc", -1))
+
+    def file(self, probe: int) -> str:
+        return str(self.map["files"].get(str(self._probes.get(probe, {}).get("file")), ""))
+
+    def slots(self) -> List[Slot]:
+        return [Slot(self.kernel, number, int(row[0, 0]), self.line(int(row[0, 0])), *(row[:, i] for i in range(4)))
+                for number, row in enumerate(self.cells)]
+
+    @functools.cached_property
+    def _probes(self) -> Dict[int, Dict[str, Any]]:
+        return {probe["id"]: probe for probe in self.map["probes"]}
+
+
+def _decoded(map_path: str, raw_path: str, folder: str) -> npt.NDArray[np.int64]:
+    """Records of a buffer as the command reads it, which refuses those that are not of this map."""
+    run_command(["ptx", "decode", "--force", "--map", map_path, "--dir", folder, "--output", os.devnull, raw_path])
+    rows: npt.NDArray[np.int64] = np.load(os.path.join(folder, "raw.npy"))
+    return rows.reshape(len(rows), -1, 4)
+
+
+def _empty_pair(told: Mapping[str, Any], raw_path: str) -> int:
+    """What the lanes of a wide buffer measured an empty pair to take, at least."""
+    if told["cells"] != "wide":
+        return 0
+    words = np.memmap(raw_path, "<u4", "r")[WIDE_BYTES // 4:]
+    lane_words = WIDE_BYTES // 4 * (int(told["capacity"]) + 1)
+    costs = words[:lane_words * int(told["lanes"])].reshape(-1, lane_words)[:, 7]
+    return int(min(costs[costs > 0], default=0))
+
+
+def _launch(map_path: str, raw_path: str, info: Dict[str, Any]) -> Launch:
+    with open(map_path, encoding="utf-8") as file:
+        told = json.load(file)
+    kernel = str(info.get("kernel") or next(iter(told["kernels"].values()), ""))
+    cells = np.zeros((0, 0, 4), np.int64)
+    if told["mode"] != "config":
+        with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
+            cells = _decoded(map_path, raw_path, folder)
+    return Launch(kernel, told, map_path, raw_path, cells, info, _empty_pair(told, raw_path))
+
+
+def _at(ordered: npt.NDArray[Any], share: float) -> int:
+    return int(ordered[min(len(ordered) - 1, int(share * len(ordered)))])
+
+
+def _pairs(launches: Sequence[Launch]) -> List[Pair]:
+    """Sums of all records of a kernel's module, by their two numbers; the slowest first."""
+    groups: "Dict[Tuple[str, str, int, int], List[npt.NDArray[np.int64]]]" = {}
+    of_hash = {}
+    for launch in launches:
+        records = launch.cells.reshape(-1, 4)
+        records = records[records[:, 2] != 0]
+        took = np.maximum(records[:, 3] - records[:, 2] - launch.pair_cycles, 0)
+        for start, end in np.unique(records[:, :2], axis=0).tolist():
+            here = (records[:, 0] == start) & (records[:, 1] == end)
+            groups.setdefault((launch.kernel, launch.map["hash"], start, end), []).append(took[here])
+        of_hash[launch.map["hash"]] = launch
+    found = []
+    for (kernel, name, start, end), parts in groups.items():
+        took = np.sort(np.concatenate(parts))
+        found.append(Pair(kernel, start, end, of_hash[name].line(start), of_hash[name].file(start), len(took),
+                          int(took.sum()), int(took[0]), _at(took, 0.5), _at(took, 0.99), int(took[-1])))
+    return sorted(found, key=lambda pair: -pair.total_cycles)
+
+
+# ---- the collector -----------------------------------------------------------------------------------
+
+
+_folder: Optional[str] = None  # that the collector writes to: one, for as long as the process lives
+
+
+def _collected(launches: int = 8) -> str:
+    """The collector's folder; where it does not run yet it is started, to record so many launches of each kernel."""
+    global _folder
+    if _folder is None:
+        given = os.environ.get("RBWP_PTX_DIR")
+        if given and os.environ.get("CUDA_INJECTION64_PATH"):
+            _folder = os.path.abspath(given)
+            return _folder
+        begin: Any = ctypes.CDLL(inject_library()).InitializeInjection
+        _folder = tempfile.mkdtemp(prefix="rbwp-ptx-")
+        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+        with _triton.environment({"RBWP_PTX_DIR": _folder, "RBWP_PTX_LAUNCHES": str(launches)}):
+            begin()
+    return _folder
+
+
+def _lines(folder: str) -> List[str]:
+    """What the collector has said of launches of this process."""
+    try:
+        with open(os.path.join(folder, f"launches-{os.getpid()}.ndjson"), encoding="utf-8") as file:
+            return file.read().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+# ---- options -----------------------------------------------------------------------------------------
+
+
+def _word(name: str, value: Any) -> str:
+    """An option's value: such words are parted by blanks."""
+    text = str(value)
+    if not text or text.startswith("-") or len(text.split()) != 1 or text != text.strip():
+        raise ValueError(f"{name}: {text!r} is empty, has a blank in it or begins with -")
+    return text
+
+
+def _one_of(name: str, value: Any, known: Sequence[str]) -> str:
+    if value not in known:
+        raise ValueError(f"{name}: {value!r} is not one of {', '.join(known)}")
+    return str(value)
+
+
+def _thread_set(threads: Any, first: int, last: int) -> str:
+    if threads is None:
+        if last < first:
+            raise ValueError(f"t_end: {last} is less than t_start, {first}")
+        return f"{first}-{last}"
+    if isinstance(threads, str):
+        return _word("threads", threads)
+    return ",".join(str(checked_number("threads", thread, 0, 2**62)) for thread in threads) or _word("threads", "")
+
+
+class Instrumentation:
+    """What instrument() gives. As a context it is entered once; results are there behind it."""
+
+    def __init__(self, options: Sequence[str], mode: str, bind: str, active: Active, launches: int,
+                 output_dir: Optional[str]) -> None:
+        self.mode, self.bind = mode, bind
+        self._options = list(options)
+        self._active, self._limit, self._output_dir = active, launches, output_dir
+        self._buffer: Optional[memory.Array] = None
+        self._capacity, self._lanes = 0, 0
+        self._work = tempfile.mkdtemp(prefix="rbwp-ptx-")
+        weakref.finalize(self, shutil.rmtree, self._work, ignore_errors=True)
+        self._changed: Optional[Any] = None
+        self._before = 0  # lines that the collector had written
+        self._found: Optional[List[Launch]] = None
+
+    @property
+    def folder(self) -> str:
+        """Maps, buffers and lines of the launches of this context, as `rbwp ptx decode --rbwp` takes them; it goes with
+        this object."""
+        return self._work
+
+    # ---- the context
+
+    def __enter__(self) -> "Instrumentation":
+        if self._changed is not None or self._found is not None:
+            raise RuntimeError("an instrumentation is entered once: call instrument() again")
+        collected = _collected(self._limit) if self.bind == "variable" else self.folder
+        variables = {
+            "RBWP_PTX_DIR": collected,
+            "RBWP_PTX_OPTIONS": " ".join([*self._options, *self._active_words()]),
+        }
+        self._before = len(_lines(collected))
+        self._changed = _triton.compiled_anew(stand_in(), os.path.join(self.folder, "cache"), variables)
+        self._changed.__enter__()
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        assert self._changed is not None
+        if self.bind != "variable" and self._buffer is not None:
+            memory.wait("numpy" if isinstance(self._buffer, np.ndarray) else self._buffer.device)
+        self._changed.__exit__(kind, error, trace)
+        shutil.rmtree(os.path.join(self.folder, "cache"), ignore_errors=True)
+        if self.bind == "variable":
+            self._take_launches(_collected())
+        if error is None and self._output_dir is not None:
+            self.save(self._output_dir)
+
+    def _active_words(self) -> List[str]:
+        if self._active is None:
+            return []
+        path = os.path.join(self.folder, "active.json")
+        if isinstance(self._active, Mapping):
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(self._active, file)
+        else:
+            shutil.copyfile(checked_path("active_list", self._active), path)
+        return ["--active", _word("TMPDIR", path)]
+
+    def _take_launches(self, collected: str) -> None:
+        """The lines that came while the context was open, with their files."""
+        lines = _lines(collected)[self._before:]
+        for line in lines:
+            told = json.loads(line)
+            for name in (told.get("raw"), told.get("map")):
+                source, target = os.path.join(collected, str(name)), os.path.join(self.folder, str(name))
+                if name and os.path.exists(source) and not os.path.exists(target):
+                    shutil.copyfile(source, target)
+        with open(os.path.join(self.folder, f"launches-{os.getpid()}.ndjson"), "w", encoding="utf-8") as file:
+            file.writelines(line + "\n" for line in lines)
+
+    # ---- a buffer that the kernel has as a parameter
+
+    def allocate_buffer(self, n_probes_estimate: Optional[int] = None, n_threads: Optional[int] = None,
+                        device: Any = None) -> memory.Array:
+        """For bind="param": the buffer to pass as the kernel's last argument, 32-bit integers that are 0. What it is
+        sized by are capacity and threads, unless others are given, which then must not be fewer."""
+        if self.bind == "variable":
+            raise ValueError("bind: a variable of the module has the buffer's address, the kernel needs no parameter")
+        count, threads = ((least if value is None else checked_number(name, value, least, 2**31 - 1))
+                          for name, value, least in (("n_probes_estimate", n_probes_estimate, self._capacity),
+                                                     ("n_threads", n_threads, self._lanes)))
+        # A wide lane is a head and its cells; one head is the buffer's own.
+        cells = count * threads if self.mode not in OURS and "wide" not in self._options else 2 * (count + 1) * threads + 2
+        where = memory.default_device() if device is None else device
+        self._buffer = memory.zeros(4 * max(cells, 4), 32, where)
+        return self._buffer
+
+    def _of_buffer(self) -> List[Launch]:
+        if self._buffer is None:
+            raise ValueError("bind: no buffer was made; call allocate_buffer() and pass it to the kernel")
+        maps = sorted(name for name in os.listdir(self.folder) if name.endswith(".map.json"))
+        if len(maps) != 1:
+            raise ValueError(f"kernel: {len(maps)} modules got probes, and one of them wrote to the buffer; name it")
+        map_path, raw_path = os.path.join(self.folder, maps[0]), os.path.join(self.folder, "buffer.raw")
+        with open(map_path, encoding="utf-8") as file:
+            size = int(json.load(file)["buffer_bytes"])
+        with open(raw_path, "wb") as raw:
+            raw.write(memory.to_host(self._buffer).tobytes()[:size])
+        return [_launch(map_path, raw_path, {})]
+
+    # ---- what was found
+
+    def launches(self) -> List[Launch]:
+        """The launches that were recorded, in their order."""
+        if self._found is None or self.bind != "variable":
+            self._found = self._of_buffer() if self.bind != "variable" else [
+                _launch(os.path.join(self.folder, told["map"]), os.path.join(self.folder, told["raw"]), told)
+                for told in map(json.loads, _lines(self.folder)) if "raw" in told]
+        return self._found
+
+    def skipped(self) -> List[Dict[str, Any]]:
+        """What the collector says of launches that were not recorded: kernel, why, and how many where that is known."""
+        return [told for told in map(json.loads, _lines(self.folder)) if "skipped" in told]
+
+    def results(self) -> List[Slot]:
+        """The slots of all launches."""
+        return [slot for launch in self.launches() for slot in launch.slots()]
+
+    def pairs(self) -> List[Pair]:
+        """Sums over all lanes and launches, the longest first."""
+        return _pairs(self.launches())
+
+    def summary(self, file: Optional[TextIO] = None) -> None:
+        """Prints each launch's slots and pairs, as `rbwp ptx decode` does."""
+        for number, launch in enumerate(self.launches()):
+            print(f"launch {number}: {launch.kernel}, {launch.dropped} records found no room", file=file)
+            if self.mode == "config":
+                print(f"block, grid, threads: {launch.shape}", file=file)
+            else:
+                print(run_command(["ptx", "decode", "--map", launch.map_path, launch.raw_path]), file=file)
+        if not self.launches():
+            print("nothing was recorded", file=file)
+
+    def save(self, folder: "os.PathLike[str] | str") -> List[str]:
+        """Writes raw.npy, raw.csv, trace.json, loc_map.json and active_probes.json of each launch: into the folder
+        itself if it is one launch, else into folders KERNEL-NUMBER in it. Returns where."""
+        target = checked_path("folder", folder)
+        launches, made = self.launches(), []
+        for number, launch in enumerate(launches):
+            one = target if len(launches) == 1 else os.path.join(target, f"{launch.kernel}-{number}")
+            os.makedirs(one, exist_ok=True)
+            if self.mode != "config":
+                _decoded(launch.map_path, launch.raw_path, one)
+                made.append(one)
+        return made
+
+    def active_probes(self) -> Dict[str, Any]:
+        """What a second context can do with, as its active_list: the probes that fired, neighbours of one line merged.
+        Of all launches; they must be of one module."""
+        found: Dict[str, Any] = {}
+        for launch in self.launches():
+            with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
+                _decoded(launch.map_path, launch.raw_path, folder)
+                told = json.loads(run_command(["ptx", "sanitize", "--loc-map", os.path.join(folder, "loc_map.json"),
+                                               os.path.join(folder, "raw.csv")]))
+            if len({one.map["hash"] for one in self.launches()}) > 1:
+                raise ValueError("kernel: several modules were recorded, and their probes have numbers of their own")
+            for kind, listed in told.items():
+                known = found.setdefault(kind, {"list": []})
+                known["list"] = sorted({*known["list"], *listed["list"]})
+        return found
+
+    def export_chrome_trace(self, path: "os.PathLike[str] | str") -> None:
+        """Writes a JSON trace for chrome://tracing and Perfetto, a cycle as a microsecond: a thread a lane, and where
+        there are several launches, a process each."""
+        target = checked_path("path", path)
+        events: List[Dict[str, Any]] = []
+        for number, launch in enumerate(self.launches()):
+            if self.mode == "config":
+                continue
+            with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
+                _decoded(launch.map_path, launch.raw_path, folder)
+                with open(os.path.join(folder, "trace.json"), encoding="utf-8") as file:
+                    of_launch = json.load(file)["traceEvents"]
+            if len(self.launches()) > 1:
+                name = {"name": "process_name", "ph": "M", "pid": number, "args": {"name": f"{launch.kernel} {number}"}}
+                of_launch = [name, *({**event, "pid": number} for event in of_launch)]
+            events += of_launch
+        with open(target, "w", encoding="utf-8") as file:
+            text = ",\n".join(json.dumps(event) for event in events)
+            file.write(f'{{"displayTimeUnit": "ns", "traceEvents": [\n{text}\n]}}')
+
+    def to_rbwp(self, path: "os.PathLike[str] | str") -> None:
+        """Writes a profile for `rbwp report` and all other commands: the launches with their blocks."""
+        if self.bind != "variable":
+            raise ValueError("bind: launches are known to the collector alone, whose buffer is a variable's")
+        run_command(["ptx", "decode", "--force", "--rbwp", checked_path("path", path), self.folder])
+
+
+def instrument(mode: str = "block", *, target_file: Union[int, str, None] = None, kernel: str = "*", t_start: int = 0,
+               t_end: int = 127, threads: Union[str, Sequence[int], None] = None, per: Optional[str] = None,
+               cells: Optional[str] = None, n_probes_estimate: int = 256, active_list: Active = None,
+               bind: str = "variable", param: Optional[str] = None, launches: int = 8,
+               output_dir: "os.PathLike[str] | str | None" = None) -> Instrumentation:
+    """A context in which kernels of Triton are compiled with probes; rbwp-ptx(1) says what the modes put where.
+
+    target_file: number of a .file, or the end of its path, or "all". threads (warps, with per="warp" or mode="warp"):
+    t_start to t_end, or any set as the command takes it, or numbers. n_probes_estimate: records that each has room
+    for. active_list: a file or what active_probes() gave. bind: where probes find their buffer: "variable" (nothing
+    changes), or "param", the kernel's last parameter, or the one that param names: allocate_buffer() makes it.
+    launches: how many of each kernel are recorded (of the first context, for the whole process). output_dir: where
+    save() is called with behind the context."""
+    words = ["--mode", _one_of("mode", mode, MODES), "--kernel", _word("kernel", kernel)]
+    if target_file is not None:
+        words += ["--file", _word("target_file", target_file if isinstance(target_file, str) else
+                                  checked_number("target_file", target_file, 0, 2**31 - 1))]
+    first, last = checked_number("t_start", t_start, 0, 2**62), checked_number("t_end", t_end, 0, 2**62)
+    chosen = _thread_set(threads, first, last)
+    capacity = checked_number("n_probes_estimate", n_probes_estimate, 1, 2**31 - 1)
+    words += ["--threads", chosen, "--capacity", str(capacity), "--bind", _one_of("bind", bind, BINDINGS)]
+    for name, value, known in (("per", per, ("thread", "warp")), ("cells", cells, ("compat", "wide"))):
+        if value is not None:
+            words += [f"--{name}", _one_of(name, value, known)]
+    if param is not None:
+        if bind != "param":
+            raise ValueError("param: it is for bind='param'")
+        words += ["--param", _word("param", param)]
+    limit = checked_number("launches", launches, 1, 2**31 - 1)
+    where = None if output_dir is None else checked_path("output_dir", output_dir)
+    made = Instrumentation(words, mode, bind, active_list, limit, where)
+    made._capacity, made._lanes = capacity, _count(chosen)
+    return made
+
+
+def _count(threads: str) -> int:
+    """How many threads are in a set."""
+    total = 0
+    for part in threads.split(","):
+        numbers, _, step = part.partition("/")
+        first, _, last = numbers.partition("-")
+        try:
+            total += (int(last or first) - int(first)) // int(step or 1) + 1
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(f"threads: {part!r} is not N, A-B or A-B/STEP") from None
+    return total
+
+
+def from_config(path: "os.PathLike[str] | str", **more: Any) -> Instrumentation:
+    """instrument() with what a config.ini of compatible tools says; arguments that are given come first."""
+    name = checked_path("path", path)
+    config = configparser.ConfigParser(inline_comment_prefixes=(";", "#"))
+    with open(name, encoding="utf-8") as file:
+        config.read_file(file)
+    options: Dict[str, Any] = {}
+    for key, kind in (("mode", str), ("target_file", int), ("t_start", int), ("t_end", int), ("n_probes_estimate", int)):
+        text = config.get("instrument", key, fallback=None)
+        if text is not None:
+            try:
+                options[key] = kind(text)
+            except ValueError:
+                raise RbwpError(f"{name}: {key}: {text!r} is no number") from None
+    if config.has_option("output", "output_dir"):
+        options["output_dir"] = config.get("output", "output_dir")
+    if config.getboolean("sanitizer", "enable", fallback=False):
+        active = os.path.join(config.get("analysis", "analysis_dir", fallback="analysis"),
+                              config.get("analysis", "active_list", fallback="active_probes.json"))
+        options["active_list"] = active if os.path.exists(active) else None
+    return instrument(**{**options, **more})

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The context that puts probes into kernels: caches that are apart, what was recorded, what is put back."""
+
+import io
+import json
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import fake_triton
+import numpy as np
+
+import rbwp
+from rbwp import native, ptx
+
+THIRTEEN = [[0, 0], [1, 1], [2, 2], [3, 3], [4, 5], [6, 6], [7, 5], [6, 6], [7, 7], [8, 8], [9, 9], [10, 10], [11, 11]]
+
+
+class Context(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.fake = fake_triton.Fake(folder.name)
+        self.cache = self.folder / "users-cache"
+        for change in (mock.patch.dict("sys.modules", self.fake.modules),
+                       mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": str(self.cache)}),
+                       mock.patch.object(ptx, "_folder", str(self.fake.collected))):
+            change.start()
+            self.addCleanup(change.stop)
+        os.environ.pop("TRITON_PTXAS_PATH", None)
+        self.kernel = fake_triton.JITFunction(self.fake)
+
+    def probes_in_users_cache(self):
+        return sum("rbwp_ptx" in path.read_text() for path in self.cache.iterdir())
+
+    def test_neither_cache_serves_the_other(self):
+        plain = self.kernel.run(2)
+        with ptx.instrument(t_end=1) as first:
+            probed = self.kernel.run(2)
+            self.assertEqual(self.kernel.run(2), probed)  # from memory
+            late = fake_triton.JITFunction(self.fake)
+            self.assertEqual(late.run(2), probed)
+        self.assertNotIn("rbwp_ptx", plain)
+        self.assertIn("rbwp_ptx_buffer", probed)
+        compiled = self.fake.compiled
+        self.assertEqual((self.kernel.run(2), late.run(2)), (plain, plain))
+        self.assertEqual(self.fake.compiled, compiled + 1)  # what was compiled before is still there
+        self.assertEqual(self.probes_in_users_cache(), 0)
+        # Again, now that everything is cached: other options give another text, and the same ones records again.
+        with ptx.instrument("warp", t_end=0) as second:
+            self.assertNotIn(self.kernel.run(2), (plain, probed))
+        with ptx.instrument(t_end=1) as third:
+            self.assertEqual(self.kernel.run(2), probed)
+        self.assertEqual([len(one.launches()) for one in (first, second, third)], [3, 1, 1])
+        self.assertEqual(self.probes_in_users_cache(), 0)
+
+    def test_nothing_is_left_behind(self):
+        self.fake.knobs.cache.dir = str(self.folder / "by-knob")
+        before, knobs = dict(os.environ), dict(self.fake.knobs.cache.__dict__)
+        with self.assertRaises(KeyError), ptx.instrument():
+            self.assertNotEqual(self.fake.knobs.cache.dir, knobs["dir"])
+            self.assertEqual(os.environ["RBWP_PTXAS"], fake_triton.Fake.ptxas)
+            self.kernel.run(0)
+            raise KeyError
+        self.assertEqual((dict(os.environ), self.fake.knobs.cache.__dict__), (before, knobs))
+        self.assertNotIn("rbwp_ptx", self.kernel.run(0))
+        self.assertEqual([path.name for path in self.folder.iterdir() if "cache" in path.name], [])
+
+    def test_the_records(self):
+        with ptx.instrument(t_end=1, n_probes_estimate=16) as inst:
+            self.kernel.run(2)
+        launch, = inst.launches()
+        self.assertEqual((launch.kernel, launch.dropped, launch.map["lanes"]), ("k", 0, 2))
+        slots = inst.results()
+        self.assertEqual([[int(s.start_idx[1]), int(s.end_idx[1])] for s in slots], THIRTEEN)
+        self.assertEqual([s.line for s in slots], [10, 11, 12, 12, 12, 13, 13, 13, 13, 14, 14, 15, 15])
+        self.assertTrue(all((s.duration > 0).all() and s.mean_cycles > 0 for s in slots))
+        edge = next(pair for pair in inst.pairs() if (pair.start, pair.end) == (7, 5))
+        self.assertEqual((edge.kernel, edge.line, edge.count), ("k", 13, 2))
+        self.assertEqual(sum(pair.count for pair in inst.pairs()), 26)
+        text = io.StringIO()
+        inst.summary(text)
+        self.assertIn("Mean Cycles", text.getvalue())
+        inst.export_chrome_trace(self.folder / "trace.json")
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        self.assertEqual((len(events), events[0]["name"], events[0]["tid"]), (26, "Line 10", 0))
+        self.assertEqual(inst.save(self.folder / "out"), [str(self.folder / "out")])
+        self.assertEqual(np.load(self.folder / "out" / "raw.npy").shape, (13, 8))
+
+    def test_several_launches_and_losses(self):
+        with ptx.instrument(t_end=0, n_probes_estimate=2) as inst:
+            self.kernel.run(2)
+            self.kernel.run(0)
+            self.fake.say({"skipped": "limit", "kernel": "k", "count": 7})
+        self.assertEqual([launch.dropped for launch in inst.launches()], [11, 4])
+        self.assertEqual([told["count"] for told in inst.skipped()], [7])
+        inst.export_chrome_trace(self.folder / "trace.json")
+        events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+        self.assertEqual([(event["pid"], event["ph"]) for event in events],
+                         [(0, "M"), (0, "X"), (0, "X"), (1, "M"), (1, "X"), (1, "X")])
+        self.assertEqual([os.path.basename(path) for path in inst.save(self.folder / "out")], ["k-0", "k-1"])
+
+    def test_what_an_empty_pair_takes_is_taken_off(self):
+        with ptx.instrument("warp", t_end=0, target_file=1) as inst:
+            self.kernel.run(0)
+        launch, = inst.launches()
+        self.assertEqual((launch.map["cells"], launch.pair_cycles), ("wide", 1))
+        self.assertEqual({pair.total_cycles for pair in inst.pairs()}, {0})
+
+    def test_a_second_pass_with_fewer_probes(self):
+        with ptx.instrument(t_end=1) as inst:
+            self.kernel.run(0)
+        active = inst.active_probes()
+        self.assertEqual(active, {"active_start": {"list": [0, 1, 2, 10]}, "active_end": {"list": [0, 1, 9, 11]}})
+        with ptx.instrument(t_end=1, active_list=active) as again:
+            self.kernel.run(0)
+        self.assertLess(len(again.launches()[0].map["probes"]), len(inst.launches()[0].map["probes"]))
+
+    def test_a_buffer_of_the_kernels_own(self):
+        with ptx.instrument(t_end=1, n_probes_estimate=16, bind="param") as inst:
+            buffer = inst.allocate_buffer(device="numpy")
+            self.assertEqual((buffer.dtype, len(buffer)), (np.int32, 16 * 2 * 4))
+            room = np.concatenate([buffer, np.zeros(16, np.int32)])  # and the kernel's result
+            self.kernel.run(2, buffer=room)
+            buffer[:] = room[:len(buffer)]
+        self.assertEqual([[int(s.start_idx[0]), int(s.end_idx[0])] for s in inst.results()], THIRTEEN)
+        with self.assertRaisesRegex(ValueError, "^bind: no buffer"):
+            with ptx.instrument(bind="param") as none:
+                pass
+            none.results()
+
+    def test_a_file_of_compatible_tools(self):
+        config = self.folder / "config.ini"
+        config.write_text("[instrument]\nmode = block ; of all\nt_end = 0\nn_probes_estimate = 16\n"
+                          f"[output]\noutput_dir = {self.folder}/made\n")
+        with ptx.from_config(config, t_end=1) as inst:
+            self.kernel.run(0)
+        self.assertEqual((inst.launches()[0].map["lanes"], inst.launches()[0].map["capacity"]), (2, 16))
+        self.assertEqual(np.load(self.folder / "made" / "raw.npy").shape, (6, 8))
+        config.write_text("[instrument]\nt_end = x\n")
+        with self.assertRaisesRegex(rbwp.RbwpError, "config.ini: t_end: 'x' is no number"):
+            ptx.from_config(config)
+
+    def test_arguments(self):
+        for name, wrong in (("mode", dict(mode="all")), ("target_file", dict(target_file="a b.py")),
+                            ("target_file", dict(target_file="-x")), ("kernel", dict(kernel="")),
+                            ("t_end", dict(t_start=5, t_end=4)), ("threads", dict(threads="1-x")),
+                            ("threads", dict(threads=[])), ("n_probes_estimate", dict(n_probes_estimate=0)),
+                            ("bind", dict(bind="append")), ("param", dict(param="x")), ("per", dict(per="block")),
+                            ("cells", dict(cells="narrow")), ("launches", dict(launches=0))):
+            with self.subTest(wrong), self.assertRaisesRegex(ValueError, f"^{name}: "):
+                ptx.instrument(**wrong)
+        with self.assertRaisesRegex(TypeError, "^t_start: "):
+            ptx.instrument(t_start="0")
+        inst = ptx.instrument()
+        with inst:
+            pass
+        with self.assertRaisesRegex(RuntimeError, "once"):
+            inst.__enter__()
+        self.assertEqual((inst.results(), inst.pairs()), ([], []))
+
+
+class Places(unittest.TestCase):
+
+    def test_the_stand_in_is_beside_the_command(self):
+        self.assertEqual(os.path.basename(native.stand_in()), "rbwp-ptxas")
+        with mock.patch.dict(os.environ, {"RBWP_COMMAND": "/nowhere/rbwp", "PATH": "/nowhere"}):
+            with self.assertRaisesRegex(FileNotFoundError, "RBWP_PTXAS_STAND_IN"):
+                native.stand_in()
+            with self.assertRaisesRegex(FileNotFoundError, "RBWP_INJECT"):
+                native.inject_library()
+
+
+if __name__ == "__main__":
+    unittest.main()
