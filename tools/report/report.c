@@ -311,7 +311,8 @@ static enum exit_code end(struct trace_pass *pass)
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written = write_page(report, &pass->out) || out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
-        report->stats.inside.failed || report->stats.concurrency.levels == 0)
+        report->stats.inside.failed || report->stats.lines.failed ||
+        report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
     report_free(report);
     return code;

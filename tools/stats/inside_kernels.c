@@ -125,8 +125,9 @@ void inside_kernels_name(struct inside_kernels *inside, uint32_t number, struct 
         inside->program_name = number + 1;
 }
 
-/* Below the GPU are all lanes and all events; groups are those of lanes, two steps further down;
- * events are one group. A file with very many has spans on the steps between. */
+/* Below the GPU are all lanes, all events and all blocks; groups are those of lanes, two steps
+ * further down; events are one group, and so are blocks. A file with very many has spans on the
+ * steps between. */
 void inside_kernels_track(struct inside_kernels *inside, const struct trace_track *track)
 {
     if (!grow_zeroed32(&inside->tracks, &inside->track_room, track->number + 1,
@@ -143,12 +144,13 @@ void inside_kernels_track(struct inside_kernels *inside, const struct trace_trac
         above->has_inside = true;
         *here = (struct inside_track){.gpu = track->parent + 1,
                                       .group = track->number + 1,
-                                      .events = is_text(track->name, "events"),
+                                      .one_group = is_text(track->name, "events") ||
+                                                   is_text(track->name, "blocks"),
                                       .name = track->name};
     } else if (above->gpu) {
         here->gpu = above->gpu;
-        here->events = above->events;
-        here->group = above->events ? above->group : track->number + 1;
+        here->one_group = above->one_group;
+        here->group = above->one_group ? above->group : track->number + 1;
     }
 }
 

@@ -377,8 +377,10 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
     struct stats *stats = context;
     if (grow(stats, &stats->names, &stats->name_room, number + 1, sizeof *stats->names))
         stats->names[number] = name;
-    if (stats->options.inside)
+    if (stats->options.inside) {
         inside_kernels_name(&stats->inside, number, name);
+        kernel_lines_name(&stats->lines, number, name);
+    }
 }
 
 static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span)
@@ -409,9 +411,11 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     for (size_t i = 0; details && i < count && !stats->failed; i++)
         count_launch(stats, &stats->tracks[spans[i].track], &spans[i],
                      trace_detail_of(details, &spans[i]));
-    for (size_t i = 0; stats->options.inside && i < count; i++)
-        inside_kernels_span(&stats->inside, &spans[i],
-                            details ? trace_detail_of(details, &spans[i]) : NULL);
+    for (size_t i = 0; stats->options.inside && i < count; i++) {
+        const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
+        inside_kernels_span(&stats->inside, &spans[i], detail);
+        kernel_lines_span(&stats->lines, &spans[i], detail);
+    }
 }
 
 static void take_samples(void *context, uint32_t number, const struct trace_sample *samples,
@@ -498,6 +502,7 @@ void stats_start(struct stats *stats, const struct stats_options *options)
         stats->options.top = STATS_TOP_MAX;
     concurrency_start(&stats->ends);
     inside_kernels_start(&stats->inside);
+    kernel_lines_start(&stats->lines);
     stats->losses = calloc(STATS_LOSSES_MAX, sizeof *stats->losses);
     stats->longest = calloc(stats->options.top + 1, sizeof *stats->longest);
     stats->open = calloc(STATS_OPEN_MAX, sizeof *stats->open);
@@ -572,8 +577,10 @@ void stats_finish(struct stats *stats)
                            &stats->concurrency);
     order_longest(stats->longest, stats->longest_count);
     order_longest(stats->open, stats->open_count);
-    if (stats->options.inside)
+    if (stats->options.inside) {
         inside_kernels_finish(&stats->inside, stats->names, stats->name_room);
+        kernel_lines_finish(&stats->lines, stats->names, stats->name_room);
+    }
     free_filling(stats);
 }
 
@@ -593,6 +600,7 @@ void stats_free(struct stats *stats)
     concurrency_stop(&stats->ends);
     concurrency_free(&stats->concurrency);
     inside_kernels_free(&stats->inside);
+    kernel_lines_free(&stats->lines);
     for (uint32_t i = 0; i < stats->row_count; i++) {
         free_text(stats->rows[i].name);
         histogram_free(&stats->rows[i].durations);

@@ -292,6 +292,80 @@ static void inside(struct out *out, const struct inside_kernels *inside)
     out_text(out, "]");
 }
 
+/* ---- lines in kernels -------------------------------------------------------------------- */
+
+static void line_object(struct out *out, const struct kernel_sums *kernel,
+                        const struct kernel_line *line)
+{
+    out_text(out, "{");
+    text(out, "place", line->place);
+    out_text(out, ",");
+    text(out, "file", line->file);
+    member(out, "line", line->line);
+    member(out, "count", line->count);
+    member(out, "cycles", line->cycles);
+    fraction(out, "share", kernel->cycles ? (double)line->cycles / (double)kernel->cycles : 0);
+    member(out, "p50", line->p50);
+    member(out, "p99", line->p99);
+    member(out, "max", line->most);
+    fraction(out, "spread", line->spread);
+    out_text(out, "}");
+}
+
+static void probe_object(struct out *out, const struct kernel_lines *lines,
+                         const struct kernel_probe *probe)
+{
+    out_text(out, "{");
+    text(out, "place", lines->lines[probe->line].place);
+    member(out, "probe", probe->id);
+    member(out, "count", probe->count);
+    out_text(out, "}");
+}
+
+static void lines_object(struct out *out, const struct kernel_lines *lines,
+                         const struct kernel_sums *kernel)
+{
+    out_text(out, "{");
+    text(out, "kernel", kernel->name);
+    member(out, "launches", kernel->launches);
+    member(out, "lanes", kernel->lanes);
+    member(out, "records", kernel->records);
+    member(out, "cycles", kernel->cycles);
+    open_list(out, "lines");
+    for (uint32_t i = 0; i < kernel->line_count; i++) {
+        comma(out, i == 0);
+        line_object(out, kernel, &lines->lines[kernel->first_line + i]);
+    }
+    out_text(out, "]");
+    open_list(out, "probes");
+    for (uint32_t i = 0; i < kernel->probe_count; i++) {
+        comma(out, i == 0);
+        probe_object(out, lines, &lines->probes[kernel->first_probe + i]);
+    }
+    out_text(out, "]");
+    open_list(out, "edges");
+    for (uint32_t i = 0; i < kernel->edge_count; i++) {
+        const struct kernel_edge *edge = &lines->edges[kernel->first_edge + i];
+        comma(out, i == 0);
+        out_text(out, "{");
+        json_u64(out, "from", edge->from);
+        member(out, "to", edge->to);
+        member(out, "count", edge->count);
+        out_text(out, "}");
+    }
+    out_text(out, "]}");
+}
+
+static void kernel_lines(struct out *out, const struct kernel_lines *lines)
+{
+    open_list(out, "kernel_lines");
+    for (uint32_t i = 0; i < lines->kernel_count; i++) {
+        comma(out, i == 0);
+        lines_object(out, lines, &lines->kernels[i]);
+    }
+    out_text(out, "]");
+}
+
 static void calls(struct out *out, const struct stats *stats, const char *key,
                   const struct stats_call *list, uint32_t count)
 {
@@ -352,8 +426,10 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
         tracks(out, stats, "threads", stats_is_worker);
     if (sections & SECTION_GPUS)
         tracks(out, stats, "gpus", stats_is_gpu);
-    if (sections & SECTION_INSIDE)
+    if (sections & SECTION_INSIDE) {
         inside(out, &stats->inside);
+        kernel_lines(out, &stats->lines);
+    }
     if (sections & SECTION_RANGES) {
         rows(out, stats, "ranges", SECTION_RANGES);
         tracks(out, stats, "other_tracks", is_other);

@@ -43,7 +43,8 @@ static enum exit_code end(struct trace_pass *pass)
     else
         stats_text(&pass->out, stats, sections,
                    terminal_colors(&options->reading.terminal, pass->out.fd));
-    bool whole = !stats->failed && !stats->inside.failed && stats->concurrency.levels > 0;
+    bool whole = !stats->failed && !stats->inside.failed && !stats->lines.failed &&
+                 stats->concurrency.levels > 0;
     enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTLY;
     stats_free(stats);
     free(stats);

@@ -23,6 +23,7 @@ enum {
     TRACKS_SHOWN = 1000,
     OPEN_SHOWN = 10,
     KERNELS_SHOWN = 100,
+    LINES_SHOWN = 20, /* of a kernel */
     NAME_COLUMNS_MIN = 20
 };
 
@@ -411,6 +412,69 @@ static void inside(const struct view *view)
                    inside->kernel_count - KERNELS_SHOWN);
 }
 
+/* ---- lines in kernels ---------------------------------------------------------------------- */
+
+static void source_line(const struct view *view, const struct kernel_sums *kernel,
+                        const struct kernel_line *line)
+{
+    share(view, kernel->cycles ? (double)line->cycles / (double)kernel->cycles : 0);
+    number(view->out, 12, line->count);
+    number(view->out, 15, line->cycles);
+    number(view->out, 11, line->p50);
+    number(view->out, 11, line->p99);
+    share(view, line->spread);
+    last_name(view, 67, line->place);
+    out_text(view->out, "\n");
+}
+
+/* Of its lines that come behind `last` (NULL: of all) the one with most cycles; NULL at the end. */
+static const struct kernel_line *next_hottest(const struct kernel_lines *lines,
+                                              const struct kernel_sums *kernel,
+                                              const struct kernel_line *last)
+{
+    const struct kernel_line *best = NULL;
+    for (uint32_t i = 0; i < kernel->line_count; i++) {
+        const struct kernel_line *line = &lines->lines[kernel->first_line + i];
+        bool behind =
+            !last || line->cycles < last->cycles || (line->cycles == last->cycles && line > last);
+        if (behind && (!best || line->cycles > best->cycles))
+            best = line;
+    }
+    return best;
+}
+
+static void lines_of_kernel(const struct view *view, const struct kernel_sums *kernel)
+{
+    name(view->out, kernel->name.bytes ? kernel->name : trace_text("(no name)"));
+    out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " lane%s, %" PRIu64 " cycles\n",
+               kernel->launches, kernel->launches == 1 ? "" : "es", kernel->lanes,
+               kernel->lanes == 1 ? "" : "s", kernel->cycles);
+    const struct kernel_line *line = next_hottest(&view->stats->lines, kernel, NULL);
+    for (uint32_t i = 0; line && i < LINES_SHOWN; i++) {
+        source_line(view, kernel, line);
+        line = next_hottest(&view->stats->lines, kernel, line);
+    }
+    if (line)
+        out_format(view->out, "  ... and %" PRIu32 " more lines (--json has all)\n",
+                   kernel->line_count - LINES_SHOWN);
+}
+
+/* Shares of the kernel's cycles in all lanes. */
+static void lines(const struct view *view)
+{
+    const struct kernel_lines *all = &view->stats->lines;
+    if (all->kernel_count == 0)
+        return;
+    title(view, "Lines in kernels");
+    out_format(view->out, "%s%9s%12s%15s%11s%11s%9s  line%s\n", view->colors.dim, "share", "count",
+               "cycles", "p50", "p99", "spread", view->colors.off);
+    for (uint32_t i = 0; i < all->kernel_count && i < KERNELS_SHOWN; i++)
+        lines_of_kernel(view, &all->kernels[i]);
+    if (all->kernel_count > KERNELS_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more kernels (--json has all)\n",
+                   all->kernel_count - KERNELS_SHOWN);
+}
+
 /* ---- counters ---------------------------------------------------------------------------- */
 
 static void counter_line(const struct view *view, const struct stats_track *track)
@@ -504,8 +568,10 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
         tracks(&view, "GPUs", stats_is_gpu);
     if (sections & SECTION_GPUS)
         launches(&view);
-    if (sections & SECTION_INSIDE)
+    if (sections & SECTION_INSIDE) {
         inside(&view);
+        lines(&view);
+    }
     if (sections & SECTION_RANGES) {
         rows(&view, "Ranges", SECTION_RANGES);
         tracks(&view, "Other tracks", is_other);

@@ -27,8 +27,10 @@ void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schem
 {
     bool lanes = is_named(schema->name, schema->name_bytes, "lane_span");
     bool events = is_named(schema->name, schema->name_bytes, "device_event");
+    bool blocks = is_named(schema->name, schema->name_bytes, "kernel_block");
     *columns = (struct kernel_columns){.table = lanes    ? KERNEL_LANES
                                                 : events ? KERNEL_EVENTS
+                                                : blocks ? KERNEL_BLOCKS
                                                          : KERNEL_NONE,
                                        .processor = column_named(schema, "processor"),
                                        .launch = column_named(schema, "launch"),
@@ -39,7 +41,9 @@ void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schem
                                        .sm = column_named(schema, "sm"),
                                        .program = column_named(schema, "program"),
                                        .xcc = column_named(schema, "xcc"),
-                                       .cu = column_named(schema, "cu")};
+                                       .cu = column_named(schema, "cu"),
+                                       .thread = column_named(schema, "thread"),
+                                       .warp = column_named(schema, "warp")};
 }
 
 bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)
@@ -47,7 +51,7 @@ bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)
     return columns->table != KERNEL_NONE &&
            (column == columns->processor || column == columns->kind || column == columns->bound ||
             column == columns->group || column == columns->xcc || column == columns->cu ||
-            column == columns->launch || column == columns->sm);
+            column == columns->launch || column == columns->sm || column == columns->warp);
 }
 
 /* ---- tracks ------------------------------------------------------------------- */
@@ -128,10 +132,16 @@ uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
         snprintf(name, sizeof name, "XCC%" PRIu64 "_CU%" PRIu64, row->xcc, row->cu);
         return below(tracks, events, TRACE_LANE, row->xcc << 32 ^ row->cu, trace_text(name));
     }
-    uint32_t lanes = below(tracks, gpu_track, TRACE_LANE, 0, trace_text("lanes"));
+    bool blocks = row->table == KERNEL_BLOCKS;
+    uint32_t lanes = below(tracks, gpu_track, TRACE_LANE, blocks ? 2 : 0,
+                           trace_text(blocks ? "blocks" : "lanes"));
     uint32_t place = row->sm != UINT64_MAX
                          ? numbered(tracks, lanes, TRACE_SM, "SM", row->sm)
                          : numbered(tracks, lanes, TRACE_LANE, "block", row->block);
+    if (blocks && row->sm != UINT64_MAX && row->warp != UINT64_MAX)
+        return numbered(tracks, place, TRACE_LANE, "warp", row->warp);
+    if (blocks)
+        return numbered(tracks, place, TRACE_LANE, "thread", row->thread);
     if (!row->group_name.bytes)
         return numbered(tracks, place, TRACE_LANE, "group", row->group);
     return below(tracks, place, TRACE_LANE, row->group, row->group_name);

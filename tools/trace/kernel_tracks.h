@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernel_tracks.h - where rows of the tables lane_span and device_event are shown: below the GPU
- * that their kernel ran on.
+ * kernel_tracks.h - where rows of the tables lane_span, device_event and kernel_block are shown:
+ * below the GPU that their kernel ran on.
  *
  *     GPU -> "lanes" -> SM, or block where the SM is not known -> group
  *     GPU -> "events" -> chiplet and compute unit
+ *     GPU -> "blocks" -> SM -> warp; or block -> thread where the SM is not known
  *
  * They are ranges: the GPU's work is counted by the kernel around them.
  */
@@ -15,12 +16,12 @@
 
 #define KERNEL_TRACKS_MAX (256u << 10) /* of a file; further ones share the last one */
 
-enum kernel_table { KERNEL_NONE, KERNEL_LANES, KERNEL_EVENTS };
+enum kernel_table { KERNEL_NONE, KERNEL_LANES, KERNEL_EVENTS, KERNEL_BLOCKS };
 
 /* Columns of such a table that are looked at, TABLE_NO_COLUMN where the file lacks one. */
 struct kernel_columns {
     enum kernel_table table;
-    uint16_t processor, launch, kind, bound, block, group, sm, program, xcc, cu;
+    uint16_t processor, launch, kind, bound, block, group, sm, program, xcc, cu, thread, warp;
 };
 void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schema *schema);
 /* Its place on a track says what the column does. */
@@ -38,7 +39,7 @@ struct kernel_tracks {
 /* Where a row is to be shown. */
 struct kernel_place_row {
     enum kernel_table table;
-    uint64_t block, sm, group, xcc, cu; /* sm: UINT64_MAX not known */
+    uint64_t block, sm, group, xcc, cu, thread, warp; /* sm, warp: UINT64_MAX not known */
     struct trace_text group_name;
 };
 /* The track below the GPU's. */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 256, BATCH_SAMPLES = 1024 };
+enum { NAME_BYTES = 256, BATCH_SAMPLES = 1024, THREADS_MAX = 1024 /* of a kernel's block */ };
 
 /* Track of a table for one value of its columns. */
 struct table_track {
@@ -428,14 +428,16 @@ static uint32_t find_track(struct table_rows *tables, const struct table_shape *
     const struct kernel_columns *kernel = &shape->kernel;
     if (kernel->table) {
         uint32_t label = label_of(tables, cell(rows, kernel->group, row));
-        const struct kernel_place_row place = {.table = kernel->table,
-                                               .block = cell(rows, kernel->block, row),
-                                               .sm = has(kernel->sm) ? cell(rows, kernel->sm, row)
-                                                                     : UINT64_MAX,
-                                               .group = cell(rows, kernel->group, row),
-                                               .xcc = cell(rows, kernel->xcc, row),
-                                               .cu = cell(rows, kernel->cu, row),
-                                               .group_name = trace_label_of(tables->trace, label)};
+        const struct kernel_place_row place = {
+            .table = kernel->table,
+            .block = cell(rows, kernel->block, row),
+            .sm = has(kernel->sm) ? cell(rows, kernel->sm, row) : UINT64_MAX,
+            .group = cell(rows, kernel->group, row),
+            .xcc = cell(rows, kernel->xcc, row),
+            .cu = cell(rows, kernel->cu, row),
+            .thread = cell(rows, kernel->thread, row),
+            .warp = has(kernel->warp) ? cell(rows, kernel->warp, row) : UINT64_MAX,
+            .group_name = trace_label_of(tables->trace, label)};
         uint32_t gpu =
             tables->host.gpu_track(tables->host.context, cell(rows, kernel->processor, row));
         uint32_t found = kernel_tracks_find(&tables->kernels, gpu, &place);
@@ -450,7 +452,7 @@ static uint32_t find_track(struct table_rows *tables, const struct table_shape *
     return track && track->wanted ? track->track : TRACE_NONE;
 }
 
-/* Blocks that share an SM, and programs that share a unit, do not enclose each other. */
+/* Blocks that share an SM, programs that share a unit, and threads do not enclose each other. */
 static void mark_kernel_span(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
                              uint32_t row, struct trace_span *span)
 {
@@ -458,9 +460,14 @@ static void mark_kernel_span(const struct kernel_columns *kernel, const struct r
     uint64_t kind = cell(rows, kernel->kind, row);
     if (!kernel->table)
         return;
-    span->parent = cell(rows, lanes ? kernel->block : kernel->program, row);
+    span->parent =
+        cell(rows, kernel->table == KERNEL_EVENTS ? kernel->program : kernel->block, row);
+    if (kernel->table == KERNEL_BLOCKS)
+        span->parent = span->parent * THREADS_MAX + cell(rows, kernel->thread, row);
     span->flags |= SPAN_SORTER_GROUPED;
-    if (lanes ? kind == RBWP_LANE_INSTANT : span->start_ns == span->stop_ns)
+    bool instant = lanes ? kind == RBWP_LANE_INSTANT
+                         : kernel->table == KERNEL_EVENTS && span->start_ns == span->stop_ns;
+    if (instant)
         span->flags |= TRACE_INSTANT;
     if (lanes && kind == RBWP_LANE_UNENDED)
         span->flags |= TRACE_UNFINISHED;

@@ -3,8 +3,9 @@
  * inside_kernels.h - what groups of warps did inside kernels, added up by kernel and group.
  *
  * Takes the spans that kernels noted: on tracks below GPU -> "lanes" -> SM or block -> group, and
- * below GPU -> "events" (of which all make one group). A span belongs to the GPU's work whose
- * correlation its row has as launch, else to that which encloses it, give or take its bound.
+ * below GPU -> "events" and GPU -> "blocks" (of which all make one group). A span belongs to the
+ * GPU's work whose correlation its row has as launch, else to that which encloses it, give or take
+ * its bound.
  *
  * What is counted, of each block of each launch:
  * - the block's time: from the first start to the last stop that any of its groups noted;
@@ -55,7 +56,7 @@ struct inside_work {
 /* Where a track lies. */
 struct inside_track {
     uint32_t gpu, group; /* numbers of tracks + 1, 0: nothing inside kernels */
-    bool is_gpu, has_inside, events;
+    bool is_gpu, has_inside, one_group;
     struct trace_text name;
 };
 

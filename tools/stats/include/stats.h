@@ -33,6 +33,7 @@
 #include "concurrency.h"
 #include "histogram.h"
 #include "inside_kernels.h"
+#include "kernel_lines.h"
 #include "trace.h"
 #include "track_sums.h"
 #include "work_depth.h"
@@ -134,6 +135,7 @@ struct stats {
     bool run_set; /* the run was given */
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
+    struct kernel_lines lines;    /* likewise */
 
     /* While it is filled. */
     struct concurrency ends;
