@@ -12,9 +12,10 @@
 static bool is_possible(const struct rbwp_device_clock_sample *sample)
 {
     const int64_t far = INT64_MAX / 4;
-    return sample->before_ns <= sample->after_ns && sample->raw_before_ns <= sample->raw_after_ns &&
-           sample->before_ns >= -far && sample->after_ns <= far && sample->raw_before_ns >= -far &&
-           sample->raw_after_ns <= far;
+    return sample->before_ns <= sample->after_ns &&
+           sample->monotonic_before_ns <= sample->monotonic_after_ns && sample->before_ns >= -far &&
+           sample->after_ns <= far && sample->monotonic_before_ns >= -far &&
+           sample->monotonic_after_ns <= far;
 }
 
 /* NULL: there is none that can be. */
@@ -38,8 +39,8 @@ static int64_t middle(int64_t before_ns, int64_t after_ns)
 static uint64_t bound(const struct rbwp_device_clock_sample *sample, uint64_t hz)
 {
     uint64_t apart_ns = (uint64_t)(sample->after_ns - sample->before_ns);
-    uint64_t raw_ns = (uint64_t)(sample->raw_after_ns - sample->raw_before_ns);
-    apart_ns = raw_ns > apart_ns ? raw_ns : apart_ns;
+    uint64_t monotonic_ns = (uint64_t)(sample->monotonic_after_ns - sample->monotonic_before_ns);
+    apart_ns = monotonic_ns > apart_ns ? monotonic_ns : apart_ns;
     return (apart_ns + 1) / 2 + (TICKS_NS_HZ + hz - 1) / hz;
 }
 
@@ -74,8 +75,9 @@ rbwp_device_clock_fit(const struct rbwp_device_clock_sample *first, size_t first
         .size = line_out->size,
         .hz = hz,
         .offset_ns = offset(from, hz),
-        .raw_offset_ns = (int64_t)((uint64_t)ticks_ns(from->ticks, hz) -
-                                   (uint64_t)middle(from->raw_before_ns, from->raw_after_ns)),
+        .monotonic_offset_ns =
+            (int64_t)((uint64_t)ticks_ns(from->ticks, hz) -
+                      (uint64_t)middle(from->monotonic_before_ns, from->monotonic_after_ns)),
         .bound_ns = bound(from, hz),
         .from_ticks = from->ticks,
     };

@@ -44,10 +44,10 @@ struct rbwp_device_clock {
     struct rbwp_device_clock_line line;
 };
 
-static int64_t raw_ns(void)
+static int64_t monotonic_ns(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
@@ -64,13 +64,13 @@ static int take_sample(struct rbwp_device_clock *clock, struct rbwp_device_clock
 {
     struct gpu_context *context = clock->memory.context;
     void *stream = clock->memory.stream;
-    sample->raw_before_ns = raw_ns();
+    sample->monotonic_before_ns = monotonic_ns();
     sample->before_ns = rbwp_now_ns();
     int code = device_clock_store(clock, clock->memory.memory.native, stream);
     if (code == GPU_OK)
         code = context->backend->stream_wait(context, stream);
     sample->after_ns = rbwp_now_ns();
-    sample->raw_after_ns = raw_ns();
+    sample->monotonic_after_ns = monotonic_ns();
     return code;
 }
 

@@ -201,7 +201,7 @@ void rbwp_device_events_dump(const struct rbwp_device_events *events,
     if (clock)
         rbwp_device_clock_get(clock, &line);
     dump.clock_hz = line.hz;
-    dump.offset_ns = line.raw_offset_ns;
+    dump.offset_ns = line.monotonic_offset_ns;
     dump.offset_bound_ns = line.bound_ns;
     dump.drift_ppb = line.drift_ppb;
     dump.drift_from_ticks = line.from_ticks;

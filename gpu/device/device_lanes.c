@@ -188,7 +188,7 @@ enum rbwp_status rbwp_device_lanes_reset(struct rbwp_device_lanes *lanes, uint32
     if (num_blocks)
         lanes->layout.num_blocks = num_blocks;
     lanes->was_read = false;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     lanes->layout.anchor_host_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     lanes->layout.anchor_device = 0;
     enum rbwp_status status = write_all(lanes, error);
@@ -288,6 +288,22 @@ static uint64_t anchor(const struct rbwp_device_lanes *lanes,
     return ticks > 0 ? (uint64_t)ticks : 0;
 }
 
+/* The buffer's copy tells from then on when the anchor was, instead of when the host reset it: who
+ * keeps it as a file places it by that. */
+static void note_host_time(struct rbwp_device_lanes *lanes,
+                           const struct rbwp_device_clock_line *line)
+{
+    uint64_t noted;
+    struct rbwp_device_clock_line monotonic = *line;
+    memcpy(&noted, (const char *)lanes->memory.host + lanes->anchor_offset, sizeof noted);
+    if (lanes->layout.dialect != RBWP_LANES_V2 || !noted || noted > INT64_MAX)
+        return;
+    monotonic.offset_ns = line->monotonic_offset_ns;
+    int64_t host_ns = rbwp_device_clock_ns(&monotonic, (int64_t)noted);
+    if (host_ns > 0)
+        memcpy((char *)lanes->memory.host + RBWP_LANES_ANCHOR_OFFSET + 8, &host_ns, sizeof host_ns);
+}
+
 static uint64_t count_drops(const struct rbwp_device_lanes *lanes)
 {
     uint64_t sum = 0;
@@ -318,6 +334,7 @@ enum rbwp_status rbwp_device_lanes_record_sized(struct rbwp_device_lanes *lanes,
     sized_give(stats_out, stats_bytes, &stats, sizeof stats);
     if (!lanes->was_read)
         return gpu_failure(error, RBWP_E_STATE, "lanes: nothing was read since the last reset");
+    note_host_time(lanes, &line);
     if (layout.dialect == RBWP_LANES_V1) {
         layout.stride = lanes->layout.stride;
         layout.max_records = lanes->layout.max_records;

@@ -80,6 +80,9 @@ class LaneTrace:
         options = ["--dialect", DIALECTS[self.layout["dialect"]]]
         if self.layout["dialect"] != DIALECTS.index("v2"):
             options += ["--stride", str(self.layout["stride"])]
+        if self.layout["anchor_device"]:
+            host_ns = self.layout["anchor_host_ns"]
+            options += ["--anchor", f"{self.layout['anchor_device']}" + (f"={host_ns}" if host_ns else "")]
         with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
             dump = os.path.join(folder, "lanes.bin")
             self.save(dump)
@@ -88,9 +91,10 @@ class LaneTrace:
 
 def decode_lanes(buffer: memory.Array, *, dialect: str = "auto", num_blocks: int = 0, num_groups: int = 0,
                  stride: int = 0, max_records: int = 0, clock_hz: int = 0, anchor_device: int = 0,
-                 events: Names = None, groups: Names = None) -> LaneTrace:
+                 anchor_host_ns: int = 0, events: Names = None, groups: Names = None) -> LaneTrace:
     """Reads a lane buffer: 64-bit integers of NumPy or PyTorch, or bytes. What is 0 the buffer's header says; a buffer
-    of version 1 does not say its stride (0: one slot a lane). Damage is counted, not raised; RbwpError: there is no
+    of version 1 does not say its stride (0: one slot a lane), nor the timer's 64 bits near its first record
+    (anchor_device, and CLOCK_MONOTONIC then). Damage is counted, not raised; RbwpError: there is no
     header to read it by."""
     words = memory.checked_array("buffer", buffer, (64,), 1).view(np.uint64)
     if dialect not in DIALECTS:
@@ -98,7 +102,8 @@ def decode_lanes(buffer: memory.Array, *, dialect: str = "auto", num_blocks: int
     wanted = CLanesLayout(size=ctypes.sizeof(CLanesLayout), dialect=DIALECTS.index(dialect))
     for name, value, most in (("num_blocks", num_blocks, LANES_MAX), ("num_groups", num_groups, LANES_MAX),
                               ("stride", stride, 2**32 - 1), ("max_records", max_records, 2**32 - 1),
-                              ("clock_hz", clock_hz, 2**63 - 1), ("anchor_device", anchor_device, 2**64 - 1)):
+                              ("clock_hz", clock_hz, 2**63 - 1), ("anchor_device", anchor_device, 2**64 - 1),
+                              ("anchor_host_ns", anchor_host_ns, 2**63 - 1)):
         setattr(wanted, name, checked_number(name, value, 0, most))
     event_names, group_names = checked_names("events", events), checked_names("groups", groups)
 
@@ -176,7 +181,7 @@ class LaneBuffer:
         layout = CLanesLayout(size=ctypes.sizeof(CLanesLayout), dialect=DIALECTS.index("v2"),
                               num_blocks=self.num_blocks, num_groups=self.num_groups, stride=self.stride,
                               max_records=self.max_records, clock_hz=10**9,
-                              anchor_host_ns=time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW))
+                              anchor_host_ns=time.clock_gettime_ns(time.CLOCK_MONOTONIC))
         header, error = np.zeros(8, np.int64), c_error()
         refuse(library().rbwp_lanes_write_header(layout, header.ctypes.data, header.nbytes, error), error, "version")
         self.buffer[:8] = memory.from_host(header, self.device)

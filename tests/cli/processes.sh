@@ -118,5 +118,41 @@ assert "boot id 31313131313131313131313131313131, up for 7.000 s when the proces
 assert json.loads(run("info", "--json", titled)[0])["session"]["command"] == ["./redis-server *:7777"]
 assert json.loads(run("info", "--json", titled)[0])["processes"] == [{"boot_id": "31" * 16, "start_since_boot": 7 * S, "name": "redis-server *:7777"}]
 run("check", titled)
+
+# Copies of what kernels noted tell no process: the host's time of their anchor places them, and they are called by their files.
+def words(*values):
+    return struct.pack(f"<{len(values)}Q", *values)
+
+
+def dumped(name, data, *options, tool="lanes"):
+    dump, profile = f"{work}/{name}", f"{work}/{name}.bin"
+    with open(dump, "wb") as file:
+        file.write(data)
+    run(tool, "--to", "rbwp", "-o", profile, *options, dump)
+    run("check", profile)
+    return profile
+
+
+D, HOST = 77 * S, BOOTED[ONE]  # what the device's timer says at HOST + 500
+long_head = (int.from_bytes(b"RBWPLAN2", "little"), 2, 1 << 32 | 1, 4 << 32 | 1, 10**9, D, HOST + 500, 1)
+lanes = dumped("a.lanes", words(*long_head, D + 40, 4, D + 90, 5, 0, 0, D + 95, 3))
+# Short of the anchor by 10 ticks of 100 MHz, in 32 bits.
+short = dumped("b.lanes", words(1 << 32 | 1, ((D - 10) & 0xFFFFFFFF) << 32 | 4, ((D + 7) & 0xFFFFFFFF) << 32 | 5), "--clock", "100MHz", "--anchor", f"{D}={HOST + 500}")
+event = [(3, "i")] + [(0, "i")] * 7 + [(D + 700, "q"), (0, "q"), (D + 800, "q"), (0, "i"), (0, "i")]
+events = dumped("c.evt", struct.pack("<8sIIIIQIIQQqQqq", b"RBWPEVT1", 1, 128, 0, 1, 1, 1, 1, 1, 10**9, D - HOST - 500, 70, 0, 0).ljust(128, b"\0")
+                + b"".join(struct.pack("<" + kind, value) for value, kind in event), tool="events")
+unknown = dumped("d.lanes", words(1 << 32 | 1, 5 << 32 | 4, 9 << 32 | 5))
+rows, error = merged(first, lanes, short, events)
+assert sorted(rows) == [("a.lanes", 540), ("b.lanes", 400), ("c.evt", 1200), ("redis-server *:7777 4711", 100)], rows
+assert f"{lanes}: RBWP: aligned by MONOTONIC clock, if it is the same machine's, shift {T + 540:+d} ns, no bound" in error, error
+run("report", "-f", "-o", f"{work}/page.html", first, lanes)
+rows, error = merged(later, lanes, code=1)
+assert "it shares no time with" in error, error
+rows, error = merged(first, unknown, code=1)
+assert "nothing in it tells when it was" in error, error
+both = f"{work}/both.bin"
+run("lanes", "--to", "rbwp", "-o", both, f"{work}/a.lanes", f"{work}/a.lanes")
+assert merged(first, both)[0][1:] == [("a.lanes, a.lanes", 540)] * 2
+run("lanes", "--anchor", "5=", f"{work}/b.lanes", code=2)
 P
 finish

@@ -17,6 +17,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define HZ 1000000000u /* of fake_timer */
 
@@ -72,7 +73,7 @@ static void test_fit(void **state)
     struct rbwp_device_clock_line line = {.size = sizeof line};
     assert_int_equal(rbwp_device_clock_fit(first, 2, NULL, 0, 100000000, &line, NULL), RBWP_OK);
     assert_int_equal(line.offset_ns, 1000 - 20200);
-    assert_int_equal(line.raw_offset_ns, 1000 - 30205);
+    assert_int_equal(line.monotonic_offset_ns, 1000 - 30205);
     assert_int_equal(line.bound_ns, 205 + 10);
     assert_int_equal(line.drift_ppb, 0);
     assert_int_equal(rbwp_device_clock_ns(&line, 200), 2000 + 19200);
@@ -347,6 +348,18 @@ static void test_generations(void **state)
     assert_int_equal(stats.spans, 2);
     assert_int_equal(stats.dropped, 0);
     assert_int_equal(stats.stale, 2); /* in the fourth slot */
+
+    /* A copy that was recorded tells when its anchor was, not when the buffer was reset. */
+    struct timespec now;
+    size_t bytes;
+    fake_timer_skip(5000000000);
+    assert_int_equal(rbwp_device_lanes_reset(lanes, 1, NULL), RBWP_OK);
+    run_blocks(lanes, 1, 1);
+    (void)read_lanes(lanes, clock);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    words = rbwp_device_lanes_memory(lanes, &bytes);
+    assert_in_range((int64_t)words[6] - now_ns, 4500000000, 5500000000);
     rbwp_device_lanes_free(lanes);
 
     config.layout.flags = RBWP_LANES_SHORT;

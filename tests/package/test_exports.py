@@ -58,6 +58,10 @@ class Exports(unittest.TestCase):
         trace.to_rbwp(self.path("lanes.bin"))
         self.assertIn("lane_span", run_command(["tables", self.path("lanes.bin")]))
         trace.to_rbwp(self.path("lanes.bin"))  # again: what is there is overwritten
+        anchored = rbwp.decode_lanes(GOLDEN_LANES, anchor_device=0x500000000, anchor_host_ns=10**15)
+        anchored.to_rbwp(self.path("anchored.bin"))  # its first record is 32 ns before the anchor
+        shown = json.loads(run_command(["info", "--json", self.path("anchored.bin")]))
+        self.assertIn(10**15 - 32, [sample["monotonic"] for sample in shown["clock"]["samples"]])
         trace.save(self.path("raw.bin"))
         self.assertEqual(np.fromfile(self.path("raw.bin"), "<u8").tolist(), GOLDEN_LANES.tolist())
 

@@ -18,14 +18,27 @@ static bool store_dialect(void *value, const char *text, struct option_error *er
     return false;
 }
 
-static bool store_ticks(void *value, const char *text, struct option_error *error)
+static bool is_time(const char *text, const char *end, unsigned long long time)
 {
-    char *end;
-    unsigned long long ticks = strtoull(text, &end, 0);
-    *(uint64_t *)value = ticks;
-    if (*text >= '0' && *text <= '9' && !*end && ticks && ticks <= INT64_MAX)
+    return *text >= '0' && *text <= '9' && end != text && time && time <= INT64_MAX;
+}
+
+/* "TICKS", "TICKS=NS" */
+static bool store_anchor(void *value, const char *text, struct option_error *error)
+{
+    struct rbwp_lanes_layout *layout = value;
+    char *end, *host_end;
+    unsigned long long ticks = strtoull(text, &end, 0), host_ns;
+    layout->anchor_device = ticks;
+    if (is_time(text, end, ticks) && !*end)
         return true;
-    snprintf(error->text, sizeof error->text, "is no number of ticks");
+    if (is_time(text, end, ticks) && *end == '=') {
+        host_ns = strtoull(end + 1, &host_end, 0);
+        layout->anchor_host_ns = host_ns;
+        if (is_time(end + 1, host_end, host_ns) && !*host_end)
+            return true;
+    }
+    snprintf(error->text, sizeof error->text, "is no number of ticks, nor TICKS=NS");
     return false;
 }
 
@@ -55,8 +68,9 @@ static const struct option layout_options[] = {
      kernel_store_number},
     {"clock", 0, "RATE", NULL, "of the timer: 100MHz; 1GHz if the file does not say it",
      KERNEL(clock_hz), kernel_store_hz},
-    {"anchor", 0, "TICKS", NULL, "the timer's 64 bits within 2 s of the first records",
-     LAYOUT(anchor_device), store_ticks},
+    {"anchor", 0, "TICKS", NULL,
+     "the timer's 64 bits within 2 s of the first records; TICKS=NS with CLOCK_MONOTONIC then",
+     offsetof(struct lanes_options, layout), store_anchor},
     {0},
 };
 

@@ -17,7 +17,8 @@ struct events_job {
     struct id_names names;
     struct event_file *files; /* by rank */
     int count;
-    int64_t first_ns; /* of all */
+    int64_t first_ns, last_ns; /* of all */
+    bool has_host_times;       /* they are those of the host's clock */
     uint64_t dropped;
     enum exit_code code;
     struct rows_file *file; /* while rows are written */
@@ -77,6 +78,7 @@ static bool ranks_differ(const struct events_job *job)
 static bool read_files(struct events_job *job, struct operands files)
 {
     bool any = false;
+    job->has_host_times = true;
     job->files = calloc((size_t)files.count, sizeof *job->files);
     if (!job->files) {
         message("out of memory");
@@ -91,7 +93,10 @@ static bool read_files(struct events_job *job, struct operands files)
         tell(job, file);
         if (file->stats.events && (!any || file->stats.first_ns < job->first_ns))
             job->first_ns = file->stats.first_ns;
+        if (file->stats.events && (!any || file->stats.last_ns > job->last_ns))
+            job->last_ns = file->stats.last_ns;
         any |= file->stats.events > 0;
+        job->has_host_times &= file->has_offset;
         job->count++;
     }
     qsort(job->files, (size_t)job->count, sizeof *job->files, by_rank);
@@ -220,7 +225,13 @@ static bool fill(void *context, struct rows_file *file)
 static enum exit_code make(struct events_job *job, struct operands files)
 {
     const struct kernel_options *options = &job->options->kernel;
-    const struct kernel_maker maker = {&kernel_event_schema, job, fill, job->dropped};
+    const struct kernel_maker maker = {
+        &kernel_event_schema,
+        job,
+        fill,
+        job->dropped,
+        job->has_host_times ? job->first_ns : 0,
+        (int64_t)((uint64_t)job->last_ns - (uint64_t)job->first_ns)}; /* whatever they are */
     const struct iris_job iris = {job->options, &job->names, job->files, job->count, files};
     if (kernel_wants(options, "iris"))
         return exit_worse(job->code, iris_json_write(&iris));

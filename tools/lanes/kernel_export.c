@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TITLE_BYTES 61u
+
 bool kernel_wants(const struct kernel_options *options, const char *form)
 {
     return options->export.to && strcmp(options->export.to, form) == 0;
@@ -30,15 +32,39 @@ static bool wants_profile(const struct kernel_options *options)
     return bytes > 4 && strcmp(path + bytes - 4, ".bin") == 0;
 }
 
-static bool write_profile(int fd, const char *name, const struct kernel_maker *maker)
+/* The files' names without folders, as far as there is room. */
+static uint16_t make_title(char title[TITLE_BYTES], struct operands files)
 {
+    size_t used = 0;
+    for (int i = 0; i < files.count && used < TITLE_BYTES - 1; i++) {
+        const char *slash = strrchr(files.words[i], '/');
+        used += (size_t)snprintf(title + used, TITLE_BYTES - used, "%s%s", i ? ", " : "",
+                                 slash ? slash + 1 : files.words[i]);
+    }
+    return (uint16_t)strlen(title);
+}
+
+/* Nobody knows which process of which node it was: it is called by its files, and when it was is
+ * told by a clock that all processes of the machine share. */
+static bool write_profile(int fd, const char *name, struct operands files,
+                          const struct kernel_maker *maker)
+{
+    char title[TITLE_BYTES] = "";
+    const struct rbwp_clock_sample sample = {.monotonic_ns = maker->zero_ns};
+    const struct rbwp_process_info process = {.title = title,
+                                              .title_bytes = make_title(title, files)};
     const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = maker->dropped};
     struct rows_file file;
     bool good =
         rows_file_begin(&file, fd, name, &maker->schema, 1) && maker->fill(maker->context, &file);
-    return rows_file_end(
-               &file, NULL,
-               (struct rbwp_trailer){.losses = &loss, .loss_count = maker->dropped > 0}) &&
+    return rows_file_end(&file, NULL,
+                         (struct rbwp_trailer){.losses = &loss,
+                                               .loss_count = maker->dropped > 0,
+                                               .stop_ns = maker->last_ns > 0 ? maker->last_ns : 0,
+                                               .processes = &process,
+                                               .process_count = 1,
+                                               .samples = &sample,
+                                               .sample_count = maker->zero_ns != 0}) &&
            good;
 }
 
@@ -56,7 +82,7 @@ static enum exit_code make_profile(const struct out_options *output, struct oper
         message("%s: cannot be created: %s", output->path, strerror(errno));
         return EXIT_BAD_DATA;
     }
-    bool good = write_profile(fd, output->path, maker);
+    bool good = write_profile(fd, output->path, files, maker);
     if (close(fd) != 0) {
         message("%s: cannot be written: %s", output->path, strerror(errno));
         good = false;
@@ -76,7 +102,7 @@ enum exit_code kernel_export(const struct kernel_options *options, struct operan
     if (fd < 0)
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
-    if (write_profile(fd, "a temporary file", maker)) {
+    if (write_profile(fd, "a temporary file", files, maker)) {
         snprintf(path, sizeof path, "/dev/fd/%d", fd);
         code = export_files(&options->export, (struct operands){(char *[]){path, NULL}, 1});
     }

@@ -16,6 +16,9 @@ struct kernel_maker {
     /* Adds all rows. False: some are missing, which the user was told. */
     bool (*fill)(void *context, struct rows_file *file);
     uint64_t dropped; /* that the kernels had no room for */
+    /* Times of rows count from 0 to last_ns. zero_ns: CLOCK_MONOTONIC at 0, on the machine where
+     * they were noted; 0: not known. */
+    int64_t zero_ns, last_ns;
 };
 
 enum exit_code kernel_export(const struct kernel_options *options, struct operands files,

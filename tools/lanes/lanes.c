@@ -9,6 +9,7 @@
 #include "json_text.h"
 #include "kernel_export.h"
 #include "message.h"
+#include "ticks.h"
 #include "warpscope_json.h"
 
 #include <inttypes.h>
@@ -26,7 +27,8 @@ struct lanes {
     struct id_names events, groups;
     struct lanes_file *files;
     int count;
-    int64_t first_ns; /* of files whose times are the device's own */
+    int64_t first_ns, last_ns; /* of files whose times are the device's own */
+    bool has_host_times;       /* of all: their times are those of the host's clock then */
     uint64_t dropped;
     enum exit_code code;
     /* While rows are written. */
@@ -36,6 +38,59 @@ struct lanes {
     uint64_t *group_names; /* numbers, by group; of the first so many */
     uint32_t group_room;
 };
+
+/* ---- times ----------------------------------------------------------------------- */
+
+/* Times of a damaged buffer may be anything. */
+static int64_t minus(int64_t time_ns, int64_t ns)
+{
+    return (int64_t)((uint64_t)time_ns - (uint64_t)ns);
+}
+
+/* What the device's times are ahead of the host's CLOCK_MONOTONIC. */
+static bool find_host_times(const struct lanes_file *file, int64_t *ahead_ns_out)
+{
+    const struct rbwp_lanes_layout *layout = &file->layout;
+    if (!file->stats.absolute || layout->flags & RBWP_LANES_CYCLES || !layout->anchor_device ||
+        !layout->anchor_host_ns || layout->anchor_device > INT64_MAX ||
+        layout->anchor_host_ns > INT64_MAX)
+        return false;
+    *ahead_ns_out = ticks_ns((int64_t)layout->anchor_device, layout->clock_hz) -
+                    (int64_t)layout->anchor_host_ns;
+    return true;
+}
+
+/* To be taken off a file's times, so that those that know a time have it in common. */
+static int64_t ahead_ns(const struct lanes *lanes, const struct lanes_file *file)
+{
+    int64_t ahead = 0;
+    if (!file->stats.absolute)
+        return minus(file->stats.first_ns, lanes->first_ns);
+    if (lanes->has_host_times)
+        (void)find_host_times(file, &ahead);
+    return ahead;
+}
+
+static void find_times(struct lanes *lanes)
+{
+    bool any = false;
+    int64_t ahead;
+    lanes->has_host_times = true;
+    for (int i = 0; i < lanes->count; i++)
+        lanes->has_host_times &= find_host_times(&lanes->files[i], &ahead);
+    for (int i = 0; i < lanes->count; i++) {
+        const struct lanes_file *file = &lanes->files[i];
+        int64_t first_ns = minus(file->stats.first_ns, ahead_ns(lanes, file));
+        if (file->stats.absolute && (!any || first_ns < lanes->first_ns))
+            lanes->first_ns = first_ns;
+        any |= file->stats.absolute != 0;
+    }
+    for (int i = 0; i < lanes->count; i++) {
+        const struct lanes_file *file = &lanes->files[i];
+        int64_t last_ns = minus(file->stats.last_ns, ahead_ns(lanes, file));
+        lanes->last_ns = i == 0 || last_ns > lanes->last_ns ? last_ns : lanes->last_ns;
+    }
+}
 
 /* ---- reading --------------------------------------------------------------------- */
 
@@ -104,7 +159,6 @@ static bool look_at(struct lanes *lanes, struct lanes_file *file)
 
 static bool read_files(struct lanes *lanes, struct operands files)
 {
-    bool any = false;
     lanes->files = calloc((size_t)files.count, sizeof *lanes->files);
     if (!lanes->files) {
         message("out of memory");
@@ -121,11 +175,9 @@ static bool read_files(struct lanes *lanes, struct operands files)
             dump_bytes_free(&file->dump);
             continue;
         }
-        if (file->stats.absolute && (!any || file->stats.first_ns < lanes->first_ns))
-            lanes->first_ns = file->stats.first_ns;
-        any |= file->stats.absolute != 0;
         lanes->count++;
     }
+    find_times(lanes);
     return lanes->count > 0;
 }
 
@@ -294,8 +346,8 @@ static bool fill(void *context, struct rows_file *file)
     }
     for (int i = 0; i < lanes->count && good; i++) {
         const struct lanes_file *from = &lanes->files[i];
-        int64_t first_ns = from->stats.absolute ? lanes->first_ns : from->stats.first_ns;
-        lanes->place = (struct kernel_place){.processor = (uint64_t)i, .shift_ns = -first_ns};
+        int64_t shift_ns = minus(minus(0, lanes->first_ns), ahead_ns(lanes, from));
+        lanes->place = (struct kernel_place){.processor = (uint64_t)i, .shift_ns = shift_ns};
         good = decode(from, take_rows, lanes);
     }
     free(lanes->event_names);
@@ -306,7 +358,12 @@ static bool fill(void *context, struct rows_file *file)
 static enum exit_code make(struct lanes *lanes, struct operands files)
 {
     const struct kernel_options *options = &lanes->options->kernel;
-    const struct kernel_maker maker = {&kernel_lane_schema, lanes, fill, lanes->dropped};
+    const struct kernel_maker maker = {&kernel_lane_schema,
+                                       lanes,
+                                       fill,
+                                       lanes->dropped,
+                                       lanes->has_host_times ? lanes->first_ns : 0,
+                                       minus(lanes->last_ns, lanes->first_ns)};
     if (kernel_wants_durations(options))
         return show_durations(lanes, files);
     if (kernel_wants(options, "warpscope"))

@@ -117,12 +117,19 @@ static void fill_identity(struct trace_identity *identity, const struct rbwp_tra
     identity->start_ns = process->start_ns;
 }
 
+/* Made of other files, which did not tell the process: then the node is nobody's either. */
+static bool is_of_nobody(const struct rbwp_trailer *trailer)
+{
+    return trailer && trailer->process_id == 0 && trailer->process_count &&
+           trailer->processes[0].title_bytes;
+}
+
 static void fill_facts(struct trace_source *source, const struct rbwp_reader *reader)
 {
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     source->facts = (struct trace_facts){
-        .has_node = true,
+        .has_node = !is_of_nobody(trailer),
         .node = header->node,
         .has_zero = true, /* record times are since 1970 themselves */
         .zero_ns = 0,
@@ -565,9 +572,16 @@ static struct trace_text title_of(const struct rbwp_trailer *trailer)
     return (struct trace_text){title, bytes - (uint32_t)(title - trailer->command)};
 }
 
-/* "redis-server 4711", "bench 4711, node 3"; "node 3" if nothing else is known. */
+/* "redis-server 4711", "bench 4711, node 3"; without a process what it calls itself, as a profile
+ * that was made of other files does; "node 3" if nothing else is known. */
 static void name_process(char *name, size_t room, const struct rbwp_trailer *trailer, uint32_t node)
 {
+    if (is_of_nobody(trailer)) {
+        int bytes = trailer->processes[0].title_bytes;
+        snprintf(name, room, "%.*s", bytes < TITLE_BYTES_MAX ? bytes : TITLE_BYTES_MAX,
+                 trailer->processes[0].title);
+        return;
+    }
     if (!trailer || trailer->process_id == 0) {
         snprintf(name, room, "node %" PRIu32, node);
         return;

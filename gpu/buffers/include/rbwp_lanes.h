@@ -78,7 +78,7 @@ struct rbwp_lanes_layout {
     uint32_t max_records; /* of a lane, its finalize included; 0: what fits into the buffer */
     uint64_t clock_hz;    /* ticks of the timer in a second; 0: 1000000000, which is globaltimer */
     uint64_t anchor_device;          /* the timer's 64 bits near the first record; 0: not known */
-    uint64_t anchor_host_ns;         /* CLOCK_MONOTONIC_RAW at the launch; 0: not known */
+    uint64_t anchor_host_ns;         /* CLOCK_MONOTONIC then, or at the launch; 0: not known */
     uint32_t grid_x, grid_y, grid_z; /* of blocks; 0: not known. y and z below 65536 */
     uint32_t generation; /* version 2, records of 16 bytes: 1 to 255; 0: the buffer was zeroed */
 };

@@ -47,21 +47,22 @@ struct rbwp_device_memory {
 
 /* The device's timer, read between two readings of host clocks. */
 struct rbwp_device_clock_sample {
-    int64_t before_ns, after_ns;         /* rbwp_now_ns's line */
-    int64_t raw_before_ns, raw_after_ns; /* CLOCK_MONOTONIC_RAW, which processes of a host share */
+    int64_t before_ns, after_ns; /* rbwp_now_ns's line */
+    int64_t monotonic_before_ns,
+        monotonic_after_ns; /* CLOCK_MONOTONIC, which processes of a host share */
     int64_t ticks;
 };
 
 /* What a device's timer is to the host's clocks: a host's time is the device's, in ns, less its
  * offset, less drift_ppb for each 10^9 ns since from_ticks. */
 struct rbwp_device_clock_line {
-    size_t size;           /* sizeof(struct rbwp_device_clock_line) */
-    uint64_t hz;           /* ticks in a second */
-    int64_t offset_ns;     /* to rbwp_now_ns's line */
-    int64_t raw_offset_ns; /* to CLOCK_MONOTONIC_RAW */
-    uint64_t bound_ns;     /* of both, at the samples; between them it holds if the drift is even */
-    int64_t drift_ppb;     /* 0 with one set of samples */
-    int64_t from_ticks;    /* of the sample that counts */
+    size_t size;                 /* sizeof(struct rbwp_device_clock_line) */
+    uint64_t hz;                 /* ticks in a second */
+    int64_t offset_ns;           /* to rbwp_now_ns's line */
+    int64_t monotonic_offset_ns; /* to CLOCK_MONOTONIC */
+    uint64_t bound_ns;  /* of both, at the samples; between them it holds if the drift is even */
+    int64_t drift_ppb;  /* 0 with one set of samples */
+    int64_t from_ticks; /* of the sample that counts */
 };
 
 /*
@@ -164,7 +165,9 @@ rbwp_device_lanes_mark(struct rbwp_device_lanes *lanes, const struct rbwp_device
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_lanes_read(struct rbwp_device_lanes *lanes,
                                                                struct rbwp_gpu_stream *stream,
                                                                struct rbwp_error *error);
-/* What was read, for rbwp_lanes_decode or a file: *bytes_out of it, valid until the next read. */
+/* What was read, for rbwp_lanes_decode or a file: *bytes_out of it, valid until the next read.
+ * Behind rbwp_device_lanes_record its header (version 2) tells by the clock when it was, so that
+ * `rbwp lanes` places it beside the session's file. */
 RBWP_API const void *rbwp_device_lanes_memory(const struct rbwp_device_lanes *lanes,
                                               size_t *bytes_out);
 
@@ -224,7 +227,7 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_device_events_read(struct rbwp_devi
                                                                 struct rbwp_error *error);
 /*
  * What was read, for rbwp_events_decode: valid until the next read; times on rbwp_now_ns's line
- * (clock NULL: ticks as ns). And the header of its dump, with CLOCK_MONOTONIC_RAW's offset; the
+ * (clock NULL: ticks as ns). And the header of its dump, with CLOCK_MONOTONIC's offset; the
  * arrays follow it, stored cells of each. Their sizes are set before.
  */
 RBWP_API void rbwp_device_events_source(const struct rbwp_device_events *events,
