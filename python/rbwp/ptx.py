@@ -298,8 +298,10 @@ class Instrumentation:
         return ["--active", _word("TMPDIR", path)]
 
     def _take_launches(self, collected: str) -> None:
-        """The lines that came while the context was open, with their files."""
-        lines = _lines(collected)[self._before:]
+        """The lines that came while the context was open, with their files; and what tells the host's clocks, which
+        stands first."""
+        known = _lines(collected)
+        lines = [line for line in known[:self._before] if "clock" in json.loads(line)] + known[self._before:]
         for line in lines:
             told = json.loads(line)
             for name in (told.get("raw"), told.get("map")):

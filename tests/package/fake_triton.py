@@ -80,6 +80,8 @@ class Fake:
         self.collected = self.folder / "collected"
         self.collected.mkdir()
         self.compiled = 0
+        self.say({"clock": 1, "pid": os.getpid(), "monotonic_ns": 5000, "wall_ns": 1_700_000_000_000_005_000,
+                  "command": "python3 t.py", "host": "h"})
 
     def collect(self, text, kernel, memory, dropped):
         """As the collector does: the buffer, what it tells of losses behind compat cells, and a line."""
@@ -88,7 +90,10 @@ class Fake:
         raw = f"{os.getpid()}-{len(list(self.collected.glob('*.raw')))}.raw"
         tail = b"" if told["cells"] == "wide" else dropped.to_bytes(8, "little") + int(told["hash"], 16).to_bytes(8, "little")
         (self.collected / raw).write_bytes(bytes(memory[:told["buffer_bytes"]]) + tail)
-        self.say({"raw": raw, "map": map_path.name, "kernel": kernel, "dropped": dropped})
+        self.say({"raw": raw, "map": map_path.name, "kernel": kernel, "pid": os.getpid(), "tid": 21, "thread": "main",
+                  "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [2, 1, 1], "launch_ns": 10_000,
+                  "launched_ns": 11_000, "done_ns": 20_000, "anchors": [], "start_ns": 0, "stop_ns": 0,
+                  "dropped": dropped})
 
     def say(self, line):
         with open(self.collected / f"launches-{os.getpid()}.ndjson", "a", encoding="utf-8") as file:

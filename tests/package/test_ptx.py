@@ -104,12 +104,18 @@ class Context(unittest.TestCase):
                          [(0, "M"), (0, "X"), (0, "X"), (1, "M"), (1, "X"), (1, "X")])
         self.assertEqual([os.path.basename(path) for path in inst.save(self.folder / "out")], ["k-0", "k-1"])
 
-    def test_what_an_empty_pair_takes_is_taken_off(self):
+    def test_a_profile_and_what_an_empty_pair_takes(self):
+        with ptx.instrument("warp", t_end=0, target_file=1):
+            self.kernel.run(2)
         with ptx.instrument("warp", t_end=0, target_file=1) as inst:
             self.kernel.run(0)
         launch, = inst.launches()
         self.assertEqual((launch.map["cells"], launch.pair_cycles), ("wide", 1))
         self.assertEqual({pair.total_cycles for pair in inst.pairs()}, {0})
+        # Launches before the context are none of its profile's.
+        inst.to_rbwp(self.folder / "profile.bin")
+        rows = native.run_command(["tables", "--table", "kernel_block", "--as", "ndjson", str(self.folder / "profile.bin")])
+        self.assertEqual(len(rows.splitlines()), 6)
 
     def test_a_second_pass_with_fewer_probes(self):
         with ptx.instrument(t_end=1) as inst:
