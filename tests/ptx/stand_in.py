@@ -3,6 +3,7 @@
 """P13: rbwp-ptxas in the place of ptxas. The real one gets its arguments with the PTX that has probes,
 or, whatever went wrong, what it would have got, and one line says why."""
 import json
+import mmap
 import os
 import pathlib
 import re
@@ -83,6 +84,26 @@ def as_triton():
     check("the next one on PATH", "rbwp_ptx_buffer" in calls[0]["text"], True)
 
 
+def of_triton():
+    """A process that has Triton loaded gets the ptxas that Triton brings, whatever is on PATH; and the one that it has for
+    newer GPUs where it is for such."""
+    package = WORK / "site" / "triton"
+    library = package / "_C" / "libtriton.so"
+    for folder in (library.parent, package / "backends" / "nvidia" / "bin"):
+        folder.mkdir(parents=True)
+    library.write_bytes(b"library")
+    for name in ("ptxas", "ptxas-blackwell"):
+        path = package / "backends" / "nvidia" / "bin" / name
+        path.write_text(f"#!/bin/sh\necho {name} of Triton\n")
+        path.chmod(0o755)
+    with open(library, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ):
+        for words, found in ((["--version"], "ptxas"), (["--gpu-name=sm_90a", "x"], "ptxas"),
+                             (["--gpu-name=sm_120a", "x"], "ptxas-blackwell")):
+            check(f"with Triton: {words}", call(*words)[1], f"{found} of Triton\n")
+        check("named", call("--version", RBWP_PTXAS=FAKE)[1], "ptxas: fake\n")
+    check("without Triton", call("--version")[1], "ptxas: fake\n")
+
+
 def passes_through():
     """Without PTX among the arguments nothing is touched."""
     calls, output, errors = call("--version")
@@ -124,6 +145,7 @@ def falls_back():
 
 
 as_triton()
+of_triton()
 passes_through()
 falls_back()
 finish()

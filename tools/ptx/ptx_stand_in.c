@@ -6,6 +6,7 @@
 #include "ptx_stand_in.h"
 #include "message.h"
 #include "ptx_instrument.h"
+#include "ptx_real.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -31,41 +32,6 @@ struct stand_in {
 };
 
 /* ---- the real one ---------------------------------------------------------------------- */
-
-static bool same_file(const char *a, const struct stat *own)
-{
-    struct stat status;
-    return stat(a, &status) == 0 && status.st_dev == own->st_dev && status.st_ino == own->st_ino;
-}
-
-/* A ptxas of PATH that is not this program. */
-static bool search_path(char found[PATH_MAX])
-{
-    const char *path = getenv("PATH");
-    struct stat own = {0};
-    if (stat("/proc/self/exe", &own) != 0)
-        memset(&own, 0, sizeof own);
-    while (path && *path) {
-        size_t count = strcspn(path, ":");
-        int made = snprintf(found, PATH_MAX, "%.*s/ptxas", (int)count, path);
-        if (count > 0 && made > 0 && made < PATH_MAX && access(found, X_OK) == 0 &&
-            !same_file(found, &own))
-            return true;
-        path += count + (path[count] == ':');
-    }
-    return false;
-}
-
-static bool find_real(struct stand_in *self)
-{
-    const char *given = getenv("RBWP_PTXAS");
-    if (given && *given)
-        return snprintf(self->real, sizeof self->real, "%s", given) < PATH_MAX;
-    if (search_path(self->real))
-        return true;
-    snprintf(self->real, sizeof self->real, "/usr/local/cuda/bin/ptxas");
-    return access(self->real, X_OK) == 0;
-}
 
 /* The real one in the place of this program, with what it was called with. */
 static int become_real(const struct stand_in *self)
@@ -283,7 +249,7 @@ int ptx_stand_in(int count, char **argv)
 {
     struct stand_in self = {.argv = argv, .count = count, .input = find_input(argv, count)};
     char why[512];
-    if (!find_real(&self)) {
+    if (!ptx_real_find(argv, self.real)) {
         message("no ptxas: set RBWP_PTXAS to its path");
         return NO_PTXAS;
     }
