@@ -234,6 +234,55 @@ def anchors(path, raw):
     check("drift", abs(rows("gpu_activity")[0]["start"] - WALL - at - 3000 - 50) < 150 and rows("gpu_activity")[0]["start_bound"] == 5, True)
 
 
+def second_pass():
+    """The list of all launches with a map, as sanitize has it of their records side by side: what any launch needs stays, what
+    lost records keeps dead probes; rbwp-ptxas takes it, and the second run's map has those probes alone."""
+    fresh()
+    told, path, text = instrument("pass", "--mode", "cfg", "--kernel", "k", "--threads", "0", "--capacity", 64)
+    at = 300_000_000
+    def lists(*loops):
+        for number, loop in enumerate(loops):
+            (FOLDER / f"12-{number}.raw").write_bytes(run(told, text, at, loops=loop))
+        write([CLOCK] + [line(number, path, at) for number in range(len(loops))])
+        rbwp("sanitize", "--dir", WORK / "active", FOLDER)
+        made = json.loads((WORK / "active" / f"{told['hash']}.active.json").read_text())
+        return made["active_start"]["list"], made["active_end"]["list"]
+    def expected(*loops):
+        cells = [list(wide_cells(run(told, text, at, loops=loop), told, 0)) for loop in loops]
+        rows = [[n for lane in cells for n in ((lane[r][0], lane[r][1], lane[r][2], lane[r][3]) if r < len(lane) else (0,) * 4)]
+                for r in range(max(map(len, cells)))]
+        (WORK / "side.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+        (WORK / "locs.json").write_text(json.dumps({str(p["id"]): p["loc"] for p in told["probes"]}))
+        made = json.loads(rbwp("sanitize", "--loc-map", WORK / "locs.json", WORK / "side.csv")[0])
+        return made["active_start"]["list"], made["active_end"]["list"]
+    check("one launch", lists(0), expected(0))
+    check("both ways", lists(0, 2), expected(0, 2))
+    check("more is needed", set(lists(0)[0]) < set(lists(0, 2)[0]), True)
+    lossy = bytearray(run(told, text, at, loops=0))
+    lossy[32 + 24] = 1
+    wanted = lists(0)
+    (FOLDER / "12-0.raw").write_bytes(lossy)
+    rbwp("sanitize", FOLDER)
+    made = json.loads((FOLDER / f"{told['hash']}.active.json").read_text())["active_start"]["list"]
+    check("losses keep dead probes", set(made) > set(wanted[0]), True)
+    # The stand-in: its ptxas takes anything.
+    lists(0)
+    fake = WORK / "ptxas"
+    fake.write_text("#!/bin/sh\n")
+    fake.chmod(0o755)
+    environment = {**os.environ, "RBWP_PTXAS": str(fake), "RBWP_PTX_DIR": str(WORK / "maps"), "RBWP_PTX_ACTIVE": str(WORK / "active"),
+                   "RBWP_PTX_OPTIONS": "--mode cfg --kernel k --threads 0 --capacity 64"}
+    stand_in = os.path.join(os.path.dirname(RBWP), "rbwp-ptxas")
+    done = subprocess.run([stand_in, "--gpu-name=sm_90a", WORK / "with_file.ptx", "-o", WORK / "x"], env=environment, capture_output=True, text=True)
+    check("stand-in", (done.returncode, done.stderr), (0, ""))
+    (kept,) = [json.loads(path.read_text()) for path in (WORK / "maps").glob("*.map.json")]
+    check("its probes", (sorted(p["id"] for p in kept["probes"] if p["start"]), sorted(p["id"] for p in kept["probes"] if p["end"]),
+                         kept["hash"] == told["hash"]), (wanted[0], wanted[1], False))
+    for name in FOLDER.glob("*.raw"):
+        name.unlink()
+    check("nothing to go by", "no launch with records is in it" in rbwp("sanitize", FOLDER, code=1)[1], True)
+
+
 def hostile(told, path, raw):
     """What does not fit is refused by name and hash; the launch and all others are there; the exit status is 3."""
     at, hash_text, maps = 100_000_000, told["hash"], (FOLDER / path).read_text()
@@ -294,6 +343,7 @@ told, path, raw = wide()
 model(told)
 hostile(told, path, raw)
 compat()
+second_pass()
 told, path, raw = wide()
 anchors(path, raw)
 finish()

@@ -46,7 +46,8 @@ const struct command command_ptx = {
         "  instrument  FILE  writes it with clock probes in a kernel, and --map what they are\n"
         "  decode      RAW   a buffer as tables, CSV, NumPy and Chrome's JSON; with --rbwp a\n"
         "                    folder of launches as a profile\n"
-        "  sanitize    CSV   the probes that a second run can do with: active_probes.json\n"
+        "  sanitize    CSV   the probes that a second run can do with: active_probes.json;\n"
+        "                    of a folder of launches HASH.active.json for each map\n"
         "  annotate    RAW   the source with what each line took\n"
         "'-' is standard input.\n"
         "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",

@@ -17,6 +17,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #define PATH_BYTES (2 * PTX_CONFIG_TEXT)
 
@@ -30,17 +31,6 @@ struct decoding {
 };
 
 /* ---- inputs ---------------------------------------------------------------------------- */
-
-static bool locs_of_map(struct ptx_loc_map *locs, const struct ptx_map *map)
-{
-    for (uint32_t i = 0; i < map->count; i++)
-        if (!ptx_loc_map_add(locs, map->probes[i].id, map->probes[i].loc)) {
-            message("out of memory");
-            return false;
-        }
-    ptx_loc_map_finish(locs);
-    return true;
-}
 
 /* The shape that the configuration tells, in place of a map. */
 static bool map_of_config(struct decoding *decoding)
@@ -70,7 +60,7 @@ static bool read_inputs(struct decoding *decoding)
     if (!tool->map)
         return map_of_config(decoding) &&
                ptx_matrix_read_raw(&decoding->matrix, &decoding->map, decoding->inputs.words[0]);
-    if (!ptx_map_read(&decoding->map, tool->map) || !locs_of_map(&decoding->locs, &decoding->map))
+    if (!ptx_map_read(&decoding->map, tool->map) || !ptx_map_locs(&decoding->map, &decoding->locs))
         return false;
     if (decoding->map.mode == PTX_MODE_CONFIG) {
         message_plain("%s: mode config records nothing, its buffer is seven numbers", tool->map);
@@ -258,9 +248,19 @@ static enum exit_code sanitize_files(const struct ptx_tool_options *tool,
     return code;
 }
 
+/* A list for each map that launches of the folder name. */
+static enum exit_code sanitize_folder(const struct ptx_tool_options *tool, const char *folder)
+{
+    uint32_t count;
+    return ptx_folder_active(folder, tool->folder ? tool->folder : folder, &count);
+}
+
 enum exit_code ptx_tool_sanitize(const struct ptx_tool_options *tool, struct operands files)
 {
     struct ptx_config config;
+    struct stat status;
+    if (files.count && stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
+        return sanitize_folder(tool, files.words[0]);
     char csv[PATH_BYTES], locs[PATH_BYTES], active[PATH_BYTES];
     ptx_config_defaults(&config);
     if (tool->config && !ptx_config_read(&config, tool->config))

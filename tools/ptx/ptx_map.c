@@ -2,6 +2,7 @@
 /* MAP.json: written with the names of what it holds, read by them, in any order. */
 #include "ptx_map.h"
 #include "json_text.h"
+#include "message.h"
 #include "ptx_json.h"
 
 #include <inttypes.h>
@@ -329,6 +330,18 @@ const struct ptx_map_probe *ptx_map_find(const struct ptx_map *map, uint32_t id)
             high = middle;
     }
     return low < map->count && map->probes[low].id == id ? &map->probes[low] : NULL;
+}
+
+bool ptx_map_locs(const struct ptx_map *map, struct ptx_loc_map *locs)
+{
+    *locs = (struct ptx_loc_map){0};
+    for (uint32_t i = 0; i < map->count; i++)
+        if (!ptx_loc_map_add(locs, map->probes[i].id, map->probes[i].loc)) {
+            message("out of memory");
+            return false;
+        }
+    ptx_loc_map_finish(locs);
+    return true;
 }
 
 uint64_t ptx_map_lane(const struct ptx_map *map, uint64_t lane)

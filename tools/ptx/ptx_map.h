@@ -9,6 +9,7 @@
 #define PTX_MAP_H
 
 #include "out.h"
+#include "ptx_lists.h"
 #include "ptx_probe.h"
 #include "ptx_source.h"
 
@@ -50,6 +51,9 @@ void ptx_map_write(struct out *out, const struct ptx_source *source,
 /* False with the message given; ptx_map_free only after true. */
 bool ptx_map_read(struct ptx_map *map, const char *path);
 void ptx_map_free(struct ptx_map *map);
+
+/* The lines of its probes. False with the message given; to be freed in any case. */
+bool ptx_map_locs(const struct ptx_map *map, struct ptx_loc_map *locs);
 
 /* What a number stands for; "" where it is not known. */
 const char *ptx_map_name(const struct ptx_map_names *names, uint32_t number);

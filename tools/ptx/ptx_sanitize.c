@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_sanitize.h"
+#include "grow.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -15,19 +16,16 @@ struct edge {
     uint32_t from, to;
 };
 
-struct sanitizer {
-    const struct ptx_matrix *matrix;
-    const struct ptx_loc_map *locs;
+struct ptx_sanitizer {
     struct ptx_sanitizing how;
     struct site *sites;
     uint32_t site_count;
-    struct edge *edges;
-    uint32_t edge_count;
+    struct edge *edges; /* each once, but for those of the matrix that is added */
+    size_t edge_count, edge_room;
 };
 
-static void find_alive(struct sanitizer *sanitizer)
+static void find_alive(struct ptx_sanitizer *sanitizer, const struct ptx_matrix *matrix)
 {
-    const struct ptx_matrix *matrix = sanitizer->matrix;
     for (size_t i = 0; i < (size_t)matrix->rows * matrix->lanes; i++) {
         const struct ptx_cell *cell = &matrix->cells[i];
         if (cell->start == 0 && !sanitizer->how.compat)
@@ -40,22 +38,25 @@ static void find_alive(struct sanitizer *sanitizer)
 /* ---- edges ----------------------------------------------------------------------------- */
 
 /* Whether a lane's records end before this row. */
-static bool ends_before(const struct sanitizer *sanitizer, uint32_t row, uint32_t lane)
+static bool ends_before(const struct ptx_sanitizer *sanitizer, const struct ptx_matrix *matrix,
+                        uint32_t row, uint32_t lane)
 {
-    const struct ptx_cell *cell = ptx_matrix_at(sanitizer->matrix, row, lane);
+    const struct ptx_cell *cell = ptx_matrix_at(matrix, row, lane);
     if (sanitizer->how.compat)
         return row > 0 && cell->start_id == 0;
     return cell->start == 0;
 }
 
-static void collect_lane(struct sanitizer *sanitizer, uint32_t lane)
+static void collect_lane(struct ptx_sanitizer *sanitizer, const struct ptx_matrix *matrix,
+                         uint32_t lane)
 {
-    for (uint32_t row = 0; row + 1 < sanitizer->matrix->rows; row++) {
-        if (ends_before(sanitizer, row, lane) || ends_before(sanitizer, row + 1, lane))
+    for (uint32_t row = 0; row + 1 < matrix->rows; row++) {
+        if (ends_before(sanitizer, matrix, row, lane) ||
+            ends_before(sanitizer, matrix, row + 1, lane))
             return;
         sanitizer->edges[sanitizer->edge_count++] =
-            (struct edge){ptx_matrix_at(sanitizer->matrix, row, lane)->end_id,
-                          ptx_matrix_at(sanitizer->matrix, row + 1, lane)->start_id};
+            (struct edge){ptx_matrix_at(matrix, row, lane)->end_id,
+                          ptx_matrix_at(matrix, row + 1, lane)->start_id};
     }
 }
 
@@ -66,39 +67,36 @@ static int by_ends(const void *a, const void *b)
                               : (x->to > y->to) - (x->to < y->to);
 }
 
-/* Each edge once, and how many there are of a kind. */
-static void count_edges(struct sanitizer *sanitizer)
+/* Each edge once. */
+static void keep_edges(struct ptx_sanitizer *sanitizer)
 {
-    uint32_t kept = 0;
+    size_t kept = 0;
     if (sanitizer->edge_count > 1)
         qsort(sanitizer->edges, sanitizer->edge_count, sizeof *sanitizer->edges, by_ends);
-    for (uint32_t i = 0; i < sanitizer->edge_count; i++) {
-        if (i > 0 && by_ends(&sanitizer->edges[i], &sanitizer->edges[i - 1]) == 0)
-            continue;
-        sanitizer->edges[kept++] = sanitizer->edges[i];
-        sanitizer->sites[sanitizer->edges[i].from].sources++;
-        sanitizer->sites[sanitizer->edges[i].to].targets++;
-    }
+    for (size_t i = 0; i < sanitizer->edge_count; i++)
+        if (i == 0 || by_ends(&sanitizer->edges[i], &sanitizer->edges[i - 1]) != 0)
+            sanitizer->edges[kept++] = sanitizer->edges[i];
     sanitizer->edge_count = kept;
 }
 
-static bool one_line(const struct sanitizer *sanitizer, struct edge edge)
+static bool one_line(const struct ptx_loc_map *locs, struct edge edge)
 {
     bool from_known, to_known;
-    int64_t from = ptx_loc_map_find(sanitizer->locs, edge.from, &from_known);
-    int64_t to = ptx_loc_map_find(sanitizer->locs, edge.to, &to_known);
+    int64_t from = ptx_loc_map_find(locs, edge.from, &from_known);
+    int64_t to = ptx_loc_map_find(locs, edge.to, &to_known);
     return from_known && to_known && from == to;
 }
 
-static void merge(struct sanitizer *sanitizer)
+static void merge(struct ptx_sanitizer *sanitizer, const struct ptx_loc_map *locs)
 {
-    for (uint32_t lane = 0; lane < sanitizer->matrix->lanes; lane++)
-        collect_lane(sanitizer, lane);
-    count_edges(sanitizer);
-    for (uint32_t i = 0; i < sanitizer->edge_count; i++) {
+    for (size_t i = 0; i < sanitizer->edge_count; i++) {
+        sanitizer->sites[sanitizer->edges[i].from].sources++;
+        sanitizer->sites[sanitizer->edges[i].to].targets++;
+    }
+    for (size_t i = 0; i < sanitizer->edge_count; i++) {
         struct edge edge = sanitizer->edges[i];
         if (sanitizer->sites[edge.from].sources != 1 || sanitizer->sites[edge.to].targets != 1 ||
-            !one_line(sanitizer, edge))
+            !one_line(locs, edge))
             continue;
         sanitizer->sites[edge.from].merged_end = true;
         sanitizer->sites[edge.to].merged_start = true;
@@ -107,13 +105,14 @@ static void merge(struct sanitizer *sanitizer)
 
 /* ---- lists ----------------------------------------------------------------------------- */
 
-static bool list_sites(const struct sanitizer *sanitizer, struct ptx_active *active)
+static bool list_sites(const struct ptx_sanitizer *sanitizer, const struct ptx_loc_map *locs,
+                       struct ptx_active *active)
 {
     static const struct site never;
-    for (uint32_t i = 0; i < sanitizer->locs->count; i++) {
-        uint32_t id = sanitizer->locs->entries[i].id;
+    bool dead = sanitizer->how.dead;
+    for (uint32_t i = 0; i < locs->count; i++) {
+        uint32_t id = locs->entries[i].id;
         const struct site *site = id < sanitizer->site_count ? &sanitizer->sites[id] : &never;
-        bool dead = sanitizer->how.dead;
         if ((site->starts || !dead) && !site->merged_start && !ptx_id_list_add(&active->start, id))
             return false;
         if ((site->ends || !dead) && !site->merged_end && !ptx_id_list_add(&active->end, id))
@@ -132,23 +131,66 @@ static uint32_t greatest_id(const struct ptx_matrix *matrix)
     return greatest;
 }
 
+/* ---- all of it --------------------------------------------------------------------------- */
+
+struct ptx_sanitizer *ptx_sanitizer_new(struct ptx_sanitizing how)
+{
+    struct ptx_sanitizer *sanitizer = calloc(1, sizeof *sanitizer);
+    if (sanitizer)
+        sanitizer->how = how;
+    else
+        message("out of memory");
+    return sanitizer;
+}
+
+void ptx_sanitizer_free(struct ptx_sanitizer *sanitizer)
+{
+    if (!sanitizer)
+        return;
+    free(sanitizer->sites);
+    free(sanitizer->edges);
+    free(sanitizer);
+}
+
+bool ptx_sanitizer_add(struct ptx_sanitizer *sanitizer, const struct ptx_matrix *matrix)
+{
+    size_t cells = (size_t)matrix->rows * matrix->lanes;
+    uint32_t room = sanitizer->site_count, sites = greatest_id(matrix) + 1;
+    if (!grow_zeroed32(&sanitizer->sites, &room, sites, sizeof *sanitizer->sites) ||
+        !grow_array(&sanitizer->edges, &sanitizer->edge_room, sanitizer->edge_count + cells,
+                    sizeof *sanitizer->edges)) {
+        message("out of memory");
+        return false;
+    }
+    sanitizer->site_count = room;
+    find_alive(sanitizer, matrix);
+    for (uint32_t lane = 0; sanitizer->how.merge && lane < matrix->lanes; lane++)
+        collect_lane(sanitizer, matrix, lane);
+    keep_edges(sanitizer);
+    return true;
+}
+
+void ptx_sanitizer_keep_dead(struct ptx_sanitizer *sanitizer)
+{
+    sanitizer->how.dead = false;
+}
+
+bool ptx_sanitizer_lists(struct ptx_sanitizer *sanitizer, struct ptx_active *active,
+                         const struct ptx_loc_map *locs)
+{
+    merge(sanitizer, locs);
+    if (list_sites(sanitizer, locs, active))
+        return true;
+    message("out of memory");
+    return false;
+}
+
 bool ptx_sanitize(struct ptx_active *active, const struct ptx_matrix *matrix,
                   const struct ptx_loc_map *locs, struct ptx_sanitizing how)
 {
-    struct sanitizer sanitizer = {.matrix = matrix, .locs = locs, .how = how};
-    sanitizer.site_count = greatest_id(matrix) + 1;
-    sanitizer.sites = calloc(sanitizer.site_count, sizeof *sanitizer.sites);
-    sanitizer.edges = malloc(((size_t)matrix->rows * matrix->lanes + 1) * sizeof *sanitizer.edges);
-    bool good = sanitizer.sites && sanitizer.edges;
-    if (good) {
-        find_alive(&sanitizer);
-        if (how.merge)
-            merge(&sanitizer);
-        good = list_sites(&sanitizer, active);
-    }
-    if (!good)
-        message("out of memory");
-    free(sanitizer.sites);
-    free(sanitizer.edges);
+    struct ptx_sanitizer *sanitizer = ptx_sanitizer_new(how);
+    bool good = sanitizer && ptx_sanitizer_add(sanitizer, matrix) &&
+                ptx_sanitizer_lists(sanitizer, active, locs);
+    ptx_sanitizer_free(sanitizer);
     return good;
 }

@@ -21,4 +21,16 @@ struct ptx_sanitizing {
 bool ptx_sanitize(struct ptx_active *active, const struct ptx_matrix *matrix,
                   const struct ptx_loc_map *locs, struct ptx_sanitizing how);
 
+/* The same of several launches with the same probes, added one by one. */
+struct ptx_sanitizer;
+/* NULL with the message given. Free takes NULL. */
+struct ptx_sanitizer *ptx_sanitizer_new(struct ptx_sanitizing how);
+void ptx_sanitizer_free(struct ptx_sanitizer *sanitizer);
+bool ptx_sanitizer_add(struct ptx_sanitizer *sanitizer, const struct ptx_matrix *matrix);
+/* Records are missing: who did not fire is not known. */
+void ptx_sanitizer_keep_dead(struct ptx_sanitizer *sanitizer);
+/* Once, at the end; active is the caller's to free in any case. */
+bool ptx_sanitizer_lists(struct ptx_sanitizer *sanitizer, struct ptx_active *active,
+                         const struct ptx_loc_map *locs);
+
 #endif /* PTX_SANITIZE_H */

@@ -146,6 +146,25 @@ static bool write_text(struct stand_in *self, const struct ptx_probes *probes)
     return written;
 }
 
+/* With the probes that a first run showed to be of use, where it left a list of them. */
+static bool instrument(struct ptx_instrumented *made, struct ptx_tool_options *tool,
+                       const char *input)
+{
+    const char *folder = getenv("RBWP_PTX_ACTIVE");
+    char path[PATH_MAX];
+    if (!ptx_instrument(made, tool, input))
+        return false;
+    if (!folder || !*folder || tool->active)
+        return true;
+    int count =
+        snprintf(path, sizeof path, "%s/%016" PRIx64 ".active.json", folder, made->probes.hash);
+    if (count >= (int)sizeof path || access(path, F_OK) != 0)
+        return true;
+    ptx_instrumented_free(made);
+    tool->active = path;
+    return ptx_instrument(made, tool, input);
+}
+
 /* False with the message given. */
 static bool make_text(struct stand_in *self)
 {
@@ -157,8 +176,7 @@ static bool make_text(struct stand_in *self)
         message("out of memory");
         return false;
     }
-    bool good =
-        take_options(&tool, options) && ptx_instrument(&made, &tool, self->argv[self->input]);
+    bool good = take_options(&tool, options) && instrument(&made, &tool, self->argv[self->input]);
     if (good) {
         good = write_text(self, &made.probes) && write_map(&made);
         ptx_instrumented_free(&made);

@@ -10,6 +10,8 @@
  *   RBWP_PTXAS        the real one; default: the next ptxas on PATH, else that of /usr/local/cuda
  *   RBWP_PTX_OPTIONS  options as rbwp ptx instrument takes them, with blanks between
  *   RBWP_PTX_DIR      a folder that gets HASH.map.json, the map of each module
+ *   RBWP_PTX_ACTIVE   a folder that may have HASH.active.json, the probes that a module is to keep;
+ *                     HASH is that of the map without it (rbwp ptx sanitize makes them)
  *   RBWP_PTX_KEEP     1: it gets HASH.original.ptx and HASH.probes.ptx too
  */
 #ifndef PTX_STAND_IN_H
