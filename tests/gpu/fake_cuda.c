@@ -5,6 +5,7 @@
  */
 #include "cuda_abi.h"
 #include "fake.h"
+#include "fake_inject.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -124,6 +125,7 @@ cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
 }
 cuda_result cuStreamDestroy_v2(cuda_stream stream)
 {
+    fake_cupti_resource(CUPTI_STREAM_GOES, fake_context(), stream);
     fake_stream_free(stream);
     return 0;
 }
@@ -229,10 +231,13 @@ cuda_result cuModuleLoadData(cuda_module *module, const void *image)
 {
     UNSAFE("module_load");
     *module = strdup(image);
+    fake_module_loaded(*module);
     return 0;
 }
 cuda_result cuModuleUnload(cuda_module module)
 {
+    fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuModuleUnload, &module, NULL, NULL);
+    fake_module_gone(module);
     free(module);
     return 0;
 }
@@ -246,8 +251,12 @@ cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned gri
                            unsigned shared_bytes, cuda_stream stream, void **arguments,
                            void **extra)
 {
-    (void)shared_bytes, (void)extra;
-    if (!grid_x || !grid_y || !grid_z || !block_x || !block_y || !block_z)
-        return INVALID;
-    return fake_launch(function, stream, arguments);
+    (void)extra;
+    struct cuda_launch_params params = {function, grid_x,  grid_y,       grid_z, block_x,
+                                        block_y,  block_z, shared_bytes, stream, arguments};
+    return fake_traced_launch(CUPTI_CALL_cuLaunchKernel, &params, &params);
+}
+void *fake_context(void)
+{
+    return depth ? stack[depth - 1] : NULL;
 }

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inject.c - librbwp-inject.so: what the driver loads into a program that nobody changed.
+ *
+ * The driver looks for InitializeInjection in the library of CUDA_INJECTION64_PATH, in cuInit. Each
+ * source of records is asked for by its variable of the environment (RBWP_PTX_DIR: kernels with
+ * probes) and says which of the driver's calls it wants to see; CUPTI calls back on the program's
+ * threads, around these. Whatever is missing, the program goes on, and one line says what is not
+ * recorded.
+ *
+ * Nothing of ours ends with the process: at its end, and in a forked child, the callbacks just do
+ * nothing more.
+ */
+#include "inject_library.h"
+#include "inject_ptx.h"
+#include "inject_say.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static atomic_bool on;
+static atomic_bool opened;        /* by this process */
+static _Thread_local bool inside; /* our own calls of the driver are none of the program's */
+
+/* ---- calls ----------------------------------------------------------------------------- */
+
+static bool per_thread(uint32_t id)
+{
+    return id == CUPTI_CALL_cuLaunchKernel_ptsz || id == CUPTI_CALL_cuLaunchKernelEx_ptsz ||
+           id == CUPTI_CALL_cuLaunchCooperativeKernel_ptsz;
+}
+
+/* The context of a stream is that of its launches, whichever is current. */
+static void *context_of(void *stream, void *current)
+{
+    inject_context context;
+    bool named = (uintptr_t)stream > (uintptr_t)CUDA_STREAM_PER_THREAD;
+    return named && cu.cuStreamGetCtx(stream, &context) == CUDA_OK && context ? context : current;
+}
+
+static struct inject_launch launch_of(uint32_t id, const struct cupti_call *call)
+{
+    struct inject_launch launch = {.symbol = call->symbol, .correlation = call->correlation};
+    if (id == CUPTI_CALL_cuLaunchKernelEx || id == CUPTI_CALL_cuLaunchKernelEx_ptsz) {
+        const struct cuda_launch_ex_params *params = call->params;
+        const struct cuda_launch_config *config = params->config;
+        if (!config)
+            return launch;
+        launch.function = params->function;
+        launch.stream = config->stream;
+        memcpy(launch.grid, &config->grid_x, sizeof launch.grid);
+        memcpy(launch.block, &config->block_x, sizeof launch.block);
+    } else {
+        const struct cuda_launch_params *params = call->params;
+        launch.function = params->function;
+        launch.stream = params->stream;
+        memcpy(launch.grid, &params->grid_x, sizeof launch.grid);
+        memcpy(launch.block, &params->block_x, sizeof launch.block);
+    }
+    if (!launch.stream && per_thread(id))
+        launch.stream = CUDA_STREAM_PER_THREAD;
+    launch.context = context_of(launch.stream, call->context);
+    return launch;
+}
+
+static void launch_call(uint32_t id, const struct cupti_call *call)
+{
+    if (call->site == CUPTI_EXIT) {
+        inject_ptx_exit(call->result ? *(const inject_result *)call->result : CUDA_OK);
+        return;
+    }
+    struct inject_launch launch = launch_of(id, call);
+    if (launch.function && launch.context && atomic_load(&on))
+        inject_ptx_enter(&launch);
+}
+
+static void driver_call(uint32_t id, const struct cupti_call *call)
+{
+    if (id != CUPTI_CALL_cuModuleUnload && id != CUPTI_CALL_cuLibraryUnload)
+        launch_call(id, call);
+    else if (call->site == CUPTI_ENTER)
+        inject_sites_module_gone(id == CUPTI_CALL_cuModuleUnload ? *(void *const *)call->params
+                                                                 : NULL);
+}
+
+static void resource(uint32_t id, const struct cupti_resource *resource)
+{
+    if (id == CUPTI_CONTEXT_GOES) {
+        inject_device_gone(resource->context);
+        inject_sites_context_gone();
+    } else if (id == CUPTI_STREAM_GOES) {
+        inject_sites_stream_gone(resource->handle);
+    }
+}
+
+static void called(void *context, cupti_domain domain, uint32_t id, const void *data)
+{
+    (void)context;
+    if (inside || !atomic_load(&opened))
+        return;
+    int kept = errno;
+    inside = true;
+    if (domain == CUPTI_DOMAIN_DRIVER)
+        driver_call(id, data);
+    else if (domain == CUPTI_DOMAIN_RESOURCE)
+        resource(id, data);
+    inside = false;
+    errno = kept;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------- */
+
+static bool subscribe(void)
+{
+    static const struct {
+        int domain;
+        uint32_t id;
+    } wanted[] = {
+#define WANTED(symbol, id) {CUPTI_DOMAIN_DRIVER, id},
+        CUPTI_CALLS(WANTED){CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_GOES},
+        {CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_GOES}};
+#undef WANTED
+    cupti_subscriber subscriber;
+    int code = cupti.cuptiSubscribe(&subscriber, called, NULL);
+    if (code == CUPTI_TAKEN)
+        inject_say("kernels are not recorded: another tool has CUPTI already");
+    else if (code != CUPTI_OK)
+        inject_say("kernels are not recorded: CUPTI says %d", code);
+    if (code != CUPTI_OK)
+        return false;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        /* Calls that this CUPTI does not know are none that its driver has. */
+        if (cupti.cuptiEnableCallback(1, subscriber, wanted[i].domain, wanted[i].id) != CUPTI_OK &&
+            i == 0) {
+            inject_say("kernels are not recorded: CUPTI does not tell of launches");
+            (void)cupti.cuptiUnsubscribe(subscriber);
+            return false;
+        }
+    return true;
+}
+
+static void in_child(void)
+{
+    atomic_store(&on, false);
+    atomic_store(&opened, false);
+}
+
+static void begin(void)
+{
+    const char *folder = getenv("RBWP_PTX_DIR");
+    if (!folder || !*folder || !inject_library_open() || !inject_ptx_open(folder))
+        return;
+    pthread_atfork(NULL, NULL, in_child);
+    atomic_store(&opened, true);
+    atomic_store(&on, true);
+    if (!subscribe())
+        in_child();
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (atomic_exchange(&on, false))
+        inject_ptx_close();
+}
+
+/* The driver calls it; what it returns changes nothing for the program. */
+__attribute__((visibility("default"))) int InitializeInjection(void);
+int InitializeInjection(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&begun)) {
+        inside = true;
+        begin();
+        inside = false;
+    }
+    return 1;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_ptx.h"
+#include "inject_record.h"
+
+#include <stdlib.h>
+
+#define LAUNCHES 8
+#define WAIT_MS 10000
+
+/* The launch that a thread is in. */
+struct self {
+    struct inject_recording recording;
+    bool recorded;
+};
+
+static _Thread_local struct self self;
+static unsigned launches_max = LAUNCHES;
+static uint64_t wait_ns;
+
+static unsigned number_of(const char *name, unsigned otherwise)
+{
+    const char *text = getenv(name);
+    char *end;
+    unsigned long number = text ? strtoul(text, &end, 10) : 0;
+    return text && *text && *end == '\0' && number < UINT32_MAX ? (unsigned)number : otherwise;
+}
+
+bool inject_ptx_open(const char *folder)
+{
+    launches_max = number_of("RBWP_PTX_LAUNCHES", LAUNCHES);
+    wait_ns = (uint64_t)number_of("RBWP_PTX_WAIT_MS", WAIT_MS) * 1000000;
+    return inject_folder_open(folder);
+}
+
+/* ---- what is not recorded -------------------------------------------------------------- */
+
+static const char *const skip_names[INJECT_SKIPS] = {"capture", "limit", "memory",
+                                                     "busy",    "wait",  "error"};
+
+/* The first of each kernel has a line at once: not all processes get to their end. */
+static void skipped(struct inject_kernel *kernel, int why)
+{
+    if (atomic_fetch_add(&kernel->skipped[why], 1) == 0)
+        inject_folder_skipped(kernel->hash, kernel->name, skip_names[why], 0);
+}
+
+void inject_ptx_close(void)
+{
+    for (struct inject_kernel *kernel = inject_kernels(); kernel; kernel = kernel->next)
+        for (int why = 0; why < INJECT_SKIPS; why++) {
+            uint64_t count = atomic_load(&kernel->skipped[why]);
+            if (count)
+                inject_folder_skipped(kernel->hash, kernel->name, skip_names[why], count);
+        }
+}
+
+/* ---- launches -------------------------------------------------------------------------- */
+
+/* Takes one of the kernel's launches; else why not. */
+static int take(struct inject_kernel *kernel, const struct inject_module *module)
+{
+    if (atomic_load(&kernel->taken) >= launches_max)
+        return SKIP_LIMIT;
+    if (atomic_load(&kernel->closed))
+        return SKIP_WAIT;
+    if (atomic_load(&module->closed))
+        return SKIP_CAPTURE;
+    if (atomic_fetch_add(&kernel->taken, 1) < launches_max)
+        return INJECT_RECORDED;
+    atomic_fetch_sub(&kernel->taken, 1);
+    return SKIP_LIMIT;
+}
+
+/* The module's lock is held for writing if the launch is recorded, else nothing is. */
+static int try_to_record(void)
+{
+    struct inject_site site = self.recording.site;
+    int why = take(site.kernel, site.module);
+    if (why != INJECT_RECORDED)
+        return why;
+    why = SKIP_BUSY;
+    if (pthread_rwlock_trywrlock(&site.module->lock) == 0) {
+        why = inject_record_begin(&self.recording, wait_ns);
+        if (why != INJECT_RECORDED)
+            pthread_rwlock_unlock(&site.module->lock);
+    }
+    if (why != INJECT_RECORDED)
+        atomic_fetch_sub(&site.kernel->taken, 1);
+    return why;
+}
+
+void inject_ptx_enter(const struct inject_launch *launch)
+{
+    struct inject_site site = inject_site_of(launch);
+    if (!site.module)
+        return;
+    self.recording.site = site;
+    self.recording.launch = *launch;
+    int why = try_to_record();
+    self.recorded = why == INJECT_RECORDED;
+    if (self.recorded)
+        return;
+    skipped(site.kernel, why);
+    pthread_rwlock_rdlock(&site.module->lock);
+}
+
+void inject_ptx_exit(int result)
+{
+    struct inject_site site = self.recording.site;
+    if (!site.module)
+        return;
+    self.recording.site.module = NULL;
+    if (self.recorded) {
+        struct inject_recording *recording = &self.recording;
+        recording->site = site;
+        int why = inject_record_end(recording, result, wait_ns);
+        recording->site.module = NULL;
+        if (why != INJECT_RECORDED) {
+            atomic_fetch_sub(&site.kernel->taken, 1);
+            skipped(site.kernel, why);
+        }
+    } else {
+        inject_record_pending(&site, &self.recording.launch);
+    }
+    pthread_rwlock_unlock(&site.module->lock);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_sites.h"
+#include "inject_say.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SLOTS 256 /* a power of 2 */
+
+/* A table by open addressing. */
+struct slot {
+    const void *function, *context;
+    struct inject_site site;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards slots, and adding to the lists */
+static struct slot *slots;
+static size_t slot_count, slots_used;
+static unsigned filled_in; /* the age in which slots were filled */
+static atomic_uint age;    /* rises whenever handles may come to mean something else */
+static _Atomic(struct inject_module *) modules;
+static _Atomic(struct inject_kernel *) kernels;
+
+struct inject_kernel *inject_kernels(void)
+{
+    return atomic_load(&kernels);
+}
+
+void inject_sites_module_gone(const void *handle)
+{
+    for (struct inject_module *module = atomic_load(&modules); module; module = module->next)
+        if (handle ? module->handle == handle : module->of_library)
+            atomic_store(&module->gone, true);
+    atomic_fetch_add(&age, 1);
+}
+
+void inject_sites_context_gone(void)
+{
+    atomic_fetch_add(&age, 1);
+}
+
+void inject_sites_stream_gone(const void *stream)
+{
+    for (struct inject_module *module = atomic_load(&modules); module; module = module->next)
+        for (int i = 0; i < INJECT_PENDING; i++) {
+            void *expected = (void *)(uintptr_t)stream;
+            atomic_compare_exchange_strong(&module->pending[i], &expected, NULL);
+        }
+}
+
+/* ---- kernels --------------------------------------------------------------------------- */
+
+static struct inject_kernel *kernel_of(uint64_t hash, const char *name)
+{
+    struct inject_kernel *kernel = atomic_load(&kernels);
+    while (kernel && (kernel->hash != hash || strcmp(kernel->name, name) != 0))
+        kernel = kernel->next;
+    if (kernel)
+        return kernel;
+    kernel = calloc(1, sizeof *kernel);
+    if (kernel && !(kernel->name = strdup(name))) {
+        free(kernel);
+        return NULL;
+    }
+    if (kernel) {
+        kernel->hash = hash;
+        kernel->next = atomic_load(&kernels);
+        atomic_store(&kernels, kernel);
+    }
+    return kernel;
+}
+
+/* ---- modules --------------------------------------------------------------------------- */
+
+static bool shape_good(const struct ptx_shape *shape)
+{
+    return shape->magic == PTX_SHAPE_MAGIC && shape->hash != 0 && shape->buffer_bytes > 0 &&
+           shape->buffer_bytes <= UINT64_C(1) << 40;
+}
+
+/* Attached. Fills what the module's variables say; false: it has no probes. */
+static bool read_variables(struct inject_module *module, void *context)
+{
+    inject_address shape;
+    size_t bytes;
+    if (cu.cuModuleGetGlobal_v2(&module->buffer, &bytes, module->handle, PTX_BUFFER_NAME) !=
+            CUDA_OK ||
+        bytes != sizeof(uint64_t) ||
+        cu.cuModuleGetGlobal_v2(&shape, &bytes, module->handle, PTX_SHAPE_NAME) != CUDA_OK ||
+        bytes != sizeof module->shape)
+        return false;
+    module->device = inject_device_get(context);
+    if (!module->device ||
+        inject_read(module->device, &module->shape, shape, sizeof module->shape) != CUDA_OK ||
+        !shape_good(&module->shape)) {
+        inject_say("a module's probes are of another version: its launches are not recorded");
+        return false;
+    }
+    if (cu.cuModuleGetGlobal_v2(&module->dropped, &bytes, module->handle, PTX_DROPPED_NAME) !=
+            CUDA_OK ||
+        bytes != sizeof(uint64_t))
+        module->dropped = 0;
+    return true;
+}
+
+static struct inject_module *make_module(void *handle, bool of_library, void *context)
+{
+    struct inject_module *module = calloc(1, sizeof *module);
+    if (!module)
+        return NULL;
+    module->handle = handle;
+    module->of_library = of_library;
+    if (!read_variables(module, context)) {
+        free(module);
+        return NULL;
+    }
+    pthread_rwlock_init(&module->lock, NULL);
+    module->next = atomic_load(&modules);
+    atomic_store(&modules, module);
+    return module;
+}
+
+/* What a launch names may be a function or, since CUDA 12, a kernel of no context. */
+static void *module_handle(void *function, bool *of_library)
+{
+    inject_module_handle handle = NULL;
+    inject_function found;
+    *of_library = false;
+    if (cu.cuFuncGetModule(&handle, function) == CUDA_OK)
+        return handle;
+    *of_library = true;
+    if (!cu.cuKernelGetFunction || cu.cuKernelGetFunction(&found, function) != CUDA_OK ||
+        cu.cuFuncGetModule(&handle, found) != CUDA_OK)
+        return NULL;
+    return handle;
+}
+
+/* Attached. */
+static struct inject_site look_up(const struct inject_launch *launch)
+{
+    bool of_library;
+    void *handle = module_handle(launch->function, &of_library);
+    struct inject_module *module = atomic_load(&modules);
+    while (module && (module->handle != handle || atomic_load(&module->gone) ||
+                      atomic_load(&module->device->gone)))
+        module = module->next;
+    if (!module && handle)
+        module = make_module(handle, of_library, launch->context);
+    struct inject_site site = {module, NULL};
+    if (module)
+        site.kernel = kernel_of(module->shape.hash, launch->symbol ? launch->symbol : "?");
+    if (!site.kernel)
+        site.module = NULL;
+    return site;
+}
+
+/* ---- the table ------------------------------------------------------------------------- */
+
+static struct slot *find_slot(const struct slot *table, size_t count, const void *function,
+                              const void *context)
+{
+    size_t at =
+        ((uintptr_t)function ^ (uintptr_t)context << 1) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+    for (at &= count - 1; table[at].function; at = (at + 1) & (count - 1))
+        if (table[at].function == function && table[at].context == context)
+            break;
+    return (struct slot *)(uintptr_t)&table[at];
+}
+
+static bool grow(void)
+{
+    size_t count = slot_count ? 2 * slot_count : FIRST_SLOTS;
+    struct slot *more = calloc(count, sizeof *more);
+    if (!more)
+        return false;
+    for (size_t i = 0; i < slot_count; i++)
+        if (slots[i].function)
+            *find_slot(more, count, slots[i].function, slots[i].context) = slots[i];
+    free(slots);
+    slots = more;
+    slot_count = count;
+    return true;
+}
+
+static void forget_old(void)
+{
+    unsigned now = atomic_load(&age);
+    if (now == filled_in)
+        return;
+    if (slots)
+        memset(slots, 0, slot_count * sizeof *slots);
+    slots_used = 0;
+    filled_in = now;
+}
+
+static struct inject_site look_up_attached(const struct inject_launch *launch)
+{
+    struct inject_attached saved;
+    struct inject_site site = {NULL, NULL};
+    if (inject_attach(launch->context, &saved)) {
+        site = look_up(launch);
+        inject_detach(&saved);
+    }
+    return site;
+}
+
+struct inject_site inject_site_of(const struct inject_launch *launch)
+{
+    struct inject_site site = {NULL, NULL};
+    pthread_mutex_lock(&lock);
+    forget_old();
+    if (2 * slots_used >= slot_count && !grow()) {
+        pthread_mutex_unlock(&lock);
+        return site;
+    }
+    struct slot *slot = find_slot(slots, slot_count, launch->function, launch->context);
+    if (!slot->function) {
+        *slot = (struct slot){launch->function, launch->context, look_up_attached(launch)};
+        slots_used++;
+    }
+    site = slot->site;
+    pthread_mutex_unlock(&lock);
+    return site;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guards that gpu/inject/inject_abi.h says what cuda.h and CUPTI's headers say. Compiling it is the
+ * test.
+ */
+#include <cuda.h>
+#include <cupti.h>
+
+#include "abi.h"
+
+/* ---- prototypes, with the real types ---- */
+
+#define RBWP_ABI_REAL
+typedef CUresult inject_result;
+typedef CUdevice_attribute inject_attribute;
+typedef CUdevice inject_device_number;
+typedef CUstreamCaptureMode inject_capture_mode;
+typedef CUstreamCaptureStatus inject_capture_status;
+typedef CUcontext inject_context;
+typedef CUstream inject_stream;
+typedef CUevent inject_event;
+typedef CUmodule inject_module_handle;
+typedef CUfunction inject_function;
+typedef CUkernel inject_kernel_handle;
+typedef CUdeviceptr inject_address;
+typedef CUptiResult cupti_result;
+typedef CUpti_CallbackDomain cupti_domain;
+typedef CUpti_SubscriberHandle cupti_subscriber;
+typedef CUpti_CallbackFunc cupti_callback;
+#include "inject_abi.h"
+
+#define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct inject_functions, symbol, symbol)
+INJECT_FUNCTIONS(CHECK)
+#undef CHECK
+#define CHECK(symbol, parameters) ABI_PROTOTYPE(struct cupti_functions, symbol, symbol)
+CUPTI_FUNCTIONS(CHECK)
+#undef CHECK
+
+ABI_PASSED_AS(CUresult, int);
+ABI_PASSED_AS(CUdevice_attribute, int);
+ABI_PASSED_AS(CUstreamCaptureMode, int);
+ABI_PASSED_AS(CUstreamCaptureStatus, int);
+ABI_PASSED_AS(CUdeviceptr, unsigned long long);
+ABI_PASSED_AS(CUkernel, void *);
+ABI_PASSED_AS(CUptiResult, int);
+ABI_PASSED_AS(CUpti_CallbackDomain, int);
+ABI_PASSED_AS(CUpti_CallbackId, uint32_t);
+ABI_PASSED_AS(CUpti_SubscriberHandle, void *);
+
+/* ---- numbers ---- */
+
+#define CHECK(symbol, id) ABI_SAME(CUPTI_CALL_##symbol, (int)CUPTI_DRIVER_TRACE_CBID_##symbol);
+CUPTI_CALLS(CHECK)
+#undef CHECK
+ABI_SAME(CUDA_OK, (int)CUDA_SUCCESS);
+ABI_SAME(CUDA_NOT_READY, (int)CUDA_ERROR_NOT_READY);
+ABI_SAME(CUDA_NOTHING_CAPTURED, (int)CU_STREAM_CAPTURE_STATUS_NONE);
+ABI_SAME(CUDA_LEAVE_CAPTURES_ALONE, (int)CU_STREAM_CAPTURE_MODE_RELAXED);
+ABI_SAME(CUDA_EVENT_WITHOUT_TIME, (int)CU_EVENT_DISABLE_TIMING);
+ABI_SAME(CUDA_STREAM_OF_ITS_OWN, (int)CU_STREAM_NON_BLOCKING);
+ABI_SAME(CUDA_CLOCK_KHZ, (int)CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
+ABI_SAME((uintptr_t)CUDA_STREAM_PER_THREAD, (uintptr_t)CU_STREAM_PER_THREAD);
+ABI_SAME(CUPTI_OK, (int)CUPTI_SUCCESS);
+ABI_SAME(CUPTI_TAKEN, (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
+ABI_SAME(CUPTI_DOMAIN_DRIVER, (int)CUPTI_CB_DOMAIN_DRIVER_API);
+ABI_SAME(CUPTI_DOMAIN_RESOURCE, (int)CUPTI_CB_DOMAIN_RESOURCE);
+ABI_SAME(CUPTI_CONTEXT_GOES, (int)CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
+ABI_SAME(CUPTI_STREAM_GOES, (int)CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
+ABI_SAME(CUPTI_ENTER, (int)CUPTI_API_ENTER);
+ABI_SAME(CUPTI_EXIT, (int)CUPTI_API_EXIT);
+
+/* ---- structs ---- */
+
+#define CALL(ours, real) ABI_FIELD(struct cupti_call, ours, CUpti_CallbackData, real)
+CALL(site, callbackSite);
+CALL(name, functionName);
+CALL(params, functionParams);
+CALL(result, functionReturnValue);
+CALL(symbol, symbolName);
+CALL(context, context);
+CALL(context_id, contextUid);
+CALL(between, correlationData);
+CALL(correlation, correlationId);
+#define RESOURCE(ours, real) ABI_FIELD(struct cupti_resource, ours, CUpti_ResourceData, real)
+RESOURCE(context, context);
+RESOURCE(handle, resourceHandle);
+RESOURCE(descriptor, resourceDescriptor);
+
+#define LAUNCH(type)                                                                               \
+    ABI_FIELD(struct cuda_launch_params, function, type, f);                                       \
+    ABI_FIELD(struct cuda_launch_params, grid_x, type, gridDimX);                                  \
+    ABI_FIELD(struct cuda_launch_params, grid_z, type, gridDimZ);                                  \
+    ABI_FIELD(struct cuda_launch_params, block_x, type, blockDimX);                                \
+    ABI_FIELD(struct cuda_launch_params, block_z, type, blockDimZ);                                \
+    ABI_FIELD(struct cuda_launch_params, shared_bytes, type, sharedMemBytes);                      \
+    ABI_FIELD(struct cuda_launch_params, stream, type, hStream);                                   \
+    ABI_FIELD(struct cuda_launch_params, arguments, type, kernelParams);
+LAUNCH(cuLaunchKernel_params)
+LAUNCH(cuLaunchKernel_ptsz_params)
+LAUNCH(cuLaunchCooperativeKernel_params)
+LAUNCH(cuLaunchCooperativeKernel_ptsz_params)
+#define LAUNCH_EX(type)                                                                            \
+    ABI_FIELD(struct cuda_launch_ex_params, config, type, config);                                 \
+    ABI_FIELD(struct cuda_launch_ex_params, function, type, f);
+LAUNCH_EX(cuLaunchKernelEx_params)
+LAUNCH_EX(cuLaunchKernelEx_ptsz_params)
+ABI_SAME(offsetof(cuModuleUnload_params, hmod), 0);
+
+#define CONFIG(ours, real) ABI_FIELD(struct cuda_launch_config, ours, CUlaunchConfig, real)
+CONFIG(grid_x, gridDimX);
+CONFIG(grid_z, gridDimZ);
+CONFIG(block_x, blockDimX);
+CONFIG(block_z, blockDimZ);
+CONFIG(shared_bytes, sharedMemBytes);
+CONFIG(stream, hStream);
+CONFIG(attributes, attrs);
+CONFIG(attribute_count, numAttrs);

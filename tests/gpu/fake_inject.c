@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_inject.h"
+#include "ptx_cell.h"
+#include "ptx_probe.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IDS 1024
+
+struct variables {
+    struct variables *next;
+    char *module;
+    uint64_t buffer, dropped;
+    struct ptx_shape shape;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards modules */
+static struct variables *modules;
+static struct ptx_shape next_shape;
+static uint32_t version = 130001;
+static size_t memory_left = 1u << 30;
+
+/* ---- CUPTI ---- */
+
+static cupti_callback callback;
+static void *callback_context;
+static bool enabled[2][IDS]; /* calls, resources */
+
+#define CUPTI_DECLARE(symbol, parameters) FAKE_API cupti_result symbol parameters;
+CUPTI_FUNCTIONS(CUPTI_DECLARE)
+
+void fake_cupti_version(uint32_t given)
+{
+    version = given;
+}
+cupti_result cuptiGetVersion(uint32_t *version_out)
+{
+    *version_out = version;
+    return 0;
+}
+cupti_result cuptiSubscribe(cupti_subscriber *subscriber, cupti_callback to, void *context)
+{
+    int code = fake_call("cupti_subscribe");
+    if (code || callback)
+        return code ? code : CUPTI_TAKEN;
+    *subscriber = &callback;
+    callback = to;
+    callback_context = context;
+    return 0;
+}
+cupti_result cuptiUnsubscribe(cupti_subscriber subscriber)
+{
+    (void)subscriber;
+    callback = NULL;
+    return 0;
+}
+cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, cupti_domain domain,
+                                 uint32_t id)
+{
+    (void)subscriber;
+    int code = fake_call("cupti_enable");
+    if (code == 0)
+        enabled[domain == CUPTI_DOMAIN_RESOURCE][id] = enable;
+    return code;
+}
+
+void fake_cupti_call(int site, uint32_t id, const void *params, const char *symbol, int *result)
+{
+    struct cupti_call call = {
+        .site = site, .params = params, .symbol = symbol, .result = result, .correlation = 77};
+    call.context = fake_context();
+    if (callback && enabled[0][id])
+        callback(callback_context, CUPTI_DOMAIN_DRIVER, id, &call);
+}
+void fake_cupti_resource(uint32_t id, void *context, void *handle)
+{
+    const struct cupti_resource resource = {context, handle, NULL};
+    if (callback && enabled[1][id])
+        callback(callback_context, CUPTI_DOMAIN_RESOURCE, id, &resource);
+}
+void fake_context_goes(void *context)
+{
+    fake_cupti_resource(CUPTI_CONTEXT_GOES, context, NULL);
+}
+
+/* ---- modules ---- */
+
+void fake_shape(const struct ptx_shape *shape)
+{
+    next_shape = *shape;
+}
+
+void fake_module_loaded(char *module)
+{
+    struct variables *variables = calloc(1, sizeof *variables);
+    variables->module = module;
+    variables->shape = next_shape;
+    pthread_mutex_lock(&lock);
+    variables->next = modules;
+    modules = variables;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Those of the module in which address stands; NULL: none. */
+static struct variables *find(const void *address)
+{
+    const char *at = address;
+    pthread_mutex_lock(&lock);
+    struct variables *found = modules;
+    while (found && (at < found->module || at >= found->module + strlen(found->module)))
+        found = found->next;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+void fake_module_gone(const char *module)
+{
+    struct variables *variables = find(module);
+    pthread_mutex_lock(&lock);
+    for (struct variables **link = &modules; *link; link = &(*link)->next)
+        if (*link == variables) {
+            *link = variables->next;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    free(variables);
+}
+
+uint64_t fake_buffer_of(const void *module)
+{
+    return find(module)->buffer;
+}
+
+FAKE_API int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module,
+                                  const char *name);
+int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module, const char *name)
+{
+    struct variables *variables = find(module);
+    if (!variables || !strstr(module, "rbwp_probed"))
+        return 500;
+    void *found = strcmp(name, PTX_BUFFER_NAME) == 0           ? (void *)&variables->buffer
+                  : strcmp(name, PTX_SHAPE_NAME) == 0          ? (void *)&variables->shape
+                  : variables->shape.cells == PTX_CELLS_COMPAT ? (void *)&variables->dropped
+                                                               : NULL;
+    *address = (uintptr_t)found;
+    *bytes = found == &variables->shape ? sizeof variables->shape : sizeof(uint64_t);
+    return found ? 0 : 500;
+}
+
+FAKE_API int cuFuncGetModule(void **module, void *function);
+int cuFuncGetModule(void **module, void *function)
+{
+    struct variables *variables = find(function);
+    *module = variables ? variables->module : NULL;
+    return variables ? 0 : 400;
+}
+
+/* A kernel of no context is its function's address below 0. */
+FAKE_API int cuKernelGetFunction(void **function, void *kernel);
+int cuKernelGetFunction(void **function, void *kernel)
+{
+    *function = (void *)~(uintptr_t)kernel;
+    return find(*function) ? 0 : 400;
+}
+
+/* ---- memory ---- */
+
+void fake_memory_left(size_t bytes)
+{
+    memory_left = bytes;
+}
+FAKE_API int cuMemGetInfo_v2(size_t *left, size_t *all);
+int cuMemGetInfo_v2(size_t *left, size_t *all)
+{
+    *left = *all = memory_left;
+    return 0;
+}
+FAKE_API int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *stream);
+int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *stream)
+{
+    int code = fake_call("memset");
+    if (code == 0) {
+        memset((void *)(uintptr_t)to, value, count);
+        fake_enqueue(stream);
+    }
+    return code;
+}
+FAKE_API int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stream);
+int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stream)
+{
+    int code = fake_call("memset32");
+    for (size_t i = 0; i < count && code == 0; i++)
+        memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
+    if (code == 0)
+        fake_enqueue(stream);
+    return code;
+}
+#ifndef FAKE_PLAIN
+FAKE_API int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value,
+                                     unsigned flags);
+int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value, unsigned flags)
+{
+    (void)flags;
+    int code = fake_call("write_value");
+    if (code == 0) {
+        memcpy((void *)(uintptr_t)to, &value, 8);
+        fake_enqueue(stream);
+    }
+    return code;
+}
+#endif
+
+/* ---- launches ---- */
+
+static void store(uint64_t at, uint64_t value)
+{
+    memcpy((void *)(uintptr_t)at, &value, 8);
+}
+
+/* What the probes of a kernel of one warp store. */
+static void run_probes(struct variables *variables)
+{
+    const struct ptx_shape *shape = &variables->shape;
+    uint64_t at = variables->buffer, timer = (uint64_t)fake_timer();
+    if (!at)
+        return;
+    if (shape->cells == PTX_CELLS_COMPAT) {
+        store(at, 1000);
+        store(at + 8, 2000);
+        variables->dropped += 3;
+        return;
+    }
+    store(at, PTX_WIDE_MAGIC);
+    store(at + 8, shape->hash);
+    store(at + 32, timer);
+    store(at + 40, 500);
+    store(at + 56, UINT64_C(20) << 32 | 5); /* cycles of a pair, dropped */
+    store(at + 64, 1000);
+    store(at + 72, 2000);
+    store(at + 80, timer + 10);
+}
+
+int fake_traced_launch(uint32_t id, const void *params, const struct cuda_launch_params *launch)
+{
+    char symbol[64];
+    int status = 0, code;
+    void *function = launch->function;
+    struct variables *variables = find(function);
+    if (!variables && find((void *)~(uintptr_t)function)) {
+        function = (void *)~(uintptr_t)function;
+        variables = find(function);
+    }
+    snprintf(symbol, sizeof symbol, "%.*s", (int)strcspn(function, " "), (const char *)function);
+    fake_cupti_call(CUPTI_ENTER, id, params, symbol, NULL);
+    bool bad = !launch->grid_x || !launch->grid_y || !launch->grid_z || !launch->block_x ||
+               !launch->block_y || !launch->block_z;
+    code = bad ? 1 : fake_launch(function, launch->stream, launch->arguments);
+    if (code == 0 && fake_is_capturing(launch->stream, &status) == 0 && status == 0 && variables)
+        run_probes(variables);
+    fake_cupti_call(CUPTI_EXIT, id, params, symbol, &code);
+    return code;
+}
+
+int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function, void **arguments,
+                     void **extra)
+{
+    (void)extra;
+    const struct cuda_launch_params launch = {
+        function,        config->grid_x,  config->grid_y,       config->grid_z, config->block_x,
+        config->block_y, config->block_z, config->shared_bytes, config->stream, arguments};
+    const struct cuda_launch_ex_params params = {config, function};
+    return fake_traced_launch(CUPTI_CALL_cuLaunchKernelEx, &params, &launch);
+}
+
+int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, unsigned grid_y,
+                                   unsigned grid_z, unsigned block_x, unsigned block_y,
+                                   unsigned block_z, unsigned shared_bytes, void *stream,
+                                   void **arguments)
+{
+    struct cuda_launch_params launch = {function, grid_x,  grid_y,       grid_z, block_x,
+                                        block_y,  block_z, shared_bytes, stream, arguments};
+    struct cuda_launch_params params = launch;
+    launch.stream = stream ? stream : CUDA_STREAM_PER_THREAD;
+    return fake_traced_launch(CUPTI_CALL_cuLaunchCooperativeKernel_ptsz, &params, &launch);
+}
