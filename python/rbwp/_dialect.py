@@ -31,6 +31,22 @@ def _target(dsl: Any) -> Callable[[], Any]:
     return target
 
 
+def _one_thread_acts(dsl: Any) -> Callable[..., Any]:
+    """A function for compile time: whether the thread that acts for a program is the first of its block. So it is on
+    NVIDIA, but not in the other partitions of warp_specialize (whose first thread the compiler alone knows), nor where
+    a program has several blocks. What is not known is no."""
+    from triton.runtime import driver
+
+    def one_thread_acts(_generator: Any = None) -> Any:
+        unknown = object()
+        partition = getattr(_generator, "caller_context", unknown)
+        blocks = getattr(getattr(getattr(_generator, "builder", None), "options", None), "num_ctas", unknown)
+        nvidia = driver.active.get_current_target().backend == "cuda"
+        return dsl.constexpr(nvidia and partition is None and blocks == 1)
+
+    return one_thread_acts
+
+
 def _element_bytes(dsl: Any) -> Callable[[Any], Any]:
     """A function for compile time: the size of what a pointer, or a block of them, points at; 0 of something else.
     What is narrower than a byte takes one in memory."""
@@ -108,7 +124,7 @@ def load(name: str, dsl: Any, jit: Any) -> ModuleType:
         "tensor": core.tensor,
     }
     makers: "list[Callable[[Any], Callable[..., Any]]]" = [
-        _target, _element_bytes, _checked_event, _checked_context, _checked_operands
+        _target, _one_thread_acts, _element_bytes, _checked_event, _checked_context, _checked_operands
     ]
     for make in makers:
         function = make(dsl)

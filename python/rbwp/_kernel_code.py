@@ -20,6 +20,7 @@ dsl: Any  # triton.language, or triton.experimental.gluon.language
 element_bytes: Any
 jit: Any
 must_use: Any
+one_thread_acts: Any
 target: Any
 tensor: Any
 
@@ -146,6 +147,42 @@ def count_one(counter):
     return before
 
 
+def start_text():
+    """An event's start as PTX: the program's first thread does all of it, and no other thread waits for what it got.
+
+    As in rbwp_device.h, nothing that the counters give is looked at before the columns' addresses are under way. What
+    is added is 1, and the assembler does not know that: of an addend that all threads share it adds the sum for the
+    warp, and computes each thread's part afterwards."""
+    values = ("$6", "$7", "$8", "$9", "$10", "$11", "none", "unit", "now", "$12", "none8", "order", "$13")
+    lines = [
+        "{", ".reg .pred act, apart, room, past;", ".reg .b32 thread, one, slot, order, slot2, order2, unit, none;",
+        ".reg .b64 ones, both, now, none8, at, c<13>;",
+        "mov.u32 thread, %tid.x;", "mov.b32 slot, 0;", "mov.b32 slot2, 0;", "mov.b32 order2, 0;", "mov.b64 both, 0;",
+        "add.u32 one, thread, 1;",
+        "setp.eq.u32 act, thread, 0;", "setp.ne.and.u32 act, $2, 0, act;", "@act bra together;",
+        "setp.eq.u32 act, thread, 0;", "setp.ne.and.u32 act, $1, 0, act;", "@!act bra done;",
+        "atom.global.add.u32 slot2, [$3], one;", "atom.global.add.u32 order2, [$4], one;", "bra asked;",
+        "together:", "mov.b64 ones, {one, one};", "atom.global.add.u64 both, [$3], ones;",
+        "asked:", *(f"ld.global.nc.u64 c{i}, [$5+{8 * i}];" for i in range(13)),
+        "mov.u32 unit, %smid;", "mov.b32 none, 0;", "mov.b64 none8, 0;",
+        "mov.b64 {slot, order}, both;", "setp.eq.u32 apart, $2, 0;", "@apart mov.b32 slot, slot2;",
+        "@apart mov.b32 order, order2;", "mov.u64 now, %globaltimer;", "setp.lt.u32 room, slot, $1;"]
+    for i in (0, 1, 2, 3, 4, 5, 6, 7, 10, 12, 11, 9, 8):  # first what is there, last what was read last
+        size = 8 if 8 <= i <= 10 else 4
+        lines += [f"mul.wide.u32 at, slot, {size};", f"add.s64 at, at, c{i};",
+                  f"@room st.global.u{8 * size} [at], {values[i]};"]
+    lines += ["setp.lt.s32 past, slot, 0;", "@past st.global.u32 [$3], 0x80000000;", "setp.lt.s32 past, order, 0;",
+              "@past st.global.u32 [$4], 0x80000000;", "done:", "mov.b32 $0, slot;", "}"]
+    return "\n".join(lines)
+
+
+START = dsl.constexpr(start_text())
+END = dsl.constexpr(
+    "{\n.reg .pred act;\n.reg .b32 thread;\n.reg .b64 now, at;\nmov.u64 now, %globaltimer;\nmov.u32 thread, %tid.x;\n"
+    "setp.eq.u32 act, thread, 0;\nsetp.lt.and.u32 act, $1, $2, act;\nmul.wide.u32 at, $1, 8;\nadd.s64 at, at, $3;\n"
+    "@act st.global.u64 [at], now;\nmov.b32 $0, 0;\n}")
+
+
 @aggregate
 class NoTracing:
     """DeviceTracing that was compiled out: the same calls, and nothing of the device in it."""
@@ -192,11 +229,12 @@ class DeviceTracing:
     duration_cycles: tensor
     op_index: tensor
     payload_size: tensor
+    columns: tensor  # where the context has the addresses of all these
 
     @constexpr_function
     def __init__(self, rank, max_events, paired, both_counters, trace_counter, op_index_counter, event_id, pid, pid_m,
                  pid_n, cur_rank, target_rank, xcc_id, cu_id, timestamp, address, duration_cycles, op_index,
-                 payload_size):
+                 payload_size, columns):
         self.enabled = dsl.constexpr(True)
         self.rank = rank
         self.max_events = max_events
@@ -217,6 +255,7 @@ class DeviceTracing:
         self.duration_cycles = duration_cycles
         self.op_index = op_index
         self.payload_size = payload_size
+        self.columns = columns
 
     @jit
     def initialize(context, tracing: dsl.constexpr = True):
@@ -243,12 +282,28 @@ class DeviceTracing:
 
     @jit
     def record_event_start(self, event_id, target_rank, address, pid_m, pid_n, mask=None):
-        """Begins an event of this program; its handle, an i32, also where there was no room left.
+        """Begins an event of this program; its handle, an i32 for record_event_end alone, also where there was no room
+        left: where one thread acts, it alone has the slot in it.
 
         address: a pointer or a block of them, of one or two dimensions. mask: which of them take part, or None."""
         checked_operands(address, mask)
         place = lowest(address)
         size = payload_bytes(address, mask)
+        if one_thread_acts():
+            paired = self.paired & (self.max_events > 0)
+            return dsl.inline_asm_elementwise(
+                START, "=r,r,r,l,l,l,r,r,r,r,r,r,l,r", [
+                    self.max_events, paired.to(dsl.int32), dsl.cast(self.trace_counter, dsl.int64),
+                    dsl.cast(self.op_index_counter, dsl.int64), self.columns, dsl.cast(event_id, dsl.int32),
+                    dsl.cast(dsl.program_id(0), dsl.int32), dsl.cast(pid_m, dsl.int32), dsl.cast(pid_n, dsl.int32),
+                    self.rank, dsl.cast(target_rank, dsl.int32), place, size
+                ], dtype=dsl.int32, is_pure=False, pack=1)
+        else:
+            return self.start_by_all(event_id, target_rank, place, pid_m, pid_n, size)
+
+    @jit
+    def start_by_all(self, event_id, target_rank, place, pid_m, pid_n, size):
+        """All threads know the slot, and the compiler chooses who stores: a barrier of the block's."""
         slot = dsl.cast(0, dsl.int32)
         if self.max_events > 0:
             slot, order = self.take_slot()
@@ -270,8 +325,13 @@ class DeviceTracing:
 
     @jit
     def record_event_end(self, handle):
-        now = read_time()
-        dsl.store(self.duration_cycles + handle, now, mask=handle.to(dsl.uint32) < self.max_events.to(dsl.uint32))
+        if one_thread_acts():
+            dsl.inline_asm_elementwise(END, "=r,r,r,l",
+                                       [handle, self.max_events, dsl.cast(self.duration_cycles, dsl.int64)],
+                                       dtype=dsl.int32, is_pure=False, pack=1)
+        else:
+            now = read_time()
+            dsl.store(self.duration_cycles + handle, now, mask=handle.to(dsl.uint32) < self.max_events.to(dsl.uint32))
 
 
 @jit
@@ -314,7 +374,8 @@ def from_context(context):
         wide_pointer(flag, 13, on),
         wide_pointer(flag, 14, on),  # duration_cycles
         narrow_pointer(flag, 15, on),  # op_index
-        narrow_pointer(flag, 16, on))
+        narrow_pointer(flag, 16, on),
+        dsl.cast(flag + 4, dsl.int64))
 
 
 # ---- lanes ------------------------------------------------------------------------------------------

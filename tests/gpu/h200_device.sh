@@ -12,6 +12,7 @@
 #
 #   BUILD_ONLY=1     stops before anything runs on a GPU
 #   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0"
+#   QUICK=1          records and events alone: no examples, whole kernels, or sanitizer
 #   LAUNCHES=N       of the kernel that is compared with itself, compiled out (1000)
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/h200_lib.sh"
@@ -59,11 +60,11 @@ build_all() {
         jobs+=($!)
     }
     throttled cu "$build/check" tests/gpu/h200_device_check.cu
-    for name in pipeline persistent; do
+    [[ ${QUICK:-} ]] || for name in pipeline persistent; do
         throttled cu "$build/$name" examples/gpu_lanes/$name.cu
         throttled cu "$build/${name}_off" examples/gpu_lanes/$name.cu -DRBWP_DEVICE_ENABLED=0
     done
-    if [[ $hip ]]; then # the example in HIP, and what stands for HIP's library here
+    if [[ $hip && ! ${QUICK:-} ]]; then # the example in HIP, and what stands for HIP's library here
         gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu/backend -Igpu/backend/include -Iformat/include \
             -D_GNU_SOURCE -shared -fPIC -o "$build/libamdhip64.so" tests/gpu/hip_shim.c -ldl -pthread &&
             gcc -O2 -g -std=gnu11 -Wall -Wextra -D__HIP_PLATFORM_AMD__ -I "$build/include" -isystem "$hip" \
@@ -112,7 +113,7 @@ same_sass() {
     echo "figure lines of SASS that differ, compiled out from without markers $different"
     ((different == 0)) && ! cmp -s "$build/plain.sass" "$build/on.sass"
 }
-[[ $python ]] && step "code of all compilers" 300 "$python" tests/gpu/device_code.py "$build/include/rbwp_device.h" all
+[[ $python && ! ${QUICK:-} ]] && step "code of all compilers" 300 "$python" tests/gpu/device_code.py "$build/include/rbwp_device.h" all
 if [[ $cuobjdump ]]; then
     step "SASS of disabled code" 120 bash -c \
         "$(declare -f sass same_sass); nvcc='$nvcc' arch='$arch' build='$build' cuobjdump='$cuobjdump'; same_sass"
@@ -127,7 +128,6 @@ step "events" 120 "$build/check" events
 step "events, by warps" 120 "$build/check_warp" events
 step "lanes against clock64" 120 "$build/check" lanes
 step "host library" 120 "$build/check" host
-may_lack=1 step "two GPUs" 120 "$build/check" two
 # example NAME ARGUMENT...: runs it traced; its profile is whole, its lanes are read by the tool.
 example() {
     local name=$1
@@ -140,50 +140,60 @@ example() {
 run_example() {
     step "example $1" 120 bash -c "$(declare -f example); build='$build'; example \"\$@\"" _ "$@"
 }
-run_example pipeline
-run_example persistent
-step "example pipeline, off" 60 "$build/pipeline_off"
-step "example persistent, off" 60 "$build/persistent_off"
-if [[ $hip ]]; then
-    # By the name that the library asks for first, too: a machine may have the real one as well.
-    ln -sf libamdhip64.so "$build/libhiprtc.so"
-    ln -sf libamdhip64.so "$build/libamdhip64.so.7"
-    RBWP_HIP_SHIM_NVRTC=$(first_of /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/*/lib/libnvrtc.so) \
-        LD_LIBRARY_PATH=$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
-else
-    table+=("example persistent_hip       HIP's headers are not here")
+if [[ ! ${QUICK:-} ]]; then
+    may_lack=1 step "two GPUs" 120 "$build/check" two
+    run_example pipeline
+    run_example persistent
+    step "example pipeline, off" 60 "$build/pipeline_off"
+    step "example persistent, off" 60 "$build/persistent_off"
+    if [[ $hip ]]; then
+        # By the name that the library asks for first, too: a machine may have the real one as well.
+        ln -sf libamdhip64.so "$build/libhiprtc.so"
+        ln -sf libamdhip64.so "$build/libamdhip64.so.7"
+        RBWP_HIP_SHIM_NVRTC=$(first_of /usr/local/cuda*/lib64/libnvrtc.so /usr/local/cuda*/targets/*/lib/libnvrtc.so) \
+            LD_LIBRARY_PATH=$build${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} run_example persistent_hip "$PWD/examples/gpu_lanes" "$build/include"
+    else
+        table+=("example persistent_hip       HIP's headers are not here")
+    fi
 fi
 step "cost of lanes" 60 "$build/cost" lanes
 step "cost of lanes, no fence" 60 "$build/cost_no_fence" lanes
 for name in $VARIANTS; do
     step "cost of events $name" 60 "$build/cost_$name" events
 done
-step "compiled out" 200 "$build/cost" off "${LAUNCHES:-1000}"
-step "copy with records" 200 "$build/cost" memory
-if [[ $sanitizer ]]; then
-    for tool in memcheck racecheck; do
-        for what in events lanes; do
-            step "$tool $what" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check" $what small
+if [[ ! ${QUICK:-} ]]; then
+    step "compiled out" 200 "$build/cost" off "${LAUNCHES:-1000}"
+    step "copy with records" 200 "$build/cost" memory
+    if [[ $sanitizer ]]; then
+        for tool in memcheck racecheck; do
+            for what in events lanes; do
+                step "$tool $what" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check" $what small
+            done
+            step "$tool events by warps" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check_warp" events small
         done
-        step "$tool events by warps" 300 "$sanitizer" --tool $tool --error-exitcode 9 "$build/check_warp" events small
-    done
-else
-    table+=("compute-sanitizer            not here")
+    else
+        table+=("compute-sanitizer            not here")
+    fi
 fi
 
 # ---- figures ---------------------------------------------------------------------------------------
 
 # Of the variants of events a line each, in cycles: figures come in this order, then again for counters apart.
 variant_table() {
-    echo "variant   pair, blocks 1      132      528   opened 1      132      528   pair round work 1  528   opened 1  528"
+    echo "variant   pair, blocks 1      132      528   opened 1      132      528   pair round work 1  528   opened 1  528   four in a loop, adds alone"
     local name
     for name in $VARIANTS; do
-        awk -v name="$name" '/^figure event/ { value[++n] = substr($0, 66, 11) + 0 }
+        awk -v name="$name" '/^figure (event|.64-bit add)/ { value[++n] = substr($0, 66, 11) + 0 }
             END {
-                for (at = 0; at < n; at += 10)
-                    printf "%-14s %8.0f %8.0f %8.0f %10.0f %8.0f %8.0f %14.0f %8.0f %6.0f %8.0f%s\n", name,
+                for (at = 0; at < n; at += at ? 10 : 16) {
+                    more = "counters apart"
+                    if (!at)
+                        more = sprintf("%.0f %.0f %.0f, %.0f %.0f %.0f", value[11], value[13], value[15], value[12],
+                            value[14], value[16])
+                    printf "%-14s %8.0f %8.0f %8.0f %10.0f %8.0f %8.0f %14.0f %8.0f %6.0f %8.0f   %s\n", name,
                         value[at + 1], value[at + 3], value[at + 5], value[at + 2], value[at + 4], value[at + 6],
-                        value[at + 7], value[at + 9], value[at + 8], value[at + 10], at ? "  counters apart" : ""
+                        value[at + 7], value[at + 9], value[at + 8], value[at + 10], more
+                }
             }' "$logs/cost_of_events_$name.log"
     done
     echo "target              450      450     1000        450      450     1000"

@@ -120,8 +120,16 @@ static void check_events(bool small)
 // ---- lanes ------------------------------------------------------------------------------------------
 
 struct own_pair { // what the kernel keeps by itself
-    long long begin, end;
+    long long begin, end;       // clock64
+    long long begin_ns, end_ns; // the timer, read beside it: the clock's rate is not the same all the time
 };
+
+__device__ static long long timer()
+{
+    long long ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns)::"memory");
+    return ns;
+}
 
 static const unsigned BLOCKS = 8, GROUPS = 4;
 
@@ -138,13 +146,13 @@ __global__ void spans_kernel(void *buffer, unsigned spans, unsigned max_records,
         seed = seed * 1664525u + 1013904223u;
         const long long wait = 500 + (seed >> 8) % 100000;
         p.begin(i % 7);
-        const long long begin = clock64();
+        const long long begin_ns = timer(), begin = clock64();
         while (clock64() - begin < wait)
             ;
-        const long long end = clock64();
+        const long long end = clock64(), end_ns = timer();
         p.end(i % 7);
         if (leader)
-            own[lane * spans + i] = own_pair{begin, end};
+            own[lane * spans + i] = own_pair{begin, end, begin_ns, end_ns};
     }
     p.finalize();
 }
@@ -197,7 +205,31 @@ template <unsigned Kind> static std::vector<char> capture(unsigned spans, unsign
     return bytes;
 }
 
-// Durations by the records against those by the kernel's own clock, whose rate is the ratio of the sums.
+// Cycles a ns around a span: of it and the spans next to it, by the kernel's own readings. One rate for the
+// whole capture would be wrong by a microsecond in 50 where the clock changes meanwhile.
+static double rate_at(const own_pair *own, unsigned at, unsigned each)
+{
+    double cycles = 0, ns = 0;
+    for (unsigned i = at ? at - 1 : 0; i <= at + 1 && i < each; i++) {
+        cycles += (double)(own[i].end - own[i].begin);
+        ns += (double)(own[i].end_ns - own[i].begin_ns);
+    }
+    return cycles / ns;
+}
+
+static void tell_errors(std::vector<double> errors, const char *kind, const char *against, double target)
+{
+    std::sort(errors.begin(), errors.end());
+    char what[96];
+    const char *name[] = {"p50", "p99", "worst"};
+    const double value[] = {errors[errors.size() / 2], errors[errors.size() * 99 / 100], errors.back()};
+    for (unsigned i = 0; i < 3; i++) {
+        std::snprintf(what, sizeof what, "8 x 4, %s: against %s, %s", kind, against, name[i]);
+        figure(what, value[i], "ns", i == 1 ? target : 0);
+    }
+}
+
+// Durations by the records against those by the kernel's own clock, and by its own readings of the timer.
 static void compare(const std::vector<rbwp_lane_span> &spans, const std::vector<own_pair> &own, unsigned each,
                     const char *kind)
 {
@@ -205,33 +237,36 @@ static void compare(const std::vector<rbwp_lane_span> &spans, const std::vector<
     for (const rbwp_lane_span &span : spans)
         if (span.kind == RBWP_LANE_SPAN && span.block < BLOCKS && span.group < GROUPS)
             lanes[span.block * GROUPS + span.group].push_back(span);
+    std::vector<double> by_clock, by_one_rate, by_timer, rates;
     double ns = 0, cycles = 0;
+    for (const own_pair &pair : own) {
+        ns += (double)(pair.end_ns - pair.begin_ns);
+        cycles += (double)(pair.end - pair.begin);
+    }
     for (unsigned lane = 0; lane < lanes.size(); lane++) {
         CHECK(lanes[lane].size() == each, "%s: lane %u has %zu spans", kind, lane, lanes[lane].size());
         if (lanes[lane].size() != each)
             return;
         for (unsigned i = 0; i < each; i++) {
-            CHECK(lanes[lane][i].event == i % 7, "%s: lane %u, span %u is %u", kind, lane, i, lanes[lane][i].event);
-            ns += (double)(lanes[lane][i].stop_ns - lanes[lane][i].start_ns);
-            cycles += (double)(own[lane * each + i].end - own[lane * each + i].begin);
+            const rbwp_lane_span &span = lanes[lane][i];
+            const own_pair &pair = own[lane * each + i];
+            CHECK(span.event == i % 7, "%s: lane %u, span %u is %u", kind, lane, i, span.event);
+            const double took = (double)(span.stop_ns - span.start_ns), rate = rate_at(&own[lane * each], i, each);
+            rates.push_back(rate * 1000);
+            by_clock.push_back(std::abs(took - (double)(pair.end - pair.begin) / rate));
+            by_one_rate.push_back(std::abs(took - (double)(pair.end - pair.begin) / (cycles / ns)));
+            by_timer.push_back(std::abs(took - (double)(pair.end_ns - pair.begin_ns)));
         }
     }
-    std::vector<double> errors;
-    const double hz = cycles / ns;
-    for (unsigned lane = 0; lane < lanes.size(); lane++)
-        for (unsigned i = 0; i < each; i++)
-            errors.push_back(std::abs((double)(lanes[lane][i].stop_ns - lanes[lane][i].start_ns) -
-                                      (double)(own[lane * each + i].end - own[lane * each + i].begin) / hz));
-    std::sort(errors.begin(), errors.end());
+    std::sort(rates.begin(), rates.end());
     char what[96];
-    std::snprintf(what, sizeof what, "capture 8 x 4, %s: clock64 by the records", kind);
-    figure(what, hz * 1000, "MHz", 0);
-    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, p50", kind);
-    figure(what, errors[errors.size() / 2], "ns", 0);
-    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, p99", kind);
-    figure(what, errors[errors.size() * 99 / 100], "ns", 96); // three steps of the timer
-    std::snprintf(what, sizeof what, "capture 8 x 4, %s: span against clock64 pair, worst", kind);
-    figure(what, errors.back(), "ns", 0);
+    std::snprintf(what, sizeof what, "8 x 4, %s: clock's rate by the timer, p1", kind);
+    figure(what, rates[rates.size() / 100], "MHz", 0);
+    std::snprintf(what, sizeof what, "8 x 4, %s: clock's rate by the timer, p99", kind);
+    figure(what, rates[rates.size() * 99 / 100], "MHz", 0);
+    tell_errors(by_clock, kind, "clock64", 96); // three steps of the timer
+    tell_errors(by_timer, kind, "the timer", 64);
+    tell_errors(by_one_rate, kind, "clock64 at one rate", 0);
 }
 
 template <unsigned Kind> static void check_capture(const char *kind, unsigned spans)

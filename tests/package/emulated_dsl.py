@@ -7,6 +7,7 @@ the device code calls is here. What it cannot tell: what Triton's compiler accep
 import ctypes
 import importlib.util
 import itertools
+import re
 import sys
 import types
 from pathlib import Path
@@ -176,7 +177,10 @@ def atomic_cas(place, expected, value, sem=None):
 
 
 def inline_asm_elementwise(text, constraints, arguments, dtype, is_pure, pack):
-    assert not arguments and pack == 1
+    assert pack == 1
+    if arguments:
+        assert not is_pure
+        return Value(run_ptx(text, constraints, arguments), dtype)
     if "globaltimer" in text:
         assert not is_pure
         now = next(machine.times)
@@ -187,6 +191,77 @@ def inline_asm_elementwise(text, constraints, arguments, dtype, is_pure, pack):
         return Value(machine.thread // 32, dtype)
     assert "fence" in text and not is_pure
     return Value(0, dtype)
+
+
+def run_ptx(text, constraints, arguments):
+    """What thread machine.thread of a program does with a block of PTX; its result. Only instructions that the device
+    code has are known, and a register that is read before it was written is an error."""
+    assert len(constraints.split(",")) == 1 + len(arguments)
+    registers = {f"${i + 1}": int(_value(argument).data) for i, argument in enumerate(arguments)}
+    for argument, kind in zip(arguments, constraints.split(",")[1:]):
+        assert _value(argument).dtype is {"r": int32, "l": int64}[kind], "an operand that its register does not fit"
+    lines = [line for line in text.split("\n") if line not in "{}" and not line.startswith(".reg")]
+    labels = {line[:-1]: at for at, line in enumerate(lines) if line.endswith(":")}
+    bits = {"32": 0xffffffff, "64": 0xffffffffffffffff}
+
+    def read(word):
+        if word in ("%tid.x", "%smid", "%globaltimer"):
+            return {"%tid.x": machine.thread, "%smid": machine.sm}[word] if word[1] != "g" else next(machine.times)
+        return registers[word] if not word[0].isdigit() else int(word, 0)
+
+    def memory(word, size):
+        base, _, offset = word.strip("[]").partition("+")
+        return machine.cell((read(base) + int(offset or 0)) & bits["64"], {"32": int32, "64": int64}[size])
+
+    def put(cell, value, size):
+        cell.value = value & bits[size]
+        machine.touched.append(ctypes.addressof(cell))
+
+    at = 0
+    while at < len(lines):
+        line = lines[at].rstrip(";")
+        at += 1
+        if line.startswith("@"):
+            condition, line = line[1:].split(" ", 1)
+            if read(condition.lstrip("!")) == condition.startswith("!"):
+                continue
+        name, _, rest = line.partition(" ")
+        words = re.findall(r"\{[^}]*\}|[^,\s]+", rest)
+        kind, size = name.split("."), name[-2:]
+        if name.endswith(":"):
+            continue
+        if name == "bra":
+            at = labels[words[0]]
+        elif kind[0] == "mov" and words[0].startswith("{"):
+            low, high = words[0].strip("{}").replace(" ", "").split(",")
+            registers[low], registers[high] = read(words[1]) & bits["32"], read(words[1]) >> 32 & bits["32"]
+        elif kind[0] == "mov" and words[1].startswith("{"):
+            low, high = words[1].strip("{}").replace(" ", "").split(",")
+            registers[words[0]] = read(high) << 32 | read(low)
+        elif kind[0] == "mov":
+            registers[words[0]] = read(words[1]) & bits[size]
+        elif kind[0] == "setp":
+            a, b = (read(word) & bits[size] for word in words[1:3])
+            if name[-3] == "s":
+                a, b = ((value ^ 1 << int(size) - 1) - (1 << int(size) - 1) for value in (a, b))
+            found = {"eq": a == b, "ne": a != b, "lt": a < b}[kind[1]]
+            assert kind[2] in ("and", "u32", "s32")
+            registers[words[0]] = found and (read(words[3]) if kind[2] == "and" else True)
+        elif kind[0] == "add":
+            registers[words[0]] = read(words[1]) + read(words[2]) & bits[size]
+        elif name == "mul.wide.u32":
+            registers[words[0]] = (read(words[1]) & bits["32"]) * read(words[2])
+        elif kind[:2] == ["ld", "global"]:
+            registers[words[0]] = memory(words[1], size).value & bits[size]
+        elif kind[:3] == ["atom", "global", "add"]:
+            cell = memory(words[1], size)
+            registers[words[0]] = cell.value & bits[size]
+            put(cell, cell.value + read(words[2]), size)
+        else:
+            assert kind[:2] == ["st", "global"], f"an instruction that is not known: {line}"
+            put(memory(words[0], size), read(words[1]), size)
+    result = registers["$0"]
+    return result - (result >> 31 << 32)
 
 
 def program_id(axis):
@@ -271,6 +346,7 @@ def load_code():
         code = dialect.load("rbwp._emulated_code", sys.modules[__name__], plain)
         code.target()  # while its driver is there
         code.target = lambda: "nvidia"
+        code.one_thread_acts = lambda: True
         return code
     finally:
         for name, module in before.items():

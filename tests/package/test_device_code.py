@@ -13,9 +13,13 @@ GUARD = -0x5a5a5a5a
 
 
 class Events(unittest.TestCase):
+    """Where one thread acts for a program: on NVIDIA, but in the other partitions of warp_specialize."""
+    one_thread_acts = True
+    where_counting_stops = -2**31
 
     def setUp(self):
         dsl.machine.__init__()
+        code.one_thread_acts = lambda: self.one_thread_acts
 
     def buffers(self, max_events, ranks=2, paired=True):
         """Arrays with a guard cell behind each, their counters, and the context that tells of them."""
@@ -71,7 +75,8 @@ class Events(unittest.TestCase):
                     tracing.record_event_end(tracing.record_event_start(1, 0, 0, 0, 0))
                 counters = {self.counters.ctypes.data + 4 * cell for cell in range(4)}
                 self.assertLessEqual(set(dsl.machine.touched), counters)
-                self.assertEqual(int(self.counters[0]), -16)  # given back each time: it stands still
+                self.assertEqual(int(self.counters[0]), self.where_counting_stops)
+                self.assertEqual(int(self.counters[1 if paired else 3]), self.where_counting_stops)
 
     def test_off_on_the_host_touches_nothing(self):
         for context in ([1, 2, 0, 0, 0], [1, 2, 0, 0, 0] + [0] * 16):
@@ -110,6 +115,29 @@ class Events(unittest.TestCase):
             tracing.record_event_start(1, 0, row, 0, 0, dsl.Value(np.zeros(2), dsl.int1))
         with self.assertRaisesRegex(TypeError, "^context: "):
             code.DeviceTracing.initialize(dsl.pointer(self.counters), True)
+
+
+    def test_a_thread_that_is_not_the_first_does_nothing(self):
+        self.buffers(4)
+        dsl.machine.thread = 32
+        dsl.machine.touched.clear()
+        tracing = self.tracing()
+        tracing.record_event_end(tracing.record_event_start(1, 0, 0, 0, 0))
+        self.assertEqual(dsl.machine.touched, [])
+
+    def test_every_type_of_operand_fits_its_column(self):
+        self.buffers(4)
+        wide = lambda number: dsl.Value(number, dsl.int64)  # noqa: E731
+        self.tracing().record_event_start(wide(3), wide(1), wide(0x7000), wide(5), dsl.Value(6, dsl.uint32))
+        cells = [int(self.columns[name][0]) for name in ("event_id", "target_rank", "address", "pid_m", "pid_n")]
+        self.assertEqual(cells, [3, 1, 0x7000, 5, 6])
+
+
+class EventsOfAllThreads(Events):
+    """Where the compiler chooses the thread that stores."""
+    one_thread_acts = False
+    where_counting_stops = -16  # given back each time: it stands still
+    test_a_thread_that_is_not_the_first_does_nothing = None
 
 
 class Lanes(unittest.TestCase):

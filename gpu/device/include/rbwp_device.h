@@ -259,6 +259,11 @@ RBWP_DEV_FN_ void rbwp_dev_block_fence_(void)
     asm volatile("fence.acq_rel.cta;" ::: "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_settle_(void) {}
+/* The value is to be computed here, and not where it is wanted. */
+RBWP_DEV_FN_ void rbwp_dev_here_(rbwp_dev_u64 *value)
+{
+    asm volatile("bar.warp.sync 0xffffffff;" : "+l"(*value)::"memory");
+}
 /* Buffers lie in global memory, whatever the caller's pointer says. */
 RBWP_DEV_FN_ void rbwp_dev_store4_(rbwp_dev_u64 to, unsigned value)
 {
@@ -293,6 +298,14 @@ RBWP_DEV_FN_ void rbwp_dev_store8_if_(rbwp_dev_u64 to, rbwp_dev_u64 value, unsig
     asm volatile("{ .reg .pred q; .reg .u64 p; setp.ne.u32 q, %2, 0; cvta.to.global.u64 p, %0;"
                  " @q st.global.u64 [p], %1; }" ::"l"(to),
                  "l"(value), "r"(on)
+                 : "memory");
+}
+/* Puts a counter that has passed 2^31 back to that. */
+RBWP_DEV_FN_ void rbwp_dev_hold4_(rbwp_dev_u64 to, unsigned counted)
+{
+    asm volatile("{ .reg .pred q; .reg .u64 p; setp.lt.s32 q, %1, 0; cvta.to.global.u64 p, %0;"
+                 " @q st.global.u32 [p], 0x80000000; }" ::"l"(to),
+                 "r"(counted)
                  : "memory");
 }
 RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_load8_(rbwp_dev_u64 from)
@@ -603,6 +616,10 @@ RBWP_DEV_FN_ unsigned rbwp_dev_of_first_(unsigned value)
 #endif
 
 #ifndef RBWP_DEV_ON_NVIDIA_
+RBWP_DEV_FN_ void rbwp_dev_here_(rbwp_dev_u64 *value)
+{
+    (void)value;
+}
 RBWP_DEV_FN_ void rbwp_dev_halves_if_(rbwp_dev_u64 word, unsigned on, unsigned *low, unsigned *high)
 {
     if (on) {
@@ -619,6 +636,10 @@ RBWP_DEV_FN_ void rbwp_dev_store8_if_(rbwp_dev_u64 to, rbwp_dev_u64 value, unsig
 {
     if (on)
         rbwp_dev_store8_(to, value);
+}
+RBWP_DEV_FN_ void rbwp_dev_hold4_(rbwp_dev_u64 to, unsigned counted)
+{
+    rbwp_dev_store4_if_(to, 1u << 31, counted >> 31);
 }
 #endif
 RBWP_DEV_FN_ unsigned rbwp_dev_block_(void)
@@ -897,13 +918,16 @@ struct rbwp_dev_events {
 #endif
     unsigned max_events; /* 0: off, or not the leader */
     unsigned rank, num_ranks;
-    unsigned side_by_side; /* the counters are the two halves of one 64-bit word */
-    unsigned asked_for;    /* EVENT_COUNTERS 4: slots so far */
-    unsigned next;         /* AHEAD: slot of the next event; may be under way */
+    rbwp_dev_u64 both;  /* what counts both counters, where they are the halves of a word; else 0 */
+    unsigned asked_for; /* EVENT_COUNTERS 4: slots so far */
+    unsigned next;      /* AHEAD: slot of the next event; may be under way */
 };
 
 /* An event between open and close. */
 struct rbwp_dev_event {
+#ifdef RBWP_DEV_BY_WARP_
+    rbwp_dev_u64 known;
+#endif
     rbwp_dev_u64 asked; /* both counters as they were, if they are one word; may be under way */
     unsigned slot, op, id, target_rank, pid_m, pid_n, payload_bytes;
     unsigned pid, xcc, cu;
@@ -931,20 +955,24 @@ RBWP_DEV_FN_ void rbwp_dev_columns_(rbwp_dev_u64 columns, rbwp_dev_u64 *column)
 
 /* Adds 1 to both counters. What they were, slot and number, is not waited for here; so what one way
  * gives is not put where the other's is. */
-RBWP_DEV_FN_ void rbwp_dev_events_count_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
+RBWP_DEV_FN_ unsigned rbwp_dev_events_count_(const struct rbwp_dev_events *p,
+                                             struct rbwp_dev_event *e)
 {
 #if RBWP_DEV_EVENT_COUNTERS == 1
-    if (p->side_by_side) {
-        e->asked = rbwp_dev_add8_(p->counter, 1ull << 32 | 1);
-        return;
+    if ((unsigned)p->both) {
+        e->asked = rbwp_dev_add8_(p->counter, p->both);
+        return 1;
     }
 #endif
+    if (!p->max_events)
+        return 0;
     e->slot = rbwp_dev_add4_(p->counter, 1);
 #if RBWP_DEV_EVENT_COUNTERS == 3
     rbwp_dev_count4_(p->ops, 1);
 #elif RBWP_DEV_EVENT_COUNTERS != 4
     e->op = rbwp_dev_add4_(p->ops, 1);
 #endif
+    return 1;
 }
 
 /* AHEAD: asks for the slot of the event that comes next. */
@@ -970,8 +998,8 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
 {
     p->context = rbwp_dev_address_(context);
     p->columns = p->counter = p->ops = p->ends = 0;
-    p->max_events = p->rank = p->num_ranks = p->side_by_side = 0;
-    p->asked_for = p->next = 0;
+    p->max_events = p->rank = p->num_ranks = 0;
+    p->both = p->asked_for = p->next = 0;
     if (!context)
         return;
     p->rank = (unsigned)rbwp_dev_context_(p, 0);
@@ -982,10 +1010,11 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     p->counter = rbwp_dev_context_(p, 4 + p->num_ranks);
     p->ops = rbwp_dev_context_(p, 5 + p->num_ranks);
     p->columns = p->context + (rbwp_dev_u64)(6 + p->num_ranks) * 8;
-    p->side_by_side = !(p->counter & 7) && p->ops == p->counter + 4;
     if (!p->counter || !p->ops || max_events >> 63)
         return;
     p->max_events = max_events < 0x7fffffff ? (unsigned)max_events : 0x7fffffff;
+    if (p->max_events && !(p->counter & 7) && p->ops == p->counter + 4)
+        p->both = 1ull << 32 | 1;
     if (p->max_events)
         p->ends = rbwp_dev_load8_(p->columns + RBWP_DEV_COLUMN_END * 8);
 #if RBWP_DEV_EVENT_KEEP
@@ -1012,28 +1041,35 @@ RBWP_DEV_FN_ unsigned rbwp_dev_payload_bytes(rbwp_dev_u64 mask, unsigned element
 }
 
 /* Asks for a slot, and says while that is under way where the event happens. */
-RBWP_DEV_FN_ void rbwp_dev_events_ask_(struct rbwp_dev_events *p, struct rbwp_dev_event *e)
+RBWP_DEV_FN_ unsigned rbwp_dev_events_ask_(struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
     e->asked = 0;
     e->slot = e->op = 0;
 #if RBWP_DEV_EVENT_AHEAD
+    if (!p->max_events)
+        return 0;
     e->slot = p->next;
-#else
+#elif defined(RBWP_DEV_BY_WARP_)
+    if (!p->max_events)
+        return 0;
     p->asked_for++;
-#ifdef RBWP_DEV_BY_WARP_
     if (rbwp_dev_lane_() == 0)
-#endif
         rbwp_dev_events_count_(p, e);
+#else
+    if (!rbwp_dev_events_count_(p, e))
+        return 0;
+    p->asked_for++;
 #endif
     e->pid = rbwp_dev_block_x_();
     e->xcc = rbwp_dev_xcc_();
     e->cu = rbwp_dev_cu_();
+    return 1;
 }
 
 /* Takes the slot and the number that were asked for. */
 RBWP_DEV_FN_ void rbwp_dev_events_take_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
-    const unsigned one_word = RBWP_DEV_EVENT_COUNTERS == 1 && p->side_by_side;
+    const unsigned one_word = RBWP_DEV_EVENT_COUNTERS == 1 && p->both != 0;
     rbwp_dev_halves_if_(e->asked, one_word, &e->slot, &e->op);
 #ifdef RBWP_DEV_BY_WARP_
     e->slot = rbwp_dev_of_first_(e->slot);
@@ -1053,8 +1089,8 @@ RBWP_DEV_FN_ void rbwp_dev_events_take_(const struct rbwp_dev_events *p, struct 
 RBWP_DEV_FN_ void rbwp_dev_events_hold_(const struct rbwp_dev_events *p,
                                         const struct rbwp_dev_event *e)
 {
-    rbwp_dev_store4_if_(p->counter, 1u << 31, e->slot >> 31);
-    rbwp_dev_store4_if_(p->ops, 1u << 31, e->op >> 31);
+    rbwp_dev_hold4_(p->counter, e->slot);
+    rbwp_dev_hold4_(p->ops, e->op);
 }
 
 /* What stands in a column of the event. Selects, no branches: the column may be the thread's. */
@@ -1075,17 +1111,35 @@ RBWP_DEV_FN_ void rbwp_dev_event_put_(const struct rbwp_dev_events *p,
                                       const struct rbwp_dev_event *e, unsigned column,
                                       rbwp_dev_u64 address, rbwp_dev_u64 end, unsigned on)
 {
-    const rbwp_dev_u64 value = rbwp_dev_event_value_(p, e, column, end);
     const unsigned wide = column >= RBWP_DEV_COLUMN_START && column <= RBWP_DEV_COLUMN_END;
 #ifdef RBWP_DEV_BY_WARP_ /* where threads differ in it: no branch */
-    const rbwp_dev_u64 to = address + ((rbwp_dev_u64)e->slot << (wide ? 3 : 2));
+    rbwp_dev_u64 value = e->known;
+    value = column == RBWP_DEV_COLUMN_OP_INDEX ? e->op : value;
+    value = column == RBWP_DEV_COLUMN_START ? e->start : value;
+    const rbwp_dev_u64 to = address + (rbwp_dev_u64)e->slot * (wide ? 8u : 4u);
     rbwp_dev_store8_if_(to, value, on & wide);
     rbwp_dev_store4_if_(to, (unsigned)value, on & !wide);
 #else
+    const rbwp_dev_u64 value = rbwp_dev_event_value_(p, e, column, end);
     if (wide)
         rbwp_dev_store8_if_(address + (rbwp_dev_u64)e->slot * 8, value, on);
     else
         rbwp_dev_store4_if_(address + (rbwp_dev_u64)e->slot * 4, (unsigned)value, on);
+#endif
+}
+
+/* EVENT_WARP: a thread chooses while the slot is under way what its column gets, but for what comes
+ * after that. */
+RBWP_DEV_FN_ void rbwp_dev_event_choose_(const struct rbwp_dev_events *p, struct rbwp_dev_event *e,
+                                         rbwp_dev_u64 end)
+{
+#ifdef RBWP_DEV_BY_WARP_
+    struct rbwp_dev_event known = *e;
+    known.op = 0, known.start = 0;
+    e->known = rbwp_dev_event_value_(p, &known, rbwp_dev_lane_(), end);
+    rbwp_dev_here_(&e->known);
+#else
+    (void)p, (void)e, (void)end;
 #endif
 }
 
@@ -1100,7 +1154,8 @@ RBWP_DEV_FN_ void rbwp_dev_event_store_(const struct rbwp_dev_events *p,
     rbwp_dev_event_put_(p, e, lane, column[0], end, on & (lane < RBWP_DEV_COLUMNS));
 #else
     RBWP_DEV_UNROLL_
-    for (unsigned i = 1; i <= RBWP_DEV_COLUMNS; i++) { /* the start last: it was read last */
+    for (unsigned i = 2; i < RBWP_DEV_COLUMNS + 2;
+         i++) { /* last the address, which may be loaded */
         const unsigned k = (i + RBWP_DEV_COLUMN_START) % RBWP_DEV_COLUMNS;
         rbwp_dev_event_put_(p, e, k, column[k], end, on);
     }
@@ -1126,6 +1181,18 @@ RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_event_time_(void)
     return rbwp_dev_time_();
 }
 
+RBWP_DEV_FN_ void rbwp_dev_event_set_(struct rbwp_dev_event *e, unsigned id, unsigned target_rank,
+                                      const void *address, unsigned pid_m, unsigned pid_n,
+                                      unsigned payload_bytes)
+{
+    e->id = id;
+    e->target_rank = target_rank;
+    e->address = rbwp_dev_address_(address);
+    e->pid_m = pid_m;
+    e->pid_n = pid_n;
+    e->payload_bytes = payload_bytes;
+}
+
 /*
  * Starts an event and gives its handle, which is its slot, also if there is no room for it (or 0 if
  * events are off). address: the lowest that the block touches; payload_bytes: 0 if not known.
@@ -1135,14 +1202,13 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned 
                                             unsigned target_rank, const void *address,
                                             unsigned pid_m, unsigned pid_n, unsigned payload_bytes)
 {
-    if (!p->max_events)
-        return 0;
-    struct rbwp_dev_event e = {
-        0, 0, 0, id, target_rank, pid_m, pid_n, payload_bytes, 0, 0, 0, rbwp_dev_address_(address),
-        0};
+    struct rbwp_dev_event e;
+    rbwp_dev_event_set_(&e, id, target_rank, address, pid_m, pid_n, payload_bytes);
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
-    rbwp_dev_events_ask_(p, &e);
+    if (!rbwp_dev_events_ask_(p, &e))
+        return 0;
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
+    rbwp_dev_event_choose_(p, &e, 0);
     rbwp_dev_events_take_(p, &e);
     rbwp_dev_events_ask_next_(p);
     e.start = rbwp_dev_event_time_();
@@ -1153,8 +1219,11 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned 
 
 RBWP_DEV_FN_ void rbwp_dev_events_end(const struct rbwp_dev_events *p, unsigned handle)
 {
+#ifndef RBWP_DEV_ON_NVIDIA_ /* where it hangs on a predicate: less than a branch, that is more     \
+                               than it */
     if (!p->max_events)
         return;
+#endif
     const rbwp_dev_u64 end = rbwp_dev_event_time_();
     rbwp_dev_store8_if_(p->ends + (rbwp_dev_u64)handle * 8, end, handle < p->max_events);
 }
@@ -1169,12 +1238,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_open(struct rbwp_dev_events *p, struct rbwp_de
 {
     if (!p->max_events)
         return;
-    e->id = id;
-    e->target_rank = target_rank;
-    e->address = rbwp_dev_address_(address);
-    e->pid_m = pid_m;
-    e->pid_n = pid_n;
-    e->payload_bytes = payload_bytes;
+    rbwp_dev_event_set_(e, id, target_rank, address, pid_m, pid_n, payload_bytes);
     rbwp_dev_events_ask_(p, e);
     rbwp_dev_events_ask_next_(p);
     e->start = rbwp_dev_event_time_();
@@ -1187,6 +1251,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
     const rbwp_dev_u64 end = rbwp_dev_event_time_();
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
+    rbwp_dev_event_choose_(p, e, end);
     rbwp_dev_events_take_(p, e);
     rbwp_dev_event_store_(p, e, column, end);
     rbwp_dev_events_hold_(p, e);
@@ -1199,12 +1264,14 @@ RBWP_DEV_FN_ void rbwp_dev_events_finish(struct rbwp_dev_events *p)
 {
 #if RBWP_DEV_EVENT_AHEAD
     if (p->max_events) {
-        struct rbwp_dev_event e = {0, 0, 0, (unsigned)RBWP_DEV_UNUSED, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        struct rbwp_dev_event e;
+        rbwp_dev_event_set_(&e, (unsigned)RBWP_DEV_UNUSED, 0, (const void *)0, 0, 0, 0);
         rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
         const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
         rbwp_dev_events_ask_(p, &e);
-        rbwp_dev_events_take_(p, &e);
         e.start = rbwp_dev_event_time_();
+        rbwp_dev_event_choose_(p, &e, e.start);
+        rbwp_dev_events_take_(p, &e);
         rbwp_dev_event_store_(p, &e, column, e.start);
         rbwp_dev_events_hold_(p, &e);
     }

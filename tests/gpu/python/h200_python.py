@@ -574,6 +574,16 @@ def pair_cycles(launch, blocks):
     return sorted(out.cpu().tolist())[blocks // 2] / ROUNDS
 
 
+def barriers(kernel):
+    """How often a block's threads wait for each other; what the kernel's code is made of is printed."""
+    text, code = kernel.asm["ptx"], sass(kernel) or []
+    count = lambda lines, *words: sum(any(word in line for word in words) for line in lines)  # noqa: E731
+    print(f"    {len(instructions(kernel, 'ptx'))} lines of PTX; SASS: {len(code)} instructions, {count(code, 'BAR.')} BAR, "
+          f"{count(code, 'ATOM')} ATOM, {count(code, ' STG', '.STG')} STG, {getattr(kernel, 'n_regs', None)} registers, "
+          f"{getattr(kernel, 'n_spills', None)} spilled")
+    return count(text.splitlines(), "bar.sync", "barrier.sync", "barrier.cta")
+
+
 @step()
 def event_cost(language):
     module, library = kernels(language), header_cost()
@@ -586,9 +596,11 @@ def event_cost(language):
 
             def launch(out):
                 tracing.reset()
-                module.event_cost[(blocks, )](context, out, ROUNDS, TRACING=True, num_warps=warps)
+                return module.event_cost[(blocks, )](context, out, ROUNDS, TRACING=True, num_warps=warps)
 
             own = pair_cycles(launch, blocks)
+            if blocks == 1:
+                good &= figure(f"barriers in PTX, {warps} warps", barriers(launch(zeros(1))), "", 0)
             header = None
             if library:
 
