@@ -36,6 +36,16 @@ struct chrome_row {
     bool repeats; /* of a counter: another one of the process has its name */
 };
 
+enum { CHROME_CATEGORY_BYTES = 128 };
+
+/* The last category that had a source's own beside ours: neighbours share it. */
+struct chrome_category {
+    uint32_t label; /* 0: none yet */
+    uint8_t ours;
+    uint32_t bytes;
+    char text[CHROME_CATEGORY_BYTES]; /* ,"cat":"..." */
+};
+
 struct chrome {
     struct trace_pass *pass;
     struct chrome_row *rows; /* by track */
@@ -48,6 +58,7 @@ struct chrome {
     struct pending_links links;
     struct thread_map counters; /* hashes of their processes and names */
     struct left_out left_out;
+    struct chrome_category category;
     uint16_t *steps; /* of the spans of a batch, by which they are shorter */
     uint32_t step_room;
     uint64_t events, early;

@@ -133,7 +133,7 @@ static bool is_ours(struct trace_text category)
     return false;
 }
 
-static void write_own_category(struct chrome *chrome, const struct trace_span *span, uint32_t label)
+static void make_own_category(struct chrome *chrome, const struct trace_span *span, uint32_t label)
 {
     struct trace_text own = trace_label_of(chrome->pass->trace, label);
     bool alone = span->category == TRACE_OTHER && !is_ours(own);
@@ -146,6 +146,26 @@ static void write_own_category(struct chrome *chrome, const struct trace_span *s
     }
     out_text(&chrome->pass->out, ",");
     chrome_text(chrome, "cat", own);
+}
+
+/* As it was made the last time, if it was of the same. */
+static void write_own_category(struct chrome *chrome, const struct trace_span *span, uint32_t label)
+{
+    struct out *out = &chrome->pass->out;
+    struct chrome_category *last = &chrome->category;
+    if (last->label == label && last->ours == span->category) {
+        out_bytes(out, last->text, last->bytes);
+        return;
+    }
+    out_end(out, out_room(out, 2 * CATEGORY_BYTES_MAX)); /* so that it lies there in one piece */
+    size_t begin = out->used;
+    make_own_category(chrome, span, label);
+    last->label = 0;
+    if (out->used <= begin || out->used - begin > sizeof last->text)
+        return;
+    *last = (struct chrome_category){
+        .label = label, .ours = span->category, .bytes = (uint32_t)(out->used - begin)};
+    memcpy(last->text, out->buffer + begin, last->bytes);
 }
 
 /* ,"cat":"...","ph":"X" and what is between the name and the time of a point in time. */

@@ -95,18 +95,27 @@ static bool make_room(struct kernel_tracks *tracks)
     return true;
 }
 
+/* The track that a cell is found by, if it is there already. */
+static bool is_known(const struct kernel_tracks *tracks, const struct kernel_track *wanted,
+                     uint32_t *track_out)
+{
+    if (!tracks->cell_count)
+        return false;
+    *track_out = cell_of(tracks, wanted)->track - 1; /* of a free cell: none, as it wraps */
+    return *track_out != TRACE_NONE;
+}
+
 /* The track below parent, made if need be; parent itself where there are too many. */
 static uint32_t below(struct kernel_tracks *tracks, uint32_t parent, enum trace_track_kind kind,
                       uint64_t id, struct trace_text name)
 {
     const struct kernel_track wanted = {.id = id, .parent = parent, .kind = kind};
-    if (trace_failed(tracks->trace) || !make_room(tracks))
+    uint32_t known;
+    if (is_known(tracks, &wanted, &known))
+        return known;
+    if (trace_failed(tracks->trace) || !make_room(tracks) || tracks->count == KERNEL_TRACKS_MAX)
         return parent;
     struct kernel_track *cell = cell_of(tracks, &wanted);
-    if (cell->track)
-        return cell->track - 1;
-    if (tracks->count == KERNEL_TRACKS_MAX)
-        return parent;
     *cell = wanted;
     cell->track =
         1 + trace_add_track_below(tracks->trace, parent,
@@ -119,6 +128,10 @@ static uint32_t numbered(struct kernel_tracks *tracks, uint32_t parent, enum tra
                          const char *what, uint64_t number)
 {
     char name[48];
+    uint32_t known;
+    if (is_known(tracks, &(struct kernel_track){.id = number, .parent = parent, .kind = kind},
+                 &known))
+        return known; /* nearly always: the name is not needed */
     snprintf(name, sizeof name, "%s %" PRIu64, what, number);
     return below(tracks, parent, kind, number, trace_text(name));
 }

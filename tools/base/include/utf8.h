@@ -11,6 +11,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
 static inline bool utf8_continues(unsigned char byte)
 {
@@ -55,11 +57,24 @@ static inline bool utf8_is_control(const unsigned char *bytes, size_t length)
     return bytes[1] == 0x81 && bytes[2] >= 0xa6 && bytes[2] <= 0xa9;
 }
 
+/* How many of the bytes in front are ASCII, in steps of eight. */
+static inline size_t utf8_ascii(const char *text, size_t count)
+{
+    size_t at = 0;
+    uint64_t word;
+    for (; count - at >= sizeof word; at += sizeof word) {
+        memcpy(&word, text + at, sizeof word);
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+    }
+    return at;
+}
+
 /* True when all of it is valid UTF-8. */
 static inline bool utf8_valid(const char *text, size_t count)
 {
     const unsigned char *bytes = (const unsigned char *)text;
-    for (size_t at = 0; at < count;) {
+    for (size_t at = utf8_ascii(text, count); at < count;) {
         size_t length = utf8_length(bytes + at, count - at);
         if (length == 0)
             return false;
