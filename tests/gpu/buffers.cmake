@@ -11,3 +11,13 @@ foreach(topic lanes events)
     rbwp_add_test(gpu_${topic} test_${topic})
   endif()
 endforeach()
+
+# Ranges on the timeline of GPUs, from plain records.
+if(NOT RBWP_THREADS_ONLY)
+  add_executable(test_annotate test_annotate.c)
+  rbwp_target_settings(test_annotate)
+  target_include_directories(test_annotate PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
+  rbwp_open_rooms(test_annotate gpu format)
+  target_link_libraries(test_annotate PRIVATE $<TARGET_OBJECTS:rbwp-gpu-annotate> PkgConfig::CMOCKA)
+  rbwp_add_test(gpu_annotate test_annotate)
+endif()
