@@ -14,7 +14,7 @@ struct self {
 };
 
 static _Thread_local struct self self;
-static unsigned launches_max = LAUNCHES;
+static atomic_uint launches_max = LAUNCHES;
 static uint64_t wait_ns;
 
 static unsigned number_of(const char *name, unsigned otherwise)
@@ -27,7 +27,7 @@ static unsigned number_of(const char *name, unsigned otherwise)
 
 bool inject_ptx_open(const char *folder)
 {
-    launches_max = number_of("RBWP_PTX_LAUNCHES", LAUNCHES);
+    atomic_store(&launches_max, number_of("RBWP_PTX_LAUNCHES", LAUNCHES));
     wait_ns = (uint64_t)number_of("RBWP_PTX_WAIT_MS", WAIT_MS) * 1000000;
     return inject_folder_open(folder);
 }
@@ -56,19 +56,34 @@ void inject_ptx_close(void)
 
 /* ---- launches -------------------------------------------------------------------------- */
 
+/* Whether so many were taken that there is none for us. One that is under way may still give its
+ * own back, behind rbwp_inject_ptx_again. */
+static bool used_up(const struct inject_kernel *kernel, unsigned taken)
+{
+    int since = (int)(taken - atomic_load(&kernel->before));
+    return since >= 0 && (unsigned)since >= atomic_load(&launches_max);
+}
+
 /* Takes one of the kernel's launches; else why not. */
 static int take(struct inject_kernel *kernel, const struct inject_module *module)
 {
-    if (atomic_load(&kernel->taken) >= launches_max)
+    if (used_up(kernel, atomic_load(&kernel->taken)))
         return SKIP_LIMIT;
     if (atomic_load(&kernel->closed))
         return SKIP_WAIT;
     if (atomic_load(&module->closed))
         return SKIP_CAPTURE;
-    if (atomic_fetch_add(&kernel->taken, 1) < launches_max)
+    if (!used_up(kernel, atomic_fetch_add(&kernel->taken, 1)))
         return INJECT_RECORDED;
     atomic_fetch_sub(&kernel->taken, 1);
     return SKIP_LIMIT;
+}
+
+__attribute__((visibility("default"))) void rbwp_inject_ptx_again(unsigned launches)
+{
+    atomic_store(&launches_max, launches);
+    for (struct inject_kernel *kernel = inject_kernels(); kernel; kernel = kernel->next)
+        atomic_store(&kernel->before, atomic_load(&kernel->taken));
 }
 
 /* The module's lock is held for writing if the launch is recorded, else nothing is. */

@@ -19,7 +19,8 @@ struct inject_kernel {
     struct inject_kernel *next;
     uint64_t hash;
     char *name;
-    atomic_uint taken; /* launches that were recorded, or are */
+    atomic_uint taken;  /* launches that were recorded, or are */
+    atomic_uint before; /* of these, before rbwp_inject_ptx_again */
     atomic_bool closed;
     atomic_ullong skipped[INJECT_SKIPS];
 };

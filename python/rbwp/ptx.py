@@ -185,19 +185,20 @@ def _pairs(launches: Sequence[Launch]) -> List[Pair]:
 _folder: Optional[str] = None  # that the collector writes to: one, for as long as the process lives
 
 
-def _collected(launches: int = 8) -> str:
-    """The collector's folder; where it does not run yet it is started, to record so many launches of each kernel."""
+def _collect(launches: int) -> str:
+    """The collector records so many launches of each kernel from now on: its folder. It is started if it is not there."""
     global _folder
-    if _folder is None:
-        given = os.environ.get("RBWP_PTX_DIR")
-        if given and os.environ.get("CUDA_INJECTION64_PATH"):
-            _folder = os.path.abspath(given)
-            return _folder
-        begin: Any = ctypes.CDLL(inject_library()).InitializeInjection
+    given = os.environ.get("CUDA_INJECTION64_PATH")
+    path = given if _folder is None and given and os.environ.get("RBWP_PTX_DIR") else inject_library()
+    collector: Any = ctypes.CDLL(path)
+    if _folder is None and path == given:
+        _folder = os.path.abspath(os.environ["RBWP_PTX_DIR"])  # it is `rbwp record --ptx` that we run under
+    elif _folder is None:
         _folder = tempfile.mkdtemp(prefix="rbwp-ptx-")
         atexit.register(shutil.rmtree, _folder, ignore_errors=True)
-        with _triton.environment({"RBWP_PTX_DIR": _folder, "RBWP_PTX_LAUNCHES": str(launches)}):
-            begin()
+        with _triton.environment({"RBWP_PTX_DIR": _folder}):
+            collector.InitializeInjection()
+    collector.rbwp_inject_ptx_again(launches)
     return _folder
 
 
@@ -250,6 +251,7 @@ class Instrumentation:
         self._work = tempfile.mkdtemp(prefix="rbwp-ptx-")
         weakref.finalize(self, shutil.rmtree, self._work, ignore_errors=True)
         self._changed: Optional[Any] = None
+        self._collected = ""  # the collector's folder
         self._before = 0  # lines that the collector had written
         self._found: Optional[List[Launch]] = None
 
@@ -264,7 +266,7 @@ class Instrumentation:
     def __enter__(self) -> "Instrumentation":
         if self._changed is not None or self._found is not None:
             raise RuntimeError("an instrumentation is entered once: call instrument() again")
-        collected = _collected(self._limit) if self.bind == "variable" else self.folder
+        collected = self._collected = _collect(self._limit) if self.bind == "variable" else self.folder
         variables = {
             "RBWP_PTX_DIR": collected,
             "RBWP_PTX_OPTIONS": " ".join([*self._options, *self._active_words()]),
@@ -282,7 +284,7 @@ class Instrumentation:
         self._changed.__exit__(kind, error, trace)
         shutil.rmtree(os.path.join(self.folder, "cache"), ignore_errors=True)
         if self.bind == "variable":
-            self._take_launches(_collected())
+            self._take_launches(self._collected)
         if error is None and self._output_dir is not None:
             self.save(self._output_dir)
 
@@ -441,7 +443,7 @@ def instrument(mode: str = "block", *, target_file: Union[int, str, None] = None
     t_start to t_end, or any set as the command takes it, or numbers. n_probes_estimate: records that each has room
     for. active_list: a file or what active_probes() gave. bind: where probes find their buffer: "variable" (nothing
     changes), or "param", the kernel's last parameter, or the one that param names: allocate_buffer() makes it.
-    launches: how many of each kernel are recorded (of the first context, for the whole process). output_dir: where
+    launches: how many of each kernel are recorded. output_dir: where
     save() is called with behind the context."""
     words = ["--mode", _one_of("mode", mode, MODES), "--kernel", _word("kernel", kernel)]
     if target_file is not None:

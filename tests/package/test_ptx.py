@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The context that puts probes into kernels: caches that are apart, what was recorded, what is put back."""
 
+import ctypes
 import io
 import json
 import os
 import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 from unittest import mock
@@ -28,7 +31,7 @@ class Context(unittest.TestCase):
         self.cache = self.folder / "users-cache"
         for change in (mock.patch.dict("sys.modules", self.fake.modules),
                        mock.patch.dict(os.environ, {"TRITON_CACHE_DIR": str(self.cache)}),
-                       mock.patch.object(ptx, "_folder", str(self.fake.collected))):
+                       mock.patch.object(ptx, "_collect", lambda launches: str(self.fake.collected))):
             change.start()
             self.addCleanup(change.stop)
         os.environ.pop("TRITON_PTXAS_PATH", None)
@@ -170,11 +173,44 @@ class Context(unittest.TestCase):
         self.assertEqual((inst.results(), inst.pairs()), ([], []))
 
 
+@unittest.skipUnless(os.environ.get("RBWP_TEST_FAKE_CUDA"), "needs the collector and the fake driver")
+class Collector(unittest.TestCase):
+    """librbwp-inject.so, loaded by the context, on the fake driver, whose kernels store one record of 1000 cycles."""
+
+    @staticmethod
+    def launch(driver, kernel, count):
+        """As a program does that Triton compiled: its module says which map it has."""
+        text = fake_triton.CORPUS / "fixture_a.ptx"
+        subprocess.run([os.environ["TRITON_PTXAS_PATH"], text], check=True,
+                       env={**os.environ, "RBWP_PTXAS": "/bin/true", "RBWP_PTX_KEEP": "1"})
+        kept = next(pathlib.Path(os.environ["RBWP_PTX_DIR"]).glob("*.probes.ptx"))
+        words = re.search(r"rbwp_ptx_shape\[8\] = {([^}]*)}", kept.read_text())
+        driver.fake_shape((ctypes.c_uint64 * 8)(*(int(word, 16) for word in words[1].split(", "))))
+        module, function = ctypes.c_void_p(), ctypes.c_void_p()
+        driver.cuModuleLoadData(ctypes.byref(module), b"rbwp_probed k")
+        driver.cuModuleGetFunction(ctypes.byref(function), module, kernel)
+        for _ in range(count):
+            driver.cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, None, None, None)
+
+    def test_each_context_records_anew(self):
+        fake = os.environ["RBWP_TEST_FAKE_CUDA"]
+        with mock.patch.dict(os.environ, {"RBWP_CUDA": fake, "RBWP_CUPTI": fake}), mock.patch.object(ptx, "_folder", None):
+            driver = ctypes.CDLL(fake)
+            driver.cuCtxPushCurrent_v2(ctypes.c_void_p(1))
+            found = []
+            for launches in (2, 3):
+                with ptx.instrument("warp", t_end=0, n_probes_estimate=1, launches=launches) as inst:
+                    self.launch(driver, b"k", 5)
+                found.append([(launch.kernel, launch.pair_cycles, launch.cells.tolist()) for launch in inst.launches()])
+        record = ("k", 20, [[[0, 0, 1000, 2000]]])
+        self.assertEqual(found, [[record] * 2, [record] * 3])
+
+
 class Places(unittest.TestCase):
 
     def test_the_stand_in_is_beside_the_command(self):
         self.assertEqual(os.path.basename(native.stand_in()), "rbwp-ptxas")
-        with mock.patch.dict(os.environ, {"RBWP_COMMAND": "/nowhere/rbwp", "PATH": "/nowhere"}):
+        with mock.patch.dict(os.environ, {"RBWP_COMMAND": "/nowhere/rbwp", "PATH": "/nowhere", "RBWP_INJECT": ""}):
             with self.assertRaisesRegex(FileNotFoundError, "RBWP_PTXAS_STAND_IN"):
                 native.stand_in()
             with self.assertRaisesRegex(FileNotFoundError, "RBWP_INJECT"):
