@@ -75,6 +75,11 @@ expect_exit 0 "$RBWP" check "$work/v1_profile.bin"
 "$RBWP" lanes --to ndjson "$work/v1.bin" >"$work/lanes.ndjson" 2>/dev/null || fail "ndjson"
 "$RBWP" stats --json "$work/v1_profile.bin" >"$work/stats.json" || fail "stats"
 
+"$RBWP" lanes --to chrome --events wait,mma --groups load "$work/v1.bin" >"$work/blocks.json" 2>/dev/null || fail "chrome"
+"$RBWP" export --to chrome --block-processes "$work/v1_profile.bin" >"$work/processes.json" || fail "export --block-processes"
+"$RBWP" lanes --to chrome "$work/v2.bin" >"$work/sms.json" 2>/dev/null || fail "chrome, by SM"
+"$RBWP" lanes --to chrome --by-block "$work/v2.bin" >"$work/by_block.json" 2>/dev/null || fail "chrome --by-block"
+
 if command -v protoc >/dev/null; then
     "$RBWP" lanes --no-deflate --to perfetto "$work/wait.bin" 2>/dev/null | protoc --decode_raw >"$work/out" || fail "protoc cannot decode it"
 fi
@@ -152,6 +157,19 @@ assert trace[-1]["args"] == {"unclosed": True}
 names = {(e["pid"], e.get("tid")): e["args"]["name"] for e in trace if e["ph"] == "M"}
 assert names == {(0, None): "block 0", (0, 0): "load", (0, 1): "group_1", (1, None): "block 1", (1, 0): "load",
                  (1, 1): "group_1"}
+
+# the common Chrome JSON: the same processes and threads, with a SM as the process where it is known
+def places(name):
+    events = load(name)["traceEvents"]
+    told = {(e["pid"], e.get("tid")): e["args"]["name"] for e in events if e["name"] in ("process_name", "thread_name")}
+    return {(e["pid"], e["tid"], told[e["pid"], None], told[e["pid"], e["tid"]]) for e in events if e["ph"] in "Xi"}
+
+
+assert places("blocks.json") == {(0, 0, "block 0", "load"), (0, 1, "block 0", "group_1"), (1, 0, "block 1", "load"),
+                                 (1, 1, "block 1", "group_1")}, places("blocks.json")
+assert {place[:3] for place in places("processes.json")} == {place[:3] for place in places("blocks.json")}
+assert places("sms.json") == {(77, 0, "SM 77", "group_0"), (77, 1, "SM 77", "group_1")}, places("sms.json")
+assert places("by_block.json") == {(1, 0, "block 1", "group_0"), (2, 1, "block 2", "group_1")}, places("by_block.json")
 
 # perfetto, by the independent reader: "wait" for 640 ns on its group below its block
 trace = perfetto_decode.Trace((work / "wait.pftrace").read_bytes())

@@ -52,6 +52,11 @@ def files():
     yield "fortran.npy", numpy_file("'<u8'", "(17,)", words(LANES), "True")
     # 8.4: group 0 waits from 1000 to 1640
     yield "wait.bin", words([0x100000001, 1000 << 32, 1640 << 32 | 1, 0])
+    # version 2: group 0 of block 1 and group 1 of block 2, both on SM 77
+    lanes = [0] * 2 * 6 * 2
+    for lane, k, tag in (2, 0, 4), (2, 1, 5), (5, 0, 8), (5, 1, 9):
+        lanes[2 * (lane + 6 * k):2 * (lane + 6 * k) + 2] = [10**12 + 100 * k, 77 << 32 | lane << 12 | tag]
+    yield "v2.bin", words([int.from_bytes(b"RBWPLAN2", "little"), 2, 2 << 32 | 3, 2 << 32 | 6, 10**9, 0, 0, 3] + lanes)
     yield "r0.evt", dump(0, RANK0, 6)
     yield "r1.evt", dump(1, RANK1, 1)
     yield "r1_ahead.evt", dump(1, RANK1, 1, offset=9000, bound=70)

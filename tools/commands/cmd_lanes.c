@@ -54,6 +54,8 @@ static const struct option content_options[] = {
     {"events", 0, "NAMES", NULL, "of events, from 0 on: wait,load,7=store", KERNEL(events),
      option_store_text},
     {"groups", 0, "NAMES", NULL, "of groups: producer,consumer", KERNEL(groups), option_store_text},
+    {"by-block", 0, NULL, NULL, "rows of blocks, also where the SM is known",
+     offsetof(struct lanes_options, by_block), option_store_true},
     {0},
 };
 static const struct option layout_options[] = {
@@ -88,7 +90,9 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
     }
-    return lanes_run(config, files);
+    struct lanes_options *options = config;
+    options->kernel.export.block_processes = true; /* there is nothing but blocks */
+    return lanes_run(options, files);
 }
 
 const struct command command_lanes = {

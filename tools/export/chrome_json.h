@@ -22,8 +22,8 @@ enum { CHROME_EVENT_BYTES_MAX = 256 }; /* of one without its texts, more than 10
 enum { CHROME_PLACE_BYTES = 48 };
 
 struct chrome_lane {
-    uint32_t tid; /* 0: not told yet */
-    uint32_t place_bytes;
+    uint32_t tid;
+    uint32_t place_bytes;           /* 0: not told yet */
     char place[CHROME_PLACE_BYTES]; /* as chrome_put_place puts it */
     struct chrome_lane_ends ends;
 };
@@ -33,7 +33,9 @@ struct chrome_row {
     uint32_t lane_count;
     struct chrome_lane *lanes;
     bool has_spans;
-    bool repeats; /* of a counter: another one of the process has its name */
+    bool repeats;   /* of a counter: another one of the process has its name */
+    bool is_block;  /* a process of its own, with its groups as threads */
+    uint32_t group; /* number of such a group + 1 */
 };
 
 enum { CHROME_CATEGORY_BYTES = 128 };
@@ -57,6 +59,7 @@ struct chrome {
     struct viewer_text text;
     struct pending_links links;
     struct thread_map counters; /* hashes of their processes and names */
+    struct thread_map groups;   /* of lanes, where blocks are processes */
     struct left_out left_out;
     struct chrome_category category;
     uint16_t *steps; /* of the spans of a batch, by which they are shorter */
@@ -124,7 +127,7 @@ void chrome_text(struct chrome *chrome, const char *key, struct trace_text text)
 void chrome_take_process(void *context, const struct trace_process *process);
 void chrome_take_track(void *context, const struct trace_track *track);
 void chrome_take_name(void *context, uint32_t number, struct trace_text name);
-/* The thread number of a lane, which is told with the first call; 0 without memory. */
+/* The thread number of a lane, which is told with the first call. */
 uint32_t chrome_tid(struct chrome *chrome, uint32_t track, uint32_t lane);
 void chrome_rows_free(struct chrome *chrome);
 

@@ -36,13 +36,15 @@ static void text_if_any(struct chrome *chrome, const char *key, struct trace_tex
     chrome_text(chrome, key, text);
 }
 
+#define NO_THREAD UINT32_MAX
+
 /* {"ph":"M",...,"args":{: metadata, up to the arguments. */
 static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid, uint32_t tid)
 {
     struct out *out = &chrome->pass->out;
     chrome_separate(chrome);
     out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32, what, pid);
-    if (tid)
+    if (tid != NO_THREAD)
         out_format(out, ",\"tid\":%" PRIu32, tid);
     out_text(out, ",\"args\":{");
 }
@@ -72,7 +74,7 @@ void chrome_take_process(void *context, const struct trace_process *process)
     }
     uint32_t pid = viewer_pid(&chrome->ids, process->os_id);
     chrome->pids[process->number] = pid;
-    begin_metadata(chrome, "process_name", pid, 0);
+    begin_metadata(chrome, "process_name", pid, NO_THREAD);
     chrome_text(chrome, "name", process->name);
     out_format(out, ",\"rbwp_node\":%" PRIu32, process->node);
     if (process->os_id)
@@ -81,11 +83,11 @@ void chrome_take_process(void *context, const struct trace_process *process)
     text_if_any(chrome, "rbwp_source", process->source);
     end_event(chrome);
     if (process->host.bytes) {
-        begin_metadata(chrome, "process_labels", pid, 0);
+        begin_metadata(chrome, "process_labels", pid, NO_THREAD);
         chrome_text(chrome, "labels", process->host);
         end_event(chrome);
     }
-    sort_index(chrome, "process_sort_index", pid, 0, process->number);
+    sort_index(chrome, "process_sort_index", pid, NO_THREAD, process->number);
 }
 
 void chrome_take_name(void *context, uint32_t number, struct trace_text name)
@@ -116,6 +118,43 @@ static bool counter_repeats(struct chrome *chrome, const struct trace_track *tra
     return number != before;
 }
 
+/* Below "lanes" of a GPU. */
+static bool is_block(const struct chrome *chrome, const struct trace_track *track)
+{
+    if (!export_options_of(chrome->pass)->block_processes || track->parent == TRACE_NONE)
+        return false;
+    const struct trace_track *lanes = trace_track_of(chrome->pass->trace, track->parent);
+    return lanes->kind == TRACE_LANE && lanes->parent != TRACE_NONE && lanes->name.bytes == 5 &&
+           memcmp(lanes->name.text, "lanes", 5) == 0 &&
+           trace_track_of(chrome->pass->trace, lanes->parent)->kind == TRACE_GPU;
+}
+
+static void take_block(struct chrome *chrome, struct chrome_row *row,
+                       const struct trace_track *track)
+{
+    const struct trace *trace = chrome->pass->trace;
+    const struct trace_track *lanes = trace_track_of(trace, track->parent);
+    row->is_block = true;
+    row->pid = viewer_block_pid(&chrome->ids, track->id);
+    begin_metadata(chrome, "process_name", row->pid, NO_THREAD);
+    chrome_text(chrome, "name", track->name);
+    end_event(chrome);
+    begin_metadata(chrome, "process_labels", row->pid, NO_THREAD);
+    chrome_text(chrome, "labels", trace_track_of(trace, lanes->parent)->name);
+    end_event(chrome);
+    sort_index(chrome, "process_sort_index", row->pid, NO_THREAD,
+               (uint64_t)chrome->pid_count + track->number);
+}
+
+/* Groups have the same numbers in all blocks. */
+static void take_group(struct chrome *chrome, struct chrome_row *row,
+                       const struct trace_track *track)
+{
+    uint32_t number = thread_map_number(&chrome->groups, track->id);
+    row->pid = chrome->rows[track->parent].pid;
+    row->group = number == THREAD_NONE ? 0 : number + 1;
+}
+
 void chrome_take_track(void *context, const struct trace_track *track)
 {
     struct chrome *chrome = context;
@@ -126,6 +165,10 @@ void chrome_take_track(void *context, const struct trace_track *track)
     }
     struct chrome_row *row = &chrome->rows[track->number];
     row->pid = chrome->pids[track->process];
+    if (is_block(chrome, track))
+        take_block(chrome, row, track);
+    else if (track->parent != TRACE_NONE && chrome->rows[track->parent].is_block)
+        take_group(chrome, row, track);
     if (track->kind == TRACE_COUNTER)
         row->repeats = counter_repeats(chrome, track);
 }
@@ -162,7 +205,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
 uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
 {
     struct chrome_row *row = &chrome->rows[number];
-    if (lane < row->lane_count && row->lanes[lane].tid)
+    if (lane < row->lane_count && row->lanes[lane].place_bytes)
         return row->lanes[lane].tid;
     if (!thread_array_grow(&row->lanes, &row->lane_count, lane + 1, sizeof *row->lanes)) {
         chrome_fail(chrome);
@@ -172,7 +215,8 @@ uint32_t chrome_tid(struct chrome *chrome, uint32_t number, uint32_t lane)
     if (track->parent != TRACE_NONE)
         (void)chrome_tid(chrome, track->parent, 0);
     struct chrome_lane *made = &row->lanes[lane];
-    made->tid = viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
+    made->tid =
+        row->group && !lane ? row->group - 1 : viewer_tid(&chrome->ids, lane ? 0 : track->os_id);
     made->place_bytes =
         (uint32_t)(chrome_put_place(made->place, row->pid, made->tid) - made->place);
     name_lane(chrome, track, lane);
@@ -193,6 +237,7 @@ void chrome_rows_free(struct chrome *chrome)
     viewer_ids_free(&chrome->ids);
     viewer_text_free(&chrome->text);
     thread_map_free(&chrome->counters);
+    thread_map_free(&chrome->groups);
     free(chrome->rows);
     free(chrome->pids);
     free(chrome->names);

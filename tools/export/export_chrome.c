@@ -224,12 +224,13 @@ static void find_steps(struct chrome *chrome, struct chrome_row *row,
 {
     if (!thread_array_grow(&chrome->steps, &chrome->step_room, count, sizeof *chrome->steps))
         chrome_fail(chrome);
-    for (uint32_t i = 0; i < count && !chrome->failed; i++)
-        if ((spans[i].row >= row->lane_count || !row->lanes[spans[i].row].tid) &&
-            !chrome_tid(chrome, spans[i].track, spans[i].row))
+    for (uint32_t i = 0; i < count && !chrome->failed; i++) {
+        if (spans[i].row >= row->lane_count || !row->lanes[spans[i].row].place_bytes)
+            (void)chrome_tid(chrome, spans[i].track, spans[i].row);
+        if (!chrome->failed &&
+            !chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
             chrome_fail(chrome);
-        else if (!chrome_ends_take(&row->lanes[spans[i].row].ends, &spans[i], i, chrome->steps))
-            chrome_fail(chrome);
+    }
     for (uint32_t i = 0; i < row->lane_count; i++)
         chrome_ends_finish_batch(&row->lanes[i].ends, chrome->steps);
 }

@@ -2,14 +2,24 @@
 /* Numbers for processes and threads. */
 #include "viewer_ids.h"
 
-static uint32_t choose(struct viewer_ids *ids, struct thread_map *taken, uint64_t os_id)
+static uint32_t choose_number(struct viewer_ids *ids, struct thread_map *taken, uint64_t number)
 {
-    if (os_id > 0 && os_id <= VIEWER_OS_ID_MAX) {
+    if (number <= VIEWER_OS_ID_MAX) {
         uint32_t before = taken->count;
-        if (thread_map_number(taken, os_id) != THREAD_NONE && taken->count > before)
-            return (uint32_t)os_id;
+        if (thread_map_number(taken, number) != THREAD_NONE && taken->count > before)
+            return (uint32_t)number;
     }
     return VIEWER_OS_ID_MAX + ++ids->made;
+}
+
+static uint32_t choose(struct viewer_ids *ids, struct thread_map *taken, uint64_t os_id)
+{
+    return choose_number(ids, taken, os_id ? os_id : UINT64_MAX);
+}
+
+uint32_t viewer_block_pid(struct viewer_ids *ids, uint64_t block)
+{
+    return choose_number(ids, &ids->pids, block);
 }
 
 uint32_t viewer_pid(struct viewer_ids *ids, uint64_t os_id)

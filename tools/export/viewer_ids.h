@@ -20,6 +20,8 @@ struct viewer_ids {
 
 /* os_id: the system's number, 0 unknown. Zero is an empty struct viewer_ids. */
 uint32_t viewer_pid(struct viewer_ids *ids, uint64_t os_id);
+/* The same where a block of a kernel is shown as a process: also 0. */
+uint32_t viewer_block_pid(struct viewer_ids *ids, uint64_t block);
 uint32_t viewer_tid(struct viewer_ids *ids, uint64_t os_id);
 void viewer_ids_free(struct viewer_ids *ids);
 

@@ -327,6 +327,8 @@ static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t 
             continue;
         kernel_lane_cells(&lanes->place, &spans[i], number_of_group(lanes, spans[i].group),
                           number_of_event(lanes, spans[i].event), cells);
+        if (lanes->options->by_block)
+            cells[KERNEL_LANE_SM] = KERNEL_SM_UNKNOWN;
         good = rows_file_add(lanes->file, 0, cells);
     }
     return good;

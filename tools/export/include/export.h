@@ -16,7 +16,7 @@
 struct export_options {
     struct reading_options reading;
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
-    bool no_deflate, raw_text;
+    bool no_deflate, raw_text, block_processes;
     uint32_t legion_version; /* 1006 to 1008 or 1011; 0: 1008 */
 };
 static inline const struct export_options *export_options_of(const struct trace_pass *pass)
