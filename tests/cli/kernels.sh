@@ -4,6 +4,8 @@
 # innermost span, overlap of groups block by block, all known by construction. A kernel is found by its launch, else by
 # time within the bound; the GPU is as busy as its kernels; a damaged or hostile file ends well. The page of rbwp report
 # has the same numbers, each span with its block and launch below GPU, SM and group, and stays small without single spans.
+# What probes recorded is added up by line, with the source where it may be read: no file but a source's, and no more of it than
+# the lines around those with records.
 . "$(dirname "$0")/lib.sh"
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/kernels_make.py" "$work" || fail "kernels_make.py"
 
@@ -127,11 +129,59 @@ profile.write(f"{work}/odd.bin", 2000)
 assert [g[0] for g in report(f"{work}/odd.bin").data["inside"][0]["groups"]] == [g["group"] for g in kernel["groups"]]
 names = [g["group"] for g in kernel["groups"]]
 assert len(names) == 16 and names[15] == "(others)" and sum(g["spans"] for g in kernel["groups"]) == 120, names
+
+# Lines of a kernel with probes: the page has what stats has.
+import os, shutil
+made, probed = m.probes(f"{work}/probes.bin", f"{work}/probes.py"), f"{work}/probes.bin"
+(sums,) = stats(probed, "--by", "kernel")["kernel_lines"]
+assert (sums["launches"], sums["lanes"], sums["records"]) == (2, 24, len(made.tables["kernel_block"])), sums
+data = report(probed).data
+(kernel,) = data["kernel_lines"]
+assert [kernel["name"], kernel["sums"]] == ["softmax", [sums[n] for n in ("launches", "lanes", "records", "cycles")]]
+assert kernel["lines"] == [[0, *[line[n] for n in ("line", "count", "cycles", "p50", "p99", "max", "spread", "place")]] for line in sums["lines"]]
+assert kernel["probes"] == [[p["probe"], [line["place"] for line in sums["lines"]].index(p["place"]), p["count"], p["cycles"]] for p in sums["probes"]]
+assert kernel["edges"] == [[e["from"], e["to"], e["count"]] for e in sums["edges"]] and len(kernel["edges"]) == 9
+assert data["sources"] == [{"path": f"{work}/probes.py", "first": 1, "lines": m.SOURCE.splitlines()}], data["sources"]
+assert "<script>document" not in open(f"{work}/page.html").read()
+none = [{"path": f"{work}/probes.py", "first": 1, "lines": []}]
+assert report(probed, "--no-source").data["sources"] == none
+os.mkdir(f"{work}/sources")
+shutil.move(f"{work}/probes.py", f"{work}/sources/probes.py")
+assert report(probed).data["sources"] == none
+for path in (f"{work}/sources", f"{work}/sources/probes.py"):
+    assert report(probed, "--source", path).data["sources"] == data["sources"]
+assert report(probed, "--source", f"{work}/probes.bin").data["sources"] == none
+# What is no source, no plain file or too large is left out; of a long one there are the lines around those with records.
+for path in ("/etc/passwd", f"{work}/secret", f"{work}/pipe.py", f"{work}/folder.py", "", "/nowhere/" + "x" * 5000 + ".py"):
+    profile = m.Profile()
+    profile.kernel("k", 1, 1000, 2000)
+    profile.record(1, "k", path, 3, (0, 0), (0, 0, 0, 0), 1100, 40)
+    profile.write(f"{work}/other.bin", 3000)
+    if "pipe" in path:
+        os.mkfifo(path)
+    elif "folder" in path:
+        os.mkdir(path)
+    elif "secret" in path:
+        open(path, "w").write("secret\n" * 9)
+    assert all(source["lines"] == [] for source in report(f"{work}/other.bin").data["sources"]), path
+with open(f"{work}/long.py", "w") as file:
+    file.writelines(f"line {i}\r\n" for i in range(1, 5001))
+profile = m.Profile()
+profile.record(1, "k", f"{work}/long.py", 4000, (0, 0), (0, 0, 0, 0), 1100, 40)
+profile.record(1, "k", f"{work}/long.py", 0, (7, 7), (0, 0, 0, 0), 1200, 40)
+profile.record(1, "k", f"{work}/long.py", (1 << 64) - 1, (1 << 63, 2), ((1 << 64) - 1,) * 4, 1300, (1 << 64) - 1)
+profile.write(f"{work}/long.bin", 3000)
+got = report(f"{work}/long.bin").data
+assert got["sources"][0]["first"] == 3997 and got["sources"][0]["lines"][3] == "line 4000", got["sources"]
+assert len(got["kernel_lines"][0]["lines"]) == 3
 P
 expect_exit 0 "$RBWP" stats --by kernel "$work/kernels.bin"
 grep -Eq '^  gemm: 2 launches, 6 blocks, 6.000 us of block time$' "$work/out" || fail "kernel: $(cat "$work/out")"
 grep -Eq '^ +12 +6  3.600 us +60.0%  2.400 us +40.0%  producer \(1 never ended\)$' "$work/out" || fail "group: $(cat "$work/out")"
 grep -Eq '^ +overlap +1.800 us +50.0% +producer and consumer$' "$work/out" || fail "overlap: $(cat "$work/out")"
+expect_exit 0 "$RBWP" stats --by kernel "$work/probes.bin"
+grep -Eq '^  softmax: 2 launches, 24 lanes, 410688 cycles$' "$work/out" || fail "kernel with probes: $(cat "$work/out")"
+grep -Eq '^ +72.6% +144 +298,080 +1,967 +2,335 +23.1%  probes.py:6$' "$work/out" || fail "line: $(cat "$work/out")"
 head -c 900 "$work/kernels.bin" >"$work/cut.bin"
 expect_exit 3 "$RBWP" stats "$work/cut.bin"
 finish

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """kernels_make.py FOLDER: profiles with what kernels noted inside. kernels.bin, whose sums are known (kernels.sh);
-many_lanes.bin, a pipeline of producers and consumers with many spans. Times are ns from make_rbwp.T0."""
+many_lanes.bin, a pipeline of producers and consumers with many spans; probes.bin, a kernel with probes in its instructions
+and its source, probes.py. Times are ns from make_rbwp.T0."""
 import os
 import struct
 import sys
@@ -18,13 +19,16 @@ LANES = [("start", TIME, START), ("stop", TIME, STOP), ("processor", U64, 0), ("
 EVENTS = [("start", TIME, START), ("stop", TIME, STOP), ("rank", U64, 0), ("processor", U64, 0), ("launch", U64, 0),
           ("event", NAME, LABEL), ("program", U64, 0), ("pid_m", I64, 0), ("pid_n", I64, 0), ("target_rank", I64, 0),
           ("xcc", U64, 0), ("cu", U64, 0), ("address", U64, 0), ("op", U64, 0), ("bytes", U64, 0), ("bound", DURATION, 0)]
+BLOCKS = [("start", TIME, START), ("stop", TIME, STOP), ("processor", U64, 0), ("launch", U64, 0), ("kernel", NAME, 0),
+          ("place", NAME, LABEL), ("file", NAME, 0), ("line", U64, 0), ("first", U64, 0), ("last", U64, 0), ("block", U64, 0),
+          ("thread", U64, 0), ("warp", U64, 0), ("sm", U64, 0), ("cycles", U64, 0), ("cost", U64, 0), ("bound", DURATION, 0)]
 NO_SM = (1 << 64) - 1
 GPU = 5
 
 
 class Profile:
     def __init__(self):
-        self.texts, self.tables = [], {"gpu_activity": [], "lane_span": [], "device_event": []}
+        self.texts, self.tables = [], {"gpu_activity": [], "lane_span": [], "device_event": [], "kernel_block": []}
 
     def name(self, text):
         if text not in self.texts:
@@ -43,10 +47,18 @@ class Profile:
         self.tables["device_event"].append((T0 + start, T0 + stop, 0, GPU, launch, self.name(event), program, 0, 0, 1, 0,
                                             cu, 0, 0, 64, 0))
 
+    def record(self, launch, kernel, path, line, probes, place, start, cycles):
+        """place: block, thread, warp, SM. A clock of 2 GHz."""
+        self.tables["kernel_block"].append((T0 + start, T0 + start + min(cycles // 2, 1 << 20), GPU, launch, self.name(kernel),
+                                            self.name(f"{os.path.basename(path)}:{line}"), self.name(path), line, *probes, *place,
+                                            cycles, 20, 30))
+
     def write(self, path, until):
         blocks = [block([begin(ts8(T0)), end(ts8(T0 + until))])]
         for number, (table, columns) in enumerate((("gpu_activity", ACTIVITY), ("lane_span", LANES),
-                                                   ("device_event", EVENTS)), 1):
+                                                   ("device_event", EVENTS), ("kernel_block", BLOCKS)), 1):
+            if not self.tables[table]:
+                continue
             blocks.append(schema(number, [(kind, role, 0, text.encode(), b"") for text, kind, role in columns],
                                  table.encode()))
             made = self.tables[table]
@@ -104,6 +116,50 @@ def many(path, blocks, tiles, launches=4):
     profile.write(path, (launches + 1) * (tiles * 1000 + 50000))
 
 
+SOURCE = """# <script>document.title = 'broken'</script>
+@triton.jit
+def softmax(x, n):
+    row = tl.load(x)
+    for i in range(n):
+        row = row - tl.max(row)
+        if row > 0:
+            row = tl.exp(row)
+    tl.store(x, row)
+"""
+
+
+def probes(path, source, launches=2, sms=3, warps=4, loops=6):
+    """Line 4 once, 5 to 8 in a loop (8 in every second step), 9 once. Warp w is slower by w tenths. Branches that
+    are taken end at the labels 5 and 1."""
+    with open(source, "w") as file:
+        file.write(SOURCE)
+    profile = Profile()
+    for launch in range(1, launches + 1):
+        begin = 100000 * launch
+        ends = []
+        for sm in range(sms):
+            for warp in range(warps):
+                place, at = (sm, 32 * warp, warp, sm), begin + 10 * warp
+                def one(line, first, last, cycles):
+                    nonlocal at
+                    cycles = cycles * (10 + warp) // 10 * 2
+                    profile.record(launch, "softmax", source, line, (first, last), place, at, cycles)
+                    at += cycles // 2 + 10
+                one(4, 0, 0, 400)
+                for step in range(loops):
+                    one(6, 2, 2, 900)
+                    one(7, 3, 3 if step % 2 else 5, 50)
+                    if step % 2:
+                        one(8, 4, 4, 300)
+                    one(5, 6, 6 if step + 1 == loops else 1, 40)
+                one(9, 7, 7, 200)
+                ends.append(at)
+        profile.kernel("softmax", launch, begin - 300, max(ends) + 300)
+    profile.write(path, 100000 * (launches + 1))
+    return profile
+
+
 if __name__ == "__main__":
     known(f"{sys.argv[1]}/kernels.bin")
     many(f"{sys.argv[1]}/many_lanes.bin", 24, *([int(sys.argv[2])] if len(sys.argv) > 2 else [40]))
+    probes(f"{sys.argv[1]}/probes.bin", f"{sys.argv[1]}/probes.py")

@@ -173,8 +173,9 @@ def model(told):
             for edge in [(row["first"], row["last"])] * (row["first"] != row["last"]) + ([(before["last"], row["first"])] if before else []):
                 edges[edge] = edges.get(edge, 0) + 1
     check("edges", {(e["from"], e["to"]): e["count"] for e in sums["edges"]}, edges)
-    check("probes", {p["probe"]: (p["place"], p["count"]) for p in sums["probes"]},
-          {r["first"]: (r["place"], sum(x["first"] == r["first"] for x in made)) for r in made})
+    check("probes", {p["probe"]: (p["place"], p["count"], p["cycles"]) for p in sums["probes"]},
+          {r["first"]: (r["place"], sum(x["first"] == r["first"] for x in made),
+                        sum(x["cycles"] for x in made if x["first"] == r["first"])) for r in made})
     all_of_it = json.loads(command("stats", "--json", OUT))
     busy = sum(work["stop"] - work["start"] for work in rows("gpu_activity"))
     check("busy once", [gpu["busy"] for gpu in all_of_it["gpus"]], [busy])

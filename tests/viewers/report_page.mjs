@@ -7,7 +7,7 @@ import assert from "node:assert/strict";
 const [, , modules, file, dumpFile, work, detail] = process.argv;
 const puppeteer = createRequire(`${modules}/`)("puppeteer-core");
 const name = file.split("/").pop().replace(".html", "");
-const isInside = name === "many_lanes"; /* its spans are rows of tables, of which dump --spans has none */
+const isInside = name === "many_lanes", isProbed = name === "probes", isTables = isInside || isProbed; /* their spans are rows of tables, of which dump --spans has none */
 const spans = JSON.parse(readFileSync(dumpFile, "utf8")).filter(span => span.begin !== null);
 const browser = await (puppeteer.default || puppeteer).launch({
   executablePath: process.env.CHROMIUM, userDataDir: `${work}/profile-${name}-${detail}`,
@@ -46,8 +46,8 @@ try {
   await page.goto(`file://${file}`, {waitUntil: "load"});
   await settle();
   assert.equal(await page.title(), `${name}.bin - rbwp report`);
-  if (!isInside) assert.equal(await shown("figure-spans"), String(spans.length));
-  if (!isInside) for (const [id, kind] of [["figure-calls", "coarse"], ["figure-sub-items", "fine"], ["figure-gpu", "gpu"]])
+  if (!isTables) assert.equal(await shown("figure-spans"), String(spans.length));
+  if (!isTables) for (const [id, kind] of [["figure-calls", "coarse"], ["figure-sub-items", "fine"], ["figure-gpu", "gpu"]])
     assert.equal(await shown(id) ?? "0", String(finished(kind)), id);
   /* The tables' rows add up to the same: the sums of their Count columns. */
   for (const [tab, kind] of [["Work items", "coarse"], ["Sub-items", "fine"]]) {
@@ -152,6 +152,42 @@ try {
       assert.ok((await view()).from < chosen.start && (await view()).from > chosen.start - 5000);
     }
     await press("Escape");
+  }
+  if (isProbed) {
+    /* The source with what each line took (kernels_make.py), the flow with its counts, the way to an SM's warps. */
+    const openTab = () => page.evaluate(() => [...document.querySelectorAll("#tabs button")].find(button => button.textContent === "Lines in kernels").click());
+    await openTab();
+    await shoot(1);
+    const cells = await page.evaluate(() => [...document.querySelectorAll("#tables table.code tbody tr")].map(row => [...row.cells].map(cell => cell.textContent)));
+    assert.deepEqual(cells.map(row => [row[1], row[5], row[6]]), [["", "1", "# <script>document.title = 'broken'</script>"], ["", "2", "@triton.jit"],
+      ["", "3", "def softmax(x, n):"], ["24", "4", "    row = tl.load(x)"], ["144", "5", "    for i in range(n):"], ["144", "6", "        row = row - tl.max(row)"],
+      ["144", "7", "        if row > 0:"], ["72", "8", "            row = tl.exp(row)"], ["24", "9", "    tl.store(x, row)"]]);
+    assert.deepEqual(cells[5].slice(0, 5), ["72.6 %", "144", "1,967", "2,335", "23.1 %"]);
+    assert.match(cells[7][0], /^12\.1 %$/);
+    const bars = await page.evaluate(() => [...document.querySelectorAll("#tables .heat i")].map(bar => bar.getBoundingClientRect().width));
+    assert.ok(bars[2] > 5 * bars[4] && bars[4] > bars[0] && bars[0] > 0, String(bars));
+    const flow = await page.evaluate(() => [...document.querySelectorAll("#tables svg .edge title")].map(title => title.textContent).sort());
+    assert.deepEqual(flow, ["0 to 2: 24", "1 to 2: 120", "2 to 3: 144", "3 to 4: 72", "3 to 5: 72", "4 to 6: 72", "5 to 6: 72", "6 to 1: 120", "6 to 7: 24"].map(text => `probe ${text} times`));
+    assert.equal(await page.evaluate(() => document.querySelectorAll("#tables svg rect.probe").length), 8);
+    await page.evaluate(() => [...document.querySelectorAll("#tables a")].find(link => link.textContent === "SM 1").click());
+    await settle();
+    const sm = await page.evaluate(() => rbwpReport.lines.map(line => line.track).filter(track => track?.above?.name === "SM 1").map(track => track.name));
+    assert.deepEqual(sm, ["warp 0", "warp 1", "warp 2", "warp 3"]);
+    const [, , from, length] = await page.evaluate(() => rbwpReport.data.inside_launches[0]), now = await view();
+    assert.ok(now.from < from && now.to > from + length && now.to - now.from < length * 1.1);
+    assert.ok(await painted() > .1, "an SM's blocks are drawn");
+    await shoot(2);
+    if (detail !== "0") {
+      await openTab();
+      await page.evaluate(() => [...document.querySelectorAll("#tables table.code a")].find(link => link.textContent === "6").click());
+      await settle();
+      const chosen = await page.evaluate(() => {
+        const {start, stop, kind} = rbwpReport.view.selected;
+        return [stop - start, rbwpReport.data.kinds[kind].name];
+      });
+      assert.deepEqual(chosen, [1170, "probes.py:6"]);
+      await press("Escape");
+    }
   }
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   assert.equal(await theme(), detail === "0" ? "light" : "dark");

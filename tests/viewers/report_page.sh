@@ -3,7 +3,8 @@
 #
 # report_page: a real browser opens the page of rbwp report, from a file, with no network. No error
 # reaches its console, the counts that it shows are those of the dump, keys lead from the whole run
-# to single records, what kernels noted unfolds from a GPU to one group of warps, and each span that a search or a step reaches is one of the dump's.
+# to single records, what kernels noted unfolds from a GPU to one group of warps,
+# what probes recorded is shown by source line and leads to an SM, and each span that a search or a step reaches is one of the dump's.
 # Chromium is the system's; puppeteer-core, which drives it, is fetched with npm (version and hashes in
 # chromium/package-lock.json) into VIEWERS_DIR, once. Without one of them the test is skipped.
 # SHOTS=FOLDER keeps screenshots.
@@ -23,7 +24,7 @@ failed=0
 for input in "$work"/*.bin "$GOLDEN"/{multi_thread,level2_all_types,gpu_work,crash_killed,empty}.bin; do
     name=$(basename "$input" .bin)
     for detail in 32 0; do
-        [[ $detail = 32 || $name = busy || $name = many_lanes ]] || continue
+        [[ $detail = 32 || $name = busy || $name = many_lanes || $name = probes ]] || continue
         "$RBWP" report "$input" --detail "$detail" -f -o "$work/$name.html" 2>/dev/null
         "$RBWP" dump --spans "$input" >"$work/$name.json" 2>/dev/null
         node "$here/report_page.mjs" "$modules" "$work/$name.html" "$work/$name.json" "$work" "$detail" || failed=1

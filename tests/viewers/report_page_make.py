@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
 GPU work and polls; evil.bin, whose names would run as script if they were markup; many_lanes.bin, with what kernels noted
-inside."""
+inside; probes.bin, with what probes in their instructions recorded."""
 import random
 import sys
 
@@ -43,3 +43,4 @@ calls = [r for i in range(3) for r in ((1000 + 100 * i, "cb", i), (1010 + 100 * 
 with open(f"{sys.argv[2]}/evil.bin", "wb") as file:
     file.write(m.file([m.block(7, 0, calls)], list(enumerate(evil)), [(i, 0, n) for i, n in enumerate(evil)]))
 kernels_make.many(f"{sys.argv[2]}/many_lanes.bin", 24, 40)
+kernels_make.probes(f"{sys.argv[2]}/probes.bin", f"{sys.argv[2]}/probes.py")

@@ -311,6 +311,7 @@ const TABS = [
   ["Counters", counters.length, fillCounters],
   ["Workers", workers.length, fillWorkers],
   ["GPUs", gpus.length, fillGpus],
+  ["Lines in kernels", linesInKernels.length, fillLines],
   ["Inside kernels", data.inside.length, fillInside],
   ["Waits", data.waits.length, fillWaits],
   ["Empty polls", calls.length, fillPolls],

@@ -548,6 +548,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_calls(&writer, "longest", stats->longest, stats->longest_count);
     put_waits(&writer);
     put_inside(&writer);
+    report_lines_json(report, out);
     put_losses(&writer);
     put_facts(&writer);
     put_concurrency(&writer);

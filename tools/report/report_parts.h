@@ -45,4 +45,8 @@ struct report_page {
 /* The page's numbers and names as JSON. */
 void report_json(const struct report *report, const struct report_page *page, struct out *out);
 
+/* "kernel_lines": what probes recorded in kernels, and "sources": text of the lines where that can
+ * be read. Ends with a comma. */
+void report_lines_json(const struct report *report, struct out *out);
+
 #endif /* REPORT_PARTS_H */

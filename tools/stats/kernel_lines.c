@@ -23,8 +23,8 @@ struct record {
 
 /* Of the numbers of a probe, or of two: how often? */
 struct step {
-    uint64_t from, to;
-    uint32_t kernel, line; /* kernel: the name as above */
+    uint64_t from, to, cycles; /* cycles: of a probe, summed up */
+    uint32_t kernel, line;     /* kernel: the name as above */
 };
 
 #define BY(a, b, member)                                                                           \
@@ -289,7 +289,8 @@ static bool take_record(void *context, const void *item, const uint64_t *payload
     finishing->lane_cycles += record->cycles;
     if (!histogram_add(&finishing->cycles, record->cycles))
         fail(lines);
-    const struct step start = {record->first, 0, record->kernel, lines->line_count - 1};
+    const struct step start = {record->first, 0, record->cycles, record->kernel,
+                               lines->line_count - 1};
     merge_sorter_add(&finishing->starts, &start, NULL);
     return !lines->failed;
 }
@@ -320,11 +321,11 @@ static bool take_lane(void *context, const void *item, const uint64_t *payload)
     kernel->launches += !same_kernel || last->launch != record->launch;
     kernel->lanes += !same_lane;
     if (same_lane) {
-        const struct step step = {last->last, record->first, record->kernel, 0};
+        const struct step step = {last->last, record->first, 0, record->kernel, 0};
         merge_sorter_add(&finishing->steps, &step, NULL);
     }
     if (record->first != record->last) {
-        const struct step step = {record->first, record->last, record->kernel, 0};
+        const struct step step = {record->first, record->last, 0, record->kernel, 0};
         merge_sorter_add(&finishing->steps, &step, NULL);
     }
     finishing->any = true;
@@ -367,8 +368,10 @@ static void end_probe(struct finishing *finishing)
     } else {
         if (kernel->probe_count++ == 0)
             kernel->first_probe = lines->probe_count;
-        lines->probes[lines->probe_count++] = (struct kernel_probe){
-            .id = step->from, .count = finishing->step_count, .line = step->line};
+        lines->probes[lines->probe_count++] = (struct kernel_probe){.id = step->from,
+                                                                    .count = finishing->step_count,
+                                                                    .cycles = step->cycles,
+                                                                    .line = step->line};
     }
 }
 
@@ -377,6 +380,7 @@ static bool count_step(struct finishing *finishing, const struct step *step,
 {
     if (finishing->any && order_steps(&finishing->step, step) == 0) {
         finishing->step_count++;
+        finishing->step.cycles += step->cycles;
         return true;
     }
     end(finishing);

@@ -319,6 +319,7 @@ static void probe_object(struct out *out, const struct kernel_lines *lines,
     text(out, "place", lines->lines[probe->line].place);
     member(out, "probe", probe->id);
     member(out, "count", probe->count);
+    member(out, "cycles", probe->cycles);
     out_text(out, "}");
 }
 

@@ -13,6 +13,9 @@ struct report_options {
         bool set;
         uint32_t megabytes;
     } detail; /* of the page, for single spans */
+    const char
+        *source;    /* of kernels: a file, or a folder with files; NULL: where the profile says */
+    bool no_source; /* the page has none of it */
 };
 
 enum exit_code report_files(const struct report_options *options, struct operands files);

@@ -30,7 +30,7 @@ struct kernel_line {
 
 /* A probe, and its line: in its kernel's lines. */
 struct kernel_probe {
-    uint64_t id, count; /* records that begin with it */
+    uint64_t id, count, cycles; /* of the records that begin with it */
     uint32_t line, unused;
 };
 

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What probes recorded in kernels, for the page: lines, probes and edges of each kernel, and the
+ * text of their files.
+ *
+ * A profile may be anybody's, and names files of this machine: only plain files with the suffix of
+ * a source are read, and of those the lines from the first to the last that has records, with a few
+ * around.
+ */
+#include "json_text.h"
+#include "report_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LINES_SHOWN = 20000, /* likewise probes and edges; of all kernels */
+    SOURCES_SHOWN = 256,
+    SOURCE_BYTES_MAX = 16 << 20,
+    TEXT_BYTES_MAX = 2 << 20, /* of all sources in the page */
+    AROUND = 3                /* lines */
+};
+
+/* A file, and which of its lines have records. */
+struct source {
+    struct trace_text path;
+    uint64_t first, last;
+};
+
+struct sources {
+    struct source list[SOURCES_SHOWN];
+    uint32_t count;
+    size_t text_bytes;
+};
+
+/* ---- which files ------------------------------------------------------------------------- */
+
+static bool same(struct trace_text a, struct trace_text b)
+{
+    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+}
+
+/* Its number; SOURCES_SHOWN: none. */
+static uint32_t source_of(struct sources *sources, const struct kernel_line *line)
+{
+    uint32_t i = 0;
+    if (!line->file.bytes || !line->line)
+        return SOURCES_SHOWN;
+    while (i < sources->count && !same(sources->list[i].path, line->file))
+        i++;
+    if (i == SOURCES_SHOWN)
+        return i;
+    struct source *source = &sources->list[i];
+    if (i == sources->count) {
+        *source = (struct source){line->file, line->line, line->line};
+        sources->count++;
+    }
+    source->first = line->line < source->first ? line->line : source->first;
+    source->last = line->line > source->last ? line->line : source->last;
+    return i;
+}
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool has_source_suffix(const char *path)
+{
+    static const char *const suffixes[] = {"py",   "cu",  "cuh", "c",   "cc",  "cpp", "cxx", "h",
+                                           "hh",   "hpp", "hxx", "inl", "hip", "cl",  "ptx", "mlir",
+                                           "ttir", "rs",  "jl",  "f90", "zig", "mojo"};
+    const char *dot = strrchr(base_name(path), '.');
+    for (size_t i = 0; dot && i < sizeof suffixes / sizeof suffixes[0]; i++)
+        if (strcmp(dot + 1, suffixes[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Where it is to be read: what the user says, else what the profile does. */
+static bool find_path(const struct report_options *options, const char *named, char path[PATH_MAX])
+{
+    struct stat status;
+    const char *given = options->source;
+    int count = snprintf(path, PATH_MAX, "%s", named);
+    if (given && stat(given, &status) == 0 && S_ISDIR(status.st_mode)) {
+        char inside[PATH_MAX];
+        int used = snprintf(inside, sizeof inside, "%s/%s", given, base_name(named));
+        if (used > 0 && used < PATH_MAX && access(inside, R_OK) == 0)
+            count = snprintf(path, PATH_MAX, "%s", inside);
+    } else if (given && strcmp(base_name(given), base_name(named)) == 0) {
+        count = snprintf(path, PATH_MAX, "%s", given);
+    }
+    return count > 0 && count < PATH_MAX && has_source_suffix(path);
+}
+
+/* All of a plain file, terminated, in memory that the caller frees; NULL: it cannot be had. */
+static char *read_source(const char *path)
+{
+    struct stat status;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    char *text = NULL;
+    size_t used = 0;
+    if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_size <= SOURCE_BYTES_MAX)
+        text = malloc((size_t)status.st_size + 1);
+    while (text && used < (size_t)status.st_size) {
+        ssize_t got = read(fd, text + used, (size_t)status.st_size - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        used += (size_t)got;
+    }
+    if (text)
+        text[used] = '\0';
+    if (fd >= 0)
+        close(fd);
+    return text;
+}
+
+/* ---- their text ---------------------------------------------------------------------------- */
+
+/* Lines first to last of a text, as strings; how many there are. */
+static void put_text_lines(struct out *out, const char *text, uint64_t first, uint64_t last)
+{
+    uint64_t line = 1;
+    for (; *text && line <= last; line++) {
+        size_t count = strcspn(text, "\n");
+        if (line >= first) {
+            out_text(out, line > first ? "," : "");
+            json_string(out, text, count && text[count - 1] == '\r' ? count - 1 : count);
+        }
+        text += count + (text[count] != '\0');
+    }
+}
+
+/* How many bytes these lines have. */
+static size_t size_of(const char *text, uint64_t first, uint64_t last)
+{
+    size_t bytes = 0;
+    for (uint64_t line = 1; *text && line <= last; line++) {
+        size_t count = strcspn(text, "\n");
+        bytes += line >= first ? count : 0;
+        text += count + (text[count] != '\0');
+    }
+    return bytes;
+}
+
+/* {"path":, "first": number of the first line, "lines": []}, which is empty without the text. */
+static void put_source(const struct report *report, struct sources *sources, struct out *out,
+                       const struct source *source)
+{
+    char *named = strndup(source->path.text, source->path.bytes), path[PATH_MAX];
+    uint64_t first = source->first > AROUND ? source->first - AROUND : 1;
+    uint64_t last = source->last + AROUND > source->last ? source->last + AROUND : source->last;
+    char *text = named && !report->options->no_source && find_path(report->options, named, path)
+                     ? read_source(path)
+                     : NULL;
+    out_text(out, "{");
+    json_key(out, "path");
+    json_string(out, source->path.text, source->path.bytes);
+    out_format(out, ",\"first\":%" PRIu64 ",\"lines\":[", first);
+    size_t bytes = text ? size_of(text, first, last) : 0;
+    if (bytes && bytes <= TEXT_BYTES_MAX - sources->text_bytes) {
+        sources->text_bytes += bytes;
+        put_text_lines(out, text, first, last);
+    }
+    out_text(out, "]}");
+    free(text);
+    free(named);
+}
+
+/* ---- kernels --------------------------------------------------------------------------------- */
+
+struct room {
+    uint32_t lines, probes, edges;
+};
+
+/* How many of count there is room for. */
+static uint32_t take(uint32_t *room, uint32_t count)
+{
+    uint32_t taken = count < *room ? count : *room;
+    *room -= taken;
+    return taken;
+}
+
+static void put_number(struct out *out, uint64_t value)
+{
+    const char *quote = value >> 53 ? "\"" : "";
+    out_format(out, "%s%" PRIu64 "%s", quote, value, quote);
+}
+
+static void put_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count)
+{
+    out_text(out, more ? ",[" : "[");
+    for (unsigned i = 0; i < count; i++) {
+        out_text(out, i ? "," : "");
+        put_number(out, numbers[i]);
+    }
+}
+
+/* [source (none: SOURCES_SHOWN), line, count, cycles, p50, p99, most, spread, place] */
+static void put_lines(const struct kernel_lines *lines, const struct kernel_sums *kernel,
+                      struct sources *sources, struct out *out, uint32_t count)
+{
+    out_text(out, "],\n\"lines\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct kernel_line *line = &lines->lines[kernel->first_line + i];
+        const uint64_t numbers[] = {source_of(sources, line),
+                                    line->line,
+                                    line->count,
+                                    line->cycles,
+                                    line->p50,
+                                    line->p99,
+                                    line->most};
+        put_numbers(out, i > 0, numbers, 7);
+        out_format(out, ",%.6f,", line->spread);
+        json_string(out, line->place.text, line->place.bytes);
+        out_text(out, "]");
+    }
+}
+
+static void put_kernel(const struct kernel_lines *lines, const struct kernel_sums *kernel,
+                       struct sources *sources, struct out *out, struct room *room)
+{
+    uint32_t line_count = take(&room->lines, kernel->line_count);
+    uint32_t probe_count = take(&room->probes, kernel->probe_count);
+    uint32_t edge_count = take(&room->edges, kernel->edge_count);
+    out_text(out, "{");
+    json_key(out, "name");
+    json_string(out, kernel->name.text, kernel->name.bytes);
+    const uint64_t sums[] = {kernel->launches, kernel->lanes, kernel->records, kernel->cycles};
+    out_text(out, ",\"sums\":");
+    put_numbers(out, false, sums, 4);
+    put_lines(lines, kernel, sources, out, line_count);
+    out_text(out, "],\n\"probes\":["); /* [number, line, count, cycles] */
+    for (uint32_t i = 0; i < probe_count; i++) {
+        const struct kernel_probe *probe = &lines->probes[kernel->first_probe + i];
+        const uint64_t numbers[] = {probe->id, probe->line - kernel->first_line, probe->count,
+                                    probe->cycles};
+        put_numbers(out, i > 0, numbers, 4);
+        out_text(out, "]");
+    }
+    out_text(out, "],\n\"edges\":["); /* [from, to, count] */
+    for (uint32_t i = 0; i < edge_count; i++) {
+        const struct kernel_edge *edge = &lines->edges[kernel->first_edge + i];
+        put_numbers(out, i > 0, (uint64_t[]){edge->from, edge->to, edge->count}, 3);
+        out_text(out, "]");
+    }
+    out_text(out, "]}");
+}
+
+void report_lines_json(const struct report *report, struct out *out)
+{
+    const struct kernel_lines *lines = &report->stats.lines;
+    struct sources *sources = calloc(1, sizeof *sources);
+    struct room room = {LINES_SHOWN, LINES_SHOWN, LINES_SHOWN};
+    if (!sources)
+        out_give_up(out, ENOMEM);
+    out_text(out, "\"kernel_lines\":[");
+    for (uint32_t i = 0; sources && i < lines->kernel_count && room.lines; i++) {
+        out_text(out, i ? ",\n" : "\n");
+        put_kernel(lines, &lines->kernels[i], sources, out, &room);
+    }
+    out_text(out, "],\n\"sources\":[");
+    for (uint32_t i = 0; sources && i < sources->count; i++) {
+        out_text(out, i ? ",\n" : "\n");
+        put_source(report, sources, out, &sources->list[i]);
+    }
+    out_text(out, "],\n");
+    free(sources);
+}
