@@ -521,6 +521,51 @@ def context():
           all(launch.map["mode"] == "block" for launch in other.launches()), f"{len(other.results())} results")
 
 
+@step(40)
+def captured():
+    """Launches in a graph are not recorded, and run as ever."""
+    import torch
+    import triton_script
+
+    import rbwp.ptx
+
+    n = 1 << 16
+    x, y = torch.randn(n, device="cuda"), torch.randn(n, device="cuda")
+    outs = [torch.zeros_like(x) for _ in range(2)]
+    with rbwp.ptx.instrument(mode="warp", t_start=0, t_end=3) as inst:
+        launch = lambda out: triton_script.add_kernel[(n // 1024, )](x, y, out, n, BLOCK=1024)  # noqa: E731
+        launch(outs[0])
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            launch(outs[1])
+        graph.replay()
+        torch.cuda.synchronize()
+    right("captured: the same result", torch.equal(outs[0], outs[1]) and bool(outs[1].any()))
+    right("captured: one launch is recorded", len(inst.launches()) == 1, f"{inst.skipped()}")
+    right("captured: it is told", any(told["skipped"] == "capture" for told in inst.skipped()))
+
+
+@step(40)
+def parameter():
+    """A buffer that the kernel has as its last argument, in cells of compatible tools."""
+    import param_kernel
+    import torch
+
+    import rbwp.ptx
+
+    n = 1 << 16
+    x, out = torch.randn(n, device="cuda"), torch.zeros(n, device="cuda")
+    with rbwp.ptx.instrument(mode="block", t_start=0, t_end=127, n_probes_estimate=64, bind="param") as inst:
+        buffer = inst.allocate_buffer()
+        param_kernel.scale_kernel[(n // 1024, )](x, out, n, buffer, BLOCK=1024)
+    right("parameter: the result", torch.equal(out, 2 * x))
+    slots = inst.results()
+    lines = {slot.line for slot in slots}
+    right("parameter: slots of all 128 threads", bool(slots) and all((slot.duration > 0).all() for slot in slots),
+          f"{len(slots)} slots, lines {sorted(lines)}")
+    inst.summary()
+
+
 # ---- running -----------------------------------------------------------------------------------------
 
 
