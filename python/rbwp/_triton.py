@@ -14,7 +14,7 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional
 
 # Names in triton.knobs that stand before the environment, once a program has set them.
 _KNOBS = {"cache": ("dir", "manager_class", "remote_manager_class"), "nvidia": ("ptxas", "ptxas_blackwell")}
-_OTHER_CACHES = ("TRITON_CACHE_MANAGER", "TRITON_REMOTE_CACHE_BACKEND")
+_UNSET = ("TRITON_CACHE_MANAGER", "TRITON_REMOTE_CACHE_BACKEND", "RBWP_PTX_ACTIVE")  # caches elsewhere; another's lists
 _IN_MEMORY = ("device_caches", "cache")  # as versions of Triton call it
 
 
@@ -102,10 +102,11 @@ def _nothing_compiled() -> Iterator[None]:
 def compiled_anew(assembler: str, cache: str, variables: Mapping[str, Optional[str]]) -> Iterator[None]:
     """Kernels of Triton are compiled by this assembler and kept in this folder; variables are its environment."""
     real = real_ptxas()
-    wanted: Dict[str, Optional[str]] = dict.fromkeys(_OTHER_CACHES)
+    wanted: Dict[str, Optional[str]] = dict.fromkeys(_UNSET)
     if real and os.path.basename(real) != "rbwp-ptxas":
         wanted["RBWP_PTXAS"] = real
-    wanted.update(TRITON_CACHE_DIR=cache, TRITON_PTXAS_PATH=assembler, TRITON_PTXAS_BLACKWELL_PATH=assembler)
+    wanted.update(TRITON_CACHE_DIR=cache, TORCHINDUCTOR_CACHE_DIR=os.path.join(cache, "inductor"))
+    wanted.update(TRITON_PTXAS_PATH=assembler, TRITON_PTXAS_BLACKWELL_PATH=assembler)
     wanted.update(variables)
     with environment(wanted), _knobs_unset(), _nothing_compiled():
         yield

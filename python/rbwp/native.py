@@ -213,7 +213,7 @@ def stand_in() -> str:
 
 def inject_library() -> str:
     """Path of librbwp-inject.so, which collects what probes write. FileNotFoundError if there is none."""
-    found = _beside_command("RBWP_INJECT", "librbwp-inject.so", ("../gpu", "../lib", "../lib64", "../lib/*"))
+    found = _beside_command("RBWP_INJECT", "librbwp-inject.so", (".", "..", "../gpu", "../lib", "../lib64", "../lib/*"))
     if not found:
         raise FileNotFoundError("librbwp-inject.so was not found beside the command rbwp: name it in the environment, "
                                 "RBWP_INJECT=/path/librbwp-inject.so")
