@@ -23,7 +23,7 @@ def declared(header):
     text = text.partition("#else /* RBWP_DISABLE")[0]
     calls = {}
     for kind, name, parameters in re.findall(
-            r"(?:RBWP_API|static inline)\s+(?:RBWP_MUST_USE\s+)?([\w ]+?[\s*]+)(rbwp_\w+)\s*\(([^;{]*?)\)\s*[;{]", text):
+            r"(?:RBWP_API|RBWP_DEV_FN_|static inline)\s+(?:RBWP_MUST_USE\s+)?([\w ]+?[\s*]+)(rbwp_\w+)\s*\(([^;{]*?)\)\s*[;{]", text):
         if not name.endswith("_"):
             calls[name] = form(f"{kind}{name}({parameters})")
     return calls
