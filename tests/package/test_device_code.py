@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The device code of the package, run on the host: what it writes, and above all what it does not."""
 
+import glob
+import os
+import shutil
+import subprocess
 import unittest
 
 import emulated_dsl as dsl
@@ -131,6 +135,25 @@ class Events(unittest.TestCase):
         self.tracing().record_event_start(wide(3), wide(1), wide(0x7000), wide(5), dsl.Value(6, dsl.uint32))
         cells = [int(self.columns[name][0]) for name in ("event_id", "target_rank", "address", "pid_m", "pid_n")]
         self.assertEqual(cells, [3, 1, 0x7000, 5, 6])
+
+
+class Ptx(unittest.TestCase):
+    """The assembler, where it is, takes what is interpreted elsewhere: twice in a kernel, with a start in each."""
+
+    def test_the_assembler_takes_an_event(self):
+        ptxas = shutil.which("ptxas") or next(iter(sorted(glob.glob("/usr/local/cuda*/bin/ptxas"))), None)
+        if not ptxas:
+            self.skipTest("no ptxas here")
+        lines = [".version 7.8", ".target sm_90", ".address_size 64", ".visible .entry event() {", ".reg .b32 r<64>;",
+                 ".reg .b64 l<64>;"]
+        for text, kinds in ((code.START, "rrrlllrrrrrrlr"), (code.END, "rrrl")) * 2:
+            for number, kind in reversed(list(enumerate(kinds))):
+                text = text.replace(f"${number}", f"{kind}{number}")
+            lines += [f"mov.b{32 if kind == 'r' else 64} {kind}{number}, 4096;" for number, kind in enumerate(kinds)]
+            lines.append(text)
+        done = subprocess.run([ptxas, "-arch=sm_90", "-o", os.devnull, "-"], input="\n".join([*lines, "ret;", "}"]),
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
 class EventsOfAllThreads(Events):
