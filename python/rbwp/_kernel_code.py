@@ -148,7 +148,8 @@ def count_one(counter):
 
 
 def start_text():
-    """An event's start as PTX: the program's first thread does all of it, and no other thread waits for what it got.
+    """An event's start as PTX: the program's first thread does all of it, and no other thread waits for what it got, nor
+    has it: their slot is one that no event has, so that an end of theirs does nothing.
 
     As in rbwp_device.h, nothing that the counters give is looked at before the columns' addresses are under way. What
     is added is 1, and the assembler does not know that: of an addend that all threads share it adds the sum for the
@@ -157,9 +158,9 @@ def start_text():
     lines = [
         "{", ".reg .pred act, apart, room, past;", ".reg .b32 thread, one, slot, order, slot2, order2, unit, none;",
         ".reg .b64 ones, both, now, none8, at, c<13>;",
-        "mov.u32 thread, %tid.x;", "mov.b32 slot, 0;", "mov.b32 slot2, 0;", "mov.b32 order2, 0;", "mov.b64 both, 0;",
-        "add.u32 one, thread, 1;",
-        "setp.eq.u32 act, thread, 0;", "setp.ne.and.u32 act, $2, 0, act;", "@act bra together;",
+        "mov.u32 thread, %tid.x;", "mov.b32 slot2, 0;", "mov.b32 order2, 0;", "mov.b64 both, 0;",
+        "add.u32 one, thread, 1;", "setp.eq.u32 act, thread, 0;", "mov.b32 slot, 0xffffffff;", "@act mov.b32 slot, 0;",
+        "setp.ne.and.u32 act, $2, 0, act;", "@act bra together;",
         "setp.eq.u32 act, thread, 0;", "setp.ne.and.u32 act, $1, 0, act;", "@!act bra done;",
         "atom.global.add.u32 slot2, [$3], one;", "atom.global.add.u32 order2, [$4], one;", "bra asked;",
         "together:", "mov.b64 ones, {one, one};", "atom.global.add.u64 both, [$3], ones;",
@@ -178,9 +179,8 @@ def start_text():
 
 START = dsl.constexpr(start_text())
 END = dsl.constexpr(
-    "{\n.reg .pred act;\n.reg .b32 thread;\n.reg .b64 now, at;\nmov.u64 now, %globaltimer;\nmov.u32 thread, %tid.x;\n"
-    "setp.eq.u32 act, thread, 0;\nsetp.lt.and.u32 act, $1, $2, act;\nmul.wide.u32 at, $1, 8;\nadd.s64 at, at, $3;\n"
-    "@act st.global.u64 [at], now;\nmov.b32 $0, 0;\n}")
+    "{\n.reg .pred act;\n.reg .b64 now, at;\nmov.u64 now, %globaltimer;\nsetp.lt.u32 act, $1, $2;\nmul.wide.u32 at, $1, 8;\n"
+    "add.s64 at, at, $3;\n@act st.global.u64 [at], now;\nmov.b32 $0, 0;\n}")
 
 
 @aggregate

@@ -126,8 +126,9 @@ class Events(unittest.TestCase):
         dsl.machine.thread = 32
         dsl.machine.touched.clear()
         tracing = self.tracing()
-        tracing.record_event_end(tracing.record_event_start(1, 0, 0, 0, 0))
-        self.assertEqual(dsl.machine.touched, [])
+        handle = tracing.record_event_start(1, 0, 0, 0, 0)
+        tracing.record_event_end(handle)
+        self.assertEqual((dsl.machine.touched, int(handle.data)), ([], -1))
 
     def test_every_type_of_operand_fits_its_column(self):
         self.buffers(4)
