@@ -28,6 +28,7 @@ typedef unsigned long long inject_address;
 #define CUDA_EVENT_WITHOUT_TIME 2
 #define CUDA_STREAM_OF_ITS_OWN 1
 #define CUDA_CLOCK_KHZ 13
+#define CUDA_SMS 16
 #define CUDA_STREAM_LEGACY ((void *)1)
 #define CUDA_STREAM_PER_THREAD ((void *)2)
 
@@ -35,6 +36,7 @@ typedef unsigned long long inject_address;
 #define INJECT_FUNCTIONS(X)                                                                        \
     X(cuDriverGetVersion, 0, (int *))                                                              \
     X(cuDeviceGetAttribute, 0, (int *, inject_attribute, inject_device_number))                    \
+    X(cuDeviceGetName, 0, (char *, int, inject_device_number))                                     \
     X(cuCtxPushCurrent_v2, 0, (inject_context))                                                    \
     X(cuCtxPopCurrent_v2, 0, (inject_context *))                                                   \
     X(cuCtxGetDevice, 0, (inject_device_number *))                                                 \

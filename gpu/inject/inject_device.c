@@ -68,6 +68,18 @@ static void make_stamp(struct inject_device *device)
         device->stamp = NULL;
 }
 
+/* What is not known stays 0 or empty. */
+static void describe(struct inject_device *device)
+{
+    if (cu.cuDeviceGetAttribute(&device->clock_khz, CUDA_CLOCK_KHZ, device->number) != CUDA_OK ||
+        device->clock_khz < 0)
+        device->clock_khz = 0;
+    if (cu.cuDeviceGetAttribute(&device->sms, CUDA_SMS, device->number) != CUDA_OK)
+        device->sms = 0;
+    if (cu.cuDeviceGetName(device->name, sizeof device->name - 1, device->number) != CUDA_OK)
+        device->name[0] = '\0';
+}
+
 static struct inject_device *make_device(void *context)
 {
     struct inject_device *device = calloc(1, sizeof *device);
@@ -81,8 +93,7 @@ static struct inject_device *make_device(void *context)
         free(device); /* what was made goes with the context */
         return NULL;
     }
-    if (cu.cuDeviceGetAttribute(&device->clock_khz, CUDA_CLOCK_KHZ, device->number) != CUDA_OK)
-        device->clock_khz = 0;
+    describe(device);
     make_stamp(device);
     return device;
 }

@@ -19,7 +19,8 @@ struct inject_device {
     struct inject_device *next;
     void *context;
     atomic_bool gone;
-    int number, clock_khz;
+    int number, sms, clock_khz;
+    char name[128];
     void *stream; /* ours: waits for none of the program's, and none for it */
     void *done;   /* an event: the launch that is recorded is over */
     /* By the launch that is recorded here, from its beginning to its end: guards what follows. */

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE_BYTES 4096
@@ -31,20 +32,6 @@ static int open_high(const char *path, int flags)
     if (high >= 0)
         close(fd);
     return high >= 0 ? high : fd;
-}
-
-bool inject_folder_open(const char *path)
-{
-    char name[PATH_MAX];
-    bool made = mkdir(path, 0777) == 0 || errno == EEXIST;
-    if (made && !realpath(path, folder)) /* the program may go elsewhere */
-        made = false;
-    if (made && snprintf(name, sizeof name, "%s/launches-%d.ndjson", folder, (int)getpid()) <
-                    (int)sizeof name)
-        lines = open_high(name, O_CREAT | O_WRONLY | O_APPEND);
-    if (lines < 0)
-        inject_say("kernels are not recorded: %s: %s", path, strerror(errno));
-    return lines >= 0;
 }
 
 /* ---- lines ----------------------------------------------------------------------------- */
@@ -92,10 +79,13 @@ static void add_who(struct text *text, uint64_t hash, const char *kernel)
 
 static void add_launch(struct text *text, const struct inject_launch_line *line)
 {
-    add(text, "\"device\":%d,\"stream\":%" PRIu64 ",", line->device, line->stream);
+    add(text, "\"device\":%d,\"sms\":%d,\"clock_hz\":%d000,", line->device, line->sms,
+        line->clock_khz);
+    add_string(text, "device_name", line->device_name);
+    add(text, "\"stream\":%" PRIu64 ",", line->stream);
     add(text, "\"grid\":[%u,%u,%u],\"block\":[%u,%u,%u],", line->grid[0], line->grid[1],
         line->grid[2], line->block[0], line->block[1], line->block[2]);
-    add(text, "\"correlation\":%" PRIu32 ",\"clock_khz\":%d,", line->correlation, line->clock_khz);
+    add(text, "\"correlation\":%" PRIu32 ",", line->correlation);
     add(text, "\"launch_ns\":%" PRIu64 ",\"launched_ns\":%" PRIu64 ",\"done_ns\":%" PRIu64,
         line->launch_ns, line->launched_ns, line->done_ns);
     add(text, ",\"anchors\":[");
@@ -116,6 +106,51 @@ static bool write_bytes(int fd, const void *bytes, size_t count)
         done += wrote > 0 ? (size_t)wrote : 0;
     }
     return true;
+}
+
+/* ---- beginning ------------------------------------------------------------------------- */
+
+static void add_command(struct text *text)
+{
+    char command[NAME_BYTES_MAX] = "";
+    int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd >= 0 ? read(fd, command, sizeof command - 1) : 0;
+    for (ssize_t i = 0; i + 1 < count; i++)
+        command[i] = command[i] ? command[i] : ' ';
+    if (fd >= 0)
+        close(fd);
+    add_string(text, "command", command);
+}
+
+/* Both clocks at one instant, and who counts by them. */
+static bool write_clock(void)
+{
+    char room[8 * NAME_BYTES_MAX], host[256] = "";
+    struct text text = {room, 0, sizeof room};
+    struct timespec steady, wall;
+    gethostname(host, sizeof host - 1);
+    add(&text, "{\"clock\":\"CLOCK_MONOTONIC\",\"pid\":%d,", (int)getpid());
+    add_string(&text, "host", host);
+    add_command(&text);
+    clock_gettime(CLOCK_MONOTONIC, &steady);
+    clock_gettime(CLOCK_REALTIME, &wall);
+    add(&text, "\"monotonic_ns\":%lld%09ld,\"wall_ns\":%lld%09ld}\n", (long long)steady.tv_sec,
+        steady.tv_nsec, (long long)wall.tv_sec, wall.tv_nsec);
+    return write_bytes(lines, text.bytes, text.used);
+}
+
+bool inject_folder_open(const char *path)
+{
+    char name[PATH_MAX];
+    bool good = (mkdir(path, 0777) == 0 || errno == EEXIST) &&
+                realpath(path, folder); /* the program may go elsewhere */
+    if (good && snprintf(name, sizeof name, "%s/launches-%d.ndjson", folder, (int)getpid()) <
+                    (int)sizeof name)
+        lines = open_high(name, O_CREAT | O_WRONLY | O_APPEND);
+    good = lines >= 0 && write_clock();
+    if (!good)
+        inject_say("kernels are not recorded: %s: %s", path, strerror(errno));
+    return good;
 }
 
 static bool fail(void)
@@ -184,7 +219,7 @@ void inject_folder_skipped(uint64_t hash, const char *kernel, const char *why, u
     if (count)
         add(&text, "\"count\":%" PRIu64 "}\n", count);
     else
-        text.used--, add(&text, "}\n");
+        text.bytes[text.used - 1] = '}', add(&text, "\n");
     if (!write_bytes(lines, text.bytes, text.used))
         fail();
 }

@@ -3,7 +3,8 @@
  * inject_folder.h - what recorded launches leave in the folder of RBWP_PTX_DIR.
  *
  * PID-N.raw, a buffer as it was (zero pages are holes), and a line for each in launches-PID.ndjson,
- * which is appended with one write, so that what was recorded before a crash is whole.
+ * which is appended with one write, so that what was recorded before a crash is whole. Its first
+ * line says what the host's clock was worth. docs/design/ptx.md has the members.
  */
 #ifndef INJECT_FOLDER_H
 #define INJECT_FOLDER_H
@@ -24,6 +25,8 @@ struct inject_launch_line {
     uint64_t hash;
     const char *kernel;
     int device;
+    const char *device_name;
+    int sms, clock_khz; /* of the device: multiprocessors, and their clock at most */
     uint64_t stream;
     unsigned grid[3], block[3];
     uint32_t correlation;
@@ -31,7 +34,6 @@ struct inject_launch_line {
     struct inject_anchor anchors[INJECT_ANCHORS];
     int anchor_count;
     uint64_t dropped, start_ns, stop_ns; /* of the device; 0: not known */
-    int clock_khz;                       /* of its multiprocessors, at most */
 };
 
 /* Makes the folder if it is not there. False with the line said. */
@@ -41,7 +43,7 @@ bool inject_folder_open(const char *path);
 bool inject_folder_launch(const struct inject_launch_line *line, const uint8_t *buffer,
                           size_t bytes, const uint8_t *tail, size_t tail_bytes);
 
-/* Launches that were not recorded: count of them, 0 for the first that is met. */
+/* Launches that were not recorded: the first that is met, with count 0, and how many came later. */
 void inject_folder_skipped(uint64_t hash, const char *kernel, const char *why, uint64_t count);
 
 #endif /* INJECT_FOLDER_H */

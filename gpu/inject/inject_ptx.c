@@ -49,8 +49,8 @@ void inject_ptx_close(void)
     for (struct inject_kernel *kernel = inject_kernels(); kernel; kernel = kernel->next)
         for (int why = 0; why < INJECT_SKIPS; why++) {
             uint64_t count = atomic_load(&kernel->skipped[why]);
-            if (count)
-                inject_folder_skipped(kernel->hash, kernel->name, skip_names[why], count);
+            if (count > 1)
+                inject_folder_skipped(kernel->hash, kernel->name, skip_names[why], count - 1);
         }
 }
 

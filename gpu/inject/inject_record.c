@@ -183,6 +183,8 @@ static void fill_line(struct inject_recording *recording)
     line->hash = recording->site.module->shape.hash;
     line->kernel = recording->site.kernel->name;
     line->device = device->number;
+    line->device_name = device->name;
+    line->sms = device->sms;
     line->clock_khz = device->clock_khz;
     line->stream = stream;
     line->correlation = launch->correlation;

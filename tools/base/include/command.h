@@ -55,6 +55,7 @@ extern const struct command command_events;
 extern const struct command command_lanes;
 extern const struct command command_merge;
 extern const struct command command_ptx;
+extern const struct command command_record;
 extern const struct command command_repair;
 extern const struct command command_report;
 extern const struct command command_split;

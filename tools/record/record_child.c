@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The terminal sends its signals to the program and to us: we go on, and see how it takes them.
+ * Those that are sent to us alone are handed on.
+ */
+#include "record_child.h"
+#include "message.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const int from_terminal[] = {SIGINT, SIGQUIT};
+static const int handed_on[] = {SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+#define COUNT(array) (int)(sizeof(array) / sizeof(array)[0])
+
+bool record_set(struct record_environment *environment, const char *name, const char *value)
+{
+    char *copy = value ? strdup(value) : NULL;
+    if ((value && !copy) || environment->count == RECORD_WORDS_MAX) {
+        message("out of memory");
+        return false;
+    }
+    environment->variables[environment->count].name = name;
+    environment->variables[environment->count++].value = copy;
+    return true;
+}
+
+void record_environment_free(struct record_environment *environment)
+{
+    for (int i = 0; i < environment->count; i++)
+        free(environment->variables[i].value);
+    environment->count = 0;
+}
+
+/* ---- signals --------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t program; /* its process; 0: there is none */
+
+static void hand_on(int number)
+{
+    int kept = errno;
+    if (program > 0)
+        kill((pid_t)program, number);
+    errno = kept;
+}
+
+struct dispositions {
+    struct sigaction of_terminal[COUNT(from_terminal)], of_others[COUNT(handed_on)];
+    sigset_t mask;
+};
+
+/* From here on until restore nothing of these ends us; they are blocked until the program runs. */
+static void take_signals(struct dispositions *before)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, hand = {.sa_handler = hand_on};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    hand.sa_flags = SA_RESTART;
+    for (int i = 0; i < COUNT(handed_on); i++)
+        sigaddset(&blocked, handed_on[i]);
+    sigprocmask(SIG_BLOCK, &blocked, &before->mask);
+    for (int i = 0; i < COUNT(from_terminal); i++)
+        sigaction(from_terminal[i], &ignore, &before->of_terminal[i]);
+    for (int i = 0; i < COUNT(handed_on); i++) {
+        sigaction(handed_on[i], NULL, &before->of_others[i]);
+        if (before->of_others[i].sa_handler != SIG_IGN) /* as nohup wants it */
+            sigaction(handed_on[i], &hand, NULL);
+    }
+}
+
+static void restore_signals(const struct dispositions *before)
+{
+    for (int i = 0; i < COUNT(from_terminal); i++)
+        sigaction(from_terminal[i], &before->of_terminal[i], NULL);
+    for (int i = 0; i < COUNT(handed_on); i++)
+        sigaction(handed_on[i], &before->of_others[i], NULL);
+    sigprocmask(SIG_SETMASK, &before->mask, NULL);
+}
+
+/* ---- running --------------------------------------------------------------------------- */
+
+static _Noreturn void become(char **words, const struct record_environment *environment,
+                             const struct dispositions *before)
+{
+    restore_signals(before);
+    signal(SIGPIPE, SIG_DFL);
+    for (int i = 0; i < environment->count; i++)
+        if (environment->variables[i].value)
+            setenv(environment->variables[i].name, environment->variables[i].value, 1);
+        else
+            unsetenv(environment->variables[i].name);
+    execvp(words[0], words);
+    message("%s: %s", words[0], strerror(errno));
+    _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
+}
+
+int record_run(char **words, const struct record_environment *environment)
+{
+    struct dispositions before;
+    int status = -1;
+    take_signals(&before);
+    pid_t pid = fork();
+    if (pid == 0)
+        become(words, environment, &before);
+    if (pid < 0)
+        message("%s: %s", words[0], strerror(errno));
+    program = pid > 0 ? pid : 0;
+    sigprocmask(SIG_SETMASK, &before.mask, NULL);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    program = 0;
+    restore_signals(&before);
+    return status;
+}
+
+int record_end_like(int status)
+{
+    if (status == -1)
+        return 126;
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    int number = WTERMSIG(status);
+    struct sigaction otherwise = {.sa_handler = SIG_DFL};
+    sigset_t only;
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}); /* the program's core is the one of interest */
+    sigaction(number, &otherwise, NULL);
+    sigprocmask(SIG_UNBLOCK, &only, NULL);
+    kill(getpid(), number);
+    return 128 + number;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record_child.h - the program: its terminal, streams and signals are as if it had been called
+ * itself. */
+#ifndef RECORD_CHILD_H
+#define RECORD_CHILD_H
+
+#include <stdbool.h>
+
+#define RECORD_WORDS_MAX 24
+
+/* Variables of its environment, beside ours. */
+struct record_environment {
+    struct {
+        const char *name;
+        char *value; /* NULL: not set */
+    } variables[RECORD_WORDS_MAX];
+    int count;
+};
+/* A copy of value is kept; false without memory. */
+bool record_set(struct record_environment *environment, const char *name, const char *value);
+void record_environment_free(struct record_environment *environment);
+
+/* How it ended, as waitpid says it. One that is not found ends with 127, and one that cannot be run
+ * with 126, with the message given. -1: there is no process to run it in. */
+int record_run(char **words, const struct record_environment *environment);
+
+/* The exit status that this stands for. Ends this process by the signal that ended the program. */
+int record_end_like(int status);
+
+#endif /* RECORD_CHILD_H */
