@@ -65,8 +65,8 @@ static bool open_driver(void)
 /* Below a toolkit's folder. */
 static void *open_in_toolkit(const char *toolkit)
 {
-    static const char *const places[] = {"lib64", "extras/CUPTI/lib64", "targets/x86_64-linux/lib",
-                                         "targets/sbsa-linux/lib"};
+    static const char *const places[] = {"lib64", "lib", "extras/CUPTI/lib64",
+                                         "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"};
     char path[PATH_MAX];
     void *library = NULL;
     for (size_t i = 0; toolkit && *toolkit && i < sizeof places / sizeof *places && !library; i++)
