@@ -2,14 +2,24 @@
 /*
  * PTX: whatever a text says, reading it ends; what was read prints as it was; blocks and edges stay
  * inside of it; and with probes of any mode it can be read again, with as many functions.
+ *
+ * An input that begins with a zero byte is what a launch left: lengths of two texts (16 bits each),
+ * launches-1.ndjson, m.map.json, and r.raw. Whatever they say, the profile that is made of them is
+ * sound.
  */
 #include "fuzz.h"
+#include "ptx_folder.h"
 #include "ptx_flow.h"
 #include "ptx_lines.h"
 #include "ptx_probe.h"
+#include "rbwp_verify.h"
 
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void check_print(const struct ptx_module *module)
 {
@@ -56,8 +66,72 @@ static void check_mode(const struct ptx_module *module, int mode)
     ptx_probes_free(&probes);
 }
 
+/* ---- what launches left ---------------------------------------------------------------- */
+
+enum { LEAVES = 3, HEAD = 5 };
+static const char *const leaves[LEAVES] = {"launches-1.ndjson", "m.map.json", "r.raw"};
+
+static void write_leaf(const char *folder, const char *leaf, const uint8_t *bytes, size_t count)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", folder, leaf);
+    FILE *file = fopen(path, "wb");
+    REQUIRE(file && fwrite(bytes, 1, count, file) == count && fclose(file) == 0);
+}
+
+/* What comes out of a folder, written to path. */
+static void check_folder(const char *folder, const char *path)
+{
+    struct ptx_folder_told told;
+    const struct out_options output = {path, true};
+    uint32_t count;
+    enum exit_code code = ptx_folder_write(folder, &output, &told);
+    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+    REQUIRE((access(path, F_OK) == 0) == (code != EXIT_BAD_DATA));
+    ptx_folder_told_free(&told);
+    if (code != EXIT_BAD_DATA) {
+        struct rbwp_verify_result result;
+        int fd = open(path, O_RDONLY | O_CLOEXEC);
+        REQUIRE(fd >= 0 && rbwp_verify_fd(fd, NULL, NULL, &result, NULL) == RBWP_OK);
+        REQUIRE(result.breaks == 0 && !result.cut);
+        close(fd);
+    }
+    code = ptx_folder_active(folder, folder, &count);
+    REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
+}
+
+static void remove_all(const char *folder)
+{
+    char command[PATH_MAX + 16];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    REQUIRE(system(command) == 0);
+}
+
+static void check_launches(const uint8_t *data, size_t size)
+{
+    char folder[] = "/tmp/rbwp-fuzz-XXXXXX", path[sizeof folder + 16];
+    size_t lengths[LEAVES], at = HEAD;
+    if (size < HEAD)
+        return;
+    lengths[0] = data[1] | (size_t)data[2] << 8;
+    lengths[1] = data[3] | (size_t)data[4] << 8;
+    REQUIRE(mkdtemp(folder));
+    for (int i = 0; i < LEAVES; i++) {
+        size_t count = i + 1 == LEAVES || lengths[i] > size - at ? size - at : lengths[i];
+        write_leaf(folder, leaves[i], data + at, count);
+        at += count;
+    }
+    snprintf(path, sizeof path, "%s/out.bin", folder);
+    check_folder(folder, path);
+    remove_all(folder);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    if (size > 0 && size <= INPUT_BYTES_MAX && data[0] == 0) {
+        check_launches(data, size);
+        return 0;
+    }
     struct ptx_module module;
     struct ptx_error error;
     char line[PTX_EXCERPT_BYTES], caret[PTX_EXCERPT_BYTES];

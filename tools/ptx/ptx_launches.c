@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_launches.h"
+#include "message.h"
 #include "ptx_json.h"
 
+#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { U64, TIME, TEXT };
+
+#define BAD_LINES_MAX 100 /* then the rest of the file is left out */
 
 /* A member and where it goes; room: of a text. */
 struct member {
@@ -83,6 +87,18 @@ static bool take_number(struct json_scan *scan, int64_t low, int64_t high, int64
     return ptx_json_number(scan, low, high, number_out);
 }
 
+static bool take_u64(struct json_scan *scan, uint64_t *number_out)
+{
+    char text[32], *end;
+    if (json_scan_next(scan) != JSON_NUMBER || scan->text_bytes >= sizeof text)
+        return ptx_json_wrong(scan, "a number is missing");
+    take_text(scan, text, sizeof text);
+    errno = 0;
+    *number_out = strtoull(text, &end, 10);
+    return (errno == 0 && *end == '\0' && *text != '-') ||
+           ptx_json_wrong(scan, "a number is out of range");
+}
+
 /* The member of that name, if it is one of them. False: the line is wrong. */
 static bool take_member(struct json_scan *scan, const struct member *table, size_t count, void *to)
 {
@@ -96,9 +112,13 @@ static bool take_member(struct json_scan *scan, const struct member *table, size
             take_text(scan, (char *)to + member->at, member->room);
             return true;
         }
-        int64_t number;
-        if (!take_number(scan, 0, member->type == TIME ? PTX_TIME_MAX : INT64_MAX, &number))
+        uint64_t number = 0;
+        int64_t time_ns = 0;
+        if (member->type == U64 ? !take_u64(scan, &number)
+                                : !take_number(scan, 0, PTX_TIME_MAX, &time_ns))
             return false;
+        if (member->type == TIME)
+            number = (uint64_t)time_ns;
         memcpy((char *)to + member->at, &number, sizeof number);
         return true;
     }
@@ -165,20 +185,41 @@ static bool take_line(struct json_scan *scan, struct line *line)
     return token == JSON_OBJECT_END || ptx_json_wrong(scan, "it is cut");
 }
 
+struct reading {
+    const char *path;
+    const struct ptx_launches *to;
+    uint32_t bad; /* lines, of which the user was told */
+};
+
+/* Goes on behind a line that is wrong. False at the end, or where nothing seems to be right. */
+static bool pass_line(struct json_scan *scan, struct reading *reading, uint64_t number)
+{
+    int byte;
+    message_plain("%s: line %" PRIu64 ": %.100s", reading->path, number,
+                  *scan->problem ? scan->problem : "no launch");
+    do
+        byte = unpack_byte(&scan->bytes);
+    while (byte >= 0 && byte != '\n');
+    scan->depth = 0;
+    scan->value_ended = scan->key_ended = false;
+    *scan->problem = '\0';
+    return ++reading->bad < BAD_LINES_MAX && byte >= 0;
+}
+
+/* A line that is cut ends with the file. */
 static bool read_lines(struct json_scan *scan, void *context)
 {
-    const struct ptx_launches *to = context;
+    struct reading *reading = context;
+    const struct ptx_launches *to = reading->to;
     struct line line;
     for (uint64_t number = 1;; number++) {
         enum json_token token = json_scan_next(scan);
         if (token == JSON_END && !*scan->problem)
             return true;
         if (token != JSON_OBJECT || !take_line(scan, &line)) {
-            char problem[sizeof scan->problem];
-            snprintf(problem, sizeof problem, "object %" PRIu64 ": %.90s", number,
-                     *scan->problem ? scan->problem : "no launch");
-            memcpy(scan->problem, problem, sizeof problem);
-            return false;
+            if (!pass_line(scan, reading, number))
+                return true;
+            continue;
         }
         if (line.is_clock)
             to->process(to->context, &line.process);
@@ -190,6 +231,6 @@ static bool read_lines(struct json_scan *scan, void *context)
 
 bool ptx_launches_read(const char *path, const struct ptx_launches *to)
 {
-    struct ptx_launches copy = *to;
-    return ptx_json_read(path, read_lines, &copy);
+    struct reading reading = {.path = path, .to = to};
+    return ptx_json_read(path, read_lines, &reading) && reading.bad == 0;
 }

@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#define NAMES_MAX 4096 /* of files, or kernels, that are read */
+
 /* ---- writing --------------------------------------------------------------------------- */
 
 static void json_span(struct out *out, const struct ptx_source *source, struct ptx_span span)
@@ -178,7 +180,8 @@ static bool take_names(struct json_scan *scan, struct ptx_map_names *names)
         char key[16] = "";
         if (scan->text_bytes >= sizeof key)
             return ptx_json_wrong(scan, "a number is too long");
-        if (!ptx_items_grow(&names->names, names->count, &names->room, sizeof *names->names))
+        if (names->count == NAMES_MAX ||
+            !ptx_items_grow(&names->names, names->count, &names->room, sizeof *names->names))
             return ptx_json_wrong(scan, PTX_ITEMS_NO_ROOM);
         memcpy(key, scan->text, scan->text_bytes);
         struct ptx_map_name *name = &names->names[names->count];
