@@ -257,9 +257,18 @@ def costs():
                        most=1.1 * original.spill_bytes)
 
 
+def tiled(lane):
+    """How far the blocks of a lane, summed up, are from all the time between its first START and its last END, less
+    what probes take: from an END to the next START as long as in the median. In percent."""
+    gaps = lane.starts[1:] - lane.ends[:-1]
+    left = lane.whole() - len(gaps) * float(np.median(gaps))
+    return 100 * ((lane.ends - lane.starts).sum() / left - 1)
+
+
 @step(60)
 def sums():
-    """What blocks take, summed up, beside what all of the kernel takes with one pair around it; in one thread."""
+    """What blocks take, summed up, beside the whole by the same clock, in one thread; and beside the whole of a run that
+    has one pair around all of it, which does not wait for what goes on behind probes."""
     cuda = open_cuda()
     for entry in (one for one in corpus.ENTRIES if one.long):
         text, launch = probes.text_of(entry.file), entry.prepare(cuda)
@@ -282,13 +291,17 @@ def sums():
             traced.free()
             flat = [lane for one in found[2:] for lane in one if len(lane.starts)]
             cycles[mode] = float(np.median([lane.cycles().sum() for lane in flat]))
-            whole = float(np.median([lane.whole() for lane in flat]))
+            gaps = np.concatenate([lane.starts[1:] - lane.ends[:-1] for lane in flat])
+            shown = [int(gap) for gap in np.percentile(gaps, (1, 50, 90, 99))] if len(gaps) else []
             print(f"sums {entry.kernel} {mode}: {cycles[mode]:.0f} cycles in {len(flat[0].starts)} records of a lane, "
-                  f"{whole:.0f} from the first START to the last END, empty pair {flat[0].pair_cycles}, "
-                  f"dropped {sum(lane.dropped for lane in flat)}")
-        for mode in modes[1:]:
-            figure(f"{entry.kernel}: blocks of mode {mode} against the whole", 100 * (cycles[mode] / cycles["entire"] - 1),
-                   "%", *((5, -5) if (entry.kernel, mode) == ("matmul_kernel", "block") else ()))
+                  f"{np.median([lane.whole() for lane in flat]):.0f} from the first START to the last END, empty pair "
+                  f"{flat[0].pair_cycles}, END to START p1 p50 p90 p99 {shown}, dropped {sum(lane.dropped for lane in flat)}")
+            if mode != "entire":
+                figure(f"{entry.kernel}: blocks of mode {mode} against the whole of the thread",
+                       float(np.median([tiled(lane) for lane in flat])), "%",
+                       *((5, -5) if mode == "block" else ()))
+                figure(f"{entry.kernel}: blocks of mode {mode} against another run's whole",
+                       100 * (cycles[mode] / cycles["entire"] - 1), "%")
 
 
 @step(20)
