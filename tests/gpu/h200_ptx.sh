@@ -27,13 +27,11 @@ else
 fi
 export RBWP_LIBRARY=$build/librbwp.so RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
 export PATH=$PATH:/usr/local/cuda/bin TRITON_CACHE_DIR=$build/triton-cache
-RBWP_INJECT=$(first_of "$build/librbwp-inject.so" "$build"/*/librbwp-inject.so "$build"/*/*/librbwp-inject.so)
-export RBWP_INJECT
 rm -rf "$TRITON_CACHE_DIR" "$build/ptx-out" # what an earlier state of the code left
 mkdir -p "$build/ptx-out"
 
 begin=$SECONDS
-if OUT=$build/ptx-out timeout 400 "$python" -u tests/gpu/ptx/h200_ptx.py "$@" 2>&1 | tee "$logs/ptx.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
+if OUT=$build/ptx-out timeout 500 "$python" -u tests/gpu/ptx/h200_ptx.py "$@" 2>&1 | tee "$logs/ptx.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
     table+=("$(printf '%-28s %4d s  passed' steps $((SECONDS - begin)))")
 else
     failed=1
