@@ -131,7 +131,7 @@ def _decoded(map_path: str, raw_path: str, folder: str) -> npt.NDArray[np.int64]
     """Records of a buffer as the command reads it, which refuses those that are not of this map."""
     run_command(["ptx", "decode", "--force", "--map", map_path, "--dir", folder, "--output", os.devnull, raw_path])
     rows: npt.NDArray[np.int64] = np.load(os.path.join(folder, "raw.npy"))
-    return rows.reshape(len(rows), -1, 4)
+    return rows.reshape(len(rows), rows.shape[1] // 4, 4)
 
 
 def _empty_pair(told: Mapping[str, Any], raw_path: str) -> int:

@@ -107,6 +107,13 @@ class Context(unittest.TestCase):
                          [(0, "M"), (0, "X"), (0, "X"), (1, "M"), (1, "X"), (1, "X")])
         self.assertEqual([os.path.basename(path) for path in inst.save(self.folder / "out")], ["k-0", "k-1"])
 
+    def test_a_launch_without_records(self):
+        with ptx.instrument(t_start=100, t_end=101) as inst:
+            self.kernel.run(2)
+        self.assertEqual((len(inst.launches()), inst.results(), inst.pairs()), (1, [], []))
+        inst.export_chrome_trace(self.folder / "trace.json")
+        self.assertEqual(json.loads((self.folder / "trace.json").read_text())["traceEvents"], [])
+
     def test_a_profile_and_what_an_empty_pair_takes(self):
         with ptx.instrument("warp", t_end=0, target_file=1):
             self.kernel.run(2)
