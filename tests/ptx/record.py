@@ -87,8 +87,8 @@ def passes():
     check(f"two runs ({errors})", (len(probes), probes[1] < probes[0]), (2, True))
     check("folders", sorted(os.listdir(WORK / "kept")), ["active", "first", "second"])
     check("one profile", (WORK / "b.bin").exists(), True)
-    out, _ = record("--ptx", "--passes", 2, "--ptx-launches", 3, "-fo", "b.bin", "--", *OWN, 4, code=4)
-    check("not again after a failure", len(out.splitlines()), 1)
+    out, errors = record("--ptx", "--passes", 2, "--ptx-launches", 3, "-fo", "b.bin", "--", *OWN, 4, code=4)
+    check("not again after a failure", (len(out.splitlines()), errors[1].startswith("b.bin: 1 launch of 1 kernel, ")), (1, True))
 
 
 def ends():
@@ -115,6 +115,7 @@ def nothing():
         _, errors = record(*words, code=code, **environment)
         check(f"one line: {errors}", (len(errors), what in " ".join(errors)), (1, True))
     says("no kernel was compiled", "--ptx", "--", "true")
+    says("no kernel was compiled", "--ptx", "--passes", 2, "--", "true")
     says("no GPU was used", "--ptx", "--", "sh", "-c", ': >"$RBWP_PTX_DIR/x.map.json"')
     says("no kernel with probes was launched", "--ptx", "--", "sh", "-c", ': >"$RBWP_PTX_DIR/x.map.json"; : >"$RBWP_PTX_DIR/launches-1.ndjson"')
     says("librbwp-inject.so are not beside it", "--ptx", "--", "true", RBWP_INJECT="/nowhere/lib.so")

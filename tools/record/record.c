@@ -33,8 +33,11 @@ static bool outputs_good(const struct record_options *options)
            (!options->report || may_create(options->report, options->output.force));
 }
 
-static void make_report(const struct record_options *options)
+/* The profile of what lies in folder, and its page. */
+static void finish(const struct record_options *options, const char *folder)
 {
+    if (!record_ptx_finish(options, folder) || !options->report)
+        return;
     char *file[] = {(char *)(uintptr_t)options->output.path, NULL};
     struct report_options report = {0};
     report.reading.output = (struct out_options){options->report, options->output.force};
@@ -78,16 +81,21 @@ static int run_twice(const struct record_options *options, struct operands progr
     if (!pass_folder(folder, "first", first) || !pass_folder(folder, "active", active) ||
         !pass_folder(folder, "second", second))
         return record_run(program.words, &(struct record_environment){0});
-    if (!run_once(options, program, first, NULL, &status) || !ended_well(status))
+    if (!run_once(options, program, first, NULL, &status) || !record_ptx_left(first))
         return status;
+    if (!ended_well(status)) {
+        message("it is not run again after a failure");
+        finish(options, first);
+        return status;
+    }
     if (ptx_folder_active(first, active, &lists) == EXIT_BAD_DATA || lists == 0) {
         message("there is nothing to run again for");
+        finish(options, first);
         return status;
     }
     message("%s runs again, with the probes that it needs", program.words[0]);
-    if (run_once(options, program, second, active, &status) && record_ptx_finish(options, second) &&
-        options->report)
-        make_report(options);
+    if (run_once(options, program, second, active, &status) && record_ptx_left(second))
+        finish(options, second);
     return status;
 }
 
@@ -97,9 +105,8 @@ static int record_in(const struct record_options *options, struct operands progr
     int status;
     if (options->passes == 2)
         return run_twice(options, program, folder);
-    if (run_once(options, program, folder, NULL, &status) && record_ptx_finish(options, folder) &&
-        options->report)
-        make_report(options);
+    if (run_once(options, program, folder, NULL, &status) && record_ptx_left(folder))
+        finish(options, folder);
     return status;
 }
 

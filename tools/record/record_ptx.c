@@ -129,15 +129,17 @@ static unsigned count_files(const char *folder, const char *end)
     return count;
 }
 
-/* Which part of the chain did nothing. */
-static void say_why_nothing(const char *folder)
+bool record_ptx_left(const char *folder)
 {
+    if (count_files(folder, ".raw") > 0)
+        return true;
     if (count_files(folder, ".map.json") == 0)
         message("nothing is recorded: no kernel was compiled by TRITON_PTXAS_PATH");
     else if (count_files(folder, ".ndjson") == 0)
         message("nothing is recorded: no GPU was used, or its driver did not load the collector");
     else
         message("nothing is recorded: no kernel with probes was launched to its end");
+    return false;
 }
 
 static unsigned count_kernels(const struct ptx_folder_told *told)
@@ -175,10 +177,6 @@ static void say_told(const char *path, const struct ptx_folder_told *told)
 bool record_ptx_finish(const struct record_options *options, const char *folder)
 {
     struct ptx_folder_told told = {0};
-    if (count_files(folder, ".raw") == 0) {
-        say_why_nothing(folder);
-        return false;
-    }
     enum exit_code code = ptx_folder_write(folder, &options->output, &told);
     if (code != EXIT_BAD_DATA)
         say_told(options->output.path, &told);

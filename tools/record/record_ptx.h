@@ -14,6 +14,10 @@ bool record_ptx_options(const struct record_options *options, char *words, size_
 bool record_ptx_set_up(const struct record_options *options, const char *folder, const char *active,
                        struct record_environment *environment);
 
+/* Whether a run left any launch; false with the message that says which part of the chain did
+ * nothing. */
+bool record_ptx_left(const char *folder);
+
 /* Makes the profile and says what is in it. False with the message given. */
 bool record_ptx_finish(const struct record_options *options, const char *folder);
 
