@@ -30,6 +30,7 @@ echo "== export"
 echo
 echo "== tables"
 "$dir/bench/bench_table"
+"$dir/bench/bench_model"
 
 echo
 echo "== probes in PTX"

@@ -114,7 +114,7 @@ def check_spans(path):
 
 def check_tables(path):
     rows = [json.loads(line) for line in run("export", "--to", "ndjson", path).splitlines()]
-    rows = [row for row in rows if row["category"] == "range"]
+    rows = sorted((row for row in rows if row["category"] == "range"), key=lambda row: row["id"])
     assert [(row["track"], row["track_kind"], row["name"], row["start_ns"] - T, row["duration_ns"]) for row in rows] == \
         [("note", "table", "copying", 500 + 200 * i, 1000) for i in range(3)] + \
         [("mark", "table", "arrived", 5000 + i, 0) for i in range(4)], rows

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* span_sorter.h: any number of spans comes out by track and in order, through temporary files, each
- * with its detail, and what cannot be sorted is told. */
+ * with its detail, and what cannot be sorted is told. row_stream.h: rows of blocks that overlap in
+ * time come out by track and in order as soon as nothing can come before them, and a wrong index
+ * loses none. */
+#include "row_stream.h"
 #include "span_detail.h"
 #include "span_order.h"
 #include "span_sorter.h"
@@ -137,12 +140,175 @@ static void a_failing_file_is_told(void **state)
     trace_free(trace);
 }
 
+/* ---- rows ------------------------------------------------------------------------ */
+
+enum { ROW_BLOCKS = 48, BLOCK_ROWS = 64, TRACKS = 5 };
+
+static const struct rbwp_column columns[] = {
+    {.type = RBWP_COLUMN_TIME, .role = RBWP_ROLE_START, .name = "start", .name_bytes = 5},
+    {.type = RBWP_COLUMN_U64, .name = "number", .name_bytes = 6},
+};
+static const struct rbwp_schema schema = {
+    .table = 3, .version = 1, .column_count = 2, .name = "t", .name_bytes = 1, .columns = columns};
+
+struct blocks {
+    uint64_t starts[ROW_BLOCKS][BLOCK_ROWS], numbers[ROW_BLOCKS][BLOCK_ROWS];
+    struct rbwp_table_range ranges[ROW_BLOCKS + 1];
+    struct rbwp_trailer trailer;
+};
+
+/* Of three writers: each block is of 1000 ns that begin in the midst of two others. Ranges have two
+ * blocks each. */
+static void make_blocks(struct blocks *blocks)
+{
+    uint64_t random = 7;
+    *blocks = (struct blocks){.trailer = {.table_ranges = blocks->ranges}};
+    blocks->ranges[blocks->trailer.table_range_count++] =
+        (struct rbwp_table_range){.table = 2, .blocks = 1, .rows = 9, .last_row = 9};
+    for (uint64_t b = 0; b < ROW_BLOCKS; b++) {
+        int64_t first_ns = INT64_MAX, last_ns = 0;
+        for (uint32_t i = 0; i < BLOCK_ROWS; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            int64_t start_ns = (int64_t)(400 * b + (random >> 33) % 1000);
+            blocks->starts[b][i] = (uint64_t)start_ns;
+            blocks->numbers[b][i] = BLOCK_ROWS * b + i;
+            first_ns = start_ns < first_ns ? start_ns : first_ns;
+            last_ns = start_ns > last_ns ? start_ns : last_ns;
+        }
+        struct rbwp_table_range *range = &blocks->ranges[blocks->trailer.table_range_count];
+        if (b % 2 == 0)
+            *range = (struct rbwp_table_range){
+                .table = 3, .first_row = BLOCK_ROWS * b + 1, .first_ns = first_ns};
+        range->blocks++;
+        range->rows += BLOCK_ROWS;
+        range->last_row = BLOCK_ROWS * (b + 1);
+        range->first_ns = first_ns < range->first_ns ? first_ns : range->first_ns;
+        range->last_ns = last_ns > range->last_ns ? last_ns : range->last_ns;
+        blocks->trailer.table_range_count += b % 2;
+    }
+}
+
+struct passed {
+    bool seen[ROW_BLOCKS * BLOCK_ROWS];
+    int64_t last_ns[TRACKS];
+    uint32_t count, late;
+};
+
+static void pass_ready(struct row_stream *stream, const struct rbwp_rows *rows, bool all,
+                       struct passed *passed)
+{
+    uint32_t count;
+    const struct row_marks *marks = row_stream_marks(stream);
+    const uint32_t *ready = row_stream_ready(stream, all, &count);
+    assert_non_null(ready);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t number = rows->cells[1][ready[i]];
+        uint32_t track = marks->track[ready[i]];
+        assert_int_equal(marks->id[ready[i]], number + 1);
+        assert_int_equal(track, number % TRACKS);
+        assert_int_equal(marks->start_ns[ready[i]], rows->cells[0][ready[i]] + 5);
+        passed->late += marks->start_ns[ready[i]] < passed->last_ns[track];
+        passed->last_ns[track] = marks->start_ns[ready[i]];
+        assert_false(passed->seen[number]);
+        passed->seen[number] = true;
+        passed->count++;
+    }
+    assert_true(row_stream_drop(stream));
+}
+
+/* A row in eleven is not wanted. */
+static void add_block(struct row_stream *stream, const struct blocks *blocks, uint32_t b,
+                      struct passed *passed)
+{
+    uint32_t first;
+    const uint64_t *cells[] = {blocks->starts[b], blocks->numbers[b]};
+    const struct rbwp_rows block = {
+        .schema = &schema, .first_row = BLOCK_ROWS * b + 1, .rows = BLOCK_ROWS, .cells = cells};
+    const struct rbwp_rows *rows = row_stream_add(stream, &block, &first);
+    assert_non_null(rows);
+    struct row_marks *marks = row_stream_marks(stream);
+    for (uint32_t i = first; i < rows->rows; i++) {
+        uint64_t number = rows->cells[1][i];
+        marks->start_ns[i] = marks->stop_ns[i] = (int64_t)rows->cells[0][i] + 5;
+        marks->id[i] = number + 1;
+        marks->track[i] = number % 11 ? (uint32_t)(number % TRACKS) : TRACE_NONE;
+    }
+    pass_ready(stream, rows, false, passed);
+}
+
+static void stream(const struct blocks *blocks, struct passed *passed, uint32_t *before_end_out)
+{
+    struct row_stream *stream;
+    *passed = (struct passed){.count = 0};
+    assert_true(row_stream_new(&blocks->trailer, &schema, 5, &stream));
+    assert_non_null(stream);
+    for (uint32_t b = 0; b < ROW_BLOCKS; b++)
+        add_block(stream, blocks, b, passed);
+    *before_end_out = passed->count;
+    if (row_stream_left(stream))
+        pass_ready(stream, row_stream_left(stream), true, passed);
+    assert_null(row_stream_left(stream));
+    row_stream_free(stream);
+    assert_int_equal(passed->count, ROW_BLOCKS * BLOCK_ROWS - (ROW_BLOCKS * BLOCK_ROWS + 10) / 11);
+}
+
+static void rows_stream_in_order(void **state)
+{
+    struct blocks *blocks = calloc(1, sizeof *blocks);
+    struct passed *passed = calloc(1, sizeof *passed);
+    uint32_t before_end;
+    (void)state;
+    make_blocks(blocks);
+    stream(blocks, passed, &before_end);
+    assert_int_equal(passed->late, 0);
+    assert_int_equal(before_end, passed->count); /* the last block has all behind it */
+    free(passed);
+    free(blocks);
+}
+
+static void a_wrong_index_loses_no_row(void **state)
+{
+    struct blocks *blocks = calloc(1, sizeof *blocks);
+    struct passed *passed = calloc(1, sizeof *passed);
+    uint32_t before_end;
+    (void)state;
+    make_blocks(blocks);
+    for (uint32_t i = 1; i < blocks->trailer.table_range_count; i++) {
+        blocks->ranges[i].first_ns += 700;
+        blocks->ranges[i].last_ns += 700;
+    }
+    stream(blocks, passed, &before_end);
+    assert_true(passed->late > 0);
+    blocks->trailer.table_range_count = 3; /* the rest is not in it */
+    stream(blocks, passed, &before_end);
+    free(passed);
+    free(blocks);
+}
+
+static void an_index_decides(void **state)
+{
+    struct row_stream *stream;
+    struct rbwp_table_range ranges[2] = {
+        {.table = 3, .rows = 64 << 20, .last_row = 64 << 20, .first_ns = 5, .last_ns = 9},
+        {.table = 3, .rows = 1, .last_row = (64 << 20) + 1, .first_ns = 8, .last_ns = 9}};
+    struct rbwp_trailer trailer = {.table_ranges = ranges, .table_range_count = 2};
+    (void)state;
+    assert_true(row_stream_new(&trailer, &schema, 0, &stream)); /* too many would wait */
+    assert_null(stream);
+    trailer.table_range_count = 0;
+    assert_true(row_stream_new(&trailer, &schema, 0, &stream));
+    assert_null(stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_in_memory),
         cmocka_unit_test(sorts_through_a_file),
         cmocka_unit_test(a_failing_file_is_told),
+        cmocka_unit_test(rows_stream_in_order),
+        cmocka_unit_test(a_wrong_index_loses_no_row),
+        cmocka_unit_test(an_index_decides),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include "chrome_spans.h"
 #include "chrome_own.h"
 #include "message.h"
+#include "span_batch.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -116,7 +117,7 @@ static struct trace_span make_span(struct chrome_spans *spans, const struct chro
         .start_ns = start_ns,
         .stop_ns = start_ns,
         .parent = track->async ? async_key(event) | 1 : 0,
-        .flags = track->async ? SPAN_SORTER_GROUPED : 0,
+        .flags = track->async ? SPAN_GROUPED : 0,
         .track = track->number - 1,
         .name = trace_add_name(spans->trace, named ? event->name : "unnamed",
                                named ? event->name_bytes : 7),

@@ -136,8 +136,8 @@ static uint32_t numbered(struct kernel_tracks *tracks, uint32_t parent, enum tra
     return below(tracks, parent, kind, number, trace_text(name));
 }
 
-uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
-                            const struct kernel_place_row *row)
+static uint32_t find(struct kernel_tracks *tracks, uint32_t gpu_track,
+                     const struct kernel_place_row *row, struct trace_text group_name)
 {
     char name[64];
     if (row->table == KERNEL_EVENTS) {
@@ -155,13 +155,74 @@ uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
         return numbered(tracks, place, TRACE_LANE, "warp", row->warp);
     if (blocks)
         return numbered(tracks, place, TRACE_LANE, "thread", row->thread);
-    if (!row->group_name.bytes)
+    if (!group_name.bytes)
         return numbered(tracks, place, TRACE_LANE, "group", row->group);
-    return below(tracks, place, TRACE_LANE, row->group, row->group_name);
+    return below(tracks, place, TRACE_LANE, row->group, group_name);
+}
+
+/* ---- those that were found last ---------------------------------------------- */
+
+enum { PLACES = 4096 };
+
+struct kernel_place {
+    uint64_t processor, where, group;
+    uint32_t kind;
+    uint32_t track; /* + 1; 0: a free one */
+};
+
+/* What find looks at, but for names. */
+static struct kernel_place place_of(const struct kernel_place_row *row)
+{
+    bool has_sm = row->sm != UINT64_MAX, by_warp = has_sm && row->warp != UINT64_MAX;
+    struct kernel_place place = {.processor = row->processor, .kind = row->table * 4u};
+    if (row->table == KERNEL_EVENTS) {
+        place.where = row->xcc;
+        place.group = row->cu;
+        return place;
+    }
+    place.where = has_sm ? row->sm : row->block;
+    place.group = row->group;
+    place.kind += has_sm;
+    if (row->table == KERNEL_BLOCKS) {
+        place.group = by_warp ? row->warp : row->thread;
+        place.kind += by_warp * 2u;
+    }
+    return place;
+}
+
+static struct kernel_place *kept_place(const struct kernel_tracks *tracks,
+                                       const struct kernel_place *place)
+{
+    uint64_t mixed = place->where + (place->group << 20) + (place->processor << 40) + place->kind;
+    return &tracks->places[mixed * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (PLACES - 1)];
+}
+
+uint32_t kernel_tracks_known(const struct kernel_tracks *tracks, const struct kernel_place_row *row)
+{
+    const struct kernel_place wanted = place_of(row);
+    const struct kernel_place *kept = tracks->places ? kept_place(tracks, &wanted) : NULL;
+    bool found = kept && kept->track && kept->where == wanted.where &&
+                 kept->group == wanted.group && kept->processor == wanted.processor &&
+                 kept->kind == wanted.kind;
+    return found ? kept->track - 1 : TRACE_NONE;
+}
+
+uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
+                            const struct kernel_place_row *row, struct trace_text group_name)
+{
+    uint32_t track = find(tracks, gpu_track, row, group_name);
+    struct kernel_place place = place_of(row);
+    place.track = track + 1;
+    if (!tracks->places && !(tracks->places = calloc(PLACES, sizeof *tracks->places)))
+        tracks->failed = true;
+    else
+        *kept_place(tracks, &place) = place;
+    return track;
 }
 
 void kernel_tracks_free(struct kernel_tracks *tracks)
 {
     free(tracks->cells);
+    free(tracks->places);
     *tracks = (struct kernel_tracks){0};
 }

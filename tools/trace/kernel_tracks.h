@@ -28,23 +28,28 @@ void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schem
 bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column);
 
 struct kernel_track;
+struct kernel_place;
 
 struct kernel_tracks {
     struct trace *trace;
     struct kernel_track *cells; /* hash table */
     uint32_t count, cell_count;
-    bool failed; /* out of memory */
+    struct kernel_place *places; /* that were found last */
+    bool failed;                 /* out of memory */
 };
 
 /* Where a row is to be shown. */
 struct kernel_place_row {
     enum kernel_table table;
-    uint64_t block, sm, group, xcc, cu, thread, warp; /* sm, warp: UINT64_MAX not known */
-    struct trace_text group_name;
+    uint64_t processor, block, group, xcc, cu, thread;
+    uint64_t sm, warp; /* UINT64_MAX: not known */
 };
-/* The track below the GPU's. */
+/* The track, if it was found lately; TRACE_NONE: it was not. */
+uint32_t kernel_tracks_known(const struct kernel_tracks *tracks,
+                             const struct kernel_place_row *row);
+/* The track below that of the processor, which is gpu_track. */
 uint32_t kernel_tracks_find(struct kernel_tracks *tracks, uint32_t gpu_track,
-                            const struct kernel_place_row *row);
+                            const struct kernel_place_row *row, struct trace_text group_name);
 void kernel_tracks_free(struct kernel_tracks *tracks);
 
 #endif /* KERNEL_TRACKS_H */

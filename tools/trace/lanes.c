@@ -62,10 +62,10 @@ uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, boo
     return place(lanes, start_ns, stop_ns, late, 0, depth_out);
 }
 
-uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, uint64_t group,
-                           uint16_t *depth_out)
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                           uint64_t group, uint16_t *depth_out)
 {
-    return place(lanes, start_ns, stop_ns, false, group, depth_out);
+    return place(lanes, start_ns, stop_ns, late, group, depth_out);
 }
 
 void lanes_free(struct lanes *lanes)

@@ -32,8 +32,8 @@ struct lanes {
 uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
                      uint16_t *depth_out);
 /* The same for spans of groups: those of different groups never enclose each other. */
-uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, uint64_t group,
-                           uint16_t *depth_out);
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                           uint64_t group, uint16_t *depth_out);
 void lanes_free(struct lanes *lanes);
 
 #endif /* LANES_H */

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Arguments and texts are gathered apart and put behind each other at the end. */
+/* Arguments come to lie where they will be read, texts are put behind them at the end. */
 #include "span_detail.h"
-#include "thread_map.h"
+#include "grow.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { HEAD_WORDS = sizeof(struct trace_detail) / 8, ARG_WORDS = sizeof(struct trace_arg) / 8 };
+_Static_assert(sizeof(struct trace_detail) % 8 == 0 && sizeof(struct trace_arg) % 8 == 0, "words");
 
 void span_detail_start(struct detail_maker *maker)
 {
     maker->head = (struct trace_detail){.launch_track = TRACE_NONE};
     maker->text_bytes = 0;
-    maker->set = false;
+    maker->set = maker->has_texts = false;
+}
+
+static bool reserve(struct detail_maker *maker, uint32_t words)
+{
+    if (!grow_array32(&maker->packed, &maker->packed_room, words, sizeof *maker->packed))
+        maker->failed = true;
+    return !maker->failed;
 }
 
 static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type)
@@ -20,14 +30,13 @@ static struct trace_arg *add_arg(struct detail_maker *maker, uint32_t key, enum 
         maker->cut++;
         return NULL;
     }
-    if (!thread_array_grow(&maker->args, &maker->arg_room, count + 1, sizeof *maker->args)) {
-        maker->failed = true;
+    if (!reserve(maker, HEAD_WORDS + (count + 1) * ARG_WORDS))
         return NULL;
-    }
     maker->head.arg_count++;
     maker->set = true;
-    maker->args[count] = (struct trace_arg){.key = key, .type = type};
-    return &maker->args[count];
+    struct trace_arg *arg = (void *)(maker->packed + HEAD_WORDS + count * ARG_WORDS);
+    *arg = (struct trace_arg){.key = key, .type = type};
+    return arg;
 }
 
 void span_detail_arg(struct detail_maker *maker, uint32_t key, enum trace_arg_type type,
@@ -48,13 +57,14 @@ void span_detail_text(struct detail_maker *maker, uint32_t key, enum trace_arg_t
     if (cut && type == TRACE_ARG_JSON)
         return;
     uint32_t bytes = cut ? left : text.bytes;
-    if (!thread_array_grow(&maker->texts, &maker->text_room, maker->text_bytes + bytes + 1, 1)) {
+    if (!grow_array32(&maker->texts, &maker->text_room, maker->text_bytes + bytes + 1, 1)) {
         maker->failed = true;
         return;
     }
     struct trace_arg *arg = add_arg(maker, key, type);
     if (!arg)
         return;
+    maker->has_texts = true;
     arg->value.text.offset = maker->text_bytes; /* moved behind the arguments in the end */
     arg->value.text.bytes = bytes;
     if (bytes)
@@ -77,37 +87,37 @@ void span_detail_continue(struct detail_maker *maker, const struct trace_detail 
     }
 }
 
-const struct trace_detail *span_detail_finish(struct detail_maker *maker)
+/* Their offsets were those among the texts. */
+static void put_texts(struct detail_maker *maker, struct trace_detail *packed)
 {
-    const struct trace_detail *head = &maker->head;
-    uint32_t args_bytes = head->arg_count * (uint32_t)sizeof(struct trace_arg);
-    uint32_t texts_at = (uint32_t)sizeof *head + args_bytes;
-    uint32_t words = (texts_at + maker->text_bytes + 7) / 8;
-    if (maker->failed || !(maker->set || head->flags || head->category || head->correlation))
-        return NULL;
-    if (!thread_array_grow(&maker->packed, &maker->packed_room, words, sizeof *maker->packed)) {
-        maker->failed = true;
-        return NULL;
-    }
-    maker->head.words = words;
-    maker->packed[words - 1] = 0;
-    struct trace_detail *packed = (void *)maker->packed;
+    uint32_t texts_at = (uint32_t)(sizeof *packed + packed->arg_count * sizeof(struct trace_arg));
     struct trace_arg *args = (void *)(packed + 1);
-    memcpy(packed, head, sizeof *head);
-    for (uint32_t i = 0; i < head->arg_count; i++) {
-        struct trace_arg arg = maker->args[i];
-        if (arg.type == TRACE_ARG_TEXT || arg.type == TRACE_ARG_JSON)
-            arg.value.text.offset += texts_at;
-        args[i] = arg;
-    }
+    for (uint32_t i = 0; i < packed->arg_count; i++)
+        if (args[i].type == TRACE_ARG_TEXT || args[i].type == TRACE_ARG_JSON)
+            args[i].value.text.offset += texts_at;
     if (maker->text_bytes)
         memcpy((char *)packed + texts_at, maker->texts, maker->text_bytes);
-    return packed;
+}
+
+const struct trace_detail *span_detail_finish(struct detail_maker *maker)
+{
+    struct trace_detail *head = &maker->head;
+    if (maker->failed || !(maker->set || head->flags || head->category || head->correlation))
+        return NULL;
+    uint32_t text_words = (maker->text_bytes + 7) / 8;
+    head->words = HEAD_WORDS + head->arg_count * ARG_WORDS + text_words;
+    if (!reserve(maker, head->words))
+        return NULL;
+    if (text_words)
+        maker->packed[head->words - 1] = 0;
+    memcpy(maker->packed, head, sizeof *head);
+    if (maker->has_texts)
+        put_texts(maker, (void *)maker->packed);
+    return (void *)maker->packed;
 }
 
 void span_detail_free(struct detail_maker *maker)
 {
-    free(maker->args);
     free(maker->texts);
     free(maker->packed);
     *maker = (struct detail_maker){0};
@@ -120,8 +130,8 @@ uint32_t span_details_add(struct trace_details *details, const struct trace_deta
         return 0;
     uint32_t place = details->count ? details->count : 1;
     if (detail->words > UINT32_MAX - place ||
-        !thread_array_grow(&details->words, &details->room, place + detail->words,
-                           sizeof *details->words)) {
+        !grow_array32(&details->words, &details->room, place + detail->words,
+                      sizeof *details->words)) {
         *failed = true;
         return 0;
     }

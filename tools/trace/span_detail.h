@@ -18,12 +18,11 @@
 struct detail_maker {
     struct trace_detail
         head; /* set its fields after span_detail_start, but for words and arg_count */
-    struct trace_arg *args;
-    uint32_t arg_room;
     char *texts;
     uint32_t text_bytes, text_room;
-    uint64_t *packed;
+    uint64_t *packed; /* room for the head, then the arguments */
     uint32_t packed_room;
+    bool has_texts;
     bool set;     /* something of head was set, or an argument */
     uint64_t cut; /* arguments that were left out or cut, of all spans */
     bool failed;  /* out of memory, once: the span had none, and those after it have none */

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sorts, then gives out batches of one track with the places of their spans. */
 #include "span_sorter.h"
-#include "span_detail.h"
-#include "lanes.h"
 #include "message.h"
+#include "span_batch.h"
 #include "span_order.h"
 
 #include <stdlib.h>
-
-enum { BATCH_SPANS = 1024, BATCH_WORDS = 128 << 10 };
 
 static int compare(const void *a, const void *b)
 {
@@ -44,43 +41,22 @@ void span_sorter_add(struct span_sorter *sorter, const struct trace_span *span,
 /* ---- going out -------------------------------------------------------------- */
 
 struct passing {
-    struct trace *trace;
-    struct lanes lanes;
-    struct trace_span batch[BATCH_SPANS];
-    size_t count;
-    struct trace_details details;
+    struct span_batch batch;
+    struct span_place place; /* of the track that is passed on */
+    uint32_t track;
 };
-
-static void pass_batch(struct passing *passing)
-{
-    trace_add_spans(passing->trace, passing->batch, passing->count,
-                    passing->details.count ? &passing->details : NULL);
-    passing->count = 0;
-    span_details_clear(&passing->details);
-}
 
 static bool pass(void *context, const void *item, const uint64_t *payload)
 {
     struct passing *passing = context;
     const struct trace_span *span = item;
-    bool other = passing->count && passing->batch[0].track != span->track, failed = false;
-    if (other)
-        lanes_free(&passing->lanes);
-    if (other || passing->count == BATCH_SPANS || passing->details.count > BATCH_WORDS)
-        pass_batch(passing);
-    struct trace_span *copy = &passing->batch[passing->count++];
-    *copy = *span;
-    copy->detail = span_details_add(&passing->details, (const void *)payload, &failed);
-    if (span->flags & SPAN_SORTER_GROUPED) {
-        copy->flags &= (uint8_t)~SPAN_SORTER_GROUPED;
-        copy->parent = 0;
+    if (passing->track != span->track) {
+        lanes_free(&passing->place.lanes);
+        passing->place = (struct span_place){0};
+        passing->track = span->track;
     }
-    copy->row =
-        lanes_place_group(&passing->lanes, span->start_ns, span->stop_ns,
-                          span->flags & SPAN_SORTER_GROUPED ? span->parent : 0, &copy->depth);
-    if (failed || passing->lanes.failed)
-        trace_out_of_memory(passing->trace);
-    return !trace_is_full(passing->trace);
+    span_batch_add(&passing->batch, &passing->place, span, (const void *)payload);
+    return !trace_is_full(passing->batch.trace);
 }
 
 void span_sorter_finish(struct span_sorter *sorter, struct trace *trace)
@@ -91,11 +67,11 @@ void span_sorter_finish(struct span_sorter *sorter, struct trace *trace)
         sorter->failed = true;
         return;
     }
-    passing->trace = trace;
+    passing->batch.trace = trace;
     merge_sorter_finish(&sorter->spans, pass, passing);
     sorter->failed = sorter->spans.failed;
-    pass_batch(passing);
-    lanes_free(&passing->lanes);
-    span_details_free(&passing->details);
+    span_batch_pass(&passing->batch);
+    lanes_free(&passing->place.lanes);
+    span_batch_free(&passing->batch);
     free(passing);
 }

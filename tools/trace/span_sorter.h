@@ -12,17 +12,14 @@
 #include "merge_sorter.h"
 #include "trace.h"
 
-/* A flag of spans that go in, not of those that come out: parent is their group. Those of different
- * groups lie side by side, even where one could enclose the other. */
-#define SPAN_SORTER_GROUPED 0x40
-
 struct span_sorter {
     struct merge_sorter spans;
     bool failed; /* the user was told; spans are missing */
 };
 
 void span_sorter_start(struct span_sorter *sorter);
-/* detail: what more the span has, NULL for nothing; it is copied. */
+/* detail: what more the span has, NULL for nothing; it is copied. A span may be SPAN_GROUPED
+ * (span_batch.h). */
 void span_sorter_add(struct span_sorter *sorter, const struct trace_span *span,
                      const struct trace_detail *detail);
 /* Passes all on, track by track, with rows and depths. */

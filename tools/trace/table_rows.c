@@ -2,8 +2,9 @@
 /* Rows are looked at one by one; what does not depend on the row is in the table's shape. Names of
  * tracks are put together when a value is met first. */
 #include "table_rows.h"
-#include "table_shape.h"
+#include "grow.h"
 #include "rbwp_lanes.h"
+#include "table_shape.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,15 +45,28 @@ static const struct merge_order samples_order = {.what = "samples of counters",
 void table_rows_start(struct table_rows *tables)
 {
     tables->kernels.trace = tables->trace;
+    tables->first_track = trace_track_count(tables->trace);
     span_sorter_start(&tables->spans);
     merge_sorter_start(&tables->samples, &samples_order);
 }
 
 void table_rows_stop(struct table_rows *tables)
 {
-    for (uint32_t i = 0; i < tables->shape_room; i++)
+    for (uint32_t i = 0; i < tables->shape_room; i++) {
+        if (!tables->shapes[i])
+            continue;
+        row_stream_free(tables->shapes[i]->stream);
+        free(tables->shapes[i]->detail);
         free(tables->shapes[i]);
+    }
     free(tables->shapes);
+    for (uint32_t i = 0; i < tables->place_room; i++)
+        lanes_free(&tables->places[i].lanes);
+    free(tables->places);
+    row_marks_free(&tables->marks);
+    if (tables->batch)
+        span_batch_free(tables->batch);
+    free(tables->batch);
     free(tables->tracks);
     free(tables->cells);
     free(tables->names);
@@ -125,17 +139,31 @@ static uint32_t key_space(struct table_rows *tables, const struct rbwp_schema *s
                            : add_label(tables, schema->name, schema->name_bytes);
 }
 
+/* What no row of the table changes is set. */
+static bool make_room_for_detail(struct table_shape *shape)
+{
+    shape->detail = calloc(1, sizeof *shape->detail + shape->arg_count * sizeof(struct trace_arg));
+    if (shape->detail)
+        shape->detail->launch_track = TRACE_NONE;
+    return shape->detail;
+}
+
 static struct table_shape *make_shape(struct table_rows *tables, const struct rbwp_schema *schema)
 {
     struct table_shape *shape = malloc(sizeof *shape);
     if (!shape)
         return NULL;
-    table_shape_find(shape, schema);
+    table_shape_find(shape, schema); /* without a stream */
     if (shape->kind == TABLE_UNKNOWN) {
         if (!tables->filtered)
             shape->table = trace_add_table(tables->trace, tables->process, schema);
         return shape;
     }
+    if (shape->kind != TABLE_COUNTERS && tables->trailer && !tables->filtered && !shape->has_bytes)
+        tables->failed |=
+            !row_stream_new(tables->trailer, schema, tables->options->shift_ns, &shape->stream);
+    if (shape->kind != TABLE_COUNTERS && !shape->has_bytes)
+        tables->failed |= !make_room_for_detail(shape);
     shape->label_name = add_label(tables, schema->name, schema->name_bytes);
     shape->from_space = key_space(tables, schema, shape->from);
     shape->to_space = key_space(tables, schema, shape->to);
@@ -304,35 +332,40 @@ static void take_counter(struct table_rows *tables, const struct table_shape *sh
 
 /* ---- spans and points in time ------------------------------------------------ */
 
+/* What the argument of a cell holds, which is no bytes. False: there is none. */
+static inline bool arg_bits(struct table_rows *tables, unsigned type, uint64_t *value)
+{
+    if (type == RBWP_COLUMN_TIME)
+        *value = (uint64_t)trace_shifted((int64_t)*value, tables->options->shift_ns);
+    if (type != RBWP_COLUMN_NAME)
+        return true;
+    uint32_t label = label_of(tables, *value);
+    *value = label - 1;
+    return label;
+}
+
+static const uint8_t arg_types[] = {
+    [RBWP_COLUMN_U64] = TRACE_ARG_U64,           [RBWP_COLUMN_I64] = TRACE_ARG_I64,
+    [RBWP_COLUMN_F64] = TRACE_ARG_F64,           [RBWP_COLUMN_TIME] = TRACE_ARG_TIME,
+    [RBWP_COLUMN_DURATION] = TRACE_ARG_DURATION, [RBWP_COLUMN_NAME] = TRACE_ARG_NAME,
+    [RBWP_COLUMN_ROW] = TRACE_ARG_U64,           [RBWP_COLUMN_BYTES] = TRACE_ARG_TEXT};
+
 static void add_arg(struct table_rows *tables, const struct table_shape *shape,
                     const struct rbwp_rows *rows, uint16_t column, uint32_t row)
 {
-    static const uint8_t types[] = {
-        [RBWP_COLUMN_U64] = TRACE_ARG_U64,           [RBWP_COLUMN_I64] = TRACE_ARG_I64,
-        [RBWP_COLUMN_F64] = TRACE_ARG_F64,           [RBWP_COLUMN_TIME] = TRACE_ARG_TIME,
-        [RBWP_COLUMN_DURATION] = TRACE_ARG_DURATION, [RBWP_COLUMN_NAME] = TRACE_ARG_NAME,
-        [RBWP_COLUMN_ROW] = TRACE_ARG_U64,           [RBWP_COLUMN_BYTES] = TRACE_ARG_TEXT};
     unsigned type = rows->schema->columns[column].type;
     uint64_t value = rows->cells[column][row];
+    uint32_t key = shape->keys[column] - 1;
     if (!shape->keys[column])
         return; /* it has no name */
-    uint32_t key = shape->keys[column] - 1;
     if (type == RBWP_COLUMN_BYTES) {
         struct rbwp_text text = rbwp_rows_bytes(rows, value);
         if (text.bytes)
             span_detail_text(&tables->detail, key, TRACE_ARG_TEXT,
                              (struct trace_text){text.text, text.bytes});
-        return;
+    } else if (arg_bits(tables, type, &value)) {
+        span_detail_arg(&tables->detail, key, arg_types[type], value);
     }
-    if (type == RBWP_COLUMN_NAME) {
-        uint32_t label = label_of(tables, value);
-        if (!label)
-            return;
-        value = label - 1;
-    }
-    if (type == RBWP_COLUMN_TIME)
-        value = (uint64_t)trace_shifted((int64_t)value, tables->options->shift_ns);
-    span_detail_arg(&tables->detail, key, types[type], value);
 }
 
 static void add_bounds(struct trace_detail *head, uint64_t start_ns, uint64_t stop_ns,
@@ -356,19 +389,56 @@ static void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_r
         add_bounds(head, bound_ns, bound_ns, trace_duration_ns(span));
 }
 
-static void make_detail(struct table_rows *tables, const struct table_shape *shape,
-                        const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+static inline void tell_row(const struct table_shape *shape, const struct rbwp_rows *rows,
+                            uint32_t row, const struct trace_span *span, struct trace_detail *head)
 {
-    struct trace_detail *head = &tables->detail.head;
-    span_detail_start(&tables->detail);
     head->category = shape->label_name;
     if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT))
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
     if (shape->kernel.table)
         tell_kernel(&shape->kernel, rows, row, span, head);
+}
+
+/* Of a table without bytes: its rows' details differ in few words. */
+static const struct trace_detail *change_detail(struct table_rows *tables,
+                                                const struct table_shape *shape,
+                                                const struct rbwp_rows *rows, uint32_t row,
+                                                const struct trace_span *span)
+{
+    struct trace_detail *head = shape->detail;
+    struct trace_arg *args = (void *)(head + 1), *arg = args;
+    head->flags = 0;
+    head->start_uncertain_ns = head->stop_uncertain_ns = head->certain_ns = 0;
+    tell_row(shape, rows, row, span, head);
+    for (uint32_t i = 0; i < shape->arg_count; i++) {
+        uint16_t column = shape->args[i];
+        unsigned type = rows->schema->columns[column].type;
+        uint64_t value = rows->cells[column][row];
+        if (shape->keys[column] && arg_bits(tables, type, &value))
+            *arg++ = (struct trace_arg){
+                .key = shape->keys[column] - 1, .type = arg_types[type], .value.u64 = value};
+    }
+    head->arg_count = (uint32_t)(arg - args);
+    head->words = (uint32_t)((uint64_t *)(void *)arg - (uint64_t *)(void *)head);
+    return arg > args || head->flags || head->category || head->correlation ? head : NULL;
+}
+
+/* Valid until the next one; NULL for none, or without memory. */
+static const struct trace_detail *make_detail(struct table_rows *tables,
+                                              const struct table_shape *shape,
+                                              const struct rbwp_rows *rows, uint32_t row,
+                                              const struct trace_span *span)
+{
+    if (shape->detail)
+        return change_detail(tables, shape, rows, row, span);
+    span_detail_start(&tables->detail);
+    tell_row(shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         add_arg(tables, shape, rows, shape->args[i], row);
+    const struct trace_detail *made = span_detail_finish(&tables->detail);
+    tables->failed |= tables->detail.failed;
+    return made;
 }
 
 static void add_end(struct table_rows *tables, const struct rbwp_rows *rows, uint16_t column,
@@ -421,29 +491,36 @@ static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *
     return stop_ns;
 }
 
+static uint32_t find_kernel_track(struct table_rows *tables, const struct kernel_columns *kernel,
+                                  const struct rbwp_rows *rows, uint32_t row)
+{
+    const struct kernel_place_row place = {
+        .table = kernel->table,
+        .processor = cell(rows, kernel->processor, row),
+        .block = cell(rows, kernel->block, row),
+        .sm = has(kernel->sm) ? cell(rows, kernel->sm, row) : UINT64_MAX,
+        .group = cell(rows, kernel->group, row),
+        .xcc = cell(rows, kernel->xcc, row),
+        .cu = cell(rows, kernel->cu, row),
+        .thread = cell(rows, kernel->thread, row),
+        .warp = has(kernel->warp) ? cell(rows, kernel->warp, row) : UINT64_MAX};
+    uint32_t known = kernel_tracks_known(&tables->kernels, &place);
+    if (known != TRACE_NONE)
+        return known;
+    uint32_t group_name = label_of(tables, place.group);
+    uint32_t gpu = tables->host.gpu_track(tables->host.context, place.processor);
+    uint32_t found = kernel_tracks_find(&tables->kernels, gpu, &place,
+                                        trace_label_of(tables->trace, group_name));
+    tables->failed |= tables->kernels.failed;
+    return found;
+}
+
 /* The track of a row, TRACE_NONE: it is not wanted. */
 static uint32_t find_track(struct table_rows *tables, const struct table_shape *shape,
                            const struct rbwp_rows *rows, uint32_t row, int64_t start_ns)
 {
-    const struct kernel_columns *kernel = &shape->kernel;
-    if (kernel->table) {
-        uint32_t label = label_of(tables, cell(rows, kernel->group, row));
-        const struct kernel_place_row place = {
-            .table = kernel->table,
-            .block = cell(rows, kernel->block, row),
-            .sm = has(kernel->sm) ? cell(rows, kernel->sm, row) : UINT64_MAX,
-            .group = cell(rows, kernel->group, row),
-            .xcc = cell(rows, kernel->xcc, row),
-            .cu = cell(rows, kernel->cu, row),
-            .thread = cell(rows, kernel->thread, row),
-            .warp = has(kernel->warp) ? cell(rows, kernel->warp, row) : UINT64_MAX,
-            .group_name = trace_label_of(tables->trace, label)};
-        uint32_t gpu =
-            tables->host.gpu_track(tables->host.context, cell(rows, kernel->processor, row));
-        uint32_t found = kernel_tracks_find(&tables->kernels, gpu, &place);
-        tables->failed |= tables->kernels.failed;
-        return found;
-    }
+    if (shape->kernel.table)
+        return find_kernel_track(tables, &shape->kernel, rows, row);
     struct table_track key = {.value = cell(rows, shape->track, row),
                               .thread_id = cell(rows, shape->thread, row),
                               .column = TABLE_NO_COLUMN};
@@ -458,13 +535,11 @@ static void mark_kernel_span(const struct kernel_columns *kernel, const struct r
 {
     bool lanes = kernel->table == KERNEL_LANES;
     uint64_t kind = cell(rows, kernel->kind, row);
-    if (!kernel->table)
-        return;
     span->parent =
         cell(rows, kernel->table == KERNEL_EVENTS ? kernel->program : kernel->block, row);
     if (kernel->table == KERNEL_BLOCKS)
         span->parent = span->parent * THREADS_MAX + cell(rows, kernel->thread, row);
-    span->flags |= SPAN_SORTER_GROUPED;
+    span->flags |= SPAN_GROUPED;
     bool instant = lanes ? kind == RBWP_LANE_INSTANT
                          : kernel->table == KERNEL_EVENTS && span->start_ns == span->stop_ns;
     if (instant)
@@ -473,36 +548,138 @@ static void mark_kernel_span(const struct kernel_columns *kernel, const struct r
         span->flags |= TRACE_UNFINISHED;
 }
 
-static void take_span(struct table_rows *tables, const struct table_shape *shape,
-                      const struct rbwp_rows *rows, uint32_t row)
+/* Marks of the rows from first on, column by column. */
+static void mark_rows(struct table_rows *tables, const struct table_shape *shape,
+                      const struct rbwp_rows *rows, uint32_t first, struct row_marks *marks)
 {
-    int64_t start_ns = (int64_t)rows->cells[shape->start][row];
-    int64_t stop_ns = stop_of(shape, rows, row, start_ns);
-    uint64_t thread_id = cell(rows, shape->thread, row);
-    if (tables->filtered &&
-        !tables->host.wanted(tables->host.context, thread_id, start_ns, stop_ns))
+    const uint64_t *starts = rows->cells[shape->start];
+    int64_t shift_ns = tables->options->shift_ns;
+    uint64_t id = tables->host.new_ids(tables->host.context, rows->rows - first);
+    for (uint32_t i = first; i < rows->rows; i++) {
+        int64_t start_ns = (int64_t)starts[i], stop_ns = stop_of(shape, rows, i, start_ns);
+        marks->id[i] = id++;
+        marks->start_ns[i] = trace_shifted(start_ns, shift_ns);
+        marks->stop_ns[i] = trace_shifted(stop_ns, shift_ns);
+        bool wanted = !tables->filtered ||
+                      tables->host.wanted(tables->host.context, cell(rows, shape->thread, i),
+                                          start_ns, stop_ns);
+        marks->track[i] = wanted ? find_track(tables, shape, rows, i, start_ns) : TRACE_NONE;
+    }
+    for (uint32_t i = first; i < rows->rows; i++)
+        if (marks->track[i] != TRACE_NONE)
+            marks->name[i] = span_name(tables, shape, rows, i);
+}
+
+static void make_span(const struct table_shape *shape, const struct rbwp_rows *rows, uint32_t row,
+                      const struct row_marks *marks, struct trace_span *span)
+{
+    *span = (struct trace_span){.start_ns = marks->start_ns[row],
+                                .stop_ns = marks->stop_ns[row],
+                                .id = marks->id[row],
+                                .track = marks->track[row],
+                                .name = marks->name[row],
+                                .category = TRACE_RANGE,
+                                .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0};
+    if (shape->kernel.table)
+        mark_kernel_span(&shape->kernel, rows, row, span);
+}
+
+static void add_ends(struct table_rows *tables, const struct table_shape *shape,
+                     const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+{
+    if (has(shape->from))
+        add_end(tables, rows, shape->from, shape->from_space, false, row, span);
+    if (has(shape->to))
+        add_end(tables, rows, shape->to, shape->to_space, true, row, span);
+}
+
+static void sort_rows(struct table_rows *tables, const struct table_shape *shape,
+                      const struct rbwp_rows *rows)
+{
+    struct row_marks *marks = &tables->marks;
+    struct trace_span span;
+    bool clips = shape->kind == TABLE_SPANS && tables->filtered;
+    if (!row_marks_reserve(marks, rows->rows)) {
+        tables->failed = true;
         return;
-    uint32_t track = find_track(tables, shape, rows, row, start_ns);
-    if (track == TRACE_NONE)
+    }
+    mark_rows(tables, shape, rows, 0, marks);
+    for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
+        if (marks->track[i] == TRACE_NONE)
+            continue;
+        make_span(shape, rows, i, marks, &span);
+        if (clips && !tables->host.clip(tables->host.context, &span))
+            continue;
+        add_ends(tables, shape, rows, i, &span);
+        span_sorter_add(&tables->spans, &span, make_detail(tables, shape, rows, i, &span));
+    }
+}
+
+/* ---- rows that come nearly in order --------------------------------------------- */
+
+/* NULL without memory. */
+static struct span_place *place_of(struct table_rows *tables, uint32_t track)
+{
+    uint32_t number = track - tables->first_track;
+    if (number < tables->place_room ||
+        grow_zeroed32(&tables->places, &tables->place_room, number + 1, sizeof *tables->places))
+        return &tables->places[number];
+    return NULL;
+}
+
+static bool make_batch(struct table_rows *tables)
+{
+    if (!tables->batch && (tables->batch = calloc(1, sizeof *tables->batch)))
+        tables->batch->trace = tables->trace;
+    return tables->batch;
+}
+
+static void pass_ready(struct table_rows *tables, const struct table_shape *shape,
+                       const struct rbwp_rows *rows, bool all)
+{
+    uint32_t count;
+    struct trace_span span;
+    const struct row_marks *marks = row_stream_marks(shape->stream);
+    const uint32_t *ready = row_stream_ready(shape->stream, all, &count);
+    if (!ready || !make_batch(tables)) {
+        tables->failed = true;
         return;
-    struct trace_span span = {
-        .start_ns = trace_shifted(start_ns, tables->options->shift_ns),
-        .stop_ns = trace_shifted(stop_ns, tables->options->shift_ns),
-        .track = track,
-        .category = TRACE_RANGE,
-        .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0,
-    };
-    if (shape->kind == TABLE_SPANS && tables->filtered &&
-        !tables->host.clip(tables->host.context, &span))
+    }
+    for (uint32_t i = 0; i < count && !tables->failed; i++) {
+        struct span_place *place = place_of(tables, marks->track[ready[i]]);
+        make_span(shape, rows, ready[i], marks, &span);
+        add_ends(tables, shape, rows, ready[i], &span);
+        const struct trace_detail *detail = make_detail(tables, shape, rows, ready[i], &span);
+        if (place)
+            span_batch_add(tables->batch, place, &span, detail);
+        tables->failed |= !place;
+    }
+    span_batch_pass(tables->batch);
+    tables->failed |= !row_stream_drop(shape->stream);
+}
+
+static void stream_rows(struct table_rows *tables, const struct table_shape *shape,
+                        const struct rbwp_rows *block)
+{
+    uint32_t first;
+    const struct rbwp_rows *rows = row_stream_add(shape->stream, block, &first);
+    if (!rows) {
+        tables->failed = true;
         return;
-    span.id = tables->host.new_id(tables->host.context);
-    mark_kernel_span(&shape->kernel, rows, row, &span);
-    span.name = span_name(tables, shape, rows, row);
-    make_detail(tables, shape, rows, row, &span);
-    add_end(tables, rows, shape->from, shape->from_space, false, row, &span);
-    add_end(tables, rows, shape->to, shape->to_space, true, row, &span);
-    span_sorter_add(&tables->spans, &span, span_detail_finish(&tables->detail));
-    tables->failed |= tables->detail.failed;
+    }
+    mark_rows(tables, shape, rows, first, row_stream_marks(shape->stream));
+    pass_ready(tables, shape, rows, false);
+}
+
+static void pass_left(struct table_rows *tables)
+{
+    for (uint32_t i = 0; i < tables->shape_room; i++) {
+        struct table_shape *shape = tables->shapes[i];
+        const struct rbwp_rows *left =
+            shape && shape->stream ? row_stream_left(shape->stream) : NULL;
+        if (left)
+            pass_ready(tables, shape, left, true);
+    }
 }
 
 /* ---- all rows ---------------------------------------------------------------- */
@@ -523,8 +700,7 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
         break;
     case TABLE_SPANS:
     case TABLE_INSTANTS:
-        for (uint32_t i = 0; i < rows->rows && !tables->failed; i++)
-            take_span(tables, shape, rows, i);
+        (shape->stream ? stream_rows : sort_rows)(tables, shape, rows);
         break;
     case TABLE_UNKNOWN:
         if (tables->filtered)
@@ -566,6 +742,7 @@ static bool pass(void *context, const void *item, const uint64_t *payload)
 bool table_rows_finish(struct table_rows *tables)
 {
     struct passing passing = {.trace = tables->trace};
+    pass_left(tables);
     span_sorter_finish(&tables->spans, tables->trace);
     merge_sorter_finish(&tables->samples, pass, &passing);
     pass_batch(&passing);

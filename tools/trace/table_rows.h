@@ -15,6 +15,8 @@
 
 #include "kernel_tracks.h"
 #include "merge_sorter.h"
+#include "row_stream.h"
+#include "span_batch.h"
 #include "span_detail.h"
 #include "span_sorter.h"
 #include "thread_map.h"
@@ -24,7 +26,7 @@
 
 struct table_rows_host {
     void *context;
-    uint64_t (*new_id)(void *context);
+    uint64_t (*new_ids)(void *context, uint32_t count); /* the first of them */
     /* The thread's track, made if need be; TRACE_NONE: it is not wanted. */
     uint32_t (*thread_track)(void *context, uint64_t thread_id, int64_t time_ns);
     uint32_t (*gpu_track)(void *context, uint64_t processor);
@@ -40,6 +42,7 @@ struct table_rows {
     struct table_rows_host host;
     struct trace *trace;
     const struct trace_read_options *options;
+    const struct rbwp_trailer *trailer; /* NULL: none */
     uint32_t process;
     bool filtered; /* tables that become nothing else are left out */
 
@@ -51,13 +54,17 @@ struct table_rows {
     uint32_t *cells, cell_count; /* hash table of tracks + 1 */
     uint32_t *names, name_room;  /* labels of the file's names */
     struct kernel_tracks kernels;
-    struct span_sorter spans;
+    struct span_batch *batch;  /* of rows that come in order */
+    struct span_place *places; /* of their tracks */
+    uint32_t place_room, first_track;
+    struct row_marks marks;   /* of a block whose rows are sorted */
+    struct span_sorter spans; /* of the others */
     struct merge_sorter samples;
     struct detail_maker detail;
     bool failed; /* out of memory */
 };
 
-/* host, trace, options, process and filtered are set. */
+/* host, trace, options, trailer, process and filtered are set. */
 void table_rows_start(struct table_rows *tables);
 void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catalog,
                      const struct rbwp_rows *rows);

@@ -25,6 +25,9 @@ struct table_shape {
     uint32_t table;                            /* number in the trace, of TABLE_UNKNOWN; */
     uint32_t label_name, from_space, to_space; /* labels: the table's name, of the keys */
     struct kernel_columns kernel;
+    bool has_bytes;              /* a column of bytes */
+    struct trace_detail *detail; /* of the row before; NULL: rows have texts, or no detail */
+    struct row_stream *stream;   /* of spans; NULL: their order says nothing */
 };
 
 /* The first column of a role and of a type that suits it counts; others are arguments. */

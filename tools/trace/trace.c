@@ -257,6 +257,11 @@ uint32_t trace_add_track_below(struct trace *trace, uint32_t parent, struct trac
     return add_track(trace, track);
 }
 
+uint32_t trace_track_count(const struct trace *trace)
+{
+    return trace->track_count;
+}
+
 const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number)
 {
     return &trace->tracks[number];

@@ -407,11 +407,12 @@ static bool finish_gpus(struct rbwp_source *source)
 /* ---- what the tables need ---------------------------------------------------- */
 
 /* From the counter of the file's spans. */
-static uint64_t new_id(void *context)
+static uint64_t new_ids(void *context, uint32_t count)
 {
     struct rbwp_source *source = context;
-    source->last_id = ++source->walk->builder.next_id;
-    return source->first_id + source->last_id;
+    uint64_t first = source->first_id + source->walk->builder.next_id + 1;
+    source->last_id = source->walk->builder.next_id += count;
+    return first;
 }
 
 static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t time_ns)
@@ -447,13 +448,14 @@ static bool clip_row(void *context, struct trace_span *span)
 static void start_tables(struct rbwp_source *source)
 {
     source->tables = (struct table_rows){.host = {.context = source,
-                                                  .new_id = new_id,
+                                                  .new_ids = new_ids,
                                                   .thread_track = make_thread_track,
                                                   .gpu_track = gpu_track,
                                                   .wanted = is_row_wanted,
                                                   .clip = clip_row},
                                          .trace = source->trace,
                                          .options = source->options,
+                                         .trailer = rbwp_reader_trailer(source->input.reader),
                                          .process = source->process,
                                          .filtered = source->filtered};
     table_rows_start(&source->tables);

@@ -13,10 +13,10 @@
  * - spans come in batches of one track. In a batch they ascend by start, and
  *   of two with the same start the longer, outer one comes first. Batches of
  *   one track and row ascend likewise, but for spans marked TRACE_LATE,
- *   whose contents were too many to be held back;
+ *   whose contents were too many to be held back (or whose file's index is wrong);
  * - two spans of one track and row are disjoint, or one encloses the other;
  * - a GPU's or another profiler's spans come sorted, after those of the
- *   source's threads;
+ *   source's threads; rows of tables that come in order come among these;
  * - the samples of a counter ascend by time;
  * - links come after both their ends' tracks were told, in any order; those
  *   that are joined by key after all sources;
@@ -386,6 +386,8 @@ void trace_finish(struct trace *trace);
 /* What was told of a number; valid as long as the trace. */
 const struct trace_process *trace_process_of(const struct trace *trace, uint32_t number);
 const struct trace_track *trace_track_of(const struct trace *trace, uint32_t number);
+/* Tracks told so far: numbers below it. */
+uint32_t trace_track_count(const struct trace *trace);
 struct trace_text trace_name_of(const struct trace *trace, uint32_t number);
 /* The text of a label. */
 struct trace_text trace_label_of(const struct trace *trace, uint32_t label);
