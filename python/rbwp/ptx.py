@@ -183,18 +183,19 @@ def _pairs(launches: Sequence[Launch]) -> List[Pair]:
 
 
 _folder: Optional[str] = None  # that the collector writes to: one, for as long as the process lives
+_own_folder: Optional[str] = None  # the same, where nobody else reads it
 
 
 def _collect(launches: int) -> str:
     """The collector records so many launches of each kernel from now on: its folder. It is started if it is not there."""
-    global _folder
+    global _folder, _own_folder
     given = os.environ.get("CUDA_INJECTION64_PATH")
     path = given if _folder is None and given and os.environ.get("RBWP_PTX_DIR") else inject_library()
     collector: Any = ctypes.CDLL(path)
     if _folder is None and path == given:
         _folder = os.path.abspath(os.environ["RBWP_PTX_DIR"])  # it is `rbwp record --ptx` that we run under
     elif _folder is None:
-        _folder = tempfile.mkdtemp(prefix="rbwp-ptx-")
+        _folder = _own_folder = tempfile.mkdtemp(prefix="rbwp-ptx-")
         atexit.register(shutil.rmtree, _folder, ignore_errors=True)
         with _triton.environment({"RBWP_PTX_DIR": _folder}):
             collector.InitializeInjection()
@@ -209,6 +210,16 @@ def _lines(folder: str) -> List[str]:
             return file.read().splitlines()
     except FileNotFoundError:
         return []
+
+
+def _bring(source: str, target: str) -> None:
+    """Buffers are large: no second copy where there is a way without."""
+    if os.path.exists(target):
+        return
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 # ---- options -----------------------------------------------------------------------------------------
@@ -307,9 +318,10 @@ class Instrumentation:
         for line in lines:
             told = json.loads(line)
             for name in (told.get("raw"), told.get("map")):
-                source, target = os.path.join(collected, str(name)), os.path.join(self.folder, str(name))
-                if name and os.path.exists(source) and not os.path.exists(target):
-                    shutil.copyfile(source, target)
+                if name:
+                    _bring(os.path.join(collected, name), os.path.join(self.folder, name))
+            if told.get("raw") and collected == _own_folder:
+                os.unlink(os.path.join(collected, told["raw"]))
         with open(os.path.join(self.folder, f"launches-{os.getpid()}.ndjson"), "w", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 

@@ -209,6 +209,7 @@ class Collector(unittest.TestCase):
                 with ptx.instrument("warp", t_end=0, n_probes_estimate=1, launches=launches) as inst:
                     self.launch(driver, b"k", 5)
                 found.append([(launch.kernel, launch.pair_cycles, launch.cells.tolist()) for launch in inst.launches()])
+            self.assertFalse(list(pathlib.Path(ptx._folder).glob("*.raw")))  # a context has its buffers for itself
         record = ("k", 20, [[[0, 0, 1000, 2000]]])
         self.assertEqual(found, [[record] * 2, [record] * 3])
 
