@@ -5,6 +5,7 @@
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "claim.h"
+#include "extend.h"
 #include "failure.h"
 #include "live.h"
 #include "node.h"
@@ -58,6 +59,8 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     enum rbwp_status status = claim_files(&wish, &claim, error);
     if (status != RBWP_OK)
         return status;
+    claim.file_fd = extend_move_descriptor(claim.file_fd);
+    claim.live_fd = extend_move_descriptor(claim.live_fd);
     output_open(&session->output, claim.file_fd);
     session->output.sync_interval_ns = session->settings.sync_ns;
     session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);

@@ -7,6 +7,7 @@
  */
 #include "clock.h"
 #include "live_relog.h"
+#include "record_extend.h"
 #include "recording.h"
 #include "test_point.h"
 
@@ -89,6 +90,31 @@ enum rbwp_status rbwp_thread_attach(const char *name)
     unlock_with_signals(&signals);
     live_relog_if_due();
     return RBWP_OK;
+}
+
+static struct thread *find_attached(uint64_t thread_id)
+{
+    struct thread *entry = thread_registry_first();
+    while (entry && entry->thread_id != thread_id)
+        entry = entry->next;
+    return entry;
+}
+
+enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name)
+{
+    char *copy = name_for(name, 0);
+    sigset_t signals;
+    if (!copy)
+        return RBWP_E_MEMORY;
+    lock_without_signals(&signals);
+    struct thread *entry = find_attached(thread_id);
+    if (entry)
+        thread_registry_name(entry, copy);
+    unlock_with_signals(&signals);
+    if (!entry)
+        free(copy);
+    live_relog_if_due();
+    return entry ? RBWP_OK : RBWP_E_STATE;
 }
 
 enum rbwp_status rbwp_thread_detach(void)

@@ -16,6 +16,14 @@ void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
 /* The calling thread, as block headers name it; 0 if it is not attached. */
 uint64_t rbwp_extend_thread(void);
 
+/* Gives an attached thread another name, as rbwp_thread_attach does its own. RBWP_E_STATE: there is
+ * none of that number (any more); RBWP_E_MEMORY. */
+enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
+
+/* Files that a session opens from now on have descriptors from this one on, where the process may
+ * have so many: for programs that give low ones a meaning. */
+void rbwp_extend_keep_descriptors_above(int least);
+
 /* Where a session's end has got to. */
 enum rbwp_extend_moment {
     RBWP_EXTEND_STOPPING = 1, /* recording still works; a last chance, and it may block */

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+# librbwp-threads.so: runtime/threads with the recorder inside, to be preloaded. Needs glibc, whose
+# calls it stands in for; sanitizers stand in for the same ones.
+include(CheckSymbolExists)
+set(CMAKE_REQUIRED_DEFINITIONS -D_GNU_SOURCE)
+check_symbol_exists(__GLIBC__ "features.h" RBWP_HAVE_GLIBC)
+unset(CMAKE_REQUIRED_DEFINITIONS)
+
+if(RBWP_HAVE_GLIBC AND BUILD_SHARED_LIBS AND NOT RBWP_SANITIZE)
+  add_library(rbwp-threads MODULE)
+  foreach(wing IN ITEMS format runtime)
+    target_sources(rbwp-threads PRIVATE $<TARGET_PROPERTY:rbwp-${wing},INTERFACE_SOURCES>)
+  endforeach()
+  target_sources(rbwp-threads PRIVATE $<TARGET_OBJECTS:rbwp-runtime-threads>)
+  rbwp_target_settings(rbwp-threads)
+  target_link_libraries(rbwp-threads PRIVATE ZLIB::ZLIB Threads::Threads ${CMAKE_DL_LIBS})
+  # A program sees the calls that it would have made, and nothing of the recorder. Those without a
+  # version here stand in for any.
+  set(map ${CMAKE_CURRENT_LIST_DIR}/rbwp-threads.map)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64" AND CMAKE_SIZEOF_VOID_P EQUAL 8)
+    set(map ${CMAKE_CURRENT_LIST_DIR}/rbwp-threads-x86_64.map)
+  endif()
+  target_link_options(rbwp-threads PRIVATE LINKER:--version-script=${map} LINKER:-z,nodelete
+    LINKER:-z,defs)
+  set_property(TARGET rbwp-threads PROPERTY LINK_DEPENDS ${map})
+  if(RBWP_INSTALL)
+    install(TARGETS rbwp-threads LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
+endif()

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * preload.c - the library was loaded into a program that knows nothing of it.
+ *
+ *     LD_PRELOAD=librbwp-threads.so RBWP_THREADS_FILE=FILE command
+ *
+ * FILE may have %p for the process's number, as any log file (rbwp_session.h). If it has, programs
+ * that the command starts are recorded, each in a file of its own; else the command is, alone.
+ */
+#include "real.h"
+#include "waiter.h"
+
+#include "record_extend.h"
+#include "rbwp_session.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LEAST_IO_NS = 50000, BUFFER_MB = 64, DESCRIPTORS_FROM = 700 };
+
+static void at_end(enum rbwp_extend_moment moment)
+{
+    if (moment == RBWP_EXTEND_STOPPING || moment == RBWP_EXTEND_EXITING)
+        waiter_tell_waiting();
+}
+
+/* A whole number of the environment, or what it is else. */
+static uint64_t number_from(const char *variable, uint64_t otherwise, uint64_t most)
+{
+    const char *text = secure_getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return otherwise;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    return *end || errno || *text == '-' || value > most ? otherwise : value;
+}
+
+static void tell(const char *what)
+{
+    fprintf(stderr, "rbwp: background threads are not recorded: %s\n", what);
+}
+
+static bool start_session(const char *file)
+{
+    uint64_t buffer_mb = number_from("RBWP_THREADS_BUFSIZE", BUFFER_MB, 1 << 20);
+    const struct rbwp_session_config config = {.size = sizeof config,
+                                               .level = 1,
+                                               .logfile = file,
+                                               .cap_bytes = buffer_mb << 20,
+                                               .at_cap = RBWP_AT_CAP_DROP};
+    struct rbwp_session *session;
+    struct rbwp_error error;
+    rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+    if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session)
+        return true;
+    tell(error.text);
+    return false;
+}
+
+static void keep_from_children(void)
+{
+    unsetenv("LD_PRELOAD");
+    unsetenv("RBWP_THREADS_FILE");
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *file = secure_getenv("RBWP_THREADS_FILE");
+    real_prepare();
+    if (!file || !*file)
+        return;
+    uint64_t least_io_us = number_from("RBWP_THREADS_LEAST_US", LEAST_IO_NS / 1000, 1u << 30);
+    if (!waiter_prepare(least_io_us * 1000) || rbwp_extend_at_end(at_end) != RBWP_OK) {
+        tell("no memory");
+        return;
+    }
+    if (!start_session(file))
+        return;
+    if (!strstr(file, "%p"))
+        keep_from_children();
+    pthread_atfork(NULL, NULL, waiter_forget);
+    waiter_start_clock();
+    waiter_attach(program_invocation_short_name, 0, 0);
+}

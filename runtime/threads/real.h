@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * real.h - the functions that stand behind those of this room.
+ *
+ * REAL(read) is the one that the program would have called without us. They are looked up when the
+ * library is loaded; constructors of other libraries may come earlier, so each is looked up again
+ * where it is missing.
+ */
+#ifndef REAL_H
+#define REAL_H
+
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What longjmp is in programs that check its use. */
+_Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
+
+/* What is not seen from outside of the library but for these. */
+#define SHOWN __attribute__((visibility("default")))
+
+#if __GLIBC_PREREQ(2, 31)
+#define REAL_CLOCK_NAMES(X)                                                                        \
+    X(pthread_mutex_clocklock)                                                                     \
+    X(pthread_rwlock_clockrdlock)                                                                  \
+    X(pthread_rwlock_clockwrlock) X(sem_clockwait) X(pthread_clockjoin_np)
+#else
+#define REAL_CLOCK_NAMES(X)
+#endif
+#if __GLIBC_PREREQ(2, 35)
+#define REAL_EPOLL2_NAMES(X) X(epoll_pwait2)
+#else
+#define REAL_EPOLL2_NAMES(X)
+#endif
+
+#define REAL_NAMES(X)                                                                              \
+    X(pthread_mutex_lock)                                                                          \
+    X(pthread_mutex_trylock)                                                                       \
+    X(pthread_mutex_timedlock)                                                                     \
+    X(pthread_mutex_unlock)                                                                        \
+    X(pthread_rwlock_rdlock)                                                                       \
+    X(pthread_rwlock_tryrdlock)                                                                    \
+    X(pthread_rwlock_timedrdlock)                                                                  \
+    X(pthread_rwlock_wrlock)                                                                       \
+    X(pthread_rwlock_trywrlock)                                                                    \
+    X(pthread_rwlock_timedwrlock)                                                                  \
+    X(pthread_rwlock_unlock)                                                                       \
+    X(pthread_barrier_wait)                                                                        \
+    X(sem_wait)                                                                                    \
+    X(sem_trywait)                                                                                 \
+    X(sem_timedwait)                                                                               \
+    X(sem_post)                                                                                    \
+    X(pthread_create)                                                                              \
+    X(pthread_join)                                                                                \
+    X(pthread_tryjoin_np)                                                                          \
+    X(pthread_timedjoin_np)                                                                        \
+    X(pthread_setname_np)                                                                          \
+    X(sleep)                                                                                       \
+    X(usleep)                                                                                      \
+    X(nanosleep)                                                                                   \
+    X(clock_nanosleep)                                                                             \
+    X(poll)                                                                                        \
+    X(ppoll)                                                                                       \
+    X(select)                                                                                      \
+    X(pselect)                                                                                     \
+    X(epoll_wait)                                                                                  \
+    X(epoll_pwait)                                                                                 \
+    X(waitpid)                                                                                     \
+    X(read)                                                                                        \
+    X(readv)                                                                                       \
+    X(pread)                                                                                       \
+    X(pread64)                                                                                     \
+    X(recv)                                                                                        \
+    X(recvfrom)                                                                                    \
+    X(recvmsg)                                                                                     \
+    X(accept)                                                                                      \
+    X(accept4)                                                                                     \
+    X(connect)                                                                                     \
+    X(write)                                                                                       \
+    X(writev)                                                                                      \
+    X(pwrite)                                                                                      \
+    X(pwrite64)                                                                                    \
+    X(send)                                                                                        \
+    X(sendto)                                                                                      \
+    X(sendmsg)                                                                                     \
+    X(fsync)                                                                                       \
+    X(fdatasync)                                                                                   \
+    X(syscall)                                                                                     \
+    X(longjmp)                                                                                     \
+    X(_longjmp)                                                                                    \
+    X(siglongjmp)                                                                                  \
+    X(__longjmp_chk)                                                                               \
+    REAL_CLOCK_NAMES(X)                                                                            \
+    REAL_EPOLL2_NAMES(X)
+
+enum real_name {
+#define REAL_NUMBER(name) REAL_##name,
+    REAL_NAMES(REAL_NUMBER)
+#undef REAL_NUMBER
+        REAL_COUNT
+};
+extern void *real_functions[REAL_COUNT];
+
+/* Looks all of them up. */
+void real_prepare(void);
+void *real_find(enum real_name number);
+/* Of one of several versions; NULL: there is none. */
+void *real_find_version(const char *name, const char *version);
+
+static inline void *real_of(enum real_name number)
+{
+    void *found = __atomic_load_n(&real_functions[number], __ATOMIC_RELAXED);
+    return __builtin_expect(found != NULL, 1) ? found : real_find(number);
+}
+#define REAL(name) ((__typeof__(&name))real_of(REAL_##name))
+
+#endif /* REAL_H */

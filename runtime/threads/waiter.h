@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * waiter.h - a thread that waits: when, for what, who ended it.
+ *
+ *     struct wait wait WAIT_CLEANED = wait_begin(WAIT_SEMAPHORE, (uint64_t)sem);
+ *     int result = REAL(sem_wait)(sem);
+ *     wait_end(&wait, result == 0 ? WAIT_WOKEN : WAIT_FAILED);
+ *
+ * A stretch of running is a work item, from the end of one wait to the beginning of the next. The
+ * stretch ends when the wait begins, so that a program that is killed leaves no thread running that
+ * waited; a call that did not block after all takes the end back. A wait becomes a row when it is
+ * over (SPEC.md, section 9.3), or when the session ends.
+ *
+ * Nothing is recorded of a thread that is not one of ours (made by clone, or by a library on its
+ * own way, the session's own), of calls inside the recorder, and of what a signal handler waits for
+ * in the middle of another wait.
+ */
+#ifndef WAITER_H
+#define WAITER_H
+
+#include "wakes.h"
+#include "rbwp_record.h"
+
+#include <pthread.h>
+#include <stddef.h>
+
+enum wait_kind {
+    WAIT_NONE,
+    WAIT_START, /* a thread was made, and has not run yet */
+    WAIT_CONDITION,
+    WAIT_MUTEX,
+    WAIT_RWLOCK,
+    WAIT_BARRIER,
+    WAIT_SEMAPHORE,
+    WAIT_FUTEX,
+    WAIT_JOIN,
+    WAIT_SLEEP,
+    WAIT_EPOLL,
+    WAIT_POLL,
+    WAIT_SELECT,
+    WAIT_CHILD,
+    WAIT_READ,
+    WAIT_WRITE,
+    WAIT_FSYNC,
+    WAIT_ACCEPT,
+    WAIT_CONNECT,
+    WAIT_KINDS
+};
+
+enum wait_outcome { WAIT_WOKEN = 0, WAIT_FAILED = 1, WAIT_GOES_ON = 2 };
+
+/* Ticks as times of rows: where the two clocks met last, and the rate since they met first. */
+struct waiter_clock {
+    uint64_t ticks;
+    int64_t ns;
+    double ns_per_tick;
+};
+
+/* A thread's place. */
+struct waiter {
+    _Atomic uint32_t used;
+    _Atomic uint32_t kind; /* what it waits for, WAIT_NONE: it runs */
+    _Atomic bool busy;     /* it is recording */
+    _Atomic uint64_t since_ticks, object;
+    _Atomic uint64_t thread_id; /* 0: it has not attached yet */
+    struct waiter_clock clock;
+    pthread_t thread;
+} __attribute__((aligned(64)));
+
+extern _Thread_local struct waiter *waiter_mine __attribute__((tls_model("initial-exec")));
+
+static inline uint64_t waiter_thread_id(void)
+{
+    return waiter_mine ? atomic_load_explicit(&waiter_mine->thread_id, memory_order_relaxed) : 0;
+}
+
+struct wait {
+    struct waiter *waiter;       /* NULL: nothing is recorded */
+    struct wakes_bucket *bucket; /* NULL: nobody signals it */
+    uint64_t object, since_ticks;
+    uint64_t *item, *mark; /* the stretch that ended, and where */
+};
+
+/* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),
+ * made by this thread at that time (0: not known). Without room it stays one that is not. */
+void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks);
+/* The thread's last stretch ends. */
+void waiter_detach(void);
+/* A thread has another name from now on. */
+void waiter_rename(pthread_t thread, const char *name);
+
+/* The rest of wait_begin and wait_end, for a thread whose waits are recorded. */
+void waiter_begins(struct wait *wait, enum wait_kind kind);
+void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which);
+
+/* The thread is about to leave what it does by longjmp: a wait as well, if it is in one. */
+void waiter_jumps(void);
+
+/* The session ends: rows of all threads that wait now say so, and the calling one's stretch is
+ * over.
+ */
+void waiter_tell_waiting(void);
+
+/* Once, before the first thread: names, the table. False, and nothing is recorded: no room. */
+bool waiter_prepare(uint64_t least_io_ns);
+/* When the session has begun: where its clocks meet first. */
+void waiter_start_clock(void);
+/* In a forked child: nothing is recorded. */
+void waiter_forget(void);
+
+static inline struct wait wait_for(enum wait_kind kind, uint64_t object,
+                                   struct wakes_bucket *bucket)
+{
+    struct wait wait = {.waiter = waiter_mine, .bucket = bucket, .object = object};
+    if (wait.waiter)
+        waiter_begins(&wait, kind);
+    return wait;
+}
+/* Something that nobody signals, or nobody that we see. */
+static inline struct wait wait_begin(enum wait_kind kind, uint64_t object)
+{
+    return wait_for(kind, object, NULL);
+}
+static inline struct wait wait_begin_woken(enum wait_kind kind, const void *object)
+{
+    return wait_for(kind, (uintptr_t)object, wakes_bucket_of((uintptr_t)object));
+}
+
+static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome, enum wakes_which which)
+{
+    if (wait->waiter)
+        waiter_ended(wait, outcome, which);
+    wait->waiter = NULL;
+}
+static inline void wait_end(struct wait *wait, enum wait_outcome outcome)
+{
+    wait_end_by(wait, outcome, WAKES_OLDEST);
+}
+
+/* A thread that is cancelled leaves its wait by unwinding. */
+void wait_abandon(struct wait *wait);
+#define WAIT_CLEANED __attribute__((cleanup(wait_abandon)))
+
+#endif /* WAITER_H */

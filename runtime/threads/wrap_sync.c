@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waits for other threads: locks, condition variables, semaphores, barriers.
+ *
+ * What can be had without waiting is taken by the call that never waits, so that a lock that is
+ * free costs a call more and no clock.
+ */
+#include "real.h"
+#include "waiter.h"
+
+#include <errno.h>
+
+static enum wait_outcome outcome_of(int error)
+{
+    return error ? WAIT_FAILED : WAIT_WOKEN;
+}
+
+/* ---- locks -------------------------------------------------------------------------------------
+ */
+
+/* A lock is had by `try`, or waited for by `call`. */
+#define LOCK(kind, object, try, call)                                                              \
+    do {                                                                                           \
+        int got = try;                                                                             \
+        if (__builtin_expect(got != EBUSY, 1))                                                     \
+            return got;                                                                            \
+        struct wait wait = wait_begin_woken(kind, object);                                         \
+        got = call;                                                                                \
+        wait_end_by(&wait, outcome_of(got), WAKES_LATEST);                                         \
+        return got;                                                                                \
+    } while (0)
+
+SHOWN int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex), REAL(pthread_mutex_lock)(mutex));
+}
+
+SHOWN int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until)
+{
+    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex),
+         REAL(pthread_mutex_timedlock)(mutex, until));
+}
+
+SHOWN int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+    wakes_tell((uintptr_t)mutex, WAKES_ONE);
+    return REAL(pthread_mutex_unlock)(mutex);
+}
+
+SHOWN int pthread_rwlock_rdlock(pthread_rwlock_t *lock)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+         REAL(pthread_rwlock_rdlock)(lock));
+}
+
+SHOWN int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+         REAL(pthread_rwlock_timedrdlock)(lock, until));
+}
+
+SHOWN int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+         REAL(pthread_rwlock_wrlock)(lock));
+}
+
+SHOWN int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+         REAL(pthread_rwlock_timedwrlock)(lock, until));
+}
+
+SHOWN int pthread_rwlock_unlock(pthread_rwlock_t *lock)
+{
+    wakes_tell((uintptr_t)lock, WAKES_ALL);
+    return REAL(pthread_rwlock_unlock)(lock);
+}
+
+#if __GLIBC_PREREQ(2, 31)
+SHOWN int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                  const struct timespec *until)
+{
+    LOCK(WAIT_MUTEX, mutex, REAL(pthread_mutex_trylock)(mutex),
+         REAL(pthread_mutex_clocklock)(mutex, clock, until));
+}
+
+SHOWN int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
+                                     const struct timespec *until)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_tryrdlock)(lock),
+         REAL(pthread_rwlock_clockrdlock)(lock, clock, until));
+}
+
+SHOWN int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
+                                     const struct timespec *until)
+{
+    LOCK(WAIT_RWLOCK, lock, REAL(pthread_rwlock_trywrlock)(lock),
+         REAL(pthread_rwlock_clockwrlock)(lock, clock, until));
+}
+#endif
+
+/* The last to come wakes the others, and none waits without them. */
+SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+    wakes_tell((uintptr_t)barrier, WAKES_ALL);
+    struct wait wait = wait_begin_woken(WAIT_BARRIER, barrier);
+    int result = REAL(pthread_barrier_wait)(barrier);
+    wait_end_by(&wait, WAIT_WOKEN, WAKES_LATEST);
+    return result;
+}
+
+/* ---- semaphores ---------------------------------------------------------------------------------
+ */
+
+#define SEMAPHORE(sem, call)                                                                       \
+    do {                                                                                           \
+        int error = errno;                                                                         \
+        if (REAL(sem_trywait)(sem) == 0)                                                           \
+            return 0;                                                                              \
+        errno = error;                                                                             \
+        struct wait wait WAIT_CLEANED = wait_begin_woken(WAIT_SEMAPHORE, sem);                     \
+        int result = call;                                                                         \
+        wait_end(&wait, outcome_of(result));                                                       \
+        return result;                                                                             \
+    } while (0)
+
+SHOWN int sem_wait(sem_t *sem)
+{
+    SEMAPHORE(sem, REAL(sem_wait)(sem));
+}
+
+SHOWN int sem_timedwait(sem_t *sem, const struct timespec *until)
+{
+    SEMAPHORE(sem, REAL(sem_timedwait)(sem, until));
+}
+
+#if __GLIBC_PREREQ(2, 31)
+SHOWN int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
+{
+    SEMAPHORE(sem, REAL(sem_clockwait)(sem, clock, until));
+}
+#endif
+
+SHOWN int sem_post(sem_t *sem)
+{
+    wakes_tell((uintptr_t)sem, WAKES_ONE);
+    return REAL(sem_post)(sem);
+}
+
+/* ---- condition variables ------------------------------------------------------------------------
+ */
+
+/* Condition variables have two forms in memory where the C library is old enough: the program's
+ * calls are bound to ours of the version that it was built for, and those to the library's of the
+ * same version. */
+typedef int (*cond_wait_fn)(pthread_cond_t *, pthread_mutex_t *);
+typedef int (*cond_timedwait_fn)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
+typedef int (*cond_clockwait_fn)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
+                                 const struct timespec *);
+typedef int (*cond_signal_fn)(pthread_cond_t *);
+
+#define VERSIONED(type, name, version)                                                             \
+    static void *found;                                                                            \
+    void *real = __atomic_load_n(&found, __ATOMIC_RELAXED);                                        \
+    if (__builtin_expect(!real, 0)) {                                                              \
+        real = real_find_version(name, version);                                                   \
+        __atomic_store_n(&found, real, __ATOMIC_RELAXED);                                          \
+    }                                                                                              \
+    type call = (type)real
+
+/* The mutex is released meanwhile, which somebody may wait for. */
+#define CONDITION(call_)                                                                           \
+    do {                                                                                           \
+        wakes_tell((uintptr_t)mutex, WAKES_ONE);                                                   \
+        struct wait wait WAIT_CLEANED = wait_begin_woken(WAIT_CONDITION, cond);                    \
+        int result = call_;                                                                        \
+        wait_end(&wait, outcome_of(result));                                                       \
+        return result;                                                                             \
+    } while (0)
+
+#define CONDITIONS(suffix, version)                                                                \
+    SHOWN int rbwp_cond_wait_##suffix(pthread_cond_t *cond, pthread_mutex_t *mutex);               \
+    SHOWN int rbwp_cond_timedwait_##suffix(pthread_cond_t *cond, pthread_mutex_t *mutex,           \
+                                           const struct timespec *until);                          \
+    SHOWN int rbwp_cond_signal_##suffix(pthread_cond_t *cond);                                     \
+    SHOWN int rbwp_cond_broadcast_##suffix(pthread_cond_t *cond);                                  \
+                                                                                                   \
+    int rbwp_cond_wait_##suffix(pthread_cond_t *cond, pthread_mutex_t *mutex)                      \
+    {                                                                                              \
+        VERSIONED(cond_wait_fn, "pthread_cond_wait", version);                                     \
+        CONDITION(call(cond, mutex));                                                              \
+    }                                                                                              \
+    int rbwp_cond_timedwait_##suffix(pthread_cond_t *cond, pthread_mutex_t *mutex,                 \
+                                     const struct timespec *until)                                 \
+    {                                                                                              \
+        VERSIONED(cond_timedwait_fn, "pthread_cond_timedwait", version);                           \
+        CONDITION(call(cond, mutex, until));                                                       \
+    }                                                                                              \
+    int rbwp_cond_signal_##suffix(pthread_cond_t *cond)                                            \
+    {                                                                                              \
+        VERSIONED(cond_signal_fn, "pthread_cond_signal", version);                                 \
+        wakes_tell((uintptr_t)cond, WAKES_ONE);                                                    \
+        return call(cond);                                                                         \
+    }                                                                                              \
+    int rbwp_cond_broadcast_##suffix(pthread_cond_t *cond)                                         \
+    {                                                                                              \
+        VERSIONED(cond_signal_fn, "pthread_cond_broadcast", version);                              \
+        wakes_tell((uintptr_t)cond, WAKES_ALL);                                                    \
+        return call(cond);                                                                         \
+    }
+
+#if defined(__x86_64__) && !defined(__ILP32__)
+CONDITIONS(first, "GLIBC_2.2.5")
+CONDITIONS(now, "GLIBC_2.3.2")
+#define CONDITION_NAMES(name)                                                                      \
+    __asm__(".symver rbwp_cond_" #name "_first, pthread_cond_" #name "@GLIBC_2.2.5");              \
+    __asm__(".symver rbwp_cond_" #name "_now, pthread_cond_" #name "@@GLIBC_2.3.2")
+CONDITION_NAMES(wait);
+CONDITION_NAMES(timedwait);
+CONDITION_NAMES(signal);
+CONDITION_NAMES(broadcast);
+#else
+CONDITIONS(now, NULL)
+#define CONDITION_NAME(name, now)                                                                  \
+    SHOWN __typeof__(name) name __attribute__((alias(#now), copy(now)))
+CONDITION_NAME(pthread_cond_wait, rbwp_cond_wait_now);
+CONDITION_NAME(pthread_cond_timedwait, rbwp_cond_timedwait_now);
+CONDITION_NAME(pthread_cond_signal, rbwp_cond_signal_now);
+CONDITION_NAME(pthread_cond_broadcast, rbwp_cond_broadcast_now);
+#endif
+
+#if __GLIBC_PREREQ(2, 31)
+SHOWN int pthread_cond_clockwait(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                                 const struct timespec *until)
+{
+    VERSIONED(cond_clockwait_fn, "pthread_cond_clockwait", NULL);
+    CONDITION(call(cond, mutex, clock, until));
+}
+#endif

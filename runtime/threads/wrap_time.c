@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Waits for time, for descriptors, for child processes, and on futexes by syscall(2). */
+#include "real.h"
+#include "waiter.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+#define WAIT_WHILE(kind, object, call, timed_out)                                                  \
+    do {                                                                                           \
+        struct wait wait WAIT_CLEANED = wait_begin(kind, (uint64_t)(object));                      \
+        __typeof__(call) result = call;                                                            \
+        wait_end(&wait, (timed_out) ? WAIT_FAILED : WAIT_WOKEN);                                   \
+        return result;                                                                             \
+    } while (0)
+
+/* ---- sleep --------------------------------------------------------------------------------------
+ */
+
+SHOWN unsigned sleep(unsigned seconds)
+{
+    WAIT_WHILE(WAIT_SLEEP, 0, REAL(sleep)(seconds), result == 0);
+}
+
+SHOWN int usleep(useconds_t duration_us)
+{
+    WAIT_WHILE(WAIT_SLEEP, 0, REAL(usleep)(duration_us), result == 0);
+}
+
+SHOWN int nanosleep(const struct timespec *duration, struct timespec *rest)
+{
+    WAIT_WHILE(WAIT_SLEEP, 0, REAL(nanosleep)(duration, rest), result == 0);
+}
+
+SHOWN int clock_nanosleep(clockid_t clock, int flags, const struct timespec *duration,
+                          struct timespec *rest)
+{
+    WAIT_WHILE(WAIT_SLEEP, 0, REAL(clock_nanosleep)(clock, flags, duration, rest), result == 0);
+}
+
+/* ---- descriptors --------------------------------------------------------------------------------
+ */
+
+/* A call that may not wait is nothing but a call. */
+SHOWN int poll(struct pollfd *files, nfds_t count, int timeout_ms)
+{
+    if (timeout_ms == 0)
+        return REAL(poll)(files, count, 0);
+    WAIT_WHILE(WAIT_POLL, 0, REAL(poll)(files, count, timeout_ms), result == 0);
+}
+
+SHOWN int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
+                const sigset_t *signals)
+{
+    WAIT_WHILE(WAIT_POLL, 0, REAL(ppoll)(files, count, timeout, signals), result == 0);
+}
+
+SHOWN int select(int count, fd_set *restrict to_read, fd_set *restrict to_write,
+                 fd_set *restrict other, struct timeval *restrict timeout)
+{
+    WAIT_WHILE(WAIT_SELECT, 0, REAL(select)(count, to_read, to_write, other, timeout), result == 0);
+}
+
+SHOWN int pselect(int count, fd_set *restrict to_read, fd_set *restrict to_write,
+                  fd_set *restrict other, const struct timespec *restrict timeout,
+                  const sigset_t *restrict signals)
+{
+    WAIT_WHILE(WAIT_SELECT, 0, REAL(pselect)(count, to_read, to_write, other, timeout, signals),
+               result == 0);
+}
+
+SHOWN int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_ms)
+{
+    if (timeout_ms == 0)
+        return REAL(epoll_wait)(fd, events, most, 0);
+    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_wait)(fd, events, most, timeout_ms), result == 0);
+}
+
+SHOWN int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout_ms,
+                      const sigset_t *signals)
+{
+    if (timeout_ms == 0)
+        return REAL(epoll_pwait)(fd, events, most, 0, signals);
+    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait)(fd, events, most, timeout_ms, signals),
+               result == 0);
+}
+
+#if __GLIBC_PREREQ(2, 35)
+SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *timeout,
+                       const sigset_t *signals)
+{
+    WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait2)(fd, events, most, timeout, signals), result == 0);
+}
+#endif
+
+SHOWN pid_t waitpid(pid_t process, int *status, int options)
+{
+    if (options & WNOHANG)
+        return REAL(waitpid)(process, status, options);
+    WAIT_WHILE(WAIT_CHILD, process, REAL(waitpid)(process, status, options), result < 0);
+}
+
+/* ---- futexes
+ * -------------------------------------------------------------------------------------- */
+
+typedef long (*syscall_fn)(long number, ...);
+
+static long futex(syscall_fn real, long number, const long *args)
+{
+    int operation = (int)args[1] & FUTEX_CMD_MASK;
+    if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET)
+        wakes_tell((uint64_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
+    if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
+        return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+    struct wait wait = wait_begin_woken(WAIT_FUTEX, (const void *)args[0]);
+    long result = real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+    wait_end(&wait, result < 0 && errno == ETIMEDOUT ? WAIT_FAILED : WAIT_WOKEN);
+    return result;
+}
+
+/* Takes six arguments whatever the call has, as the C library's own does. */
+SHOWN long syscall(long number, ...)
+{
+    long args[6];
+    va_list list;
+    va_start(list, number);
+    for (unsigned i = 0; i < 6; i++)
+        args[i] = va_arg(list, long);
+    va_end(list);
+    syscall_fn real = (syscall_fn)REAL(syscall);
+    if (number == SYS_futex)
+        return futex(real, number, args);
+    return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
+}

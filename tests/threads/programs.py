@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Programs that know nothing of the library run as they did, whatever they do, and what they waited for is recorded: a
+pool of threads in Python, a database that is written, a shell with children; cancellation, longjmp, fork, vfork."""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import recorded
+
+POOL = """
+import concurrent.futures, time
+with concurrent.futures.ThreadPoolExecutor(3) as pool:
+    list(pool.map(lambda _: time.sleep(0.02), range(12)))
+"""
+DATABASE = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+db.execute("create table t (x)")
+for i in range(8):
+    db.execute("insert into t values (?)", (i,))
+    db.commit()
+"""
+
+
+def kinds(recording, thread=None):
+    return [row["kind"] for row in recording.waits if thread in (None, row["thread"])]
+
+
+def test_pool(folder):
+    """Each task sleeps once, on a thread of the pool that its main thread made."""
+    recorded.run([sys.executable, "-c", POOL], folder / "pool.bin")
+    recording = recorded.Recording(folder / "pool.bin")
+    main = min(recording.threads)
+    workers = sorted(set(recording.threads) - {main})
+    assert len(workers) == 3, recording.threads
+    sleeps = [row for row in recording.waits if row["kind"] == "sleep"]
+    assert len(sleeps) == 12 and {row["thread"] for row in sleeps} <= set(workers), sleeps
+    for worker in workers:
+        first = next(row for row in recording.waits if row["thread"] == worker)
+        assert (first["kind"], first["waker"]) == ("start", main), first
+    woken = [row for row in recording.waits if row["thread"] in workers and row["kind"] not in ("sleep", "start")]
+    assert woken and any(row["waker"] for row in woken), woken
+
+
+def strace_counts(folder, command):
+    """How often the program synchronised a file, as the system saw it; None where strace cannot say."""
+    if not shutil.which("strace"):
+        return None
+    done = subprocess.run(["strace", "-f", "-e", "trace=fsync,fdatasync", "-o", folder / "strace", *command])
+    if done.returncode != 0:
+        return None
+    return (folder / "strace").read_text().count("sync(")
+
+
+def test_database(folder):
+    command = [sys.executable, "-c", DATABASE]
+    recorded.run([*command, folder / "one.db"], folder / "db.bin", RBWP_THREADS_LEAST_US="0")
+    recording = recorded.Recording(folder / "db.bin")
+    count = kinds(recording).count("fsync")
+    expected = strace_counts(folder, [*command, folder / "two.db"])
+    assert count >= 9 if expected is None else count == expected, (count, expected)
+    assert kinds(recording).count("write") >= 9, kinds(recording)
+
+
+def test_odd_ways(folder):
+    text = recorded.run([os.environ["WITNESS"], "odd"], folder / "odd.bin", RBWP_THREADS_LEAST_US="20000")
+    recording = recorded.Recording(folder / "odd.bin")
+    main, other = sorted(recording.threads)
+    expected = [line.split("\t")[1] for line in text.splitlines()]
+    expected.insert(1, "sleep")  # that it jumped out of
+    assert [kind for kind in kinds(recording, main) if kind != "join"] == ["start", *expected], recording.waits
+    cancelled = [row for row in recording.waits if row["thread"] == other]
+    assert [(row["kind"], row["outcome"]) for row in cancelled] == [("start", 0), ("semaphore", 1)], cancelled
+    assert "LD_PRELOAD" not in recorded.run(["env"], folder / "alone.bin")
+
+
+def test_children(folder):
+    """A file for each program that was started, if the name can tell them apart."""
+    recorded.run(["sh", "-c", "sleep 0.02; exit 0"], folder / "shell%p.bin")
+    files = [recorded.Recording(path) for path in folder.glob("shell*.bin")]
+    assert len(files) == 2 and any("sleep" in kinds(file) for file in files), [kinds(file) for file in files]
+
+
+def test_what_programs_see(folder):
+    """Descriptors are numbered as ever; without a place for the file the program runs, and a line says why."""
+    show = [sys.executable, "-c", "import os; print(os.open('/dev/null', 0)); os._exit(3)"]
+    for file in folder / "seen.bin", folder / "no such folder" / "seen.bin":
+        done = subprocess.run(show, env=recorded.environment(file), capture_output=True, text=True)
+        assert (done.returncode, done.stdout) == (3, "3\n"), done
+        assert done.stderr.count("\n") == (0 if file.exists() else 1), done.stderr
+    assert subprocess.run(show, env={**recorded.environment(""), "RBWP_THREADS_FILE": ""}).returncode == 3
+
+
+with tempfile.TemporaryDirectory() as name:
+    for test in test_pool, test_database, test_odd_ways, test_children, test_what_programs_see:
+        test(pathlib.Path(name))
+print("threads programs: all passed")

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is recorded of a program that knows its own waits is what that program saw: each wait, of its kind, inside the
+call as the program timed it; who ended it, and when; between two waits a stretch that says what came before it. The
+same of a program that is killed, and of what a thread waits for when the program ends."""
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+
+import recorded
+
+CLOCK_NS = 100_000  # two readers of two clocks, on a machine with other work
+WITNESS = os.environ["WITNESS"]
+
+
+def read_witness(text):
+    """{os id: [(kind, before, after, waker, signal before, signal after)]}"""
+    seen = {}
+    for line in text.splitlines():
+        head, kind, *numbers = line.split("\t")
+        seen.setdefault(int(head.split()[1]), []).append((kind, *map(int, numbers)))
+    return seen
+
+
+def check_wait(recording, row, seen):
+    kind, before, after, *waker = seen
+    shift = recording.from_monotonic
+    assert row["kind"] == kind, (row, seen)
+    assert before + shift - CLOCK_NS <= row["start"] <= row["stop"] <= after + shift + CLOCK_NS, (row, seen, shift)
+    if kind not in ("sleep", "join"):
+        assert row["stop"] - row["start"] >= 25_000_000 - CLOCK_NS, row
+    if waker:
+        signalled = row["stop"] - row["delay"] - shift
+        assert row["waker"] == recording.by_os_id[waker[0]], (row, seen)
+        assert waker[1] - CLOCK_NS <= signalled <= waker[2] + CLOCK_NS, (row, seen, signalled)
+    elif kind != "join":
+        assert row["waker"] == 0, row
+
+
+def check_stretches(recording, thread, waits):
+    stretches = [call for call in recording.stretches if call[0] == thread]
+    assert len(stretches) == len(waits), (len(stretches), len(waits))
+    for wait, behind, (_, name, start, stop) in zip(waits, waits[1:] + [None], stretches):
+        assert name == "after " + wait["kind"], (name, wait)
+        assert abs(start - wait["stop"]) < CLOCK_NS, (start, wait)
+        assert behind is None or abs(stop - behind["start"]) < CLOCK_NS, (stop, behind)
+
+
+def check(recording, seen):
+    for os_id, witnessed in seen.items():
+        thread = recording.by_os_id[os_id]
+        start, *waits = [row for row in recording.waits if row["thread"] == thread]
+        assert start["kind"] == "start", start
+        done = [row for row in waits if row["outcome"] != 2]
+        assert [row["kind"] for row in done] == [line[0] for line in witnessed], \
+            ([row["kind"] for row in done], [line[0] for line in witnessed])
+        for row, line in zip(done, witnessed):
+            check_wait(recording, row, line)
+        check_stretches(recording, thread, [start, *done])
+
+
+def threads_named(recording, name):
+    return [thread["thread_id"] for thread in recording.threads.values() if thread["name"] == name]
+
+
+def test_whole_run(folder):
+    seen = read_witness(recorded.run([WITNESS], folder / "run.bin", RBWP_THREADS_LEAST_US="20000"))
+    recording = recorded.Recording(folder / "run.bin")
+    assert len(seen) == 2 and len(recording.threads) == 3, (seen.keys(), recording.threads)
+    check(recording, seen)
+    (main,), (worker,), (sleeper,) = (threads_named(recording, name)
+                                      for name in (pathlib.Path(WITNESS).name, "the worker", "the sleeper"))
+    for thread in worker, sleeper:
+        start = next(row for row in recording.waits if row["thread"] == thread)
+        assert start["waker"] == main and start["delay"] == start["stop"] - start["start"] > 0, start
+    join = [row for row in recording.waits if row["kind"] == "join"]
+    assert [row["waker"] for row in join] == [worker], join
+    last = [row for row in recording.waits if row["outcome"] == 2]
+    assert [(row["thread"], row["kind"]) for row in last] == [(sleeper, "semaphore")], last
+
+
+def test_killed(folder):
+    """What had been waited for is in the file, and main's last stretch has ended."""
+    with subprocess.Popen([WITNESS, "forever"], stdout=subprocess.PIPE, text=True,
+                          env=recorded.environment(folder / "killed.bin", RBWP_THREADS_LEAST_US="20000")) as program:
+        text = read_all_lines(program)
+        while not is_asleep(program.pid):
+            pass
+        program.send_signal(signal.SIGKILL)
+    recording = recorded.Recording(folder / "killed.bin")
+    check(recording, read_witness(text))
+    (main,) = threads_named(recording, pathlib.Path(WITNESS).name)
+    assert recording.file["threads"] and all(call[3] for call in recording.stretches if call[0] == main)
+
+
+def read_all_lines(program):
+    lines = []
+    for line in program.stdout:
+        lines.append(line)
+        if "\tjoin\t" in line:
+            break
+    return "".join(lines)
+
+
+def is_asleep(pid):
+    stat = pathlib.Path(f"/proc/{pid}/stat").read_text()
+    return stat.rpartition(")")[2].split()[0] == "S"
+
+
+with tempfile.TemporaryDirectory() as name:
+    test_whole_run(pathlib.Path(name))
+    test_killed(pathlib.Path(name))
+print("threads witness: all passed")
