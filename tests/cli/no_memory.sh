@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$NO_MEMORY" "$here" "$work" <<'P' || fail "no memory"
-import json, os, subprocess, sys
+import json, os, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -36,14 +36,20 @@ def run(arguments, failing=0):
     return done.returncode, done.stdout, done.stderr.decode()
 
 
-def check(*arguments, output=None):
+def rows(path):
+    """Of the tables that a profile is about: without memory it may lack its index."""
+    return [run(["tables", "--table", table, path])[1] for table in ("gpu_activity", "kernel_block")]
+
+
+def check(*arguments, output=None, read=lambda path: open(path, "rb").read()):
     def made(done):
-        return open(output, "rb").read() if output and os.path.exists(output) else done[1]
+        return read(output) if output and os.path.exists(output) else done[1]
 
     good = run(arguments)
+    allocations = int(open(f"{work}/count").read())
     want = made(good)
     assert good[0] == 0, (arguments, good)
-    for failing in range(1, int(open(f"{work}/count").read()) + 1):
+    for failing in range(1, allocations + 1):
         if output and os.path.exists(output):
             os.remove(output)
         code, _, error = done = run(arguments, failing)
@@ -57,6 +63,18 @@ check("merge", "--to=csv", "-j", "1", f"{work}/log")
 check("merge", "--to=csv", "-j", "1", f"{work}/chrome")
 check("export", "--to=legion", "-f", "-j", "1", "-o", f"{work}/out.log", f"{work}/a.bin", output=f"{work}/out.log")
 check("report", "-f", "-o", f"{work}/out.html", f"{work}/a.bin", output=f"{work}/out.html")
+# What launches with probes left, and the profile that is made of it.
+left = open(f"{here}/../fuzz/corpus/ptx/launch_wide.bin", "rb").read()
+at, (lines, text) = 5, struct.unpack_from("<HH", left, 1)
+os.mkdir(f"{work}/folder")
+for name, end in (("launches-1.ndjson", at + lines), ("m.map.json", at + lines + text), ("r.raw", len(left))):
+    with open(f"{work}/folder/{name}", "wb") as file:
+        file.write(left[at:end])
+    at = end
+check("ptx", "decode", "-f", "--rbwp", f"{work}/made.bin", f"{work}/folder", output=f"{work}/made.bin", read=rows)
+check("ptx", "sanitize", "--dir", f"{work}/active", f"{work}/folder", output=f"{work}/active/{json.loads(open(f'{work}/folder/m.map.json').read())['hash']}.active.json")
+run(["ptx", "decode", "-f", "--rbwp", f"{work}/made.bin", f"{work}/folder"])
+check("stats", "--json", "--by=kernel", "-j", "1", f"{work}/made.bin")
 check("split", "--every=1s", "-f", "-o", f"{work}/part.bin", f"{work}/a.bin", output=f"{work}/part.0000.bin")
 check("tail", f"{work}/a.bin")
 P

@@ -29,10 +29,14 @@ static bool read_to_end(int fd, size_t bytes_max, char **bytes_out, size_t *coun
         if (got < 0 || count > bytes_max)
             break;
         char *grown = count == room ? realloc(bytes, room *= 2) : bytes;
-        if (!grown)
+        if (!grown) {
+            errno = ENOMEM;
             break;
+        }
         bytes = grown;
     }
+    if (!bytes)
+        errno = ENOMEM;
     free(bytes);
     return false;
 }
