@@ -11,6 +11,7 @@
  * Nothing of ours ends with the process: at its end, and in a forked child, the callbacks just do
  * nothing more.
  */
+#include "inject_handles.h"
 #include "inject_library.h"
 #include "inject_ptx.h"
 #include "inject_say.h"
@@ -75,20 +76,53 @@ static void launch_call(uint32_t id, const struct cupti_call *call)
         inject_ptx_enter(&launch);
 }
 
+static void got(enum inject_handle_kind kind, const struct cupti_call *call)
+{
+    const struct cuda_get_params *params = call->params;
+    if (call->site != CUPTI_EXIT || !call->result || *(const inject_result *)call->result ||
+        !params->made)
+        return;
+    inject_handle_made((struct inject_handle){kind, *params->made, params->from});
+    inject_sites_again();
+}
+
+/* A module, or a library. */
+static void unloaded(bool module, const struct cupti_call *call)
+{
+    void *handle = *(void *const *)call->params;
+    if (call->site != CUPTI_ENTER)
+        return;
+    inject_handles_gone(handle);
+    inject_sites_module_gone(module ? handle : NULL);
+}
+
 static void driver_call(uint32_t id, const struct cupti_call *call)
 {
-    if (id != CUPTI_CALL_cuModuleUnload && id != CUPTI_CALL_cuLibraryUnload)
+    switch (id) {
+    case CUPTI_CALL_cuModuleGetFunction:
+        got(HANDLE_FUNCTION, call);
+        break;
+    case CUPTI_CALL_cuLibraryGetKernel:
+        got(HANDLE_KERNEL, call);
+        break;
+    case CUPTI_CALL_cuKernelGetFunction:
+        got(HANDLE_KERNELS_FUNCTION, call);
+        break;
+    case CUPTI_CALL_cuModuleUnload:
+    case CUPTI_CALL_cuLibraryUnload:
+        unloaded(id == CUPTI_CALL_cuModuleUnload, call);
+        break;
+    default:
         launch_call(id, call);
-    else if (call->site == CUPTI_ENTER)
-        inject_sites_module_gone(id == CUPTI_CALL_cuModuleUnload ? *(void *const *)call->params
-                                                                 : NULL);
+        break;
+    }
 }
 
 static void resource(uint32_t id, const struct cupti_resource *resource)
 {
     if (id == CUPTI_CONTEXT_GOES) {
         inject_device_gone(resource->context);
-        inject_sites_context_gone();
+        inject_sites_again();
     } else if (id == CUPTI_STREAM_GOES) {
         inject_sites_stream_gone(resource->handle);
     }

@@ -103,6 +103,9 @@ typedef void (*cupti_callback)(void *context, cupti_domain domain, uint32_t id, 
     X(cuLaunchKernelEx_ptsz, 653)                                                                  \
     X(cuLaunchCooperativeKernel, 477)                                                              \
     X(cuLaunchCooperativeKernel_ptsz, 478)                                                         \
+    X(cuModuleGetFunction, 23)                                                                     \
+    X(cuLibraryGetKernel, 681)                                                                     \
+    X(cuKernelGetFunction, 683)                                                                    \
     X(cuModuleUnload, 22)                                                                          \
     X(cuLibraryUnload, 680)
 
@@ -139,6 +142,12 @@ struct cuda_launch_params {
 struct cuda_launch_ex_params {
     const struct cuda_launch_config *config;
     void *function;
+};
+
+/* Parameters of cuModuleGetFunction, cuLibraryGetKernel and cuKernelGetFunction begin so. */
+struct cuda_get_params {
+    void **made;
+    void *from;
 };
 
 #define CUPTI_FUNCTIONS(X)                                                                         \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_sites.h"
+#include "inject_handles.h"
 #include "inject_say.h"
 
 #include <stdlib.h>
@@ -29,12 +30,12 @@ struct inject_kernel *inject_kernels(void)
 void inject_sites_module_gone(const void *handle)
 {
     for (struct inject_module *module = atomic_load(&modules); module; module = module->next)
-        if (handle ? module->handle == handle : module->of_library)
+        if (!handle || module->handle == handle)
             atomic_store(&module->gone, true);
     atomic_fetch_add(&age, 1);
 }
 
-void inject_sites_context_gone(void)
+void inject_sites_again(void)
 {
     atomic_fetch_add(&age, 1);
 }
@@ -103,13 +104,12 @@ static bool read_variables(struct inject_module *module, void *context)
     return true;
 }
 
-static struct inject_module *make_module(void *handle, bool of_library, void *context)
+static struct inject_module *make_module(void *handle, void *context)
 {
     struct inject_module *module = calloc(1, sizeof *module);
     if (!module)
         return NULL;
     module->handle = handle;
-    module->of_library = of_library;
     if (!read_variables(module, context)) {
         free(module);
         return NULL;
@@ -120,32 +120,42 @@ static struct inject_module *make_module(void *handle, bool of_library, void *co
     return module;
 }
 
-/* What a launch names may be a function or, since CUDA 12, a kernel of no context. */
-static void *module_handle(void *function, bool *of_library)
+static void *module_of_function(void *function)
 {
     inject_module_handle handle = NULL;
-    inject_function found;
-    *of_library = false;
-    if (cu.cuFuncGetModule(&handle, function) == CUDA_OK)
-        return handle;
-    *of_library = true;
-    if (!cu.cuKernelGetFunction || cu.cuKernelGetFunction(&found, function) != CUDA_OK ||
-        cu.cuFuncGetModule(&handle, found) != CUDA_OK)
-        return NULL;
-    return handle;
+    return cu.cuFuncGetModule(&handle, function) == CUDA_OK ? handle : NULL;
+}
+
+/* Attached: a kernel of no context has a function, in a module, in each. */
+static void *module_handle(void *launched)
+{
+    const struct inject_handle handle = inject_handle_of(launched);
+    inject_function function = launched;
+    switch (handle.kind) {
+    case HANDLE_FUNCTION:
+        return handle.from;
+    case HANDLE_KERNEL:
+        if (!cu.cuKernelGetFunction || cu.cuKernelGetFunction(&function, launched) != CUDA_OK)
+            return NULL;
+        return module_of_function(function);
+    case HANDLE_KERNELS_FUNCTION:
+        return module_of_function(function);
+    case HANDLE_GONE:
+        break;
+    }
+    return NULL;
 }
 
 /* Attached. */
 static struct inject_site look_up(const struct inject_launch *launch)
 {
-    bool of_library;
-    void *handle = module_handle(launch->function, &of_library);
+    void *handle = module_handle(launch->function);
     struct inject_module *module = atomic_load(&modules);
     while (module && (module->handle != handle || atomic_load(&module->gone) ||
                       atomic_load(&module->device->gone)))
         module = module->next;
     if (!module && handle)
-        module = make_module(handle, of_library, launch->context);
+        module = make_module(handle, launch->context);
     struct inject_site site = {module, NULL};
     if (module)
         site.kernel = kernel_of(module->shape.hash, launch->symbol ? launch->symbol : "?");

@@ -30,7 +30,6 @@ struct inject_kernel {
 struct inject_module {
     struct inject_module *next;
     void *handle;
-    bool of_library; /* it may go with that */
     atomic_bool gone;
     struct inject_device *device;
     struct ptx_shape shape;
@@ -59,9 +58,11 @@ struct inject_launch {
 
 struct inject_site inject_site_of(const struct inject_launch *launch);
 
-/* Module handles that go: NULL stands for all that libraries have. These take no lock. */
+/* A module that goes; NULL: any may, as libraries have modules of their own, so all are looked at
+ * again. These take no lock. */
 void inject_sites_module_gone(const void *handle);
-void inject_sites_context_gone(void);
+/* A context went, or a handle was made that may mean something else than one before. */
+void inject_sites_again(void);
 void inject_sites_stream_gone(const void *stream);
 
 struct inject_kernel *inject_kernels(void); /* all that were met */

@@ -106,6 +106,13 @@ LAUNCH(cuLaunchCooperativeKernel_ptsz_params)
 LAUNCH_EX(cuLaunchKernelEx_params)
 LAUNCH_EX(cuLaunchKernelEx_ptsz_params)
 ABI_SAME(offsetof(cuModuleUnload_params, hmod), 0);
+ABI_SAME(offsetof(cuLibraryUnload_params, library), 0);
+ABI_FIELD(struct cuda_get_params, made, cuModuleGetFunction_params, hfunc);
+ABI_FIELD(struct cuda_get_params, from, cuModuleGetFunction_params, hmod);
+ABI_FIELD(struct cuda_get_params, made, cuLibraryGetKernel_params, pKernel);
+ABI_FIELD(struct cuda_get_params, from, cuLibraryGetKernel_params, library);
+ABI_FIELD(struct cuda_get_params, made, cuKernelGetFunction_params, pFunc);
+ABI_FIELD(struct cuda_get_params, from, cuKernelGetFunction_params, kernel);
 
 #define CONFIG(ours, real) ABI_FIELD(struct cuda_launch_config, ours, CUlaunchConfig, real)
 CONFIG(grid_x, gridDimX);

@@ -243,8 +243,11 @@ cuda_result cuModuleUnload(cuda_module module)
 }
 cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
 {
+    const struct cuda_get_params params = {function, module};
     *function = strstr(module, name);
-    return *function ? 0 : 500;
+    int code = *function ? 0 : 500;
+    fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuModuleGetFunction, &params, NULL, &code);
+    return code;
 }
 cuda_result cuLaunchKernel(cuda_function function, unsigned grid_x, unsigned grid_y,
                            unsigned grid_z, unsigned block_x, unsigned block_y, unsigned block_z,

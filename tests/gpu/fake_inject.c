@@ -154,16 +154,41 @@ FAKE_API int cuFuncGetModule(void **module, void *function);
 int cuFuncGetModule(void **module, void *function)
 {
     struct variables *variables = find(function);
-    *module = variables ? variables->module : NULL;
-    return variables ? 0 : 400;
+    if (!variables)
+        abort(); /* as a driver may that is given what is no function */
+    *module = variables->module;
+    return 0;
 }
 
-/* A kernel of no context is its function's address below 0. */
+/* A library is its module; a kernel of no context is its function's address below 0. */
+void *fake_kernel_of(void *function)
+{
+    return (void *)~(uintptr_t)function;
+}
+int cuLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+    const struct cuda_get_params params = {kernel, library};
+    void *function = strstr(library, name);
+    int code = function ? 0 : 500;
+    *kernel = fake_kernel_of(function);
+    fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuLibraryGetKernel, &params, NULL, &code);
+    return code;
+}
+int cuLibraryUnload(void *library)
+{
+    fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuLibraryUnload, &library, NULL, NULL);
+    fake_module_gone(library);
+    free(library);
+    return 0;
+}
 FAKE_API int cuKernelGetFunction(void **function, void *kernel);
 int cuKernelGetFunction(void **function, void *kernel)
 {
-    *function = (void *)~(uintptr_t)kernel;
-    return find(*function) ? 0 : 400;
+    const struct cuda_get_params params = {function, kernel};
+    *function = fake_kernel_of(kernel);
+    int code = find(*function) ? 0 : 400;
+    fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuKernelGetFunction, &params, NULL, &code);
+    return code;
 }
 
 /* ---- memory ---- */

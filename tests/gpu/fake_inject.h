@@ -23,8 +23,12 @@ FAKE_API uint64_t fake_buffer_of(const void *module);
 /* The GPU's memory that is left; default: 1 GiB. */
 FAKE_API void fake_memory_left(size_t bytes);
 FAKE_API void fake_context_goes(void *context);
+/* The kernel of no context that a function is of, which the program did not get. */
+FAKE_API void *fake_kernel_of(void *function);
 FAKE_API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *function,
                               void **arguments, void **extra);
+FAKE_API int cuLibraryGetKernel(void **kernel, void *library, const char *name);
+FAKE_API int cuLibraryUnload(void *library);
 FAKE_API int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, unsigned grid_y,
                                             unsigned grid_z, unsigned block_x, unsigned block_y,
                                             unsigned block_z, unsigned shared_bytes, void *stream,

@@ -218,15 +218,21 @@ static void test_records(void **state)
 
 static void launches_every_way(void)
 {
-    void *module = load("rbwp_probed first second third fourth"), *stream;
+    void *module = load("rbwp_probed first second third fourth fifth"), *stream;
     CHECK(cuStreamCreate(&stream, 0) == 0);
     const struct cuda_launch_config config = {4, 1, 1, 32, 1, 1, 0, stream, NULL, 0};
     CHECK(cuLaunchKernelEx(&config, function_of(module, "first"), NULL, NULL) == 0);
     CHECK(cuLaunchCooperativeKernel_ptsz(function_of(module, "second"), 5, 1, 1, 32, 1, 1, 0, NULL,
                                          NULL) == 0);
-    void *kernel = (void *)~(uintptr_t)function_of(module, "third");
+    void *kernel, *strange = fake_kernel_of(function_of(module, "fifth"));
+    CHECK(cuLibraryGetKernel(&kernel, module, "third") == 0);
     CHECK(launch(kernel, NULL) == 0); /* of a library: a kernel of no context */
-    CHECK(launch(function_of(module, "fourth"), stream) == 0);
+    CHECK(cuLibraryGetKernel(&kernel, module, "fourth") == 0);
+    CHECK(cuKernelGetFunction(&kernel, kernel) == 0);
+    CHECK(launch(kernel, stream) == 0);
+    CHECK(launch(strange, stream) == 0); /* nobody knows whence */
+    cuLibraryUnload(module);
+    CHECK(launch(function_of(load("rbwp_probed sixth"), "sixth"), stream) == 0);
 }
 
 static void test_ways_of_launching(void **state)
@@ -234,7 +240,8 @@ static void test_ways_of_launching(void **state)
     (void)state;
     run(launches_every_way);
     char *text = lines();
-    assert_int_equal(count_of(text, "\"raw\""), 4);
+    assert_int_equal(count_of(text, "\"raw\""), 5);
+    assert_int_equal(count_of(text, "fifth"), 0);
     assert_int_equal(count_of(text, "\"kernel\":\"first\""), 1);
     assert_int_equal(count_of(text, "\"grid\":[4,1,1],\"block\":[32,1,1]"), 1);
     assert_int_equal(count_of(text, "\"stream\":2,\"grid\":[5,1,1]"), 1);
