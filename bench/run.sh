@@ -33,6 +33,10 @@ echo "== tables"
 "$dir/bench/bench_model"
 
 echo
+echo "== ranges"
+"$dir/bench/bench_range"
+
+echo
 echo "== probes in PTX"
 "$dir/bench/bench_ptx"
 

@@ -338,7 +338,8 @@ static bool read_chunk_head(const struct live_file *live, uint64_t offset,
                                      .offset = offset,
                                      .table = head.table,
                                      .columns = head.columns,
-                                     .rows = head.table ? head.rows : 0};
+                                     .rows = head.table ? head.rows : 0,
+                                     .tick_columns = head.tick_columns};
     return got == sizeof word && (head.table ? head.rows != 0 : word != 0);
 }
 

@@ -57,6 +57,7 @@ struct live_chunk {
     uint32_t table;  /* 0: it has events. Else rows of it, one behind the other, as words */
     uint32_t columns;
     uint64_t rows;
+    uint64_t tick_columns; /* bit c: cells of column c are ticks */
 };
 
 /* Chunks with events or rows that are not in FILE, of each thread in the order of their times. */

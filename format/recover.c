@@ -408,6 +408,7 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
     struct thread_writer thread = {0};
     enum rbwp_status status = rbwp_block_encoder_new(0, -1, &thread.encoder);
     recover_rows_begin(&recover->rows, live_facts_row_tables(recover->live->facts),
+                       live_facts_clock(recover->live->facts),
                        live_chunk_words(&recover->live->file), recover->writer);
     thread.words = malloc(live_chunk_words(&recover->live->file) * sizeof *thread.words);
     if (status != RBWP_OK || !thread.words)

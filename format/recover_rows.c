@@ -30,9 +30,11 @@ enum rbwp_status recover_rows_note(struct recover_rows *rows, const struct rbwp_
 }
 
 void recover_rows_begin(struct recover_rows *rows, const struct live_tables *tables,
-                        size_t chunk_words, struct rbwp_writer *writer)
+                        const struct live_clock *clock, size_t chunk_words,
+                        struct rbwp_writer *writer)
 {
     rows->tables = tables;
+    rows->clock = clock;
     rows->chunk_words = chunk_words;
     rows->writer = writer;
 }
@@ -120,8 +122,16 @@ static void take_column(const uint64_t *words, uint32_t columns, uint32_t count,
         cells_out[i] = *words <= most ? *words : 0;
 }
 
+static void to_times(const struct live_clock *clock, uint64_t *cells, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (cells[i])
+            cells[i] = (uint64_t)live_clock_ns(clock, cells[i]);
+}
+
 static enum rbwp_status write_rows(struct recover_rows *rows, const struct rbwp_schema *schema,
-                                   uint64_t thread_id, const uint64_t *words, uint32_t count)
+                                   const struct live_chunk *chunk, const uint64_t *words,
+                                   uint32_t count)
 {
     const uint64_t *columns[RBWP_COLUMNS_MAX];
     struct rbwp_sealed_block sealed;
@@ -130,13 +140,15 @@ static enum rbwp_status write_rows(struct recover_rows *rows, const struct rbwp_
         bool name = schema->columns[c].type == RBWP_COLUMN_NAME;
         take_column(words + c, schema->column_count, count, name ? rows->last_name : UINT64_MAX,
                     cells);
+        if (c < 64 && chunk->tick_columns >> c & 1)
+            to_times(rows->clock, cells, count);
         columns[c] = cells;
     }
     const struct row_batch batch = {
         .schema = schema,
         .cells = columns,
         .rows = count,
-        .thread_id = thread_id,
+        .thread_id = chunk->thread_id,
         .first_row = rows->last_row[schema->table] + 1,
     };
     row_block_seal(&rows->block, &batch, &sealed);
@@ -167,7 +179,7 @@ enum rbwp_status recover_rows_add(struct recover_rows *rows, const struct live_c
         rows->has_schema[schema->table] = true;
     }
     if (status == RBWP_OK)
-        status = write_rows(rows, schema, chunk->thread_id, words, written);
+        status = write_rows(rows, schema, chunk, words, written);
     if (status == RBWP_OK)
         *rows_out = written;
     return status;

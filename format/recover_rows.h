@@ -8,6 +8,7 @@
 #ifndef RECOVER_ROWS_H
 #define RECOVER_ROWS_H
 
+#include "live_clock.h"
 #include "live_file.h"
 #include "live_tables.h"
 #include "row_block.h"
@@ -15,6 +16,7 @@
 /* Zeros are a valid start. */
 struct recover_rows {
     const struct live_tables *tables;
+    const struct live_clock *clock; /* has a sample where there is a chunk */
     struct rbwp_writer *writer;
     size_t chunk_words;
     struct rbwp_catalog *catalog; /* of FILE */
@@ -32,7 +34,8 @@ enum rbwp_status recover_rows_note(struct recover_rows *rows, const struct rbwp_
 
 /* The blocks of FILE are done; chunks have so many words. */
 void recover_rows_begin(struct recover_rows *rows, const struct live_tables *tables,
-                        size_t chunk_words, struct rbwp_writer *writer);
+                        const struct live_clock *clock, size_t chunk_words,
+                        struct rbwp_writer *writer);
 
 /*
  * The rows of a chunk, count words of them, behind all that is in the result. *damaged_out: some or

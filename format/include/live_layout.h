@@ -174,8 +174,9 @@ struct live_chunk_head {
     uint64_t ticket; /* 0 until the writer takes the chunk */
     uint32_t table;  /* 0: it has events */
     uint32_t columns;
-    uint64_t rows; /* so many are whole; written last */
-    uint64_t unused[3];
+    uint64_t rows;         /* so many are whole; written last */
+    uint64_t tick_columns; /* bit c: cells of column c are ticks, not ns; 0 stands for 0 */
+    uint64_t unused[2];
 };
 
 struct live_entry {

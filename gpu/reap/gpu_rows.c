@@ -20,8 +20,9 @@ static const struct rbwp_column activity_columns[] = {
     RBWP_COLUMN(U64, NONE, "correlation", ""),
     RBWP_COLUMN(DURATION, NONE, "launching", ""),
     RBWP_COLUMN(U64, NONE, "idle", ""),
+    RBWP_COLUMN(U64, NONE, "range", ""),
 };
-static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 1, activity_columns);
+static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 2, activity_columns);
 
 static const struct rbwp_column device_columns[] = {
     RBWP_COLUMN(U64, ID, "processor", ""),
@@ -111,6 +112,7 @@ void gpu_rows_activity(struct rbwp_gpu_stream *stream, const struct gpu_node *en
         end->correlation,
         (uint64_t)times->launching_ns,
         times->idle,
+        end->range,
     };
     _Static_assert(sizeof cells / sizeof cells[0] ==
                        sizeof activity_columns / sizeof activity_columns[0],

@@ -9,6 +9,7 @@
 
 #include "gpu_failure.h"
 #include "record_extend.h"
+#include "rbwp_range.h"
 #include "rbwp_record.h"
 
 #include <stdlib.h>
@@ -196,6 +197,7 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     end->slot = facts->slot;
     end->thread = facts->thread;
     end->launch_ticks = facts->launch_ticks;
+    end->range = facts->range;
     end->measured = facts->measured;
     end->argument = facts->argument;
     end->session = stream->session;
@@ -246,6 +248,7 @@ void rbwp_gpu_bracket_begin(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_st
     const struct gpu_node facts = {
         .slot = slot,
         .thread = rbwp_extend_thread(),
+        .range = rbwp_range_current(),
         .launch_ticks = rbwp_now_ticks(),
     };
     begin_bracket(bracket, stream, &facts);

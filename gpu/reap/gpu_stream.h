@@ -68,6 +68,7 @@ struct gpu_node {
     int64_t start_ns;      /* when its start was seen */
     uint32_t start_gap_ns; /* how long nobody had looked then */
     uint64_t correlation;  /* other than that of any other bracket of the process */
+    uint64_t range;        /* in which it began, 0 none */
     uint64_t start_look;   /* in which look */
 };
 

@@ -83,8 +83,8 @@ static struct timeline_piece piece_to_use(struct timeline *line, uint32_t epoch,
     return piece;
 }
 
-static struct timeline_piece piece_at(struct shared_timeline *timeline, uint32_t epoch,
-                                      uint64_t ticks)
+struct timeline_piece shared_timeline_piece(struct shared_timeline *timeline, uint32_t epoch,
+                                            uint64_t ticks)
 {
     pthread_mutex_lock(&timeline->lock);
     struct timeline_piece piece = piece_to_use(&timeline->line, epoch, ticks);
@@ -108,7 +108,7 @@ static struct timeline_piece piece_behind_step(struct shared_timeline *timeline,
 
 int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uint64_t ticks)
 {
-    struct timeline_piece piece = piece_at(timeline, epoch, ticks);
+    struct timeline_piece piece = shared_timeline_piece(timeline, epoch, ticks);
     return timeline_piece_ns(&piece, ticks);
 }
 
@@ -146,7 +146,7 @@ static __attribute__((noinline)) int64_t change_course(struct course *course, ui
                                                        uint64_t ticks, int64_t floor_ns)
 {
     if (ticks >= course->piece.end_ticks)
-        course->piece = piece_at(course->timeline, course->epoch, ticks);
+        course->piece = shared_timeline_piece(course->timeline, course->epoch, ticks);
     else if (clock_steps_back(latest, ticks))
         course->piece = piece_behind_step(course->timeline, &course->epoch, ticks);
     else

@@ -28,7 +28,10 @@ enum rbwp_status chunk_encoder_new(uint32_t chunk_words, uint32_t block_bytes, i
                                    struct chunk_encoder **encoder_out);
 void chunk_encoder_free(struct chunk_encoder *encoder);
 
-/* The time of ticks that some thread has read already, in that epoch. */
+/* The piece of the line, and the time, of ticks that some thread has read already, in that epoch.
+ */
+struct timeline_piece shared_timeline_piece(struct shared_timeline *timeline, uint32_t epoch,
+                                            uint64_t ticks);
 int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uint64_t ticks);
 
 /*

@@ -335,6 +335,7 @@ void chunk_begin_rows(struct chunk *chunk, uint64_t thread_id, uint64_t base_tic
 {
     chunk->table = table;
     chunk->rows = 0;
+    chunk->head->tick_columns = table->tick_columns;
     chunk->head->table = table->schema->table;
     chunk->head->columns = table->schema->column_count;
     chunk_begin(chunk, thread_id, base_ticks);

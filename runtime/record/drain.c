@@ -200,7 +200,7 @@ static uint32_t encode(struct drain *drain, struct job *job)
     if (!job->chunk->table)
         return chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns,
                                  job->ceiling_ns);
-    row_chunk_encode(job->rows, job->chunk, job->first_row);
+    row_chunk_encode(job->rows, job->chunk, drain->timeline, job->first_row);
     return 0;
 }
 

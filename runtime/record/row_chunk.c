@@ -46,8 +46,22 @@ static void take_column(const uint64_t *words, uint32_t columns, uint32_t rows, 
     }
 }
 
+/* Most cells lie on the same piece of the line as the one before. */
+static void to_times(const struct chunk *chunk, struct shared_timeline *timeline, uint64_t *cells)
+{
+    struct timeline_piece piece = {0};
+    for (uint32_t i = 0; i < chunk->rows; i++) {
+        uint64_t ticks = cells[i];
+        if (!ticks)
+            continue;
+        if (ticks < piece.base_ticks || ticks >= piece.end_ticks)
+            piece = shared_timeline_piece(timeline, chunk->epoch, ticks);
+        cells[i] = (uint64_t)timeline_piece_ns(&piece, ticks);
+    }
+}
+
 void row_chunk_encode(struct row_chunk_encoder *encoder, const struct chunk *chunk,
-                      uint64_t first_row)
+                      struct shared_timeline *timeline, uint64_t first_row)
 {
     const struct rbwp_schema *schema = chunk->table->schema;
     const uint64_t *columns[RBWP_COLUMNS_MAX];
@@ -57,6 +71,8 @@ void row_chunk_encode(struct row_chunk_encoder *encoder, const struct chunk *chu
         bool name = schema->columns[c].type == RBWP_COLUMN_NAME;
         take_column(chunk->words + c, schema->column_count, chunk->rows,
                     name ? last_name : UINT64_MAX, cells);
+        if (c < 64 && chunk->table->tick_columns >> c & 1)
+            to_times(chunk, timeline, cells);
         columns[c] = cells;
     }
     const struct row_batch batch = {

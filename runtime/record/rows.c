@@ -14,6 +14,7 @@
 #include "drain.h"
 #include "on_load.h"
 #include "recording.h"
+#include "row_hold.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_losses.h"
@@ -31,6 +32,8 @@
 /* Guards the places of threads that are not attached; only the live file's log and the drain's lock
  * are taken inside it. */
 static pthread_mutex_t strays_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static _Atomic uint64_t fills; /* of chunks with rows, by any thread */
 
 /* In a forked child whoever held the lock does not exist, and may have been in the middle. */
 static void forget_strays(void)
@@ -150,12 +153,14 @@ static bool begin_chunk(struct thread *thread, struct row_place *place, bool may
     chunk->epoch = (uint16_t)clock_epoch();
     chunk_begin_rows(chunk, thread->thread_id, rbwp_now_ticks(), place->table);
     place->chunk = chunk;
+    place->fill = atomic_fetch_add_explicit(&fills, 1, memory_order_relaxed) + 1;
     place->next = chunk->words;
     place->left = chunk_words(recording_now->pool) / place->columns;
     return true;
 }
 
-/* The rows up to place->next are whole. */
+/* The rows up to place->next are whole. A full chunk goes on its way at once, but for one whose
+ * last row is held (row_hold.h). */
 static void commit(struct thread *thread, struct row_place *place, uint32_t rows)
 {
     struct chunk *chunk = place->chunk;
@@ -170,7 +175,11 @@ static void commit(struct thread *thread, struct row_place *place, uint32_t rows
 /* True if there is room for a row; else rows are counted as lost, unless nobody wants them. */
 static bool has_room(struct thread *thread, struct row_place *place, uint32_t rows, bool may_wait)
 {
-    if (place->left || (!recording_now->strict && begin_chunk(thread, place, may_wait)))
+    if (place->left)
+        return true;
+    if (place->chunk) /* its last row was held */
+        publish(thread, place);
+    if (!recording_now->strict && begin_chunk(thread, place, may_wait))
         return true;
     if (!recording_now->strict)
         thread_lose(thread, RBWP_LOSS_ROWS, rows, rbwp_now_ticks());
@@ -213,6 +222,49 @@ void rbwp_row_add_(unsigned table, const uint64_t *cells)
         return;
     add(self->thread, table, cells);
     rbwp_leave_(self);
+}
+
+/* ---- held ------------------------------------------------------------------------------------ */
+
+enum rbwp_status row_hold_register(const struct rbwp_schema *schema, unsigned *table_out)
+{
+    enum rbwp_status status = rbwp_table_register(schema, table_out);
+    for (unsigned c = 0; status == RBWP_OK && c < schema->column_count && c < 64; c++)
+        if (schema->columns[c].type == RBWP_COLUMN_TIME)
+            tables_find(*table_out)->tick_columns |= UINT64_C(1) << c;
+    return status;
+}
+
+bool row_hold(unsigned table, struct held_row *row_out)
+{
+    struct thread *thread = rbwp_self_.thread;
+    struct row_place *place = table - 1 < thread->row_place_count ? thread->row_places[table - 1]
+                                                                  : (struct row_place *)NULL;
+    if (__builtin_expect(!place || !place->left, 0)) {
+        *row_out = (struct held_row){0};
+        place = place_of(thread, table, 1);
+        if (!place || !has_room(thread, place, 1, true))
+            return false;
+    }
+    struct chunk *chunk = place->chunk;
+    row_out->cells = place->next;
+    row_out->fill = place->fill;
+    row_out->rows = &chunk->head->rows;
+    row_out->count = ++chunk->rows;
+    place->next += place->columns;
+    place->left--;
+    return true;
+}
+
+bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell)
+{
+    const struct thread *thread = rbwp_self_.thread;
+    const struct row_place *place =
+        table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
+    if (!place || !place->chunk || place->fill != row->fill)
+        return false;
+    __atomic_store_n(row->cells + column, cell, __ATOMIC_RELAXED);
+    return true;
 }
 
 /* ---- many ------------------------------------------------------------------------------------ */

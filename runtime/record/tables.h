@@ -13,6 +13,7 @@
 
 struct row_table {
     const struct rbwp_schema *schema; /* never changes; its number is its place */
+    uint64_t tick_columns; /* bit c: cells of column c are ticks; set before the first row */
     /* Of the session in progress. */
     uint64_t rows; /* that were given numbers; guarded by the drain's lock */
     bool written;  /* the file has its schema; the writer thread's */

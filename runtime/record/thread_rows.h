@@ -16,6 +16,7 @@ struct row_place {
     uint32_t left;       /* rows that the chunk has room for; 0 without one */
     uint64_t *next;      /* where the next row goes */
     struct chunk *chunk; /* NULL: none */
+    uint64_t fill;       /* number of the chunk's filling (row_hold.h) */
     uint64_t **room;     /* where the rows of each column begin that were reserved; NULL: never */
 };
 

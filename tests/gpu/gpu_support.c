@@ -89,6 +89,7 @@ static void add_rows(struct works *works, const struct rbwp_rows *rows)
             .stop_gap_ns = (int64_t)cell(rows, "stop_bound", i),
             .launching_ns = (int64_t)cell(rows, "launching", i),
             .idle = cell(rows, "idle", i),
+            .range = cell(rows, "range", i),
         };
 }
 

@@ -23,7 +23,7 @@ void poll_all(struct rbwp_gpu_device *device);
 
 /* A row of gpu_activity (SPEC.md, section 9.3). */
 struct work_fact {
-    uint64_t proc_id, stream, slot, correlation, thread_id;
+    uint64_t proc_id, stream, slot, correlation, thread_id, range;
     int64_t start_ns, stop_ns, launch_ns, launched_ns, start_gap_ns, stop_gap_ns, launching_ns;
     bool idle;
 };

@@ -6,6 +6,7 @@
  */
 #include "fake_support.h"
 #include "gpu_stream.h"
+#include "rbwp_range.h"
 #include "record_support.h"
 #include "unit.h"
 
@@ -177,7 +178,7 @@ static void pass_ns(int64_t ns)
 /*
  * On an idle stream the start's event is complete at once: the work starts when it has been
  * launched, and what lies between is launching. On a busy one it starts when the stream becomes
- * free.
+ * free. Each says in which range of its thread it was launched, wherever that has ended since.
  */
 static void test_idle_and_busy_streams(void **state)
 {
@@ -186,7 +187,10 @@ static void test_idle_and_busy_streams(void **state)
     struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
     struct rbwp_session *session = start_session(1);
     struct rbwp_gpu_bracket b;
+    rbwp_range_push(0, 1);
+    uint64_t range = rbwp_range_current();
     rbwp_gpu_bracket_begin(&b, stream, 1);
+    rbwp_range_pop();
     int64_t begun = rbwp_now_ns();
     assert_int_equal(rbwp_gpu_poll(device), RBWP_OK); /* the start is seen */
     int64_t seen = rbwp_now_ns();
@@ -217,6 +221,7 @@ static void test_idle_and_busy_streams(void **state)
     assert_in_range(idle->start_ns - idle->launching_ns, begun, seen);
     assert_false(busy->idle);
     assert_true(busy->launched_ns <= behind && busy->start_ns >= behind);
+    assert_true(range && idle->range == range && busy->range == 0);
     works_free(&works);
     recorded_free(&recorded);
     close_stream(stream);

@@ -8,6 +8,7 @@ foreach(topic extend names output process session thread_registry)
 endforeach()
 
 rbwp_unit_test(test_rows test_rows.c)
+rbwp_unit_test(test_range test_range.c)
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_range [ROUNDS]: what a named range costs its thread.
+ *
+ * A push with its pop beside two bare clock reads, in turns: the ratio, and how many ns it is more.
+ * The same without a session, beside an empty loop. By CPU time of the thread, so that others who
+ * use the machine do not count; medians of the rounds.
+ */
+#include "bench.h"
+#include "rbwp_range.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { PAIRS = 100000, ROUNDS_MAX = 1000 };
+
+static volatile uint64_t last;
+
+static double reads_ns(void)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < 2 * PAIRS; i++)
+        last = rbwp_now_ticks();
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / PAIRS;
+}
+
+static double ranges_ns(uint64_t name)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        rbwp_range_push(name, i);
+        rbwp_range_pop();
+    }
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / PAIRS;
+}
+
+static double nothing_ns(void)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (uint64_t i = 0; i < PAIRS; i++)
+        last = i;
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / PAIRS;
+}
+
+static double off_ns(uint64_t name)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (uint64_t i = 0; i < PAIRS; i++) {
+        rbwp_range_push(name, i);
+        last = i;
+        rbwp_range_pop();
+    }
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / PAIRS;
+}
+
+int main(int argc, char **argv)
+{
+    static double reads[ROUNDS_MAX], ratio[ROUNDS_MAX], more[ROUNDS_MAX], off[ROUNDS_MAX];
+    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 31;
+    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 1000 rounds");
+    uint64_t name = rbwp_range_name("a range");
+    for (long i = 0; i < rounds; i++)
+        off[i] = off_ns(name) - nothing_ns();
+    struct rbwp_session *session = start_session(1);
+    for (long i = 0; i < rounds; i++) {
+        double pair_ns = ranges_ns(name);
+        reads[i] = reads_ns();
+        ratio[i] = pair_ns / reads[i];
+        more[i] = pair_ns - reads[i];
+    }
+    struct rbwp_session_summary summary = stop_session(session);
+    size_t count = (size_t)rounds;
+    printf("two bare clock reads    %6.1f ns\n", median(reads, count));
+    printf("a push and its pop      %6.2f x that, %.1f ns more\n", median(ratio, count),
+           median(more, count));
+    printf("the same, no session    %6.2f ns\n", median(off, count));
+    printf("in the file             %6.1f bytes a range\n",
+           (double)summary.bytes / (double)rounds / PAIRS);
+    return 0;
+}

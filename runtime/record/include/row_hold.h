@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * row_hold.h - rows that are written when something begins and completed when it ends, for parts
+ * built upon the recorder. Not installed: it has not settled.
+ *
+ * Such a row is in FILE.live like any other when row_hold_commit has returned. Until its chunk is
+ * handed over (it is full, memory is scarce, the session ends) its thread may still store into it.
+ *
+ * The calls belong between rbwp_enter_ and rbwp_leave_ (rbwp_record.h), on an attached thread.
+ */
+#ifndef ROW_HOLD_H
+#define ROW_HOLD_H
+
+#include "rbwp_rows.h"
+
+/* As rbwp_table_register, for a table whose times rows give as ticks (rbwp_now_ticks), 0 for none:
+ * they become times of the session's line when the row goes to the file. For who is the only one to
+ * write rows of this name, before the first. */
+RBWP_MUST_USE enum rbwp_status row_hold_register(const struct rbwp_schema *schema,
+                                                 unsigned *table_out);
+
+struct held_row {
+    uint64_t *cells;
+    uint64_t fill;         /* of the chunk, other than that of any chunk before or after; 0: none */
+    uint64_t *rows, count; /* where FILE.live says how many rows there are, and with this one */
+};
+
+/* Room for a row: all its cells are to be stored, then it is committed. As rbwp_row_add. False: it
+ * is lost, and held by nobody. */
+bool row_hold(unsigned table, struct held_row *row_out);
+static inline void row_hold_commit(const struct held_row *row)
+{
+    __atomic_store_n(row->rows, row->count, __ATOMIC_RELEASE);
+}
+/* Stores a cell of a row of this thread. False: the row has gone on its way. */
+bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell);
+
+#endif /* ROW_HOLD_H */

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names that programs give to stretches of their threads' time. Guards: a range is in the file
+ * once, with its times on the line of the records, its thread, and the range around it; also when
+ * it is so long that its row had gone before it ended, when the process is killed inside it, and
+ * when another thread goes on with it or stops it; ends without a begin, or with one of another
+ * session, do no harm and are counted where they are misuse.
+ */
+#include "rbwp_range.h"
+#include "record_support.h"
+#include "rows_support.h"
+#include "sanitized.h"
+#include "unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { START, STOP, THREAD, NAME, RANGE, ID, PARENT, KIND, TYPE, PAYLOAD };
+
+static struct read_table stop_and_read(struct rbwp_session *session)
+{
+    stop(session);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(all_losses(&recorded), 0);
+    recorded_free(&recorded);
+    return read_table(test_path("test.bin"), "range");
+}
+
+static void assert_named(const struct read_table *table, const uint64_t *row, const char *name)
+{
+    struct rbwp_text text = rbwp_catalog_name(table->catalog, row[NAME]);
+    assert_int_equal(text.bytes, strlen(name));
+    assert_memory_equal(text.text, name, text.bytes);
+}
+
+/* The last row with this id; fails the test if there is none. */
+static const uint64_t *row_of(const struct read_table *table, uint64_t id)
+{
+    const uint64_t *found = NULL;
+    for (size_t i = 0; i < table->rows; i++)
+        if (read_table_row(table, i)[ID] == id)
+            found = read_table_row(table, i);
+    assert_non_null(found);
+    return found;
+}
+
+static struct rbwp_session *start_session(int level)
+{
+    const struct rbwp_session_config config = test_config(level);
+    return start(&config);
+}
+
+/* ---- what a range is ---------------------------------------------------------------- */
+
+static void test_nested(void **state)
+{
+    (void)state;
+    struct rbwp_session *session = start_session(1);
+    const int64_t before_ns = rbwp_now_ns();
+    rbwp_range_push(rbwp_range_name("outer"), UINT64_MAX - 1);
+    const uint64_t outer = rbwp_range_current();
+    rbwp_range_push_with(rbwp_range_name("inner"), 2, rbwp_payload_f64(0.5));
+    assert_int_not_equal(rbwp_range_current(), outer);
+    rbwp_range_mark(rbwp_range_name("mark"), 3, rbwp_payload_i64(-7));
+    rbwp_range_pop();
+    assert_int_equal(rbwp_range_current(), outer);
+    rbwp_range_push(0, 4);
+    rbwp_range_pop();
+    rbwp_range_pop();
+    assert_int_equal(rbwp_range_current(), 0);
+    const int64_t after_ns = rbwp_now_ns();
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 4);
+    const uint64_t *a = row_of(&table, UINT64_MAX - 1), *b = row_of(&table, 2);
+    const uint64_t *mark = row_of(&table, 3), *d = row_of(&table, 4);
+    assert_named(&table, a, "outer");
+    assert_named(&table, b, "inner");
+    assert_named(&table, mark, "mark");
+    assert_int_equal(d[NAME], 0);
+    /* The two clocks are compared now and then; what lies between is within their error. */
+    assert_in_range((int64_t)a[START] - before_ns + 1000000, 0, 60000000000);
+    assert_in_range(after_ns + 1000000 - (int64_t)a[STOP], 0, 60000000000);
+    assert_true(a[START] <= b[START] && b[START] <= mark[START] && mark[START] == mark[STOP]);
+    assert_true(mark[STOP] <= b[STOP] && b[STOP] <= d[START] && d[STOP] <= a[STOP]);
+    assert_int_equal(a[PARENT], 0);
+    assert_int_equal(b[PARENT], outer);
+    assert_int_equal(a[RANGE], outer);
+    assert_int_equal(mark[PARENT], b[RANGE]);
+    assert_int_equal(d[PARENT], outer);
+    assert_int_equal(mark[KIND], RBWP_RANGE_MARK);
+    assert_int_equal(mark[TYPE], RBWP_PAYLOAD_I64);
+    assert_int_equal((int64_t)mark[PAYLOAD], -7);
+    assert_int_equal(b[PAYLOAD], rbwp_cell_f64(0.5));
+    assert_int_equal(a[TYPE], RBWP_PAYLOAD_NONE);
+    assert_int_equal(a[THREAD], table.threads[0]);
+    assert_int_not_equal(a[THREAD], 0);
+    read_table_free(&table);
+}
+
+/* Its row goes to the file while it is open: a second one tells the stop. */
+static void test_long_range(void **state)
+{
+    (void)state;
+    enum { INNER = 5000 };
+    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session *session = start(&config);
+    rbwp_range_push(rbwp_range_name("long"), INNER + 1);
+    for (uint64_t i = 1; i <= INNER; i++) {
+        rbwp_range_push(0, i);
+        rbwp_range_pop();
+    }
+    rbwp_range_pop();
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, INNER + 2);
+    const uint64_t *first = read_table_row(&table, 0), *last = row_of(&table, INNER + 1);
+    assert_int_equal(first[STOP], 0);
+    assert_int_equal(first[KIND], RBWP_RANGE_PUSHED);
+    assert_int_equal(last[KIND], RBWP_RANGE_PUSHED | RBWP_RANGE_STOP_);
+    assert_int_equal(last[RANGE], first[RANGE]);
+    assert_int_equal(last[START], first[START]);
+    assert_named(&table, last, "long");
+    for (size_t i = 1; i <= INNER; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        assert_true(row[ID] == i && row[PARENT] == first[RANGE]);
+        assert_true(first[START] <= row[START] && row[START] <= row[STOP]);
+        assert_true(row[STOP] && row[STOP] <= last[STOP]);
+    }
+    read_table_free(&table);
+}
+
+/* ---- sessions -------------------------------------------------------------------------- */
+
+static void test_sessions(void **state)
+{
+    (void)state;
+    rbwp_range_push(0, 1);
+    struct rbwp_session *session = start_session(1);
+    rbwp_range_pop(); /* of no session: not counted */
+    rbwp_range_push(0, 2);
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 1);
+    assert_int_equal(read_table_row(&table, 0)[STOP], 0);
+    read_table_free(&table);
+    assert_int_equal(rbwp_range_current(), 0);
+    session = start_session(1);
+    assert_int_equal(rbwp_range_current(), 0);
+    rbwp_range_pop(); /* of the session before */
+    rbwp_range_push(0, 3);
+    rbwp_range_pop();
+    table = stop_and_read(session);
+    assert_int_equal(table.rows, 1);
+    assert_int_equal(read_table_row(&table, 0)[PARENT], 0);
+    assert_int_not_equal(read_table_row(&table, 0)[STOP], 0);
+    read_table_free(&table);
+}
+
+/* Misuse is counted, and the ranges around it stay as they are. */
+static void test_misuse(void **state)
+{
+    (void)state;
+    struct rbwp_session *session = start_session(1);
+    rbwp_range_push(0, 1);
+    rbwp_range_pop();
+    rbwp_range_pop();
+    rbwp_range_stop(UINT64_C(1) << 60);
+    uint64_t range = rbwp_range_start(0, 2);
+    rbwp_range_stop(range);
+    rbwp_range_stop(range);
+    rbwp_range_stop(0);
+    for (uint64_t i = 0; i < RBWP_RANGES_NESTED_MAX + 2; i++)
+        rbwp_range_push(0, 10 + i);
+    for (uint64_t i = 0; i < RBWP_RANGES_NESTED_MAX + 2; i++)
+        rbwp_range_pop();
+    stop(session);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_STRAY_END), 3);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_ROWS), 2);
+    assert_int_equal(all_losses(&recorded), 5);
+    recorded_free(&recorded);
+    struct read_table table = read_table(test_path("test.bin"), "range");
+    assert_int_equal(table.rows, 2 + RBWP_RANGES_NESTED_MAX);
+    for (size_t i = 0; i < table.rows; i++)
+        assert_int_not_equal(read_table_row(&table, i)[STOP], 0);
+    read_table_free(&table);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+struct handed {
+    struct rbwp_range_carried carried, nothing;
+    uint64_t started;
+};
+
+static void *go_on(void *context)
+{
+    const struct handed *handed = context;
+    rbwp_range_enter(&handed->carried);
+    rbwp_range_push(0, 20);
+    rbwp_range_pop();
+    rbwp_range_pop();
+    rbwp_range_stop(handed->started);
+    rbwp_range_enter(&handed->nothing);
+    rbwp_range_pop();
+    return NULL;
+}
+
+/* The other thread is not attached. */
+static void test_other_thread(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    struct rbwp_session *session = start_session(1);
+    struct handed handed = {.nothing = rbwp_range_carry()};
+    assert_int_equal(handed.nothing.range, 0);
+    rbwp_range_push(rbwp_range_name("forward"), 10);
+    handed.carried = rbwp_range_carry();
+    handed.started = rbwp_range_start_with(0, 30, rbwp_payload_u64(9));
+    assert_int_equal(pthread_create(&thread, NULL, go_on, &handed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rbwp_range_pop();
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 5);
+    const uint64_t *carried = NULL, *forward = NULL, *started = NULL, *stopped = NULL;
+    for (size_t i = 0; i < table.rows; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        if (row[ID] == 10)
+            *(row[KIND] == RBWP_RANGE_CARRIED ? &carried : &forward) = row;
+        if (row[ID] == 30)
+            *(row[KIND] == RBWP_RANGE_STARTED ? &started : &stopped) = row;
+    }
+    assert_true(carried && forward && started && stopped);
+    assert_int_equal(carried[PARENT], forward[RANGE]);
+    assert_int_not_equal(carried[RANGE], forward[RANGE]);
+    assert_int_not_equal(carried[THREAD], forward[THREAD]);
+    assert_named(&table, carried, "forward");
+    assert_int_equal(row_of(&table, 20)[PARENT], carried[RANGE]);
+    assert_int_equal(started[STOP], 0);
+    assert_int_equal(started[PAYLOAD], 9);
+    assert_int_equal(started[PARENT], forward[RANGE]);
+    assert_int_equal(stopped[KIND], RBWP_RANGE_STARTED | RBWP_RANGE_STOP_);
+    assert_int_equal(stopped[RANGE], started[RANGE]);
+    assert_int_equal(stopped[THREAD], carried[THREAD]);
+    assert_true(stopped[STOP] >= started[START]);
+    read_table_free(&table);
+}
+
+/* ---- the end of the process ---------------------------------------------------------------- */
+
+/* Killed inside a range: that is there, open, and so are those that had ended. */
+static void test_killed(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip();
+#endif
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rbwp_session_config config = test_config(1);
+        struct rbwp_session *session;
+        if (rbwp_session_start(&config, &session, NULL) != RBWP_OK)
+            _exit(1);
+        rbwp_range_push(rbwp_range_name("open"), 1);
+        rbwp_range_push(0, 2);
+        rbwp_range_pop();
+        kill(getpid(), SIGKILL);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+    struct recorded recorded = read_recovered(test_path("test.bin"));
+    const int64_t first_ns = recorded.header.zero_time_ns;
+    recorded_free(&recorded);
+    struct read_table table = read_table(test_path("recovered.bin"), "range");
+    assert_int_equal(table.rows, 2);
+    const uint64_t *open = read_table_row(&table, 0), *inner = read_table_row(&table, 1);
+    assert_named(&table, open, "open");
+    assert_int_equal(open[STOP], 0);
+    assert_int_equal(inner[PARENT], open[RANGE]);
+    assert_in_range((int64_t)open[START] - first_ns + 1000000, 0, 60000000000);
+    assert_true(open[START] <= inner[START] && inner[START] <= inner[STOP]);
+    assert_in_range(inner[STOP] - open[START], 0, 60000000000);
+    read_table_free(&table);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_nested),       cmocka_unit_test(test_long_range),
+        cmocka_unit_test(test_sessions),     cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_other_thread), cmocka_unit_test(test_killed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
