@@ -3,6 +3,7 @@
 """What is recorded of a program that knows its own waits is what that program saw: each wait, of its kind, inside the
 call as the program timed it; who ended it, and when; between two waits a stretch that says what came before it. The
 same of a program that is killed, and of what a thread waits for when the program ends."""
+import json
 import os
 import pathlib
 import signal
@@ -81,6 +82,24 @@ def test_whole_run(folder):
     assert [(row["thread"], row["kind"]) for row in last] == [(sleeper, "semaphore")], last
 
 
+def test_shown(folder):
+    """Each wake-up is a link from a stretch of who signalled to a span of so long as the other one was free to run."""
+    recorded.run([WITNESS], folder / "shown.bin", RBWP_THREADS_LEAST_US="20000")
+    recording = recorded.Recording(folder / "shown.bin")
+    text = subprocess.run([os.environ["RBWP"], "export", "--to", "chrome", folder / "shown.bin"], check=True,
+                          stdout=subprocess.PIPE).stdout
+    events = json.loads(text)["traceEvents"]
+    woken = [row for row in recording.waits if row["waker"]]
+    delays = [event for event in events if event["name"] == "queue delay"]
+    assert sorted(round(event["dur"] * 1000) for event in delays) == sorted(row["delay"] for row in woken), delays
+    wakes = {kind: [event for event in events if event["name"] == "wake" and event["ph"] == kind] for kind in "sf"}
+    assert len(wakes["s"]) == len(wakes["f"]) == len(woken), wakes
+    starts = {event["id"]: event for event in wakes["s"]}
+    assert all(event["ts"] == starts[event["id"]]["ts"] for event in wakes["f"]), wakes
+    os_ids = sorted(recording.threads[row["waker"]]["os_id"] for row in woken)
+    assert sorted(event["tid"] for event in wakes["s"]) == os_ids, wakes
+
+
 def test_killed(folder):
     """What had been waited for is in the file, and main's last stretch has ended."""
     with subprocess.Popen([WITNESS, "forever"], stdout=subprocess.PIPE, text=True,
@@ -111,5 +130,6 @@ def is_asleep(pid):
 
 with tempfile.TemporaryDirectory() as name:
     test_whole_run(pathlib.Path(name))
+    test_shown(pathlib.Path(name))
     test_killed(pathlib.Path(name))
 print("threads witness: all passed")

@@ -593,11 +593,36 @@ static void add_ends(struct table_rows *tables, const struct table_shape *shape,
         add_end(tables, rows, shape->to, shape->to_space, true, row, span);
 }
 
+/* How long the thread that waited had been free to run, as a span of its own, and the link to that
+ * from who signalled it. False: that is not known. */
+static bool make_delay(struct table_rows *tables, const struct table_shape *shape,
+                       const struct rbwp_rows *rows, uint32_t row, struct trace_span *wait,
+                       struct trace_span *delay_out)
+{
+    struct wait_wake wake;
+    if (!wait_rows_wake(&shape->wait, rows, row, wait, &wake))
+        return false;
+    *delay_out = wake.delay;
+    delay_out->id = tables->host.new_ids(tables->host.context, 1);
+    delay_out->name = trace_add_name(tables->trace, "queue delay", 11);
+    uint32_t waker =
+        tables->host.thread_track(tables->host.context, wake.waker,
+                                  trace_shifted(wake.delay.start_ns, -tables->options->shift_ns));
+    if (waker != TRACE_NONE)
+        trace_add_link(tables->trace, (struct trace_link){.kind = TRACE_WAKE,
+                                                          .from_track = waker,
+                                                          .from_ns = delay_out->start_ns,
+                                                          .to_track = delay_out->track,
+                                                          .to_ns = delay_out->start_ns,
+                                                          .to_span = delay_out->id});
+    return true;
+}
+
 static void sort_rows(struct table_rows *tables, const struct table_shape *shape,
                       const struct rbwp_rows *rows)
 {
     struct row_marks *marks = &tables->marks;
-    struct trace_span span;
+    struct trace_span span, delay;
     bool clips = shape->kind == TABLE_SPANS && tables->filtered;
     if (!row_marks_reserve(marks, rows->rows)) {
         tables->failed = true;
@@ -608,10 +633,13 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
         if (marks->track[i] == TRACE_NONE)
             continue;
         make_span(shape, rows, i, marks, &span);
+        bool delayed = has(shape->wait.waker) && make_delay(tables, shape, rows, i, &span, &delay);
         if (clips && !tables->host.clip(tables->host.context, &span))
             continue;
         add_ends(tables, shape, rows, i, &span);
         span_sorter_add(&tables->spans, &span, make_detail(tables, shape, rows, i, &span));
+        if (delayed && (!clips || tables->host.clip(tables->host.context, &delay)))
+            span_sorter_add(&tables->spans, &delay, NULL);
     }
 }
 
@@ -638,7 +666,7 @@ static void pass_ready(struct table_rows *tables, const struct table_shape *shap
                        const struct rbwp_rows *rows, bool all)
 {
     uint32_t count;
-    struct trace_span span;
+    struct trace_span span, delay;
     const struct row_marks *marks = row_stream_marks(shape->stream);
     const uint32_t *ready = row_stream_ready(shape->stream, all, &count);
     if (!ready || !make_batch(tables)) {
@@ -648,10 +676,14 @@ static void pass_ready(struct table_rows *tables, const struct table_shape *shap
     for (uint32_t i = 0; i < count && !tables->failed; i++) {
         struct span_place *place = place_of(tables, marks->track[ready[i]]);
         make_span(shape, rows, ready[i], marks, &span);
+        bool delayed =
+            has(shape->wait.waker) && make_delay(tables, shape, rows, ready[i], &span, &delay);
         add_ends(tables, shape, rows, ready[i], &span);
         const struct trace_detail *detail = make_detail(tables, shape, rows, ready[i], &span);
         if (place)
             span_batch_add(tables->batch, place, &span, detail);
+        if (place && delayed)
+            span_batch_add(tables->batch, place, &delay, NULL);
         tables->failed |= !place;
     }
     span_batch_pass(tables->batch);

@@ -7,6 +7,7 @@
 
 #include "kernel_tracks.h"
 #include "rbwp_table.h"
+#include "wait_rows.h"
 
 #include <stdbool.h>
 
@@ -25,6 +26,7 @@ struct table_shape {
     uint32_t table;                            /* number in the trace, of TABLE_UNKNOWN; */
     uint32_t label_name, from_space, to_space; /* labels: the table's name, of the keys */
     struct kernel_columns kernel;
+    struct wait_columns wait;
     bool has_bytes;              /* a column of bytes */
     struct trace_detail *detail; /* of the row before; NULL: rows have texts, or no detail */
     struct row_stream *stream;   /* of spans; NULL: their order says nothing */
