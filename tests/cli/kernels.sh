@@ -133,10 +133,11 @@ assert len(names) == 16 and names[15] == "(others)" and sum(g["spans"] for g in 
 # Lines of a kernel with probes: the page has what stats has.
 import os, shutil
 made, probed = m.probes(f"{work}/probes.bin", f"{work}/probes.py"), f"{work}/probes.bin"
-(sums,) = stats(probed, "--by", "kernel")["kernel_lines"]
-assert (sums["launches"], sums["lanes"], sums["records"]) == (2, 24, len(made.tables["kernel_block"])), sums
+sums, plain = stats(probed, "--by", "kernel")["kernel_lines"]
+assert (sums["launches"], sums["lanes"], sums["records"]) == (2, 24, len(made.tables["kernel_block"]) - 1), sums
+assert [[line[n] for n in ("place", "file", "line", "cycles")] for line in plain["lines"]] == [["ptx:9", "", 0, 80]], plain
 data = report(probed).data
-(kernel,) = data["kernel_lines"]
+kernel, _ = data["kernel_lines"]
 assert [kernel["name"], kernel["sums"]] == ["softmax", [sums[n] for n in ("launches", "lanes", "records", "cycles")]]
 assert kernel["lines"] == [[0, *[line[n] for n in ("line", "count", "cycles", "p50", "p99", "max", "spread", "place")]] for line in sums["lines"]]
 assert kernel["probes"] == [[p["probe"], [line["place"] for line in sums["lines"]].index(p["place"]), p["count"], p["cycles"]] for p in sums["probes"]]

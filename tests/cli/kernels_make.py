@@ -50,7 +50,8 @@ class Profile:
     def record(self, launch, kernel, path, line, probes, place, start, cycles):
         """place: block, thread, warp, SM. A clock of 2 GHz."""
         self.tables["kernel_block"].append((T0 + start, T0 + start + min(cycles // 2, 1 << 20), GPU, launch, self.name(kernel),
-                                            self.name(f"{os.path.basename(path)}:{line}"), self.name(path), line, *probes, *place,
+                                            self.name(f"{os.path.basename(path)}:{line}" if path else "ptx:9"),
+                                            self.name(path) if path else 0, line, *probes, *place,
                                             cycles, 20, 30))
 
     def write(self, path, until):
@@ -155,6 +156,9 @@ def probes(path, source, launches=2, sms=3, warps=4, loops=6):
                 one(9, 7, 7, 200)
                 ends.append(at)
         profile.kernel("softmax", launch, begin - 300, max(ends) + 300)
+    # A kernel without source lines.
+    profile.kernel("plain", launches + 1, 90000, 90500)
+    profile.record(launches + 1, "plain", "", 0, (3, 3), (0, 0, 0, 0), 90100, 80)
     profile.write(path, 100000 * (launches + 1))
     return profile
 

@@ -169,11 +169,14 @@ try {
     const flow = await page.evaluate(() => [...document.querySelectorAll("#tables svg .edge title")].map(title => title.textContent).sort());
     assert.deepEqual(flow, ["0 to 2: 24", "1 to 2: 120", "2 to 3: 144", "3 to 4: 72", "3 to 5: 72", "4 to 6: 72", "5 to 6: 72", "6 to 1: 120", "6 to 7: 24"].map(text => `probe ${text} times`));
     assert.equal(await page.evaluate(() => document.querySelectorAll("#tables svg rect.probe").length), 8);
+    await page.evaluate(() => [...document.querySelectorAll("#tables .kernels button")].find(button => button.textContent === "plain").click());
+    assert.deepEqual(await page.evaluate(() => [...document.querySelectorAll("#tables table.code tbody tr")].map(row => row.cells[5].textContent + row.cells[6].textContent)), ["\u2013ptx:9"]);
+    await openTab();
     await page.evaluate(() => [...document.querySelectorAll("#tables a")].find(link => link.textContent === "SM 1").click());
     await settle();
     const sm = await page.evaluate(() => rbwpReport.lines.map(line => line.track).filter(track => track?.above?.name === "SM 1").map(track => track.name));
     assert.deepEqual(sm, ["warp 0", "warp 1", "warp 2", "warp 3"]);
-    const [, , from, length] = await page.evaluate(() => rbwpReport.data.inside_launches[0]), now = await view();
+    const [, , from, length] = await page.evaluate(() => rbwpReport.data.inside_launches.find(([, kernel]) => rbwpReport.data.inside[kernel].name === "softmax")), now = await view();
     assert.ok(now.from < from && now.to > from + length && now.to - now.from < length * 1.1);
     assert.ok(await painted() > .1, "an SM's blocks are drawn");
     await shoot(2);

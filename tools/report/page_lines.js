@@ -32,8 +32,9 @@ function codeRow(body, kernel, number, line, text) {
   }
   for (const value of line ? [exact(line.count), exact(line.p50), exact(line.p99), percent(line.spread)] : ["", "", "", ""]) cell(value, "r");
   const kind = line && data.kinds.find(({name, category}) => name === line.place && category === "range");
-  if (kind) go(cell(undefined, "r"), String(number), () => goToLongest(kind));
-  else cell(number === undefined ? "" : String(number), "r quiet");
+  const name = number === undefined ? "\u2013" : String(number);
+  if (kind) go(cell(undefined, "r"), name, () => goToLongest(kind));
+  else cell(name, "r quiet");
   cell(text, "text");
 }
 function codeTable(parent) {
