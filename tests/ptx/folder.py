@@ -330,8 +330,12 @@ def hostile(told, path, raw):
     # Launches that were not recorded are counted; a folder without any is none.
     write([CLOCK, good, {"pid": 12, "kernel": "k", "skipped": "limit", "count": 5}, {"kernel": "k", "skipped": "capture"}])
     check("skipped", "6 launches were not recorded" in decode(), True)
+    decode()
+    OUT.rename(WORK / "one.bin")
     write([CLOCK, {**good, "tid": 99, "pid": 13}], pid=13)
     decode()
+    both = json.loads(command("stats", "--json", "--by", "kernel", OUT, WORK / "one.bin"))["kernel_lines"][0]
+    check("files with the same launch ids", (both["launches"], both["lanes"]), (3, 6))
     check("two processes", [w["thread"] for w in rows("gpu_activity")], [21, 99])
     for name in FOLDER.glob("launches*"):
         name.unlink()

@@ -18,7 +18,8 @@ struct record {
     uint64_t line, launch, block, thread, cycles;
     int64_t start_ns;
     uint64_t first, last;
-    uint32_t kernel, file, place, track; /* names + 1, 0: none; of place without */
+    uint32_t kernel, file, place; /* names + 1, 0: none; of place without */
+    uint32_t track, gpu, unused;
 };
 
 /* Of the numbers of a probe, or of two: how often? */
@@ -31,9 +32,18 @@ struct step {
     if ((a)->member != (b)->member)                                                                \
         return (a)->member < (b)->member ? -1 : 1;
 
+static int by_launch(const struct record *a, const struct record *b)
+{
+    BY(a, b, gpu)
+    BY(a, b, launch)
+    return 0;
+}
+
 static int by_lane(const struct record *a, const struct record *b)
 {
-    BY(a, b, launch)
+    int order = by_launch(a, b);
+    if (order)
+        return order;
     BY(a, b, track)
     BY(a, b, block)
     BY(a, b, thread)
@@ -129,7 +139,7 @@ static uint64_t value_of(const struct kernel_lines *lines, const struct trace_de
 }
 
 void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span,
-                       const struct trace_detail *detail)
+                       const struct trace_detail *detail, uint32_t gpu)
 {
     if (!detail || !detail->category || detail->category != lines->category)
         return;
@@ -144,7 +154,8 @@ void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span
                                   .kernel = (uint32_t)value_of(lines, detail, KERNEL),
                                   .file = (uint32_t)value_of(lines, detail, FILE_KEY),
                                   .place = span->name,
-                                  .track = span->track};
+                                  .track = span->track,
+                                  .gpu = gpu};
     merge_sorter_add(&lines->records, &record, NULL);
     merge_sorter_add(&lines->lanes, &record, NULL);
 }
@@ -269,7 +280,7 @@ static bool take_record(void *context, const void *item, const uint64_t *payload
         end_line(finishing);
         if (!begin_line(finishing, record))
             return false;
-    } else if (last->launch != record->launch) {
+    } else if (by_launch(last, record) != 0) {
         end_launch(finishing);
     } else if (by_lane(last, record) != 0) {
         end_lane(finishing);
@@ -318,7 +329,7 @@ static bool take_lane(void *context, const void *item, const uint64_t *payload)
         return false;
     bool same_kernel = finishing->any && last->kernel == record->kernel;
     bool same_lane = same_kernel && by_lane(last, record) == 0;
-    kernel->launches += !same_kernel || last->launch != record->launch;
+    kernel->launches += !same_kernel || by_launch(last, record) != 0;
     kernel->lanes += !same_lane;
     if (same_lane) {
         const struct step step = {last->last, record->first, 0, record->kernel, 0};

@@ -414,7 +414,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     for (size_t i = 0; stats->options.inside && i < count; i++) {
         const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
         inside_kernels_span(&stats->inside, &spans[i], detail);
-        kernel_lines_span(&stats->lines, &spans[i], detail);
+        kernel_lines_span(&stats->lines, &spans[i], detail,
+                          inside_kernels_gpu(&stats->inside, spans[i].track));
     }
 }
 

@@ -90,6 +90,12 @@ void inside_kernels_free(struct inside_kernels *inside);
 bool inside_kernels_place(const struct inside_kernels *inside, const struct trace_span *span,
                           const struct trace_detail *detail, uint64_t *block_out,
                           uint64_t *launch_out);
+/* The track of the GPU that a track inside kernels is below, TRACE_NONE without. */
+static inline uint32_t inside_kernels_gpu(const struct inside_kernels *inside, uint32_t track)
+{
+    return track < inside->track_room && inside->tracks[track].gpu ? inside->tracks[track].gpu - 1
+                                                                   : TRACE_NONE;
+}
 /* Whether a track is for such spans. Before finish. */
 static inline bool inside_kernels_has(const struct inside_kernels *inside, uint32_t track)
 {

@@ -64,8 +64,9 @@ struct kernel_lines {
 
 void kernel_lines_start(struct kernel_lines *lines);
 void kernel_lines_name(struct kernel_lines *lines, uint32_t number, struct trace_text name);
+/* gpu: the track of the GPU, which tells launches with the same id apart. */
 void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span,
-                       const struct trace_detail *detail);
+                       const struct trace_detail *detail, uint32_t gpu);
 /* names: by number; their texts must stay. */
 void kernel_lines_finish(struct kernel_lines *lines, const struct trace_text *names,
                          uint32_t count);
