@@ -6,10 +6,12 @@
 
 #define FIRST_BYTES 256u /* about, of an array's first room */
 
+/* A power of two: who needs one at most gets no more. */
 static size_t next_room(size_t room, size_t count, size_t element_bytes)
 {
     if (room == 0)
-        room = element_bytes < FIRST_BYTES / 4 ? FIRST_BYTES / element_bytes : 4;
+        for (room = 4; room * 2 * element_bytes <= FIRST_BYTES;)
+            room *= 2;
     while (room < count)
         room = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
     return room;

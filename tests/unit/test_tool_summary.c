@@ -44,7 +44,7 @@ static void cells_are_exact(void **state)
         starts[i] = time_ns + (int64_t)(random % 900);
         stops[i] = time_ns = starts[i] + (int64_t)(random >> 40 & (i % 100 ? 1023 : 0xffff));
         assert_true(summary_add(&row, MOST, starts[i], stops[i], (uint32_t)i % 7));
-        assert_true(row.count <= MOST);
+        assert_true(row.count <= MOST && row.room <= MOST);
     }
     expect_cells(&row);
     summary_limit(&row, MOST / 8);

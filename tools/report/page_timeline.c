@@ -103,9 +103,18 @@ static bool is_far(const struct timeline_row *row, int64_t start_ns)
            (uint64_t)time_step_ns(row->waiting[0].start_ns, start_ns) >> 50;
 }
 
+/* At most, of a tile; a power of two, as rooms are. */
+static uint32_t tile_spans(const struct timeline *timeline)
+{
+    uint32_t spans = DETAIL_TILE;
+    while (spans > TIMELINE_TILE_LEAST && spans * timeline->row_count > TIMELINE_WAITING)
+        spans /= 2;
+    return spans;
+}
+
 static bool make_room(struct timeline *timeline, struct timeline_row *row, int64_t start_ns)
 {
-    if (row->waiting_count == DETAIL_TILE || is_far(row, start_ns))
+    if (row->waiting_count >= tile_spans(timeline) || is_far(row, start_ns))
         pass_waiting(timeline, row);
     return grow_array32(&row->waiting, &row->waiting_room, row->waiting_count + 1,
                         sizeof *row->waiting);

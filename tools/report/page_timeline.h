@@ -16,6 +16,8 @@
 #include "summary.h"
 
 enum { TIMELINE_ROWS = 4096, TIMELINE_DEPTHS = 8, TIMELINE_CELLS = 4 * TIMELINE_ROWS };
+/* Spans that wait for their tiles, on all rows together: the more rows, the smaller their tiles. */
+enum { TIMELINE_WAITING = 256 << 10, TIMELINE_TILE_LEAST = 64 };
 
 struct timeline_row {
     uint32_t track;
