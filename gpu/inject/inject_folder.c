@@ -132,6 +132,7 @@ static bool write_clock(void)
     add(&text, "{\"clock\":\"CLOCK_MONOTONIC\",\"pid\":%d,", (int)getpid());
     add_string(&text, "host", host);
     add_command(&text);
+    add_string(&text, "title", program_invocation_short_name);
     clock_gettime(CLOCK_MONOTONIC, &steady);
     clock_gettime(CLOCK_REALTIME, &wall);
     add(&text, "\"monotonic_ns\":%lld%09ld,\"wall_ns\":%lld%09ld}\n", (long long)steady.tv_sec,

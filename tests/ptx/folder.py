@@ -15,7 +15,7 @@ A = CORPUS / "fixture_a.ptx"
 FOLDER, OUT, SOURCE = WORK / "folder", WORK / "made.bin", WORK / "source.py"
 WALL = 1_700_000_000_000_000_000  # of monotonic 0
 DEVICE = 40_000_000_000  # the globaltimer then
-CLOCK = json.dumps({"clock": 1, "pid": 12, "monotonic_ns": 5000, "wall_ns": WALL + 5000, "command": "python3 t.py", "host": "h"})
+CLOCK = json.dumps({"clock": 1, "pid": 12, "monotonic_ns": 5000, "wall_ns": WALL + 5000, "command": "python3 of/t.py", "host": "h", "title": "python3"})
 
 
 class Gpu(Machine):
@@ -136,7 +136,8 @@ def wide():
     check("a file without a name", {row["place"] for row in made if row["line"] == 40}, {"file 2:40"})
     check("the file is sound", command("check", OUT).count("problem"), 0)
     info = json.loads(command("info", "--json", OUT))
-    check("whose it is", (info["session"]["command"], info["session"]["host"], [t["name"] for t in info["threads"]]), (["python3 t.py"], "h", ["main"]))
+    check("whose it is", (info["session"]["command"], info["session"]["host"], [t["name"] for t in info["threads"]]), (["python3 of/t.py"], "h", ["main"]))
+    check("what it is called", {span["process"] for span in map(json.loads, command("export", "--to=ndjson", OUT).splitlines())}, {"python3 12"})
     return told, path, raws[0]
 
 

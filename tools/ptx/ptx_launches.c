@@ -59,6 +59,7 @@ static const struct member members[] = {
     NUMBER(TIME, process, wall_ns),
     TEXTS(process, command),
     TEXTS(process, host),
+    TEXTS(process, title),
 };
 static const struct member anchor_members[] = {
     {"device_ns", TIME, offsetof(struct ptx_anchor, device_ns), 0},

@@ -41,7 +41,7 @@ struct ptx_launch {
 struct ptx_process {
     uint64_t pid;
     int64_t monotonic_ns, wall_ns; /* the same instant */
-    char command[1024], host[256];
+    char command[1024], host[256], title[256];
 };
 
 struct ptx_launches {

@@ -407,6 +407,8 @@ static bool finish(struct ptx_rows *rows, const struct ptx_process *process)
     const struct rbwp_clock_sample samples[] = {
         {0, rows->first_ns, rows->first_ns - rows->shift_ns, rows->first_ns},
         {1, rows->last_ns, rows->last_ns - rows->shift_ns, rows->last_ns}};
+    const struct rbwp_process_info info = {.title = process->title,
+                                           .title_bytes = (uint16_t)strlen(process->title)};
     struct rbwp_thread_info *infos = thread_infos(rows);
     if (!infos || !keep_texts(rows)) {
         free(infos);
@@ -421,6 +423,8 @@ static bool finish(struct ptx_rows *rows, const struct ptx_process *process)
                                             .command = process->command,
                                             .command_bytes = (uint32_t)strlen(process->command),
                                             .process_id = rows->pids ? 0 : rows->pid,
+                                            .processes = &info,
+                                            .process_count = process->title[0] != '\0',
                                             .level = 1,
                                             .start_ns = rows->first_ns,
                                             .stop_ns = rows->last_ns,
