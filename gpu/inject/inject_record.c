@@ -93,7 +93,7 @@ static int prepare(struct inject_recording *recording, uint64_t until_ns)
     struct inject_module *module = recording->site.module;
     struct inject_device *device = module->device;
     void *stream = recording->launch.stream;
-    size_t bytes = module->shape.buffer_bytes;
+    size_t bytes = inject_buffer_bytes(module);
     if (device->unfinished && cu.cuEventQuery(device->done) != CUDA_OK)
         return SKIP_BUSY;
     device->unfinished = false;
@@ -202,7 +202,7 @@ static int keep(struct inject_recording *recording, uint8_t *bytes)
     struct inject_device *device = module->device;
     uint64_t tail[2] = {0, module->shape.hash};
     bool tailed = module->shape.cells == PTX_CELLS_COMPAT && module->shape.mode != PTX_MODE_CONFIG;
-    if (inject_read(device, bytes, device->buffer, module->shape.buffer_bytes) != CUDA_OK ||
+    if (inject_read(device, bytes, device->buffer, inject_buffer_bytes(module)) != CUDA_OK ||
         (module->dropped && inject_read(device, tail, module->dropped, sizeof *tail) != CUDA_OK))
         return SKIP_ERROR;
     fill_line(recording);
@@ -210,7 +210,7 @@ static int keep(struct inject_recording *recording, uint8_t *bytes)
     recording->line.dropped = tail[0];
     if (module->shape.cells == PTX_CELLS_WIDE)
         scan_wide(recording, bytes);
-    return inject_folder_launch(&recording->line, bytes, module->shape.buffer_bytes,
+    return inject_folder_launch(&recording->line, bytes, inject_buffer_bytes(module),
                                 (const uint8_t *)tail, tailed ? sizeof tail : 0)
                ? INJECT_RECORDED
                : SKIP_ERROR;
@@ -237,7 +237,7 @@ static int finish(struct inject_recording *recording, int result, uint64_t wait_
     }
     if (code != CUDA_OK || result != CUDA_OK)
         return SKIP_ERROR;
-    uint8_t *bytes = malloc(module->shape.buffer_bytes);
+    uint8_t *bytes = malloc(inject_buffer_bytes(module));
     int skip = bytes ? keep(recording, bytes) : SKIP_MEMORY;
     free(bytes);
     return skip;

@@ -76,7 +76,7 @@ static struct inject_kernel *kernel_of(uint64_t hash, const char *name)
 static bool shape_good(const struct ptx_shape *shape)
 {
     return shape->magic == PTX_SHAPE_MAGIC && shape->hash != 0 && shape->buffer_bytes > 0 &&
-           shape->buffer_bytes <= UINT64_C(1) << 40;
+           shape->buffer_bytes <= UINT64_C(1) << 40 && shape->buffer_bytes <= SIZE_MAX / 2;
 }
 
 /* Attached. Fills what the module's variables say; false: it has no probes. */
@@ -170,7 +170,8 @@ static struct slot *find_slot(const struct slot *table, size_t count, const void
                               const void *context)
 {
     size_t at =
-        ((uintptr_t)function ^ (uintptr_t)context << 1) * UINT64_C(0x9E3779B97F4A7C15) >> 20;
+        (size_t)(((uintptr_t)function ^ (uintptr_t)context << 1) * UINT64_C(0x9E3779B97F4A7C15) >>
+                 20);
     for (at &= count - 1; table[at].function; at = (at + 1) & (count - 1))
         if (table[at].function == function && table[at].context == context)
             break;

@@ -43,6 +43,11 @@ struct inject_module {
     _Atomic(void *) pending[INJECT_PENDING];
 };
 
+static inline size_t inject_buffer_bytes(const struct inject_module *module)
+{
+    return (size_t)module->shape.buffer_bytes; /* one that is larger than memory has no probes */
+}
+
 struct inject_site {
     struct inject_module *module; /* NULL: no probes */
     struct inject_kernel *kernel;
