@@ -229,6 +229,11 @@ def anchors(path, raw):
         decode()
         work = rows("gpu_activity")[0]
         check(f"launch {what}", WALL + at <= work["start"] < work["stop"] <= WALL + at + 10000 and work["start_bound"] > 8000, True)
+    # A little before the launch: the launch is believed, and the bound is what they are off.
+    write([CLOCK, line(0, path, at, anchors=[{"device_ns": DEVICE + at, "host_ns": at - 5000, "bound_ns": 9}])])
+    decode()
+    work = rows("gpu_activity")[0]
+    check("early", (work["start"] - WALL - at, 1500 < work["start_bound"] < 2100), (0, True))
     # Clocks that run apart: between two anchors the truth is between them.
     write([CLOCK, line(0, path, at, anchors=[{"device_ns": DEVICE + at + t, "host_ns": at + t + drift, "bound_ns": 5}
                                              for t, drift in ((-1_000_000, 0), (1_003_000, 100))])])

@@ -5,6 +5,7 @@
 enum {
     RATE_NS = 10000,       /* so much of a timer's time tells the clock's rate */
     LANE_RATE_NS = 100000, /* ... and that of one lane, which may be another than the mean */
+    WRONG_NS = 100000,     /* by which anchors may be further off than they say */
     DRIFT_PPM = 200        /* by which two clocks run apart, at most */
 };
 
@@ -151,12 +152,18 @@ static void choose_anchors(struct ptx_timing *timing, const struct ptx_launch *l
     timing->bound_ns = (uint64_t)bound_ns;
 }
 
-/* Whether they put the kernel between its launch and its end. */
-static bool fits(const struct ptx_timing *timing)
+/* Whether they put the kernel between its launch and its end, or not far off: then they are wrong
+ * by as much at least. */
+static bool fits(struct ptx_timing *timing)
 {
-    int64_t bound_ns = (int64_t)timing->bound_ns;
-    return by_anchors(timing, timing->start_ns) >= timing->low_ns - bound_ns &&
-           by_anchors(timing, timing->stop_ns) <= timing->high_ns + bound_ns;
+    int64_t early_ns = trace_shifted(timing->low_ns, -by_anchors(timing, timing->start_ns));
+    int64_t late_ns = trace_shifted(by_anchors(timing, timing->stop_ns), -timing->high_ns);
+    int64_t wrong_ns = early_ns > late_ns ? early_ns : late_ns;
+    if (wrong_ns > (int64_t)timing->bound_ns + WRONG_NS)
+        return false;
+    if (wrong_ns > (int64_t)timing->bound_ns)
+        timing->bound_ns = (uint64_t)wrong_ns;
+    return true;
 }
 
 int64_t ptx_timing_host(const struct ptx_timing *timing, int64_t device_ns)
