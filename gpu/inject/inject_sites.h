@@ -22,7 +22,7 @@ struct inject_kernel {
     atomic_uint taken;  /* launches that were recorded, or are */
     atomic_uint before; /* of these, before rbwp_inject_ptx_again */
     atomic_bool closed;
-    atomic_ullong skipped[INJECT_SKIPS];
+    atomic_ulong skipped[INJECT_SKIPS];
 };
 
 #define INJECT_PENDING 4
