@@ -5,7 +5,8 @@
  *     LD_PRELOAD=librbwp-threads.so RBWP_THREADS_FILE=FILE command
  *
  * FILE may have %p for the process's number, as any log file (rbwp_session.h). If it has, programs
- * that the command starts are recorded, each in a file of its own; else the command is, alone.
+ * that the command starts are recorded, each in a file of its own; else the command is, alone. With
+ * RBWP_THREADS_PID it is the program that this process, by its number, executes last.
  */
 #include "real.h"
 #include "waiter.h"
@@ -14,6 +15,7 @@
 #include "rbwp_session.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,17 +62,38 @@ static bool start_session(const char *file)
     return false;
 }
 
-static void keep_from_children(void)
+/* What another program left in this process, which executed this one in its place. */
+static void remove_leftover(const char *file)
 {
-    unsetenv("LD_PRELOAD");
-    unsetenv("RBWP_THREADS_FILE");
+    char live[PATH_MAX];
+    if (snprintf(live, sizeof live, "%s.live", file) >= (int)sizeof live || access(live, F_OK) != 0)
+        return;
+    (void)unlink(live);
+    (void)unlink(file);
+}
+
+/* Of a file for one process: this one's, or that of a program which started it? */
+static bool may_take(const char *file)
+{
+    uint64_t whose = number_from("RBWP_THREADS_PID", 0, INT64_MAX);
+    if (strstr(file, "%p"))
+        return true;
+    if (whose == 0) {
+        unsetenv("LD_PRELOAD"); /* for those that this one starts */
+        unsetenv("RBWP_THREADS_FILE");
+    } else if (whose != (uint64_t)getpid()) {
+        return false;
+    } else {
+        remove_leftover(file);
+    }
+    return true;
 }
 
 __attribute__((constructor)) static void begin(void)
 {
     const char *file = secure_getenv("RBWP_THREADS_FILE");
     real_prepare();
-    if (!file || !*file)
+    if (!file || !*file || !may_take(file))
         return;
     uint64_t least_io_us = number_from("RBWP_THREADS_LEAST_US", LEAST_IO_NS / 1000, 1u << 30);
     if (!waiter_prepare(least_io_us * 1000) || rbwp_extend_at_end(at_end) != RBWP_OK) {
@@ -79,8 +102,6 @@ __attribute__((constructor)) static void begin(void)
     }
     if (!start_session(file))
         return;
-    if (!strstr(file, "%p"))
-        keep_from_children();
     pthread_atfork(NULL, NULL, waiter_forget);
     waiter_start_clock();
     waiter_attach(program_invocation_short_name, 0, 0);

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -76,7 +77,11 @@ _Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
     X(pselect)                                                                                     \
     X(epoll_wait)                                                                                  \
     X(epoll_pwait)                                                                                 \
+    X(wait)                                                                                        \
     X(waitpid)                                                                                     \
+    X(waitid)                                                                                      \
+    X(wait3)                                                                                       \
+    X(wait4)                                                                                       \
     X(read)                                                                                        \
     X(readv)                                                                                       \
     X(pread)                                                                                       \

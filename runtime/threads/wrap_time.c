@@ -10,9 +10,9 @@
 
 #define WAIT_WHILE(kind, object, call, timed_out)                                                  \
     do {                                                                                           \
-        struct wait wait WAIT_CLEANED = wait_begin(kind, (uint64_t)(object));                      \
+        struct wait begun WAIT_CLEANED = wait_begin(kind, (uint64_t)(object));                     \
         __typeof__(call) result = call;                                                            \
-        wait_end(&wait, (timed_out) ? WAIT_FAILED : WAIT_WOKEN);                                   \
+        wait_end(&begun, (timed_out) ? WAIT_FAILED : WAIT_WOKEN);                                  \
         return result;                                                                             \
     } while (0)
 
@@ -94,6 +94,32 @@ SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struc
     WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait2)(fd, events, most, timeout, signals), result == 0);
 }
 #endif
+
+SHOWN pid_t wait(int *status)
+{
+    WAIT_WHILE(WAIT_CHILD, 0, REAL(wait)(status), result < 0);
+}
+
+SHOWN int waitid(idtype_t type, id_t id, siginfo_t *info, int options)
+{
+    if (options & WNOHANG)
+        return REAL(waitid)(type, id, info, options);
+    WAIT_WHILE(WAIT_CHILD, id, REAL(waitid)(type, id, info, options), result < 0);
+}
+
+SHOWN pid_t wait3(int *status, int options, struct rusage *usage)
+{
+    if (options & WNOHANG)
+        return REAL(wait3)(status, options, usage);
+    WAIT_WHILE(WAIT_CHILD, 0, REAL(wait3)(status, options, usage), result < 0);
+}
+
+SHOWN pid_t wait4(pid_t process, int *status, int options, struct rusage *usage)
+{
+    if (options & WNOHANG)
+        return REAL(wait4)(process, status, options, usage);
+    WAIT_WHILE(WAIT_CHILD, process, REAL(wait4)(process, status, options, usage), result < 0);
+}
 
 SHOWN pid_t waitpid(pid_t process, int *status, int options)
 {

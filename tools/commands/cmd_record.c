@@ -4,6 +4,8 @@
 #include "record.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 #define DEFAULT_OUTPUT "rbwp.bin"
 
@@ -17,7 +19,18 @@ static bool store_passes(void *value, const char *text, struct option_error *err
     return option_number(text, 1, 2, value, error);
 }
 
+static bool store_sources(void *value, const char *text, struct option_error *error)
+{
+    bool *background = value;
+    *background = strcmp(text, "threads") == 0;
+    if (!*background)
+        snprintf(error->text, sizeof error->text, "not one of: threads");
+    return *background;
+}
+
 static const struct option record_option_table[] = {
+    {"what", 0, "SOURCE", "threads", "threads: what threads do between waits, and who wakes them",
+     offsetof(struct record_options, background), store_sources},
     {"ptx", 0, NULL, NULL, "times of a kernel's source lines, by probes in its PTX",
      offsetof(struct record_options, ptx), option_store_true},
     {"mode", 0, "MODE", "block single entire config cfg mma warp", "where probes go (default warp)",
@@ -51,11 +64,11 @@ static enum exit_code run(void *config, struct operands program)
 {
     struct record_options *options = config;
     if (program.count == 0) {
-        message_usage("no command given: rbwp record --ptx -- COMMAND...");
+        message_usage("no command given: rbwp record --what threads -- COMMAND...");
         return EXIT_USAGE;
     }
-    if (!options->ptx) {
-        message_usage("say what to record: --ptx");
+    if (options->ptx == options->background) {
+        message_usage("say what to record: --what threads, or --ptx");
         return EXIT_USAGE;
     }
     if (options->output.path && out_is_standard(&options->output)) {
@@ -69,13 +82,15 @@ static enum exit_code run(void *config, struct operands program)
 
 const struct command command_record = {
     .name = "record",
-    .summary = "run a program that nobody changed, and record what its kernels do",
+    .summary = "run a program that nobody changed, and record what it does",
     .operands = "-- COMMAND...",
     .description =
-        "Runs COMMAND with --ptx such that kernels that Triton compiles get clock probes,\n"
-        "and writes what they stored as a profile, rbwp.bin by default. Results stay the\n"
-        "same; recorded launches are waited for. Options of COMMAND's own come behind --.\n"
-        "What cannot be recorded (no GPU, no CUPTI) is told in one line, and COMMAND runs.\n"
+        "Runs COMMAND and writes what it did as a profile, rbwp.bin by default. With --what\n"
+        "threads a library is preloaded that records what each thread does between two\n"
+        "waits, what it waits for and who wakes it. With --ptx kernels that Triton compiles\n"
+        "get clock probes; results stay the same; recorded launches are waited for. Options\n"
+        "of COMMAND's own come behind --. What cannot be recorded (a static program, no\n"
+        "GPU, no CUPTI) is told in one line, and COMMAND runs.\n"
         "Exit status: COMMAND's; 127 not found, 126 not to be run, 2 usage. A signal that\n"
         "ends COMMAND ends rbwp too.",
     .groups = record_groups,

@@ -5,6 +5,7 @@
 #include "record_child.h"
 #include "record_places.h"
 #include "record_ptx.h"
+#include "record_threads.h"
 #include "report.h"
 
 #include <errno.h>
@@ -33,16 +34,20 @@ static bool outputs_good(const struct record_options *options)
            (!options->report || may_create(options->report, options->output.force));
 }
 
-/* The profile of what lies in folder, and its page. */
-static void finish(const struct record_options *options, const char *folder)
+static void write_page(const struct record_options *options)
 {
-    if (!record_ptx_finish(options, folder) || !options->report)
-        return;
     char *file[] = {(char *)(uintptr_t)options->output.path, NULL};
     struct report_options report = {0};
     report.reading.output = (struct out_options){options->report, options->output.force};
     report.reading.terminal.no_progress = true;
     (void)report_files(&report, (struct operands){file, 1});
+}
+
+/* The profile of what lies in folder, and its page. */
+static void finish(const struct record_options *options, const char *folder)
+{
+    if (record_ptx_finish(options, folder) && options->report)
+        write_page(options);
 }
 
 /* One run of the program; status as record_run gives it. False: it was not set up. */
@@ -110,11 +115,29 @@ static int record_in(const struct record_options *options, struct operands progr
     return status;
 }
 
+static int record_background(const struct record_options *options, struct operands program)
+{
+    struct record_environment environment = {0};
+    bool set_up = record_threads_set_up(options, program.words[0], &environment);
+    if (!set_up)
+        record_environment_free(&environment);
+    int status = record_run(program.words, &environment);
+    record_environment_free(&environment);
+    bool ran = status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
+    if (set_up && ran && record_threads_finish(options) && options->report)
+        write_page(options);
+    return status;
+}
+
 int record_program(const struct record_options *options, struct operands program)
 {
     char folder[PATH_MAX];
     program.words[program.count] = NULL; /* options stood there */
-    if (!outputs_good(options) || !record_folder_make(options->folder, folder))
+    if (!outputs_good(options))
+        return record_end_like(record_run(program.words, &(struct record_environment){0}));
+    if (options->background)
+        return record_end_like(record_background(options, program));
+    if (!record_folder_make(options->folder, folder))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
     int status = record_in(options, program, folder);
     if (!options->folder)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -94,6 +95,11 @@ static _Noreturn void become(char **words, const struct record_environment *envi
             setenv(environment->variables[i].name, environment->variables[i].value, 1);
         else
             unsetenv(environment->variables[i].name);
+    if (environment->own_number) {
+        char number[24];
+        snprintf(number, sizeof number, "%ld", (long)getpid());
+        setenv(environment->own_number, number, 1);
+    }
     execvp(words[0], words);
     message("%s: %s", words[0], strerror(errno));
     _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);

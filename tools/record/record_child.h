@@ -15,6 +15,7 @@ struct record_environment {
         char *value; /* NULL: not set */
     } variables[RECORD_WORDS_MAX];
     int count;
+    const char *own_number; /* one that gets the program's process number; NULL: none */
 };
 /* A copy of value is kept; false without memory. */
 bool record_set(struct record_environment *environment, const char *name, const char *value);

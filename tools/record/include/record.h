@@ -13,6 +13,7 @@
 
 struct record_options {
     bool ptx;
+    bool background; /* what threads do and wait for; not with ptx */
     const char *mode, *file, *threads, *kernel, *capacity; /* as rbwp ptx instrument takes them */
     uint32_t launches;                                     /* of a kernel; 0: the default */
     uint32_t passes;                                       /* 0: one */

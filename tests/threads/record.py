@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""rbwp record --what threads: the program runs as without, whatever it is and however it ends, and what its threads did is
+in the profile: that of the program which is executed last, whole even if it was killed; and what cannot be recorded is one
+line."""
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+
+import recorded
+
+RBWP, WITNESS = os.environ["RBWP"], os.environ["WITNESS"]
+
+
+def record(folder, *words, code=0, options=(), stdin="", file="out.bin"):
+    """(standard output, lines of standard error)"""
+    done = subprocess.run([RBWP, "record", "--what", "threads", "-f", "-o", folder / file, *options, "--", *words],
+                          input=stdin, capture_output=True, text=True, timeout=60,
+                          env={**os.environ, "RBWP_THREADS": os.environ["THREADS"]})
+    assert done.returncode == code, (done, code)
+    return done.stdout, done.stderr.splitlines()
+
+
+def kinds(folder, file="out.bin"):
+    return [row["kind"] for row in recorded.Recording(folder / file).waits]
+
+
+def test_streams_and_status(folder):
+    out, told = record(folder, "sh", "-c", "cat; sleep 0.02; exit 7", stdin="in", code=7, options=["--report", folder / "page"])
+    assert out == "in" and "child process" in kinds(folder), (out, kinds(folder))
+    assert any(line.startswith(f"{folder}/out.bin: 1 thread in ") for line in told), told
+    assert "<html" in (folder / "page").read_text()[:200], "no page"
+
+
+def test_executed_last(folder):
+    """Programs that only start others, as env does, are not what is recorded."""
+    out, told = record(folder, "env", "sh", "-c", f"true; exec {WITNESS} odd")
+    recording = recorded.Recording(folder / "out.bin")
+    assert pathlib.Path(WITNESS).name in {thread["name"] for thread in recording.threads.values()}, recording.threads
+    assert not list(folder.glob("*crashed*")) and out.count("wait ") > 4, (out, told)
+
+
+def test_killed(folder):
+    _, told = record(folder, "sh", "-c", "sleep 0.02; kill -9 $$", code=-signal.SIGKILL)
+    assert "child process" in kinds(folder) and not (folder / "out.bin.live").exists(), told
+
+
+def test_each_process(folder):
+    record(folder, "sh", "-c", "sleep 0.02; exit 0", file="each%p.bin")
+    assert any("sleep" in kinds(folder, path.name) for path in folder.glob("each*.bin")), list(folder.iterdir())
+
+
+def test_not_recorded(folder):
+    """One line, no file, and the program runs."""
+    cases = [(["no such program"], 127)]
+    if shutil.which("cc") and link_statically(folder):
+        cases.append(([folder / "static"], 5))
+    if os.getuid() == 0:
+        shutil.copy("/bin/true", folder / "privileged")
+        os.chown(folder / "privileged", 65534, 65534)
+        os.chmod(folder / "privileged", 0o4755)
+        cases.append(([folder / "privileged"], 0))
+    for words, code in cases:
+        _, told = record(folder, *words, code=code, file="none.bin")
+        assert len(told) == 1 and not (folder / "none.bin").exists(), (words, told)
+    _, told = record(folder, "true", file="no folder/out.bin")
+    assert len(told) == 1, told
+
+
+def link_statically(folder):
+    source = "int main(void) { return 5; }"
+    return subprocess.run(["cc", "-static", "-x", "c", "-o", folder / "static", "-"], input=source, text=True,
+                          stderr=subprocess.DEVNULL).returncode == 0
+
+
+def test_usage(folder):
+    for words in (["--what", "nothing", "--", "true"], ["--what", "threads"], ["--what", "threads", "--ptx", "--", "true"],
+                  ["--", "true"]):
+        done = subprocess.run([RBWP, "record", *words], capture_output=True, text=True, cwd=folder)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
+
+
+for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_not_recorded, test_usage):
+    with tempfile.TemporaryDirectory() as name:
+        test(pathlib.Path(name))
+print("threads record: all passed")
