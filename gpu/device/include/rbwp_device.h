@@ -259,6 +259,18 @@ RBWP_DEV_FN_ void rbwp_dev_block_fence_(void)
     asm volatile("fence.acq_rel.cta;" ::: "memory");
 }
 RBWP_DEV_FN_ void rbwp_dev_settle_(void) {}
+/* The same value, waited for here. 0 is added, of which ptxas does not know that it is: a mere copy
+ * it would put elsewhere. */
+RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_arrived_(rbwp_dev_u64 value)
+{
+    rbwp_dev_u64 same;
+    asm volatile("{ .reg .u32 z, a, b; mov.u32 z, %%laneid; shr.u32 z, z, 5; mov.b64 {a, b}, %1;"
+                 " add.u32 a, a, z; mov.b64 %0, {a, b}; }"
+                 : "=l"(same)
+                 : "l"(value)
+                 : "memory");
+    return same;
+}
 /* The value is to be computed here, and not where it is wanted. */
 RBWP_DEV_FN_ void rbwp_dev_here_(rbwp_dev_u64 *value)
 {
@@ -616,6 +628,10 @@ RBWP_DEV_FN_ unsigned rbwp_dev_of_first_(unsigned value)
 #endif
 
 #ifndef RBWP_DEV_ON_NVIDIA_
+RBWP_DEV_FN_ rbwp_dev_u64 rbwp_dev_arrived_(rbwp_dev_u64 value)
+{
+    return value;
+}
 RBWP_DEV_FN_ void rbwp_dev_here_(rbwp_dev_u64 *value)
 {
     (void)value;
@@ -1010,13 +1026,14 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     p->counter = rbwp_dev_context_(p, 4 + p->num_ranks);
     p->ops = rbwp_dev_context_(p, 5 + p->num_ranks);
     p->columns = p->context + (rbwp_dev_u64)(6 + p->num_ranks) * 8;
-    if (!p->counter || !p->ops || max_events >> 63)
+    /* In one condition: of a word that a branch leaves unread, ptxas has each event wait again. */
+    if (!p->counter | !p->ops | (max_events >> 63 != 0))
         return;
     p->max_events = max_events < 0x7fffffff ? (unsigned)max_events : 0x7fffffff;
     if (p->max_events && !(p->counter & 7) && p->ops == p->counter + 4)
         p->both = 1ull << 32 | 1;
     if (p->max_events)
-        p->ends = rbwp_dev_load8_(p->columns + RBWP_DEV_COLUMN_END * 8);
+        p->ends = rbwp_dev_arrived_(rbwp_dev_load8_(p->columns + RBWP_DEV_COLUMN_END * 8));
 #if RBWP_DEV_EVENT_KEEP
     if (p->max_events)
         rbwp_dev_columns_(p->columns, p->column);
@@ -1048,7 +1065,7 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_ask_(struct rbwp_dev_events *p, struct rbw
 #if RBWP_DEV_EVENT_AHEAD
     if (!p->max_events)
         return 0;
-    e->slot = p->next;
+    e->slot = (unsigned)rbwp_dev_arrived_(p->next);
 #elif defined(RBWP_DEV_BY_WARP_)
     if (!p->max_events)
         return 0;
@@ -1207,10 +1224,10 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned 
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
     if (!rbwp_dev_events_ask_(p, &e))
         return 0;
+    rbwp_dev_events_ask_next_(p);
     const rbwp_dev_u64 *column = rbwp_dev_events_columns_(p, loaded);
     rbwp_dev_event_choose_(p, &e, 0);
     rbwp_dev_events_take_(p, &e);
-    rbwp_dev_events_ask_next_(p);
     e.start = rbwp_dev_event_time_();
     rbwp_dev_event_store_(p, &e, column, 0);
     rbwp_dev_events_hold_(p, &e);
