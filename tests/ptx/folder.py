@@ -182,6 +182,13 @@ def model(told):
     check("busy once", [gpu["busy"] for gpu in all_of_it["gpus"]], [busy])
     (inside,) = all_of_it["inside_kernels"]
     check("inside", (inside["kernel"], inside["launches"], inside["groups"][0]["group"], inside["groups"][0]["spans"]), ("k", 2, "blocks", len(made)))
+    # The same sums in a terminal, straight from the folder; quantiles are exact there.
+    text = rbwp("annotate", FOLDER)[0].decode().splitlines()
+    check("annotate", text[0], f"kernel k: {sums['cycles']} cycles in all lanes of 2 launches")
+    shown = [line.replace("#", "").split() for line in text[2:] if "%" in line]
+    check("annotate's lines", sorted((int(fields[5]), int(fields[1])) for fields in shown),
+          sorted((line, sum(r["line"] == line for r in made)) for line in {r["line"] for r in made}))
+    rbwp("annotate", WORK / "nowhere", code=2)
     text = command("stats", "--by", "kernel", OUT).split("Lines in kernels")[1].splitlines()
     check("text", (text[2], text[3].split()[-1]), (f"  k: 2 launches, {len(lanes)} lanes, {sums['cycles']} cycles",
                                                    max(sums["lines"], key=lambda line: line["cycles"])["place"]))

@@ -48,7 +48,8 @@ const struct command command_ptx = {
         "                    folder of launches as a profile\n"
         "  sanitize    CSV   the probes that a second run can do with: active_probes.json;\n"
         "                    of a folder of launches HASH.active.json for each map\n"
-        "  annotate    RAW   the source with what each line took\n"
+        "  annotate    RAW   the source with what each line took; of a folder of launches\n"
+        "                    that of each kernel\n"
         "'-' is standard input.\n"
         "Exit status: 0 good, 1 bad data or not written, 2 usage, 3 partly read.",
     .groups = ptx_option_groups,

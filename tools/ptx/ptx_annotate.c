@@ -3,16 +3,21 @@
  * rbwp ptx annotate: the source with what each line took.
  *
  * A file that can be read is shown from its first line that has probes to its last, every line of
- * it; of others the lines with probes, without their text.
+ * it; of others the lines with probes, without their text. Of a folder of launches each kernel is
+ * shown, all of its launches together.
  */
 #include "message.h"
+#include "grow.h"
 #include "ptx_pairs.h"
 #include "ptx_tool.h"
+#include "ptx_walk.h"
 #include "text_name.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define SOURCE_BYTES_MAX (16u << 20)
@@ -109,12 +114,16 @@ static void put_file(const struct view *view, const struct ptx_map *map, uint32_
     free(text);
 }
 
-static void put_view(const struct view *view, const struct ptx_map *map, uint64_t dropped)
+/* launches: 0 where it is a buffer. */
+static void put_view(const struct view *view, const struct ptx_map *map, const char *kernel,
+                     uint64_t launches, uint64_t dropped)
 {
     const struct ptx_sums *sums = view->sums;
     out_text(view->out, "kernel ");
-    text_name(view->out, ptx_map_kernel(map), strlen(ptx_map_kernel(map)));
+    text_name(view->out, kernel, strlen(kernel));
     out_format(view->out, ": %" PRIu64 " cycles in all lanes", sums->cycles);
+    if (launches)
+        out_format(view->out, " of %" PRIu64 " launch%s", launches, launches == 1 ? "" : "es");
     if (dropped)
         out_format(view->out, ", %" PRIu64 " records lost", dropped);
     out_format(view->out, "\n%7s %-10s %10s %9s %9s %7s%8s  %s\n", "share", "", "count", "p50",
@@ -127,6 +136,17 @@ static void put_view(const struct view *view, const struct ptx_map *map, uint64_
     }
 }
 
+static struct view view_of(const struct ptx_tool_options *tool, struct out *out,
+                           const struct ptx_sums *sums)
+{
+    return (struct view){.out = out,
+                         .tool = tool,
+                         .sums = sums,
+                         .colors = terminal_colors(&tool->terminal, out->fd),
+                         .width = terminal_width(out->fd),
+                         .utf8 = terminal_is_utf8()};
+}
+
 static enum exit_code show(const struct ptx_tool_options *tool, struct operands files,
                            const struct ptx_map *map, const struct ptx_matrix *matrix)
 {
@@ -137,16 +157,109 @@ static enum exit_code show(const struct ptx_tool_options *tool, struct operands 
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
     if (out_open(&out, &tool->output, files)) {
-        struct view view = {.out = &out,
-                            .tool = tool,
-                            .sums = &sums,
-                            .colors = terminal_colors(&tool->terminal, out.fd),
-                            .width = terminal_width(out.fd),
-                            .utf8 = terminal_is_utf8()};
-        put_view(&view, map, matrix->dropped);
+        struct view view = view_of(tool, &out, &sums);
+        put_view(&view, map, ptx_map_kernel(map), 0, matrix->dropped);
         code = out_close(&out);
     }
     ptx_sums_free(&sums);
+    return code;
+}
+
+/* ---- a folder -------------------------------------------------------------------------- */
+
+/* A kernel of a module with probes, and what its launches recorded. */
+struct annotated {
+    char map[PTX_FILE_NAME], kernel[PTX_KERNEL_NAME];
+    uint64_t launches, dropped;
+    struct ptx_gathered gathered;
+};
+
+struct annotating {
+    const struct ptx_tool_options *tool;
+    struct annotated *kernels;
+    uint32_t count, room;
+    bool failed; /* the user was told */
+};
+
+/* NULL with the message given. */
+static struct annotated *find_kernel(struct annotating *all, const struct ptx_launch *launch,
+                                     const struct ptx_map *map)
+{
+    const char *kernel = *launch->kernel ? launch->kernel : ptx_map_kernel(map);
+    for (uint32_t i = 0; i < all->count; i++)
+        if (strcmp(all->kernels[i].map, launch->map) == 0 &&
+            strcmp(all->kernels[i].kernel, kernel) == 0)
+            return &all->kernels[i];
+    if (!grow_zeroed32(&all->kernels, &all->room, all->count + 1, sizeof *all->kernels)) {
+        message("out of memory");
+        return NULL;
+    }
+    struct annotated *found = &all->kernels[all->count++];
+    memcpy(found->map, launch->map, sizeof found->map);
+    snprintf(found->kernel, sizeof found->kernel, "%s", kernel);
+    return found;
+}
+
+static bool take_launch(void *context, const struct ptx_launch *launch, const struct ptx_map *map,
+                        const struct ptx_matrix *matrix)
+{
+    struct annotating *all = context;
+    const struct ptx_tool_options *tool = all->tool;
+    if (!matrix)
+        return true;
+    struct annotated *kernel = find_kernel(all, launch, map);
+    uint32_t cost = tool->pair_cost_given ? tool->pair_cost : matrix->pair_cost;
+    all->failed = !kernel || !ptx_gather(&kernel->gathered, matrix, map, cost);
+    if (!all->failed) {
+        kernel->launches++;
+        kernel->dropped += matrix->dropped;
+    }
+    return !all->failed;
+}
+
+/* The map was read before; it is read again, as only one is kept. */
+static bool put_kernel(const struct annotating *all, struct annotated *kernel, const char *folder,
+                       struct out *out, bool first)
+{
+    char path[PATH_MAX];
+    struct ptx_map map;
+    struct ptx_sums sums;
+    if (snprintf(path, sizeof path, "%s/%s", folder, kernel->map) >= (int)sizeof path ||
+        !ptx_map_read(&map, path))
+        return false;
+    bool good = ptx_gathered_sums(&kernel->gathered, &sums);
+    if (good) {
+        struct view view = view_of(all->tool, out, &sums);
+        out_text(out, first ? "" : "\n");
+        put_view(&view, &map, kernel->kernel, kernel->launches, kernel->dropped);
+        ptx_sums_free(&sums);
+    }
+    ptx_map_free(&map);
+    return good;
+}
+
+static enum exit_code annotate_folder(const struct ptx_tool_options *tool, struct operands files)
+{
+    struct annotating all = {.tool = tool};
+    struct ptx_walk walk = {.path = files.words[0], .context = &all, .launch = take_launch};
+    struct out out;
+    enum exit_code code = EXIT_BAD_DATA;
+    if (ptx_walk_begin(&walk)) {
+        ptx_walk_launches(&walk);
+        if (all.count == 0 && !all.failed)
+            message_plain("%s: no launch with records is in it", walk.path);
+        if (all.count > 0 && !all.failed && out_open(&out, &tool->output, (struct operands){0})) {
+            bool good = true;
+            for (uint32_t i = 0; i < all.count && good; i++)
+                good = put_kernel(&all, &all.kernels[i], walk.path, &out, i == 0);
+            code = exit_worse(good ? EXIT_GOOD : EXIT_BAD_DATA, out_close(&out));
+            code = exit_worse(code, walk.refused ? EXIT_PARTLY : EXIT_GOOD);
+        }
+    }
+    for (uint32_t i = 0; i < all.count; i++)
+        free(all.kernels[i].gathered.timed);
+    free(all.kernels);
+    ptx_walk_end(&walk);
     return code;
 }
 
@@ -154,8 +267,11 @@ enum exit_code ptx_tool_annotate(const struct ptx_tool_options *tool, struct ope
 {
     struct ptx_map map;
     struct ptx_matrix matrix;
+    struct stat status;
+    if (stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
+        return annotate_folder(tool, files);
     if (!tool->map) {
-        message_usage("annotate needs the probes: --map MAP");
+        message_usage("annotate needs the probes: --map MAP, or a folder of launches");
         return EXIT_USAGE;
     }
     if (!ptx_map_read(&map, tool->map))

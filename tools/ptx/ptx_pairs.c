@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ptx_pairs.h"
+#include "grow.h"
 #include "message.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-struct timed {
+struct ptx_timed {
     uint64_t key, cycles;
     uint32_t lane;
 };
 
 static int by_key_and_lane(const void *a, const void *b)
 {
-    const struct timed *x = a, *y = b;
+    const struct ptx_timed *x = a, *y = b;
     if (x->key != y->key)
         return (x->key > y->key) - (x->key < y->key);
     return (x->lane > y->lane) - (x->lane < y->lane);
@@ -21,7 +22,7 @@ static int by_key_and_lane(const void *a, const void *b)
 
 static int by_cycles(const void *a, const void *b)
 {
-    const struct timed *x = a, *y = b;
+    const struct ptx_timed *x = a, *y = b;
     return (x->cycles > y->cycles) - (x->cycles < y->cycles);
 }
 
@@ -33,10 +34,15 @@ static uint64_t key_of(const struct ptx_cell *cell, const struct ptx_map *by_lin
     return probe && probe->loc >= 0 ? (uint64_t)probe->file << 32 | (uint64_t)probe->loc : 0;
 }
 
-static size_t collect(struct timed *timed, const struct ptx_matrix *matrix,
-                      const struct ptx_map *by_line, uint32_t pair_cost)
+bool ptx_gather(struct ptx_gathered *gathered, const struct ptx_matrix *matrix,
+                const struct ptx_map *by_line, uint32_t pair_cost)
 {
-    size_t count = 0;
+    size_t cells = (size_t)matrix->rows * matrix->lanes;
+    if (!grow_array(&gathered->timed, &gathered->room, gathered->count + cells,
+                    sizeof *gathered->timed)) {
+        message("out of memory");
+        return false;
+    }
     for (uint32_t row = 0; row < matrix->rows; row++)
         for (uint32_t lane = 0; lane < matrix->lanes; lane++) {
             const struct ptx_cell *cell = ptx_matrix_at(matrix, row, lane);
@@ -44,13 +50,15 @@ static size_t collect(struct timed *timed, const struct ptx_matrix *matrix,
             if (cell->start == 0 || cycles < 0)
                 continue;
             uint64_t rest = (uint64_t)cycles > pair_cost ? (uint64_t)cycles - pair_cost : 0;
-            timed[count++] = (struct timed){key_of(cell, by_line), rest, lane};
+            gathered->timed[gathered->count++] =
+                (struct ptx_timed){key_of(cell, by_line), rest, gathered->lanes + lane};
         }
-    return count;
+    gathered->lanes += matrix->lanes;
+    return true;
 }
 
 /* How far the lanes lie apart; the records are in order of lanes. */
-static double spread(const struct timed *timed, size_t count)
+static double spread(const struct ptx_timed *timed, size_t count)
 {
     uint64_t least = UINT64_MAX, most = 0;
     for (size_t i = 0; i < count;) {
@@ -65,7 +73,7 @@ static double spread(const struct timed *timed, size_t count)
 }
 
 /* Of records with one key. */
-static struct ptx_sum sum_up(struct timed *timed, size_t count)
+static struct ptx_sum sum_up(struct ptx_timed *timed, size_t count)
 {
     struct ptx_sum sum = {.key = timed[0].key, .count = count, .spread = spread(timed, count)};
     qsort(timed, count, sizeof *timed, by_cycles);
@@ -77,31 +85,40 @@ static struct ptx_sum sum_up(struct timed *timed, size_t count)
     return sum;
 }
 
-bool ptx_sums_make(struct ptx_sums *sums, const struct ptx_matrix *matrix,
-                   const struct ptx_map *by_line, uint32_t pair_cost)
+static size_t count_keys(const struct ptx_gathered *gathered)
 {
-    size_t cells = (size_t)matrix->rows * matrix->lanes, keys = 0;
-    struct timed *timed = malloc((cells + 1) * sizeof *timed);
+    size_t keys = 0;
+    for (size_t i = 0; i < gathered->count; i++)
+        keys += i == 0 || gathered->timed[i].key != gathered->timed[i - 1].key;
+    return keys;
+}
+
+bool ptx_gathered_sums(struct ptx_gathered *gathered, struct ptx_sums *sums)
+{
+    struct ptx_timed *timed = gathered->timed;
+    size_t count = gathered->count;
     *sums = (struct ptx_sums){0};
-    size_t count = timed ? collect(timed, matrix, by_line, pair_cost) : 0;
-    if (timed)
+    if (count > 0)
         qsort(timed, count, sizeof *timed, by_key_and_lane);
-    for (size_t i = 0; i < count; i++)
-        keys += i == 0 || timed[i].key != timed[i - 1].key;
-    sums->sums = timed ? malloc((keys + 1) * sizeof *sums->sums) : NULL;
-    if (!sums->sums) {
-        free(timed);
-        message("out of memory");
-        return false;
-    }
-    for (size_t i = 0, end; i < count; i = end) {
+    sums->sums = malloc((count_keys(gathered) + 1) * sizeof *sums->sums);
+    for (size_t i = 0, end; sums->sums && i < count; i = end) {
         for (end = i + 1; end < count && timed[end].key == timed[i].key;)
             end++;
         sums->sums[sums->count] = sum_up(timed + i, end - i);
         sums->cycles += sums->sums[sums->count++].cycles;
     }
     free(timed);
-    return true;
+    *gathered = (struct ptx_gathered){0};
+    if (!sums->sums)
+        message("out of memory");
+    return sums->sums != NULL;
+}
+
+bool ptx_sums_make(struct ptx_sums *sums, const struct ptx_matrix *matrix,
+                   const struct ptx_map *by_line, uint32_t pair_cost)
+{
+    struct ptx_gathered gathered = {0};
+    return ptx_gather(&gathered, matrix, by_line, pair_cost) && ptx_gathered_sums(&gathered, sums);
 }
 
 void ptx_sums_free(struct ptx_sums *sums)

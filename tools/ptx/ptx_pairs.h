@@ -22,8 +22,21 @@ struct ptx_sums {
     uint64_t cycles; /* of all */
 };
 
-/* False with the message given; ptx_sums_free only after true. Records without a start, or whose
- * clocks run backwards, are left out. by_line: the map that has lines and files; NULL: by pair. */
+/* Records of several launches, whose lanes are told apart. Zero is none. */
+struct ptx_timed;
+struct ptx_gathered {
+    struct ptx_timed *timed;
+    size_t count, room;
+    uint32_t lanes;
+};
+/* Records without a start, or whose clocks run backwards, are left out. by_line: the map that has
+ * lines and files; NULL: by pair. False with the message given. */
+bool ptx_gather(struct ptx_gathered *gathered, const struct ptx_matrix *matrix,
+                const struct ptx_map *by_line, uint32_t pair_cost);
+/* Frees what was gathered. False with the message given; ptx_sums_free only after true. */
+bool ptx_gathered_sums(struct ptx_gathered *gathered, struct ptx_sums *sums);
+
+/* Both, of one launch. */
 bool ptx_sums_make(struct ptx_sums *sums, const struct ptx_matrix *matrix,
                    const struct ptx_map *by_line, uint32_t pair_cost);
 void ptx_sums_free(struct ptx_sums *sums);
