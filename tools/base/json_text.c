@@ -64,8 +64,7 @@ static char *put_char(char *at, const unsigned char *bytes, size_t count, size_t
     return at + length;
 }
 
-/* True when text stands in JSON as it is. */
-static bool is_plain(const char *text, size_t count)
+bool json_is_plain(const char *text, size_t count)
 {
     static const char special[3] = {'"', '\\', '\\'};
     return text_is_plain(text, count, special);
@@ -90,7 +89,7 @@ static void escaped_string(struct out *out, const char *text, size_t count)
 
 void json_string(struct out *out, const char *text, size_t count)
 {
-    if (is_plain(text, count))
+    if (json_is_plain(text, count))
         plain_string(out, text, count);
     else
         escaped_string(out, text, count);
@@ -112,7 +111,7 @@ static void hex_string(struct out *out, const char *text, size_t count)
 void json_name(struct out *out, const char *key, const char *text, size_t count)
 {
     json_key(out, key);
-    if (is_plain(text, count)) {
+    if (json_is_plain(text, count)) {
         plain_string(out, text, count);
         return;
     }

@@ -73,14 +73,37 @@ void args_json_value(struct out *out, struct viewer_text *made, const struct tra
     }
 }
 
-void args_json_members(struct out *out, struct viewer_text *text, const struct trace *trace,
-                       const struct trace_detail *detail)
+static void put_key(struct out *out, struct viewer_text *text, struct args_keys *keys,
+                    const struct trace *trace, uint32_t number)
+{
+    enum { ESCAPED_BYTES = 6 }; /* of a byte, at most */
+    struct args_key *known =
+        &keys->known[number % (uint32_t)(sizeof keys->known / sizeof keys->known[0])];
+    char *at = out_room(out, ESCAPED_BYTES * sizeof known->text);
+    if (known->bytes && known->number == number) {
+        memcpy(at, known->text, sizeof known->text);
+        out_end(out, at + known->bytes);
+        return;
+    }
+    struct trace_text name = trace_name_of(trace, number);
+    size_t begin = out->used;
+    put_string(out, text, name);
+    out_bytes(out, ":", 1);
+    /* A short one lies in the buffer in one piece. */
+    if (name.bytes > sizeof known->text / 2 || out->used - begin > sizeof known->text)
+        return;
+    known->number = number;
+    known->bytes = (uint32_t)(out->used - begin);
+    memcpy(known->text, at, known->bytes);
+}
+
+void args_json_members(struct out *out, struct viewer_text *text, struct args_keys *keys,
+                       const struct trace *trace, const struct trace_detail *detail)
 {
     for (uint32_t i = 0; i < detail->arg_count; i++) {
         if (i)
             out_bytes(out, ",", 1);
-        put_string(out, text, trace_name_of(trace, trace_args_of(detail)[i].key));
-        out_bytes(out, ":", 1);
+        put_key(out, text, keys, trace, trace_args_of(detail)[i].key);
         args_json_value(out, text, trace, detail, &trace_args_of(detail)[i]);
     }
 }
@@ -119,7 +142,7 @@ struct trace_text args_json_make(struct args_json *made, const struct trace *tra
     out->layer = spill;
     out->layer_state = made;
     out_bytes(out, "{", 1);
-    args_json_members(out, &made->text, trace, detail);
+    args_json_members(out, &made->text, &made->keys, trace, detail);
     out_bytes(out, "}", 1);
     made->failed |= made->text.failed;
     if (made->spilled_bytes == 0)

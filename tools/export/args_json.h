@@ -14,10 +14,18 @@
 #include "trace.h"
 #include "viewer_text.h"
 
+/* Keys as they are written, by their numbers: few keys are in nearly all spans. Zero is empty. */
+struct args_keys {
+    struct args_key {
+        uint32_t number, bytes; /* bytes 0: none */
+        char text[56];          /* "key": */
+    } known[32];
+};
+
 /* "key":value,"key":value without the braces; nothing if there are none. text is for what is not
- * UTF-8. */
-void args_json_members(struct out *out, struct viewer_text *text, const struct trace *trace,
-                       const struct trace_detail *detail);
+ * UTF-8. keys are of this trace. */
+void args_json_members(struct out *out, struct viewer_text *text, struct args_keys *keys,
+                       const struct trace *trace, const struct trace_detail *detail);
 
 /* A value alone. */
 void args_json_value(struct out *out, struct viewer_text *text, const struct trace *trace,
@@ -29,6 +37,7 @@ struct args_json {
     char *spilled; /* what did not fit into its buffer */
     size_t spilled_bytes, spilled_room;
     struct viewer_text text;
+    struct args_keys keys;
     bool failed;
 };
 /* Empty if there are none, or without memory. */

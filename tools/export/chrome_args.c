@@ -68,7 +68,7 @@ void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
     }
     if (detail && detail->arg_count) {
         separate(chrome, &any);
-        args_json_members(out, &chrome->text, chrome->pass->trace, detail);
+        args_json_members(out, &chrome->text, &chrome->keys, chrome->pass->trace, detail);
     }
     if (detail && has_model(detail)) {
         separate(chrome, &any);

@@ -38,6 +38,13 @@ struct chrome_row {
     uint32_t group; /* number of such a group + 1 */
 };
 
+/* In UTF-8. */
+struct chrome_name {
+    struct trace_text text;
+    bool is_plain; /* short, and JSON as it is */
+};
+enum { CHROME_PLAIN_BYTES_MAX = 512 };
+
 enum { CHROME_CATEGORY_BYTES = 128 };
 
 /* The last category that had a source's own beside ours: neighbours share it. */
@@ -52,8 +59,8 @@ struct chrome {
     struct trace_pass *pass;
     struct chrome_row *rows; /* by track */
     uint32_t row_count, pid_count, name_count;
-    uint32_t *pids;           /* by process */
-    struct trace_text *names; /* by number, in UTF-8 */
+    uint32_t *pids;            /* by process */
+    struct chrome_name *names; /* by number */
     struct kept_facts facts;
     struct viewer_ids ids;
     struct viewer_text text;
@@ -62,6 +69,7 @@ struct chrome {
     struct thread_map groups;   /* of lanes, where blocks are processes */
     struct left_out left_out;
     struct chrome_category category;
+    struct args_keys keys;
     uint16_t *steps; /* of the spans of a batch, by which they are shorter */
     uint32_t step_room;
     uint64_t events, early;

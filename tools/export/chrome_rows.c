@@ -102,7 +102,8 @@ void chrome_take_name(void *context, uint32_t number, struct trace_text name)
     if (made.text == chrome->text.text)
         chrome->text =
             (struct viewer_text){.failed = chrome->text.failed}; /* it stays the name's */
-    chrome->names[number] = made;
+    chrome->names[number] = (struct chrome_name){made, made.bytes <= CHROME_PLAIN_BYTES_MAX &&
+                                                           json_is_plain(made.text, made.bytes)};
 }
 
 /* ---- tracks -------------------------------------------------------------------------- */
@@ -232,8 +233,9 @@ void chrome_rows_free(struct chrome *chrome)
         free(chrome->rows[i].lanes);
     }
     for (uint32_t i = 0; i < chrome->name_count && trace; i++)
-        if (chrome->names[i].text != trace_name_of(trace, i).text && chrome->names[i].bytes)
-            free((char *)(uintptr_t)chrome->names[i].text);
+        if (chrome->names[i].text.text != trace_name_of(trace, i).text &&
+            chrome->names[i].text.bytes)
+            free((char *)(uintptr_t)chrome->names[i].text.text);
     viewer_ids_free(&chrome->ids);
     viewer_text_free(&chrome->text);
     thread_map_free(&chrome->counters);

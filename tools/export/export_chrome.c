@@ -161,7 +161,8 @@ static void write_own_category(struct chrome *chrome, const struct trace_span *s
     size_t begin = out->used;
     make_own_category(chrome, span, label);
     last->label = 0;
-    if (out->used <= begin || out->used - begin > sizeof last->text)
+    if (trace_label_of(chrome->pass->trace, label).bytes > sizeof last->text ||
+        out->used - begin > sizeof last->text)
         return;
     *last = (struct chrome_category){
         .label = label, .ours = span->category, .bytes = (uint32_t)(out->used - begin)};
@@ -190,15 +191,28 @@ static void write_kind(struct chrome *chrome, const struct trace_span *span,
         out_text(out, ",\"ph\":\"X\"");
 }
 
+static void write_name(struct out *out, const struct chrome_name *name)
+{
+    if (!name->is_plain) {
+        out_text(out, "{\"name\":");
+        json_string(out, name->text.text, name->text.bytes);
+        return;
+    }
+    char *at = PUT(out_room(out, CHROME_PLAIN_BYTES_MAX + 16), "{\"name\":\"");
+    if (name->text.bytes)
+        memcpy(at, name->text.text, name->text.bytes);
+    at += name->text.bytes;
+    *at++ = '"';
+    out_end(out, at);
+}
+
 static void write_span(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail, uint16_t steps,
                        const struct chrome_lane *lane)
 {
     struct out *out = &chrome->pass->out;
-    const struct trace_text *name = &chrome->names[span->name];
     chrome_separate(chrome);
-    out_text(out, "{\"name\":");
-    json_string(out, name->text, name->bytes);
+    write_name(out, &chrome->names[span->name]);
     write_kind(chrome, span, detail);
     char *at = chrome_put_time(chrome, out_room(out, CHROME_EVENT_BYTES_MAX), span->start_ns);
     if (!(span->flags & TRACE_INSTANT))

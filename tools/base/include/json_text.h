@@ -15,6 +15,8 @@
 
 /* "text", quotes included. */
 void json_string(struct out *out, const char *text, size_t count);
+/* It stands in JSON as it is. */
+bool json_is_plain(const char *text, size_t count);
 
 /* "KEY":"text", and ,"KEY_hex":"..." if text is not UTF-8. */
 void json_name(struct out *out, const char *key, const char *text, size_t count);
