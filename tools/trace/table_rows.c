@@ -78,8 +78,7 @@ void table_rows_stop(struct table_rows *tables)
 
 /* ---- names and cells -------------------------------------------------------- */
 
-/* Of a name of the file, as a label; 0 for none. */
-static uint32_t label_of(struct table_rows *tables, uint64_t number)
+static uint32_t find_label(struct table_rows *tables, uint64_t number)
 {
     if (number == 0 || number >= UINT32_MAX)
         return 0;
@@ -94,6 +93,13 @@ static uint32_t label_of(struct table_rows *tables, uint64_t number)
         *label = trace_add_label(tables->trace, text.text, text.bytes);
     }
     return *label;
+}
+
+/* Of a name of the file, as a label; 0 for none. */
+static inline uint32_t label_of(struct table_rows *tables, uint64_t number)
+{
+    uint32_t label = number < tables->name_room ? tables->names[number] : 0;
+    return label ? label : find_label(tables, number);
 }
 
 static bool has(uint16_t column)
@@ -144,7 +150,8 @@ static bool make_room_for_detail(struct table_shape *shape)
 {
     shape->detail = calloc(1, sizeof *shape->detail + shape->arg_count * sizeof(struct trace_arg));
     if (shape->detail)
-        shape->detail->launch_track = TRACE_NONE;
+        *shape->detail =
+            (struct trace_detail){.launch_track = TRACE_NONE, .category = shape->label_name};
     return shape->detail;
 }
 
@@ -162,9 +169,9 @@ static struct table_shape *make_shape(struct table_rows *tables, const struct rb
     if (shape->kind != TABLE_COUNTERS && tables->trailer && !tables->filtered && !shape->has_bytes)
         tables->failed |=
             !row_stream_new(tables->trailer, schema, tables->options->shift_ns, &shape->stream);
+    shape->label_name = add_label(tables, schema->name, schema->name_bytes);
     if (shape->kind != TABLE_COUNTERS && !shape->has_bytes)
         tables->failed |= !make_room_for_detail(shape);
-    shape->label_name = add_label(tables, schema->name, schema->name_bytes);
     shape->from_space = key_space(tables, schema, shape->from);
     shape->to_space = key_space(tables, schema, shape->to);
     for (uint32_t i = 0; shape->kind != TABLE_COUNTERS && i < shape->arg_count; i++) {
@@ -392,7 +399,6 @@ static void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_r
 static inline void tell_row(const struct table_shape *shape, const struct rbwp_rows *rows,
                             uint32_t row, const struct trace_span *span, struct trace_detail *head)
 {
-    head->category = shape->label_name;
     if ((has(shape->start_bound) || has(shape->stop_bound)) && !(span->flags & TRACE_CUT))
         add_bounds(head, cell(rows, shape->start_bound, row), cell(rows, shape->stop_bound, row),
                    trace_duration_ns(span));
@@ -433,6 +439,7 @@ static const struct trace_detail *make_detail(struct table_rows *tables,
     if (shape->detail)
         return change_detail(tables, shape, rows, row, span);
     span_detail_start(&tables->detail);
+    tables->detail.head.category = shape->label_name;
     tell_row(shape, rows, row, span, &tables->detail.head);
     for (uint32_t i = 0; i < shape->arg_count; i++)
         add_arg(tables, shape, rows, shape->args[i], row);
@@ -584,13 +591,14 @@ static void make_span(const struct table_shape *shape, const struct rbwp_rows *r
         mark_kernel_span(&shape->kernel, rows, row, span);
 }
 
-static void add_ends(struct table_rows *tables, const struct table_shape *shape,
-                     const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+static inline void add_ends(struct table_rows *tables, const struct table_shape *shape,
+                            const struct rbwp_rows *rows, uint32_t row,
+                            const struct trace_span *span)
 {
-    if (has(shape->from))
-        add_end(tables, rows, shape->from, shape->from_space, false, row, span);
-    if (has(shape->to))
-        add_end(tables, rows, shape->to, shape->to_space, true, row, span);
+    if (!shape->from_space && !shape->to_space)
+        return;
+    add_end(tables, rows, shape->from, shape->from_space, false, row, span);
+    add_end(tables, rows, shape->to, shape->to_space, true, row, span);
 }
 
 /* How long the thread that waited had been free to run, as a span of its own, and the link to that
