@@ -10,6 +10,7 @@
 #include "block.h"
 
 #include "gpu_launch_facts.h"
+#include "inflater.h"
 #include "reader_error.h"
 #include "record.h"
 
@@ -57,6 +58,7 @@ void block_decoder_free(struct block_decoder *decoder)
 {
     if (decoder->zlib_ready)
         inflateEnd(&decoder->zlib);
+    free(decoder->inflater);
     free(decoder->data);
     *decoder = (struct block_decoder){0};
 }
@@ -112,7 +114,14 @@ static bool decoder_reserve(struct block_decoder *decoder, uint32_t bytes)
 static enum rbwp_status inflate_payload(struct block_decoder *decoder, const uint8_t *payload,
                                         const struct rbwp_block *block, struct rbwp_error *error)
 {
-    if (!decoder_reserve(decoder, block->header.data_bytes) || !zlib_begin(decoder))
+    if (!decoder->inflater)
+        decoder->inflater = malloc(sizeof *decoder->inflater);
+    if (!decoder->inflater || !decoder_reserve(decoder, block->header.data_bytes))
+        return error_set_memory(error, "block");
+    if (inflater_run(decoder->inflater, payload, block->header.stored_bytes, decoder->data,
+                     block->header.data_bytes))
+        return RBWP_OK;
+    if (!zlib_begin(decoder))
         return error_set_memory(error, "block");
     z_stream *zlib = &decoder->zlib;
     zlib->next_in = (Bytef *)payload;

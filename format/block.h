@@ -34,7 +34,8 @@ struct block_decoder {
     uint32_t block_bytes_max;
     uint8_t *data;
     uint32_t capacity;
-    z_stream zlib;
+    struct inflater *inflater;
+    z_stream zlib; /* for what the inflater does not take, and for beginnings */
     bool zlib_ready;
 };
 void block_decoder_free(struct block_decoder *decoder);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whatever the data and wherever its units begin, zlib's inflate gives the data
- * back, and a stream is never larger than what it replaces.
+ * back, and a stream is never larger than what it replaces. What the inflater
+ * takes zlib takes too, with the same bytes, and it takes all that zlib and the
+ * deflater make.
  */
 #include "deflater.h"
+#include "inflater.h"
 
 #include "unit.h"
 
@@ -189,6 +192,89 @@ static void test_remembered_costs(void **state)
     deflater_free(records);
 }
 
+/* ---- the inflater ------------------------------------------------------------------ */
+
+/* Of memory of just the sizes told, so that a step beyond is seen. True: both take it. */
+static bool agree(struct inflater *inflater, const uint8_t *stream, size_t size, size_t data_size)
+{
+    uint8_t *in = malloc(size + !size), *out = malloc(data_size + !data_size);
+    uint8_t *expected = malloc(data_size + !data_size);
+    z_stream zlib = {0};
+    memcpy(in, stream, size);
+    bool taken = inflater_run(inflater, in, size, out, data_size);
+    assert_int_equal(inflateInit(&zlib), Z_OK);
+    zlib.next_in = in;
+    zlib.avail_in = (uInt)size;
+    zlib.next_out = expected;
+    zlib.avail_out = (uInt)data_size;
+    bool valid = inflate(&zlib, Z_FINISH) == Z_STREAM_END && !zlib.avail_in && !zlib.avail_out;
+    inflateEnd(&zlib);
+    assert_true(valid || !taken);
+    if (taken)
+        assert_memory_equal(out, expected, data_size);
+    free(in);
+    free(out);
+    free(expected);
+    return taken && valid;
+}
+
+static size_t compressed(const uint8_t *data, size_t size, int level, int strategy, uint8_t *out,
+                         size_t room)
+{
+    z_stream zlib = {0};
+    assert_int_equal(deflateInit2(&zlib, level, Z_DEFLATED, 15, 9, strategy), Z_OK);
+    zlib.next_in = (Bytef *)(uintptr_t)data;
+    zlib.avail_in = (uInt)size;
+    zlib.next_out = out;
+    zlib.avail_out = (uInt)room;
+    assert_int_equal(deflate(&zlib, Z_FINISH), Z_STREAM_END);
+    size_t stream = zlib.total_out;
+    deflateEnd(&zlib);
+    return stream;
+}
+
+/* A bit is turned over, the end is cut off, or a byte is put in its place. */
+static void damage(uint8_t *stream, size_t *size)
+{
+    uint32_t kind = next_number() % 3, at = next_number() % (uint32_t)*size;
+    if (kind == 0)
+        stream[at] ^= (uint8_t)(1 << next_number() % 8);
+    else if (kind == 1)
+        stream[at] = (uint8_t)next_number();
+    else
+        *size = at;
+}
+
+static void test_inflater_and_zlib_agree(void **state)
+{
+    static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_FILTERED, Z_HUFFMAN_ONLY, Z_RLE,
+                                     Z_FIXED};
+    enum { SIZE_MAX_HERE = 70000, ROOM = 90000, TURNS = 400, DAMAGES = 20 };
+    struct inflater *inflater = malloc(sizeof *inflater);
+    uint8_t *data = malloc(SIZE_MAX_HERE), *stream = malloc(ROOM), *bad = malloc(ROOM);
+    (void)state;
+    random_state = 3;
+    for (unsigned turn = 0; turn < TURNS; turn++) {
+        size_t size = next_number() % (turn % 10 ? 600 : SIZE_MAX_HERE);
+        make_data((enum data)(next_number() % DATA_KINDS), data, size);
+        size_t made = compressed(data, size, (int)(next_number() % 10),
+                                 strategies[next_number() % 5], stream, ROOM);
+        assert_true(agree(inflater, stream, made, size));
+        assert_false(agree(inflater, stream, made, size + 1));
+        assert_false(size && agree(inflater, stream, made, size - 1));
+        for (unsigned i = 0; i < DAMAGES; i++) {
+            size_t left = made;
+            memcpy(bad, stream, made);
+            damage(bad, &left);
+            agree(inflater, bad, left, size);
+        }
+    }
+    free(bad);
+    free(stream);
+    free(data);
+    free(inflater);
+}
+
 int main(void)
 {
     static bool cheapest = false, greedy = true;
@@ -201,6 +287,7 @@ int main(void)
         cmocka_unit_test_prestate(test_finds_repetitions, &greedy),
         cmocka_unit_test_prestate(test_remembered_costs, &greedy),
         cmocka_unit_test_prestate(test_records_shrink_as_ever, &greedy),
+        cmocka_unit_test(test_inflater_and_zlib_agree),
     };
     return cmocka_run_group_tests_name("deflater", tests, NULL, NULL);
 }

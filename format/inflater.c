@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inflater.c - see inflater.h; the format is RFC 1950 and 1951.
+ *
+ * Bits are taken from a word that is filled up eight bytes at a time, without a branch. Past the
+ * end of the input it has zeros, which are counted: who used one of them has read too far.
+ */
+#include "inflater.h"
+#include "bytes.h"
+
+#include <string.h>
+#include <zlib.h>
+
+enum { LENGTH_BITS_MAX = 15, ORDERS = 19, CODES_MAX = 286, DISTANCES_MAX = 30, END_CODE = 256 };
+enum { MATCH_MAX = 258, FAST_ROOM = MATCH_MAX + 8, ADLER_BYTES = 4 };
+enum { LITERALS_A_FILL = 56 / INFLATER_CODES_BITS };
+
+/* An entry of a table: bits 0 to 4 how many bits it takes, 5 to 7 its kind, 8 to 15 the bits that
+ * follow it, 16 to 31 its value. */
+enum kind { LITERAL, BASE, END, LONGER, WRONG };
+#define ENTRY(kind, bits, extra, value)                                                            \
+    ((uint32_t)(bits) | (uint32_t)(kind) << 5 | (uint32_t)(extra) << 8 | (uint32_t)(value) << 16)
+#define BITS_OF(entry) ((entry)&31)
+#define KIND_OF(entry) ((entry) >> 5 & 7)
+#define EXTRA_OF(entry) ((entry) >> 8 & 255)
+#define VALUE_OF(entry) ((entry) >> 16)
+
+/* ---- bits ------------------------------------------------------------------------------ */
+
+struct bits {
+    uint64_t word;
+    unsigned count; /* of them that are valid */
+    unsigned zeros; /* that were made up behind the end */
+    const uint8_t *next, *end;
+};
+
+static inline void fill(struct bits *bits)
+{
+    if (bits->end - bits->next >= 8) {
+        bits->word |= load_le64(bits->next) << bits->count;
+        bits->next += (63 - bits->count) >> 3;
+        bits->count |= 56;
+        return;
+    }
+    for (; bits->count <= 56; bits->count += 8) {
+        if (bits->next < bits->end)
+            bits->word |= (uint64_t)*bits->next++ << bits->count;
+        else
+            bits->zeros += 8;
+    }
+}
+
+static inline uint32_t take(struct bits *bits, unsigned count)
+{
+    uint32_t value = (uint32_t)(bits->word & ((UINT64_C(1) << count) - 1));
+    bits->word >>= count;
+    bits->count -= count;
+    return value;
+}
+
+static bool read_too_far(const struct bits *bits)
+{
+    return bits->zeros > bits->count;
+}
+
+/* ---- tables ---------------------------------------------------------------------------- */
+
+static uint32_t reversed(uint32_t code, unsigned bits)
+{
+    code = (code & 0x5555) << 1 | (code >> 1 & 0x5555);
+    code = (code & 0x3333) << 2 | (code >> 2 & 0x3333);
+    code = (code & 0x0f0f) << 4 | (code >> 4 & 0x0f0f);
+    code = (code & 0x00ff) << 8 | (code >> 8 & 0x00ff);
+    return code >> (16 - bits);
+}
+
+/* The first code of each length. False where codes are too many, or too few: where one may be
+ * alone it has one bit, or there is none. */
+static bool first_codes(const uint8_t *lengths, unsigned count, bool alone, uint32_t *first,
+                        unsigned *longest)
+{
+    uint32_t counts[LENGTH_BITS_MAX + 1] = {0}, code = 0;
+    int32_t left = 1;
+    *longest = 0;
+    for (unsigned i = 0; i < count; i++)
+        counts[lengths[i]]++;
+    counts[0] = 0;
+    for (unsigned bits = 1; bits <= LENGTH_BITS_MAX; bits++) {
+        left = left * 2 - (int32_t)counts[bits];
+        if (left < 0)
+            return false;
+        code = (code + counts[bits - 1]) << 1;
+        first[bits] = code;
+        *longest = counts[bits] ? bits : *longest;
+    }
+    return left == 0 || (alone && *longest <= 1);
+}
+
+/* One entry to all places of a table of so many bits that end in the code. */
+static void spread(uint32_t *table, uint32_t code, unsigned code_bits, unsigned table_bits,
+                   uint32_t entry)
+{
+    for (uint32_t at = code; at < 1u << table_bits; at += 1u << code_bits)
+        table[at] = entry;
+}
+
+struct code_lengths {
+    const uint8_t *lengths;
+    unsigned count;
+    bool alone; /* there may be just one */
+};
+
+/* entries: of each symbol, without its bits. */
+static bool make_table(uint32_t *table, unsigned table_bits, struct code_lengths of,
+                       const uint32_t *entries)
+{
+    uint32_t next[LENGTH_BITS_MAX + 1], used = 1u << table_bits;
+    unsigned longest;
+    if (!first_codes(of.lengths, of.count, of.alone, next, &longest))
+        return false;
+    unsigned more = longest > table_bits ? longest - table_bits : 0;
+    for (uint32_t i = 0; i < 1u << table_bits; i++)
+        table[i] = ENTRY(WRONG, 0, 0, 0);
+    for (unsigned i = 0; i < of.count; i++) {
+        unsigned bits = of.lengths[i];
+        if (bits == 0)
+            continue;
+        uint32_t code = reversed(next[bits]++, bits), entry = entries[i] | bits;
+        if (bits <= table_bits) {
+            spread(table, code, bits, table_bits, entry);
+            continue;
+        }
+        uint32_t *direct = &table[code & ((1u << table_bits) - 1)];
+        if (KIND_OF(*direct) != LONGER) {
+            *direct = ENTRY(LONGER, table_bits, more, used);
+            used += 1u << more;
+        }
+        spread(table + VALUE_OF(*direct), code >> table_bits, bits - table_bits, more, entry);
+    }
+    return true;
+}
+
+/* ---- codes of a block ------------------------------------------------------------------ */
+
+static void code_entries(uint32_t entries[288])
+{
+    static const uint16_t bases[] = {3,  4,  5,  6,   7,   8,   9,   10,  11, 13,
+                                     15, 17, 19, 23,  27,  31,  35,  43,  51, 59,
+                                     67, 83, 99, 115, 131, 163, 195, 227, 258};
+    static const uint8_t extras[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
+                                     2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
+    for (unsigned i = 0; i < END_CODE; i++)
+        entries[i] = ENTRY(LITERAL, 0, 0, i);
+    entries[END_CODE] = ENTRY(END, 0, 0, 0);
+    for (unsigned i = END_CODE + 1; i < CODES_MAX; i++)
+        entries[i] = ENTRY(BASE, 0, extras[i - END_CODE - 1], bases[i - END_CODE - 1]);
+    entries[286] = entries[287] = ENTRY(WRONG, 0, 0, 0);
+}
+
+static void distance_entries(uint32_t entries[32])
+{
+    for (unsigned i = 0; i < 4; i++)
+        entries[i] = ENTRY(BASE, 0, 0, i + 1);
+    for (unsigned i = 4; i < DISTANCES_MAX; i++)
+        entries[i] = ENTRY(BASE, 0, i / 2 - 1, ((2 + i % 2) << (i / 2 - 1)) + 1);
+    entries[30] = entries[31] = ENTRY(WRONG, 0, 0, 0);
+}
+
+static bool make_tables(struct inflater *inflater, const uint8_t *lengths, unsigned codes,
+                        unsigned distances)
+{
+    uint32_t of_codes[288], of_distances[32];
+    code_entries(of_codes);
+    distance_entries(of_distances);
+    return lengths[END_CODE] &&
+           make_table(inflater->codes, INFLATER_CODES_BITS,
+                      (struct code_lengths){lengths, codes, true}, of_codes) &&
+           make_table(inflater->distances, INFLATER_DISTANCE_BITS,
+                      (struct code_lengths){lengths + codes, distances, true}, of_distances);
+}
+
+static bool fixed_codes(struct inflater *inflater)
+{
+    uint8_t lengths[288 + 32];
+    for (unsigned i = 0; i < sizeof lengths; i++)
+        lengths[i] = i < 144 ? 8 : i < 256 ? 9 : i < 280 ? 7 : i < 288 ? 8 : 5;
+    return make_tables(inflater, lengths, 288, 32);
+}
+
+/* The lengths of a block's codes, coded themselves. */
+static bool read_lengths(struct bits *bits, const uint32_t *table, uint8_t *lengths, unsigned count)
+{
+    unsigned at = 0;
+    while (at < count) {
+        fill(bits);
+        uint32_t entry = table[bits->word & 127], symbol = VALUE_OF(entry);
+        if (KIND_OF(entry) == WRONG)
+            return false;
+        (void)take(bits, BITS_OF(entry));
+        unsigned repeats = 1;
+        uint8_t length = (uint8_t)(symbol < 16 ? symbol : 0);
+        if (symbol == 16) {
+            if (at == 0)
+                return false;
+            length = lengths[at - 1];
+            repeats = 3 + take(bits, 2);
+        } else if (symbol > 16) {
+            repeats = symbol == 17 ? 3 + take(bits, 3) : 11 + take(bits, 7);
+        }
+        if (repeats > count - at || read_too_far(bits))
+            return false;
+        memset(lengths + at, length, repeats);
+        at += repeats;
+    }
+    return true;
+}
+
+static bool dynamic_codes(struct inflater *inflater, struct bits *bits)
+{
+    static const uint8_t order[ORDERS] = {16, 17, 18, 0, 8,  7, 9,  6, 10, 5,
+                                          11, 4,  12, 3, 13, 2, 14, 1, 15};
+    uint8_t of_lengths[ORDERS] = {0}, lengths[CODES_MAX + DISTANCES_MAX];
+    uint32_t entries[ORDERS], table[128];
+    fill(bits);
+    unsigned codes = 257 + take(bits, 5), distances = 1 + take(bits, 5), given = 4 + take(bits, 4);
+    if (codes > CODES_MAX || distances > DISTANCES_MAX)
+        return false;
+    for (unsigned i = 0; i < given; i++) {
+        fill(bits);
+        of_lengths[order[i]] = (uint8_t)take(bits, 3);
+    }
+    for (unsigned i = 0; i < ORDERS; i++)
+        entries[i] = ENTRY(LITERAL, 0, 0, i);
+    return make_table(table, 7, (struct code_lengths){of_lengths, ORDERS, false}, entries) &&
+           read_lengths(bits, table, lengths, codes + distances) &&
+           make_tables(inflater, lengths, codes, distances);
+}
+
+/* ---- a block's data -------------------------------------------------------------------- */
+
+struct output {
+    uint8_t *begin, *next, *end;
+};
+
+static inline uint32_t look_up(const uint32_t *table, unsigned table_bits, const struct bits *bits)
+{
+    uint32_t entry = table[bits->word & ((1u << table_bits) - 1)];
+    if (KIND_OF(entry) == LONGER)
+        entry = table[VALUE_OF(entry) + (bits->word >> table_bits & ((1u << EXTRA_OF(entry)) - 1))];
+    return entry;
+}
+
+static inline uint32_t take_base(struct bits *bits, uint32_t entry)
+{
+    (void)take(bits, BITS_OF(entry));
+    return VALUE_OF(entry) + take(bits, EXTRA_OF(entry));
+}
+
+/* Copies what came so many bytes before. */
+static bool copy_match(struct inflater *inflater, struct bits *bits, struct output *output,
+                       uint32_t entry)
+{
+    fill(bits);
+    uint32_t length = take_base(bits, entry);
+    uint32_t far = look_up(inflater->distances, INFLATER_DISTANCE_BITS, bits);
+    if (KIND_OF(far) != BASE)
+        return false;
+    uint32_t distance = take_base(bits, far);
+    if (distance > (size_t)(output->next - output->begin) ||
+        length > (size_t)(output->end - output->next))
+        return false;
+    const uint8_t *from = output->next - distance;
+    for (uint32_t i = 0; i < length; i++)
+        output->next[i] = from[i];
+    output->next += length;
+    return true;
+}
+
+/* Five literals of the direct table fit into what fill gives. The entry that is no such one is
+ * whole in what is left, to be taken by the caller. */
+static inline uint32_t take_literals(const struct inflater *inflater, struct bits *bits,
+                                     struct output *output)
+{
+    struct bits here = *bits;
+    uint8_t *next = output->next;
+    uint32_t entry = 0;
+    do {
+        fill(&here);
+        for (int i = 0; i < LITERALS_A_FILL; i++) {
+            entry = inflater->codes[here.word & ((1u << INFLATER_CODES_BITS) - 1)];
+            if (KIND_OF(entry) != LITERAL)
+                break;
+            here.word >>= entry & 63; /* the kind is 0 */
+            here.count -= entry & 63;
+            *next++ = (uint8_t)VALUE_OF(entry);
+        }
+    } while (KIND_OF(entry) == LITERAL && output->end - next >= FAST_ROOM);
+    fill(&here);
+    *bits = here;
+    output->next = next;
+    return look_up(inflater->codes, INFLATER_CODES_BITS, bits);
+}
+
+static bool read_coded(struct inflater *inflater, struct bits *bits, struct output *output)
+{
+    while (!read_too_far(bits)) {
+        uint32_t entry;
+        fill(bits);
+        if (output->end - output->next >= FAST_ROOM)
+            entry = take_literals(inflater, bits, output);
+        else
+            entry = look_up(inflater->codes, INFLATER_CODES_BITS, bits);
+        switch (KIND_OF(entry)) {
+        case LITERAL:
+            if (output->next == output->end)
+                return false;
+            (void)take(bits, BITS_OF(entry));
+            *output->next++ = (uint8_t)VALUE_OF(entry);
+            break;
+        case BASE:
+            if (!copy_match(inflater, bits, output, entry))
+                return false;
+            break;
+        case END:
+            (void)take(bits, BITS_OF(entry));
+            return !read_too_far(bits);
+        default:
+            return false;
+        }
+    }
+    return false;
+}
+
+/* Gives whole bytes of the word back to the input. */
+static bool align(struct bits *bits)
+{
+    (void)take(bits, bits->count % 8);
+    if (read_too_far(bits))
+        return false;
+    bits->next -= (bits->count - bits->zeros) / 8;
+    bits->word = 0;
+    bits->count = bits->zeros = 0;
+    return true;
+}
+
+static bool read_stored(struct bits *bits, struct output *output)
+{
+    if (!align(bits) || bits->end - bits->next < 4)
+        return false;
+    size_t count = load_le16(bits->next), inverse = load_le16(bits->next + 2);
+    bits->next += 4;
+    if ((count ^ inverse) != 0xffff || count > (size_t)(bits->end - bits->next) ||
+        count > (size_t)(output->end - output->next))
+        return false;
+    memcpy(output->next, bits->next, count);
+    output->next += count;
+    bits->next += count;
+    return true;
+}
+
+static bool read_block(struct inflater *inflater, struct bits *bits, struct output *output,
+                       bool *last_out)
+{
+    fill(bits);
+    *last_out = take(bits, 1);
+    uint32_t how = take(bits, 2);
+    if (how == 0)
+        return read_stored(bits, output);
+    return (how == 1   ? fixed_codes(inflater)
+            : how == 2 ? dynamic_codes(inflater, bits)
+                       : false) &&
+           read_coded(inflater, bits, output);
+}
+
+bool inflater_run(struct inflater *inflater, const uint8_t *in, size_t in_bytes, uint8_t *out,
+                  size_t out_bytes)
+{
+    if (in_bytes < 2 + ADLER_BYTES || load_be16(in) % 31 || (in[0] & 0x8f) != 8 || in[1] & 0x20)
+        return false;
+    struct bits bits = {.next = in + 2, .end = in + in_bytes - ADLER_BYTES};
+    struct output output = {out, out, out + out_bytes};
+    for (bool last = false; !last;)
+        if (!read_block(inflater, &bits, &output, &last))
+            return false;
+    return align(&bits) && bits.next == bits.end && output.next == output.end &&
+           load_be32(bits.end) == adler32_z(adler32_z(0, NULL, 0), out, out_bytes);
+}
