@@ -20,7 +20,7 @@ static bool told(struct rows_file *file, enum rbwp_status status)
     return false;
 }
 
-static bool begin_table(struct rows_file *file, const struct rbwp_schema *schema)
+static bool begin_table(struct rows_file *file, const struct rbwp_schema *schema, bool compress)
 {
     struct rbwp_schema own = *schema;
     struct rows_table *table = &file->tables[file->table_count++];
@@ -28,17 +28,17 @@ static bool begin_table(struct rows_file *file, const struct rbwp_schema *schema
     table->next_row = 1;
     own.table = file->table_count;
     return told(file, rbwp_writer_add_schema(file->writer, &own)) &&
-           told(file, rbwp_row_encoder_new(&own, 0, true, &table->encoder));
+           told(file, rbwp_row_encoder_new(&own, 0, compress, &table->encoder));
 }
 
 bool rows_file_begin(struct rows_file *file, int fd, const char *name,
-                     const struct rbwp_schema *const *schemas, uint32_t count)
+                     const struct rbwp_schema *const *schemas, uint32_t count, bool compress)
 {
     *file = (struct rows_file){.name = name, .fd = fd};
     struct rbwp_sink sink = rbwp_sink_fd(&file->fd);
     bool good = told(file, rbwp_writer_new(&sink, 0, 0, false, &file->writer));
     for (uint32_t i = 0; i < count && good; i++)
-        good = begin_table(file, schemas[i]);
+        good = begin_table(file, schemas[i], compress);
     return good;
 }
 

@@ -46,7 +46,7 @@ static uint16_t make_title(char title[TITLE_BYTES], struct operands files)
 
 /* Nobody knows which process of which node it was: it is called by its files, and when it was is
  * told by a clock that all processes of the machine share. */
-static bool write_profile(int fd, const char *name, struct operands files,
+static bool write_profile(int fd, const char *name, bool stays, struct operands files,
                           const struct kernel_maker *maker)
 {
     char title[TITLE_BYTES] = "";
@@ -55,8 +55,8 @@ static bool write_profile(int fd, const char *name, struct operands files,
                                               .title_bytes = make_title(title, files)};
     const struct rbwp_loss loss = {.cause = RBWP_LOSS_ROWS, .count = maker->dropped};
     struct rows_file file;
-    bool good =
-        rows_file_begin(&file, fd, name, &maker->schema, 1) && maker->fill(maker->context, &file);
+    bool good = rows_file_begin(&file, fd, name, &maker->schema, 1, stays) &&
+                maker->fill(maker->context, &file);
     return rows_file_end(&file, NULL,
                          (struct rbwp_trailer){.losses = &loss,
                                                .loss_count = maker->dropped > 0,
@@ -82,7 +82,7 @@ static enum exit_code make_profile(const struct out_options *output, struct oper
         message("%s: cannot be created: %s", output->path, strerror(errno));
         return EXIT_BAD_DATA;
     }
-    bool good = write_profile(fd, output->path, files, maker);
+    bool good = write_profile(fd, output->path, true, files, maker);
     if (close(fd) != 0) {
         message("%s: cannot be written: %s", output->path, strerror(errno));
         good = false;
@@ -102,7 +102,7 @@ enum exit_code kernel_export(const struct kernel_options *options, struct operan
     if (fd < 0)
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
-    if (write_profile(fd, "a temporary file", files, maker)) {
+    if (write_profile(fd, "a temporary file", false, files, maker)) {
         snprintf(path, sizeof path, "/dev/fd/%d", fd);
         code = export_files(&options->export, (struct operands){(char *[]){path, NULL}, 1});
     }

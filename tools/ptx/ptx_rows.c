@@ -70,7 +70,7 @@ bool ptx_rows_begin(struct ptx_rows *rows, int fd, const char *name, struct ptx_
 {
     static const struct rbwp_schema *const list[] = {&schemas[0], &schemas[1], &schemas[2]};
     *rows = (struct ptx_rows){.told = told};
-    if (rows_file_begin(&rows->file, fd, name, list, 3) &&
+    if (rows_file_begin(&rows->file, fd, name, list, 3, true) &&
         rbwp_block_encoder_new(0, -1, &rows->records) == RBWP_OK)
         return true;
     if (!rows->file.failed)

@@ -31,9 +31,10 @@ struct rows_file {
 };
 
 /* fd is empty, stays the caller's. schemas: at most ROWS_FILE_TABLES; their numbers in the file are
- * 1, 2 ... False with the message given; rows_file_end in any case. */
+ * 1, 2 ... compress: not worth it in a file that is read at once and thrown away. False with the
+ * message given; rows_file_end in any case. */
 bool rows_file_begin(struct rows_file *file, int fd, const char *name,
-                     const struct rbwp_schema *const *schemas, uint32_t count);
+                     const struct rbwp_schema *const *schemas, uint32_t count, bool compress);
 /* The number of a terminated name; the same for the same name. */
 uint64_t rows_file_name(struct rows_file *file, const char *name);
 /* A row of schemas[table]. False: it failed, which the user was told. */
