@@ -3,10 +3,10 @@
  * The text of probes. Nothing in it branches, so it may stand wherever an instruction may: between
  * the parts of a call, in braces, before a label.
  *
- * Registers that live through the kernel, as few as can be: d4 (the next cell) and r6 (cells that
- * are left; 0: full, -1: this thread has no lane), and between a START and its END r0 and r1, the
- * stamp. Everything else is scratch. The clock is read as one 64-bit register: its halves, read one
- * after the other, would be 2^32 cycles apart when the lower one wraps between.
+ * Registers that live through the kernel, as few as can be: d4 (the lane's first cell) and r6
+ * (records so far; below 0: this thread has no lane), and between a START and its END r0 and r1,
+ * the stamp. Everything else is scratch. The clock is read as one 64-bit register: its halves, read
+ * one after the other, would be 2^32 cycles apart when the lower one wraps between.
  */
 #include "ptx_emit.h"
 #include "ptx_cell.h"
@@ -129,7 +129,7 @@ static void load_buffer(const struct ptx_emit *emit)
     add(emit, "\tcvta.to.global.u64 %rbwp_d4, %rbwp_d4;\n");
 }
 
-/* d5: the lane; r6: its cells, -1 without a lane. */
+/* d5: the lane; r6: 0, -1 without a lane. */
 static void choose_lane(const struct ptx_emit *emit)
 {
     uint64_t lanes = 0;
@@ -149,8 +149,8 @@ static void choose_lane(const struct ptx_emit *emit)
                          range->step, range->step);
         ptx_edit_add(emit->edits,
                      "\t@%%rbwp_p0 add.s64 %%rbwp_d5, %%rbwp_d2, %" PRIu64 ";\n"
-                     "\t@%%rbwp_p0 mov.u32 %%rbwp_r6, %" PRIu32 ";\n",
-                     lanes, emit->options->capacity);
+                     "\t@%%rbwp_p0 mov.u32 %%rbwp_r6, 0;\n",
+                     lanes);
         lanes += (range->last - range->first) / range->step + 1;
     }
     if (emit->probes->lane == PTX_LANE_WARP)
@@ -158,7 +158,14 @@ static void choose_lane(const struct ptx_emit *emit)
     add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, -1;\n");
 }
 
-/* The heads of buffer and lane, and d4 at the lane's first cell. */
+/* Bytes from a lane's cell to its next one. */
+static uint64_t cell_step(const struct ptx_emit *emit)
+{
+    return wide(emit) ? PTX_WIDE_BYTES : emit->probes->lanes * PTX_COMPAT_BYTES;
+}
+
+/* The heads of buffer and lane, d4 at the lane's first cell, d5 where it runs: these two are read
+ * here, for threads without a lane would wait for them in each END. */
 static void write_lane(const struct ptx_emit *emit)
 {
     uint64_t lane_bytes = PTX_WIDE_BYTES * ((uint64_t)emit->options->capacity + 1);
@@ -181,7 +188,10 @@ static void write_lane(const struct ptx_emit *emit)
               "\tsub.s64 %rbwp_d2, %rbwp_d2, %rbwp_d1;\n"
               "\tcvt.u32.u64 %rbwp_r3, %rbwp_d2;\n"
               "\t@%rbwp_p0 st.global.u32 [%rbwp_d4+60], %rbwp_r3;\n"
-              "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n");
+              "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n"
+              "\tmov.u32 %rbwp_r4, %smid;\n"
+              "\tmov.u32 %rbwp_r5, %warpid;\n"
+              "\tmov.b64 %rbwp_d5, {%rbwp_r4, %rbwp_r5};\n");
 }
 
 /* Thread 0 of the launch writes its shape. */
@@ -250,33 +260,58 @@ void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe)
 
 static void store_wide(const struct ptx_emit *emit)
 {
-    uint64_t lane_bytes = PTX_WIDE_BYTES * ((uint64_t)emit->options->capacity + 1);
-    add(emit, "\t@%rbwp_p0 mov.u64 %rbwp_d0, %globaltimer;\n"
-              "\t@%rbwp_p0 mov.u32 %rbwp_r4, %smid;\n"
-              "\t@%rbwp_p0 mov.u32 %rbwp_r5, %warpid;\n"
-              "\tmov.b64 %rbwp_d1, {%rbwp_r4, %rbwp_r5};\n"
-              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+16], {%rbwp_d0, %rbwp_d1};\n");
-    ptx_edit_add(emit->edits,
-                 "\tsub.s64 %%rbwp_d0, %%rbwp_d4, %" PRIu64 ";\n"
-                 "\t@%%rbwp_p1 red.global.add.u32 [%%rbwp_d0+24], 1;\n"
-                 "\t@%%rbwp_p0 add.s64 %%rbwp_d4, %%rbwp_d4, %d;\n",
-                 lane_bytes, PTX_WIDE_BYTES);
+    add(emit, "\tmov.u64 %rbwp_d0, %globaltimer;\n"
+              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+16], {%rbwp_d0, %rbwp_d5};\n");
 }
 
+/* r6 counts on where there is no room: an atomic operation here would be a branch around it, for
+ * all threads. At 2^31 it is that of a thread without a lane. */
 void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe)
 {
     lines_at(emit, probe->exit_at);
     stamp(emit, "%rbwp_r2", "%rbwp_r3", probe->id);
+    ptx_edit_add(emit->edits, "\tsetp.lt.u32 %%rbwp_p0, %%rbwp_r6, %" PRIu32 ";\n",
+                 emit->options->capacity);
     add(emit,
-        "\tsetp.gt.s32 %rbwp_p0, %rbwp_r6, 0;\n"
-        "\tsetp.eq.s32 %rbwp_p1, %rbwp_r6, 0;\n"
+        "\tsetp.ge.s32 %rbwp_p1, %rbwp_r6, 0;\n"
         "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d4], {%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
     if (wide(emit))
         store_wide(emit);
-    else
+    ptx_edit_add(emit->edits,
+                 "\t@%%rbwp_p1 add.u32 %%rbwp_r6, %%rbwp_r6, 1;\n"
+                 "\tadd.s64 %%rbwp_d4, %%rbwp_d4, %" PRIu64 ";\n",
+                 cell_step(emit));
+}
+
+/* ---- the kernel's end ------------------------------------------------------------------ */
+
+/* "@!%p1 ret;" has ", !%p1" for a setp; "ret;" nothing. */
+static void add_guard(const struct ptx_emit *emit, const struct ptx_statement *leave)
+{
+    const char *text = emit->module->text;
+    uint32_t begin = leave->span.begin + 1, end = leave->name.begin;
+    while (end > begin && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    if (leave->guarded)
+        ptx_edit_add(emit->edits, ", %.*s", (int)(end - begin), text + begin);
+}
+
+void ptx_emit_leave(const struct ptx_emit *emit, uint32_t statement)
+{
+    const struct ptx_statement *leave = &emit->module->statements[statement];
+    uint32_t capacity = emit->options->capacity;
+    lines_at(emit, ptx_before(emit->module, statement));
+    ptx_edit_add(emit->edits, "\tsetp.gt%s.s32 %%rbwp_p0, %%rbwp_r6, %" PRIu32,
+                 leave->guarded ? ".and" : "", capacity);
+    add_guard(emit, leave);
+    ptx_edit_add(emit->edits, ";\n\tsub.u32 %%rbwp_r4, %%rbwp_r6, %" PRIu32 ";\n", capacity);
+    if (wide(emit))
         ptx_edit_add(emit->edits,
-                     "\t@%%rbwp_p1 red.global.add.u64 [" PTX_DROPPED_NAME "], 1;\n"
-                     "\t@%%rbwp_p0 add.s64 %%rbwp_d4, %%rbwp_d4, %" PRIu64 ";\n",
-                     emit->probes->lanes * PTX_COMPAT_BYTES);
-    add(emit, "\t@%rbwp_p0 sub.s32 %rbwp_r6, %rbwp_r6, 1;\n");
+                     "\tmul.wide.u32 %%rbwp_d0, %%rbwp_r6, %d;\n"
+                     "\tsub.s64 %%rbwp_d0, %%rbwp_d4, %%rbwp_d0;\n"
+                     "\t@%%rbwp_p0 st.global.u32 [%%rbwp_d0+-8], %%rbwp_r4;\n",
+                     PTX_WIDE_BYTES);
+    else
+        add(emit, "\tcvt.u64.u32 %rbwp_d0, %rbwp_r4;\n"
+                  "\t@%rbwp_p0 red.global.add.u64 [" PTX_DROPPED_NAME "], %rbwp_d0;\n");
 }

@@ -21,5 +21,7 @@ void ptx_emit_param(const struct ptx_emit *emit, const struct ptx_function *func
 void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *function);
 void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe);
 void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe);
+/* Before a statement with which threads leave the kernel: how many records found no room. */
+void ptx_emit_leave(const struct ptx_emit *emit, uint32_t statement);
 
 #endif /* PTX_EMIT_H */

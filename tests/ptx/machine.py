@@ -39,6 +39,8 @@ class Machine:
         return self.specials.get(name, 0)
 
     def value(self, word):
+        if word.startswith("!"):
+            return int(not self.value(word[1:]))
         if word.startswith("%"):
             return self.registers[word] if word in self.registers else self.special(word)
         return int(word, 0)
@@ -64,10 +66,10 @@ class Machine:
         return self.execute(at, opcode.split("."), operands)
 
     def execute(self, at, opcode, operands):
-        name, width = opcode[0], MASK.get(opcode[-1][1:], MASK["64"])
+        name, width = opcode[0], MASK["64"] if "wide" in opcode else MASK.get(opcode[-1][1:], MASK["64"])
         put = lambda value: self.registers.__setitem__(operands[0], value & width)
         args = [self.value(word) for word in operands[1:] if word[0] not in "[{"] if name not in ("bra", "ld", "st", "red") else []
-        if name == "ret":
+        if name in ("ret", "exit"):
             return None
         if name == "bra":
             return self.labels[operands[0]]

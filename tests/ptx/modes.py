@@ -168,6 +168,55 @@ def full():
     check("wide: magic and hash", struct.unpack_from("<8sQ", memory), (b"RBWPPTX1", int(told["hash"], 16)))
 
 
+WAYS = """.version 8.0
+.target sm_80
+.address_size 64
+.entry w(.param .u32 n)
+{
+	.reg .pred %p<3>;
+	.reg .b32 %r<4>;
+	.loc 1 1 0
+	ld.param.u32 %r1, [n];
+	.loc 1 2 0
+	setp.eq.u32 %p1, %r1, 1;
+	mov.u32 %r2, 0;
+	.loc 1 3 0
+	@%p1 ret;
+	.loc 1 4 0
+	setp.eq.u32 %p2, %r1, 2;
+	.loc 1 5 0
+	add.u32 %r2, %r2, 1; @!%p2 ret;
+	.loc 1 6 0
+	add.u32 %r2, %r2, 1;
+	.loc 1 7 0
+	exit;
+}
+"""
+
+
+def ways_out():
+    """What found no room is told on each way out of a kernel, once, whichever guard that has."""
+    (WORK / "ways.ptx").write_text(WAYS)
+
+    def fired(way, capacity, cells):
+        """(records, dropped) of one thread."""
+        text, told = instrument(WORK / "ways.ptx", "--threads", "0", "--capacity", capacity, "--cells", cells)
+        memory = bytearray(told["buffer_bytes"])
+        machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE, "rbwp_ptx_dropped": 0}, {"n": way})
+        for thread in range(2):
+            machine.thread(ntid_x=2, tid_x=thread)
+        if cells == "compat":
+            return sum(any(memory[at:at + 16]) for at in range(0, len(memory), 16)), machine.variables["rbwp_ptx_dropped"]
+        return (sum(any(memory[at:at + 32]) for at in range(64, len(memory), 32)),
+                struct.unpack_from("<I", memory, 32 + 24)[0])
+    found = [fired(way, 16, "compat") for way in (1, 3, 2)]
+    check("each way has more records", found[0] < found[1] < found[2], True)
+    for way, (count, none) in zip((1, 3, 2), found):
+        check(f"way {way}: there is room", none, 0)
+        for cells_ in ("compat", "wide"):
+            check(f"way {way}, {cells_}", fired(way, 1, cells_), (1, count - 1))
+
+
 def clock():
     """P15: the low word of the clock wraps in the middle; no record is 2^32 cycles off."""
     for begin in range(0x1FFFFFF00, 0x1FFFFFFFF, 24):
@@ -244,6 +293,7 @@ active()
 binding()
 records()
 full()
+ways_out()
 clock()
 others()
 assemble()
