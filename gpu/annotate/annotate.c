@@ -22,7 +22,7 @@ struct correlation {
 
 struct range {
     struct key key; /* its id */
-    uint64_t parent, name;
+    uint64_t parent, name, tag;
 };
 
 /* From the first start to the last stop. */
@@ -116,6 +116,7 @@ void rbwp_annotator_range(struct rbwp_annotator *annotator, const struct rbwp_an
     }
     known->parent = range->parent;
     known->name = range->name;
+    known->tag = range->tag;
 }
 
 /* NULL: not known yet. */
@@ -371,6 +372,7 @@ static size_t make_all(struct rbwp_annotator *annotator)
             .stream = annotated->key.word[1],
             .range = annotated->key.word[2],
             .name = range->name,
+            .tag = range->tag,
             .start_ns = annotated->all.start_ns,
             .stop_ns = annotated->all.stop_ns,
             .activities = annotated->all.activities,

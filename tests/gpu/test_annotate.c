@@ -26,7 +26,7 @@ static struct rbwp_annotator *new_annotator(struct rbwp_annotator_config config)
 
 static void know(struct rbwp_annotator *annotator, uint64_t id, uint64_t parent)
 {
-    rbwp_annotator_range(annotator, &(struct rbwp_annotate_range){id, parent, id + 1});
+    rbwp_annotator_range(annotator, &(struct rbwp_annotate_range){id, parent, id + 1, ~id});
 }
 
 static void add(struct rbwp_annotator *annotator, unsigned kind, uint64_t stream,
@@ -85,6 +85,7 @@ static void assert_example(struct rbwp_annotator *annotator)
     assert_annotation(&list[0], 7, ID, 1000, 1700);
     assert_annotation(&list[1], 9, ID, 900, 1200);
     assert_int_equal(list[0].activities, 2);
+    assert_int_equal(list[0].tag, ~(uint64_t)ID);
 }
 
 /* ---- one property each ------------------------------------------------------------ */
@@ -391,7 +392,7 @@ static void make_events(struct event *events)
     for (uint64_t id = 1; id < RANGES; id++) {
         struct event *event = &events[id * (EVENTS / RANGES) + below(EVENTS / RANGES)];
         event->what = RANGE;
-        event->range = (struct rbwp_annotate_range){id, below((uint32_t)id), id + 1};
+        event->range = (struct rbwp_annotate_range){id, below((uint32_t)id), id + 1, 0};
     }
 }
 

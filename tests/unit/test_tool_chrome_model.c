@@ -204,7 +204,7 @@ static void kernels_are_linked_by_correlation(void **state)
                    "\"pid\":0,"
                    "\"tid\":7,\"ts\":3}]}",
           "cudaLaunchKernel call/cuda_runtime #5 correlation:u64=5\n"
-          "step range/gpu_user_annotation\n"
+          "step annotation/gpu_user_annotation\n"
           "k gpu/kernel #5 correlation:u64=5 stream:u64=7\n"
           "launch 1000-4000 \n");
 }

@@ -81,6 +81,7 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
     const uint64_t *stop_bound = column(rows, "stop_bound", RBWP_COLUMN_DURATION);
     const uint64_t *launching = column(rows, "launching", RBWP_COLUMN_DURATION);
     const uint64_t *name = column(rows, "name", RBWP_COLUMN_NAME);
+    const uint64_t *range = column(rows, "range", RBWP_COLUMN_U64);
     for (uint32_t i = 0; i < rows->rows; i++)
         found(context, &(struct gpu_fact){
                            .proc_id = cell(processor, i),
@@ -94,6 +95,7 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
                            .launching_ns = cell(launching, i),
                            .stream = cell(stream, i),
                            .correlation = cell(correlation, i),
+                           .range = cell(range, i),
                            .name = (uint32_t)cell(name, i), /* names are fewer than 2^32 */
                            .slot = (int)(cell(slot, i) & (RBWP_SLOTS_MAX - 1)),
                            .idle = cell(idle, i) == 1,

@@ -7,8 +7,9 @@
 const sumOf = (list, field) => list.reduce((sum, entry) => sum + BigInt(entry[field]), 0n);
 const kindsWith = test => data.kinds.filter(test);
 const calls = kindsWith(kind => kind.category === "bgwork"), subItems = kindsWith(isSubItem), gpuWork = kindsWith(isGpuWork);
-const ranges = kindsWith(kind => kind.category === "range"), counters = data.tracks.filter(track => track.kind === "counter");
-const others = kindsWith(kind => kind.category !== "bgwork" && kind.category !== "range" && !isSubItem(kind) && !isGpuWork(kind));
+const ranges = kindsWith(kind => kind.category === "range"), gpuRanges = kindsWith(kind => kind.category === "annotation");
+const counters = data.tracks.filter(track => track.kind === "counter");
+const others = kindsWith(kind => kind.category !== "bgwork" && kind.category !== "range" && kind.category !== "annotation" && !isSubItem(kind) && !isGpuWork(kind));
 const workers = data.tracks.filter(isWorker), gpus = data.tracks.filter(track => track.kind === "gpu");
 const workerPart = Number(data.worker_busy_ns) / (extent * Math.max(1, workers.length));
 
@@ -308,6 +309,7 @@ const TABS = [
     {title: "Type", left: true, value: kind => CATEGORY_TITLES[kind.category], text: kind => CATEGORY_TITLES[kind.category]}], workerTime, "Of worker time")],
   ["Other work", others.length, parent => kindTable(parent, others, [{title: "Type", left: true, value: kind => kind.category, text: kind => kind.category}], workerTime, "Of worker time")],
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
+  ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
   ["Counters", counters.length, fillCounters],
   ["Workers", workers.length, fillWorkers],
   ["GPUs", gpus.length, fillGpus],

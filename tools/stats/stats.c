@@ -629,8 +629,9 @@ bool stats_is_gpu(const struct stats_track *track)
     switch (track->track.kind) {
     case TRACE_GPU:
     case TRACE_CHANNEL:
-    case TRACE_STREAM:
         return true;
+    case TRACE_STREAM: /* on some there are ranges alone, whose work is the GPU's */
+        return track->calls > 0;
     default: /* SMs and lanes, of which there are thousands, tell of the inside of work */
         return false;
     }

@@ -433,6 +433,7 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
     }
     if (sections & SECTION_RANGES) {
         rows(out, stats, "ranges", SECTION_RANGES);
+        rows(out, stats, "gpu_ranges", SECTION_GPU_RANGES);
         tracks(out, stats, "other_tracks", is_other);
     }
     if (sections & SECTION_COUNTERS)

@@ -10,6 +10,8 @@ enum stats_section stats_section_of(unsigned category)
         return SECTION_WORK_ITEMS;
     if (category == TRACE_RANGE)
         return SECTION_RANGES;
+    if (category == TRACE_ANNOTATION)
+        return SECTION_GPU_RANGES;
     return category == TRACE_GPU_WORK || category == TRACE_COPY ? SECTION_GPU_WORK
                                                                 : SECTION_SUB_ITEMS;
 }

@@ -574,6 +574,7 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
     }
     if (sections & SECTION_RANGES) {
         rows(&view, "Ranges", SECTION_RANGES);
+        rows(&view, "Ranges on GPUs", SECTION_GPU_RANGES);
         tracks(&view, "Other tracks", is_other);
     }
     if (sections & SECTION_COUNTERS)

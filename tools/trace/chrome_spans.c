@@ -77,8 +77,9 @@ static uint8_t category_of(const struct chrome_event *event, bool ours)
         return chrome_own_category(event, NULL);
     if (chrome_event_has_category(event, "kernel"))
         return TRACE_GPU_WORK;
-    if (chrome_event_has_category(event, "gpu_user_annotation") ||
-        chrome_event_has_category(event, "user_annotation"))
+    if (chrome_event_has_category(event, "gpu_user_annotation"))
+        return TRACE_ANNOTATION;
+    if (chrome_event_has_category(event, "user_annotation"))
         return TRACE_RANGE;
     if (chrome_event_has_category(event, "gpu_memcpy") ||
         chrome_event_has_category(event, "gpu_memset"))

@@ -246,6 +246,8 @@ static void found(void *context, const struct gpu_work *work, const struct gpu_f
     if (!gpu->host.make(gpu->host.context, &span, &made))
         return;
     made.track = rbwp_gpu_track(gpu, span.proc_id);
+    if (fact)
+        gpu->host.work(gpu->host.context, fact, &made);
     if (fact && fact->name) {
         struct rbwp_text name = gpu->host.name(gpu->host.context, fact->name);
         if (name.bytes)

@@ -31,6 +31,8 @@ struct rbwp_gpu_host {
     uint32_t (*thread_track)(void *context, uint64_t thread_id);
     /* Of a name of the file's tables. */
     struct rbwp_text (*name)(void *context, uint32_t number);
+    /* Work that is shown, with what the file tells of it. */
+    void (*work)(void *context, const struct gpu_fact *fact, const struct trace_span *made);
 };
 
 struct rbwp_gpu {

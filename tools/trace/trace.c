@@ -19,7 +19,7 @@
 
 const char *const trace_category_name[TRACE_CATEGORIES] = {
     "bgwork", "am",   "xfer", "deppart", "reap",  "sub_item", "gpu",
-    "task",   "call", "wait", "copy",    "other", "range"};
+    "task",   "call", "wait", "copy",    "other", "range",    "annotation"};
 
 const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
     "thread", "gpu", "processor", "channel", "stream", "sm", "lane", "async", "table", "counter"};

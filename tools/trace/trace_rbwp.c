@@ -8,6 +8,7 @@
 #include "kept_losses.h"
 #include "losses.h"
 #include "message.h"
+#include "range_rows.h"
 #include "rbwp_gpu.h"
 #include "span_walk.h"
 #include "table_rows.h"
@@ -54,6 +55,7 @@ struct rbwp_source {
     uint64_t broken_tables;                 /* blocks that were left out */
     struct rbwp_gpu gpu;
     struct table_rows tables;
+    struct range_rows ranges;
     struct kept_losses damages;
     struct span_walk *walk;
     bool failed;
@@ -397,11 +399,19 @@ static struct rbwp_text name_of_table(void *context, uint32_t number)
     return rbwp_catalog_name(source->catalog, number);
 }
 
+static void see_gpu_work(void *context, const struct gpu_fact *fact, const struct trace_span *made)
+{
+    struct rbwp_source *source = context;
+    range_rows_work(&source->ranges, fact, made);
+}
+
 static bool finish_gpus(struct rbwp_source *source)
 {
     if (source->options->clip)
         source->gpu.cut_ns = trace_shifted(source->filter.from_ns, source->options->shift_ns);
-    return rbwp_gpu_finish(&source->gpu, &source->last_id);
+    bool good = rbwp_gpu_finish(&source->gpu, &source->last_id);
+    source->walk->builder.next_id = source->last_id; /* behind those of the GPUs */
+    return good;
 }
 
 /* ---- what the tables need ---------------------------------------------------- */
@@ -459,6 +469,14 @@ static void start_tables(struct rbwp_source *source)
                                          .process = source->process,
                                          .filtered = source->filtered};
     table_rows_start(&source->tables);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    source->ranges = (struct range_rows){.host = source->tables.host,
+                                         .trace = source->trace,
+                                         .options = source->options,
+                                         .process = source->process,
+                                         .filtered = source->filtered,
+                                         .last_ns = trailer ? trailer->stop_ns : 0};
+    range_rows_start(&source->ranges);
 }
 
 static void start_gpus(struct rbwp_source *source)
@@ -467,7 +485,8 @@ static void start_gpus(struct rbwp_source *source)
     source->gpu.host = (struct rbwp_gpu_host){.context = source,
                                               .make = make_gpu_span,
                                               .thread_track = track_of_thread,
-                                              .name = name_of_table};
+                                              .name = name_of_table,
+                                              .work = see_gpu_work};
     source->gpu.trace = source->trace;
     source->gpu.options = source->options;
     source->gpu.process = source->process;
@@ -483,7 +502,10 @@ static void start_gpus(struct rbwp_source *source)
 static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
 {
     filter_resolve(&source->filter, rows->first_ns);
-    if (!rbwp_gpu_rows(&source->gpu, rows))
+    if (rows->last_ns > source->ranges.last_ns)
+        source->ranges.last_ns = rows->last_ns;
+    if (!rbwp_gpu_rows(&source->gpu, rows) &&
+        !range_rows_take(&source->ranges, source->catalog, rows))
         table_rows_take(&source->tables, source->catalog, rows);
 }
 
@@ -674,6 +696,7 @@ static void free_reading(struct rbwp_source *source)
     thread_infos_stop(&source->thread_infos);
     rbwp_gpu_stop(&source->gpu);
     table_rows_stop(&source->tables);
+    range_rows_stop(&source->ranges);
     rbwp_catalog_free(source->catalog);
     kept_losses_free(&source->damages);
     filter_stop(&source->filter);
@@ -721,11 +744,13 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
         track_batch_finish(&source->threads[i].batch, trace);
     bool good = finish_gpus(source);
     good &= table_rows_finish(&source->tables);
+    good &= range_rows_finish(&source->ranges);
     (void)trace_new_ids(trace, source->last_id);
     add_losses(source);
     kept_losses_tell(&source->damages, trace);
     add_facts(source, &walk);
-    if (source->gpu.failed || source->tables.failed || source->damages.failed)
+    if (source->gpu.failed || source->tables.failed || source->ranges.failed ||
+        source->damages.failed)
         fail(source);
     if (source->failed || !good || source->broken_tables || trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);

@@ -51,8 +51,8 @@ enum rbwp_activity_kind {
 /* A range, as far as an annotation needs it. */
 struct rbwp_annotate_range {
     uint64_t id;
-    uint64_t parent; /* the range around it, 0 none */
-    uint64_t name;   /* whatever the caller wants back */
+    uint64_t parent;    /* the range around it, 0 none */
+    uint64_t name, tag; /* whatever the caller wants back */
 };
 
 /* Times on one line, whichever; start <= stop. */
@@ -133,7 +133,7 @@ RBWP_API void rbwp_annotator_settle(struct rbwp_annotator *annotator);
 
 struct rbwp_annotation {
     uint64_t device, stream, range;
-    uint64_t name; /* of the range */
+    uint64_t name, tag; /* of the range */
     int64_t start_ns, stop_ns;
     uint64_t activities; /* how many it spans */
 };

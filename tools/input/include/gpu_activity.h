@@ -21,6 +21,7 @@ struct gpu_fact {
     uint64_t start_bound_ns, stop_bound_ns; /* start and stop may be wrong by so much */
     uint64_t launching_ns;                  /* the stream had been free for so long before start */
     uint64_t stream, correlation;           /* 0 not known */
+    uint64_t range;                         /* in which it was launched, 0 none */
     uint64_t call; /* id of the span in which it was launched, 0 not known */
     uint32_t name; /* of the file's names, 0 not known */
     int slot;      /* GPU_ANY_SLOT: not told */

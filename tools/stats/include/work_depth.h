@@ -25,7 +25,7 @@ struct work_depth {
  * it. */
 static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
 {
-    bool range = span->category == TRACE_RANGE;
+    bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION;
     if (!range && !depth->room)
         return span->depth == 0;
     if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {

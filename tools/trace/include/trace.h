@@ -96,10 +96,11 @@ enum trace_category {
     TRACE_COPY,
     TRACE_OTHER,
     TRACE_RANGE, /* a name that a program gave to a stretch of time: no work, never busy time */
+    TRACE_ANNOTATION, /* when work of such a range ran on a GPU's stream: none of its own either */
     TRACE_CATEGORIES
 };
 /* "bgwork", "am", "xfer", "deppart", "reap", "sub_item", "gpu", "task", "call", "wait", "copy",
- * "other", "range". */
+ * "other", "range", "annotation". */
 extern const char *const trace_category_name[TRACE_CATEGORIES];
 
 enum trace_flag {

@@ -1,0 +1,117 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Named ranges of threads, and when their GPU work ran. Guards: a range is one span below its thread with its id, parent and
+# value, whether one row or two tell of it, in whichever order; one that nobody ended lasts to the end and says so; for each GPU and
+# stream an annotation spans all work of the range and of those inside, none that was launched elsewhere; it makes no GPU busier;
+# what the file has annotated itself is shown as it is. Every export takes them.
+. "$(dirname "$0")/lib.sh"
+
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "ranges"
+import json, struct, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.path.insert(0, here)
+import kernels_make as m
+from make_rbwp import T0, begin, block, end, finalised, ts8
+from test_tables import names, rows, schema
+
+NAMES = ["train", "forward", "mark", "unseen"]
+RANGE = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("range", 1, 11), ("id", 1, 0), ("parent", 1, 12),
+         ("kind", 1, 0), ("payload_type", 1, 0), ("payload", 1, 0)]
+ACTIVITY = m.ACTIVITY + [("range", 1, 0)]
+ANNOTATION = [("start", 4, 1), ("stop", 4, 2), ("processor", 1, 3), ("stream", 1, 0), ("name", 6, 4), ("range", 1, 0), ("id", 1, 0)]
+BIG = (1 << 40) + 5
+HALF = struct.unpack("<Q", struct.pack("<d", 0.5))[0]
+
+
+def table(number, name, columns, made):
+    cells = [(0, struct.pack(f"<{len(made)}Q", *column)) for column in zip(*made)]
+    clocks = [row[i] for row in made for i, column in enumerate(columns) if column[1] == 4]
+    return [schema(number, [(kind, role, 0, text.encode(), b"") for text, kind, role in columns], name.encode()),
+            rows(1, cells, len(made), number, (min(clocks), max(clocks)), compress=True)]
+
+
+def row(start, stop, name, number, id, parent=0, kind=0, payload=(0, 0), thread=7):
+    return (T0 + start, T0 + stop if stop else 0, thread, name, number, id, parent, kind, *payload)
+
+
+def kernel(start, stop, stream, number, correlation):
+    return (T0 + start, T0 + stop, 5, stream, 7, 0, T0 + start - 50, T0 + start - 20, 0, correlation, number)
+
+
+RANGES = [
+    row(2500, 9000, 1, 10, 1, 0, 16),              # the end of a range whose row comes later
+    row(100, 0, 1, 10, 1),
+    row(200, 900, 2, 11, BIG, 10, 0, (3, HALF)),
+    row(300, 300, 3, 12, 3, 11, 2, (2, (1 << 64) - 7)),
+    row(400, 0, 2, 13, 4, 10),                     # never ended
+    row(5000, 5500, 2, 14, BIG, 11, 3, thread=8),  # goes on on another thread
+    row(950, 990, 4, 15, 6, 0, 17),                # the half that is left of a range
+]
+WORKS = [kernel(1000, 1500, 7, 11, 1), kernel(1600, 1700, 7, 11, 2), kernel(900, 1200, 9, 11, 3), kernel(6000, 6200, 7, 14, 4),
+         kernel(7000, 7100, 7, 0, 5), kernel(3000, 3100, 9, 10, 6), kernel(8000, 8100, 9, 99, 7)]
+
+
+def write(path, *tables):
+    blocks = [block([begin(ts8(T0)), end(ts8(T0 + 10000))]), block([begin(ts8(T0)), end(ts8(T0 + 10000))], thread=8),
+              names(1, *(text.encode() for text in NAMES))]
+    for number, one in enumerate(tables, 1):
+        blocks += table(number, *one)
+    with open(path, "wb") as file:
+        file.write(finalised(blocks, zero=T0))
+
+
+def spans(path, *options):
+    done = subprocess.run([rbwp, "export", "--to", "ndjson", *options, path], capture_output=True)
+    assert done.returncode == 0, done
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def of(made, track):
+    return sorted((s["start_ns"] - T0, s["duration_ns"], s["name"]) for s in made if s["track"] == track)
+
+
+path = f"{work}/ranges.bin"
+write(path, ("range", RANGE, RANGES), ("gpu_activity", ACTIVITY, WORKS))
+made = spans(path)
+assert of(made, "ranges") == [(100, 8900, "train"), (200, 700, "forward"), (300, 0, "mark"), (400, 8600, "forward"), (950, 40, "unseen"),
+                              (5000, 500, "forward")], of(made, "ranges")
+by_id = {s["args"]["range"]: s for s in made if s["track"] == "ranges"}
+assert by_id[11]["args"] == {"id": BIG, "range": 11, "parent": 10, "payload": 0.5}, by_id[11]
+assert by_id[12]["args"]["payload"] == -7 and by_id[10]["args"] == {"id": 1, "range": 10}
+assert [s["args"]["range"] for s in made if s["track"] == "ranges" and not s["finished"]] == [13]
+assert all(s["category"] == ("annotation" if s["track"].startswith("stream") else "range") for s in made if "range" in s.get("args", {}))
+# Work of 14 is of 11, which it carries on, and of 10 around that. Range 99 is in no table.
+assert of(made, "stream 7") == [(1000, 700 + 4500, "forward"), (1000, 5200, "train"), (6000, 200, "forward")], of(made, "stream 7")
+assert of(made, "stream 9") == [(900, 300, "forward"), (900, 2200, "train")], of(made, "stream 9")
+(forward,) = [s for s in made if s["track"] == "stream 9" and s["name"] == "forward"]
+assert forward["args"] == {"id": BIG, "range": 11, "works": 1} and forward["track_kind"] == "stream", forward
+assert len({s["id"] for s in made}) == len(made)
+
+# Of a window: works that touch it.
+part = spans(path, "--from", str(T0 + 1100), "--until", str(T0 + 1650))
+assert of(part, "stream 9") == [(900, 300, "forward"), (900, 300, "train")], of(part, "stream 9")
+
+stats = json.loads(subprocess.run([rbwp, "stats", "--json", path], capture_output=True, check=True).stdout)
+(gpu,) = stats["gpus"]
+assert (gpu["spans"], gpu["busy"]) == (7, 1200), gpu
+counted = lambda what: sorted((r["name"], r["count"], r["total"]) for r in stats[what])
+assert counted("ranges") == [("forward", 2, 9800), ("mark", 1, 0), ("train", 1, 8900), ("unseen", 1, 40)], counted("ranges")
+assert counted("gpu_ranges") == [("forward", 3, 5700), ("train", 2, 7400)], counted("gpu_ranges")
+
+write(f"{work}/own.bin", ("range", RANGE, RANGES), ("gpu_activity", ACTIVITY, WORKS),
+      ("annotation", ANNOTATION, [(T0 + 1, T0 + 2, 5, 7, 1, 10, 1)]))
+own = spans(f"{work}/own.bin")
+assert not any(s["track"].startswith("stream") for s in own)
+assert of(own, "annotation 5") == [(1, 1, "train")], {s["track"] for s in own}
+
+for form in ("chrome", "csv", "firefox", "folded", "legion", "parquet", "perfetto", "speedscope", "sqlite"):
+    done = subprocess.run([rbwp, "export", "-f", "--to", form, "-o", f"{work}/out.{form}", path], capture_output=True)
+    assert done.returncode == 0 or b"without SQLite" in done.stderr or form == "legion", (form, done)
+chrome = json.load(open(f"{work}/out.chrome"))
+assert sum(e.get("name") == "forward" and e["ph"] in "XBb" for e in chrome["traceEvents"]) == 6
+subprocess.run([rbwp, "report", "-f", "-o", f"{work}/page.html", path], check=True, capture_output=True)
+text = subprocess.run([rbwp, "stats", "--by", "range", path], capture_output=True, check=True, text=True).stdout
+assert text.index("Ranges on GPUs") > text.index("Ranges"), text
+P
+finish

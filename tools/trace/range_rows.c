@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Columns are found by name. Halves of ranges are sorted by their number, so that those of one come
+ * together. */
+#include "range_rows.h"
+#include "message.h"
+#include "rbwp_annotate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KIND_MARK = 2, KIND_STOP = 16 }; /* SPEC.md, 9.3 */
+enum { ANNOTATED_MAX = 4 << 20 };       /* ranges; what is beyond is told */
+enum { KEY_ID, KEY_RANGE, KEY_PARENT, KEY_PAYLOAD, KEY_WORKS };
+static const char *const key_names[] = {"id", "range", "parent", "payload", "works"};
+
+enum { START, STOP, THREAD, NAME, RANGE, ID, PARENT, KIND, PAYLOAD_TYPE, PAYLOAD, COLUMNS };
+static const struct {
+    const char *name;
+    unsigned type;
+} column_facts[COLUMNS] = {
+    {"start", RBWP_COLUMN_TIME},  {"stop", RBWP_COLUMN_TIME}, {"thread", RBWP_COLUMN_U64},
+    {"name", RBWP_COLUMN_NAME},   {"range", RBWP_COLUMN_U64}, {"id", RBWP_COLUMN_U64},
+    {"parent", RBWP_COLUMN_U64},  {"kind", RBWP_COLUMN_U64},  {"payload_type", RBWP_COLUMN_U64},
+    {"payload", RBWP_COLUMN_U64},
+};
+
+struct range_row {
+    uint64_t cell[COLUMNS]; /* name: as a label */
+    uint64_t order;         /* of coming */
+};
+
+static int compare(const void *left, const void *right)
+{
+    const struct range_row *a = left, *b = right;
+    if (a->cell[RANGE] != b->cell[RANGE])
+        return a->cell[RANGE] < b->cell[RANGE] ? -1 : 1;
+    bool a_stops = a->cell[KIND] >= KIND_STOP, b_stops = b->cell[KIND] >= KIND_STOP;
+    if (a_stops != b_stops)
+        return a_stops ? 1 : -1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static const struct merge_order halves_order = {.what = "ranges",
+                                                .item_bytes = sizeof(struct range_row),
+                                                .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                .compare = compare};
+
+void range_rows_start(struct range_rows *ranges)
+{
+    const struct rbwp_annotator_config config = {.size = sizeof config,
+                                                 .requested = RBWP_ACTIVITIES_ANNOTATED,
+                                                 .outer = true,
+                                                 .entries_max = ANNOTATED_MAX};
+    merge_sorter_start(&ranges->halves, &halves_order);
+    span_sorter_start(&ranges->spans);
+    ranges->failed = rbwp_annotator_new(&config, &ranges->annotator) != RBWP_OK;
+}
+
+void range_rows_stop(struct range_rows *ranges)
+{
+    merge_sorter_stop(&ranges->halves);
+    span_sorter_stop(&ranges->spans);
+    span_detail_free(&ranges->detail);
+    thread_map_free(&ranges->threads);
+    free(ranges->tracks);
+    free(ranges->names);
+    rbwp_annotator_free(ranges->annotator);
+}
+
+/* ---- spans ------------------------------------------------------------------ */
+
+static uint32_t key(struct range_rows *ranges, unsigned which)
+{
+    uint32_t *known = &ranges->keys[which];
+    if (!*known)
+        *known =
+            trace_add_label(ranges->trace, key_names[which], (uint32_t)strlen(key_names[which]));
+    return *known - 1;
+}
+
+static void tell(struct range_rows *ranges, unsigned which, enum trace_arg_type type,
+                 uint64_t value)
+{
+    span_detail_arg(&ranges->detail, key(ranges, which), type, value);
+}
+
+/* The number of a name of the trace. */
+static uint32_t name_of(struct range_rows *ranges, uint64_t label)
+{
+    return label ? (uint32_t)label - 1 : trace_add_name(ranges->trace, "unnamed", 7);
+}
+
+static uint32_t add_track(struct range_rows *ranges, uint32_t above)
+{
+    const struct trace_track made = {
+        .process = ranges->process, .kind = TRACE_TABLE, .id = 0, .name = trace_text("ranges")};
+    return trace_add_track_below(ranges->trace, above, made);
+}
+
+/* TRACE_NONE: it is not wanted. */
+static uint32_t track_of(struct range_rows *ranges, uint64_t thread_id, int64_t time_ns)
+{
+    uint32_t above = ranges->host.thread_track(ranges->host.context, thread_id, time_ns);
+    uint32_t number = thread_map_place(&ranges->threads, thread_id, &ranges->tracks,
+                                       &ranges->track_room, sizeof *ranges->tracks);
+    if (number == THREAD_NONE) {
+        ranges->failed = true;
+        return TRACE_NONE;
+    }
+    if (above == TRACE_NONE)
+        return TRACE_NONE;
+    if (!ranges->tracks[number])
+        ranges->tracks[number] = 1 + add_track(ranges, above);
+    return ranges->tracks[number] - 1;
+}
+
+static void tell_range(struct range_rows *ranges, const uint64_t *cell)
+{
+    static const uint8_t types[] = {TRACE_ARG_U64, TRACE_ARG_U64, TRACE_ARG_I64, TRACE_ARG_F64};
+    span_detail_start(&ranges->detail);
+    tell(ranges, KEY_ID, TRACE_ARG_U64, cell[ID]);
+    tell(ranges, KEY_RANGE, TRACE_ARG_U64, cell[RANGE]);
+    if (cell[PARENT])
+        tell(ranges, KEY_PARENT, TRACE_ARG_U64, cell[PARENT]);
+    if (cell[PAYLOAD_TYPE] && cell[PAYLOAD_TYPE] < sizeof types)
+        tell(ranges, KEY_PAYLOAD, types[cell[PAYLOAD_TYPE]], cell[PAYLOAD]);
+}
+
+static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
+{
+    const int64_t start_ns = (int64_t)cell[START];
+    const int64_t stop_ns = (int64_t)cell[STOP] > start_ns ? (int64_t)cell[STOP] : start_ns;
+    const int64_t shift_ns = ranges->options->shift_ns;
+    if (ranges->filtered &&
+        !ranges->host.wanted(ranges->host.context, cell[THREAD], start_ns, stop_ns))
+        return;
+    uint32_t track = track_of(ranges, cell[THREAD], start_ns);
+    struct trace_span span = {.start_ns = trace_shifted(start_ns, shift_ns),
+                              .stop_ns = trace_shifted(stop_ns, shift_ns),
+                              .track = track,
+                              .category = TRACE_RANGE,
+                              .flags = flags};
+    if (track == TRACE_NONE || (ranges->filtered && !(flags & TRACE_INSTANT) &&
+                                !ranges->host.clip(ranges->host.context, &span)))
+        return;
+    span.id = ranges->host.new_ids(ranges->host.context, 1);
+    span.name = name_of(ranges, cell[NAME]);
+    tell_range(ranges, cell);
+    span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
+    ranges->failed |= ranges->detail.failed;
+}
+
+/* ---- rows ------------------------------------------------------------------- */
+
+static bool is_table(const struct rbwp_rows *rows, const char *name)
+{
+    const struct rbwp_schema *schema = rows->schema;
+    return schema->name_bytes == strlen(name) && memcmp(schema->name, name, strlen(name)) == 0;
+}
+
+/* NULL: there is none, and its cells are 0. */
+static const uint64_t *find_column(const struct rbwp_rows *rows, unsigned which)
+{
+    const char *name = column_facts[which].name;
+    for (uint32_t i = 0; i < rows->schema->column_count; i++) {
+        const struct rbwp_column *column = &rows->schema->columns[i];
+        if (column->type == column_facts[which].type && column->name_bytes == strlen(name) &&
+            memcmp(column->name, name, column->name_bytes) == 0)
+            return rows->cells[i];
+    }
+    return NULL;
+}
+
+/* Of a name of the file; 0 for none. */
+static uint32_t label_of(struct range_rows *ranges, const struct rbwp_catalog *catalog,
+                         uint64_t number)
+{
+    if (number == 0 || number >= UINT32_MAX)
+        return 0;
+    if (!thread_array_grow(&ranges->names, &ranges->name_room, (uint32_t)number + 1,
+                           sizeof *ranges->names)) {
+        ranges->failed = true;
+        return 0;
+    }
+    uint32_t *label = &ranges->names[number];
+    if (!*label) {
+        struct rbwp_text text = rbwp_catalog_name(catalog, number);
+        *label = trace_add_label(ranges->trace, text.text, text.bytes);
+    }
+    return *label;
+}
+
+static void take(struct range_rows *ranges, const struct range_row *row)
+{
+    const uint64_t *cell = row->cell;
+    if (cell[KIND] == KIND_MARK) {
+        emit(ranges, cell, TRACE_INSTANT);
+        return;
+    }
+    if (ranges->annotator)
+        rbwp_annotator_range(
+            ranges->annotator,
+            &(struct rbwp_annotate_range){
+                .id = cell[RANGE], .parent = cell[PARENT], .name = cell[NAME], .tag = cell[ID]});
+    if (cell[KIND] >= KIND_STOP || !cell[STOP])
+        merge_sorter_add(&ranges->halves, row, NULL);
+    else
+        emit(ranges, cell, 0);
+}
+
+bool range_rows_take(struct range_rows *ranges, const struct rbwp_catalog *catalog,
+                     const struct rbwp_rows *rows)
+{
+    const uint64_t *columns[COLUMNS];
+    ranges->annotated |= is_table(rows, "annotation");
+    if (!is_table(rows, "range"))
+        return false;
+    for (unsigned c = 0; c < COLUMNS; c++)
+        columns[c] = find_column(rows, c);
+    for (uint32_t i = 0; i < rows->rows && !ranges->failed; i++) {
+        struct range_row row = {.order = rows->first_row + i};
+        for (unsigned c = 0; c < COLUMNS; c++)
+            row.cell[c] = columns[c] ? columns[c][i] : 0;
+        row.cell[NAME] = label_of(ranges, catalog, row.cell[NAME]);
+        take(ranges, &row);
+    }
+    return true;
+}
+
+/* ---- ranges of two rows -------------------------------------------------------- */
+
+struct pairing {
+    struct range_rows *ranges;
+    struct range_row open;
+    bool any;
+};
+
+/* Nobody told when it ended: it lasted as long as the session did. */
+static void emit_open(struct pairing *pairing)
+{
+    const struct range_rows *ranges = pairing->ranges;
+    uint64_t *cell = pairing->open.cell;
+    if (!pairing->any)
+        return;
+    cell[STOP] = (uint64_t)ranges->last_ns;
+    emit(pairing->ranges, cell, TRACE_UNFINISHED | TRACE_OPEN);
+    pairing->any = false;
+}
+
+static bool pair(void *context, const void *item, const uint64_t *payload)
+{
+    struct pairing *pairing = context;
+    struct range_row row = *(const struct range_row *)item;
+    (void)payload;
+    if (row.cell[KIND] < KIND_STOP) {
+        emit_open(pairing);
+        pairing->open = row;
+        pairing->any = true;
+    } else if (pairing->any && pairing->open.cell[RANGE] == row.cell[RANGE]) {
+        pairing->open.cell[STOP] = row.cell[STOP];
+        emit(pairing->ranges, pairing->open.cell, 0);
+        pairing->any = false;
+    } else {
+        emit_open(pairing);
+        emit(pairing->ranges, row.cell, 0);
+    }
+    return !trace_is_full(pairing->ranges->trace);
+}
+
+/* ---- annotations ---------------------------------------------------------------- */
+
+void range_rows_work(struct range_rows *ranges, const struct gpu_fact *fact,
+                     const struct trace_span *span)
+{
+    if (!fact->range || !ranges->annotator)
+        return;
+    rbwp_annotator_activity(ranges->annotator, &(struct rbwp_annotate_activity){
+                                                   .kind = RBWP_ACTIVITY_KERNEL,
+                                                   .device = fact->proc_id,
+                                                   .stream = fact->stream,
+                                                   .range = fact->range,
+                                                   .start_ns = span->start_ns,
+                                                   .stop_ns = span->stop_ns,
+                                               });
+}
+
+/* Annotations come by GPU and stream. */
+static uint32_t stream_track(struct range_rows *ranges, const struct rbwp_annotation *annotation)
+{
+    char name[48];
+    if (ranges->any_stream && ranges->stream_gpu == annotation->device &&
+        ranges->stream == annotation->stream)
+        return ranges->stream_track;
+    snprintf(name, sizeof name, "stream %" PRIu64, annotation->stream);
+    ranges->any_stream = true;
+    ranges->stream_gpu = annotation->device;
+    ranges->stream = annotation->stream;
+    ranges->stream_track = trace_add_track_below(
+        ranges->trace, ranges->host.gpu_track(ranges->host.context, annotation->device),
+        (struct trace_track){.process = ranges->process,
+                             .kind = TRACE_STREAM,
+                             .id = annotation->stream,
+                             .name = trace_text(name)});
+    return ranges->stream_track;
+}
+
+static void annotate(struct range_rows *ranges, const struct rbwp_annotation *annotation)
+{
+    const struct trace_span span = {.start_ns = annotation->start_ns,
+                                    .stop_ns = annotation->stop_ns,
+                                    .id = ranges->host.new_ids(ranges->host.context, 1),
+                                    .track = stream_track(ranges, annotation),
+                                    .name = name_of(ranges, annotation->name),
+                                    .category = TRACE_ANNOTATION};
+    span_detail_start(&ranges->detail);
+    tell(ranges, KEY_ID, TRACE_ARG_U64, annotation->tag);
+    tell(ranges, KEY_RANGE, TRACE_ARG_U64, annotation->range);
+    tell(ranges, KEY_WORKS, TRACE_ARG_U64, annotation->activities);
+    span_sorter_add(&ranges->spans, &span, span_detail_finish(&ranges->detail));
+    ranges->failed |= ranges->detail.failed;
+}
+
+static void annotate_all(struct range_rows *ranges)
+{
+    const struct rbwp_annotation *annotations;
+    struct rbwp_annotate_counts counts;
+    size_t count;
+    if (!ranges->annotator || ranges->annotated)
+        return;
+    if (rbwp_annotator_finish(ranges->annotator, &annotations, &count) != RBWP_OK)
+        ranges->failed = true;
+    for (size_t i = 0; i < count && !trace_is_full(ranges->trace); i++)
+        annotate(ranges, &annotations[i]);
+    rbwp_annotator_counts(ranges->annotator, &counts);
+    if (counts.lost_ranges || counts.lost_annotations)
+        message("ranges are too many to show the GPU work of each: %" PRIu64 " are left out",
+                counts.lost_ranges + counts.lost_annotations);
+}
+
+bool range_rows_finish(struct range_rows *ranges)
+{
+    struct pairing pairing = {.ranges = ranges};
+    merge_sorter_finish(&ranges->halves, pair, &pairing);
+    emit_open(&pairing);
+    annotate_all(ranges);
+    span_sorter_finish(&ranges->spans, ranges->trace);
+    return !ranges->halves.failed && !ranges->spans.failed;
+}
