@@ -27,10 +27,10 @@ static const char *const kind_names[WAIT_KINDS] = {
 };
 
 static struct {
-    unsigned slot;        /* of the stretch that comes behind such a wait */
-    uint64_t name;        /* number of the kind's name */
-    uint64_t least_ticks; /* what is shorter did not block */
+    unsigned slot; /* of the stretch that comes behind such a wait */
+    uint64_t name; /* number of the kind's name */
 } kinds[WAIT_KINDS];
+uint64_t waiter_least_ticks[WAIT_KINDS];
 static unsigned table;
 static struct waiter_clock first_clock;
 
@@ -63,7 +63,7 @@ bool waiter_prepare(uint64_t least_io_ns)
         if (rbwp_work_item_register(name, &kinds[i].slot) != RBWP_OK ||
             rbwp_name_intern(kind_names[i], strlen(kind_names[i]), &kinds[i].name) != RBWP_OK)
             return false;
-        kinds[i].least_ticks = rbwp_ticks_from_ns(least_ns((enum wait_kind)i, least_io_ns));
+        waiter_least_ticks[i] = rbwp_ticks_from_ns(least_ns((enum wait_kind)i, least_io_ns));
     }
     return true;
 }
@@ -115,14 +115,6 @@ static int64_t time_of(struct waiter *waiter, uint64_t ticks)
 /* ---- stretches --------------------------------------------------------------------------------
  */
 
-static void end_stretch(struct wait *wait)
-{
-    struct rbwp_self_ *self = &rbwp_self_;
-    wait->item = self->item;
-    wait->mark = self->next;
-    rbwp_end_at(wait->since_ticks);
-}
-
 /* The stretch goes on as if it had not ended. False: its end lies in another chunk. */
 static bool take_end_back(const struct wait *wait)
 {
@@ -154,23 +146,15 @@ static void set_kind(struct waiter *waiter, enum wait_kind kind)
     atomic_store_explicit(&waiter->kind, kind, memory_order_relaxed);
 }
 
-void waiter_begins(struct wait *wait, enum wait_kind kind)
+void waiter_end_stretch(struct wait *wait)
 {
-    struct waiter *waiter = wait->waiter;
-    if (atomic_load_explicit(&waiter->busy, memory_order_relaxed) ||
-        atomic_load_explicit(&waiter->kind, memory_order_relaxed) != WAIT_NONE) {
-        wait->waiter = NULL;
-        return;
-    }
-    set_busy(waiter, true);
-    wait->since_ticks = rbwp_now_ticks();
-    end_stretch(wait);
-    atomic_store_explicit(&waiter->since_ticks, wait->since_ticks, memory_order_relaxed);
-    atomic_store_explicit(&waiter->object, wait->object, memory_order_relaxed);
-    set_kind(waiter, kind);
-    if (wait->bucket)
-        wakes_join(wait->bucket);
-    set_busy(waiter, false);
+    struct rbwp_self_ *self = &rbwp_self_;
+    set_busy(wait->waiter, true);
+    wait->item = self->item;
+    wait->mark = self->next;
+    wait->ended = true;
+    rbwp_end_at(wait->since_ticks);
+    set_busy(wait->waiter, false);
 }
 
 static void add_row(struct waiter *waiter, enum wait_kind kind, const struct wait *wait,
@@ -190,13 +174,25 @@ static void add_row(struct waiter *waiter, enum wait_kind kind, const struct wai
     rbwp_row_add(table, cells);
 }
 
-void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which)
+/* Whether the wait is worth telling; else the stretch goes on. */
+static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_ticks)
+{
+    uint32_t bit = UINT32_C(1) << wait->kind;
+    bool is_short = stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind];
+    waiter->short_kinds = is_short ? waiter->short_kinds | bit : waiter->short_kinds & ~bit;
+    if (is_short && (!wait->ended || take_end_back(wait)))
+        return false;
+    if (!wait->ended)
+        rbwp_end_at(wait->since_ticks);
+    return true;
+}
+
+void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which,
+                  uint64_t stop_ticks)
 {
     struct waiter *waiter = wait->waiter;
     struct wakes_found waker = {0};
-    uint64_t stop_ticks = rbwp_now_ticks();
-    enum wait_kind kind = atomic_load_explicit(&waiter->kind, memory_order_relaxed);
-    if (kind == WAIT_NONE || waiter->since_ticks != wait->since_ticks)
+    if (waiter->kind == WAIT_NONE || waiter->since_ticks != wait->since_ticks)
         return; /* somebody has jumped out of it, as it seemed */
     set_busy(waiter, true);
     set_kind(waiter, WAIT_NONE);
@@ -206,9 +202,9 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
             (void)wakes_take(wait->bucket, wait->object, wait->since_ticks, stop_ticks, which,
                              &waker);
     }
-    if (stop_ticks - wait->since_ticks >= kinds[kind].least_ticks || !take_end_back(wait)) {
-        rbwp_begin_at(kinds[kind].slot, stop_ticks);
-        add_row(waiter, kind, wait, outcome, stop_ticks, &waker);
+    if (was_long(waiter, wait, stop_ticks)) {
+        rbwp_begin_at(kinds[wait->kind].slot, stop_ticks);
+        add_row(waiter, wait->kind, wait, outcome, stop_ticks, &waker);
     }
     set_busy(waiter, false);
 }
@@ -225,6 +221,8 @@ void waiter_jumps(void)
         return;
     bool is_woken = waiter->kind >= WAIT_CONDITION && waiter->kind <= WAIT_JOIN;
     struct wait wait = {.waiter = waiter,
+                        .kind = waiter->kind,
+                        .ended = !rbwp_self_.item,
                         .bucket = is_woken ? wakes_bucket_of(waiter->object) : NULL,
                         .object = waiter->object,
                         .since_ticks = waiter->since_ticks};

@@ -8,8 +8,9 @@
  *
  * A stretch of running is a work item, from the end of one wait to the beginning of the next. The
  * stretch ends when the wait begins, so that a program that is killed leaves no thread running that
- * waited; a call that did not block after all takes the end back. A wait becomes a row when it is
- * over (SPEC.md, section 9.3), or when the session ends.
+ * waited; a call that did not block after all takes the end back. Where the thread's last call of
+ * the kind did not block, the next one is not expected to: then the stretch ends afterwards. A wait
+ * becomes a row when it is over (SPEC.md, section 9.3), or when the session ends.
  *
  * Nothing is recorded of a thread that is not one of ours (made by clone, or by a library on its
  * own way, the session's own), of calls inside the recorder, and of what a signal handler waits for
@@ -61,6 +62,7 @@ struct waiter {
     _Atomic uint32_t used;
     _Atomic uint32_t kind; /* what it waits for, WAIT_NONE: it runs */
     _Atomic bool busy;     /* it is recording */
+    uint32_t short_kinds;  /* bits: of these kinds the last call did not block */
     _Atomic uint64_t since_ticks, object;
     _Atomic uint64_t thread_id; /* 0: it has not attached yet */
     struct waiter_clock clock;
@@ -78,7 +80,9 @@ struct wait {
     struct waiter *waiter;       /* NULL: nothing is recorded */
     struct wakes_bucket *bucket; /* NULL: nobody signals it */
     uint64_t object, since_ticks;
-    uint64_t *item, *mark; /* the stretch that ended, and where */
+    enum wait_kind kind;
+    bool ended;            /* the stretch has */
+    uint64_t *item, *mark; /* if so: what it was, and where */
 };
 
 /* The calling thread becomes one whose waits are recorded: known by its name (NULL: its number),
@@ -89,9 +93,13 @@ void waiter_detach(void);
 /* A thread has another name from now on. */
 void waiter_rename(pthread_t thread, const char *name);
 
+/* What is shorter did not block. */
+extern uint64_t waiter_least_ticks[WAIT_KINDS];
+
 /* The rest of wait_begin and wait_end, for a thread whose waits are recorded. */
-void waiter_begins(struct wait *wait, enum wait_kind kind);
-void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which);
+void waiter_end_stretch(struct wait *wait);
+void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which,
+                  uint64_t stop_ticks);
 
 /* The thread is about to leave what it does by longjmp: a wait as well, if it is in one. */
 void waiter_jumps(void);
@@ -111,9 +119,26 @@ void waiter_forget(void);
 static inline struct wait wait_for(enum wait_kind kind, uint64_t object,
                                    struct wakes_bucket *bucket)
 {
-    struct wait wait = {.waiter = waiter_mine, .bucket = bucket, .object = object};
-    if (wait.waiter)
-        waiter_begins(&wait, kind);
+    struct waiter *waiter = waiter_mine;
+    struct wait wait; /* not all of it is needed, and it is made often */
+    wait.waiter = NULL;
+    wait.bucket = bucket;
+    wait.object = object;
+    wait.kind = kind;
+    wait.ended = false;
+    if (!waiter || atomic_load_explicit(&waiter->busy, memory_order_relaxed) ||
+        atomic_load_explicit(&waiter->kind, memory_order_relaxed) != WAIT_NONE)
+        return wait;
+    wait.waiter = waiter;
+    wait.since_ticks = rbwp_now_ticks();
+    atomic_store_explicit(&waiter->since_ticks, wait.since_ticks, memory_order_relaxed);
+    atomic_store_explicit(&waiter->object, object, memory_order_relaxed);
+    atomic_store_explicit(&waiter->kind, kind, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    if (__builtin_expect(!(waiter->short_kinds >> kind & 1), 0))
+        waiter_end_stretch(&wait);
+    if (bucket)
+        wakes_join(bucket);
     return wait;
 }
 /* Something that nobody signals, or nobody that we see. */
@@ -128,8 +153,15 @@ static inline struct wait wait_begin_woken(enum wait_kind kind, const void *obje
 
 static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome, enum wakes_which which)
 {
-    if (wait->waiter)
-        waiter_ended(wait, outcome, which);
+    struct waiter *waiter = wait->waiter;
+    if (!waiter)
+        return;
+    uint64_t stop_ticks = rbwp_now_ticks();
+    if (__builtin_expect(!wait->ended && !wait->bucket, 1) &&
+        stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind])
+        atomic_store_explicit(&waiter->kind, WAIT_NONE, memory_order_relaxed);
+    else
+        waiter_ended(wait, outcome, which, stop_ticks);
     wait->waiter = NULL;
 }
 static inline void wait_end(struct wait *wait, enum wait_outcome outcome)
