@@ -7,11 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { PART = 64, PARTS = RBWP_GPU_LAUNCHES / PART };
+
+/* Of each part of the ring that was filled to its end is known what all of its calls say, so that
+ * few calls are looked at one by one. */
 struct rbwp_launches {
     struct {
         int64_t begin_ns;
         uint32_t track;
     } ring[RBWP_GPU_LAUNCHES];
+    struct {
+        int64_t least_ns, most_ns;
+        uint32_t latest; /* the first call of that most */
+    } parts[PARTS];
     uint64_t count;
 };
 
@@ -48,6 +56,20 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
 
 /* ---- coming in -------------------------------------------------------------- */
 
+static void sum_up(struct rbwp_launches *launches, uint32_t part)
+{
+    uint32_t first = part * PART, latest = first;
+    int64_t least_ns = launches->ring[first].begin_ns;
+    for (uint32_t i = first + 1; i < first + PART; i++) {
+        int64_t begin_ns = launches->ring[i].begin_ns;
+        least_ns = begin_ns < least_ns ? begin_ns : least_ns;
+        latest = begin_ns > launches->ring[latest].begin_ns ? i : latest;
+    }
+    launches->parts[part].least_ns = least_ns;
+    launches->parts[part].most_ns = launches->ring[latest].begin_ns;
+    launches->parts[part].latest = latest;
+}
+
 void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track)
 {
     struct rbwp_launches **launches = &gpu->launches[call->slot];
@@ -60,21 +82,43 @@ void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_
     uint64_t at = (*launches)->count++ % RBWP_GPU_LAUNCHES;
     (*launches)->ring[at].begin_ns = begin_ns;
     (*launches)->ring[at].track = track;
+    if (at % PART == PART - 1)
+        sum_up(*launches, (uint32_t)at / PART);
+}
+
+/* The latest of the calls from first to end that began before the time, if it began after the one
+ * known. */
+static void look_at_calls(const struct rbwp_launches *launches, uint64_t first, uint64_t end,
+                          int64_t time_ns, struct gpu_work *work, bool *any)
+{
+    for (uint64_t i = first; i < end; i++) {
+        int64_t begin_ns = launches->ring[i].begin_ns;
+        if (begin_ns > time_ns || (*any && work->inferred_ns >= begin_ns))
+            continue;
+        *any = true;
+        work->inferred_ns = begin_ns;
+        work->inferred_track = launches->ring[i].track;
+    }
 }
 
 /* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
- * that are kept are looked at. */
+ * that are kept count. */
 static void infer_launch(const struct rbwp_launches *launches, int64_t time_ns,
                          struct gpu_work *work)
 {
     bool any = false;
-    for (uint64_t i = 0; launches && i < RBWP_GPU_LAUNCHES && i < launches->count; i++) {
-        int64_t begin_ns = launches->ring[i].begin_ns;
-        if (begin_ns > time_ns || (any && work->inferred_ns >= begin_ns))
+    uint64_t count = launches ? launches->count : 0;
+    uint64_t kept = count < RBWP_GPU_LAUNCHES ? count : RBWP_GPU_LAUNCHES;
+    uint64_t filling = count % PART ? count % RBWP_GPU_LAUNCHES / PART : PARTS;
+    for (uint64_t part = 0; part * PART < kept; part++) {
+        uint64_t first = part * PART, end = first + PART < kept ? first + PART : kept;
+        if (part != filling && launches->parts[part].least_ns > time_ns)
             continue;
-        any = true;
-        work->inferred_ns = begin_ns;
-        work->inferred_track = launches->ring[i].track;
+        if (part != filling && launches->parts[part].most_ns <= time_ns) {
+            first = launches->parts[part].latest;
+            end = first + 1;
+        }
+        look_at_calls(launches, first, end, time_ns, work, &any);
     }
 }
 
