@@ -80,6 +80,10 @@ assert table[1] == ["1", str(T0), "9", "fl\\x1b[31mush", "-1", "0.5", "'=x", "",
 assert len(table) == 7
 assert run("--table", "work", "--as", "tsv", "--limit", "2", path)[0].count(b"\n") == 3
 assert run("--table", "empty", path)[0] == b"row,a\n"
+# Of files that agree the columns are told once, else anew.
+assert run("--table", "1", path, path)[0].count(b"row,at,") == 1 and run("--table", "1", path, path)[0].count(b"\n") == 13
+other = write("other.bin", [schema(columns=COLUMNS[:1], name=b"empty")])
+assert run("--table", "empty", path, path, other)[0] == b"row,a\nrow,at\n"
 
 # Filters of rows: time, thread and name, each alone and together; what the table cannot tell cannot be asked.
 def shown(*options, path=path):

@@ -50,14 +50,14 @@ static bool find_form(const char *format, enum cell_form *form_out)
 }
 
 static enum exit_code one_file(struct out *out, const struct tables_options *options,
-                               enum cell_form form, const char *path)
+                               enum cell_form form, const char *path, uint64_t *columns)
 {
     struct input input;
     uint64_t broken = 0;
     enum exit_code code = EXIT_GOOD;
     if (!input_open(&input, path, filter_needs_names(&options->filter)))
         return EXIT_BAD_DATA;
-    struct table_export wanted = {options->table, form, options->limit, &options->filter};
+    struct table_export wanted = {options->table, form, options->limit, &options->filter, columns};
     if (options->table)
         code = table_export(out, &input, &wanted, &broken);
     else if (!table_list(out, &input, options->json, &broken))
@@ -87,10 +87,11 @@ static enum exit_code run(void *config, struct operands files)
         return EXIT_BAD_DATA;
     bool json = options->json && !options->table, array = json && files.count > 1;
     enum exit_code code = EXIT_GOOD;
+    uint64_t columns = 0;
     out_text(&out, array ? "[" : "");
     for (int i = 0; i < files.count && !out_failed(&out); i++) {
         out_text(&out, i == 0 ? "" : array ? ",\n" : options->table ? "" : "\n");
-        code = exit_worse(code, one_file(&out, options, form, files.words[i]));
+        code = exit_worse(code, one_file(&out, options, form, files.words[i], &columns));
     }
     out_text(&out, array ? "]\n" : json ? "\n" : "");
     return exit_worse(code, out_close(&out));

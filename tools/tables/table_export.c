@@ -7,6 +7,7 @@
 #include "message.h"
 #include "row_filter.h"
 #include "table_json.h"
+#include "text_hash.h"
 
 #include <stdio.h>
 
@@ -19,11 +20,25 @@ static bool is_wanted(const struct rbwp_schema *schema, const char *table)
            strcmp(table, number) == 0;
 }
 
-/* The first line of CSV and TSV. */
-static void put_heads(struct out *out, const struct rbwp_schema *schema, enum cell_form form)
+static uint64_t hash_columns(const struct rbwp_schema *schema)
 {
-    if (form == CELL_JSON)
+    uint64_t hash = TEXT_HASH_FIRST;
+    for (uint32_t c = 0; c < schema->column_count; c++) {
+        hash = text_hash(hash, &schema->columns[c].name_bytes, sizeof(uint16_t));
+        hash = text_hash(hash, schema->columns[c].name, schema->columns[c].name_bytes);
+    }
+    return hash | 1;
+}
+
+/* The first line of CSV and TSV; of several files that agree once. */
+static void put_heads(struct out *out, const struct rbwp_schema *schema,
+                      const struct table_export *wanted)
+{
+    enum cell_form form = wanted->form;
+    uint64_t columns = hash_columns(schema);
+    if (form == CELL_JSON || *wanted->columns == columns)
         return;
+    *wanted->columns = columns;
     out_text(out, "row");
     for (uint32_t c = 0; c < schema->column_count; c++) {
         struct trace_text name = {schema->columns[c].name, schema->columns[c].name_bytes};
@@ -97,7 +112,7 @@ static const struct rbwp_schema *export_rows(struct out *out, struct file_tables
         if (!schema && (*unasked_out = row_filter_enter(filter, rows.schema)))
             return rows.schema;
         if (!schema)
-            put_heads(out, rows.schema, wanted->form);
+            put_heads(out, rows.schema, wanted);
         schema = rows.schema;
         more = more && put_rows(out, &source, filter, wanted, &written);
     }
@@ -105,7 +120,7 @@ static const struct rbwp_schema *export_rows(struct out *out, struct file_tables
         return schema;
     *unasked_out = row_filter_enter(filter, schema);
     if (!*unasked_out)
-        put_heads(out, schema, wanted->form);
+        put_heads(out, schema, wanted);
     return schema;
 }
 

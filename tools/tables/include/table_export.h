@@ -15,6 +15,7 @@ struct table_export {
     enum cell_form form;
     uint64_t limit; /* rows at most; 0 all */
     const struct filter_options *filter;
+    uint64_t *columns; /* which ones the first line written last tells of, 0 none: not told again */
 };
 
 /* EXIT_BAD_DATA with the message given if the file has no such table, the filter asks what the
