@@ -3,10 +3,17 @@
  * The text of probes. Nothing in it branches, so it may stand wherever an instruction may: between
  * the parts of a call, in braces, before a label.
  *
- * Registers that live through the kernel, as few as can be: d4 (the lane's first cell) and r6
- * (records so far; below 0: this thread has no lane), and between a START and its END r0 and r1,
- * the stamp. Everything else is scratch. The clock is read as one 64-bit register: its halves, read
- * one after the other, would be 2^32 cycles apart when the lower one wraps between.
+ * What a probe costs is how many instructions it has, in all threads, so each is one less where it
+ * can be: a lane's records are counted and nothing else, the cell's address is made of that by
+ * mad.wide, and what found no room is told where the kernel ends: a red in each END would cost more
+ * than all the rest. An instruction has room for one constant, so the mask of a stamp is a register
+ * of which the assembler cannot know what it holds.
+ *
+ * Registers that live through the kernel: d4 (the lane's first cell), r6 (how many it has; 0: this
+ * thread has no lane), r8 (ENDs so far), compat: r7 (65535), wide: d5 (SM and warp); between a
+ * START and its END r0 and r1, the stamp. Everything else is scratch. The clock is read as one
+ * 64-bit register: its halves, read one after the other, would be 2^32 cycles apart when the lower
+ * one wraps between.
  */
 #include "ptx_emit.h"
 #include "ptx_cell.h"
@@ -129,11 +136,11 @@ static void load_buffer(const struct ptx_emit *emit)
     add(emit, "\tcvta.to.global.u64 %rbwp_d4, %rbwp_d4;\n");
 }
 
-/* d5: the lane; r6: 0, -1 without a lane. */
+/* d5: the lane; r6: its cells, 0 without a lane. */
 static void choose_lane(const struct ptx_emit *emit)
 {
     uint64_t lanes = 0;
-    add(emit, "\tmov.u32 %rbwp_r6, -1;\n\tmov.u64 %rbwp_d5, 0;\n");
+    add(emit, "\tmov.u32 %rbwp_r6, 0;\n\tmov.u64 %rbwp_d5, 0;\n");
     for (uint32_t i = 0; i < emit->options->range_count; i++) {
         const struct ptx_range *range = &emit->options->ranges[i];
         ptx_edit_add(emit->edits,
@@ -149,28 +156,21 @@ static void choose_lane(const struct ptx_emit *emit)
                          range->step, range->step);
         ptx_edit_add(emit->edits,
                      "\t@%%rbwp_p0 add.s64 %%rbwp_d5, %%rbwp_d2, %" PRIu64 ";\n"
-                     "\t@%%rbwp_p0 mov.u32 %%rbwp_r6, 0;\n",
-                     lanes);
+                     "\t@%%rbwp_p0 mov.u32 %%rbwp_r6, %" PRIu32 ";\n",
+                     lanes, emit->options->capacity);
         lanes += (range->last - range->first) / range->step + 1;
     }
     if (emit->probes->lane == PTX_LANE_WARP)
-        add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r5, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, -1;\n");
-    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, -1;\n");
+        add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r5, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
+    add(emit, "\tsetp.eq.u64 %rbwp_p0, %rbwp_d4, 0;\n\t@%rbwp_p0 mov.u32 %rbwp_r6, 0;\n");
 }
 
-/* Bytes from a lane's cell to its next one. */
-static uint64_t cell_step(const struct ptx_emit *emit)
-{
-    return wide(emit) ? PTX_WIDE_BYTES : emit->probes->lanes * PTX_COMPAT_BYTES;
-}
-
-/* The heads of buffer and lane, d4 at the lane's first cell, d5 where it runs: these two are read
- * here, for threads without a lane would wait for them in each END. */
+/* The heads of buffer and lane, d4 at the lane's first cell, and where the thread runs in d5. */
 static void write_lane(const struct ptx_emit *emit)
 {
     uint64_t lane_bytes = PTX_WIDE_BYTES * ((uint64_t)emit->options->capacity + 1);
     ptx_edit_add(emit->edits,
-                 "\tsetp.ge.s32 %%rbwp_p0, %%rbwp_r6, 0;\n"
+                 "\tsetp.ne.u32 %%rbwp_p0, %%rbwp_r6, 0;\n"
                  "\tmov.u64 %%rbwp_d1, %" PRIu64 ";\n"
                  "\tmov.u64 %%rbwp_d2, %" PRIu64 ";\n"
                  "\t@%%rbwp_p0 st.global.v2.u64 [%%rbwp_d4], {%%rbwp_d1, %%rbwp_d2};\n"
@@ -188,10 +188,19 @@ static void write_lane(const struct ptx_emit *emit)
               "\tsub.s64 %rbwp_d2, %rbwp_d2, %rbwp_d1;\n"
               "\tcvt.u32.u64 %rbwp_r3, %rbwp_d2;\n"
               "\t@%rbwp_p0 st.global.u32 [%rbwp_d4+60], %rbwp_r3;\n"
-              "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n"
               "\tmov.u32 %rbwp_r4, %smid;\n"
               "\tmov.u32 %rbwp_r5, %warpid;\n"
               "\tmov.b64 %rbwp_d5, {%rbwp_r4, %rbwp_r5};\n");
+    add(emit, "\tadd.s64 %rbwp_d4, %rbwp_d4, 64;\n");
+}
+
+/* d4 the lane's first cell, and r7 the mask, of a number that is 0 and nobody can know. */
+static void find_lane(const struct ptx_emit *emit)
+{
+    add(emit, "\tmad.lo.s64 %rbwp_d4, %rbwp_d5, 16, %rbwp_d4;\n"
+              "\tmov.u32 %rbwp_r7, %nsmid;\n"
+              "\tshr.u32 %rbwp_r7, %rbwp_r7, 31;\n"
+              "\txor.b32 %rbwp_r7, %rbwp_r7, 65535;\n");
 }
 
 /* Thread 0 of the launch writes its shape. */
@@ -216,7 +225,7 @@ void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *funct
 {
     lines_at(emit, ptx_after(emit->module, function->open));
     add(emit, "\t.reg .pred %rbwp_p<2>;\n"
-              "\t.reg .b32 %rbwp_r<7>;\n"
+              "\t.reg .b32 %rbwp_r<9>;\n"
               "\t.reg .b64 %rbwp_d<6>;\n");
     add(emit, where_am_i);
     add(emit, emit->probes->lane == PTX_LANE_WARP ? which_warp : which_thread);
@@ -229,8 +238,8 @@ void ptx_emit_head(const struct ptx_emit *emit, const struct ptx_function *funct
     if (wide(emit))
         write_lane(emit);
     else
-        add(emit, "\tmad.lo.s64 %rbwp_d4, %rbwp_d5, 16, %rbwp_d4;\n");
-    add(emit, "\tmov.u32 %rbwp_r0, 0;\n\tmov.u32 %rbwp_r1, 0;\n");
+        find_lane(emit);
+    add(emit, "\tmov.u32 %rbwp_r0, 0;\n\tmov.u32 %rbwp_r1, 0;\n\tmov.u32 %rbwp_r8, 0;\n");
 }
 
 /* ---- START and END --------------------------------------------------------------------- */
@@ -243,11 +252,11 @@ static void stamp(const struct ptx_emit *emit, const char *low, const char *high
                  "\tmov.b64 {%s, %s}, %%rbwp_d0;\n",
                  low, high);
     if (wide(emit))
-        ptx_edit_add(emit->edits, "\tbfi.b32 %s, %s, %" PRIu32 ", %d, %d;\n", high, high, id,
-                     PTX_WIDE_ID_BITS, 32 - PTX_WIDE_ID_BITS);
+        ptx_edit_add(emit->edits, "\tshl.b32 %s, %s, %d;\n\tadd.s32 %s, %s, %" PRIu32 ";\n", high,
+                     high, PTX_WIDE_ID_BITS, high, high, id);
     else
         ptx_edit_add(emit->edits,
-                     "\tand.b32 %s, %s, 65535;\n"
+                     "\tand.b32 %s, %s, %%rbwp_r7;\n"
                      "\tor.b32 %s, %s, %" PRIu32 ";\n",
                      high, high, high, high, id << PTX_COMPAT_ID_BITS);
 }
@@ -258,60 +267,49 @@ void ptx_emit_start(const struct ptx_emit *emit, const struct ptx_probe *probe)
     stamp(emit, "%rbwp_r0", "%rbwp_r1", probe->id);
 }
 
-static void store_wide(const struct ptx_emit *emit)
+/* The next cell's address in d1. */
+static void find_cell(const struct ptx_emit *emit)
 {
-    add(emit, "\tmov.u64 %rbwp_d0, %globaltimer;\n"
-              "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d4+16], {%rbwp_d0, %rbwp_d5};\n");
+    uint64_t stride = wide(emit) ? PTX_WIDE_BYTES : emit->probes->lanes * PTX_COMPAT_BYTES;
+    if (stride <= INT32_MAX)
+        ptx_edit_add(emit->edits, "\tmad.wide.u32 %%rbwp_d1, %%rbwp_r8, %" PRIu64 ", %%rbwp_d4;\n",
+                     stride);
+    else
+        ptx_edit_add(emit->edits,
+                     "\tcvt.u64.u32 %%rbwp_d1, %%rbwp_r8;\n"
+                     "\tmad.lo.s64 %%rbwp_d1, %%rbwp_d1, %" PRIu64 ", %%rbwp_d4;\n",
+                     stride);
 }
 
-/* r6 counts on where there is no room: an atomic operation here would be a branch around it, for
- * all threads. At 2^31 it is that of a thread without a lane. */
+static void store_cell(const struct ptx_emit *emit)
+{
+    add(emit, "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d1], "
+              "{%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
+    if (wide(emit))
+        add(emit, "\tmov.u64 %rbwp_d0, %globaltimer;\n"
+                  "\t@%rbwp_p0 st.global.v2.u64 [%rbwp_d1+16], {%rbwp_d0, %rbwp_d5};\n");
+}
+
 void ptx_emit_end(const struct ptx_emit *emit, const struct ptx_probe *probe)
 {
     lines_at(emit, probe->exit_at);
     stamp(emit, "%rbwp_r2", "%rbwp_r3", probe->id);
-    ptx_edit_add(emit->edits, "\tsetp.lt.u32 %%rbwp_p0, %%rbwp_r6, %" PRIu32 ";\n",
-                 emit->options->capacity);
-    add(emit,
-        "\tsetp.ge.s32 %rbwp_p1, %rbwp_r6, 0;\n"
-        "\t@%rbwp_p0 st.global.v4.u32 [%rbwp_d4], {%rbwp_r0, %rbwp_r1, %rbwp_r2, %rbwp_r3};\n");
-    if (wide(emit))
-        store_wide(emit);
-    ptx_edit_add(emit->edits,
-                 "\t@%%rbwp_p1 add.u32 %%rbwp_r6, %%rbwp_r6, 1;\n"
-                 "\tadd.s64 %%rbwp_d4, %%rbwp_d4, %" PRIu64 ";\n",
-                 cell_step(emit));
-}
-
-/* ---- the kernel's end ------------------------------------------------------------------ */
-
-/* "@!%p1 ret;" has ", !%p1" for a setp; "ret;" nothing. */
-static void add_guard(const struct ptx_emit *emit, const struct ptx_statement *leave)
-{
-    const char *text = emit->module->text;
-    uint32_t begin = leave->span.begin + 1, end = leave->name.begin;
-    while (end > begin && strchr(" \t\r\n", text[end - 1]))
-        end--;
-    if (leave->guarded)
-        ptx_edit_add(emit->edits, ", %.*s", (int)(end - begin), text + begin);
+    add(emit, "\tsetp.lt.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6;\n");
+    find_cell(emit);
+    store_cell(emit);
+    add(emit, "\tadd.s32 %rbwp_r8, %rbwp_r8, 1;\n");
 }
 
 void ptx_emit_leave(const struct ptx_emit *emit, uint32_t statement)
 {
-    const struct ptx_statement *leave = &emit->module->statements[statement];
-    uint32_t capacity = emit->options->capacity;
     lines_at(emit, ptx_before(emit->module, statement));
-    ptx_edit_add(emit->edits, "\tsetp.gt%s.s32 %%rbwp_p0, %%rbwp_r6, %" PRIu32,
-                 leave->guarded ? ".and" : "", capacity);
-    add_guard(emit, leave);
-    ptx_edit_add(emit->edits, ";\n\tsub.u32 %%rbwp_r4, %%rbwp_r6, %" PRIu32 ";\n", capacity);
+    add(emit, "\tsetp.ne.u32 %rbwp_p0, %rbwp_r6, 0;\n"
+              "\tsetp.gt.and.u32 %rbwp_p0, %rbwp_r8, %rbwp_r6, %rbwp_p0;\n"
+              "\tsub.s32 %rbwp_r2, %rbwp_r8, %rbwp_r6;\n");
     if (wide(emit))
-        ptx_edit_add(emit->edits,
-                     "\tmul.wide.u32 %%rbwp_d0, %%rbwp_r6, %d;\n"
-                     "\tsub.s64 %%rbwp_d0, %%rbwp_d4, %%rbwp_d0;\n"
-                     "\t@%%rbwp_p0 st.global.u32 [%%rbwp_d0+-8], %%rbwp_r4;\n",
-                     PTX_WIDE_BYTES);
+        add(emit, "\t@%rbwp_p0 red.global.add.u32 [%rbwp_d4+-8], %rbwp_r2;\n");
     else
-        add(emit, "\tcvt.u64.u32 %rbwp_d0, %rbwp_r4;\n"
+        add(emit, "\tcvt.u64.u32 %rbwp_d0, %rbwp_r2;\n"
                   "\t@%rbwp_p0 red.global.add.u64 [" PTX_DROPPED_NAME "], %rbwp_d0;\n");
+    add(emit, "\tmin.u32 %rbwp_r8, %rbwp_r8, %rbwp_r6;\n"); /* it may not leave */
 }

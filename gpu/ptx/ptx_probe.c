@@ -162,39 +162,18 @@ static bool check_ids(const struct maker *maker)
                           maker->probes->ids, most);
 }
 
-/* Edits come in the order of the text: the ways out that lie before this byte, from *next on. */
+/* The instructions from *at on that may end the kernel and stand before the byte `before`. What an
+ * END counts at the same byte is in front of it. */
 static void emit_leaves(const struct ptx_emit *emit, const struct ptx_function *function,
-                        uint32_t *next, uint32_t before)
+                        uint32_t *at, uint32_t before)
 {
-    const struct ptx_module *module = emit->module;
-    for (; *next < function->close; ++*next) {
-        const struct ptx_statement *statement = &module->statements[*next];
-        if (statement->kind != PTX_INSTRUCTION || ptx_move(module, statement) != PTX_LEAVE)
-            continue;
-        if (ptx_before(module, *next) >= before)
+    for (; *at < function->close; ++*at) {
+        const struct ptx_statement *statement = &emit->module->statements[*at];
+        if (ptx_before(emit->module, *at) >= before)
             return;
-        ptx_emit_leave(emit, *next);
+        if (statement->kind == PTX_INSTRUCTION && ptx_move(emit->module, statement) == PTX_LEAVE)
+            ptx_emit_leave(emit, *at);
     }
-}
-
-static void emit_probes(const struct ptx_emit *emit, const struct ptx_function *function,
-                        uint32_t first)
-{
-    const struct ptx_probes *probes = emit->probes;
-    uint32_t next = function->open;
-    for (uint32_t i = first; i < probes->count; i++) {
-        const struct ptx_probe *probe = &probes->probes[i];
-        if (probe->start) {
-            emit_leaves(emit, function, &next, probe->entry_at);
-            ptx_emit_start(emit, probe);
-        }
-        if (probe->end) {
-            emit_leaves(emit, function, &next, probe->exit_at);
-            ptx_emit_end(emit, probe);
-        }
-    }
-    if (probes->count > first)
-        emit_leaves(emit, function, &next, UINT32_MAX);
 }
 
 static bool make_kernel(struct maker *maker, uint32_t kernel)
@@ -211,7 +190,20 @@ static bool make_kernel(struct maker *maker, uint32_t kernel)
     if (maker->options->binding == PTX_BIND_APPEND)
         ptx_emit_param(&emit, function);
     ptx_emit_head(&emit, function);
-    emit_probes(&emit, function, first);
+    uint32_t leave = function->open;
+    for (uint32_t i = first; i < probes->count; i++) {
+        const struct ptx_probe *probe = &probes->probes[i];
+        if (probe->start) {
+            emit_leaves(&emit, function, &leave, probe->entry_at);
+            ptx_emit_start(&emit, probe);
+        }
+        if (probe->end) {
+            emit_leaves(&emit, function, &leave, probe->exit_at);
+            ptx_emit_end(&emit, probe);
+        }
+    }
+    if (probes->count > first)
+        emit_leaves(&emit, function, &leave, UINT32_MAX);
     return true;
 }
 

@@ -106,12 +106,14 @@ class Machine:
         elif name == "bfi":
             mask = (1 << args[3]) - 1
             put(args[1] & ~(mask << args[2]) | (args[0] & mask) << args[2])
+        elif name == "mad" and opcode[1] == "wide":
+            self.registers[operands[0]] = (args[0] * args[1] + args[2]) & MASK["64"]
         elif name == "bar":
             pass
         else:
             put({"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
                  "mad": lambda a, b, c: a * b + c, "and": lambda a, b: a & b, "or": lambda a, b: a | b,
-                 "shr": lambda a, b: a >> b, "rem": lambda a, b: a % b, "div": lambda a, b: a // b}[name](*args))
+                 "shr": lambda a, b: a >> b, "shl": lambda a, b: a << b, "xor": lambda a, b: a ^ b, "min": min, "rem": lambda a, b: a % b, "div": lambda a, b: a // b}[name](*args))
         return at + 1
 
     def thread(self, **specials):

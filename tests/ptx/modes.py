@@ -109,6 +109,26 @@ def binding():
 
 EXPECTED_13 = [(0, 0), (1, 1), (2, 2), (3, 3), (4, 5), (6, 6), (7, 5), (6, 6), (7, 7), (8, 8), (9, 9), (10, 10), (11, 11)]
 EXPECTED_6 = [(0, 0), (1, 1), (2, 2), (3, 9), (10, 10), (11, 11)]
+# Ends early above a limit.
+EARLY = """.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u32 k_param_0)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<4>;
+	.loc 1 1 1
+	ld.param.u32 %r1, [k_param_0];
+	.loc 1 2 1
+	setp.gt.u32 %p1, %r1, 5;
+	.loc 1 3 1
+	@%p1 ret;
+	.loc 1 4 1
+	add.s32 %r2, %r1, 1;
+	ret;
+}
+.file 1 "early.py"
+"""
 GUARD = b"\xa5" * 64
 
 
@@ -154,11 +174,30 @@ def records():
     check("no buffer: nothing is stored, nothing counted", (any(memory), machine.variables["rbwp_ptx_dropped"]), (False, 0))
 
 
+def early_records(path, limit, kind, capacity):
+    """Records of thread 1 of 3, and how many were dropped."""
+    text, told = instrument(path, "--mode", "block", "--threads", "1", "--capacity", capacity, "--cells", kind)
+    memory = bytearray(told["buffer_bytes"])
+    machine = Machine(text, memory, {"rbwp_ptx_buffer": BASE, "rbwp_ptx_dropped": 0}, {"k_param_0": limit})
+    for thread in range(3):
+        machine.thread(ntid_x=3, tid_x=thread)
+    size, first = (32, 64) if kind == "wide" else (16, 0)
+    stored = sum(any(memory[first + slot * size:first + slot * size + 16]) for slot in range(capacity))
+    return stored, machine.variables["rbwp_ptx_dropped"] + (struct.unpack_from("<I", memory, 56)[0] if kind == "wide" else 0)
+
+
 def full():
     """P6: what finds no room is counted and not stored, in either kind of cells."""
     memory, machine, told = run(["--threads", "0", "--capacity", 2], 2)
     check("2 rows", [cell[:2] for cell in cells(memory, told)], EXPECTED_13[:2])
     check("11 dropped", machine.variables["rbwp_ptx_dropped"], 11)
+    # Told where the kernel may end, once, whether it ends there or not; and by threads of the set alone.
+    early = WORK / "early.ptx"
+    early.write_text(EARLY)
+    for limit in (0, 9):
+        for kind in ("compat", "wide"):
+            fired, dropped = [early_records(early, limit, kind, capacity) for capacity in (16, 1)]
+            check(f"{kind}, {limit}: all but one", (fired[1], dropped, fired[0] > 1), (0, (1, fired[0] - 1), True))
     memory, _, told = run(["--threads", "0-1", "--capacity", 2, "--cells", "wide"], 2, threads=2)
     for lane in range(2):
         at = 32 + lane * 96

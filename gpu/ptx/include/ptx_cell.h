@@ -3,7 +3,7 @@
  * ptx_cell.h - what probes leave in their buffer.
  *
  * All is little endian and zero before the launch. A lane has capacity cells; what fires behind
- * them is counted and stored nowhere.
+ * them is counted, until the kernel ends, and stored nowhere.
  *
  * Compat: cell s of lane l lies at (s * lanes + l) * 16, in four u32: start low, start high, end
  * low, end high; a high word has bits 32 to 47 of the clock below and the number above. What found
@@ -13,7 +13,7 @@
  * for itself, and its cells of 32 bytes: lane   u64 %globaltimer and u64 %clock64 at the kernel's
  * beginning, u32 block of the launch, u32 thread of the block, u32 dropped, u32 cycles of an empty
  * pair cell   u64 start, u64 end (u32 low of the clock; bits 32 to 43 above the 20 of the number),
- * u64 %globaltimer, u32 %smid, u32 %warpid
+ * u64 %globaltimer, u32 %smid, u32 %warpid (where the thread began)
  */
 #ifndef PTX_CELL_H
 #define PTX_CELL_H
