@@ -28,6 +28,17 @@
 /* What longjmp is in programs that check its use. */
 _Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
 
+/* What the others are in programs that are compiled with checks of their buffers. */
+ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room);
+ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room);
+ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room);
+ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags,
+                       struct sockaddr *address, socklen_t *address_bytes);
+int __poll_chk(struct pollfd *files, nfds_t count, int timeout_ms, size_t room);
+int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout,
+                const sigset_t *signals, size_t room);
+
 /* What is not seen from outside of the library but for these. */
 #define SHOWN __attribute__((visibility("default")))
 
@@ -101,6 +112,13 @@ _Noreturn void __longjmp_chk(struct __jmp_buf_tag place[1], int value);
     X(sendmsg)                                                                                     \
     X(fsync)                                                                                       \
     X(fdatasync)                                                                                   \
+    X(__read_chk)                                                                                  \
+    X(__pread_chk)                                                                                 \
+    X(__pread64_chk)                                                                               \
+    X(__recv_chk)                                                                                  \
+    X(__recvfrom_chk)                                                                              \
+    X(__poll_chk)                                                                                  \
+    X(__ppoll_chk)                                                                                 \
     X(syscall)                                                                                     \
     X(longjmp)                                                                                     \
     X(_longjmp)                                                                                    \

@@ -110,3 +110,32 @@ SHOWN int fdatasync(int fd)
 {
     MOVE(WAIT_FSYNC, fd, REAL(fdatasync)(fd));
 }
+
+/* ---- with checks --------------------------------------------------------------------------------
+ */
+
+SHOWN ssize_t __read_chk(int fd, void *to, size_t bytes, size_t room)
+{
+    MOVE(WAIT_READ, fd, REAL(__read_chk)(fd, to, bytes, room));
+}
+
+SHOWN ssize_t __pread_chk(int fd, void *to, size_t bytes, off_t at, size_t room)
+{
+    MOVE(WAIT_READ, fd, REAL(__pread_chk)(fd, to, bytes, at, room));
+}
+
+SHOWN ssize_t __pread64_chk(int fd, void *to, size_t bytes, off64_t at, size_t room)
+{
+    MOVE(WAIT_READ, fd, REAL(__pread64_chk)(fd, to, bytes, at, room));
+}
+
+SHOWN ssize_t __recv_chk(int fd, void *to, size_t bytes, size_t room, int flags)
+{
+    MOVE(WAIT_READ, fd, REAL(__recv_chk)(fd, to, bytes, room, flags));
+}
+
+SHOWN ssize_t __recvfrom_chk(int fd, void *to, size_t bytes, size_t room, int flags,
+                             struct sockaddr *address, socklen_t *address_bytes)
+{
+    MOVE(WAIT_READ, fd, REAL(__recvfrom_chk)(fd, to, bytes, room, flags, address, address_bytes));
+}

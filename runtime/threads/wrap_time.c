@@ -57,6 +57,19 @@ SHOWN int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeo
     WAIT_WHILE(WAIT_POLL, 0, REAL(ppoll)(files, count, timeout, signals), result == 0);
 }
 
+SHOWN int __poll_chk(struct pollfd *files, nfds_t count, int timeout_ms, size_t room)
+{
+    if (timeout_ms == 0)
+        return REAL(__poll_chk)(files, count, 0, room);
+    WAIT_WHILE(WAIT_POLL, 0, REAL(__poll_chk)(files, count, timeout_ms, room), result == 0);
+}
+
+SHOWN int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout,
+                      const sigset_t *signals, size_t room)
+{
+    WAIT_WHILE(WAIT_POLL, 0, REAL(__ppoll_chk)(files, count, timeout, signals, room), result == 0);
+}
+
 SHOWN int select(int count, fd_set *restrict to_read, fd_set *restrict to_write,
                  fd_set *restrict other, struct timeval *restrict timeout)
 {
@@ -137,7 +150,7 @@ static long futex(syscall_fn real, long number, const long *args)
 {
     int operation = (int)args[1] & FUTEX_CMD_MASK;
     if (operation == FUTEX_WAKE || operation == FUTEX_WAKE_BITSET)
-        wakes_tell((uint64_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
+        wakes_tell((uintptr_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
     if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
         return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
     struct wait wait = wait_begin_woken(WAIT_FUTEX, (const void *)args[0]);

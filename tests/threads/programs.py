@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 import recorded
 
@@ -44,6 +45,46 @@ def test_pool(folder):
         assert (first["kind"], first["waker"]) == ("start", main), first
     woken = [row for row in recording.waits if row["thread"] in workers and row["kind"] not in ("sleep", "start")]
     assert woken and any(row["waker"] for row in woken), woken
+
+
+NODE = """
+const crypto = require('crypto');
+for (let i = 0; i < 6; i++) crypto.pbkdf2('a', 'b', 500, 64, 'sha512', () => {});
+"""
+
+
+def test_node(folder):
+    """Its event loop waits for epoll, and wakes the threads of libuv's pool."""
+    if not shutil.which("node"):
+        print("skipped: node is not installed")
+        return
+    recorded.run(["node", "-e", NODE], folder / "node.bin")
+    recording = recorded.Recording(folder / "node.bin")
+    woken = {row["thread"] for row in recording.waits if row["kind"] == "condition variable" and row["waker"]}
+    assert len(recording.threads) > 4 and len(woken) >= 4, recording.threads
+    assert "epoll" in kinds(recording, min(recording.threads)), kinds(recording)
+
+
+def test_redis(folder):
+    """Its loop waits for clients, its three background threads for jobs."""
+    if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+        print("skipped: redis-server is not installed")
+        return
+    socket = folder / "socket"
+    with subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", socket, "--save", ""], cwd=folder,
+                          stdout=subprocess.DEVNULL, env=recorded.environment(folder / "redis.bin")) as server:
+        while not socket.exists() and server.poll() is None:
+            time.sleep(0.01)
+        subprocess.run(["redis-benchmark", "-s", socket, "-n", "2000", "-P", "16", "-t", "set", "-q"], check=True,
+                       stdout=subprocess.DEVNULL)
+        server.terminate()
+    recording = recorded.Recording(folder / "redis.bin")
+    main = min(recording.threads)
+    names = {thread["name"] for thread in recording.threads.values()}
+    assert {"bio_close_file", "bio_aof_fsync", "bio_lazy_free"} <= names, names
+    assert "epoll" in kinds(recording, main), kinds(recording, main)
+    for worker in set(recording.threads) - {main}:
+        assert kinds(recording, worker)[-1] == "condition variable", kinds(recording, worker)
 
 
 def strace_counts(folder, command):
@@ -96,6 +137,6 @@ def test_what_programs_see(folder):
 
 
 with tempfile.TemporaryDirectory() as name:
-    for test in test_pool, test_database, test_odd_ways, test_children, test_what_programs_see:
+    for test in test_pool, test_database, test_node, test_redis, test_odd_ways, test_children, test_what_programs_see:
         test(pathlib.Path(name))
 print("threads programs: all passed")

@@ -34,7 +34,7 @@ bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *
                     struct trace_span *span, struct wait_wake *wake_out)
 {
     if (columns->outcome != TABLE_NO_COLUMN && rows->cells[columns->outcome][row] == STILL_WAITS)
-        span->flags |= TRACE_UNFINISHED | TRACE_OPEN;
+        span->flags |= TRACE_UNFINISHED; /* not open: who waits is not stuck in its work */
     uint64_t delay_ns = rows->cells[columns->delay][row];
     *wake_out = (struct wait_wake){.waker = rows->cells[columns->waker][row], .delay = *span};
     if (delay_ns < trace_duration_ns(span))
