@@ -387,8 +387,9 @@ static void add_bounds(struct trace_detail *head, uint64_t start_ns, uint64_t st
 }
 
 /* The error of the kernel's clock against the session's is that of both ends. */
-static void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
-                        uint32_t row, const struct trace_span *span, struct trace_detail *head)
+static inline void tell_kernel(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
+                               uint32_t row, const struct trace_span *span,
+                               struct trace_detail *head)
 {
     uint64_t bound_ns = cell(rows, kernel->bound, row);
     head->correlation = cell(rows, kernel->launch, row);
@@ -407,10 +408,10 @@ static inline void tell_row(const struct table_shape *shape, const struct rbwp_r
 }
 
 /* Of a table without bytes: its rows' details differ in few words. */
-static const struct trace_detail *change_detail(struct table_rows *tables,
-                                                const struct table_shape *shape,
-                                                const struct rbwp_rows *rows, uint32_t row,
-                                                const struct trace_span *span)
+static inline const struct trace_detail *change_detail(struct table_rows *tables,
+                                                       const struct table_shape *shape,
+                                                       const struct rbwp_rows *rows, uint32_t row,
+                                                       const struct trace_span *span)
 {
     struct trace_detail *head = shape->detail;
     struct trace_arg *args = (void *)(head + 1), *arg = args;
@@ -498,19 +499,37 @@ static int64_t stop_of(const struct table_shape *shape, const struct rbwp_rows *
     return stop_ns;
 }
 
+static inline uint64_t cell_or_unknown(const struct rbwp_rows *rows, uint16_t column, uint32_t row)
+{
+    return has(column) ? rows->cells[column][row] : UINT64_MAX;
+}
+
+/* What tables of its kind say of a place. */
+static inline struct kernel_place_row kernel_place(const struct kernel_columns *kernel,
+                                                   const struct rbwp_rows *rows, uint32_t row)
+{
+    struct kernel_place_row place = {.table = kernel->table,
+                                     .processor = cell(rows, kernel->processor, row)};
+    if (kernel->table == KERNEL_EVENTS) {
+        place.xcc = cell(rows, kernel->xcc, row);
+        place.cu = cell(rows, kernel->cu, row);
+        return place;
+    }
+    place.block = cell(rows, kernel->block, row);
+    place.sm = cell_or_unknown(rows, kernel->sm, row);
+    if (kernel->table == KERNEL_LANES) {
+        place.group = cell(rows, kernel->group, row);
+        return place;
+    }
+    place.thread = cell(rows, kernel->thread, row);
+    place.warp = cell_or_unknown(rows, kernel->warp, row);
+    return place;
+}
+
 static uint32_t find_kernel_track(struct table_rows *tables, const struct kernel_columns *kernel,
                                   const struct rbwp_rows *rows, uint32_t row)
 {
-    const struct kernel_place_row place = {
-        .table = kernel->table,
-        .processor = cell(rows, kernel->processor, row),
-        .block = cell(rows, kernel->block, row),
-        .sm = has(kernel->sm) ? cell(rows, kernel->sm, row) : UINT64_MAX,
-        .group = cell(rows, kernel->group, row),
-        .xcc = cell(rows, kernel->xcc, row),
-        .cu = cell(rows, kernel->cu, row),
-        .thread = cell(rows, kernel->thread, row),
-        .warp = has(kernel->warp) ? cell(rows, kernel->warp, row) : UINT64_MAX};
+    const struct kernel_place_row place = kernel_place(kernel, rows, row);
     uint32_t known = kernel_tracks_known(&tables->kernels, &place);
     if (known != TRACE_NONE)
         return known;
@@ -537,8 +556,9 @@ static uint32_t find_track(struct table_rows *tables, const struct table_shape *
 }
 
 /* Blocks that share an SM, programs that share a unit, and threads do not enclose each other. */
-static void mark_kernel_span(const struct kernel_columns *kernel, const struct rbwp_rows *rows,
-                             uint32_t row, struct trace_span *span)
+static inline void mark_kernel_span(const struct kernel_columns *kernel,
+                                    const struct rbwp_rows *rows, uint32_t row,
+                                    struct trace_span *span)
 {
     bool lanes = kernel->table == KERNEL_LANES;
     uint64_t kind = cell(rows, kernel->kind, row);
@@ -577,8 +597,8 @@ static void mark_rows(struct table_rows *tables, const struct table_shape *shape
             marks->name[i] = span_name(tables, shape, rows, i);
 }
 
-static void make_span(const struct table_shape *shape, const struct rbwp_rows *rows, uint32_t row,
-                      const struct row_marks *marks, struct trace_span *span)
+static inline void make_span(const struct table_shape *shape, const struct rbwp_rows *rows,
+                             uint32_t row, const struct row_marks *marks, struct trace_span *span)
 {
     *span = (struct trace_span){.start_ns = marks->start_ns[row],
                                 .stop_ns = marks->stop_ns[row],
@@ -654,7 +674,7 @@ static void sort_rows(struct table_rows *tables, const struct table_shape *shape
 /* ---- rows that come nearly in order --------------------------------------------- */
 
 /* NULL without memory. */
-static struct span_place *place_of(struct table_rows *tables, uint32_t track)
+static inline struct span_place *place_of(struct table_rows *tables, uint32_t track)
 {
     uint32_t number = track - tables->first_track;
     if (number < tables->place_room ||
