@@ -128,7 +128,7 @@ def test_children(folder):
 
 def test_what_programs_see(folder):
     """Descriptors are numbered as ever; without a place for the file the program runs, and a line says why."""
-    show = [sys.executable, "-c", "import os; print(os.open('/dev/null', 0)); os._exit(3)"]
+    show = [sys.executable, "-c", "import os; print(os.open('/dev/null', 0), flush=True); os._exit(3)"]
     for file in folder / "seen.bin", folder / "no such folder" / "seen.bin":
         done = subprocess.run(show, env=recorded.environment(file), capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (3, "3\n"), done
