@@ -121,7 +121,8 @@ def check_taken_away(outcome, path, repaired):
         told = outcome.stop_status != 0 and (word in outcome.text or outcome.has("full", "error", "size-limit"))
         # Cut just before a write that was on its way: the hole in it is seen by who reads.
         assert late or told or repaired in (1, 3) or nothing_missing(outcome, path), \
-            f"stop: {outcome.stop_status} {outcome.text}"
+            f"stop: {outcome.stop_status} {outcome.text}, kept {outcome.kept}, lost {outcome.lost}, at least " \
+            f"{outcome.least}; repair: {repaired} {getattr(outcome, 'repair_says', '')}"
     elif outcome.crashed:
         assert repaired in (1, 3), f"repair said {repaired} of a file that is gone or cut: {outcome.repair_says}"
 
