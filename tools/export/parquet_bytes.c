@@ -19,7 +19,7 @@ uint8_t *bytes_room(struct parquet_bytes *to, size_t count)
             to->room = room;
         }
     }
-    return to->failed ? NULL : to->bytes + to->count;
+    return to->failed || !to->bytes ? NULL : to->bytes + to->count; /* none, for none */
 }
 
 void bytes_free(struct parquet_bytes *bytes)
