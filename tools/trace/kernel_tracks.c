@@ -6,44 +6,30 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- columns ---------------------------------------------------------------- */
 
-static bool is_named(const char *name, uint32_t bytes, const char *wanted)
-{
-    return bytes == strlen(wanted) && memcmp(name, wanted, bytes) == 0;
-}
-
-static uint16_t column_named(const struct rbwp_schema *schema, const char *name)
-{
-    for (uint16_t i = 0; i < schema->column_count; i++)
-        if (is_named(schema->columns[i].name, schema->columns[i].name_bytes, name))
-            return i;
-    return TABLE_NO_COLUMN;
-}
-
 void kernel_columns_find(struct kernel_columns *columns, const struct rbwp_schema *schema)
 {
-    bool lanes = is_named(schema->name, schema->name_bytes, "lane_span");
-    bool events = is_named(schema->name, schema->name_bytes, "device_event");
-    bool blocks = is_named(schema->name, schema->name_bytes, "kernel_block");
+    bool lanes = schema_is_named(schema, "lane_span");
+    bool events = schema_is_named(schema, "device_event");
+    bool blocks = schema_is_named(schema, "kernel_block");
     *columns = (struct kernel_columns){.table = lanes    ? KERNEL_LANES
                                                 : events ? KERNEL_EVENTS
                                                 : blocks ? KERNEL_BLOCKS
                                                          : KERNEL_NONE,
-                                       .processor = column_named(schema, "processor"),
-                                       .launch = column_named(schema, "launch"),
-                                       .kind = column_named(schema, "kind"),
-                                       .bound = column_named(schema, "bound"),
-                                       .block = column_named(schema, "block"),
-                                       .group = column_named(schema, "group"),
-                                       .sm = column_named(schema, "sm"),
-                                       .program = column_named(schema, "program"),
-                                       .xcc = column_named(schema, "xcc"),
-                                       .cu = column_named(schema, "cu"),
-                                       .thread = column_named(schema, "thread"),
-                                       .warp = column_named(schema, "warp")};
+                                       .processor = schema_column(schema, "processor"),
+                                       .launch = schema_column(schema, "launch"),
+                                       .kind = schema_column(schema, "kind"),
+                                       .bound = schema_column(schema, "bound"),
+                                       .block = schema_column(schema, "block"),
+                                       .group = schema_column(schema, "group"),
+                                       .sm = schema_column(schema, "sm"),
+                                       .program = schema_column(schema, "program"),
+                                       .xcc = schema_column(schema, "xcc"),
+                                       .cu = schema_column(schema, "cu"),
+                                       .thread = schema_column(schema, "thread"),
+                                       .warp = schema_column(schema, "warp")};
 }
 
 bool kernel_columns_hide(const struct kernel_columns *columns, uint16_t column)

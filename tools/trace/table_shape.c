@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_shape.h"
 
+#include <string.h>
+
+static bool is_text(const char *text, uint32_t bytes, const char *wanted)
+{
+    return bytes == strlen(wanted) && memcmp(text, wanted, bytes) == 0;
+}
+
+bool schema_is_named(const struct rbwp_schema *schema, const char *name)
+{
+    return is_text(schema->name, schema->name_bytes, name);
+}
+
+uint16_t schema_column(const struct rbwp_schema *schema, const char *name)
+{
+    for (uint16_t i = 0; i < schema->column_count; i++)
+        if (is_text(schema->columns[i].name, schema->columns[i].name_bytes, name))
+            return i;
+    return TABLE_NO_COLUMN;
+}
+
 static bool is_number(unsigned type)
 {
     return type == RBWP_COLUMN_U64 || type == RBWP_COLUMN_I64;

@@ -35,4 +35,9 @@ struct table_shape {
 /* The first column of a role and of a type that suits it counts; others are arguments. */
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema);
 
+/* Of schemas that SPEC.md names. The column's number, TABLE_NO_COLUMN if it has none of the name.
+ */
+bool schema_is_named(const struct rbwp_schema *schema, const char *name);
+uint16_t schema_column(const struct rbwp_schema *schema, const char *name);
+
 #endif /* TABLE_SHAPE_H */
