@@ -8,6 +8,7 @@
  * JSON, reading and writing included. Beside each stands what it is meant to reach.
  */
 #include "bench.h"
+#include "bench_random.h"
 #include "bench_command.h"
 #include "rbwp_durations.h"
 
@@ -19,16 +20,6 @@
 
 enum { BLOCKS = 132, GROUPS = 4, LANES = BLOCKS * GROUPS, ROUNDS = 3 };
 
-static uint64_t random_state = 88172645463325252u;
-
-static double uniform(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
 /* Version 1, with a timer that steps by 32 ns. */
 static uint64_t *make_buffer(size_t rows)
 {
@@ -38,7 +29,7 @@ static uint64_t *make_buffer(size_t rows)
     words[0] = (uint64_t)GROUPS << 32 | BLOCKS;
     for (size_t row = 0; row < rows; row++)
         for (uint32_t lane = 0; lane < LANES; lane++) {
-            now[lane] += (uint32_t)exp2(5 + 8 * uniform()) & ~31u;
+            now[lane] += (uint32_t)exp2(5 + 8 * random_uniform()) & ~31u;
             words[1 + row * LANES + lane] = (uint64_t)(now[lane] + 32 * lane) << 32 | lane << 12 |
                                             (uint32_t)(row / 2 % 3) << 2 | (row & 1);
         }

@@ -10,6 +10,7 @@
  * catalog alone, which gives cells and no model.
  */
 #include "bench.h"
+#include "bench_random.h"
 #include "kernel_tables.h"
 #include "rbwp_rows.h"
 #include "trace.h"
@@ -30,22 +31,6 @@ enum {
     LANE_SPANS = 64
 };
 #define BEGIN_NS INT64_C(1700000000000000000)
-
-static uint64_t random_state = 88172645463325252u;
-
-static double uniform(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
-static double log_normal(double mean, double deviation)
-{
-    const double turn = 6.283185307179586;
-    return exp(mean + deviation * sqrt(-2 * log(uniform() + 1e-300)) * cos(turn * uniform()));
-}
 
 /* ---- a file ------------------------------------------------------------------------------ */
 
@@ -121,11 +106,12 @@ static void write_five(struct rows_file *file, uint64_t rows)
 {
     uint64_t now_ns = BEGIN_NS;
     for (uint64_t i = 0; i < rows; i++) {
-        now_ns += (uint64_t)log_normal(7, 1);
-        uint64_t cells[] = {now_ns, (uint64_t)log_normal(8, 1.2),
-                            1 + (uint64_t)(pow(uniform(), 3) * 40),
-                            UINT64_C(0x7f0012340000) + ((uint64_t)(uniform() * THREADS) << 12),
-                            64 * (1 + (uint64_t)(uniform() * 64))};
+        now_ns += (uint64_t)random_log_normal(7, 1);
+        uint64_t cells[] = {now_ns, (uint64_t)random_log_normal(8, 1.2),
+                            1 + (uint64_t)(pow(random_uniform(), 3) * 40),
+                            UINT64_C(0x7f0012340000) +
+                                ((uint64_t)(random_uniform() * THREADS) << 12),
+                            64 * (1 + (uint64_t)(random_uniform() * 64))};
         file->duration_ns += cells[1];
         add_row(file, cells);
     }
@@ -140,7 +126,7 @@ static void write_lanes(struct rows_file *file, uint64_t rows)
         for (uint32_t i = 0; i < LANE_SPANS * LANES && file->rows < rows; i++) {
             uint32_t lane = i % LANES;
             int64_t start_ns = now_ns[lane];
-            now_ns[lane] += (int64_t)exp2(5 + 8 * uniform()) & ~31;
+            now_ns[lane] += (int64_t)exp2(5 + 8 * random_uniform()) & ~31;
             last_ns = now_ns[lane] > last_ns ? now_ns[lane] : last_ns;
             uint64_t cells[KERNEL_LANE_COLUMNS] = {(uint64_t)start_ns,
                                                    (uint64_t)now_ns[lane],

@@ -10,6 +10,7 @@
  * and one by one, beside two bare clock reads.
  */
 #include "bench.h"
+#include "bench_random.h"
 #include "rbwp_rows.h"
 
 #include <dlfcn.h>
@@ -21,22 +22,6 @@
 #define COLUMNS 5
 #define ROWS_AT_ONCE 256
 #define ROUNDS 5
-
-static uint64_t random_state = 88172645463325252u;
-
-static double uniform(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * 0x1p-53;
-}
-
-static double log_normal(double mean, double deviation)
-{
-    const double turn = 6.283185307179586;
-    return exp(mean + deviation * sqrt(-2 * log(uniform() + 1e-300)) * cos(turn * uniform()));
-}
 
 struct columns {
     uint64_t *cells[COLUMNS];
@@ -52,12 +37,13 @@ static struct columns make_columns(uint32_t rows)
         require(columns.cells[c], "memory for the rows");
     }
     for (uint32_t i = 0; i < rows; i++) {
-        time_ns += (uint64_t)log_normal(7, 1);
+        time_ns += (uint64_t)random_log_normal(7, 1);
         columns.cells[0][i] = time_ns;
-        columns.cells[1][i] = (uint64_t)log_normal(8, 1.2);
-        columns.cells[2][i] = 1 + (uint64_t)(pow(uniform(), 3) * 40);
-        columns.cells[3][i] = UINT64_C(0x7f0012340000) + ((uint64_t)(uniform() * 8) << 12);
-        columns.cells[4][i] = (uint64_t)(i % 3 ? 64 * floor(1 + uniform() * 64) : uniform() * 1e6);
+        columns.cells[1][i] = (uint64_t)random_log_normal(8, 1.2);
+        columns.cells[2][i] = 1 + (uint64_t)(pow(random_uniform(), 3) * 40);
+        columns.cells[3][i] = UINT64_C(0x7f0012340000) + ((uint64_t)(random_uniform() * 8) << 12);
+        columns.cells[4][i] =
+            (uint64_t)(i % 3 ? 64 * floor(1 + random_uniform() * 64) : random_uniform() * 1e6);
     }
     return columns;
 }
