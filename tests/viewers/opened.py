@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import time
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
@@ -78,13 +79,30 @@ def speedscope(release, *traces):
 
 class Firefox:
     """profiler.firefox.com's own loader, by its command line: a session, with a profile in it. The process that holds it is
-    started here: the command to load would wait half a second for it, whatever else the machine does."""
+    started here: the command to load would wait half a second for it, whatever else the machine does. Nothing is asked before
+    the session's file is whole: to a question that comes between the socket and that file the command answers by
+    removing the socket, and nobody would ever be answered."""
 
     def __init__(self, program, profile, session="ours"):
         self.program, self.session = program, session
+        said = os.path.join(os.environ["PROFILER_CLI_SESSION_DIR"], f"{session}.json")
         self.daemon = subprocess.Popen(["node", program, "--daemon", profile, "--session", session], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while self.run("status").returncode:
-            assert self.daemon.poll() is None, (profile, "the profile is not opened")
+        end, why = time.monotonic() + 100, "nothing is heard of it"
+        while self.daemon.poll() is None and time.monotonic() < end:
+            if self.told(said):
+                why = self.run("status")
+                if why.returncode == 0:
+                    return
+            time.sleep(0.02)
+        self.daemon.kill()
+        raise AssertionError(profile, "the profile is not opened", why)
+
+    @staticmethod
+    def told(path):
+        try:
+            return bool(json.load(open(path)))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return False
 
     def __enter__(self):
         return self
