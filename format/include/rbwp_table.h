@@ -79,6 +79,22 @@ struct rbwp_schema {
     const struct rbwp_column *columns;
 };
 
+/* A column without a length to count: type and role as in enum rbwp_column_type and
+ * rbwp_column_role, name and unit string literals. */
+#define RBWP_COLUMN(type_, role_, name_, unit_)                                                    \
+    {                                                                                              \
+        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name_bytes = sizeof name_ - 1,    \
+        .unit_bytes = sizeof unit_ - 1, .name = name_, .unit = unit_                               \
+    }
+/* Of an array of them; who registers it (rbwp_rows.h) is told its number, who writes a file gives
+ * it one. */
+#define RBWP_SCHEMA_NUMBERED(table_, name_, version_, columns_)                                    \
+    {                                                                                              \
+        .table = table_, .version = version_, .name_bytes = sizeof name_ - 1,                      \
+        .column_count = sizeof columns_ / sizeof columns_[0], .name = name_, .columns = columns_   \
+    }
+#define RBWP_SCHEMA(name_, version_, columns_) RBWP_SCHEMA_NUMBERED(0, name_, version_, columns_)
+
 /* ---- writing ------------------------------------------------------------ */
 
 /* Appends the schema's block. RBWP_E_INVALID if it breaks R44; else as rbwp_writer_add_opaque. */

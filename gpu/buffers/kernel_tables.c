@@ -1,36 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kernel_tables.h"
 
-#define COLUMN(type_, role_, name_, unit_)                                                         \
-    {                                                                                              \
-        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name_bytes = sizeof name_ - 1,    \
-        .unit_bytes = sizeof unit_ - 1, .name = name_, .unit = unit_                               \
-    }
-#define SCHEMA(name_, columns_)                                                                    \
-    {                                                                                              \
-        .version = 1, .column_count = sizeof columns_ / sizeof columns_[0],                        \
-        .name_bytes = sizeof name_ - 1, .name = name_, .columns = columns_                         \
-    }
-
 static const struct rbwp_column lane_columns[] = {
-    COLUMN(TIME, START, "start", ""),   COLUMN(TIME, STOP, "stop", ""),
-    COLUMN(U64, NONE, "processor", ""), COLUMN(U64, NONE, "launch", ""),
-    COLUMN(U64, NONE, "block", ""),     COLUMN(NAME, NONE, "group", ""),
-    COLUMN(U64, NONE, "sm", ""),        COLUMN(NAME, LABEL, "event", ""),
-    COLUMN(U64, NONE, "kind", ""),      COLUMN(DURATION, NONE, "bound", ""),
+    RBWP_COLUMN(TIME, START, "start", ""),   RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, NONE, "processor", ""), RBWP_COLUMN(U64, NONE, "launch", ""),
+    RBWP_COLUMN(U64, NONE, "block", ""),     RBWP_COLUMN(NAME, NONE, "group", ""),
+    RBWP_COLUMN(U64, NONE, "sm", ""),        RBWP_COLUMN(NAME, LABEL, "event", ""),
+    RBWP_COLUMN(U64, NONE, "kind", ""),      RBWP_COLUMN(DURATION, NONE, "bound", ""),
 };
 static const struct rbwp_column event_columns[] = {
-    COLUMN(TIME, START, "start", ""),    COLUMN(TIME, STOP, "stop", ""),
-    COLUMN(U64, NONE, "rank", ""),       COLUMN(U64, NONE, "processor", ""),
-    COLUMN(U64, NONE, "launch", ""),     COLUMN(NAME, LABEL, "event", ""),
-    COLUMN(U64, NONE, "program", ""),    COLUMN(I64, NONE, "pid_m", ""),
-    COLUMN(I64, NONE, "pid_n", ""),      COLUMN(I64, NONE, "target_rank", ""),
-    COLUMN(U64, NONE, "xcc", ""),        COLUMN(U64, NONE, "cu", ""),
-    COLUMN(U64, NONE, "address", ""),    COLUMN(U64, NONE, "op", ""),
-    COLUMN(U64, NONE, "bytes", "bytes"), COLUMN(DURATION, NONE, "bound", ""),
+    RBWP_COLUMN(TIME, START, "start", ""),    RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, NONE, "rank", ""),       RBWP_COLUMN(U64, NONE, "processor", ""),
+    RBWP_COLUMN(U64, NONE, "launch", ""),     RBWP_COLUMN(NAME, LABEL, "event", ""),
+    RBWP_COLUMN(U64, NONE, "program", ""),    RBWP_COLUMN(I64, NONE, "pid_m", ""),
+    RBWP_COLUMN(I64, NONE, "pid_n", ""),      RBWP_COLUMN(I64, NONE, "target_rank", ""),
+    RBWP_COLUMN(U64, NONE, "xcc", ""),        RBWP_COLUMN(U64, NONE, "cu", ""),
+    RBWP_COLUMN(U64, NONE, "address", ""),    RBWP_COLUMN(U64, NONE, "op", ""),
+    RBWP_COLUMN(U64, NONE, "bytes", "bytes"), RBWP_COLUMN(DURATION, NONE, "bound", ""),
 };
-const struct rbwp_schema kernel_lane_schema = SCHEMA("lane_span", lane_columns);
-const struct rbwp_schema kernel_event_schema = SCHEMA("device_event", event_columns);
+const struct rbwp_schema kernel_lane_schema = RBWP_SCHEMA("lane_span", 1, lane_columns);
+const struct rbwp_schema kernel_event_schema = RBWP_SCHEMA("device_event", 1, event_columns);
 
 _Static_assert(sizeof lane_columns / sizeof lane_columns[0] == KERNEL_LANE_COLUMNS, "lanes");
 _Static_assert(sizeof event_columns / sizeof event_columns[0] == KERNEL_EVENT_COLUMNS, "events");

@@ -113,74 +113,66 @@ static uint64_t name(uint64_t number)
 
 /* ---- tables ----------------------------------------------------------------------------- */
 
-#define COLUMN(type_, role_, name_)                                                                \
-    {                                                                                              \
-        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name = name_,                     \
-        .name_bytes = sizeof name_ - 1                                                             \
-    }
-#define SCHEMA(table_, name_, columns_)                                                            \
-    {                                                                                              \
-        .table = table_, .version = 1, .name = name_, .name_bytes = sizeof name_ - 1,              \
-        .columns = columns_, .column_count = sizeof columns_ / sizeof columns_[0]                  \
-    }
-
 static const struct rbwp_column activity_columns[] = {
-    COLUMN(TIME, START, "start"),
-    COLUMN(TIME, STOP, "stop"),
-    COLUMN(U64, TRACK, "processor"),
-    COLUMN(U64, NONE, "stream"),
-    COLUMN(U64, THREAD, "thread"),
-    COLUMN(U64, NONE, "slot"),
-    COLUMN(TIME, NONE, "begin"),
-    COLUMN(TIME, NONE, "end"),
-    COLUMN(DURATION, START_BOUND, "start_bound"),
-    COLUMN(DURATION, STOP_BOUND, "stop_bound"),
-    COLUMN(NAME, LABEL, "name"),
-    COLUMN(U64, NONE, "correlation"),
-    COLUMN(DURATION, NONE, "launching"),
-    COLUMN(U64, NONE, "idle"),
+    RBWP_COLUMN(TIME, START, "start", ""),
+    RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, TRACK, "processor", ""),
+    RBWP_COLUMN(U64, NONE, "stream", ""),
+    RBWP_COLUMN(U64, THREAD, "thread", ""),
+    RBWP_COLUMN(U64, NONE, "slot", ""),
+    RBWP_COLUMN(TIME, NONE, "begin", ""),
+    RBWP_COLUMN(TIME, NONE, "end", ""),
+    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
+    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "correlation", ""),
+    RBWP_COLUMN(DURATION, NONE, "launching", ""),
+    RBWP_COLUMN(U64, NONE, "idle", ""),
 };
 static const struct rbwp_column device_columns[] = {
-    COLUMN(U64, ID, "processor"), COLUMN(NAME, LABEL, "name"), COLUMN(U64, NONE, "api"),
-    COLUMN(U64, NONE, "rounds"),  COLUMN(I64, NONE, "bias"),   COLUMN(U64, NONE, "bias_spread"),
+    RBWP_COLUMN(U64, ID, "processor", ""), RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "api", ""),     RBWP_COLUMN(U64, NONE, "rounds", ""),
+    RBWP_COLUMN(I64, NONE, "bias", ""),    RBWP_COLUMN(U64, NONE, "bias_spread", ""),
 };
 static struct rbwp_column depth_columns[] = {
-    COLUMN(TIME, START, "at"),
-    COLUMN(NAME, TRACK, "queue"),
-    COLUMN(U64, COUNTER, "depth"),
-    COLUMN(F64, COUNTER, "load"),
+    RBWP_COLUMN(TIME, START, "at", ""),
+    RBWP_COLUMN(NAME, TRACK, "queue", ""),
+    RBWP_COLUMN(U64, COUNTER, "depth", ""),
+    RBWP_COLUMN(F64, COUNTER, "load", ""),
 };
 static struct rbwp_column note_columns[] = {
-    COLUMN(TIME, START, "from"),   COLUMN(DURATION, STOP, "for"), COLUMN(U64, THREAD, "by"),
-    COLUMN(NAME, LABEL, "what"),   COLUMN(U64, NONE, "bytes"),    COLUMN(F64, NONE, "ratio"),
-    COLUMN(BYTES, NONE, "remark"), COLUMN(U64, LINK_FROM, "key"),
+    RBWP_COLUMN(TIME, START, "from", ""),   RBWP_COLUMN(DURATION, STOP, "for", ""),
+    RBWP_COLUMN(U64, THREAD, "by", ""),     RBWP_COLUMN(NAME, LABEL, "what", ""),
+    RBWP_COLUMN(U64, NONE, "bytes", ""),    RBWP_COLUMN(F64, NONE, "ratio", ""),
+    RBWP_COLUMN(BYTES, NONE, "remark", ""), RBWP_COLUMN(U64, LINK_FROM, "key", ""),
 };
 static struct rbwp_column mark_columns[] = {
-    COLUMN(TIME, START, "when"),
-    COLUMN(NAME, LABEL, "what"),
-    COLUMN(U64, LINK_TO, "key"),
+    RBWP_COLUMN(TIME, START, "when", ""),
+    RBWP_COLUMN(NAME, LABEL, "what", ""),
+    RBWP_COLUMN(U64, LINK_TO, "key", ""),
 };
 static const struct rbwp_column setting_columns[] = {
-    COLUMN(NAME, NONE, "name"),
-    COLUMN(I64, NONE, "value"),
-    COLUMN(TIME, NONE, "since"),
-    COLUMN(BYTES, NONE, "text"),
+    RBWP_COLUMN(NAME, NONE, "name", ""),
+    RBWP_COLUMN(I64, NONE, "value", ""),
+    RBWP_COLUMN(TIME, NONE, "since", ""),
+    RBWP_COLUMN(BYTES, NONE, "text", ""),
 };
 /* Names that a database takes for the same, and none. */
 static const struct rbwp_column odd_columns[] = {
-    COLUMN(U64, NONE, "row"),
-    COLUMN(F64, NONE, ""),
-    COLUMN(NAME, NONE, "a\"b"),
+    RBWP_COLUMN(U64, NONE, "row", ""),
+    RBWP_COLUMN(F64, NONE, "", ""),
+    RBWP_COLUMN(NAME, NONE, "a\"b", ""),
     {.type = RBWP_COLUMN_ROW, .table = 6, .name = "A\"B", .name_bytes = 3},
-    COLUMN(DURATION, NONE, "_2"),
+    RBWP_COLUMN(DURATION, NONE, "_2", ""),
 };
-static const struct rbwp_schema activity = SCHEMA(1, "gpu_activity", activity_columns);
-static const struct rbwp_schema device = SCHEMA(2, "gpu_device", device_columns);
-static const struct rbwp_schema depth = SCHEMA(3, "queue_depth", depth_columns);
-static const struct rbwp_schema note = SCHEMA(4, "note", note_columns);
-static const struct rbwp_schema mark = SCHEMA(5, "mark", mark_columns);
-static const struct rbwp_schema setting = SCHEMA(6, "setting", setting_columns);
-static const struct rbwp_schema odd = SCHEMA(7, "Setting", odd_columns);
+static const struct rbwp_schema activity =
+    RBWP_SCHEMA_NUMBERED(1, "gpu_activity", 1, activity_columns);
+static const struct rbwp_schema device = RBWP_SCHEMA_NUMBERED(2, "gpu_device", 1, device_columns);
+static const struct rbwp_schema depth = RBWP_SCHEMA_NUMBERED(3, "queue_depth", 1, depth_columns);
+static const struct rbwp_schema note = RBWP_SCHEMA_NUMBERED(4, "note", 1, note_columns);
+static const struct rbwp_schema mark = RBWP_SCHEMA_NUMBERED(5, "mark", 1, mark_columns);
+static const struct rbwp_schema setting = RBWP_SCHEMA_NUMBERED(6, "setting", 1, setting_columns);
+static const struct rbwp_schema odd = RBWP_SCHEMA_NUMBERED(7, "Setting", 1, odd_columns);
 
 /* One row after another: columns are filled from the words given, a count each. */
 struct rows {

@@ -307,31 +307,22 @@ static void add_handler_thread(struct file *file)
 
 /* ---- tables of messages -------------------------------------------------------------- */
 
-#define COLUMN(type_, role_, name_, unit_)                                                         \
-    {                                                                                              \
-        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name = name_,                     \
-        .name_bytes = sizeof name_ - 1, .unit = unit_, .unit_bytes = sizeof unit_ - 1              \
-    }
-#define SCHEMA(table_, name_, columns_)                                                            \
-    {                                                                                              \
-        .table = table_, .version = 1, .name = name_, .name_bytes = sizeof name_ - 1,              \
-        .columns = columns_, .column_count = sizeof columns_ / sizeof columns_[0]                  \
-    }
-
 static const struct rbwp_column sent_columns[] = {
-    COLUMN(TIME, START, "time", ""),          COLUMN(TIME, STOP, "stop", ""),
-    COLUMN(U64, THREAD, "thread", ""),        COLUMN(NAME, LABEL, "name", ""),
-    COLUMN(U64, LINK_FROM, "key", "message"), COLUMN(U64, NONE, "peer", ""),
-    COLUMN(U64, NONE, "bytes", "bytes"),
+    RBWP_COLUMN(TIME, START, "time", ""),          RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, THREAD, "thread", ""),        RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, LINK_FROM, "key", "message"), RBWP_COLUMN(U64, NONE, "peer", ""),
+    RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
 };
 static const struct rbwp_column handled_columns[] = {
-    COLUMN(TIME, NONE, "arrived", ""), COLUMN(TIME, START, "start", ""),
-    COLUMN(TIME, STOP, "stop", ""),    COLUMN(U64, THREAD, "thread", ""),
-    COLUMN(NAME, LABEL, "name", ""),   COLUMN(U64, LINK_TO, "key", "message"),
-    COLUMN(U64, NONE, "peer", ""),     COLUMN(U64, NONE, "bytes", "bytes"),
+    RBWP_COLUMN(TIME, NONE, "arrived", ""), RBWP_COLUMN(TIME, START, "start", ""),
+    RBWP_COLUMN(TIME, STOP, "stop", ""),    RBWP_COLUMN(U64, THREAD, "thread", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),   RBWP_COLUMN(U64, LINK_TO, "key", "message"),
+    RBWP_COLUMN(U64, NONE, "peer", ""),     RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
 };
-static const struct rbwp_schema sent_schema = SCHEMA(1, "message_sent", sent_columns);
-static const struct rbwp_schema handled_schema = SCHEMA(2, "message_handled", handled_columns);
+static const struct rbwp_schema sent_schema =
+    RBWP_SCHEMA_NUMBERED(1, "message_sent", 1, sent_columns);
+static const struct rbwp_schema handled_schema =
+    RBWP_SCHEMA_NUMBERED(2, "message_handled", 1, handled_columns);
 
 struct rows {
     struct file *file;

@@ -13,17 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COLUMN(type_, role_, name_)                                                                \
-    {                                                                                              \
-        .type = type_, .role = role_, .name = name_, .name_bytes = sizeof name_ - 1                \
-    }
-
 static const struct rbwp_column span_columns[] = {
-    COLUMN(RBWP_COLUMN_TIME, RBWP_ROLE_START, "start"),
-    COLUMN(RBWP_COLUMN_DURATION, RBWP_ROLE_STOP, "duration"),
-    COLUMN(RBWP_COLUMN_NAME, RBWP_ROLE_LABEL, "what"),
-    COLUMN(RBWP_COLUMN_U64, RBWP_ROLE_ID, "id"),
-    COLUMN(RBWP_COLUMN_BYTES, RBWP_ROLE_NONE, "note"),
+    RBWP_COLUMN(TIME, START, "start", ""),
+    RBWP_COLUMN(DURATION, STOP, "duration", ""),
+    RBWP_COLUMN(NAME, LABEL, "what", ""),
+    RBWP_COLUMN(U64, ID, "id", ""),
+    RBWP_COLUMN(BYTES, NONE, "note", ""),
     {.type = RBWP_COLUMN_ROW, .role = RBWP_ROLE_PARENT, .table = 5, .name = "in", .name_bytes = 2},
 };
 static const struct rbwp_schema span_schema = {

@@ -16,51 +16,41 @@
                          */
 #define UNKNOWN UINT64_MAX
 #define WARP 32
-#define COLUMN(type_, role_, name_, unit_)                                                         \
-    {                                                                                              \
-        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name_bytes = sizeof name_ - 1,    \
-        .unit_bytes = sizeof unit_ - 1, .name = name_, .unit = unit_                               \
-    }
-#define SCHEMA(name_, columns_)                                                                    \
-    {                                                                                              \
-        .version = 1, .column_count = sizeof columns_ / sizeof columns_[0],                        \
-        .name_bytes = sizeof name_ - 1, .name = name_, .columns = columns_                         \
-    }
 
 static const struct rbwp_column activity_columns[] = {
-    COLUMN(TIME, START, "start", ""),
-    COLUMN(TIME, STOP, "stop", ""),
-    COLUMN(U64, TRACK, "processor", ""),
-    COLUMN(U64, NONE, "stream", ""),
-    COLUMN(U64, THREAD, "thread", ""),
-    COLUMN(U64, NONE, "slot", ""),
-    COLUMN(TIME, NONE, "begin", ""),
-    COLUMN(TIME, NONE, "end", ""),
-    COLUMN(DURATION, START_BOUND, "start_bound", ""),
-    COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
-    COLUMN(NAME, LABEL, "name", ""),
-    COLUMN(U64, NONE, "correlation", ""),
+    RBWP_COLUMN(TIME, START, "start", ""),
+    RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, TRACK, "processor", ""),
+    RBWP_COLUMN(U64, NONE, "stream", ""),
+    RBWP_COLUMN(U64, THREAD, "thread", ""),
+    RBWP_COLUMN(U64, NONE, "slot", ""),
+    RBWP_COLUMN(TIME, NONE, "begin", ""),
+    RBWP_COLUMN(TIME, NONE, "end", ""),
+    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
+    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "correlation", ""),
 };
 static const struct rbwp_column block_columns[] = {
-    COLUMN(TIME, START, "start", ""),      COLUMN(TIME, STOP, "stop", ""),
-    COLUMN(U64, NONE, "processor", ""),    COLUMN(U64, NONE, "launch", ""),
-    COLUMN(NAME, NONE, "kernel", ""),      COLUMN(NAME, LABEL, "place", ""),
-    COLUMN(NAME, NONE, "file", ""),        COLUMN(U64, NONE, "line", ""),
-    COLUMN(U64, NONE, "first", ""),        COLUMN(U64, NONE, "last", ""),
-    COLUMN(U64, NONE, "block", ""),        COLUMN(U64, NONE, "thread", ""),
-    COLUMN(U64, NONE, "warp", ""),         COLUMN(U64, NONE, "sm", ""),
-    COLUMN(U64, NONE, "cycles", "cycles"), COLUMN(U64, NONE, "cost", "cycles"),
-    COLUMN(DURATION, NONE, "bound", ""),
+    RBWP_COLUMN(TIME, START, "start", ""),      RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, NONE, "processor", ""),    RBWP_COLUMN(U64, NONE, "launch", ""),
+    RBWP_COLUMN(NAME, NONE, "kernel", ""),      RBWP_COLUMN(NAME, LABEL, "place", ""),
+    RBWP_COLUMN(NAME, NONE, "file", ""),        RBWP_COLUMN(U64, NONE, "line", ""),
+    RBWP_COLUMN(U64, NONE, "first", ""),        RBWP_COLUMN(U64, NONE, "last", ""),
+    RBWP_COLUMN(U64, NONE, "block", ""),        RBWP_COLUMN(U64, NONE, "thread", ""),
+    RBWP_COLUMN(U64, NONE, "warp", ""),         RBWP_COLUMN(U64, NONE, "sm", ""),
+    RBWP_COLUMN(U64, NONE, "cycles", "cycles"), RBWP_COLUMN(U64, NONE, "cost", "cycles"),
+    RBWP_COLUMN(DURATION, NONE, "bound", ""),
 };
 static const struct rbwp_column device_columns[] = {
-    COLUMN(U64, ID, "processor", ""),
-    COLUMN(NAME, LABEL, "name", ""),
-    COLUMN(U64, NONE, "multiprocessors", ""),
+    RBWP_COLUMN(U64, ID, "processor", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "multiprocessors", ""),
 };
 static const struct rbwp_schema schemas[] = {
-    SCHEMA("gpu_activity", activity_columns),
-    SCHEMA("kernel_block", block_columns),
-    SCHEMA("gpu_device", device_columns),
+    RBWP_SCHEMA("gpu_activity", 1, activity_columns),
+    RBWP_SCHEMA("kernel_block", 1, block_columns),
+    RBWP_SCHEMA("gpu_device", 1, device_columns),
 };
 enum { ACTIVITY, BLOCK, DEVICE };
 

@@ -51,20 +51,6 @@ extern "C" {
 
 /* ---- tables and names: any time, with or without a session ------------------ */
 
-/* A column without a length to count: type and role as in enum rbwp_column_type and
- * rbwp_column_role, name and unit string literals. */
-#define RBWP_COLUMN(type_, role_, name_, unit_)                                                    \
-    {                                                                                              \
-        .type = RBWP_COLUMN_##type_, .role = RBWP_ROLE_##role_, .name_bytes = sizeof name_ - 1,    \
-        .unit_bytes = sizeof unit_ - 1, .name = name_, .unit = unit_                               \
-    }
-/* Of an array of them. */
-#define RBWP_SCHEMA(name_, version_, columns_)                                                     \
-    {                                                                                              \
-        .version = version_, .column_count = sizeof columns_ / sizeof columns_[0],                 \
-        .name_bytes = sizeof name_ - 1, .name = name_, .columns = columns_                         \
-    }
-
 #define RBWP_TABLES_REGISTERED_MAX 1024u
 
 /*
