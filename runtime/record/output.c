@@ -104,23 +104,22 @@ static void note_header(struct output *output, uint64_t offset, const void *byte
  */
 static void look_for_a_cut(struct output *output)
 {
-    uint8_t found[sizeof output->tail];
-    size_t count = output->tail_bytes;
-    ssize_t n = pread(output->fd, found, count, (off_t)(output->size_bytes - count));
-    if (n < 0 || ((size_t)n == count && memcmp(found, output->tail, count) == 0))
+    uint8_t found = 0;
+    if (!output->mark || pread(output->fd, &found, 1, (off_t)output->mark_offset) < 0 ||
+        found == output->mark)
         return;
     output->was_cut = true;
     (void)write_quietly(output->fd, output->header, sizeof output->header, 0);
 }
 
-static void note_tail(struct output *output, const char *bytes, size_t count)
+static void note_mark(struct output *output, uint64_t offset, const char *bytes, size_t count)
 {
-    if (output->is_regular && count >= sizeof output->tail) {
-        memcpy(output->tail, bytes + count - sizeof output->tail, sizeof output->tail);
-        output->tail_bytes = sizeof output->tail;
-    } else {
-        output->tail_bytes = 0;
-    }
+    while (count > 0 && bytes[count - 1] == 0)
+        count--;
+    if (!output->is_regular || count == 0 || offset + count <= output->mark_offset)
+        return;
+    output->mark = (uint8_t)bytes[count - 1];
+    output->mark_offset = offset + count - 1;
 }
 
 static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
@@ -147,7 +146,7 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
         left -= (size_t)n;
     }
     look_for_a_cut(output);
-    note_tail(output, bytes, count);
+    note_mark(output, output->size_bytes, bytes, count);
     output->size_bytes += count;
     sync_now_and_then(output);
     return RBWP_OK;
@@ -158,8 +157,8 @@ static enum rbwp_status patch_all(void *context, uint64_t offset, const void *by
     struct output *output = context;
     const char *next = bytes;
     note_header(output, offset, bytes, count);
-    if (offset + count > output->size_bytes - output->tail_bytes)
-        output->tail_bytes = 0;
+    if (offset <= output->mark_offset && offset + count > output->mark_offset)
+        output->mark = (uint8_t)next[output->mark_offset - offset]; /* 0: there is none any more */
     while (count > 0) {
         ssize_t n = write_quietly(output->fd, next, count, offset);
         if (n < 0 && errno == EINTR)
@@ -181,10 +180,10 @@ struct rbwp_sink output_sink(struct output *output)
 enum rbwp_status output_close(struct output *output)
 {
     struct stat status;
-    look_for_a_cut(output);
     output->was_removed = fstat(output->fd, &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
     bool good = ftruncate(output->fd, (off_t)output->size_bytes) == 0 || errno == EINVAL;
+    look_for_a_cut(output); /* now: to one that was cut just before, this has added zeros */
     if (output->sync_interval_ns && fdatasync(output->fd) != 0)
         good = false;
     if (close(output->fd) != 0 && errno != EINTR)

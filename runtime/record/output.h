@@ -30,8 +30,10 @@ struct output {
     bool was_cut;             /* somebody made the file shorter */
     bool was_removed;         /* set by output_close */
     uint8_t header[RBWP_FILE_HEADER_BYTES]; /* as it is in the file */
-    uint8_t tail[8];                        /* of the last write, none if that was shorter */
-    size_t tail_bytes;
+    /* The last byte that was written and is not 0, which a cut before its end makes 0; what a cut
+     * behind it takes is zeros, and comes back as such. 0: none was written. */
+    uint8_t mark;
+    uint64_t mark_offset;
 };
 
 /* Writes to this descriptor, of an empty file (claim.h) or a device, from now on and closes it. */

@@ -87,6 +87,42 @@ static void test_limit(void **state)
     free(bytes);
 }
 
+/* Guards against a cut that nobody is told of: one that a write follows, one of a file that ends in
+ * zeros or in a short write, and one just before the end. What brings back the same is none. */
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char zeros[100];
+    const struct {
+        const char *last;
+        size_t bytes;
+        off_t to;
+        bool write_on, cut;
+    } cases[] = {
+        {"abcdefgh", 8, 60, true, true}, {"abcdefgh", 8, 60, false, true},
+        {"abc", 3, 60, true, true},      {"abc", 3, 60, false, true},
+        {zeros, 100, 60, true, true},    {zeros, 100, 60, false, true},
+        {zeros, 100, 120, true, false},  {"abc", 3, 103, true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *path = test_path("cut.bin");
+        struct output output;
+        output_open(&output, open_empty(path));
+        struct rbwp_sink sink = output_sink(&output);
+        char first[100];
+        memset(first, 'x', sizeof first);
+        assert_int_equal(sink.write(sink.context, first, sizeof first), RBWP_OK);
+        assert_int_equal(sink.write(sink.context, cases[i].last, cases[i].bytes), RBWP_OK);
+        assert_int_equal(sink.patch(sink.context, 1, "YY", 2), RBWP_OK);
+        assert_int_equal(truncate(path, cases[i].to), 0);
+        if (cases[i].write_on)
+            assert_int_equal(sink.write(sink.context, "123456789", 9), RBWP_OK);
+        assert_int_equal(output_close(&output), RBWP_OK);
+        assert_int_equal(output.was_cut, cases[i].cut);
+        assert_true(size_of(path) > 100);
+    }
+}
+
 /* Files that cannot be allocated ahead or cut are written all the same. */
 static void test_device(void **state)
 {
@@ -110,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_and_patch),
         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_cut),
         cmocka_unit_test(test_device),
     };
     return cmocka_run_group_tests_name("output", tests, NULL, NULL);
