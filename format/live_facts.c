@@ -2,6 +2,7 @@
 /* live_facts.c - see live_facts.h. Names are copied into blocks that never move. */
 #include "live_facts.h"
 
+#include "node_clocks.h"
 #include "reader_error.h"
 
 #include <stdlib.h>
@@ -50,6 +51,9 @@ struct live_facts {
     struct rbwp_process_info process;
     bool has_process;
     struct name host;
+    struct rbwp_job_fact job_facts[FACTS_JOB_MAX];
+    uint32_t job_fact_count;
+    struct node_clocks node_clocks;
 
     struct rbwp_work_item_name *work_item_table;
     struct rbwp_sub_item_name *sub_item_table;
@@ -277,6 +281,37 @@ static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
     return true;
 }
 
+/* The log may say a fact twice. */
+static bool job_fact(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    uint32_t what;
+    if (count < 12 || count > 12 + RBWP_NAME_BYTES_MAX)
+        return false;
+    memcpy(&what, payload, sizeof what);
+    for (uint32_t i = 0; i < facts->job_fact_count; i++)
+        if (facts->job_facts[i].what == what)
+            return true;
+    if (facts->job_fact_count == FACTS_JOB_MAX) {
+        facts->dropped++;
+        return true;
+    }
+    struct name text = keep_name(facts, payload + 12, count - 12);
+    facts->job_facts[facts->job_fact_count++] =
+        (struct rbwp_job_fact){what, load_i64(payload + 4), text.count, text.bytes};
+    return true;
+}
+
+/* One that is not behind the last was said before. */
+static bool node_clock(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    struct rbwp_node_clock clock;
+    if (count < sizeof clock)
+        return false;
+    memcpy(&clock, payload, sizeof clock);
+    (void)node_clocks_add(&facts->node_clocks, clock);
+    return true;
+}
+
 static bool row_schema(struct live_facts *facts, const uint8_t *payload, size_t count)
 {
     return note_outcome(facts, live_tables_schema(&facts->row_tables, payload, count));
@@ -301,6 +336,8 @@ static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, siz
         [LIVE_HOST] = host,
         [LIVE_SCHEMA] = row_schema,
         [LIVE_NAME] = row_name,
+        [LIVE_JOB] = job_fact,
+        [LIVE_NODE_CLOCK] = node_clock,
     };
     struct live_facts *facts = context;
     if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
@@ -441,6 +478,10 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .host_bytes = facts->host.count,
         .processes = &facts->process,
         .process_count = facts->has_process,
+        .job_facts = facts->job_facts,
+        .job_fact_count = facts->job_fact_count,
+        .node_clocks = facts->node_clocks.kept,
+        .node_clock_count = facts->node_clocks.count,
     };
 }
 

@@ -19,6 +19,7 @@
 #define FACTS_NAME_BYTES_MAX (32u << 20) /* of all names together */
 #define FACTS_SLOT_USES_MAX 65536u
 #define FACTS_LOSSES_MAX 65536u
+#define FACTS_JOB_MAX 32u
 
 struct live_facts;
 

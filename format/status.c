@@ -84,6 +84,22 @@ const char *rbwp_left_kind_name(unsigned kind)
     return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
+const char *rbwp_job_what_name(unsigned what)
+{
+    static const char *const names[] = {
+        [0] = "unknown",
+        [RBWP_JOB_ID] = "job",
+        [RBWP_JOB_STEP] = "step",
+        [RBWP_JOB_NODE_NAME] = "node name",
+        [RBWP_JOB_RANK] = "rank",
+        [RBWP_JOB_RANKS] = "ranks",
+        [RBWP_JOB_LAUNCHER] = "launcher",
+        [RBWP_JOB_HARDWARE] = "hardware",
+        [RBWP_JOB_STARTED] = "started",
+    };
+    return what < sizeof(names) / sizeof(names[0]) ? names[what] : names[0];
+}
+
 const char *rbwp_loss_cause_name(unsigned cause)
 {
     static const char *const names[] = {

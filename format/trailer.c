@@ -226,6 +226,40 @@ static void take_process(const uint8_t *from, void *to)
     process->title_bytes = load_le16(from + 24);
 }
 
+static void put_job_fact(const void *from, uint8_t *to)
+{
+    const struct rbwp_job_fact *fact = from;
+    store_le32(to, fact->what);
+    store_le16(to + 4, fact->text_bytes);
+    store_le_i64(to + 8, fact->number);
+}
+
+static void take_job_fact(const uint8_t *from, void *to)
+{
+    struct rbwp_job_fact *fact = to;
+    fact->what = load_le32(from);
+    fact->text_bytes = load_le16(from + 4);
+    fact->number = load_le_i64(from + 8);
+}
+
+static void put_node_clock(const void *from, uint8_t *to)
+{
+    const struct rbwp_node_clock *clock = from;
+    store_le_i64(to, clock->time_ns);
+    store_le_i64(to + 8, clock->offset_ns);
+    store_le64(to + 16, clock->bound_ns);
+    store_le32(to + 24, clock->reference);
+}
+
+static void take_node_clock(const uint8_t *from, void *to)
+{
+    struct rbwp_node_clock *clock = to;
+    clock->time_ns = load_le_i64(from);
+    clock->offset_ns = load_le_i64(from + 8);
+    clock->bound_ns = load_le64(from + 16);
+    clock->reference = load_le32(from + 24);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -343,6 +377,13 @@ static const struct table_section {
      offsetof(struct rbwp_trailer, process_count), sizeof(struct rbwp_process_info),
      offsetof(struct rbwp_process_info, title), offsetof(struct rbwp_process_info, title_bytes),
      put_process, take_process},
+    {"JOBM", 16, 16, offsetof(struct rbwp_trailer, job_facts),
+     offsetof(struct rbwp_trailer, job_fact_count), sizeof(struct rbwp_job_fact),
+     offsetof(struct rbwp_job_fact, text), offsetof(struct rbwp_job_fact, text_bytes), put_job_fact,
+     take_job_fact},
+    {"NCLK", 32, 32, offsetof(struct rbwp_trailer, node_clocks),
+     offsetof(struct rbwp_trailer, node_clock_count), sizeof(struct rbwp_node_clock), NO_NAME,
+     NO_NAME, put_node_clock, take_node_clock},
     {"INDX", 56, 56, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},

@@ -474,6 +474,17 @@ static void list_tables(struct verify *verify)
     }
 }
 
+/* R67. */
+static void check_node_clocks(struct verify *verify, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = 1; i < trailer->node_clock_count && !verify->stopped; i++)
+        if (trailer->node_clocks[i].time_ns <= trailer->node_clocks[i - 1].time_ns)
+            REPORT(verify, "trailer", NOWHERE, RULE_NODE_CLOCKS,
+                   "comparison %" PRIu32 " with another node's clock, at %" PRId64
+                   ", is not behind the one before, at %" PRId64,
+                   i, trailer->node_clocks[i].time_ns, trailer->node_clocks[i - 1].time_ns);
+}
+
 static void check_end(struct verify *verify)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(verify->reader);
@@ -482,8 +493,10 @@ static void check_end(struct verify *verify)
     verify->result.finalised = rbwp_reader_header(verify->reader)->descriptor_offset != 0;
     check_gathered(verify);
     check_header_and_tables(verify);
-    if (trailer)
+    if (trailer) {
         check_tables_twice(verify);
+        check_node_clocks(verify, trailer);
+    }
     if (!verify->result.blocks_checked)
         return;
     if (trailer)

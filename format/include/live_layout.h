@@ -196,7 +196,9 @@ enum live_entry_kind {
     LIVE_PROCESS = 8,    /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
     LIVE_HOST = 9,       /* the host's name */
     LIVE_SCHEMA = 10,    /* of a table: as in FILE, behind the tag; may come again */
-    LIVE_NAME = 11       /* for cells: u32 number, name to the end; may come again */
+    LIVE_NAME = 11,      /* for cells: u32 number, name to the end; may come again */
+    LIVE_JOB = 12,       /* u32 what, i64 number, text to the end: see SPEC.md, 10.14 */
+    LIVE_NODE_CLOCK = 13 /* struct rbwp_node_clock; may come again */
 };
 
 #endif /* LIVE_LAYOUT_H */

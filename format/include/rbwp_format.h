@@ -332,6 +332,35 @@ struct rbwp_process_info {
     const char *title; /* what it calls itself; any bytes, not terminated */
 };
 
+/* What is known of the job that a process is part of. Values are stored in files. */
+enum rbwp_job_what {
+    RBWP_JOB_ID = 1,        /* text: what its batch system or launcher calls it */
+    RBWP_JOB_STEP = 2,      /* text: which part of it, where a job has several */
+    RBWP_JOB_NODE_NAME = 3, /* text: of the machine, as the launcher has it, or the host's */
+    RBWP_JOB_RANK = 4,      /* number: of the process in the job, from 0 */
+    RBWP_JOB_RANKS = 5,     /* number: of its processes */
+    RBWP_JOB_LAUNCHER = 6,  /* text: who told rank and ranks: "Open MPI", "Slurm" ... */
+    RBWP_JOB_HARDWARE = 7,  /* text: one line about the machine, for people */
+    RBWP_JOB_STARTED = 8    /* number: when the process was started, by the wall clock */
+};
+/* "job", "step", "node name" ...; "unknown" for other values. Static text. */
+RBWP_API const char *rbwp_job_what_name(unsigned what);
+
+struct rbwp_job_fact {
+    uint32_t what;  /* enum rbwp_job_what */
+    int64_t number; /* of those that are numbers, else 0 */
+    uint16_t text_bytes;
+    const char *text; /* of those that are texts; any bytes, not terminated */
+};
+
+/* How far another process's clock was from this one's at a time. */
+struct rbwp_node_clock {
+    int64_t time_ns;    /* on the time line of this file's records */
+    int64_t offset_ns;  /* to be added to it: the same instant on the reference's time line */
+    uint64_t bound_ns;  /* the offset may be wrong by so much */
+    uint32_t reference; /* rank of the process whose clock it is */
+};
+
 /*
  * A section of the trailer whose tag SPEC.md does not name: a program's own. Tags that begin with
  * 'x' or 'X' are for that. The data are the program's; a reader hands them out as they are stored.
@@ -372,6 +401,10 @@ struct rbwp_trailer {
     const struct rbwp_section *sections; /* those not named above, in the order of the file */
     uint32_t thread_count, loss_count, sample_count, slot_use_count, gpu_count, left_count,
         process_count, index_count, table_range_count, section_count;
+
+    const struct rbwp_job_fact *job_facts; /* of those with the same what the first counts */
+    const struct rbwp_node_clock *node_clocks;
+    uint32_t job_fact_count, node_clock_count;
 };
 
 #ifdef __cplusplus

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "live_relog.h"
 
+#include "job.h"
 #include "live.h"
 #include "names.h"
+#include "process.h"
 #include "tables.h"
 #include "thread_registry.h"
 
@@ -22,6 +24,8 @@ void live_relog_if_due(void)
         thread_registry_log();
         names_log();
         tables_log();
+        process_log();
+        job_log();
         live_relog_end();
     }
     thread_registry_unlock();

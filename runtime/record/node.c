@@ -8,22 +8,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
 struct launcher {
-    const char *rank, *size;
+    const char *rank, *size, *name;
 };
 
-/* Open MPI, PMIx, MPICH and Intel MPI, MVAPICH, Slurm, HPE PALS, ALPS, jsrun, Flux, torchrun. */
 static const struct launcher launchers[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-    {"PMIX_RANK", "PMIX_SIZE"},
-    {"PMI_RANK", "PMI_SIZE"},
-    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},
-    {"SLURM_PROCID", "SLURM_NTASKS"},
-    {"PALS_RANKID", "PALS_SIZE"},
-    {"ALPS_APP_PE", "ALPS_APP_SIZE"},
-    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},
-    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},
-    {"RANK", "WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "Open MPI"},
+    {"PMIX_RANK", "PMIX_SIZE", "PMIx"},
+    {"PMI_RANK", "PMI_SIZE", "PMI"}, /* MPICH, Intel MPI, Cray */
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE", "MVAPICH"},
+    {"SLURM_PROCID", "SLURM_NTASKS", "Slurm"},
+    {"PALS_RANKID", "PALS_SIZE", "PALS"},
+    {"ALPS_APP_PE", "ALPS_APP_SIZE", "ALPS"},
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", "jsrun"},
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE", "Flux"},
+    {"RANK", "WORLD_SIZE", "RANK and WORLD_SIZE"}, /* torchrun and others */
 };
 
 static bool number_in(const char *variable, uint32_t *number_out)
@@ -39,17 +40,47 @@ static bool number_in(const char *variable, uint32_t *number_out)
     return true;
 }
 
-void node_from_launcher(uint32_t *node_out, uint32_t *nodes_out)
+const char *node_from_launcher(uint32_t *rank_out, uint32_t *ranks_out)
 {
-    *node_out = 0;
-    *nodes_out = 1;
-    for (size_t i = 0; i < sizeof launchers / sizeof launchers[0]; i++) {
-        if (!number_in(launchers[i].rank, node_out))
+    *rank_out = 0;
+    *ranks_out = 1;
+    for (size_t i = 0; i < COUNT_OF(launchers); i++) {
+        if (!number_in(launchers[i].rank, rank_out))
             continue;
-        if (!number_in(launchers[i].size, nodes_out) || *nodes_out <= *node_out)
-            *nodes_out = *node_out + 1;
-        return;
+        if (!number_in(launchers[i].size, ranks_out) || *ranks_out <= *rank_out)
+            *ranks_out = *rank_out + 1;
+        return launchers[i].name;
     }
+    return NULL;
+}
+
+static const char *first_of(const char *const *variables, size_t count)
+{
+    const char *text = NULL;
+    for (size_t i = 0; i < count && !(text && *text); i++)
+        text = secure_getenv(variables[i]);
+    return text && *text ? text : NULL;
+}
+
+/* A batch system's first: one job of it may start MPI several times. */
+const char *node_job_id(void)
+{
+    static const char *const variables[] = {"SLURM_JOB_ID",   "PBS_JOBID",
+                                            "LSB_JOBID",      "FLUX_JOB_ID",
+                                            "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID"};
+    return first_of(variables, COUNT_OF(variables));
+}
+
+const char *node_job_step(void)
+{
+    static const char *const variables[] = {"SLURM_STEP_ID", "PALS_APID"};
+    return first_of(variables, COUNT_OF(variables));
+}
+
+const char *node_machine_name(void)
+{
+    static const char *const variables[] = {"SLURMD_NODENAME"};
+    return first_of(variables, COUNT_OF(variables));
 }
 
 /* ---- file names --------------------------------------------------------------------- */
@@ -85,18 +116,11 @@ static void append_host(struct name *name)
     append(name, host);
 }
 
-static void append_job(struct name *name)
+/* Its slashes would be folders. */
+static void append_job(struct name *name, const char *job)
 {
-    static const char *const variables[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID",
-                                            "FLUX_JOB_ID"};
-    for (size_t i = 0; i < sizeof variables / sizeof variables[0]; i++) {
-        const char *job = secure_getenv(variables[i]);
-        if (job) {
-            append(name, job);
-            return;
-        }
-    }
-    append(name, "0");
+    for (job = job && *job ? job : "0"; *job; job++)
+        append(name, (char[2]){*job == '/' ? '_' : *job, 0});
 }
 
 /* %{VAR}: returns the text behind it, or NULL if there is no closing brace or no such variable. */
@@ -121,7 +145,8 @@ static bool is_letter(char c)
 }
 
 /* The key after a percent sign; returns the text behind it or NULL for a key there is not. */
-static const char *append_key(struct name *name, const char *key, uint32_t node, bool *is_own_out)
+static const char *append_key(struct name *name, const char *key, const struct node_keys *keys,
+                              bool *is_own_out)
 {
     bool one_letter = is_letter(key[0]) && !is_letter(key[1]);
     switch (one_letter || key[0] == '%' || key[0] == '{' ? key[0] : 0) {
@@ -138,14 +163,18 @@ static const char *append_key(struct name *name, const char *key, uint32_t node,
         *is_own_out = true;
         return key + 1;
     case 'j':
-        append_job(name);
+        append_job(name, keys->job);
         return key + 1;
     case 'n':
-        append_number(name, node);
+        append_number(name, keys->node);
+        *is_own_out = true;
+        return key + 1;
+    case 'r':
+        append_number(name, keys->rank);
         *is_own_out = true;
         return key + 1;
     case 0: /* a bare percent sign, as Realm has it */
-        append_number(name, node);
+        append_number(name, keys->node);
         *is_own_out = true;
         return key;
     default:
@@ -153,7 +182,7 @@ static const char *append_key(struct name *name, const char *key, uint32_t node,
     }
 }
 
-enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
+enum rbwp_status node_file_name(const char *pattern, const struct node_keys *keys, char *name_out,
                                 size_t name_bytes, bool *is_own_out, struct rbwp_error *error)
 {
     struct name name = {name_out, 0, name_bytes, false};
@@ -165,11 +194,11 @@ enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_o
             append(&name, one);
             continue;
         }
-        const char *behind = append_key(&name, next + 1, node, is_own_out);
+        const char *behind = append_key(&name, next + 1, keys, is_own_out);
         if (!behind)
             return failure(error, RBWP_E_USAGE, 0,
-                           "cannot expand \"%s\" in the log file name \"%s\": keys are %%n %%h %%p "
-                           "%%j %%{VARIABLE that is set} %%%%",
+                           "cannot expand \"%s\" in the log file name \"%s\": keys are %%n %%r %%h "
+                           "%%p %%j %%{VARIABLE that is set} %%%%",
                            next, pattern);
         next = behind;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.h - which node of a job this process is, and what its file is called.
+ * node.h - which node of a job this process is, as its launcher's variables say, and what its file
+ * is called.
  *
  * Job launchers tell each process its rank and the job's size in environment
  * variables. They are asked in the order of specificity: MPI's own before a
@@ -11,16 +12,30 @@
 
 #include "rbwp_format.h"
 
-/* Rank and size from the environment; 0 and 1 without a launcher. */
-void node_from_launcher(uint32_t *node_out, uint32_t *nodes_out);
+/* Rank and size from the environment; 0 and 1 without a launcher. Its name, NULL without one. */
+const char *node_from_launcher(uint32_t *rank_out, uint32_t *ranks_out);
+
+/* What the batch system, or else the launcher, calls the job; the part of it; the machine. NULL:
+ * nobody tells. The text is the environment's. */
+const char *node_job_id(void);
+const char *node_job_step(void);
+const char *node_machine_name(void);
+
+/* What the keys in a file name stand for. */
+struct node_keys {
+    uint32_t node; /* the file's */
+    uint32_t rank; /* the launcher's; the same unless the program says otherwise */
+    const char *job;
+};
 
 /*
- * Expands % and %n (node), %h (host), %p (process id), %j (job id), %{VAR} (environment) and %% in
- * a file name. is_own_out: whether the node or the process is in it, so that no other node of the
- * job has the name (but a process of the same id on another host, where %p stands without %h).
- * RBWP_E_USAGE for another key or a name that gets too long, with error filled.
+ * Expands % and %n (node), %r (rank), %h (host), %p (process id), %j (job id, "0" without one),
+ * %{VAR} (environment) and %% in a file name. is_own_out: whether the node, the rank or the process
+ * is in it, so that no other node of the job has the name (but a process of the same id on another
+ * host, where %p stands without %h). RBWP_E_USAGE for another key or a name that gets too long,
+ * with error filled.
  */
-enum rbwp_status node_file_name(const char *pattern, uint32_t node, char *name_out,
+enum rbwp_status node_file_name(const char *pattern, const struct node_keys *keys, char *name_out,
                                 size_t name_bytes, bool *is_own_out, struct rbwp_error *error);
 
 #endif /* NODE_H */

@@ -8,6 +8,8 @@
  */
 #include "process.h"
 
+#include "live.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,4 +92,20 @@ void process_look(struct process_facts *facts)
     read_boot_id(facts->info.boot_id);
     read_command(facts);
     find_title(facts);
+}
+
+void process_log(void)
+{
+    char host[256] = "";
+    struct process_facts known;
+    struct __attribute__((packed)) {
+        uint8_t boot_id[16];
+        int64_t start_ns;
+    } entry;
+    process_look(&known);
+    memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
+    entry.start_ns = known.info.start_ns;
+    live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
+    if (gethostname(host, sizeof host - 1) == 0)
+        live_log(LIVE_HOST, NULL, 0, host, strlen(host));
 }

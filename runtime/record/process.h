@@ -16,5 +16,7 @@ struct process_facts {
 
 /* As it is now; what the system does not tell is 0 or empty. */
 void process_look(struct process_facts *facts);
+/* Into the live file, for the case that it does not get to write it itself. */
+void process_log(void);
 
 #endif /* PROCESS_H */

@@ -146,6 +146,7 @@ static void begin_recording(struct rbwp_session *session)
     clock_set_line(&session->timeline.line);
     names_begin_session();
     tables_begin_session();
+    job_begin_session(&session->job, session->settings.strict);
     thread_registry_lock();
     thread_registry_begin_session();
     recording_now = &session->recording;
@@ -271,6 +272,7 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     thread_registry_unlock();
     names_end_session();
     tables_end_session();
+    job_end_session();
     clock_set_line(NULL);
     forget_session();
 

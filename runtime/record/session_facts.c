@@ -130,6 +130,15 @@ static void add_samples(const struct facts_source *source, struct session_facts 
             facts->samples[facts->trailer.sample_count++] = line->sample[i];
 }
 
+static void add_job(const struct facts_source *source, struct session_facts *facts)
+{
+    struct rbwp_trailer *trailer = &facts->trailer;
+    trailer->job_fact_count = job_facts_list(source->job, facts->job_facts);
+    trailer->job_facts = facts->job_facts;
+    trailer->node_clock_count = job_clocks(facts->node_clocks);
+    trailer->node_clocks = facts->node_clocks;
+}
+
 static void add_session(const struct facts_source *source, struct session_facts *facts)
 {
     static const char writer[] = "librbwp " RBWP_VERSION_STRING;
@@ -205,6 +214,7 @@ static enum rbwp_status gather(const struct facts_source *source, struct session
     add_strays(source, facts);
     add_samples(source, facts);
     add_session(source, facts);
+    add_job(source, facts);
     int64_t offset = source->line->offset_ns;
     for (uint32_t i = 0; i < facts->names.slot_use_count; i++) {
         struct rbwp_slot_use *use = &facts->names.slot_uses[i];

@@ -9,6 +9,7 @@
 #define SESSION_FACTS_H
 
 #include "drain.h"
+#include "job.h"
 #include "names.h"
 #include "process.h"
 #include "rbwp_format.h"
@@ -26,6 +27,7 @@ struct facts_source {
     const struct drain_totals *totals;
     int64_t start_ns, stop_ns;
     uint32_t nodes;
+    const struct rbwp_job_facts *job;
 };
 
 /* The trailer and what it points to. */
@@ -35,6 +37,8 @@ struct session_facts {
     struct rbwp_loss *losses;
     struct rbwp_clock_sample *samples;
     struct rbwp_left left[LEFT_KINDS];
+    struct rbwp_job_fact job_facts[JOB_WHATS];
+    struct rbwp_node_clock node_clocks[NODE_CLOCKS_MAX];
     char **names_copied; /* of threads; the other names are the registries' */
     size_t names_copied_count;
     struct names_snapshot names;

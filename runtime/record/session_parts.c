@@ -33,14 +33,12 @@ enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_err
 {
     const struct session_settings *settings = &session->settings;
     bool is_own;
-    node_from_launcher(&session->node, &session->nodes);
-    if (settings->has_node)
-        session->node = settings->node;
-    if (settings->nodes)
-        session->nodes = settings->nodes;
-    enum rbwp_status status =
-        node_file_name(settings->logfile, session->node, session->summary.path,
-                       sizeof session->summary.path, &is_own, error);
+    job_look(&session->job);
+    session->node = settings->has_node ? settings->node : session->job.rank;
+    session->nodes = settings->nodes ? settings->nodes : session->job.ranks;
+    const struct node_keys keys = {session->node, session->job.rank, session->job.id};
+    enum rbwp_status status = node_file_name(settings->logfile, &keys, session->summary.path,
+                                             sizeof session->summary.path, &is_own, error);
     if (status != RBWP_OK)
         return status;
     if (session->nodes > 1 && !is_own)
@@ -67,28 +65,11 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     return RBWP_OK;
 }
 
-/* What tells this process from others, for the case that it does not get to write it itself. */
-static void log_process(void)
-{
-    char host[256] = "";
-    struct process_facts known;
-    struct __attribute__((packed)) {
-        uint8_t boot_id[16];
-        int64_t start_ns;
-    } entry;
-    process_look(&known);
-    memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
-    entry.start_ns = known.info.start_ns;
-    live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
-    if (gethostname(host, sizeof host - 1) == 0)
-        live_log(LIVE_HOST, NULL, 0, host, strlen(host));
-}
-
 static void begin_live(const struct rbwp_session *session)
 {
     const struct timeline *line = &session->timeline.line;
     const struct live_facts facts = {
-        .zero_time_ns = session->start_ns,
+        .zero_time_ns = session->zero_ns,
         .offset_ns = line->offset_ns,
         .node = session->node,
         .nodes = session->nodes,
@@ -100,7 +81,7 @@ static void begin_live(const struct rbwp_session *session)
         .cap_bytes = session->settings.cap_bytes,
     };
     live_begin(&facts);
-    log_process();
+    process_log();
     live_log(LIVE_SAMPLE, &line->sample[0], sizeof line->sample[0], NULL, 0);
     live_commit(RBWP_FILE_HEADER_BYTES, 0);
 }
@@ -110,8 +91,9 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
     const struct session_settings *settings = &session->settings;
     timeline_start(&session->timeline.line);
     session->start_ns = session->timeline.line.sample[0].time_ns;
+    session->zero_ns = session->job.zero_ns ? session->job.zero_ns : session->start_ns;
     struct rbwp_sink sink = output_sink(&session->output);
-    enum rbwp_status status = rbwp_writer_new(&sink, session->node, session->start_ns,
+    enum rbwp_status status = rbwp_writer_new(&sink, session->node, session->zero_ns,
                                               settings->level == 2, &session->writer);
     if (status != RBWP_OK)
         return failure(error, status, errno, "cannot write to the profile \"%s\"",
@@ -161,6 +143,7 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
         .start_ns = session->start_ns,
         .stop_ns = session->stop_ns,
         .nodes = session->nodes,
+        .job = &session->job,
     };
     struct session_facts *facts;
     enum rbwp_status status = session_facts_gather(&source, &facts);

@@ -8,6 +8,7 @@
 
 #include "chunk_encoder.h"
 #include "drain.h"
+#include "job.h"
 #include "output.h"
 #include "rbwp_session.h"
 #include "recording.h"
@@ -22,8 +23,10 @@ struct rbwp_session {
     bool unfinished; /* not even the tables could be written */
     struct chunk_keeper *keeper;
     struct rbwp_writer *writer;
+    struct rbwp_job_facts job;
     uint32_t node, nodes;
     int64_t start_ns, stop_ns;
+    int64_t zero_ns; /* what the file calls 0 */
     struct rbwp_session_summary summary;
 };
 

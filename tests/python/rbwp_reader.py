@@ -767,6 +767,8 @@ SECTIONS = {
                           more=("I4xqq", ("idle_rounds", "idle_bias", "idle_spread"))),
     b"LEFT": TableSection("left_out", "I4xQQ", "kind", "entries", "records"),
     b"PROC": TableSection("processes", "16sqH6x", "boot_id", "start_since_boot", "name"),
+    b"JOBM": TableSection("job", "IH2xq", "what", "name", "number"),
+    b"NCLK": TableSection("node_clocks", "qqQI4x", "time", "offset", "bound", "reference"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",
@@ -817,6 +819,12 @@ def check_threads(result, problems):
         if recorded.get(thread, 0) != count:
             problems.add("R60", result["trailer"]["offset"],
                          f"thread {thread} has {recorded.get(thread, 0)} records, the trailer says {count}")
+
+
+def check_node_clocks(result, problems):
+    times = [entry["time"] for entry in result["node_clocks"]]
+    if any(later <= earlier for earlier, later in zip(times, times[1:])):
+        problems.add("R67", result["trailer"]["offset"], "comparisons with another node's clock do not ascend")
 
 
 def check_index(file, result, descriptor_offset, whole, problems):
@@ -998,6 +1006,7 @@ def parse(file):
     if result["trailer"]:
         if whole:
             check_threads(result, problems)
+            check_node_clocks(result, problems)
         check_index(file, result, end, whole, problems)
         if result["table_ranges"] is not None and not problems:
             check_table_ranges(result, of_tables, problems)

@@ -92,6 +92,18 @@ class Sections(unittest.TestCase):
         processes = self.values(table_section(b"PROC", [entry], 36, b"srv"))["processes"]
         self.assertEqual(processes, [{"boot_id": "000102030405060708090a0b0c0d0e0f", "start_since_boot": -5, "name": "srv"}])
 
+    def test_job(self):
+        """Texts and numbers; what a later version tells is kept."""
+        entries = [struct.pack("<IH2xq", *entry) for entry in ((1, 2, 0), (4, 0, 7), (99, 1, -1))]
+        job = self.values(table_section(b"JOBM", entries, 16, b"12x"))["job"]
+        self.assertEqual([(fact["what"], fact["number"], fact["name"]) for fact in job],
+                         [(1, 0, "12"), (4, 7, ""), (99, -1, "x")])
+
+    def test_node_clocks(self):
+        entry = struct.pack("<qqQI4x", 5, -6, 1 << 63, 3)
+        clocks = self.values(table_section(b"NCLK", [entry], 32))["node_clocks"]
+        self.assertEqual(clocks, [{"time": 5, "offset": -6, "bound": 1 << 63, "reference": 3}])
+
     def test_gpus_with_idle_bias(self):
         """Entries as they are written now."""
         entry = struct.pack("<QIIqqH6xI4xqq", 7, 2, 101, 4500, 30, 1, 99, 4600, 40)
@@ -178,6 +190,11 @@ class AgainstTheBlocks(unittest.TestCase):
     def test_r60_records_of_threads(self):
         entry = struct.pack("<QQqqQH6x", 7, 0, 0, 0, 3, 0)
         self.assertEqual(self.rules_with(table_section(b"THRD", [entry], 48)), ["R60"])
+
+    def test_r67_node_clocks(self):
+        clocks = [struct.pack("<qqQI4x", time, 0, 0, 0) for time in (1, 2, 2)]
+        self.assertEqual(self.rules_with(table_section(b"NCLK", clocks[:2], 32)), [])
+        self.assertEqual(self.rules_with(table_section(b"NCLK", clocks, 32)), ["R67"])
 
     def test_lost_records_excuse_turns(self):
         """R21 holds unless records were lost; refused calls (cause 6 and on) leave no hole."""

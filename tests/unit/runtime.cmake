@@ -3,7 +3,7 @@
 foreach(topic block_encoder chunk_encoder clock deflater huffman node session_config)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
-foreach(topic extend names output process session thread_registry)
+foreach(topic extend job names output process session thread_registry)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
 

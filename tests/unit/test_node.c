@@ -23,7 +23,9 @@ static const char *const launchers[][2] = {
     {"RANK", "WORLD_SIZE"},
 };
 enum { LAUNCHERS = sizeof launchers / sizeof launchers[0] };
-static const char *const others[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
+enum { JOB_IDS = 6 }; /* the first of these, in the order in which they are asked */
+static const char *const others[] = {"SLURM_JOB_ID",  "PBS_JOBID",      "LSB_JOBID",
+                                     "FLUX_JOB_ID",   "PMIX_NAMESPACE", "TORCHELASTIC_RUN_ID",
                                      "RBWP_TEST_NAME"};
 
 static int clean(void **state)
@@ -97,7 +99,8 @@ static void assert_name(const char *pattern, const char *expected, bool expected
     char name[64];
     bool is_own;
     struct rbwp_error error = {.text = ""};
-    enum rbwp_status status = node_file_name(pattern, 42, name, sizeof name, &is_own, &error);
+    const struct node_keys keys = {.node = 42, .rank = 7, .job = node_job_id()};
+    enum rbwp_status status = node_file_name(pattern, &keys, name, sizeof name, &is_own, &error);
     if (!expected) {
         assert_int_equal(status, RBWP_E_USAGE);
         assert_int_equal(error.status, RBWP_E_USAGE);
@@ -120,6 +123,7 @@ static void test_keys(void **state)
     assert_name("%n_%n", "42_42", true);
     assert_name("100%%", "100%", false);
     assert_name("%%n", "%n", false);
+    assert_name("%r.bin", "7.bin", true); /* the launcher's rank, whatever node the file is of */
     assert_name("%_", "42_", true);
     assert_name("%node", "42node", true); /* several letters are no key */
     snprintf(expected, sizeof expected, "%ld.bin", (long)getpid());
@@ -132,10 +136,12 @@ static void test_keys(void **state)
     if (strlen(host) <= 50)
         assert_name("%h.bin", expected, false); /* a host may run several */
     assert_name("%j", "0", false);
-    for (size_t i = 4; i-- > 0;) {
+    for (size_t i = JOB_IDS; i-- > 0;) {
         setenv(others[i], others[i], 1);
         assert_name("%j", others[i], false);
     }
+    setenv(others[0], "a/b", 1); /* no folder */
+    assert_name("%j", "a_b", false);
     setenv("RBWP_TEST_NAME", "value", 1);
     assert_name("x%{RBWP_TEST_NAME}y", "xvaluey", false);
     setenv("RBWP_TEST_NAME", "", 1);

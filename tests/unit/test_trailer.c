@@ -18,6 +18,10 @@ static const struct rbwp_clock_sample samples[] = {{1, -2, 3, -4}, {5, 6, 7, 8},
 static const struct rbwp_slot_use slot_uses[] = {{255, -1, 0, 3, "a\0b"}};
 static const struct rbwp_left left[] = {{RBWP_LEFT_THREADS, UINT64_C(1) << 40, 5}, {99, 1, 0}};
 static const struct rbwp_index_range ranges[] = {{36, 55, 4, -9, 9, 77, 1, 0xe49630ca}};
+static const struct rbwp_job_fact job_facts[] = {
+    {RBWP_JOB_ID, 0, 5, "12\0[3]"}, {RBWP_JOB_RANK, INT64_MIN, 0, ""}, {99, 7, 1, "x"}};
+static const struct rbwp_node_clock node_clocks[] = {{-1, INT64_MIN, UINT64_MAX, UINT32_MAX},
+                                                     {INT64_MAX, 2, 3, 0}};
 static const struct rbwp_section sections[] = {
     {"xQED", 3, "a\0b"}, {"xQED", 0, ""}, {"Q\n\0\xff", 1, "z"}};
 static const struct trailer_tables tables = {91, 18, 1, 2, 0x8df9ca61, true};
@@ -56,6 +60,10 @@ static struct rbwp_trailer full_trailer(void)
         .slot_use_count = 1,
         .left_count = 2,
         .index_count = 1,
+        .job_facts = job_facts,
+        .node_clocks = node_clocks,
+        .job_fact_count = 3,
+        .node_clock_count = 2,
     };
 }
 
@@ -179,6 +187,20 @@ static void all_values_round_trip(void **state)
     }
     assert_int_equal(got->index_count, 1);
     assert_memory_equal(got->index, ranges, sizeof(ranges));
+    assert_int_equal(got->job_fact_count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(got->job_facts[i].what, job_facts[i].what);
+        assert_true(got->job_facts[i].number == job_facts[i].number);
+        assert_int_equal(got->job_facts[i].text_bytes, job_facts[i].text_bytes);
+        assert_memory_equal(got->job_facts[i].text, job_facts[i].text, job_facts[i].text_bytes);
+    }
+    assert_int_equal(got->node_clock_count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_true(got->node_clocks[i].time_ns == node_clocks[i].time_ns);
+        assert_true(got->node_clocks[i].offset_ns == node_clocks[i].offset_ns);
+        assert_true(got->node_clocks[i].bound_ns == node_clocks[i].bound_ns);
+        assert_int_equal(got->node_clocks[i].reference, node_clocks[i].reference);
+    }
     assert_same_sections(got, &expected);
     assert_memory_equal(&trailer.tables, &tables, sizeof(tables));
     trailer_free(&trailer);

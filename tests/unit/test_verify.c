@@ -101,6 +101,18 @@ static struct bytes file_with(const struct rbwp_thread_info *threads, uint32_t t
     return file;
 }
 
+/* A file without records. */
+static struct bytes file_of(const struct rbwp_trailer *trailer)
+{
+    struct bytes file = {0};
+    struct rbwp_sink sink = {&file, append, patch};
+    struct rbwp_writer *writer;
+    assert_int_equal(rbwp_writer_new(&sink, 0, T, false, &writer), RBWP_OK);
+    assert_int_equal(rbwp_writer_finish(writer, NULL, 0, NULL, 0, trailer), RBWP_OK);
+    rbwp_writer_free(writer);
+    return file;
+}
+
 static struct bytes simple_file(void)
 {
     struct bytes blocks[4] = {0};
@@ -240,6 +252,22 @@ static void thread_counts_are_compared(void **state)
     bytes_free(&file);
 }
 
+/* Guards: R67: comparisons with another node's clock that do not follow each other. */
+static void node_clocks_ascend(void **state)
+{
+    (void)state;
+    struct rbwp_node_clock clocks[] = {{T, 5, 1, 0}, {T + 9, 5, 1, 0}, {T + 9, 6, 1, 0}};
+    struct rbwp_trailer trailer = {.node_clocks = clocks, .node_clock_count = 2};
+    struct bytes file = file_of(&trailer);
+    struct breaks breaks = verify(&file);
+    assert_int_equal(breaks.count, 0);
+    bytes_free(&file);
+    trailer.node_clock_count = 3;
+    file = file_of(&trailer);
+    expect_only(&file, 67);
+    bytes_free(&file);
+}
+
 /* Guards: a cut is told apart from breaks; what a reader notes comes through, in order. */
 static void cuts_and_damage_are_passed_on(void **state)
 {
@@ -302,6 +330,7 @@ int main(void)
         cmocka_unit_test(tables_are_summed),
         cmocka_unit_test(index_is_compared),
         cmocka_unit_test(thread_counts_are_compared),
+        cmocka_unit_test(node_clocks_ascend),
         cmocka_unit_test(cuts_and_damage_are_passed_on),
         cmocka_unit_test(verification_stops_when_told),
     };

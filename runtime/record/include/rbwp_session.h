@@ -56,8 +56,8 @@ enum rbwp_at_cap {
 struct rbwp_session_config {
     size_t size;          /* sizeof(struct rbwp_session_config) */
     int level;            /* -bgworkprofile 0|1|2: 0 off, 1 coarse, 2 coarse and fine */
-    const char *logfile;  /* -bgworkprofile_logfile PATH: %, %n node, %h host, %p pid, %{VAR}, %% a
-                             percent sign; default "bgwork_%.bin" */
+    const char *logfile;  /* -bgworkprofile_logfile PATH: %, %n node, %r rank, %h host, %p pid, %j
+                             job, %{VAR}, %% a percent sign; default "bgwork_%.bin" */
     uint64_t cap_bytes;   /* -bgworkprofile_bufsize MB: cap on recorded but unwritten data; default
                              1 GiB, RBWP_CAP_NONE (flag: 0) unlimited */
     int compression;      /* -bgworkprofile_compress 1..9; default 1 */

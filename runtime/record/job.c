@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * job.c - what the program tells of its job goes before what the launcher's variables say, and
+ * those before what the system knows.
+ */
+#include "job.h"
+
+#include "cancel.h"
+#include "failure.h"
+#include "live.h"
+#include "node.h"
+#include "on_load.h"
+#include "process.h"
+#include "sized.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TEXT_ROOM (RBWP_JOB_TEXT_BYTES_MAX + 1)
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; the live file's log
+                                                            is locked inside it */
+static bool has_told;
+static struct rbwp_job_facts told; /* ranks 0: the launcher's */
+
+static const struct rbwp_job_facts *of_session; /* NULL: none */
+static bool is_strict;
+static struct node_clocks clocks;
+
+/* In a forked child whoever held the lock does not exist, and the session is the parent's. */
+static void forget_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    of_session = NULL;
+}
+
+ON_LOAD static void prepare_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* ---- told ------------------------------------------------------------------------------- */
+
+static enum rbwp_status copy_text(char *to, const char *text, struct rbwp_error *error)
+{
+    if (text && strlen(text) >= TEXT_ROOM)
+        return failure(error, RBWP_E_LIMIT, 0,
+                       "a text about the job has %zu bytes, more than %d: "
+                       "\"%.40s...\"",
+                       strlen(text), RBWP_JOB_TEXT_BYTES_MAX, text);
+    snprintf(to, TEXT_ROOM, "%s", text ? text : "");
+    return RBWP_OK;
+}
+
+static enum rbwp_status read_job(const struct rbwp_job *job, struct rbwp_job_facts *facts,
+                                 struct rbwp_error *error)
+{
+    const struct {
+        char *to;
+        const char *text;
+    } texts[] = {
+        {facts->id, job->id},
+        {facts->step, job->step},
+        {facts->node_name, job->node_name},
+        {facts->launcher, job->launcher},
+        {facts->hardware, job->hardware},
+    };
+    if (job->ranks ? job->rank >= job->ranks : job->rank != 0)
+        return failure(error, RBWP_E_USAGE, 0, "rank %u is not below the number of ranks, %u",
+                       job->rank, job->ranks);
+    enum rbwp_status status = RBWP_OK;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0] && status == RBWP_OK; i++)
+        status = copy_text(texts[i].to, texts[i].text, error);
+    facts->rank = job->rank;
+    facts->ranks = job->ranks;
+    facts->zero_ns = job->zero_ns;
+    return status;
+}
+
+enum rbwp_status rbwp_job_set(const struct rbwp_job *given, struct rbwp_error *error)
+{
+    struct rbwp_job job = {0};
+    struct rbwp_job_facts facts = {0};
+    enum rbwp_status status = RBWP_OK;
+    if (given)
+        status = sized_take(&job, sizeof job, given, "rbwp_job", error);
+    if (status == RBWP_OK)
+        status = read_job(&job, &facts, error);
+    if (status != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    told = facts;
+    has_told = given != NULL;
+    pthread_mutex_unlock(&lock);
+    return RBWP_OK;
+}
+
+/* ---- the system's word -------------------------------------------------------------------- */
+
+static void fill_in(char *text, const char *otherwise)
+{
+    if (!*text && otherwise)
+        snprintf(text, TEXT_ROOM, "%s", otherwise);
+}
+
+/* "model name      : ..." of the first processor; the machine's kind where there is none. */
+static void read_processor(char *text, size_t room)
+{
+    char info[2048];
+    struct utsname names;
+    int fd = open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd < 0 ? 0 : read(fd, info, sizeof info - 1);
+    if (fd >= 0)
+        close(fd);
+    info[bytes > 0 ? bytes : 0] = '\0';
+    const char *at = strstr(info, "model name");
+    at = at ? strchr(at, ':') : NULL;
+    if (at) {
+        at += 1 + strspn(at + 1, " \t");
+        snprintf(text, room, "%.*s", (int)strcspn(at, "\n"), at);
+    } else if (uname(&names) == 0) {
+        snprintf(text, room, "%s", names.machine);
+    }
+}
+
+static void read_hardware(char *text)
+{
+    char processor[128] = "processor";
+    long cpus = sysconf(_SC_NPROCESSORS_ONLN), pages = sysconf(_SC_PHYS_PAGES);
+    read_processor(processor, sizeof processor);
+    double bytes = pages > 0 ? (double)pages * (double)sysconf(_SC_PAGESIZE) : 0;
+    snprintf(text, TEXT_ROOM, "%s, %ld CPU%s, %.1f GiB", processor, cpus, cpus == 1 ? "" : "s",
+             bytes / (1 << 30));
+}
+
+static int64_t clock_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t started_ns(void)
+{
+    struct process_facts process;
+    process_look(&process);
+    if (process.info.start_ns == 0)
+        return 0;
+    return clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + process.info.start_ns;
+}
+
+void job_look(struct rbwp_job_facts *facts)
+{
+    uint32_t rank, ranks;
+    const char *launcher = node_from_launcher(&rank, &ranks);
+    char host[TEXT_ROOM] = "";
+    int host_cancel = cancel_hold();
+    *facts = (struct rbwp_job_facts){0};
+    pthread_mutex_lock(&lock);
+    if (has_told)
+        *facts = told;
+    pthread_mutex_unlock(&lock);
+    if (facts->ranks == 0) {
+        facts->rank = rank;
+        facts->ranks = ranks;
+        fill_in(facts->launcher, launcher);
+    }
+    fill_in(facts->id, node_job_id());
+    fill_in(facts->step, node_job_step());
+    fill_in(facts->node_name, node_machine_name());
+    if (gethostname(host, sizeof host - 1) == 0)
+        fill_in(facts->node_name, host);
+    if (!facts->hardware[0])
+        read_hardware(facts->hardware);
+    facts->started_ns = started_ns();
+    cancel_release(host_cancel);
+}
+
+void rbwp_job_get_sized(struct rbwp_job_facts *facts_out, size_t facts_bytes)
+{
+    struct rbwp_job_facts facts;
+    job_look(&facts);
+    sized_give(facts_out, facts_bytes, &facts, sizeof facts);
+}
+
+/* ---- into the file -------------------------------------------------------------------------- */
+
+uint32_t job_facts_list(const struct rbwp_job_facts *facts, struct rbwp_job_fact *list)
+{
+    const struct rbwp_job_fact all[] = {
+        {RBWP_JOB_ID, 0, 0, facts->id},
+        {RBWP_JOB_STEP, 0, 0, facts->step},
+        {RBWP_JOB_NODE_NAME, 0, 0, facts->node_name},
+        {RBWP_JOB_RANK, facts->rank, 0, NULL},
+        {RBWP_JOB_RANKS, facts->ranks, 0, NULL},
+        {RBWP_JOB_LAUNCHER, 0, 0, facts->launcher},
+        {RBWP_JOB_HARDWARE, 0, 0, facts->hardware},
+        {RBWP_JOB_STARTED, facts->started_ns, 0, NULL},
+    };
+    uint32_t count = 0;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        if (all[i].text ? !*all[i].text : all[i].what == RBWP_JOB_STARTED && !all[i].number)
+            continue;
+        list[count] = all[i];
+        list[count].text = all[i].text ? all[i].text : "";
+        list[count].text_bytes = (uint16_t)strlen(list[count].text);
+        count++;
+    }
+    return count;
+}
+
+/* Locked. */
+static void log_all(void)
+{
+    struct rbwp_job_fact list[JOB_WHATS];
+    uint32_t count = job_facts_list(of_session, list);
+    for (uint32_t i = 0; i < count; i++) {
+        struct __attribute__((packed)) {
+            uint32_t what;
+            int64_t number;
+        } entry = {list[i].what, list[i].number};
+        live_log(LIVE_JOB, &entry, sizeof entry, list[i].text, list[i].text_bytes);
+    }
+    for (uint32_t i = 0; i < clocks.count; i++)
+        live_log(LIVE_NODE_CLOCK, &clocks.kept[i], sizeof clocks.kept[i], NULL, 0);
+}
+
+void job_begin_session(const struct rbwp_job_facts *facts, bool strict)
+{
+    pthread_mutex_lock(&lock);
+    of_session = facts;
+    is_strict = strict;
+    clocks = (struct node_clocks){0};
+    log_all();
+    pthread_mutex_unlock(&lock);
+}
+
+void job_end_session(void)
+{
+    pthread_mutex_lock(&lock);
+    of_session = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+void job_log(void)
+{
+    pthread_mutex_lock(&lock);
+    if (of_session)
+        log_all();
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- clocks --------------------------------------------------------------------------------- */
+
+enum rbwp_status rbwp_clock_offset_add(int64_t local_ns, int64_t offset_ns, uint64_t bound_ns)
+{
+    const struct rbwp_node_clock clock = {local_ns, offset_ns, bound_ns, 0};
+    enum rbwp_status status = RBWP_OK;
+    if (bound_ns > INT64_MAX)
+        return RBWP_E_INVALID;
+    pthread_mutex_lock(&lock);
+    if (!of_session || is_strict)
+        status = RBWP_E_STATE;
+    else if (node_clocks_add(&clocks, clock))
+        live_log(LIVE_NODE_CLOCK, &clock, sizeof clock, NULL, 0);
+    else
+        status = RBWP_E_INVALID;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+uint32_t job_clocks(struct rbwp_node_clock clocks_out[NODE_CLOCKS_MAX])
+{
+    pthread_mutex_lock(&lock);
+    uint32_t count = clocks.count;
+    memcpy(clocks_out, clocks.kept, count * sizeof clocks.kept[0]);
+    pthread_mutex_unlock(&lock);
+    return count;
+}
