@@ -8,13 +8,14 @@
  */
 #include "command.h"
 #include "completion.h"
-#include "input_folder.h"
+#include "input_list.h"
 #include "message.h"
 #include "out.h"
 #include "ptx_stand_in.h"
 #include "rbwp_format.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,8 +67,11 @@ static enum exit_code command_help(const struct command *command)
         return EXIT_BAD_DATA;
     out_format(&out, "Usage: %s [options] %s\n\n", message_program(), command->operands);
     help_line(&out, command->description);
-    if (command->folders)
-        help_line(&out, "\nA folder stands for the RBWP files named *.bin that lie in it.");
+    if (command->inputs)
+        help_line(
+            &out,
+            "\nA folder stands for the RBWP files named *.bin that lie in it, and so does a tar\n"
+            "archive on standard input; a pattern in quotes for the files that it matches.");
     options_help(command->groups, help_line, &out);
     return out_close(&out);
 }
@@ -89,15 +93,34 @@ static enum exit_code show_help(void)
 
 /* ---- running ------------------------------------------------------------ */
 
+/* There may be more processes than files. */
+static enum exit_code run_shard(const struct command *command, void *config, struct shard shard,
+                                struct operands *files)
+{
+    if (files->count > 0 && shard.of && shard.number >= (uint32_t)files->count) {
+        message_plain("part %" PRIu32 " of %" PRIu32 " has none of the %d files", shard.number,
+                      shard.of, files->count);
+        return EXIT_GOOD;
+    }
+    if (command->inputs == INPUTS_EACH)
+        input_list_keep(files, shard);
+    return command->run(config, *files);
+}
+
 static enum exit_code run_on(const struct command *command, void *config, struct operands words)
 {
     struct operands files;
-    if (!command->folders)
+    bool usage;
+    if (command->inputs == INPUTS_NONE)
         return command->run(config, words);
+    const struct input_options *options =
+        (const void *)((const char *)config + command->inputs_offset);
     enum exit_code code = EXIT_BAD_DATA;
-    if (input_folders_open(words, &files))
-        code = command->run(config, files);
-    input_folders_close(&files);
+    if (input_list_open(options, words, &files, &usage))
+        code = run_shard(command, config, options->shard, &files);
+    else if (usage)
+        code = EXIT_USAGE;
+    input_list_close(&files);
     return code;
 }
 

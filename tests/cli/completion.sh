@@ -26,7 +26,7 @@ commands=$("$RBWP" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort)
 [ "$(complete rbwp '' | sort)" = "$commands" ] || fail "bash offers other commands"
 for command in $(echo "$commands" | grep -v -x -e help -e version); do
     expect_exit 0 "$RBWP" $command --help
-    grep -o -- '^ *\(-.,\)\? *--[a-z-]*' "$work/out" | grep -o -- '--[a-z-]*' | sort -u >"$work/options"
+    grep -o -- '^ *\(-.,\)\? *--[a-z0-9-]*' "$work/out" | grep -o -- '--[a-z0-9-]*' | sort -u >"$work/options"
     [ "$(complete rbwp $command -- | sort -u)" = "$(cat "$work/options")" ] || fail "bash offers other options of $command"
     expect_exit 0 "$RBWP" help --man $command
     while read -r option; do

@@ -84,7 +84,7 @@ cmp -s "$work/out" "$work/c.txt" || fail "the locale or time zone changes the ou
 # Every option is in the manual.
 for command in dump export info; do
     expect_exit 0 "$RBWP" $command --help
-    for option in $(grep -o -- '--[a-z-]*' "$work/out" | sort -u); do
+    for option in $(grep -o -- '--[a-z0-9-]*' "$work/out" | sort -u); do
         grep -Eq -- "^\.It Fl (. , )?${option#-}( |\$)" "$MAN/rbwp-$command.1" ||
             fail "$option of $command is not in its manual"
     done

@@ -8,9 +8,11 @@
 #include "live_path.h"
 #include "json_text.h"
 #include "losses.h"
+#include "input_list.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_verify.h"
+#include "tar_input.h"
 #include "text_name.h"
 
 #include <errno.h>
@@ -21,6 +23,7 @@
 #include <unistd.h>
 
 struct check_options {
+    struct input_options inputs;
     bool json, quiet;
     struct out_options output;
 };
@@ -35,6 +38,7 @@ static const struct option check_option_table[] = {
 
 static const struct option_group check_groups[] = {
     {"Report", check_option_table, 0},
+    {"Inputs", input_option_table, offsetof(struct check_options, inputs)},
     {"Output", out_option_table, offsetof(struct check_options, output)},
     {0},
 };
@@ -260,15 +264,20 @@ static bool has_live(const struct check *check)
 static enum rbwp_status verify(struct check *check, bool standard, struct rbwp_error *error)
 {
     const char *problem = NULL;
-    int fd = standard ? STDIN_FILENO : open(check->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    int fd = STDIN_FILENO;
+    bool has_path = !standard && !tar_input_file(check->path, &fd);
+    if (has_path)
+        fd = open(check->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     int unpacked = gzip_is(fd) ? gzip_unpack(fd, check->name, &problem) : -1;
+    enum rbwp_status status =
+        has_path && unpacked < 0
+            ? rbwp_verify(check->path, show_break, check, &check->result, error)
+            : rbwp_verify_fd(unpacked < 0 ? fd : unpacked, show_break, check, &check->result,
+                             error);
     if (!standard && fd >= 0)
         close(fd);
-    if (unpacked < 0)
-        return standard ? rbwp_verify_fd(STDIN_FILENO, show_break, check, &check->result, error)
-                        : rbwp_verify(check->path, show_break, check, &check->result, error);
-    enum rbwp_status status = rbwp_verify_fd(unpacked, show_break, check, &check->result, error);
-    close(unpacked);
+    if (unpacked >= 0)
+        close(unpacked);
     if (problem)
         message_plain("%s: %s", check->name, problem);
     return status;
@@ -334,6 +343,7 @@ const struct command command_check = {
         "or the file is cut.",
     .groups = check_groups,
     .config_bytes = sizeof(struct check_options),
-    .folders = true,
+    .inputs = INPUTS_EACH,
+    .inputs_offset = offsetof(struct check_options, inputs),
     .run = run,
 };

@@ -5,6 +5,7 @@
  */
 #include "dump.h"
 #include "jobs_option.h"
+#include "input_list.h"
 #include "message.h"
 
 #include <stdlib.h>
@@ -35,6 +36,7 @@ static const struct option dump_option_table[] = {
 static const struct option_group dump_groups[] = {
     {"Shape", dump_option_table, 0},
     {"Filters", filter_option_table, offsetof(struct dump_options, filter)},
+    {"Inputs", input_option_table, offsetof(struct dump_options, inputs)},
     {"Output", out_option_table, offsetof(struct dump_options, output)},
     {0},
 };
@@ -140,6 +142,7 @@ const struct command command_dump = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = dump_groups,
     .config_bytes = sizeof(struct dump_options),
-    .folders = true,
+    .inputs = INPUTS_EACH,
+    .inputs_offset = offsetof(struct dump_options, inputs),
     .run = run,
 };

@@ -7,6 +7,7 @@ static const struct option_group export_groups[] = {
     {"Format", export_option_table, 0},
     {"Reading", reading_option_table, offsetof(struct export_options, reading)},
     {"Filters", FILTER_OPTIONS_UNTIL, offsetof(struct export_options, reading.filter)},
+    {"Inputs", input_option_table, offsetof(struct export_options, reading.inputs)},
     {"Output", out_option_table, offsetof(struct export_options, reading.output)},
     {"Terminal", progress_option_table, offsetof(struct export_options, reading.terminal)},
     {0},
@@ -32,6 +33,7 @@ const struct command command_export = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = export_groups,
     .config_bytes = sizeof(struct export_options),
-    .folders = true,
+    .inputs = INPUTS_TOGETHER,
+    .inputs_offset = offsetof(struct export_options, reading.inputs),
     .run = run,
 };

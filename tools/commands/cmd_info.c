@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp info: what files hold, as text or JSON. Gathering and the two forms are in info*.c. */
 #include "info.h"
+#include "input_list.h"
 #include "message.h"
 
 struct info_options {
+    struct input_options inputs;
     bool json, quick, live;
     struct out_options output;
 };
@@ -20,6 +22,7 @@ static const struct option info_option_table[] = {
 
 static const struct option_group info_groups[] = {
     {"Content", info_option_table, 0},
+    {"Inputs", input_option_table, offsetof(struct info_options, inputs)},
     {"Output", out_option_table, offsetof(struct info_options, output)},
     {0},
 };
@@ -80,6 +83,7 @@ const struct command command_info = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = info_groups,
     .config_bytes = sizeof(struct info_options),
-    .folders = true,
+    .inputs = INPUTS_EACH,
+    .inputs_offset = offsetof(struct info_options, inputs),
     .run = run,
 };

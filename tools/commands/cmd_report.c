@@ -37,6 +37,7 @@ static const struct option_group report_groups[] = {
     {"Report", report_option_table, 0},
     {"Reading", reading_option_table, offsetof(struct report_options, reading)},
     {"Filters", filter_option_table, offsetof(struct report_options, reading.filter)},
+    {"Inputs", input_option_table, offsetof(struct report_options, reading.inputs)},
     {"Output", out_option_table, offsetof(struct report_options, reading.output)},
     {"Terminal", progress_option_table, offsetof(struct report_options, reading.terminal)},
     {0},
@@ -68,6 +69,7 @@ const struct command command_report = {
                    "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = report_groups,
     .config_bytes = sizeof(struct report_options),
-    .folders = true,
+    .inputs = INPUTS_TOGETHER,
+    .inputs_offset = offsetof(struct report_options, reading.inputs),
     .run = run,
 };

@@ -49,6 +49,7 @@ static const struct option_group stats_groups[] = {
     {"Content", stats_option_table, 0},
     {"Reading", reading_option_table, offsetof(struct stats_report_options, reading)},
     {"Filters", filter_option_table, offsetof(struct stats_report_options, reading.filter)},
+    {"Inputs", input_option_table, offsetof(struct stats_report_options, reading.inputs)},
     {"Output", out_option_table, offsetof(struct stats_report_options, reading.output)},
     {"Terminal", terminal_option_table, offsetof(struct stats_report_options, reading.terminal)},
     {0},
@@ -76,6 +77,7 @@ const struct command command_stats = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = stats_groups,
     .config_bytes = sizeof(struct stats_report_options),
-    .folders = true,
+    .inputs = INPUTS_TOGETHER,
+    .inputs_offset = offsetof(struct stats_report_options, reading.inputs),
     .run = run,
 };

@@ -22,6 +22,7 @@ static const struct option_group timeline_groups[] = {
     {"View", timeline_option_table, 0},
     {"Reading", reading_option_table, offsetof(struct timeline_options, reading)},
     {"Filters", filter_option_table, offsetof(struct timeline_options, reading.filter)},
+    {"Inputs", input_option_table, offsetof(struct timeline_options, reading.inputs)},
     {"Output", out_option_table, offsetof(struct timeline_options, reading.output)},
     {"Terminal", terminal_option_table, offsetof(struct timeline_options, reading.terminal)},
     {0},
@@ -47,6 +48,7 @@ const struct command command_timeline = {
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read.",
     .groups = timeline_groups,
     .config_bytes = sizeof(struct timeline_options),
-    .folders = true,
+    .inputs = INPUTS_TOGETHER,
+    .inputs_offset = offsetof(struct timeline_options, reading.inputs),
     .run = run,
 };

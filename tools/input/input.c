@@ -11,6 +11,7 @@
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
+#include "tar_input.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -33,6 +34,9 @@ static bool open_descriptor(struct input *input, struct stat *status)
 {
     if (strcmp(input->path, "-") == 0) {
         input->name = "standard input";
+    } else if (tar_input_file(input->path, &input->fd)) {
+        if (input->fd < 0)
+            return false;
     } else {
         input->fd = open(input->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
         if (input->fd < 0) {

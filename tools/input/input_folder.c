@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All words are copies, so that they can be freed alike. */
 #include "input_folder.h"
 #include "message.h"
 #include "rbwp_format.h"
@@ -13,32 +12,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool add_word(struct operands *files, char *word)
-{
-    char **moved =
-        word ? realloc(files->words, ((size_t)files->count + 1) * sizeof *files->words) : NULL;
-    if (!moved) {
-        message("out of memory");
-        free(word);
-        return false;
-    }
-    files->words = moved;
-    files->words[files->count++] = word;
-    return true;
-}
-
-static bool is_folder(const char *word)
+bool input_is_folder(const char *word)
 {
     struct stat status;
     return strcmp(word, "-") != 0 && stat(word, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int is_named(const struct dirent *entry)
+bool input_folder_takes(const char *name)
 {
     static const char suffix[] = ".bin";
-    size_t bytes = strlen(entry->d_name);
-    return entry->d_name[0] != '.' && bytes > sizeof suffix - 1 &&
-           strcmp(entry->d_name + bytes - (sizeof suffix - 1), suffix) == 0;
+    size_t bytes = strlen(name);
+    return name[0] != '.' && bytes > sizeof suffix - 1 &&
+           strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0;
+}
+
+static int is_named(const struct dirent *entry)
+{
+    return input_folder_takes(entry->d_name);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)
@@ -66,13 +56,13 @@ static bool add_file(struct operands *files, const char *folder, const char *nam
     if (asprintf(&path, "%s%s%s", folder, slash, name) < 0)
         path = NULL;
     if (!path || has_magic(path))
-        return add_word(files, path);
+        return input_words_add(files, path);
     message_plain("%s: left out: no RBWP file", path);
     free(path);
     return true;
 }
 
-static bool add_folder(struct operands *files, const char *folder)
+bool input_folder_add(struct operands *files, const char *folder)
 {
     struct dirent **names;
     int before = files->count, count = scandir(folder, &names, is_named, by_name);
@@ -91,24 +81,4 @@ static bool add_folder(struct operands *files, const char *folder)
         return false;
     }
     return good;
-}
-
-bool input_folders_open(struct operands words, struct operands *files_out)
-{
-    *files_out = (struct operands){0};
-    for (int i = 0; i < words.count; i++) {
-        bool added = is_folder(words.words[i]) ? add_folder(files_out, words.words[i])
-                                               : add_word(files_out, strdup(words.words[i]));
-        if (!added)
-            return false;
-    }
-    return true;
-}
-
-void input_folders_close(struct operands *files)
-{
-    for (int i = 0; i < files->count; i++)
-        free(files->words[i]);
-    free(files->words);
-    *files = (struct operands){0};
 }

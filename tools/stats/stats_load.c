@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of one pass over files. */
 #include "stats_load.h"
-#include "input_folder.h"
+#include "input_list.h"
 
 static struct stats_load *load_of(struct trace_pass *pass)
 {
@@ -29,9 +29,10 @@ enum exit_code stats_load(struct stats_load *load, struct operands files)
     static const struct trace_maker maker = {.own_output = true, .begin = begin, .end = end};
     load->options.orphans = load->reading.filter.kinds != 0;
     struct operands found;
+    bool usage;
     enum exit_code code = EXIT_BAD_DATA;
-    if (input_folders_open(files, &found))
+    if (input_list_open(&load->reading.inputs, files, &found, &usage))
         code = trace_pass(&maker, load, &load->reading, found);
-    input_folders_close(&found);
+    input_list_close(&found);
     return code;
 }

@@ -52,10 +52,13 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
     }
     allow_descriptors(files.count);
     for (int i = 0; i < files.count; i++) {
-        if (trace_source_open(&sources->list[sources->count], files.words[i], live))
+        struct trace_source *source = &sources->list[sources->count];
+        if (trace_source_open(source, files.words[i], live)) {
+            source->number = (uint32_t)i;
             sources->count++;
-        else
+        } else {
             code = EXIT_BAD_DATA;
+        }
     }
     return code;
 }
@@ -74,6 +77,8 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(pass->trace); i++) {
+        if (!shard_has(pass->options->inputs.shard, sources->list[i].number))
+            continue;
         struct trace_read_options options = {.filter = &pass->filter,
                                              .shift_ns = sources->alignments[i].shift_ns,
                                              .threads = pass->threads,

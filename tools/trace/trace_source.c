@@ -2,6 +2,7 @@
 /* Opens files and finds out what they are. */
 #include "trace_source.h"
 #include "message.h"
+#include "tar_input.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -65,13 +66,24 @@ static const struct trace_format *recognise(int fd)
 
 /* ---- opening ---------------------------------------------------------------- */
 
+/* A copy of what can be read only once. -1 with the message given. */
+static int open_stream(const struct trace_source *source, int fd)
+{
+    int copy = temporary_copy(fd, source->name);
+    close(fd);
+    return copy;
+}
+
 /* A descriptor that can be read from anywhere, -1 with the message given. */
 static int open_file(struct trace_source *source, const char *path)
 {
     struct stat status;
     bool is_stdin = strcmp(path, "-") == 0;
-    int fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     source->name = is_stdin ? "standard input" : path;
+    int fd;
+    if (tar_input_file(path, &fd))
+        return fd;
+    fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0 || fstat(fd, &status) != 0) {
         message("%s: cannot be opened: %s", source->name, strerror(errno));
     } else if (S_ISDIR(status.st_mode)) {
@@ -80,9 +92,7 @@ static int open_file(struct trace_source *source, const char *path)
         source->path = is_stdin ? NULL : path;
         return fd;
     } else {
-        int copy = temporary_copy(fd, source->name);
-        close(fd);
-        return copy;
+        return open_stream(source, fd);
     }
     if (fd >= 0)
         close(fd);

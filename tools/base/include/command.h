@@ -35,6 +35,14 @@ struct operands {
     int count;
 };
 
+/* What the words are. */
+enum command_inputs {
+    INPUTS_NONE,    /* the command's own business */
+    INPUTS_EACH,    /* files (input_list.h), one after the other */
+    INPUTS_TOGETHER /* files on one axis of time: the command is given all, also those of which it
+                       is to take a part alone (shard.h) */
+};
+
 struct command {
     const char *name;
     const char *summary;               /* one line, no full stop */
@@ -42,7 +50,8 @@ struct command {
     const char *description;           /* paragraphs of --help, lines of at most 79 columns */
     const struct option_group *groups; /* ends with an entry without options */
     size_t config_bytes;
-    bool folders; /* a folder may stand for the files in it (input_folder.h) */
+    enum command_inputs inputs;
+    size_t inputs_offset; /* of struct input_options in the config, unless INPUTS_NONE */
     enum exit_code (*run)(void *config, struct operands operands);
 };
 

@@ -7,6 +7,7 @@
 #ifndef DUMP_H
 #define DUMP_H
 
+#include "input_list.h"
 #include "filter.h"
 #include "gpu_bias.h"
 #include "input.h"
@@ -20,6 +21,7 @@ struct dump_rows_bound {
 };
 
 struct dump_options {
+    struct input_options inputs;
     bool ndjson, spans, live, gpu_bias;
     struct dump_rows_bound rows_max;
     unsigned threads; /* at work, 0 = one a CPU */

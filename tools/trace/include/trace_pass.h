@@ -12,6 +12,7 @@
 
 #include "align.h"
 #include "filter.h"
+#include "input_list.h"
 #include "ordered_jobs.h"
 #include "out.h"
 #include "terminal.h"
@@ -22,6 +23,7 @@ struct reading_options {
     bool live;        /* with the records that only FILE.live has */
     bool raw_times;   /* GPU work as it was seen, with what noticing it adds */
     unsigned threads; /* at work, 0 = one a CPU */
+    struct input_options inputs;
     struct out_options output;
     struct filter_options filter;
     struct align_options align;       /* of merge; zero for others */

@@ -84,6 +84,7 @@ struct trace_source {
     const char *name; /* for messages */
     const char *path; /* a regular file; NULL: only fd is there */
     int fd;           /* at its beginning */
+    uint32_t number;  /* of the file among all that were given */
     bool live;        /* with what only a live file beside it has */
     struct trace_facts facts;
     void *state; /* the format's */

@@ -9,12 +9,14 @@
 #ifndef INPUT_FOLDER_H
 #define INPUT_FOLDER_H
 
-#include "command.h"
+#include "input_words.h"
 
-#include <stdbool.h>
+bool input_is_folder(const char *word);
 
-/* The words with folders replaced. False with the message given. Free in either case. */
-bool input_folders_open(struct operands words, struct operands *files_out);
-void input_folders_close(struct operands *files);
+/* Appends its files. False with the message given. */
+bool input_folder_add(struct operands *files, const char *folder);
+
+/* Whether a file of this name is what is looked for: neither hidden nor called otherwise. */
+bool input_folder_takes(const char *name);
 
 #endif /* INPUT_FOLDER_H */

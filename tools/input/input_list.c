@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All words are copies, so that they can be freed alike. */
+#include "input_list.h"
+#include "input_folder.h"
+#include "message.h"
+#include "tar_input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_BYTES_MAX (64u << 20) /* of names that come from a file */
+
+const struct option input_option_table[] = {
+    {"files0-from", 0, "FILE", NULL,
+     "files whose names stand in FILE, each with a zero byte behind",
+     offsetof(struct input_options, files0_from), option_store_text},
+    {"shard", 0, "I/N", "auto",
+     "the part I (from 0) of N of the files; auto: as srun or mpirun say",
+     offsetof(struct input_options, shard), shard_store},
+    {0},
+};
+
+/* ---- words --------------------------------------------------------------------------- */
+
+bool input_words_add(struct operands *words, char *word)
+{
+    char **moved =
+        word ? realloc(words->words, ((size_t)words->count + 1) * sizeof *words->words) : NULL;
+    if (!moved) {
+        message("out of memory");
+        free(word);
+        return false;
+    }
+    words->words = moved;
+    words->words[words->count++] = word;
+    return true;
+}
+
+bool input_words_copy(struct operands *words, const char *word)
+{
+    return input_words_add(words, strdup(word));
+}
+
+static bool add_file(struct operands *files, const char *word)
+{
+    return input_is_folder(word) ? input_folder_add(files, word) : input_words_copy(files, word);
+}
+
+/* ---- patterns ------------------------------------------------------------------------ */
+
+static bool is_pattern(const char *word)
+{
+    return strpbrk(word, "*?[") && access(word, F_OK) != 0;
+}
+
+static bool add_matches(struct operands *files, const char *pattern)
+{
+    glob_t found = {0};
+    int failed = glob(pattern, 0, NULL, &found);
+    bool good = failed == 0;
+    for (size_t i = 0; good && i < found.gl_pathc; i++)
+        good = add_file(files, found.gl_pathv[i]);
+    globfree(&found);
+    if (failed == GLOB_NOMATCH)
+        message("%s: there is no such file, and none that it matches", pattern);
+    else if (failed)
+        message("%s: %s", pattern,
+                failed == GLOB_NOSPACE ? "out of memory" : "cannot be looked up");
+    return good;
+}
+
+static bool add_word(struct operands *files, const char *word)
+{
+    if (strcmp(word, "-") == 0 && tar_is(STDIN_FILENO))
+        return tar_input_add(files);
+    return is_pattern(word) ? add_matches(files, word) : add_file(files, word);
+}
+
+/* ---- names from a file ----------------------------------------------------------------- */
+
+/* Its bytes, and a zero byte behind them; NULL with the message given. */
+static char *read_list(int fd, const char *name, size_t *bytes_out)
+{
+    size_t room = 65536, bytes = 0;
+    char *list = malloc(room);
+    for (ssize_t count = 1; list && count != 0;) {
+        count = read(fd, list + bytes, room - bytes - 1);
+        if (count < 0 && errno == EINTR)
+            continue;
+        bytes += count > 0 ? (size_t)count : 0;
+        bool full = bytes > LIST_BYTES_MAX;
+        if (count < 0 || full) {
+            message("%s: cannot be read: %s", name,
+                    full ? "it is no list of names" : strerror(errno));
+            free(list);
+            return NULL;
+        }
+        char *moved = bytes + 1 < room ? list : realloc(list, room *= 2);
+        if (!moved)
+            free(list);
+        list = moved;
+    }
+    if (list)
+        list[bytes] = '\0';
+    else
+        message("out of memory");
+    *bytes_out = bytes;
+    return list;
+}
+
+static bool add_names(struct operands *files, const char *name, const char *list, size_t bytes)
+{
+    if (bytes > 0 && strlen(list) == bytes && strchr(list, '\n')) {
+        message("%s: its names end in new lines; they are to end in zero bytes, as 'find -print0' "
+                "writes them",
+                name);
+        return false;
+    }
+    for (size_t at = 0; at < bytes; at += strlen(list + at) + 1) {
+        if (strcmp(list + at, "-") == 0 || list[at] == '\0') {
+            message("%s: %s", name,
+                    list[at] ? "standard input is no name" : "a name in it is empty");
+            return false;
+        }
+        if (!add_file(files, list + at))
+            return false;
+    }
+    if (files->count == 0)
+        message("%s: there is no name in it", name);
+    return files->count > 0;
+}
+
+static bool add_list(struct operands *files, const char *path)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    const char *name = is_stdin ? "standard input" : path;
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0) {
+        message("%s: cannot be opened: %s", name, strerror(errno));
+        return false;
+    }
+    size_t bytes;
+    char *list = read_list(fd, name, &bytes);
+    bool good = list && add_names(files, name, list, bytes);
+    free(list);
+    if (!is_stdin)
+        close(fd);
+    return good;
+}
+
+/* ---- all together ------------------------------------------------------------------------ */
+
+bool input_list_open(const struct input_options *options, struct operands words,
+                     struct operands *files_out, bool *usage_out)
+{
+    *files_out = (struct operands){0};
+    *usage_out = options->files0_from && words.count > 0;
+    if (*usage_out) {
+        message_usage("'%s' beside --files0-from: the list names all files", words.words[0]);
+        return false;
+    }
+    if (options->files0_from)
+        return add_list(files_out, options->files0_from);
+    for (int i = 0; i < words.count; i++)
+        if (!add_word(files_out, words.words[i]))
+            return false;
+    return true;
+}
+
+void input_list_close(struct operands *files)
+{
+    for (int i = 0; i < files->count; i++)
+        free(files->words[i]);
+    free(files->words);
+    *files = (struct operands){0};
+    tar_input_close();
+}
+
+void input_list_keep(struct operands *files, struct shard shard)
+{
+    int kept = 0;
+    for (int i = 0; i < files->count; i++)
+        if (shard_has(shard, (uint32_t)i))
+            files->words[kept++] = files->words[i];
+        else
+            free(files->words[i]);
+    files->count = kept;
+}
