@@ -3,15 +3,19 @@
 
 Lanes: LaneBuffer, decode_lanes. Events: Tracing, decode_events. Device code for both is in rbwp.triton and rbwp.gluon,
 which want Triton; all the rest wants NumPy and librbwp.so, and PyTorch only for memory of a GPU. Exports are made by the
-command rbwp. Clock probes in kernels as they are: rbwp.ptx.instrument."""
+command rbwp. Clock probes in kernels as they are: rbwp.ptx.instrument.
+
+Files of any program's threads, as NumPy columns: spans; over many processes: rbwp.dask.spans, which wants Dask."""
 
 from . import ptx
+from .columns import RbwpWarning, Spans, spans
 from .durations import Duration, print_durations
 from .events import Context, EventTrace, Tracing, decode_context, decode_events, event_name
+from .groups import Group, Groups
 from .lanes import LaneBuffer, LaneTrace, decode_lanes
 from .native import RbwpError
 
 __all__ = [
-    "Context", "Duration", "EventTrace", "LaneBuffer", "LaneTrace", "RbwpError", "Tracing", "decode_context",
-    "decode_events", "decode_lanes", "event_name", "print_durations", "ptx"
+    "Context", "Duration", "EventTrace", "Group", "Groups", "LaneBuffer", "LaneTrace", "RbwpError", "RbwpWarning",
+    "Spans", "Tracing", "decode_context", "decode_events", "decode_lanes", "event_name", "print_durations", "ptx", "spans"
 ]

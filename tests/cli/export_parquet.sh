@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Parquet files, read back by a strict reader of our own that was written from the specification,
-# hold each span of the dump: times, names, parents; bounds and sums of every page are right.
+# hold each span of the dump: times, names, parents; bounds and sums of every page are right. Arrays for NumPy
+# (.npz), read back by another, hold what the Parquet file does: each column, the facts.
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "parquet"
+import os
+import subprocess
 import sys
 
 rbwp, golden, here, work = sys.argv[1:]
@@ -11,9 +14,27 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import check_parquet
 import export_check as x
+import npz_reader
+
+
+def check_arrays(file, path, code):
+    x.export(rbwp, path, f"{work}/out.npz", "-f", code=code)
+    arrays = npz_reader.File(f"{work}/out.npz")
+    for column in check_parquet.COLUMNS:
+        want = file.column(column)
+        found = arrays.columns.get(column)
+        if found is None:  # no span has it
+            assert not file.rows or set(want) == {None}, (path, column)
+            continue
+        found = [x.repaired(value) if isinstance(value, bytes) else value for value in found]
+        assert found == want, (path, column, next(pair for pair in enumerate(zip(found, want)) if pair[1][0] != pair[1][1]))
+    assert {key.decode(): x.repaired(value) for key, value in arrays.facts.items()} == file.facts, path
+    return arrays
+
 
 for path, code in x.golden_files(golden) + x.hard_files(work):
     file = check_parquet.check(rbwp, path, code, f"{work}/out.parquet")
+    check_arrays(file, path, code)
     if path.endswith("many.bin"):
         assert len(file.groups) == 2 and file.rows == 136000
         assert file.columns[0].bound and min(file.groups[1]["start"]) > min(file.groups[0]["start"])
@@ -41,6 +62,8 @@ P
 # Through a pipe it is the same file; what exists is left alone; a text is no reason for a file.
 expect_exit 0 "$RBWP" export --to parquet -o "$work/a.parquet" "$GOLDEN/multi_thread.bin"
 "$RBWP" export --to parquet "$GOLDEN/multi_thread.bin" | cmp - "$work/a.parquet" || fail "pipe"
+expect_exit 0 "$RBWP" export -o "$work/a.npz" "$GOLDEN/multi_thread.bin"
+"$RBWP" export --to npz "$GOLDEN/multi_thread.bin" | cmp - "$work/a.npz" || fail "pipe of arrays"
 expect_exit 1 "$RBWP" export -o "$work/a.parquet" "$GOLDEN/multi_thread.bin"
 expect_error "exists"
 for bad in "$GOLDEN/README.md" /dev/null "$work/no_files" "$work/nothing"; do
@@ -48,5 +71,6 @@ for bad in "$GOLDEN/README.md" /dev/null "$work/no_files" "$work/nothing"; do
     expect_one_line
     [ ! -e "$work/none.parquet" ] || fail "a file was made of $bad"
 done
+[ ! -e /dev/full ] || { expect_exit 1 "$RBWP" export --to npz -f -o /dev/full "$GOLDEN/multi_thread.bin" && expect_error "cannot be written"; }
 [ ! -e /dev/full ] || { expect_exit 1 "$RBWP" export --to parquet -f -o /dev/full "$GOLDEN/multi_thread.bin" && expect_error "cannot be written"; }
 finish

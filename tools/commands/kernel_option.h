@@ -9,7 +9,7 @@
 
 /* --to but for what each command adds, and what belongs to it. */
 #define KERNEL_FORMATS                                                                             \
-    "chrome csv firefox folded legion ndjson parquet perfetto speedscope sqlite tsv"
+    "chrome csv firefox folded legion ndjson npz parquet perfetto speedscope sqlite tsv"
 
 /* For stores of struct rbwp_lanes_layout's and other numbers. */
 bool kernel_store_number(void *value, const char *text, struct option_error *error);

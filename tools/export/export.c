@@ -4,6 +4,7 @@
 #include "message.h"
 #include "out_gzip.h"
 #include "progress.h"
+#include "span_columns.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,9 @@
 #include <unistd.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_chrome,     &exporter_csv,    &exporter_firefox, &exporter_folded,
-    &exporter_legion,     &exporter_ndjson, &exporter_parquet, &exporter_perfetto,
-    &exporter_speedscope, &exporter_sqlite, &exporter_tsv,
+    &exporter_chrome,   &exporter_csv,        &exporter_firefox, &exporter_folded,
+    &exporter_legion,   &exporter_ndjson,     &exporter_npz,     &exporter_parquet,
+    &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,  &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
@@ -32,9 +33,30 @@ static bool store_legion_version(void *value, const char *text, struct option_er
     return false;
 }
 
+/* Names with commas between. */
+static bool store_columns(void *value, const char *text, struct option_error *error)
+{
+    uint32_t chosen = 0;
+    for (const char *at = text;; at++) {
+        size_t bytes = strcspn(at, ",");
+        int column = span_column_named(at, bytes);
+        if (column < 0) {
+            snprintf(error->text, sizeof error->text, "has '%.*s', which is no column",
+                     (int)(bytes < 40 ? bytes : 40), at);
+            return false;
+        }
+        chosen |= UINT32_C(1) << column;
+        at += bytes;
+        if (!*at)
+            break;
+    }
+    *(uint32_t *)value = chosen;
+    return true;
+}
+
 const struct option export_option_table[] = {
     {"to", 't', "FORMAT",
-     "chrome csv firefox folded legion ndjson parquet perfetto speedscope sqlite tsv",
+     "chrome csv firefox folded legion ndjson npz parquet perfetto speedscope sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",
@@ -47,6 +69,8 @@ const struct option export_option_table[] = {
     {"legion-version", 0, "NUMBER", "1006 1007 1008 1011",
      "of Legion Prof logs that are written (1008)", offsetof(struct export_options, legion_version),
      store_legion_version},
+    {"columns", 0, "NAME,...", NULL, "npz, parquet: these columns only",
+     offsetof(struct export_options, columns), store_columns},
     {0},
 };
 
@@ -108,6 +132,10 @@ enum exit_code export_files(const struct export_options *options, struct operand
         return EXIT_USAGE;
     if (exporter->maker.own_output && out_is_standard(&options->reading.output)) {
         message_usage("%s cannot go to standard output: give -o FILE", exporter->name);
+        return EXIT_USAGE;
+    }
+    if (options->columns && !exporter->has_columns) {
+        message_usage("--columns is for npz and parquet, not for %s", exporter->name);
         return EXIT_USAGE;
     }
     if (exporter->binary && !options->reading.output.path && isatty(STDOUT_FILENO)) {

@@ -104,8 +104,8 @@ static enum exit_code close_sources(struct sources *sources)
 /* Filters that leave nothing are a mistake of who gave them: that is told, not written. */
 static enum exit_code look_for_nothing(struct trace_pass *pass, const struct sources *sources)
 {
-    if (!filter_is_set(&pass->filter) || trace_totals(pass->trace)->spans ||
-        trace_is_full(pass->trace))
+    if (pass->maker->empty_is_good || !filter_is_set(&pass->filter) ||
+        trace_totals(pass->trace)->spans || trace_is_full(pass->trace))
         return EXIT_GOOD;
     filter_tell_nothing(&pass->filter, sources->count == 1 ? sources->list[0].name : NULL);
     pass->nothing = true;

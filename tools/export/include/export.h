@@ -18,6 +18,7 @@ struct export_options {
     const char *to; /* name of the exporter; NULL: by the suffix of the output */
     bool no_deflate, raw_text, block_processes;
     uint32_t legion_version; /* 1006 to 1008 or 1011; 0: 1008 */
+    uint32_t columns;        /* bits of those that are wanted (span_columns.h); 0: all */
 };
 static inline const struct export_options *export_options_of(const struct trace_pass *pass)
 {
@@ -28,13 +29,14 @@ struct exporter {
     const char *name;
     const char *suffixes; /* ".csv .txt"; the longest that fits the output's name chooses */
     const char *summary;
-    bool binary; /* what it writes is nothing for a terminal */
+    bool binary;      /* what it writes is nothing for a terminal */
+    bool has_columns; /* of which some can be chosen */
     /* With an output of its own it opens the path itself; "-" is refused. */
     struct trace_maker maker;
 };
 
 extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
-extern const struct exporter exporter_parquet, exporter_sqlite;
+extern const struct exporter exporter_npz, exporter_parquet, exporter_sqlite;
 extern const struct exporter exporter_chrome, exporter_firefox, exporter_folded, exporter_perfetto,
     exporter_speedscope;
 

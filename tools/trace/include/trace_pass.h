@@ -50,6 +50,7 @@ struct trace_pass {
 struct trace_maker {
     bool own_output; /* opens options->output.path itself, or has none */
     bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
+    bool empty_is_good; /* filters that leave nothing are no mistake: programs ask, in windows */
     /* False with the message given. */
     bool (*begin)(struct trace_pass *pass);
     /* After the last call of the sink, also when reading failed. Frees state. */

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of files as NumPy columns: mapped and not copied, what the command tells, filtered before Python sees them;
+groups are what `rbwp stats` counts."""
+
+import importlib.util
+import json
+import os
+import pickle
+import struct
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+
+import rbwp
+from rbwp import columns
+from rbwp.native import run_command
+
+GOLDEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "golden")
+FILE = os.path.join(GOLDEN, "multi_thread.bin")
+
+
+def golden(name):
+    return os.path.join(GOLDEN, name + ".bin")
+
+
+def told(*paths, options=()):
+    """What rbwp stats counts, by category, item and name."""
+    stats = json.loads(run_command(["stats", "--json", *options, *paths], good=(0, 3)))
+    fields = ("count", "unfinished", "open", "total", "open_time", "mean", "min", "p50", "p90", "p99", "max")
+    return {(row["category"], row["item"], row["name"]): tuple(row[field] for field in fields)
+            for table in ("work_items", "sub_items", "gpu_work") for row in stats[table]}
+
+
+def counted(spans):
+    return {key: tuple(group) for key, group in spans.group_by("category", "item", "name").items()}
+
+
+def named_file(name):
+    """A file of one call of a work item of that name."""
+    data = struct.pack(">Q", 3 << 62 | 1000) + b"\x01\x05" + struct.pack(">H", 7) + b"\x02"
+    block = struct.pack("<QIIqII", 1, 0, 2, 1000, len(data), 0) + data
+    tables = struct.pack("<HH", 5, len(name)) + name
+    return struct.pack("<4sHHIqIIQ", b"RBWP", 1, 0, 0, 1000, 1, 0, 36 + len(block)) + block + tables
+
+
+class SpansOfFiles(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name, data=None):
+        path = os.path.join(self.folder, name)
+        if data is not None:
+            with open(path, "wb") as file:
+                file.write(data)
+        return path
+
+    def test_columns_are_what_the_command_tells(self):
+        spans = rbwp.spans(FILE)
+        rows = [json.loads(line) for line in run_command(["export", "--to", "ndjson", FILE]).splitlines()]
+        self.assertEqual(len(spans), len(rows))
+        for name, key in (("start", "start_ns"), ("duration_ns", "duration_ns"), ("id", "id"), ("depth", "depth")):
+            self.assertEqual(spans[name].tolist(), [row[key] for row in rows], name)
+        for name in ("name", "track", "category"):
+            self.assertEqual(spans.text(name).tolist(), [row[name] for row in rows], name)
+        parents = [parent if known else None for parent, known in zip(spans["parent"].tolist(), spans.known("parent"))]
+        self.assertEqual(parents, [row.get("parent") or None for row in rows])
+        self.assertEqual(spans.facts["process.0.file"], FILE)
+        self.assertFalse(spans.known("args").any())
+        self.assertEqual(set(spans.text("args")), {None})
+        self.assertEqual({name: spans[name].dtype.str for name in spans.columns}, columns.COLUMNS)
+
+    def test_columns_are_mapped_not_copied(self):
+        for spans in rbwp.spans(FILE), rbwp.spans(FILE, columns=["start"]):
+            base = spans["start"]
+            while isinstance(base, np.ndarray):
+                self.assertFalse(base.flags.owndata)
+                base = base.base
+            self.assertIn(type(base.obj if isinstance(base, memoryview) else base).__name__, ("mmap", ))
+            self.assertTrue(spans["start"].flags.aligned)
+            with self.assertRaises(ValueError):
+                spans["start"][0] = 1
+        part = spans[100:200]
+        self.assertTrue(np.shares_memory(part["start"], spans["start"]))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_file_of_columns_is_mapped_as_it_is(self):
+        path = self.path("run.npz")
+        run_command(["export", "-o", path, FILE])
+        spans = rbwp.spans(path, columns=["name", "duration_ns", "args"])
+        self.assertEqual(spans.columns, ("duration_ns", "name", "args"))
+        self.assertEqual(spans.text("name").tolist(), rbwp.spans(FILE).text("name").tolist())
+        with np.load(path) as arrays:
+            self.assertEqual(arrays["duration_ns"].tolist(), spans["duration_ns"].tolist())
+        with self.assertRaisesRegex(ValueError, "filter when it is made"):
+            rbwp.spans(path, since="+1s")
+
+    def test_what_is_no_file_of_columns_is_refused(self):
+        whole = self.path("whole.npz")
+        run_command(["export", "-o", whole, FILE])
+        with open(whole, "rb") as file:
+            data = file.read()
+        np.savez(self.path("other.npz"), start=np.arange(3))
+        np.savez_compressed(self.path("packed.npz"), start=np.arange(3))
+        self.path("text.npz", b"no archive")
+        self.path("empty.npz", b"")
+        self.path("cut.npz", data[:len(data) // 2])
+        self.path("long.npz", data.replace(b"'shape': (820,)", b"'shape': (920,)"))
+        for name in ("other", "packed", "text", "empty", "cut", "long"):
+            with self.assertRaises(rbwp.RbwpError, msg=name):
+                rbwp.spans(self.path(name + ".npz"))
+
+    def test_groups_are_those_of_stats(self):
+        for name in ("multi_thread", "level2_all_types", "gaps", "crash_killed"):
+            self.assertEqual(counted(rbwp.spans(golden(name))), told(golden(name)), name)
+        with open(FILE, "rb") as file:
+            data = file.read()
+        paths = [FILE, self.path("node4.bin", data[:8] + struct.pack("<I", 4) + data[12:])]
+        together = told(*paths)
+        self.assertEqual(counted(rbwp.spans(paths)), together)
+        merged = rbwp.Groups(("category", "item", "name"))
+        for path in paths:
+            whole = rbwp.spans(path)
+            for part in whole[:100], whole[100:]:  # in parts, too
+                merged.add(part.group_by("category", "item", "name"))
+        self.assertEqual({key: tuple(group) for key, group in merged.items()}, together)
+        with self.assertRaisesRegex(ValueError, "cannot be merged"):
+            merged.add(rbwp.Groups(("name", )))
+
+    def test_lengths_of_any_size_have_the_bucket_of_stats(self):
+        from rbwp.groups import _bucket, _low, _middle
+        values = sorted({value for power in range(63) for value in (2**power - 1, 2**power, 2**power + 2**power // 3)})
+        buckets = _bucket(np.array(values, np.int64)).tolist()
+        for value, bucket in zip(values, buckets):
+            self.assertTrue(_low(bucket) <= value < _low(bucket + 1), (value, bucket))
+            self.assertLessEqual(abs(_middle(bucket) - value), value / 64)
+
+    def test_filters_are_the_commands(self):
+        whole = rbwp.spans(FILE)
+        middle = int(np.median(whole["start"]))
+        late = rbwp.spans(FILE, since=np.datetime64(middle, "ns"))
+        self.assertEqual(len(late), int((whole["start"] + whole["duration_ns"] >= middle).sum()))
+        both = rbwp.spans(FILE, since=middle, until=middle + 20000, kind=["coarse"], columns=["start", "category"])
+        starts = whole["start"][whole.text("category") == "bgwork"]
+        ends = starts + whole["duration_ns"][whole.text("category") == "bgwork"]
+        self.assertEqual(len(both), int(((starts < middle + 20000) & (ends >= middle)).sum()))
+        self.assertEqual(set(both.text("category")), {"bgwork"})
+        thread = int(whole["thread_id"][0])
+        self.assertEqual(set(rbwp.spans(FILE, thread=thread)["thread_id"].tolist()), {thread})
+        self.assertEqual(set(rbwp.spans(FILE, slot="memcpy*", kind="coarse").text("name")), {"memcpy channel"})
+        self.assertTrue((rbwp.spans(FILE, min_duration="1us")["duration_ns"] >= 1000).all())
+        none = rbwp.spans(FILE, until="1")
+        self.assertEqual((len(none), none.text("name").tolist(), len(none.group_by("name"))), (0, [], 0))
+
+    def test_names_of_any_bytes(self):
+        path = self.path("odd.bin", named_file(b"a\xff\nb"))
+        self.assertEqual(rbwp.spans(path).text("name").tolist(), ["a\\xff\nb"])
+
+    def test_pickled_and_indexed(self):
+        spans = rbwp.spans(golden("gpu_work"))
+        mask = spans.text("category") == "gpu"
+        some = pickle.loads(pickle.dumps(spans[mask]))
+        self.assertEqual(some["id"].tolist(), spans["id"][mask].tolist())
+        self.assertEqual(some.text("name").tolist(), spans.text("name")[mask].tolist())
+        self.assertEqual((len(some), some.facts), (int(mask.sum()), spans.facts))
+
+    def test_what_is_wrong_is_said(self):
+        for wrong, error, words in (({"columns": ["strat"]}, ValueError, "'strat' is none of start"),
+                                    ({"columns": []}, ValueError, "one at least"),
+                                    ({"since": 1.5}, TypeError, "since: a time"),
+                                    ({"since": "soon"}, rbwp.RbwpError, "soon"),
+                                    ({"kind": "call"}, rbwp.RbwpError, "call")):
+            with self.assertRaisesRegex(error, words):
+                rbwp.spans(FILE, **wrong)
+        with self.assertRaisesRegex(rbwp.RbwpError, "nothing.bin"):
+            rbwp.spans(self.path("nothing.bin"))
+        with self.assertRaisesRegex(KeyError, "no column that was asked for"):
+            rbwp.spans(FILE, columns="start")["name"]
+        with self.assertRaisesRegex(KeyError, "not a column of texts"):
+            rbwp.spans(FILE).texts("start")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.assertEqual(len(rbwp.spans(golden("crash_cut_in_data"))), 606)
+        self.assertEqual([(one.category, one.filename) for one in caught], [(rbwp.RbwpWarning, __file__)])
+        self.assertIn("partly read", str(caught[0].message))
+
+    @unittest.skipUnless(importlib.util.find_spec("pandas"), "no pandas here (Debian: python3-pandas)")
+    def test_pandas(self):
+        spans = rbwp.spans(FILE)
+        frame = spans.to_pandas()
+        self.assertEqual(frame.name.tolist(), spans.text("name").tolist())
+        self.assertEqual(frame.start.astype("int64").tolist(), spans["start"].tolist())
+        self.assertEqual(frame.parent.isna().tolist(), (~spans.known("parent")).tolist())
+        self.assertTrue(np.shares_memory(frame.duration_ns.to_numpy(), spans["duration_ns"]))
+        totals = frame[frame.finished].groupby("name", observed=True).duration_ns.sum().to_dict()
+        groups = spans.group_by("name")
+        self.assertEqual(totals, {key[0]: group.total_ns for key, group in groups.items()})
+        self.assertEqual(groups.to_pandas().total_ns.to_dict(), {key: g.total_ns for key, g in groups.items()})
