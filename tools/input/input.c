@@ -293,6 +293,11 @@ static void report(const struct input *input)
                       input->blocks, input->records, count, skipped);
 }
 
+void input_leave(struct input *input)
+{
+    close_files(input);
+}
+
 enum exit_code input_close(struct input *input)
 {
     report(input);

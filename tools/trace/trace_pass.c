@@ -22,6 +22,9 @@ const struct option reading_option_table[] = {
     {0},
 };
 
+/* More files than this are not kept open together. */
+enum { SOURCES_AWAKE = 64 };
+
 /* ---- sources --------------------------------------------------------------------- */
 
 struct sources {
@@ -56,6 +59,8 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
         if (trace_source_open(source, files.words[i], live)) {
             source->number = (uint32_t)i;
             sources->count++;
+            if (files.count > SOURCES_AWAKE)
+                trace_source_rest(source);
         } else {
             code = EXIT_BAD_DATA;
         }
@@ -73,6 +78,17 @@ static int64_t origin_ns(const struct sources *sources)
     return origin == INT64_MAX ? 0 : origin;
 }
 
+/* One that rested does so again: there are many. */
+static enum exit_code read_source(struct trace_source *source, struct trace *trace,
+                                  const struct trace_read_options *options)
+{
+    bool rested = !source->state;
+    if (!trace_source_wake(source))
+        return EXIT_BAD_DATA;
+    enum exit_code code = trace_source_read(source, trace, options);
+    return rested ? exit_worse(code, trace_source_close(source)) : code;
+}
+
 static enum exit_code read_sources(struct trace_pass *pass, const struct sources *sources)
 {
     enum exit_code code = EXIT_GOOD;
@@ -84,7 +100,7 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
                                              .threads = pass->threads,
                                              .raw_times = pass->options->raw_times,
                                              .clip = pass->maker->clips};
-        code = exit_worse(code, trace_source_read(&sources->list[i], pass->trace, &options));
+        code = exit_worse(code, read_source(&sources->list[i], pass->trace, &options));
     }
     return code;
 }

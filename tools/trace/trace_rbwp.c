@@ -189,6 +189,14 @@ static enum exit_code close_rbwp(struct trace_source *source)
     return code;
 }
 
+static void leave_rbwp(struct trace_source *source)
+{
+    struct rbwp_source *state = source->state;
+    names_free(&state->names);
+    input_leave(&state->input);
+    free(state);
+}
+
 /* ---- names ------------------------------------------------------------------ */
 
 enum { NOT_LOOKED = 0, SEVERAL = UINT32_MAX };
@@ -764,4 +772,5 @@ const struct trace_format trace_format_rbwp = {
     .open = open_rbwp,
     .read = read_rbwp,
     .close = close_rbwp,
+    .leave = leave_rbwp,
 };

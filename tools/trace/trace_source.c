@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,6 +65,37 @@ static const struct trace_format *recognise(int fd)
     return NULL;
 }
 
+/* ---- facts of their own ------------------------------------------------------ */
+
+enum { FACT_TEXTS = 1 };
+
+static struct trace_text *text_of(struct trace_facts *facts, int number)
+{
+    struct trace_text *const texts[FACT_TEXTS] = {&facts->host};
+    return texts[number];
+}
+
+static void drop_facts(struct trace_facts *facts)
+{
+    for (int i = 0; i < FACT_TEXTS; i++)
+        free((char *)(uintptr_t)text_of(facts, i)->text);
+}
+
+/* A copy that owns its texts. False when there is no memory, or not all can be copied. */
+static bool keep_facts(const struct trace_facts *facts, struct trace_facts *kept_out)
+{
+    bool good = facts->latency_count == 0;
+    *kept_out = *facts;
+    for (int i = 0; i < FACT_TEXTS; i++) {
+        struct trace_text *text = text_of(kept_out, i);
+        text->text = strndup(text->bytes ? text->text : "", text->bytes);
+        good = good && text->text;
+    }
+    if (!good)
+        drop_facts(kept_out);
+    return good;
+}
+
 /* ---- opening ---------------------------------------------------------------- */
 
 /* A copy of what can be read only once. -1 with the message given. */
@@ -81,6 +113,7 @@ static int open_file(struct trace_source *source, const char *path)
     bool is_stdin = strcmp(path, "-") == 0;
     source->name = is_stdin ? "standard input" : path;
     int fd;
+    source->again = !is_stdin;
     if (tar_input_file(path, &fd))
         return fd;
     fd = is_stdin ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -92,6 +125,7 @@ static int open_file(struct trace_source *source, const char *path)
         source->path = is_stdin ? NULL : path;
         return fd;
     } else {
+        source->again = false;
         return open_stream(source, fd);
     }
     if (fd >= 0)
@@ -123,7 +157,41 @@ enum exit_code trace_source_read(struct trace_source *source, struct trace *trac
 
 enum exit_code trace_source_close(struct trace_source *source)
 {
-    enum exit_code code = source->format->close(source);
-    close(source->fd);
+    enum exit_code code = EXIT_GOOD;
+    if (source->state) {
+        code = source->format->close(source);
+        close(source->fd);
+    } else {
+        drop_facts(&source->facts);
+    }
+    source->state = NULL;
+    source->facts = (struct trace_facts){0};
     return code;
+}
+
+/* ---- resting ------------------------------------------------------------------ */
+
+void trace_source_rest(struct trace_source *source)
+{
+    struct trace_facts kept;
+    if (!source->format->leave || !source->again || !keep_facts(&source->facts, &kept))
+        return;
+    source->format->leave(source);
+    close(source->fd);
+    source->facts = kept;
+    source->state = NULL;
+    source->fd = -1;
+}
+
+bool trace_source_wake(struct trace_source *source)
+{
+    struct trace_source opened;
+    if (source->state)
+        return true;
+    if (!trace_source_open(&opened, source->name, source->live))
+        return false;
+    drop_facts(&source->facts);
+    opened.number = source->number;
+    *source = opened;
+    return true;
 }

@@ -74,5 +74,7 @@ enum exit_code input_code(const struct input *input);
 
 /* Reports the problems, closes, and returns input_code. */
 enum exit_code input_close(struct input *input);
+/* Closes without a word: of one that is opened again. */
+void input_leave(struct input *input);
 
 #endif /* INPUT_H */

@@ -87,7 +87,8 @@ struct trace_source {
     uint32_t number;  /* of the file among all that were given */
     bool live;        /* with what only a live file beside it has */
     struct trace_facts facts;
-    void *state; /* the format's */
+    bool again;  /* it can be opened again by its name */
+    void *state; /* the format's; NULL while it rests: then texts of facts are its own */
 };
 
 struct trace_format {
@@ -100,6 +101,8 @@ struct trace_format {
                            const struct trace_read_options *options);
     /* After read or instead of it. Owns fd no more than read did: it is closed by the frame. */
     enum exit_code (*close)(struct trace_source *source);
+    /* The same without a word. NULL: such sources cannot rest. */
+    void (*leave)(struct trace_source *source);
 };
 
 extern const struct trace_format trace_format_rbwp, trace_format_legion, trace_format_chrome,
@@ -113,6 +116,13 @@ extern const char trace_formats_read[];
 bool trace_source_open(struct trace_source *source, const char *path, bool live);
 enum exit_code trace_source_read(struct trace_source *source, struct trace *trace,
                                  const struct trace_read_options *options);
+/* Facts go with it. Nothing happens to one that was closed before. */
 enum exit_code trace_source_close(struct trace_source *source);
+
+/* Of many files that are open a source needs only facts: it gives up what else it has until it is
+ * woken to be read. Nothing happens to one that cannot be opened again. */
+void trace_source_rest(struct trace_source *source);
+/* False with the message given; the source rests on then. */
+bool trace_source_wake(struct trace_source *source);
 
 #endif /* TRACE_SOURCE_H */
