@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bands.h - how a set of points is kept, and how it is built in order.
+ *
+ * Spans of three levels, one for each dimension. Level 2 has the slabs: spans
+ * of z in which the set looks the same. The rows of a slab are spans of y in
+ * level 1, and the runs of a row spans of x in level 0. Neighbours that touch
+ * differ, so a set has one form only. A set of fewer dimensions has the one
+ * span 0 to 1 in those it lacks. Nothing below counts dimensions.
+ *
+ *     level 2  [0,4)            [4,9)
+ *     level 1  [0,2)  [5,6)     [0,9)          first[]: a span's first child
+ *     level 0  [1,7)  [1,2) [4,6)   [0,3)
+ */
+#ifndef BANDS_H
+#define BANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { BANDS_LEVELS = 3 };
+
+struct span {
+    int64_t low, high; /* low <= x < high, never empty */
+};
+
+struct bands_level {
+    struct span *spans;
+    size_t *first; /* of each span, its first child in the level below; not of level 0 */
+    size_t count, spans_room, first_room;
+};
+
+struct bands {
+    struct bands_level level[BANDS_LEVELS];
+    struct span bounds[BANDS_LEVELS]; /* any, while there is no span */
+    bool borrowed;                    /* the arrays are another's */
+};
+
+/* All 0 is the empty set. */
+void bands_free(struct bands *bands);
+/* The same set for as long as the other lives. */
+struct bands bands_borrow(const struct bands *bands);
+
+/* Where the children of span number i of a level end. */
+static inline size_t bands_children_end(const struct bands *bands, unsigned level, size_t i)
+{
+    const struct bands_level *l = &bands->level[level];
+    return i + 1 < l->count ? l->first[i + 1] : bands->level[level - 1].count;
+}
+
+bool bands_contain(const struct bands *bands, const int64_t point[BANDS_LEVELS]);
+/* True if a point of the box is in the set. */
+bool bands_meet(const struct bands *bands, const struct span box[BANDS_LEVELS]);
+bool bands_equal(const struct bands *a, const struct bands *b);
+uint64_t bands_points(const struct bands *bands);
+/* The box of run number index, which must be one. */
+void bands_box(const struct bands *bands, size_t index, struct span box_out[BANDS_LEVELS]);
+
+/* ---- building -------------------------------------------------------------------- */
+
+struct bands_builder {
+    struct bands bands;
+    struct span at[BANDS_LEVELS]; /* the slab and the row that are open */
+    bool open;                    /* there are such */
+    bool failed;                  /* no memory */
+};
+
+/*
+ * Adds a box. Its slab is the last one's or lies beyond it, its row in the same slab likewise; in
+ * the same row its run begins at or after the start of the last one. All 0 is a new builder.
+ */
+void bands_put(struct bands_builder *builder, const struct span box[BANDS_LEVELS]);
+/* Gives the set away and starts anew. After a failure the set is empty and false is returned. */
+bool bands_finish(struct bands_builder *builder, struct bands *bands_out);
+void bands_builder_free(struct bands_builder *builder);
+
+/* Boxes in any order, which get sorted here. The same promise about memory. */
+bool bands_of_boxes(struct span (*boxes)[BANDS_LEVELS], size_t count, struct bands *bands_out);
+
+#endif /* BANDS_H */
