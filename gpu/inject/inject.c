@@ -4,13 +4,16 @@
  *
  * The driver looks for InitializeInjection in the library of CUDA_INJECTION64_PATH, in cuInit. Each
  * source of records is asked for by its variable of the environment (RBWP_PTX_DIR: kernels with
- * probes) and says which of the driver's calls it wants to see; CUPTI calls back on the program's
- * threads, around these. Whatever is missing, the program goes on, and one line says what is not
- * recorded.
+ * probes; RBWP_INJECT_FILE: what GPUs did, inject_session.h) and says which of the driver's calls
+ * it wants to see; CUPTI calls back on the program's threads, around these. Whatever is missing,
+ * the program goes on, and one line says what is not recorded. Ranges come another way
+ * (inject_nvtx.c).
  *
  * Nothing of ours ends with the process: at its end, and in a forked child, the callbacks just do
  * nothing more.
  */
+#include "inject_activity.h"
+#include "inject_calls.h"
 #include "inject_handles.h"
 #include "inject_library.h"
 #include "inject_ptx.h"
@@ -20,8 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_bool on;
+static atomic_bool on;            /* probes */
 static atomic_bool opened;        /* by this process */
+static bool probes, gpu;          /* what is wanted */
 static _Thread_local bool inside; /* our own calls of the driver are none of the program's */
 
 /* ---- calls ----------------------------------------------------------------------------- */
@@ -112,8 +116,15 @@ static void driver_call(uint32_t id, const struct cupti_call *call)
     case CUPTI_CALL_cuLibraryUnload:
         unloaded(id == CUPTI_CALL_cuModuleUnload, call);
         break;
-    default:
+    case CUPTI_CALL_cuLaunchKernel:
+    case CUPTI_CALL_cuLaunchKernel_ptsz:
+    case CUPTI_CALL_cuLaunchKernelEx:
+    case CUPTI_CALL_cuLaunchKernelEx_ptsz:
+    case CUPTI_CALL_cuLaunchCooperativeKernel:
+    case CUPTI_CALL_cuLaunchCooperativeKernel_ptsz:
         launch_call(id, call);
+        break;
+    default:
         break;
     }
 }
@@ -135,17 +146,29 @@ static void called(void *context, cupti_domain domain, uint32_t id, const void *
         return;
     int kept = errno;
     inside = true;
-    if (domain == CUPTI_DOMAIN_DRIVER)
-        driver_call(id, data);
-    else if (domain == CUPTI_DOMAIN_RESOURCE)
+    if (domain == CUPTI_DOMAIN_RESOURCE)
         resource(id, data);
+    if (domain == CUPTI_DOMAIN_DRIVER && probes)
+        driver_call(id, data);
+    if (domain != CUPTI_DOMAIN_RESOURCE && gpu)
+        inject_calls_told(domain, id, data);
     inside = false;
     errno = kept;
 }
 
 /* ---- beginning and end ----------------------------------------------------------------- */
 
-static bool subscribe(void)
+static bool subscribe(cupti_subscriber *subscriber)
+{
+    int code = cupti.cuptiSubscribe(subscriber, called, NULL);
+    if (code == CUPTI_TAKEN)
+        inject_say("kernels are not recorded: another tool has CUPTI already");
+    else if (code != CUPTI_OK)
+        inject_say("kernels are not recorded: CUPTI says %d", code);
+    return code == CUPTI_OK;
+}
+
+static bool subscribe_probes(cupti_subscriber subscriber)
 {
     static const struct {
         int domain;
@@ -155,20 +178,11 @@ static bool subscribe(void)
         CUPTI_CALLS(WANTED){CUPTI_DOMAIN_RESOURCE, CUPTI_CONTEXT_GOES},
         {CUPTI_DOMAIN_RESOURCE, CUPTI_STREAM_GOES}};
 #undef WANTED
-    cupti_subscriber subscriber;
-    int code = cupti.cuptiSubscribe(&subscriber, called, NULL);
-    if (code == CUPTI_TAKEN)
-        inject_say("kernels are not recorded: another tool has CUPTI already");
-    else if (code != CUPTI_OK)
-        inject_say("kernels are not recorded: CUPTI says %d", code);
-    if (code != CUPTI_OK)
-        return false;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         /* Calls that this CUPTI does not know are none that its driver has. */
         if (cupti.cuptiEnableCallback(1, subscriber, wanted[i].domain, wanted[i].id) != CUPTI_OK &&
             i == 0) {
             inject_say("kernels are not recorded: CUPTI does not tell of launches");
-            (void)cupti.cuptiUnsubscribe(subscriber);
             return false;
         }
     return true;
@@ -178,18 +192,30 @@ static void in_child(void)
 {
     atomic_store(&on, false);
     atomic_store(&opened, false);
+    inject_activity_forget();
 }
 
 static void begin(void)
 {
     const char *folder = getenv("RBWP_PTX_DIR");
-    if (!folder || !*folder || !inject_library_open() || !inject_ptx_open(folder))
+    cupti_subscriber subscriber;
+    probes = folder && *folder;
+    gpu = inject_wanted() & INJECT_GPU;
+    if ((!probes && !gpu) || !inject_library_open() || (probes && !inject_ptx_open(folder)) ||
+        !subscribe(&subscriber))
         return;
     pthread_atfork(NULL, NULL, in_child);
+    atomic_store(&on, probes);
+    gpu = gpu && inject_activity_open(subscriber);
     atomic_store(&opened, true);
-    atomic_store(&on, true);
-    if (!subscribe())
+    if (probes && !subscribe_probes(subscriber))
+        probes = false;
+    if (!probes && !gpu) {
         in_child();
+        (void)cupti.cuptiUnsubscribe(subscriber);
+    } else if (gpu) {
+        inject_session_begin(&inject_activity);
+    }
 }
 
 __attribute__((destructor)) static void end(void)

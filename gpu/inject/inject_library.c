@@ -27,7 +27,8 @@ static const struct symbol driver_symbols[] = {
     INJECT_FUNCTIONS(SYMBOL){NULL, 0, false}};
 #undef SYMBOL
 static const struct symbol cupti_symbols[] = {
-#define SYMBOL(symbol, parameters) {#symbol, offsetof(struct cupti_functions, symbol), false},
+#define SYMBOL(symbol, optional, parameters)                                                       \
+    {#symbol, offsetof(struct cupti_functions, symbol), optional},
     CUPTI_FUNCTIONS(SYMBOL){NULL, 0, false}};
 #undef SYMBOL
 

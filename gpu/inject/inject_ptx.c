@@ -13,7 +13,12 @@ struct self {
     bool recorded;
 };
 
-static _Thread_local struct self self;
+/* Made with the thread's first launch of a kernel with probes: this library may have few bytes in
+ * threads, as it is loaded when they run. */
+static _Thread_local struct self *own;
+static pthread_key_t own_key;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+static bool have_key;
 static atomic_uint launches_max = LAUNCHES;
 static uint64_t wait_ns;
 
@@ -56,6 +61,31 @@ void inject_ptx_close(void)
 
 /* ---- launches -------------------------------------------------------------------------- */
 
+static void at_thread_exit(void *made)
+{
+    own = NULL;
+    free(made);
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&own_key, at_thread_exit) == 0;
+}
+
+/* NULL: no memory. */
+static struct self *self_of_thread(void)
+{
+    if (own)
+        return own;
+    pthread_once(&own_once, make_key);
+    struct self *made = have_key ? calloc(1, sizeof *made) : NULL;
+    if (made && pthread_setspecific(own_key, made) != 0) {
+        free(made);
+        made = NULL;
+    }
+    return own = made;
+}
+
 /* Whether so many were taken that there is none for us. One that is under way may still give its
  * own back, behind rbwp_inject_ptx_again. */
 static bool used_up(const struct inject_kernel *kernel, unsigned taken)
@@ -87,15 +117,15 @@ __attribute__((visibility("default"))) void rbwp_inject_ptx_again(unsigned launc
 }
 
 /* The module's lock is held for writing if the launch is recorded, else nothing is. */
-static int try_to_record(void)
+static int try_to_record(struct self *self)
 {
-    struct inject_site site = self.recording.site;
+    struct inject_site site = self->recording.site;
     int why = take(site.kernel, site.module);
     if (why != INJECT_RECORDED)
         return why;
     why = SKIP_BUSY;
     if (pthread_rwlock_trywrlock(&site.module->lock) == 0) {
-        why = inject_record_begin(&self.recording, wait_ns);
+        why = inject_record_begin(&self->recording, wait_ns);
         if (why != INJECT_RECORDED)
             pthread_rwlock_unlock(&site.module->lock);
     }
@@ -107,13 +137,14 @@ static int try_to_record(void)
 void inject_ptx_enter(const struct inject_launch *launch)
 {
     struct inject_site site = inject_site_of(launch);
-    if (!site.module)
+    struct self *self = site.module ? self_of_thread() : NULL;
+    if (!self)
         return;
-    self.recording.site = site;
-    self.recording.launch = *launch;
-    int why = try_to_record();
-    self.recorded = why == INJECT_RECORDED;
-    if (self.recorded)
+    self->recording.site = site;
+    self->recording.launch = *launch;
+    int why = try_to_record(self);
+    self->recorded = why == INJECT_RECORDED;
+    if (self->recorded)
         return;
     skipped(site.kernel, why);
     pthread_rwlock_rdlock(&site.module->lock);
@@ -121,12 +152,12 @@ void inject_ptx_enter(const struct inject_launch *launch)
 
 void inject_ptx_exit(int result)
 {
-    struct inject_site site = self.recording.site;
-    if (!site.module)
+    struct inject_recording *recording = own ? &own->recording : NULL;
+    if (!recording || !recording->site.module)
         return;
-    self.recording.site.module = NULL;
-    if (self.recorded) {
-        struct inject_recording *recording = &self.recording;
+    struct inject_site site = recording->site;
+    recording->site.module = NULL;
+    if (own->recorded) {
         recording->site = site;
         int why = inject_record_end(recording, result, wait_ns);
         recording->site.module = NULL;
@@ -135,7 +166,7 @@ void inject_ptx_exit(int result)
             skipped(site.kernel, why);
         }
     } else {
-        inject_record_pending(&site, &self.recording.launch);
+        inject_record_pending(&site, &recording->launch);
     }
     pthread_rwlock_unlock(&site.module->lock);
 }

@@ -27,12 +27,17 @@ typedef CUptiResult cupti_result;
 typedef CUpti_CallbackDomain cupti_domain;
 typedef CUpti_SubscriberHandle cupti_subscriber;
 typedef CUpti_CallbackFunc cupti_callback;
+typedef CUpti_ActivityKind cupti_kind;
+typedef CUpti_Activity cupti_record;
+typedef CUpti_BuffersCallbackRequestFunc cupti_buffer_wanted;
+typedef CUpti_BuffersCallbackCompleteFunc cupti_buffer_filled;
+typedef CUpti_TimestampCallbackFunc cupti_timestamp;
 #include "inject_abi.h"
 
 #define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct inject_functions, symbol, symbol)
 INJECT_FUNCTIONS(CHECK)
 #undef CHECK
-#define CHECK(symbol, parameters) ABI_PROTOTYPE(struct cupti_functions, symbol, symbol)
+#define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct cupti_functions, symbol, symbol)
 CUPTI_FUNCTIONS(CHECK)
 #undef CHECK
 
@@ -44,6 +49,7 @@ ABI_PASSED_AS(CUdeviceptr, unsigned long long);
 ABI_PASSED_AS(CUkernel, void *);
 ABI_PASSED_AS(CUptiResult, int);
 ABI_PASSED_AS(CUpti_CallbackDomain, int);
+ABI_PASSED_AS(CUpti_ActivityKind, int);
 ABI_PASSED_AS(CUpti_CallbackId, uint32_t);
 ABI_PASSED_AS(CUpti_SubscriberHandle, void *);
 
@@ -51,6 +57,8 @@ ABI_PASSED_AS(CUpti_SubscriberHandle, void *);
 
 #define CHECK(symbol, id) ABI_SAME(CUPTI_CALL_##symbol, (int)CUPTI_DRIVER_TRACE_CBID_##symbol);
 CUPTI_CALLS(CHECK)
+CUPTI_WORK_CALLS(CHECK)
+CUPTI_WAIT_CALLS(CHECK)
 #undef CHECK
 ABI_SAME(CUDA_OK, (int)CUDA_SUCCESS);
 ABI_SAME(CUDA_NOT_READY, (int)CUDA_ERROR_NOT_READY);
@@ -63,6 +71,13 @@ ABI_SAME(CUDA_CLOCK_KHZ, (int)CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 ABI_SAME(CUPTI_OK, (int)CUPTI_SUCCESS);
 ABI_SAME(CUPTI_TAKEN, (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED);
 ABI_SAME(CUPTI_DOMAIN_DRIVER, (int)CUPTI_CB_DOMAIN_DRIVER_API);
+ABI_SAME(CUPTI_END_OF_BUFFER, (int)CUPTI_ERROR_MAX_LIMIT_REACHED);
+ABI_SAME(CUPTI_DOMAIN_RUNTIME, (int)CUPTI_CB_DOMAIN_RUNTIME_API);
+ABI_SAME(CUPTI_COPY, (int)CUPTI_ACTIVITY_KIND_MEMCPY);
+ABI_SAME(CUPTI_SET, (int)CUPTI_ACTIVITY_KIND_MEMSET);
+ABI_SAME(CUPTI_KERNEL, (int)CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL);
+ABI_SAME(CUPTI_PEER_COPY, (int)CUPTI_ACTIVITY_KIND_MEMCPY2);
+ABI_SAME(CUPTI_FLUSH_FORCED, (int)CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 ABI_SAME(CUPTI_DOMAIN_RESOURCE, (int)CUPTI_CB_DOMAIN_RESOURCE);
 ABI_SAME(CUPTI_CONTEXT_GOES, (int)CUPTI_CBID_RESOURCE_CONTEXT_DESTROY_STARTING);
 ABI_SAME(CUPTI_STREAM_GOES, (int)CUPTI_CBID_RESOURCE_STREAM_DESTROY_STARTING);
@@ -122,3 +137,53 @@ CONFIG(shared_bytes, sharedMemBytes);
 CONFIG(stream, hStream);
 CONFIG(attributes, attrs);
 CONFIG(attribute_count, numAttrs);
+
+/* ---- records of finished work ---- */
+
+#define KERNEL(type)                                                                               \
+    ABI_FIELD(struct cupti_kernel, kind, type, kind);                                              \
+    ABI_FIELD(struct cupti_kernel, registers, type, registersPerThread);                           \
+    ABI_FIELD(struct cupti_kernel, start, type, start);                                            \
+    ABI_FIELD(struct cupti_kernel, end, type, end);                                                \
+    ABI_FIELD(struct cupti_kernel, device, type, deviceId);                                        \
+    ABI_FIELD(struct cupti_kernel, stream, type, streamId);                                        \
+    ABI_SAME(offsetof(struct cupti_kernel, grid), offsetof(type, gridX));                          \
+    ABI_SAME(offsetof(struct cupti_kernel, block), offsetof(type, blockX));                        \
+    ABI_FIELD(struct cupti_kernel, static_shared, type, staticSharedMemory);                       \
+    ABI_FIELD(struct cupti_kernel, dynamic_shared, type, dynamicSharedMemory);                     \
+    ABI_FIELD(struct cupti_kernel, correlation, type, correlationId);                              \
+    ABI_FIELD(struct cupti_kernel, name, type, name);                                              \
+    ABI_FIELD(struct cupti_kernel, graph_node, type, graphNodeId);
+KERNEL(CUpti_ActivityKernel10)
+KERNEL(CUpti_ActivityKernel9)
+KERNEL(CUpti_ActivityKernel8)
+#define COPY(type)                                                                                 \
+    ABI_FIELD(struct cupti_copy, kind, type, kind);                                                \
+    ABI_FIELD(struct cupti_copy, way, type, copyKind);                                             \
+    ABI_FIELD(struct cupti_copy, from, type, srcKind);                                             \
+    ABI_FIELD(struct cupti_copy, to, type, dstKind);                                               \
+    ABI_FIELD(struct cupti_copy, bytes, type, bytes);                                              \
+    ABI_FIELD(struct cupti_copy, start, type, start);                                              \
+    ABI_FIELD(struct cupti_copy, device, type, deviceId);                                          \
+    ABI_FIELD(struct cupti_copy, stream, type, streamId);                                          \
+    ABI_FIELD(struct cupti_copy, correlation, type, correlationId);                                \
+    ABI_FIELD(struct cupti_copy, graph_node, type, graphNodeId);
+COPY(CUpti_ActivityMemcpy6)
+COPY(CUpti_ActivityMemcpy5)
+#define PEER_COPY(ours, real)                                                                      \
+    ABI_FIELD(struct cupti_peer_copy, ours, CUpti_ActivityMemcpyPtoP4, real)
+PEER_COPY(bytes, bytes);
+PEER_COPY(end, end);
+PEER_COPY(stream, streamId);
+PEER_COPY(from_device, srcDeviceId);
+PEER_COPY(to_device, dstDeviceId);
+PEER_COPY(correlation, correlationId);
+PEER_COPY(graph_node, graphNodeId);
+#define SET(ours, real) ABI_FIELD(struct cupti_set, ours, CUpti_ActivityMemset4, real)
+SET(value, value);
+SET(bytes, bytes);
+SET(end, end);
+SET(stream, streamId);
+SET(correlation, correlationId);
+SET(memory, memoryKind);
+SET(graph_node, graphNodeId);

@@ -132,7 +132,9 @@ cuda_result cuStreamDestroy_v2(cuda_stream stream)
 cuda_result cuStreamSynchronize(cuda_stream stream)
 {
     UNSAFE("stream_wait");
+    fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
     fake_complete(stream, UINT32_MAX);
+    fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuStreamSynchronize, NULL, NULL, NULL);
     return 0;
 }
 cuda_result cuStreamIsCapturing(cuda_stream stream, cuda_capture_status *status)
@@ -193,6 +195,7 @@ cuda_result cuMemFreeHost(void *host)
 static cuda_result move(void *to, const void *from, size_t bytes, cuda_stream stream)
 {
     CALL("copy");
+    fake_work_call(CUPTI_CALL_cuMemcpyHtoDAsync_v2, CUPTI_COPY, bytes, stream);
     memcpy(to, from, bytes);
     fake_enqueue(stream);
     return 0;

@@ -28,8 +28,12 @@ static size_t memory_left = 1u << 30;
 static cupti_callback callback;
 static void *callback_context;
 static bool enabled[2][IDS]; /* calls, resources */
+static bool runtime_enabled;
+static _Thread_local uint32_t correlation_now = 77; /* of the call that the thread is in */
 
-#define CUPTI_DECLARE(symbol, parameters) FAKE_API cupti_result symbol parameters;
+inject_result cuLaunchKernel(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                             unsigned, unsigned, inject_stream, void **, void **);
+#define CUPTI_DECLARE(symbol, optional, parameters) FAKE_API cupti_result symbol parameters;
 CUPTI_FUNCTIONS(CUPTI_DECLARE)
 
 void fake_cupti_version(uint32_t given)
@@ -67,10 +71,217 @@ cupti_result cuptiEnableCallback(uint32_t enable, cupti_subscriber subscriber, c
     return code;
 }
 
+/* ---- records of finished work ---- */
+
+static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all of them */
+static cupti_buffer_wanted buffer_wanted;
+static cupti_buffer_filled buffer_filled;
+static cupti_timestamp timestamp;
+static bool tells[32]; /* by kind */
+static uint8_t *buffer;
+static size_t buffer_bytes, buffer_used, dropped;
+static uint64_t lasts_ns = 1000;
+static _Atomic uint32_t last_correlation;
+static bool runtime_apart;
+
+void fake_work_lasts(uint64_t ns)
+{
+    lasts_ns = ns;
+}
+void fake_runtime_apart(bool apart)
+{
+    runtime_apart = apart;
+}
+
+static size_t record_bytes(uint32_t kind)
+{
+    return kind == CUPTI_KERNEL      ? sizeof(struct cupti_kernel) + 64
+           : kind == CUPTI_PEER_COPY ? sizeof(struct cupti_peer_copy)
+           : kind == CUPTI_COPY      ? sizeof(struct cupti_copy) + 24
+                                     : sizeof(struct cupti_set) + 16;
+}
+
+/* Locked: as CUPTI's own, it gives the buffer back without. */
+static void hand_over(void)
+{
+    uint8_t *full = buffer;
+    size_t used = buffer_used;
+    buffer = NULL;
+    if (!full)
+        return;
+    pthread_mutex_unlock(&records_lock);
+    buffer_filled(NULL, 0, full, buffer_bytes, used);
+    pthread_mutex_lock(&records_lock);
+}
+
+static void add_record(const void *record, size_t bytes)
+{
+    size_t records_max, all = record_bytes(*(const uint32_t *)record);
+    pthread_mutex_lock(&records_lock);
+    if (buffer && buffer_used + all > buffer_bytes)
+        hand_over();
+    if (!buffer && buffer_wanted) {
+        buffer_used = 0;
+        buffer_wanted(&buffer, &buffer_bytes, &records_max);
+    }
+    dropped += !buffer;
+    if (buffer) {
+        memset(buffer + buffer_used, 0xee, all); /* what a later version adds */
+        memcpy(buffer + buffer_used, record, bytes);
+        buffer_used += all;
+    }
+    pthread_mutex_unlock(&records_lock);
+}
+
+static void tell_kernel(const char *symbol, const struct cuda_launch_params *launch,
+                        uint32_t correlation, uint64_t node)
+{
+    static const char *const kept[] = {"_Z5saxpyfPfS_", "first", "second", "third"};
+    uint64_t now_ns = timestamp ? timestamp() : 0;
+    struct cupti_kernel kernel = {.kind = CUPTI_KERNEL,
+                                  .registers = 32,
+                                  .start = now_ns,
+                                  .end = now_ns + lasts_ns,
+                                  .stream = launch->stream ? 13 : 7,
+                                  .static_shared = 16,
+                                  .dynamic_shared = (int)launch->shared_bytes,
+                                  .correlation = correlation,
+                                  .graph_node = node};
+    const unsigned *sizes = &launch->grid_x;
+    for (int i = 0; i < 3; i++) {
+        kernel.grid[i] = (int)sizes[i];
+        kernel.block[i] = (int)sizes[3 + i];
+    }
+    kernel.name = kept[3];
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
+        if (strcmp(kept[i], symbol) == 0)
+            kernel.name = kept[i];
+    if (tells[CUPTI_KERNEL])
+        add_record(&kernel, sizeof kernel);
+}
+
+void fake_work_call(uint32_t id, uint32_t kind, size_t bytes, void *stream)
+{
+    fake_cupti_call(CUPTI_ENTER, id, NULL, NULL, NULL);
+    uint64_t now_ns = timestamp ? timestamp() : 0;
+    const struct cupti_copy copy = {.kind = CUPTI_COPY,
+                                    .way = 1,
+                                    .from = 1,
+                                    .to = 3,
+                                    .bytes = bytes,
+                                    .start = now_ns,
+                                    .end = now_ns + lasts_ns,
+                                    .stream = stream ? 13 : 7,
+                                    .correlation = correlation_now};
+    const struct cupti_set set = {.kind = CUPTI_SET,
+                                  .memory = 3,
+                                  .bytes = bytes,
+                                  .start = now_ns,
+                                  .end = now_ns + lasts_ns,
+                                  .stream = stream ? 13 : 7,
+                                  .correlation = correlation_now};
+    if (kind == CUPTI_COPY && tells[kind])
+        add_record(&copy, sizeof copy);
+    if (kind == CUPTI_SET && tells[kind])
+        add_record(&set, sizeof set);
+    fake_cupti_call(CUPTI_EXIT, id, NULL, NULL, NULL);
+}
+
+cupti_result cuptiActivityRegisterTimestampCallback(cupti_timestamp read)
+{
+    timestamp = read;
+    return 0;
+}
+cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_wanted wanted, cupti_buffer_filled filled)
+{
+    buffer_wanted = wanted;
+    buffer_filled = filled;
+    return fake_call("cupti_activity");
+}
+cupti_result cuptiActivityEnable(cupti_kind kind)
+{
+    tells[kind] = true;
+    return 0;
+}
+cupti_result cuptiActivityDisable(cupti_kind kind)
+{
+    tells[kind] = false;
+    return 0;
+}
+cupti_result cuptiActivityFlushAll(uint32_t how)
+{
+    (void)how;
+    pthread_mutex_lock(&records_lock);
+    hand_over();
+    pthread_mutex_unlock(&records_lock);
+    return fake_call("cupti_flush");
+}
+cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t bytes, cupti_record **record)
+{
+    uint8_t *at = *record ? (uint8_t *)*record + record_bytes(*(uint32_t *)*record) : from;
+    if (at >= from + bytes)
+        return CUPTI_END_OF_BUFFER;
+    *record = (void *)at;
+    return 0;
+}
+cupti_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count)
+{
+    (void)context, (void)stream;
+    *count = dropped;
+    dropped = 0;
+    return 0;
+}
+cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_domain domain)
+{
+    (void)subscriber;
+    runtime_enabled = enable && domain == CUPTI_DOMAIN_RUNTIME;
+    return fake_call("cupti_domain");
+}
+
+static void runtime_call(int site, uint32_t correlation)
+{
+    const struct cupti_call call = {
+        .site = site, .correlation = correlation, .context = fake_context()};
+    if (callback && runtime_enabled)
+        callback(callback_context, CUPTI_DOMAIN_RUNTIME, 211, &call);
+}
+
+static _Thread_local uint32_t runtime_correlation; /* of the call of the runtime; 0: none */
+
+int fake_runtime_launch(void *function, void *stream)
+{
+    uint32_t correlation = ++last_correlation;
+    runtime_call(CUPTI_ENTER, correlation);
+    runtime_correlation = correlation;
+    int code = cuLaunchKernel(function, 3, 2, 1, 64, 1, 1, 0, stream, NULL, NULL);
+    runtime_correlation = 0;
+    runtime_call(CUPTI_EXIT, correlation);
+    return code;
+}
+
+int cuGraphLaunch(void *nodes, void *stream)
+{
+    struct cuda_launch_params launch = {NULL, 3, 2, 1, 64, 1, 1, 0, stream, NULL};
+    fake_cupti_call(CUPTI_ENTER, CUPTI_CALL_cuGraphLaunch, NULL, NULL, NULL);
+    for (uintptr_t i = 0; i < (uintptr_t)nodes; i++)
+        tell_kernel("second", &launch, correlation_now, i + 1);
+    fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuGraphLaunch, NULL, NULL, NULL);
+    return 0;
+}
+
+/* ---- calls ---- */
+
 void fake_cupti_call(int site, uint32_t id, const void *params, const char *symbol, int *result)
 {
-    struct cupti_call call = {
-        .site = site, .params = params, .symbol = symbol, .result = result, .correlation = 77};
+    if (site == CUPTI_ENTER && buffer_wanted)
+        correlation_now =
+            runtime_correlation && !runtime_apart ? runtime_correlation : ++last_correlation;
+    struct cupti_call call = {.site = site,
+                              .name = "cuCall",
+                              .params = params,
+                              .symbol = symbol,
+                              .result = result,
+                              .correlation = correlation_now};
     call.context = fake_context();
     if (callback && enabled[0][id])
         callback(callback_context, CUPTI_DOMAIN_DRIVER, id, &call);
@@ -208,6 +419,7 @@ int cuMemsetD8Async(inject_address to, unsigned char value, size_t count, void *
 {
     int code = fake_call("memset");
     if (code == 0) {
+        fake_work_call(CUPTI_CALL_cuMemsetD8Async, CUPTI_SET, count, stream);
         memset((void *)(uintptr_t)to, value, count);
         fake_enqueue(stream);
     }
@@ -283,8 +495,11 @@ int fake_traced_launch(uint32_t id, const void *params, const struct cuda_launch
     bool bad = !launch->grid_x || !launch->grid_y || !launch->grid_z || !launch->block_x ||
                !launch->block_y || !launch->block_z;
     code = bad ? 1 : fake_launch(function, launch->stream, launch->arguments);
-    if (code == 0 && fake_is_capturing(launch->stream, &status) == 0 && status == 0 && variables)
+    bool runs = code == 0 && fake_is_capturing(launch->stream, &status) == 0 && status == 0;
+    if (runs && variables)
         run_probes(variables);
+    if (runs)
+        tell_kernel(symbol, launch, runtime_correlation ? runtime_correlation : correlation_now, 0);
     fake_cupti_call(CUPTI_EXIT, id, params, symbol, &code);
     return code;
 }

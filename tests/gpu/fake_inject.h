@@ -34,7 +34,19 @@ FAKE_API int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, uns
                                             unsigned block_z, unsigned shared_bytes, void *stream,
                                             void **arguments);
 
+/* Work that CUPTI tells of ran for so long, from the middle of its call on; default: 1000 ns. */
+FAKE_API void fake_work_lasts(uint64_t ns);
+/* The driver's calls have other correlations than the runtime's around them, by which work is told
+ * of then. */
+FAKE_API void fake_runtime_apart(bool apart);
+/* A kernel by cudaLaunchKernel. */
+FAKE_API int fake_runtime_launch(void *function, void *stream);
+FAKE_API int cuGraphLaunch(void *nodes, void *stream);
+
 /* ---- for the driver ---- */
+
+/* Beginning and end of a call that puts work on a GPU: a copy or set of so many bytes. */
+void fake_work_call(uint32_t id, uint32_t kind, size_t bytes, void *stream);
 
 void *fake_context(void);
 void fake_module_loaded(char *module);

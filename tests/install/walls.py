@@ -20,7 +20,8 @@ import sys
 import tempfile
 
 STREETS = {"tools/main.c"}  # of no room: it joins them
-PRELOADED = {"runtime/threads"}  # whose functions stand in for the C library's: others mean those
+# Whose functions stand in for the C library's, which others mean; and what the names of their own begin with.
+PRELOADED = {"runtime/threads": ("wait_", "waiter_", "wakes_", "real_"), "gpu/inject": ("inject_", "nvtx_")}
 
 
 def read_table(path):
@@ -69,7 +70,7 @@ class Room:
         """(defined, taken) by its objects."""
         defined, taken = names_of(self.objects)
         if self.name in PRELOADED:
-            defined = {symbol for symbol in defined if symbol.startswith(("wait_", "waiter_", "wakes_", "real_"))}
+            defined = {symbol for symbol in defined if symbol.startswith(PRELOADED[self.name])}
         return defined, taken
 
 

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_activity.h"
+#include "inject_calls.h"
+#include "inject_library.h"
+#include "inject_rows.h"
+#include "inject_say.h"
+
+#include "rbwp_record.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64 };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static uint8_t *free_buffers[BUFFERS_MAX];
+static int free_count, made_count;
+static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};
+
+/* ---- buffers -------------------------------------------------------------------------------- */
+
+static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
+{
+    *buffer = NULL;
+    pthread_mutex_lock(&lock);
+    if (free_count)
+        *buffer = free_buffers[--free_count];
+    else if (made_count < BUFFERS_MAX && (*buffer = aligned_alloc(8, BUFFER_BYTES)))
+        made_count++;
+    pthread_mutex_unlock(&lock);
+    *bytes = *buffer ? BUFFER_BYTES : 0;
+    *records_max = 0;
+}
+
+/* ---- records -------------------------------------------------------------------------------- */
+
+static void take(struct inject_work *work)
+{
+    struct inject_call call;
+    if (!work->start_ns) { /* it had not run when all that there was had to be told */
+        inject_rows_lost(1);
+        return;
+    }
+    (void)inject_call_find(work->correlation, &call);
+    if (work->end_ns < work->start_ns)
+        work->end_ns = work->start_ns;
+    inject_rows_work(work, &call);
+}
+
+static void take_kernel(const struct cupti_kernel *kernel)
+{
+    struct inject_work work = {.kind = WORK_KERNEL,
+                               .name = kernel->name,
+                               .device = kernel->device,
+                               .stream = kernel->stream,
+                               .correlation = kernel->correlation,
+                               .start_ns = kernel->start,
+                               .end_ns = kernel->end,
+                               .graph_node = kernel->graph_node};
+    for (int i = 0; i < 3; i++) {
+        work.shape[i] = (uint32_t)kernel->grid[i];
+        work.shape[3 + i] = (uint32_t)kernel->block[i];
+    }
+    work.shape[6] = kernel->registers;
+    work.shape[7] = (uint64_t)(uint32_t)kernel->static_shared + (uint32_t)kernel->dynamic_shared;
+    take(&work);
+}
+
+static const char *memory_name(unsigned kind)
+{
+    static const char *const names[] = {"Unknown", "Pageable", "Pinned",        "Device",
+                                        "Array",   "Managed",  "Device Static", "Managed Static"};
+    return kind < sizeof names / sizeof names[0] ? names[kind] : names[0];
+}
+
+static const char *way_name(unsigned way)
+{
+    static const char *const names[] = {"Unknown", "HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                        "AtoD",    "DtoA", "DtoD", "HtoH", "PtoP"};
+    return way < sizeof names / sizeof names[0] ? names[way] : names[0];
+}
+
+/* Both kinds of copies have the same up to their stream. */
+static void take_copy(const struct cupti_copy *copy, uint32_t correlation, uint64_t graph_node)
+{
+    char name[80];
+    snprintf(name, sizeof name, "Memcpy %s (%s -> %s)", way_name(copy->way),
+             memory_name(copy->from), memory_name(copy->to));
+    take(&(struct inject_work){.kind = WORK_COPY,
+                               .name = name,
+                               .device = copy->device,
+                               .stream = copy->stream,
+                               .correlation = correlation,
+                               .start_ns = copy->start,
+                               .end_ns = copy->end,
+                               .bytes = copy->bytes,
+                               .graph_node = graph_node});
+}
+
+static void take_set(const struct cupti_set *set)
+{
+    char name[48];
+    snprintf(name, sizeof name, "Memset (%s)", memory_name(set->memory));
+    take(&(struct inject_work){.kind = WORK_SET,
+                               .name = name,
+                               .device = set->device,
+                               .stream = set->stream,
+                               .correlation = set->correlation,
+                               .start_ns = set->start,
+                               .end_ns = set->end,
+                               .bytes = set->bytes,
+                               .graph_node = set->graph_node});
+}
+
+static void take_record(const void *record)
+{
+    const struct cupti_peer_copy *peer = record;
+    const struct cupti_copy *copy = record;
+    switch (*(const uint32_t *)record) {
+    case CUPTI_KERNEL:
+        take_kernel(record);
+        break;
+    case CUPTI_COPY:
+        take_copy(copy, copy->correlation, copy->graph_node);
+        break;
+    case CUPTI_PEER_COPY:
+        take_copy(record, peer->correlation, peer->graph_node);
+        break;
+    case CUPTI_SET:
+        take_set(record);
+        break;
+    default:
+        break;
+    }
+}
+
+static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buffer, size_t bytes,
+                          size_t valid_bytes)
+{
+    cupti_record *record = NULL;
+    size_t dropped = 0;
+    (void)bytes;
+    if (!buffer)
+        return;
+    pthread_mutex_lock(&lock);
+    if (rbwp_is_on_(1)) /* work of the window may end behind it */
+        while (valid_bytes &&
+               cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_OK)
+            take_record(record);
+    if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
+        inject_rows_lost(dropped);
+    free_buffers[free_count++] = buffer;
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- the source ----------------------------------------------------------------------------- */
+
+static uint64_t timestamp(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void open_source(void)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
+            inject_say("kernels are not recorded: CUPTI does not tell of them");
+}
+
+static void close_source(void)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        (void)cupti.cuptiActivityDisable(kinds[i]);
+}
+
+static void flush(bool all)
+{
+    (void)cupti.cuptiActivityFlushAll(all ? CUPTI_FLUSH_FORCED : 0);
+    inject_rows_devices();
+}
+
+const struct inject_source inject_activity = {open_source, close_source, flush};
+
+bool inject_activity_open(cupti_subscriber subscriber)
+{
+    inject_rows_prepare();
+    if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||
+        !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
+        !cupti.cuptiActivityGetNextRecord || !cupti.cuptiActivityGetNumDroppedRecords) {
+        inject_say("kernels are not recorded: this CUPTI does not tell of finished ones");
+        return false;
+    }
+    if (!inject_calls_open() || !inject_calls_subscribe(subscriber) ||
+        cupti.cuptiActivityRegisterTimestampCallback(timestamp) != CUPTI_OK ||
+        cupti.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled) != CUPTI_OK) {
+        inject_say("kernels are not recorded: CUPTI refused, or there is no memory");
+        return false;
+    }
+    return true;
+}
+
+void inject_activity_forget(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}

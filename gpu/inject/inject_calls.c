@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_calls.h"
+#include "inject_library.h"
+#include "inject_rows.h"
+#include "inject_session.h"
+
+#include "rbwp_range.h"
+
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+enum { CALLS = 1 << 18, UNKNOWN_MAX = 64 };
+
+/* Written by the thread that makes the call; correlation last, and 0 meanwhile. */
+struct call {
+    _Atomic uint32_t correlation;
+    _Atomic uint64_t begin_ns, end_ns, thread, range;
+};
+static struct call *calls;
+static cupti_subscriber subscribed;
+static _Atomic uint32_t known, unknown; /* calls that were looked for */
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+bool inject_calls_open(void)
+{
+    void *room;
+    if (calls)
+        return true;
+    room = mmap(NULL, CALLS * sizeof *calls, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                -1, 0);
+    calls = room == MAP_FAILED ? NULL : room;
+    return calls != NULL;
+}
+
+/* ---- which calls ---------------------------------------------------------------------------- */
+
+static const uint32_t work_ids[] = {CUPTI_CALL_cuLaunchKernel,
+                                    CUPTI_CALL_cuLaunchKernel_ptsz,
+                                    CUPTI_CALL_cuLaunchKernelEx,
+                                    CUPTI_CALL_cuLaunchKernelEx_ptsz,
+                                    CUPTI_CALL_cuLaunchCooperativeKernel,
+                                    CUPTI_CALL_cuLaunchCooperativeKernel_ptsz,
+#define ID(symbol, id) id,
+                                    CUPTI_WORK_CALLS(ID)};
+static const uint32_t wait_ids[] = {CUPTI_WAIT_CALLS(ID)};
+#undef ID
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
+
+static bool is_wait(uint32_t id)
+{
+    size_t i = 0;
+    while (i < COUNT(wait_ids) && wait_ids[i] != id)
+        i++;
+    return i < COUNT(wait_ids);
+}
+
+bool inject_calls_subscribe(cupti_subscriber subscriber)
+{
+    bool good = true;
+    subscribed = subscriber;
+    for (size_t i = 0; i < COUNT(work_ids); i++) /* some are not there in older versions */
+        if (cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, work_ids[i]) != CUPTI_OK)
+            good &= i != 0;
+    for (size_t i = 0; i < COUNT(wait_ids); i++)
+        (void)cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, wait_ids[i]);
+    return good;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static struct call *place(uint32_t correlation)
+{
+    return &calls[correlation % CALLS];
+}
+
+static void begin(const struct cupti_call *made)
+{
+    struct call *call = place(made->correlation);
+    /* Of a call of the runtime and the driver's inside it, which may have one number, the outer one
+     * counts. */
+    if (atomic_load_explicit(&call->correlation, memory_order_relaxed) == made->correlation)
+        return;
+    atomic_store_explicit(&call->correlation, 0, memory_order_release);
+    atomic_store_explicit(&call->thread, inject_thread(), memory_order_release);
+    atomic_store_explicit(&call->range, rbwp_range_current(), memory_order_release);
+    atomic_store_explicit(&call->end_ns, 0, memory_order_release);
+    atomic_store_explicit(&call->begin_ns, now_ns(), memory_order_release);
+    atomic_store_explicit(&call->correlation, made->correlation, memory_order_release);
+}
+
+static void end(const struct cupti_call *made)
+{
+    struct call *call = place(made->correlation);
+    if (atomic_load_explicit(&call->correlation, memory_order_relaxed) == made->correlation)
+        atomic_store_explicit(&call->end_ns, now_ns(), memory_order_release);
+}
+
+void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call *call)
+{
+    static _Thread_local uint64_t waits_since_ns;
+    bool waits = domain == CUPTI_DOMAIN_DRIVER && is_wait(id);
+    if (!inject_records() || !call->correlation)
+        return;
+    if (!waits && call->site == CUPTI_ENTER)
+        begin(call);
+    else if (!waits)
+        end(call);
+    else if (call->site == CUPTI_ENTER)
+        waits_since_ns = now_ns();
+    else if (waits_since_ns) {
+        inject_rows_wait(call->name, waits_since_ns, now_ns(), call->correlation);
+        waits_since_ns = 0;
+    }
+}
+
+/* ---- work that is finished ------------------------------------------------------------------ */
+
+static bool find(uint32_t correlation, struct inject_call *call_out)
+{
+    struct call *call = place(correlation);
+    if (!correlation ||
+        atomic_load_explicit(&call->correlation, memory_order_acquire) != correlation)
+        return false;
+    call_out->thread = atomic_load_explicit(&call->thread, memory_order_acquire);
+    call_out->range = atomic_load_explicit(&call->range, memory_order_acquire);
+    call_out->end_ns = atomic_load_explicit(&call->end_ns, memory_order_acquire);
+    call_out->begin_ns = atomic_load_explicit(&call->begin_ns, memory_order_acquire);
+    return atomic_load_explicit(&call->correlation, memory_order_relaxed) == correlation;
+}
+
+bool inject_call_find(uint32_t correlation, struct inject_call *call_out)
+{
+    memset(call_out, 0, sizeof *call_out);
+    if (find(correlation, call_out)) {
+        atomic_store_explicit(&known, 1, memory_order_relaxed);
+        return true;
+    }
+    if (!atomic_load_explicit(&known, memory_order_relaxed) &&
+        atomic_fetch_add(&unknown, 1) == UNKNOWN_MAX && cupti.cuptiEnableDomain)
+        (void)cupti.cuptiEnableDomain(1, subscribed, CUPTI_DOMAIN_RUNTIME);
+    memset(call_out, 0, sizeof *call_out);
+    return false;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* inject_names.h - numbers of names for the profile. Any thread. */
+#ifndef INJECT_NAMES_H
+#define INJECT_NAMES_H
+
+#include <stdint.h>
+
+/* Of a text; 0 where there is no room for another one. */
+uint64_t inject_name(const char *name);
+/* As people write it: the compiler's names of C++ are taken apart where the program has, or can
+ * load, the C++ library that does so. One thread at a time. */
+uint64_t inject_kernel_name(const char *symbol);
+
+#endif /* INJECT_NAMES_H */

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inject_nvtx.c - the ranges that a program marks with NVTX become ours (rbwp_range.h).
+ *
+ * Domains have a stack each in every thread, ranges of ours have one. Where a domain's range ends
+ * while one of another domain is inside it, it ends with that one. A name is DOMAIN:MESSAGE, of the
+ * default domain the message alone; the range's id is its category.
+ */
+#include "inject_nvtx_text.h"
+#include "inject_session.h"
+#include "nvtx_abi.h"
+
+#include "rbwp_range.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { LEVELS = 256 };
+#define NOT_TRACKED (-2) /* what push and pop say then, as NVTX has it */
+
+struct level {
+    const struct nvtx_domain *domain;
+    bool recorded, over, window;
+};
+struct levels {
+    struct level level[LEVELS];
+    int depth, beyond;
+};
+/* Of each thread, made with its first range: this library may have few bytes in threads, as it is
+ * loaded when they run. */
+static _Thread_local struct levels *own_levels;
+static pthread_key_t levels_key;
+static pthread_once_t levels_once = PTHREAD_ONCE_INIT;
+static bool have_key;
+static _Atomic uint64_t window_range; /* a started range that keeps the window open; 0: none */
+
+/* ---- what an event says --------------------------------------------------------------------- */
+
+struct event {
+    uint64_t name, id;
+    struct rbwp_payload payload;
+    bool window; /* its name is that of the window */
+};
+
+static struct rbwp_payload payload_of(const struct nvtx_attributes *from)
+{
+    switch (from->payload_type) {
+    case NVTX_U64:
+        return rbwp_payload_u64(from->payload.u64);
+    case NVTX_I64:
+        return rbwp_payload_i64(from->payload.i64);
+    case NVTX_F64:
+        return rbwp_payload_f64(from->payload.f64);
+    case NVTX_U32:
+        return rbwp_payload_u64(from->payload.u32);
+    case NVTX_I32:
+        return rbwp_payload_i64(from->payload.i32);
+    case NVTX_F32:
+        return rbwp_payload_f64((double)from->payload.f32);
+    default:
+        return (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0};
+    }
+}
+
+static void set_text(struct event *event, const struct nvtx_domain *domain, const char *text)
+{
+    struct nvtx_named named = nvtx_name(domain, text);
+    event->name = named.number;
+    event->window = named.window;
+    if (named.has_id)
+        event->id = named.id;
+    if (named.has_sequence && event->payload.type == RBWP_PAYLOAD_NONE)
+        event->payload = rbwp_payload_u64(named.sequence);
+}
+
+static struct event event_of(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
+{
+    struct event event = {0};
+    char narrow[NVTX_TEXT_BYTES];
+    if (!from || from->bytes < sizeof *from)
+        return event;
+    event.id = from->category;
+    event.payload = payload_of(from);
+    if (from->message_type == NVTX_TEXT && from->message.text)
+        set_text(&event, domain, from->message.text);
+    else if (from->message_type == NVTX_WIDE && from->message.wide)
+        set_text(&event, domain, nvtx_narrow(from->message.wide, narrow));
+    else if (from->message_type == NVTX_REGISTERED && from->message.registered) {
+        const struct nvtx_named *named = from->message.registered;
+        event.name = named->number;
+        event.window = named->window;
+    }
+    return event;
+}
+
+static struct event text_event(const char *text)
+{
+    struct event event = {0};
+    if (text)
+        set_text(&event, NULL, text);
+    return event;
+}
+
+static struct event wide_event(const wchar_t *text)
+{
+    char narrow[NVTX_TEXT_BYTES];
+    return text_event(text ? nvtx_narrow(text, narrow) : NULL);
+}
+
+/* Whether events are recorded now. */
+static bool records(void)
+{
+    inject_session_begin(NULL);
+    if (!inject_records())
+        return false;
+    (void)inject_thread();
+    return true;
+}
+
+/* ---- ranges that nest ----------------------------------------------------------------------- */
+
+static void at_thread_exit(void *made)
+{
+    own_levels = NULL;
+    free(made);
+}
+
+static void make_key(void)
+{
+    have_key = pthread_key_create(&levels_key, at_thread_exit) == 0;
+}
+
+/* NULL: no memory. */
+static struct levels *levels_of_thread(void)
+{
+    if (own_levels)
+        return own_levels;
+    pthread_once(&levels_once, make_key);
+    struct levels *made = have_key ? calloc(1, sizeof *made) : NULL;
+    if (made && pthread_setspecific(levels_key, made) != 0) {
+        free(made);
+        made = NULL;
+    }
+    return own_levels = made;
+}
+
+static int count_levels(const struct levels *levels, const struct nvtx_domain *domain)
+{
+    int count = 0;
+    for (int i = 0; i < levels->depth; i++)
+        count += levels->level[i].domain == domain && !levels->level[i].over;
+    return count;
+}
+
+static int push(const struct nvtx_domain *domain, struct event event)
+{
+    struct levels *levels = levels_of_thread();
+    if (!levels)
+        return NOT_TRACKED;
+    if (levels->depth == LEVELS) {
+        levels->beyond++;
+        return NOT_TRACKED;
+    }
+    int before = count_levels(levels, domain);
+    struct level *level = &levels->level[levels->depth++];
+    *level = (struct level){.domain = domain};
+    inject_session_begin(NULL);
+    if (event.window && atomic_load(&inject_state) == INJECT_CLOSED) {
+        inject_window(true);
+        level->window = true;
+    }
+    level->recorded = records();
+    if (level->recorded)
+        rbwp_range_push_with(event.name, event.id, event.payload);
+    return before;
+}
+
+/* The innermost one, and those around it that ended before it did. */
+static void pop_levels(struct levels *levels)
+{
+    do {
+        struct level *level = &levels->level[--levels->depth];
+        if (level->recorded)
+            rbwp_range_pop();
+        if (level->window)
+            inject_window(false);
+    } while (levels->depth && levels->level[levels->depth - 1].over);
+}
+
+static int pop(const struct nvtx_domain *domain)
+{
+    struct levels *levels = own_levels;
+    int at = levels ? levels->depth - 1 : -1;
+    if (levels && levels->beyond) {
+        levels->beyond--;
+        return NOT_TRACKED;
+    }
+    while (at >= 0 && (levels->level[at].domain != domain || levels->level[at].over))
+        at--;
+    if (at < 0) {
+        if (records() && (!levels || !levels->depth))
+            rbwp_range_pop(); /* counted as one that ends nothing */
+        return NOT_TRACKED;
+    }
+    int level = count_levels(levels, domain) - 1;
+    if (at == levels->depth - 1)
+        pop_levels(levels);
+    else
+        levels->level[at].over = true;
+    return level;
+}
+
+static int push_ex(const struct nvtx_attributes *from)
+{
+    return push(NULL, event_of(NULL, from));
+}
+static int push_a(const char *text)
+{
+    return push(NULL, text_event(text));
+}
+static int push_w(const wchar_t *text)
+{
+    return push(NULL, wide_event(text));
+}
+static int pop_default(void)
+{
+    return pop(NULL);
+}
+static int domain_push_ex(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
+{
+    return push(domain, event_of(domain, from));
+}
+static int domain_pop(const struct nvtx_domain *domain)
+{
+    return pop(domain);
+}
+
+/* ---- ranges that any thread may end, and points in time ------------------------------------- */
+
+static uint64_t start(struct event event)
+{
+    inject_session_begin(NULL);
+    bool opens = event.window && atomic_load(&inject_state) == INJECT_CLOSED;
+    if (opens)
+        inject_window(true);
+    uint64_t range = records() ? rbwp_range_start_with(event.name, event.id, event.payload) : 0;
+    if (opens)
+        atomic_store(&window_range, range);
+    return range;
+}
+
+static void end(uint64_t range)
+{
+    rbwp_range_stop(range);
+    if (range && atomic_compare_exchange_strong(&window_range, &range, 0))
+        inject_window(false);
+}
+
+static uint64_t start_ex(const struct nvtx_attributes *from)
+{
+    return start(event_of(NULL, from));
+}
+static uint64_t start_a(const char *text)
+{
+    return start(text_event(text));
+}
+static uint64_t start_w(const wchar_t *text)
+{
+    return start(wide_event(text));
+}
+static uint64_t domain_start_ex(const struct nvtx_domain *domain,
+                                const struct nvtx_attributes *from)
+{
+    return start(event_of(domain, from));
+}
+static void domain_end(const struct nvtx_domain *domain, uint64_t range)
+{
+    (void)domain;
+    end(range);
+}
+
+static void mark(struct event event)
+{
+    if (records())
+        rbwp_range_mark(event.name, event.id, event.payload);
+}
+static void mark_ex(const struct nvtx_attributes *from)
+{
+    mark(event_of(NULL, from));
+}
+static void mark_a(const char *text)
+{
+    mark(text_event(text));
+}
+static void mark_w(const wchar_t *text)
+{
+    mark(wide_event(text));
+}
+static void domain_mark_ex(const struct nvtx_domain *domain, const struct nvtx_attributes *from)
+{
+    mark(event_of(domain, from));
+}
+
+/* ---- names ---------------------------------------------------------------------------------- */
+
+static void name_thread_a(uint32_t thread, const char *name)
+{
+    if (name && thread == (uint32_t)syscall(SYS_gettid) && rbwp_self_.thread)
+        (void)rbwp_thread_attach(name);
+}
+static void name_thread_w(uint32_t thread, const wchar_t *name)
+{
+    char narrow[NVTX_TEXT_BYTES];
+    name_thread_a(thread, name ? nvtx_narrow(name, narrow) : NULL);
+}
+static void *register_w(const struct nvtx_domain *domain, const wchar_t *text)
+{
+    char narrow[NVTX_TEXT_BYTES];
+    return nvtx_register(domain, text ? nvtx_narrow(text, narrow) : "");
+}
+static void *register_a(const struct nvtx_domain *domain, const char *text)
+{
+    return nvtx_register(domain, text ? text : "");
+}
+static void *create_a(const char *name)
+{
+    return nvtx_domain_create(name ? name : "");
+}
+static void *create_w(const wchar_t *name)
+{
+    char narrow[NVTX_TEXT_BYTES];
+    return nvtx_domain_create(name ? nvtx_narrow(name, narrow) : "");
+}
+/* Ranges of it may be open: it stays. */
+static void destroy(const struct nvtx_domain *domain)
+{
+    (void)domain;
+}
+
+/* ---- the tables ----------------------------------------------------------------------------- */
+
+struct place {
+    unsigned number;
+    nvtx_function function;
+};
+#define PLACE(number, function)                                                                    \
+    {                                                                                              \
+        number, (nvtx_function)(function)                                                          \
+    }
+static const struct place core[] = {
+    PLACE(NVTX_MARK_EX, mark_ex),
+    PLACE(NVTX_MARK_A, mark_a),
+    PLACE(NVTX_MARK_W, mark_w),
+    PLACE(NVTX_START_EX, start_ex),
+    PLACE(NVTX_START_A, start_a),
+    PLACE(NVTX_START_W, start_w),
+    PLACE(NVTX_END, end),
+    PLACE(NVTX_PUSH_EX, push_ex),
+    PLACE(NVTX_PUSH_A, push_a),
+    PLACE(NVTX_PUSH_W, push_w),
+    PLACE(NVTX_POP, pop_default),
+    PLACE(NVTX_NAME_THREAD_A, name_thread_a),
+    PLACE(NVTX_NAME_THREAD_W, name_thread_w),
+};
+static const struct place domains[] = {
+    PLACE(NVTX_DOMAIN_MARK_EX, domain_mark_ex), PLACE(NVTX_DOMAIN_START_EX, domain_start_ex),
+    PLACE(NVTX_DOMAIN_END, domain_end),         PLACE(NVTX_DOMAIN_PUSH_EX, domain_push_ex),
+    PLACE(NVTX_DOMAIN_POP, domain_pop),         PLACE(NVTX_DOMAIN_REGISTER_A, register_a),
+    PLACE(NVTX_DOMAIN_REGISTER_W, register_w),  PLACE(NVTX_DOMAIN_CREATE_A, create_a),
+    PLACE(NVTX_DOMAIN_CREATE_W, create_w),      PLACE(NVTX_DOMAIN_DESTROY, destroy),
+};
+
+static bool fill(const struct nvtx_callbacks *callbacks, int module, const struct place *places,
+                 size_t count)
+{
+    nvtx_function **table = NULL;
+    unsigned room = 0;
+    if (!callbacks->functions(module, &table, &room) || !table)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (places[i].number < room && table[places[i].number])
+            *table[places[i].number] = places[i].function;
+    return true;
+}
+
+/* Each library of the program that has NVTX inside calls it once. 0: its calls do nothing then. */
+__attribute__((visibility("default"))) int InitializeInjectionNvtx2(nvtx_get_table *get_table);
+int InitializeInjectionNvtx2(nvtx_get_table *get_table)
+{
+    const struct nvtx_callbacks *callbacks = NULL;
+    if (inject_wanted() & INJECT_RANGES && get_table)
+        callbacks = get_table(NVTX_TABLE_CALLBACKS);
+    if (!callbacks || callbacks->bytes < sizeof *callbacks || !callbacks->functions)
+        return 0;
+    return fill(callbacks, NVTX_MODULE_CORE, core, sizeof core / sizeof core[0]) &&
+           fill(callbacks, NVTX_MODULE_DOMAINS, domains, sizeof domains / sizeof domains[0]);
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_rows.h"
+#include "inject_library.h"
+#include "inject_names.h"
+#include "inject_session.h"
+
+#include "rbwp_range.h"
+#include "record_extend.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = 8 };
+
+static const struct rbwp_column activity_columns[] = {
+    RBWP_COLUMN(TIME, START, "start", ""),
+    RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, TRACK, "processor", ""),
+    RBWP_COLUMN(U64, NONE, "stream", ""),
+    RBWP_COLUMN(U64, THREAD, "thread", ""),
+    RBWP_COLUMN(U64, NONE, "slot", ""),
+    RBWP_COLUMN(TIME, NONE, "begin", ""),
+    RBWP_COLUMN(TIME, NONE, "end", ""),
+    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
+    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "correlation", ""),
+    RBWP_COLUMN(DURATION, NONE, "launching", ""),
+    RBWP_COLUMN(U64, NONE, "idle", ""),
+    RBWP_COLUMN(U64, NONE, "range", ""),
+    RBWP_COLUMN(U64, NONE, "kind", ""),
+    RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
+    RBWP_COLUMN(U64, NONE, "graph_node", ""),
+    RBWP_COLUMN(U64, NONE, "shape", ""),
+};
+static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 3, activity_columns);
+static const struct rbwp_column device_columns[] = {
+    RBWP_COLUMN(U64, ID, "processor", ""),
+    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "api", ""),
+    RBWP_COLUMN(U64, NONE, "rounds", ""),
+    RBWP_COLUMN(I64, NONE, "bias", "ns"),
+    RBWP_COLUMN(U64, NONE, "bias_spread", "ns"),
+    RBWP_COLUMN(U64, NONE, "idle_rounds", ""),
+    RBWP_COLUMN(I64, NONE, "idle_bias", "ns"),
+    RBWP_COLUMN(U64, NONE, "idle_bias_spread", "ns"),
+    RBWP_COLUMN(U64, NONE, "multiprocessors", ""),
+    RBWP_COLUMN(U64, NONE, "memory", "bytes"),
+};
+static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
+static const struct rbwp_column shape_columns[] = {
+    RBWP_COLUMN(U64, ID, "shape", ""),         RBWP_COLUMN(U64, NONE, "grid_x", ""),
+    RBWP_COLUMN(U64, NONE, "grid_y", ""),      RBWP_COLUMN(U64, NONE, "grid_z", ""),
+    RBWP_COLUMN(U64, NONE, "block_x", ""),     RBWP_COLUMN(U64, NONE, "block_y", ""),
+    RBWP_COLUMN(U64, NONE, "block_z", ""),     RBWP_COLUMN(U64, NONE, "registers", ""),
+    RBWP_COLUMN(U64, NONE, "shared", "bytes"),
+};
+static const struct rbwp_schema shapes_schema = RBWP_SCHEMA("gpu_shape", 1, shape_columns);
+static const struct rbwp_column call_columns[] = {
+    RBWP_COLUMN(TIME, START, "start", ""),     RBWP_COLUMN(TIME, STOP, "stop", ""),
+    RBWP_COLUMN(U64, THREAD, "thread", ""),    RBWP_COLUMN(NAME, LABEL, "name", ""),
+    RBWP_COLUMN(U64, NONE, "correlation", ""), RBWP_COLUMN(U64, NONE, "range", ""),
+};
+static const struct rbwp_schema calls_schema = RBWP_SCHEMA("gpu_call", 1, call_columns);
+
+static unsigned activity_table, device_table, shape_table, call_table; /* 0: not known */
+static unsigned slot;
+static atomic_bool met[DEVICES_MAX];
+static bool told[DEVICES_MAX];
+
+static struct {
+    uint64_t cells[SHAPE_COLUMNS];
+    uint64_t number; /* 0: empty */
+} shapes[SHAPES];
+static uint64_t shape_count;
+
+static void make_known(const struct rbwp_schema *schema, unsigned *table)
+{
+    if (rbwp_table_register(schema, table) != RBWP_OK)
+        *table = 0;
+}
+
+static void prepare(void)
+{
+    make_known(&activity, &activity_table);
+    make_known(&devices, &device_table);
+    make_known(&shapes_schema, &shape_table);
+    make_known(&calls_schema, &call_table);
+    if (rbwp_work_item_register("GPU", &slot) != RBWP_OK)
+        slot = 0;
+}
+
+void inject_rows_prepare(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, prepare);
+}
+
+static uint64_t processor_of(uint32_t device)
+{
+    return UINT64_C(1) << 32 | device; /* as rbwp_gpu.h numbers those of CUDA */
+}
+
+/* ---- shapes --------------------------------------------------------------------------------- */
+
+static size_t place_of(const uint64_t *cells)
+{
+    uint64_t hash = 0;
+    for (int i = 0; i < SHAPE_COLUMNS; i++)
+        hash = (hash ^ cells[i]) * UINT64_C(0x9E3779B97F4A7C15) + (hash >> 29);
+    return (size_t)(hash >> 20) % SHAPES;
+}
+
+/* 0: there are too many. */
+static uint64_t shape_of(const uint64_t *cells)
+{
+    size_t at = place_of(cells);
+    while (shapes[at].number && memcmp(shapes[at].cells, cells, sizeof shapes[at].cells) != 0)
+        at = (at + 1) % SHAPES;
+    if (shapes[at].number)
+        return shapes[at].number;
+    if (!shape_table || shape_count == SHAPES / 2)
+        return 0;
+    uint64_t row[1 + SHAPE_COLUMNS] = {++shape_count};
+    memcpy(row + 1, cells, sizeof shapes[at].cells);
+    memcpy(shapes[at].cells, cells, sizeof shapes[at].cells);
+    shapes[at].number = shape_count;
+    rbwp_row_add(shape_table, row);
+    return shape_count;
+}
+
+/* ---- work ----------------------------------------------------------------------------------- */
+
+void inject_rows_work(const struct inject_work *work, const struct inject_call *call)
+{
+    const uint64_t offset_ns = (uint64_t)inject_line_offset_ns();
+    /* The GPU's clock is told by CUPTI to about a microsecond: what seems to begin before its call
+     * did certainly not. */
+    const uint64_t early_ns = call->begin_ns > work->start_ns ? call->begin_ns - work->start_ns : 0;
+    const uint64_t cells[] = {
+        work->start_ns + offset_ns,
+        work->end_ns + offset_ns,
+        processor_of(work->device),
+        work->stream,
+        call->thread,
+        slot,
+        (call->begin_ns ? call->begin_ns : work->start_ns) + offset_ns,
+        call->end_ns ? call->end_ns + offset_ns : 0,
+        early_ns,
+        0,
+        work->kind == WORK_KERNEL ? inject_kernel_name(work->name) : inject_name(work->name),
+        work->correlation,
+        0,
+        0,
+        call->range,
+        work->kind,
+        work->bytes,
+        work->graph_node,
+        work->kind == WORK_KERNEL ? shape_of(work->shape) : 0,
+    };
+    _Static_assert(sizeof cells / sizeof cells[0] ==
+                       sizeof activity_columns / sizeof activity_columns[0],
+                   "a cell a column");
+    if (work->device < DEVICES_MAX)
+        atomic_store_explicit(&met[work->device], true, memory_order_relaxed);
+    if (activity_table)
+        rbwp_row_add(activity_table, cells);
+}
+
+void inject_rows_lost(uint64_t count)
+{
+    rbwp_extend_loss(RBWP_LOSS_ROWS, count);
+}
+
+/* ---- devices -------------------------------------------------------------------------------- */
+
+static void tell_device(int device)
+{
+    char name[128] = "";
+    int processors = 0;
+    size_t memory = 0;
+    if (cu.cuDeviceGetName(name, sizeof name - 1, device) != CUDA_OK)
+        name[0] = '\0';
+    if (cu.cuDeviceGetAttribute(&processors, CUDA_SMS, device) != CUDA_OK)
+        processors = 0;
+    if (!cu.cuDeviceTotalMem_v2 || cu.cuDeviceTotalMem_v2(&memory, device) != CUDA_OK)
+        memory = 0;
+    const uint64_t cells[] = {processor_of((uint32_t)device),
+                              name[0] ? inject_name(name) : 0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              0,
+                              (uint64_t)processors,
+                              memory};
+    _Static_assert(sizeof cells / sizeof cells[0] ==
+                       sizeof device_columns / sizeof device_columns[0],
+                   "a cell a column");
+    rbwp_row_add(device_table, cells);
+}
+
+void inject_rows_devices(void)
+{
+    for (int device = 0; device < DEVICES_MAX && device_table; device++)
+        if (!told[device] && atomic_load_explicit(&met[device], memory_order_relaxed)) {
+            told[device] = true;
+            tell_device(device);
+        }
+}
+
+/* ---- calls that wait ------------------------------------------------------------------------ */
+
+void inject_rows_wait(const char *call, uint64_t begin_ns, uint64_t end_ns, uint32_t correlation)
+{
+    const uint64_t offset_ns = (uint64_t)inject_line_offset_ns();
+    const uint64_t cells[] = {begin_ns + offset_ns, end_ns + offset_ns,
+                              inject_thread(),      inject_name(call ? call : "wait"),
+                              correlation,          rbwp_range_current()};
+    _Static_assert(sizeof cells / sizeof cells[0] == sizeof call_columns / sizeof call_columns[0],
+                   "a cell a column");
+    if (call_table)
+        rbwp_row_add(call_table, cells);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_session.h"
+#include "inject_control.h"
+#include "inject_say.h"
+
+#include "rbwp_record.h"
+#include "rbwp_session.h"
+#include "record_extend.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BUFFER_MB = 64, SOURCES_MAX = 4, DESCRIPTORS_FROM = 700, LOCK_S = 5 };
+
+_Atomic int inject_state;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+static const struct inject_source *sources[SOURCES_MAX];
+static int source_count;
+static bool ended, opened, at_exit;
+static struct rbwp_session *session;
+static _Atomic pid_t owner; /* the process that records, 0: none yet */
+static _Atomic int64_t offset_ns;
+
+/* ---- the environment ------------------------------------------------------------------------ */
+
+static struct {
+    const char *file, *range;
+    unsigned wanted;
+} told; /* by the environment, which the program may change */
+
+static void read_environment(void)
+{
+    const char *what = secure_getenv("RBWP_INJECT_WHAT");
+    told.file = secure_getenv("RBWP_INJECT_FILE");
+    told.range = secure_getenv("RBWP_INJECT_RANGE");
+    told.file = told.file && *told.file ? strdup(told.file) : NULL;
+    told.range = told.range && *told.range ? strdup(told.range) : NULL;
+    if (!told.file)
+        return;
+    if (!what || !*what)
+        what = "gpu,ranges";
+    told.wanted =
+        (strstr(what, "gpu") ? INJECT_GPU : 0) | (strstr(what, "ranges") ? INJECT_RANGES : 0);
+}
+
+static void know_environment(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_environment);
+}
+
+unsigned inject_wanted(void)
+{
+    know_environment();
+    return told.wanted;
+}
+
+const char *inject_window_range(void)
+{
+    know_environment();
+    return told.range;
+}
+
+static uint64_t buffer_bytes(void)
+{
+    const char *text = secure_getenv("RBWP_INJECT_BUFSIZE");
+    unsigned long mb = text ? strtoul(text, NULL, 10) : 0;
+    return (uint64_t)(mb > 0 && mb <= 1u << 20 ? mb : BUFFER_MB) << 20;
+}
+
+/* The file of one that is not the first: the number stands before the extension. */
+static void own_name(const char *file, char path[PATH_MAX])
+{
+    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+    if (!dot || dot <= (slash ? slash + 1 : file))
+        dot = file + strlen(file);
+    snprintf(path, PATH_MAX, "%.*s.%ld%s", (int)(dot - file), file, (long)getpid(), dot);
+}
+
+/* Whoever makes the file has it. */
+static void choose_file(const char *file, char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s", file);
+    if (strchr(file, '%'))
+        return;
+    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+    if (fd >= 0)
+        close(fd);
+    else if (errno == EEXIST)
+        own_name(file, path);
+}
+
+/* ---- session -------------------------------------------------------------------------------- */
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Both clocks are read one after the other; the closest pair counts. */
+static int64_t measure_offset(void)
+{
+    int64_t best_ns = INT64_MAX, offset = 0;
+    for (int i = 0; i < 16; i++) {
+        int64_t before_ns = monotonic_ns(), line_ns = rbwp_now_ns(), after_ns = monotonic_ns();
+        if (after_ns - before_ns >= best_ns)
+            continue;
+        best_ns = after_ns - before_ns;
+        offset = line_ns - before_ns - best_ns / 2;
+    }
+    return offset;
+}
+
+int64_t inject_line_offset_ns(void)
+{
+    return atomic_load_explicit(&offset_ns, memory_order_relaxed);
+}
+
+/* Another part of this library may have begun one already. Locked. */
+static bool begin_session(void)
+{
+    char path[PATH_MAX];
+    struct rbwp_error error;
+    if (!rbwp_is_on_(1)) {
+        choose_file(told.file, path);
+        const struct rbwp_session_config config = {.size = sizeof config,
+                                                   .level = 1,
+                                                   .logfile = path,
+                                                   .cap_bytes = buffer_bytes(),
+                                                   .at_cap = RBWP_AT_CAP_DROP};
+        rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+        if (rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+            inject_say("nothing is recorded: %s", error.text);
+            return false;
+        }
+    }
+    if (!at_exit) /* behind the recorder's own, so that it comes before that */
+        at_exit = atexit(inject_session_end) == 0 && at_quick_exit(inject_session_end) == 0;
+    atomic_store(&offset_ns, measure_offset());
+    return true;
+}
+
+bool inject_session_start(void)
+{
+    pthread_mutex_lock(&lock);
+    if (atomic_load(&inject_state) == INJECT_OPEN) {
+        bool good = begin_session();
+        ended |= !good;
+        atomic_store(&inject_state, good ? INJECT_RECORDING : INJECT_CLOSED);
+    }
+    bool recording = atomic_load(&inject_state) == INJECT_RECORDING;
+    pthread_mutex_unlock(&lock);
+    return recording;
+}
+
+uint64_t inject_thread(void)
+{
+    if (__builtin_expect(!rbwp_self_.thread, 0)) {
+        char name[16] = "", shown[40];
+        long number = syscall(SYS_gettid);
+        pthread_getname_np(pthread_self(), name, sizeof name);
+        if (number == getpid())
+            snprintf(shown, sizeof shown, "%s", name);
+        else
+            snprintf(shown, sizeof shown, "%s %ld", name, number);
+        (void)rbwp_thread_attach(shown);
+    }
+    return rbwp_extend_thread();
+}
+
+/* ---- the window ----------------------------------------------------------------------------- */
+
+/* Both locked. */
+static void open_window(void)
+{
+    if (ended || opened)
+        return;
+    opened = true;
+    atomic_store(&inject_state, session || rbwp_is_on_(1) ? INJECT_RECORDING : INJECT_OPEN);
+    if (atomic_load(&inject_state) == INJECT_RECORDING && !begin_session())
+        atomic_store(&inject_state, INJECT_CLOSED);
+    for (int i = 0; i < source_count; i++)
+        sources[i]->open();
+    inject_control_opened();
+}
+
+static void close_window(void)
+{
+    if (!opened)
+        return;
+    opened = false;
+    for (int i = 0; i < source_count; i++) {
+        sources[i]->close();
+        sources[i]->flush(false);
+    }
+    atomic_store(&inject_state, INJECT_CLOSED);
+}
+
+void inject_window(bool open)
+{
+    pthread_mutex_lock(&lock);
+    if (open)
+        open_window();
+    else
+        close_window();
+    pthread_mutex_unlock(&lock);
+}
+
+void inject_session_flush(void)
+{
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < source_count && rbwp_is_on_(1); i++)
+        sources[i]->flush(false);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- beginning and end ---------------------------------------------------------------------- */
+
+/* Of the parent's nothing goes on; what happens here first begins anew. */
+static void in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    atomic_store(&inject_state, INJECT_CLOSED);
+    atomic_store(&owner, 0);
+    source_count = 0; /* a GPU that the parent used cannot be used here */
+    session = NULL;
+    ended = opened = false;
+    inject_control_forget();
+}
+
+static void add_source(const struct inject_source *source)
+{
+    for (int i = 0; i < source_count; i++)
+        if (sources[i] == source)
+            return;
+    if (source_count == SOURCES_MAX)
+        return;
+    sources[source_count++] = source;
+    if (opened)
+        source->open();
+}
+
+void inject_session_begin(const struct inject_source *source)
+{
+    static bool forks;
+    if (!source && atomic_load_explicit(&owner, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&lock);
+    if (source)
+        add_source(source);
+    if (!atomic_load(&owner)) {
+        atomic_store(&owner, getpid());
+        if (!forks)
+            forks = pthread_atfork(NULL, NULL, in_child) == 0;
+        if (inject_control_start())
+            open_window();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/* Who holds the lock may be the very thread that ends the process, in a signal handler. */
+static bool lock_to_end(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LOCK_S;
+    return pthread_mutex_timedlock(&lock, &until) == 0;
+}
+
+void inject_session_end(void)
+{
+    if (atomic_load(&owner) != getpid() || !lock_to_end())
+        return;
+    for (int i = 0; i < source_count && rbwp_is_on_(1); i++)
+        sources[i]->flush(true);
+    close_window();
+    ended = true;
+    struct rbwp_session *mine = session;
+    session = NULL;
+    pthread_mutex_unlock(&lock);
+    inject_control_end();
+    (void)rbwp_session_stop(mine, NULL);
+}

@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Guards that librbwp-inject.so writes all that a program's GPUs did and the ranges that it marked:
+ * each piece of work once, with the call that launched it, its thread, its range and its place in a
+ * graph; in windows, forked children and however the program ends. Each test is a process of its
+ * own, in which the fake driver, the fake CUPTI and a program's side of NVTX call the library.
+ */
+#include "fake_inject.h"
+#include "nvtx_program.h"
+#include "rows_support.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DECLARE(symbol, optional, parameters) inject_result symbol parameters;
+INJECT_FUNCTIONS(DECLARE)
+#undef DECLARE
+int cuStreamSynchronize(void *stream);
+cupti_result cuptiActivityFlushAll(uint32_t how);
+int cuMemcpyHtoDAsync_v2(inject_address to, const void *from, size_t bytes, void *stream);
+
+enum {
+    START,
+    STOP,
+    PROCESSOR,
+    STREAM,
+    THREAD,
+    SLOT,
+    BEGIN,
+    END,
+    START_BOUND,
+    STOP_BOUND,
+    NAME,
+    CORRELATION,
+    LAUNCHING,
+    IDLE,
+    RANGE,
+    KIND,
+    BYTES,
+    NODE,
+    SHAPE
+};
+enum {
+    R_START,
+    R_STOP,
+    R_THREAD,
+    R_NAME,
+    R_RANGE,
+    R_ID,
+    R_PARENT,
+    R_KIND,
+    R_PAYLOAD_TYPE,
+    R_PAYLOAD
+};
+
+static const char *library, *driver;
+static char folder[64], file[96];
+static void *handle;
+
+/* In a scenario's process, where nothing of cmocka's is. */
+#define CHECK(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);                         \
+            fflush(stdout);                                                                        \
+            syscall_exit(3);                                                                       \
+        }                                                                                          \
+    } while (0)
+
+static _Noreturn void syscall_exit(int status)
+{
+    kill(getpid(), SIGKILL);
+    _exit(status);
+}
+
+/* ---- processes ---- */
+
+static void child(void (*scenario)(void))
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/stderr", folder);
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0666);
+    dup2(fd, STDERR_FILENO);
+    handle = dlopen(library, RTLD_NOW);
+    int (*initialize)(void) = NULL;
+    CHECK(handle);
+    *(void **)&initialize = dlsym(handle, "InitializeInjection");
+    CHECK(initialize && initialize() == 1);
+    cuCtxPushCurrent_v2((void *)1);
+    scenario();
+    fflush(stdout);
+    exit(0);
+}
+
+static int run(void (*scenario)(void))
+{
+    char command[192];
+    int status;
+    snprintf(command, sizeof command, "rm -rf '%s'; mkdir '%s'", folder, folder);
+    assert_int_equal(system(command), 0);
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(60);
+        child(scenario);
+    }
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void assert_said(const char *part)
+{
+    char path[128], text[512] = "";
+    snprintf(path, sizeof path, "%s/stderr", folder);
+    FILE *said = fopen(path, "r");
+    size_t bytes = fread(text, 1, sizeof text - 1, said);
+    fclose(said);
+    if (bytes && !part)
+        printf("said: %s", text);
+    assert_true(part ? strstr(text, part) != NULL : bytes == 0);
+}
+
+static int set_up(void **state)
+{
+    static const char *const others[] = {"RBWP_INJECT_WHAT",   "RBWP_INJECT_AFTER_MS",
+                                         "RBWP_INJECT_FOR_MS", "RBWP_INJECT_SIGNAL",
+                                         "RBWP_INJECT_RANGE",  "RBWP_INJECT_BUFSIZE"};
+    (void)state;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        unsetenv(others[i]);
+    unsetenv("RBWP_PTX_DIR");
+    setenv("RBWP_CUPTI", driver, 1);
+    setenv("RBWP_CUDA", driver, 1);
+    setenv("RBWP_INJECT_FILE", file, 1);
+    return 0;
+}
+
+static void *function_of(const char *name)
+{
+    void *module, *function;
+    CHECK(cuModuleLoadData(&module, name) == 0 &&
+          cuModuleGetFunction(&function, module, name) == 0);
+    return function;
+}
+
+static int launch(void *function, void *stream)
+{
+    return cuLaunchKernel(function, 3, 2, 1, 64, 1, 1, 8, stream, NULL, NULL);
+}
+
+static const char *name_of(const struct read_table *table, uint64_t number)
+{
+    static char text[256];
+    struct rbwp_text name = rbwp_catalog_name(table->catalog, number);
+    snprintf(text, sizeof text, "%.*s", (int)name.bytes, name.text);
+    return text;
+}
+
+/* ---- work ---- */
+
+static void *stream;
+
+static void works(void)
+{
+    static char memory[4096];
+    CHECK(cuStreamCreate(&stream, 0) == 0);
+    void *saxpy = function_of("_Z5saxpyfPfS_");
+    for (int i = 0; i < 10; i++)
+        CHECK(launch(saxpy, i % 2 ? stream : NULL) == 0);
+    CHECK(cuMemcpyHtoDAsync_v2((uintptr_t)memory, memory + 2048, 1000, stream) == 0);
+    CHECK(cuMemsetD8Async((uintptr_t)memory, 1, 500, NULL) == 0);
+    CHECK(cuGraphLaunch((void *)3, stream) == 0);
+    CHECK(cuStreamSynchronize(stream) == 0);
+}
+
+static void test_work(void **state)
+{
+    (void)state;
+    assert_int_equal(run(works), 0);
+    assert_said(NULL);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 15);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        assert_true(row[BEGIN] <= row[START] && row[START] + 1000 == row[STOP] &&
+                    row[BEGIN] <= row[END]);
+        assert_int_equal(row[PROCESSOR], UINT64_C(1) << 32);
+        assert_true(row[THREAD] != 0 && row[CORRELATION] != 0 && row[START_BOUND] == 0);
+        assert_int_equal(row[STREAM], i < 10 ? (i % 2 ? 13 : 7) : i == 11 ? 7 : 13);
+        assert_int_equal(row[KIND], i == 10 ? 1 : i == 11 ? 2 : 0);
+        assert_int_equal(row[BYTES], i == 10 ? 1000 : i == 11 ? 500 : 0);
+        assert_int_equal(row[NODE], i < 12 ? 0 : i - 11);
+        assert_int_equal(row[SHAPE], i < 10   ? 1
+                                     : i < 12 ? 0
+                                              : 2); /* that of the graph has no shared */
+        assert_string_equal(name_of(&work, row[NAME]), i < 10 ? "saxpy(float, float*, float*)"
+                                                       : i == 10
+                                                           ? "Memcpy HtoD (Pageable -> Device)"
+                                                       : i == 11 ? "Memset (Device)"
+                                                                 : "second");
+    }
+    assert_int_equal(read_table_row(&work, 12)[CORRELATION],
+                     read_table_row(&work, 14)[CORRELATION]);
+    assert_int_equal(read_table_row(&work, 12)[BEGIN], read_table_row(&work, 14)[BEGIN]);
+    read_table_free(&work);
+    struct read_table shapes = read_table(file, "gpu_shape"),
+                      devices = read_table(file, "gpu_device");
+    const uint64_t first[] = {1, 3, 2, 1, 64, 1, 1, 32, 24};
+    assert_int_equal(shapes.rows, 2);
+    assert_memory_equal(read_table_row(&shapes, 0), first, sizeof first);
+    assert_int_equal(devices.rows, 1);
+    assert_string_equal(name_of(&devices, read_table_row(&devices, 0)[1]), "fake 0");
+    read_table_free(&shapes);
+    read_table_free(&devices);
+    struct read_table calls = read_table(file, "gpu_call");
+    assert_int_equal(calls.rows, 1);
+    assert_true(read_table_row(&calls, 0)[0] <= read_table_row(&calls, 0)[1]);
+    read_table_free(&calls);
+}
+
+/* ---- many, on several threads: all of them, each once, none before its call ---- */
+
+enum { THREADS = 4, LAUNCHES = 20000 };
+
+static void *launches(void *function)
+{
+    cuCtxPushCurrent_v2((void *)1);
+    for (int i = 0; i < LAUNCHES / THREADS; i++)
+        CHECK(launch(function, stream) == 0);
+    return NULL;
+}
+
+static void many(void)
+{
+    pthread_t threads[THREADS];
+    void *function = function_of("first");
+    CHECK(cuStreamCreate(&stream, 0) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, launches, function) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void test_all_of_many(void **state)
+{
+    (void)state;
+    assert_int_equal(run(many), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    static bool met[LAUNCHES + 1];
+    assert_int_equal(work.rows, LAUNCHES);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        assert_in_range(row[CORRELATION], 1, LAUNCHES);
+        assert_false(met[row[CORRELATION]]);
+        met[row[CORRELATION]] = true;
+        assert_true(row[THREAD] && row[BEGIN] && row[BEGIN] <= row[START] && row[START_BOUND] == 0);
+    }
+    read_table_free(&work);
+}
+
+/* ---- the runtime's numbers ---- */
+
+static void launches_by_runtime(void)
+{
+    void *function = function_of("first");
+    fake_runtime_apart(getenv("APART") != NULL);
+    for (int i = 0; i < 200; i++) {
+        CHECK(fake_runtime_launch(function, NULL) == 0);
+        if (i == 100)
+            CHECK(cuptiActivityFlushAll(0) == 0);
+    }
+    CHECK(fake_count("cupti_domain") == (getenv("APART") != NULL));
+}
+
+static void test_runtime(void **state)
+{
+    (void)state;
+    for (int apart = 0; apart < 2; apart++) {
+        if (apart)
+            setenv("APART", "1", 1);
+        assert_int_equal(run(launches_by_runtime), 0);
+        struct read_table work = read_table(file, "gpu_activity");
+        assert_int_equal(work.rows, 200);
+        for (size_t i = 0; i < work.rows; i++) /* the first buffer teaches which numbers count */
+            assert_true(read_table_row(&work, i)[THREAD] != 0 || (apart && i <= 100));
+        assert_true(read_table_row(&work, 199)[THREAD] != 0);
+        read_table_free(&work);
+    }
+    unsetenv("APART");
+}
+
+/* ---- ranges ---- */
+
+static void ranges(void)
+{
+    void *function = function_of("first");
+    CHECK(nvtx_find_tool(handle));
+    struct nvtx_attributes event = {.version = 3,
+                                    .bytes = sizeof event,
+                                    .category = 5,
+                                    .payload_type = NVTX_F32,
+                                    .payload.f32 = 0.5f,
+                                    .message_type = NVTX_WIDE,
+                                    .message.wide = L"wid\u00e9"};
+    CHECK(nvtx_push("outer") == 0);
+    CHECK(NVTX_CORE(NVTX_PUSH_EX, int (*)(const struct nvtx_attributes *))(&event) == 1);
+    CHECK(launch(function, NULL) == 0);
+    CHECK(nvtx_pop() == 1 && nvtx_push("aten::mm, seq = 12, op_id = 77") == 1 && nvtx_pop() == 1);
+    CHECK(launch(function, NULL) == 0);
+    CHECK(nvtx_pop() == 0);
+    CHECK(nvtx_pop() == -2); /* of nothing */
+    void *domain = NVTX_DOMAIN(NVTX_DOMAIN_CREATE_A, void *(*)(const char *))("NCCL");
+    void *text =
+        NVTX_DOMAIN(NVTX_DOMAIN_REGISTER_A, void *(*)(void *, const char *))(domain, "reduce");
+    event = (struct nvtx_attributes){.version = 3,
+                                     .bytes = sizeof event,
+                                     .payload_type = NVTX_I32,
+                                     .payload.i32 = -3,
+                                     .message_type = NVTX_REGISTERED,
+                                     .message.registered = text};
+    int (*domain_push)(void *, const struct nvtx_attributes *) =
+        NVTX_DOMAIN(NVTX_DOMAIN_PUSH_EX, int (*)(void *, const struct nvtx_attributes *));
+    int (*domain_pop)(void *) = NVTX_DOMAIN(NVTX_DOMAIN_POP, int (*)(void *));
+    CHECK(domain_push(domain, &event) == 0 && nvtx_push("crossing") == 0);
+    CHECK(domain_pop(domain) == 0 && domain_pop(domain) == -2); /* while the other is inside it */
+    CHECK(nvtx_pop() == 0);
+    uint64_t started = NVTX_CORE(NVTX_START_A, uint64_t(*)(const char *))("started");
+    CHECK(started != 0);
+    NVTX_CORE(NVTX_MARK_A, void (*)(const char *))("mark");
+    NVTX_CORE(NVTX_END, void (*)(uint64_t))(started);
+    NVTX_CORE(NVTX_END, void (*)(uint64_t))(started); /* twice */
+    NVTX_CORE(NVTX_END, void (*)(uint64_t))(999999);
+    event.bytes = 8; /* of no version */
+    CHECK(domain_push(domain, &event) == 0 && domain_push(NULL, NULL) == 0);
+    CHECK(domain_pop(NULL) == 0);
+    nvtx_push("never ended");
+}
+
+static void test_ranges(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t id, kind, payload_type, payload;
+        int parent; /* row, -1: none */
+        bool open;
+    } expected[] = {
+        {"outer", 0, 0, 0, 0, -1, false},
+        {"wid\xc3\xa9", 5, 0, 3, UINT64_C(0x3fe0000000000000), 0, false},
+        {"aten::mm", 77, 0, 1, 12, 0, false},
+        {"NCCL:reduce", 0, 0, 2, (uint64_t)-3, -1, false},
+        {"crossing", 0, 0, 0, 0, 3, false},
+        {"started", 0, 1, 0, 0, -1, false},
+        {"mark", 0, 2, 0, 0, -1, false},
+        {"", 0, 0, 0, 0, -1, true},
+        {"", 0, 0, 0, 0, 7, false},
+        {"never ended", 0, 0, 0, 0, 7, true},
+    };
+    assert_int_equal(run(ranges), 0);
+    assert_said(NULL);
+    struct read_table table = read_table(file, "range"), work = read_table(file, "gpu_activity");
+    assert_int_equal(table.rows, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < table.rows; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        assert_string_equal(name_of(&table, row[R_NAME]), expected[i].name);
+        assert_int_equal(row[R_ID], expected[i].id);
+        assert_int_equal(row[R_KIND], expected[i].kind);
+        assert_int_equal(row[R_PAYLOAD_TYPE], expected[i].payload_type);
+        assert_int_equal(row[R_PAYLOAD], expected[i].payload);
+        assert_int_equal(row[R_PARENT],
+                         expected[i].parent < 0
+                             ? 0
+                             : read_table_row(&table, (size_t)expected[i].parent)[R_RANGE]);
+        assert_int_equal(row[R_STOP] == 0, expected[i].open);
+    }
+    assert_int_equal(work.rows, 2);
+    assert_int_equal(read_table_row(&work, 0)[RANGE], read_table_row(&table, 1)[R_RANGE]);
+    assert_int_equal(read_table_row(&work, 1)[RANGE], read_table_row(&table, 0)[R_RANGE]);
+    read_table_free(&table);
+    read_table_free(&work);
+}
+
+/* Of --what gpu and --what ranges the other half is not recorded, and costs nothing. */
+static void asks_for_half(void)
+{
+    bool gpu = strcmp(getenv("RBWP_INJECT_WHAT"), "gpu") == 0;
+    void *function = function_of("first");
+    CHECK(nvtx_find_tool(handle) == !gpu);
+    if (!gpu)
+        nvtx_push("a range");
+    CHECK(launch(function, NULL) == 0);
+    CHECK(fake_count("cupti_subscribe") == gpu);
+}
+
+static void test_halves(void **state)
+{
+    (void)state;
+    static const char *const halves[] = {"gpu", "ranges"};
+    for (int i = 0; i < 2; i++) {
+        setenv("RBWP_INJECT_WHAT", halves[i], 1);
+        assert_int_equal(run(asks_for_half), 0);
+        struct read_table table = read_table(file, "range"),
+                          work = read_table(file, "gpu_activity");
+        assert_int_equal(work.rows, i == 0);
+        assert_int_equal(table.rows, i == 1);
+        read_table_free(&table);
+        read_table_free(&work);
+    }
+}
+
+/* ---- windows ---- */
+
+static void is_in_a_range(void)
+{
+    void *function = function_of("first");
+    CHECK(nvtx_find_tool(handle));
+    for (int i = 0; i < 6; i++) {
+        CHECK(launch(function, NULL) == 0); /* outside */
+        nvtx_push(i == 1 || i == 3 ? "step" : "another");
+        nvtx_push("inside");
+        CHECK(launch(function, NULL) == 0);
+        nvtx_pop();
+        nvtx_pop();
+    }
+    uint64_t started = NVTX_CORE(NVTX_START_A, uint64_t(*)(const char *))("step");
+    CHECK(launch(function, NULL) == 0);
+    NVTX_CORE(NVTX_END, void (*)(uint64_t))(started);
+    CHECK(launch(function, NULL) == 0);
+}
+
+static void test_window_of_a_range(void **state)
+{
+    (void)state;
+    setenv("RBWP_INJECT_RANGE", "step", 1);
+    assert_int_equal(run(is_in_a_range), 0);
+    struct read_table table = read_table(file, "range"), work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 3);
+    assert_int_equal(table.rows, 5);
+    read_table_free(&table);
+    read_table_free(&work);
+}
+
+static unsigned flushes(void)
+{
+    return fake_count("cupti_flush");
+}
+
+/* Each signal is taken by the library's thread, which flushes when the window closes. */
+static void is_signalled(void)
+{
+    void *function = function_of("first");
+    CHECK(launch(function, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        kill(getpid(), SIGUSR2);
+        do
+            CHECK(launch(function, NULL) == 0);
+        while (access(file, F_OK) != 0 || fake_runtime_launch(function, NULL) != 0);
+        unsigned before = flushes();
+        kill(getpid(), SIGUSR2);
+        while (flushes() == before)
+            sched_yield();
+    }
+}
+
+static void test_window_of_signals(void **state)
+{
+    char number[8];
+    (void)state;
+    snprintf(number, sizeof number, "%d", SIGUSR2);
+    setenv("RBWP_INJECT_SIGNAL", number, 1);
+    assert_int_equal(run(is_signalled), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_true(work.rows > 0 && read_table_row(&work, 0)[CORRELATION] > 1);
+    read_table_free(&work);
+}
+
+/* The file is finished while the program runs on. */
+static void outlives_its_window(void)
+{
+    char live[128];
+    void *function = function_of("first");
+    snprintf(live, sizeof live, "%s.live", file);
+    CHECK(launch(function, NULL) == 0 && access(file, F_OK) == 0);
+    while (access(live, F_OK) == 0)
+        sched_yield();
+    for (int i = 0; i < 100; i++)
+        CHECK(launch(function, NULL) == 0);
+}
+
+static void test_window_of_time(void **state)
+{
+    (void)state;
+    setenv("RBWP_INJECT_FOR_MS", "50", 1);
+    assert_int_equal(run(outlives_its_window), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 1);
+    read_table_free(&work);
+}
+
+static void comes_too_early(void)
+{
+    CHECK(launch(function_of("first"), NULL) == 0);
+}
+
+static void test_nothing_makes_no_file(void **state)
+{
+    (void)state;
+    setenv("RBWP_INJECT_AFTER_MS", "100000", 1);
+    assert_int_equal(run(comes_too_early), 0);
+    assert_int_equal(access(file, F_OK), -1);
+}
+
+/* ---- ends ---- */
+
+static void is_terminated(void)
+{
+    CHECK(launch(function_of("first"), NULL) == 0);
+    kill(getpid(), SIGTERM);
+    for (;;)
+        pause();
+}
+
+static void test_terminated(void **state)
+{
+    (void)state;
+    int status = run(is_terminated);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 1);
+    read_table_free(&work);
+}
+
+static void leaves_by__exit(void)
+{
+    void (*leave)(int) = NULL;
+    CHECK(launch(function_of("first"), NULL) == 0);
+    *(void **)(void *)&leave = dlsym(handle, "_exit"); /* as it is found where it is preloaded */
+    leave(7);
+}
+
+static void test__exit(void **state)
+{
+    (void)state;
+    int status = run(leaves_by__exit);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 1);
+    read_table_free(&work);
+}
+
+/* A child's ranges go to a file of its own, its end leaves the parent's session alone, and one that
+ * marks nothing makes none. */
+static void has_children(void)
+{
+    int status;
+    CHECK(nvtx_find_tool(handle));
+    nvtx_push("parent");
+    for (int i = 0; i < 2; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (i == 1)
+                nvtx_push("child");
+            exit(0);
+        }
+        CHECK(waitpid(pid, &status, 0) == pid && status == 0);
+        if (i == 1)
+            fprintf(stderr, "%d", (int)pid);
+    }
+    CHECK(launch(function_of("first"), NULL) == 0);
+    nvtx_pop();
+}
+
+static void test_children(void **state)
+{
+    char path[128], other[192];
+    int pid = 0;
+    (void)state;
+    assert_int_equal(run(has_children), 0);
+    snprintf(path, sizeof path, "%s/stderr", folder);
+    FILE *said = fopen(path, "r");
+    assert_int_equal(fscanf(said, "%d", &pid), 1);
+    fclose(said);
+    snprintf(other, sizeof other, "%s/out.%d.bin", folder, pid);
+    struct read_table mine = read_table(file, "range"), theirs = read_table(other, "range");
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(mine.rows, 1);
+    assert_int_equal(theirs.rows, 1);
+    assert_int_equal(work.rows, 1);
+    assert_string_equal(name_of(&theirs, read_table_row(&theirs, 0)[R_NAME]), "child");
+    read_table_free(&mine);
+    read_table_free(&theirs);
+    read_table_free(&work);
+}
+
+/* ---- what is not there ---- */
+
+static void runs_on(void)
+{
+    CHECK(nvtx_find_tool(handle));
+    nvtx_push("a range");
+    CHECK(launch(function_of("first"), NULL) == 0);
+    nvtx_pop();
+}
+
+/* One line, ranges all the same. */
+static void test_missing(void **state)
+{
+    static const struct {
+        const char *operation, *said;
+        int code;
+        uint32_t version;
+    } cases[] = {{"cupti_subscribe", "another tool has CUPTI", CUPTI_TAKEN, 130001},
+                 {"cupti_activity", "kernels are not recorded", 1, 130001},
+                 {"none", "version 990000 is not known", 1, 990000}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        set_up(state);
+        fake_fail(cases[i].operation, cases[i].code, 0, 1);
+        fake_cupti_version(cases[i].version);
+        assert_int_equal(run(runs_on), 0);
+        fake_reset();
+        fake_cupti_version(130001);
+        assert_said(cases[i].said);
+        struct read_table table = read_table(file, "range"),
+                          work = read_table(file, "gpu_activity");
+        assert_int_equal(table.rows, 1);
+        assert_int_equal(work.rows, 0);
+        read_table_free(&table);
+        read_table_free(&work);
+    }
+}
+
+int main(int count, char **words)
+{
+    if (count != 3)
+        return 2;
+    library = words[1];
+    driver = words[2];
+    snprintf(folder, sizeof folder, "activity-%d", (int)getpid());
+    snprintf(file, sizeof file, "%s/out.bin", folder);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_work, set_up),
+        cmocka_unit_test_setup(test_all_of_many, set_up),
+        cmocka_unit_test_setup(test_runtime, set_up),
+        cmocka_unit_test_setup(test_ranges, set_up),
+        cmocka_unit_test_setup(test_halves, set_up),
+        cmocka_unit_test_setup(test_window_of_a_range, set_up),
+        cmocka_unit_test_setup(test_window_of_signals, set_up),
+        cmocka_unit_test_setup(test_window_of_time, set_up),
+        cmocka_unit_test_setup(test_nothing_makes_no_file, set_up),
+        cmocka_unit_test_setup(test_terminated, set_up),
+        cmocka_unit_test_setup(test__exit, set_up),
+        cmocka_unit_test_setup(test_children, set_up),
+        cmocka_unit_test_setup(test_missing, set_up),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    return system(command) != 0 || failed;
+}
