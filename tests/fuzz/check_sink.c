@@ -140,7 +140,7 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
                                   .link = take_link,
                                   .table = take_table,
                                   .rows = take_rows};
-        struct trace_read_options options = {.shift_ns = (int64_t)(size % 3) - 1};
+        struct trace_read_options options = {.axis = {.shift_ns = (int64_t)(size % 3) - 1}};
         check.trace = trace_new(&sink, 0);
         REQUIRE(check.trace);
         enum exit_code code =

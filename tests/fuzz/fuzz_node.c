@@ -17,7 +17,7 @@ static void expand(const char *pattern, size_t room)
     bool is_own = false;
     struct rbwp_error error;
     REQUIRE(name);
-    static const struct node_keys keys = {.node = 42, .rank = 7, .job = "a/b"};
+    static const struct node_keys keys = {.node = 42, .rank = 42, .job = "a/b"};
     enum rbwp_status status = node_file_name(pattern, &keys, name, room, &is_own, &error);
     if (status == RBWP_OK) {
         REQUIRE(memchr(name, '\0', room));

@@ -22,11 +22,17 @@
 #include <unistd.h>
 
 #define ZERO_TIME_NS 1795197261283835351
-enum { NODES_MAX = 65536, THREADS_MAX = 64, STEPS_MAX = 1 << 16, PATH_BYTES = 4096 };
+enum {
+    NODES_MAX = 65536,
+    THREADS_MAX = 64,
+    STEPS_MAX = 1 << 16,
+    COMPARISONS_MAX = 1000,
+    PATH_BYTES = 4096
+};
 
 static struct {
-    const char *folder;
-    unsigned nodes, records, threads, steps, slow_node, slow_percent, level;
+    const char *folder, *id;
+    unsigned nodes, records, threads, steps, slow_node, slow_percent, level, comparisons;
     uint64_t skew_ns, drift_ppb;
     bool messages, truth;
 } job = {.records = 200,
@@ -35,6 +41,8 @@ static struct {
          .slow_node = UINT32_MAX,
          .slow_percent = 200,
          .level = 2,
+         .id = "make_job",
+         .comparisons = 8,
          .messages = true};
 
 static const char usage[] =
@@ -49,6 +57,8 @@ static const char usage[] =
     "  -l LEVEL    1 or 2 (2)\n"
     "  -o NS       clocks of nodes are off by up to so much (0)\n"
     "  -d PPB      and drift by up to so many parts in a billion (0)\n"
+    "  -c NUMBER   comparisons of each node's clock with node 0's (8)\n"
+    "  -j ID       of the job (make_job)\n"
     "  -T          also FOLDER/messages.csv and FOLDER/clocks.csv: the truth, by node 0's clock\n";
 
 static void must(enum rbwp_status status, const char *what)
@@ -67,7 +77,7 @@ static void *must_have(void *memory)
 
 /* ---- chance: a number for each place, whatever came before ------------------------- */
 
-enum purpose { DURATION, GAP, NETWORK, QUEUE, HANDLING, OFFSET, DRIFT, BOUND, PACE };
+enum purpose { DURATION, GAP, NETWORK, QUEUE, HANDLING, OFFSET, DRIFT, BOUND, ERROR, PACE };
 
 static uint64_t mixed(uint64_t value)
 {
@@ -410,6 +420,29 @@ static void add_messages(struct file *file)
     add_handled(file);
 }
 
+/* ---- the job ------------------------------------------------------------------------- */
+
+static int64_t of_reference_ns(unsigned node, int64_t true_ns)
+{
+    return true_ns - local_ns(node, true_ns);
+}
+
+/* From the beginning to the end, each with an error of its own inside its bound. */
+static uint32_t compare_clocks(unsigned node, struct rbwp_node_clock *clocks)
+{
+    int64_t length_ns = end_ns(node) - ZERO_TIME_NS;
+    uint32_t count = node ? job.comparisons : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t true_ns = ZERO_TIME_NS + (count > 1 ? length_ns / (count - 1) * i : 0);
+        int64_t bound_ns = 200 + chance(BOUND, node, i, 400);
+        int64_t error_ns = chance(ERROR, node, i, 2 * (uint64_t)bound_ns + 1) - bound_ns;
+        clocks[i] = (struct rbwp_node_clock){local_ns(node, true_ns),
+                                             of_reference_ns(node, true_ns) + error_ns,
+                                             (uint64_t)bound_ns, 0};
+    }
+    return count;
+}
+
 /* ---- files --------------------------------------------------------------------------- */
 
 static void finish(struct file *file)
@@ -429,6 +462,14 @@ static void finish(struct file *file)
     int host_bytes = snprintf(host, sizeof host, "host%04u", file->node);
     const struct rbwp_process_info process = {
         {(uint8_t)(file->node >> 8), (uint8_t)file->node, 1}, 1000000000, 0, ""};
+    const struct rbwp_job_fact facts[] = {
+        {RBWP_JOB_ID, 0, (uint16_t)strlen(job.id), job.id},
+        {RBWP_JOB_NODE_NAME, 0, (uint16_t)host_bytes, host},
+        {RBWP_JOB_RANK, file->node, 0, ""},
+        {RBWP_JOB_RANKS, job.nodes, 0, ""},
+        {RBWP_JOB_LAUNCHER, 0, 8, "make_job"},
+    };
+    struct rbwp_node_clock clocks[COMPARISONS_MAX];
     const struct rbwp_trailer trailer = {.host = host,
                                          .host_bytes = (uint32_t)host_bytes,
                                          .command = "make_job",
@@ -443,7 +484,11 @@ static void finish(struct file *file)
                                          .start_ns = start_ns,
                                          .stop_ns = stop_ns,
                                          .threads = threads,
-                                         .thread_count = job.threads};
+                                         .thread_count = job.threads,
+                                         .job_facts = facts,
+                                         .job_fact_count = sizeof facts / sizeof facts[0],
+                                         .node_clocks = clocks,
+                                         .node_clock_count = compare_clocks(file->node, clocks)};
     must(rbwp_writer_finish(file->writer, slots, ITEMS, sub_items, job.level > 1 ? SUB_ITEMS : 0,
                             &trailer),
          "finish");
@@ -549,6 +594,12 @@ static bool store(int option, const char *text)
     case 'd':
         job.drift_ppb = number(text, 0, 1000000);
         return true;
+    case 'c':
+        job.comparisons = number(text, 0, COMPARISONS_MAX);
+        return true;
+    case 'j':
+        job.id = text;
+        return true;
     case 'T':
         job.truth = true;
         return true;
@@ -560,7 +611,7 @@ static bool store(int option, const char *text)
 int main(int argc, char **argv)
 {
     bool good = true;
-    for (int option; good && (option = getopt(argc, argv, "r:t:s:mx:f:l:o:d:T")) != -1;)
+    for (int option; good && (option = getopt(argc, argv, "r:t:s:mx:f:l:o:d:c:j:T")) != -1;)
         good = store(option, optarg);
     if (!good || argc != optind + 2) {
         fputs(usage, stderr);

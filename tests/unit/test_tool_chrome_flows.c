@@ -185,7 +185,7 @@ static void gpu_task_links_its_halves(void **state)
     int fd;
     struct kept kept = {0};
     struct trace_source source;
-    struct trace_read_options options = {.shift_ns = 100};
+    struct trace_read_options options = {.axis = {.shift_ns = 100}};
     struct trace_sink sink = {.context = &kept, .spans = take_spans, .link = take_link};
     open_text(&source, log, sizeof log - 1, &fd);
     kept.trace = trace_new(&sink, 0);

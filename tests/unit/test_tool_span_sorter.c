@@ -240,7 +240,8 @@ static void stream(const struct blocks *blocks, struct passed *passed, uint32_t 
 {
     struct row_stream *stream;
     *passed = (struct passed){.count = 0};
-    assert_true(row_stream_new(&blocks->trailer, &schema, 5, &stream));
+    assert_true(
+        row_stream_new(&blocks->trailer, &schema, &(struct trace_axis){.shift_ns = 5}, &stream));
     assert_non_null(stream);
     for (uint32_t b = 0; b < ROW_BLOCKS; b++)
         add_block(stream, blocks, b, passed);
@@ -293,10 +294,11 @@ static void an_index_decides(void **state)
         {.table = 3, .rows = 1, .last_row = (64 << 20) + 1, .first_ns = 8, .last_ns = 9}};
     struct rbwp_trailer trailer = {.table_ranges = ranges, .table_range_count = 2};
     (void)state;
-    assert_true(row_stream_new(&trailer, &schema, 0, &stream)); /* too many would wait */
+    assert_true(row_stream_new(&trailer, &schema, &(struct trace_axis){0},
+                               &stream)); /* too many would wait */
     assert_null(stream);
     trailer.table_range_count = 0;
-    assert_true(row_stream_new(&trailer, &schema, 0, &stream));
+    assert_true(row_stream_new(&trailer, &schema, &(struct trace_axis){0}, &stream));
     assert_null(stream);
 }
 

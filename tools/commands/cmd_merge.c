@@ -18,14 +18,15 @@ static const struct option_group merge_groups[] = {
 
 static bool method_is_known(const char *method)
 {
-    static const char *const known[] = {"auto",     "monotonic", "zero",
-                                        "realtime", "messages",  "start"};
+    static const char *const known[] = {"auto",     "clocks",   "monotonic", "zero",
+                                        "realtime", "messages", "start"};
     for (size_t i = 0; method && i < sizeof known / sizeof known[0]; i++)
         if (strcmp(method, known[i]) == 0)
             return true;
     if (method)
-        message_usage("--align %s: is none of auto, monotonic, zero, realtime, messages, start",
-                      method);
+        message_usage(
+            "--align %s: is none of auto, clocks, monotonic, zero, realtime, messages, start",
+            method);
     return !method;
 }
 

@@ -166,6 +166,54 @@ static void process(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "\n");
 }
 
+static bool is_number(uint32_t what)
+{
+    return what == RBWP_JOB_RANK || what == RBWP_JOB_RANKS || what == RBWP_JOB_STARTED;
+}
+
+/* "job 4711, step 2, node name n17, rank 3 ..." */
+static void job(struct out *out, const struct rbwp_trailer *trailer)
+{
+    const char *separator = "";
+    label(out, "job");
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++) {
+        const struct rbwp_job_fact *fact = &trailer->job_facts[i];
+        out_format(out, "%s%s ", separator, rbwp_job_what_name(fact->what));
+        if (fact->what == RBWP_JOB_STARTED)
+            date(out, fact->number);
+        else if (is_number(fact->what) || fact->text_bytes == 0)
+            out_i64(out, fact->number);
+        else
+            text_name(out, fact->text, fact->text_bytes);
+        separator = ", ";
+    }
+    out_text(out, trailer->job_fact_count ? "\n" : "not told\n");
+}
+
+static void node_clocks(struct out *out, const struct info *info,
+                        const struct rbwp_trailer *trailer)
+{
+    char offset[QUANTITY_BYTES], bound[QUANTITY_BYTES];
+    if (trailer->node_clock_count == 0)
+        return;
+    label(out, "clock of");
+    out_format(out, "rank %" PRIu32 ", compared %" PRIu32 " times\n",
+               trailer->node_clocks[0].reference, trailer->node_clock_count);
+    for (uint32_t i = 0; i < trailer->node_clock_count; i++) {
+        if (trailer->node_clock_count > SAMPLES_SHOWN && i == SAMPLES_SHOWN - 1) {
+            out_text(out, "  ...\n");
+            i = trailer->node_clock_count - 1;
+        }
+        const struct rbwp_node_clock *clock = &trailer->node_clocks[i];
+        bool behind = clock->offset_ns < 0;
+        uint64_t apart_ns = behind ? 0 - (uint64_t)clock->offset_ns : (uint64_t)clock->offset_ns;
+        out_text(out, "  at ");
+        run_time(out, info, clock->time_ns);
+        out_format(out, " it was %s %s, give or take %s\n", quantity_duration(offset, apart_ns),
+                   behind ? "behind" : "ahead", quantity_duration(bound, clock->bound_ns));
+    }
+}
+
 static void session(struct out *out, const struct rbwp_trailer *trailer)
 {
     label(out, "session");
@@ -480,7 +528,9 @@ void info_text(struct out *out, const struct info *info)
         losses(out, info, trailer);
         left_out(out, trailer);
         session(out, trailer);
+        job(out, trailer);
         clock_facts(out, info, trailer);
+        node_clocks(out, info, trailer);
         gpus(out, trailer->gpus, trailer->gpu_count);
     }
     gpus(out, info->tables.gpus.list, info->tables.gpus.count);

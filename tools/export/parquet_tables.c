@@ -194,7 +194,7 @@ static void put_numbers(struct parquet_tables *tables, struct parquet *parquet,
     bool times = rows->rows->schema->columns[column].type == RBWP_COLUMN_TIME;
     for (uint32_t i = 0; i < rows->rows->rows; i++)
         tables->values[i] =
-            times ? trace_shifted((int64_t)cells[i], rows->shift_ns) : (int64_t)cells[i];
+            times ? trace_on_axis(rows->axis, (int64_t)cells[i]) : (int64_t)cells[i];
     parquet_integers(parquet, tables->values, tables->values);
 }
 

@@ -199,7 +199,7 @@ static void put_cell(struct sqlite_row *row, const struct trace_rows *rows, uint
         sqlite_real(row, real);
         break;
     case RBWP_COLUMN_TIME:
-        sqlite_number(row, trace_shifted((int64_t)cell, rows->shift_ns));
+        sqlite_number(row, trace_on_axis(rows->axis, (int64_t)cell));
         break;
     case RBWP_COLUMN_NAME:
         name = rbwp_catalog_name(rows->catalog, cell);

@@ -348,6 +348,40 @@ static void process(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void job(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"job\":[");
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++) {
+        const struct rbwp_job_fact *fact = &trailer->job_facts[i];
+        element(out, i);
+        out_text(out, "{");
+        json_u64(out, "what", fact->what);
+        comma(out);
+        json_plain(out, "what_name", rbwp_job_what_name(fact->what));
+        time_member(out, "number", fact->number);
+        comma(out);
+        json_name(out, "name", fact->text, fact->text_bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+static void node_clocks(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"node_clocks\":[");
+    for (uint32_t i = 0; i < trailer->node_clock_count; i++) {
+        const struct rbwp_node_clock *clock = &trailer->node_clocks[i];
+        element(out, i);
+        out_text(out, "{");
+        json_i64(out, "time", clock->time_ns);
+        time_member(out, "offset", clock->offset_ns);
+        plain_member(out, "bound", clock->bound_ns);
+        plain_member(out, "reference", clock->reference);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 /* Sections that the format does not name; what is in them only their program knows. */
 static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer)
 {
@@ -366,7 +400,8 @@ static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads, losses, slot_uses, left_out, process, unknown_sections};
+        session,  clock_facts, threads, losses,      slot_uses,
+        left_out, process,     job,     node_clocks, unknown_sections};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

@@ -4,6 +4,7 @@
  * that is placed already, until no more can be placed.
  */
 #include "align.h"
+#include "align_clocks.h"
 #include "align_offsets.h"
 #include "message.h"
 
@@ -32,7 +33,7 @@ static bool store_shift(void *value, const char *text, struct option_error *erro
 }
 
 const struct option align_option_table[] = {
-    {"align", 0, "METHOD", "auto monotonic zero realtime messages start",
+    {"align", 0, "METHOD", "auto clocks monotonic zero realtime messages start",
      "how files come onto one time axis (auto)", offsetof(struct align_options, method),
      option_store_text},
     {"shift", 0, "FILE=TIME", NULL, "add TIME (+2ms, -150us) to all times of FILE", 0, store_shift},
@@ -49,6 +50,7 @@ struct aligner {
     const struct align_options *options;
     struct alignment *alignments;
     struct align_offsets offsets;
+    struct clock_group clocks;
     char reason[256]; /* why the last one could not be placed; empty: nothing to go by */
 };
 
@@ -59,7 +61,7 @@ static int64_t common_zero_ns(const struct aligner *aligner)
 {
     const struct trace_facts *facts = &aligner->sources[aligner->reference].facts;
     int64_t zero_ns = facts->run_zero_ns ? facts->run_zero_ns : facts->first_ns;
-    return zero_ns + aligner->alignments[aligner->reference].shift_ns;
+    return zero_ns + aligner->alignments[aligner->reference].axis.shift_ns;
 }
 
 static bool same_node(const struct trace_facts *a, const struct trace_facts *b)
@@ -123,7 +125,7 @@ static double seconds(int64_t ns)
 static bool overlap(struct aligner *aligner, int i, int64_t shift_ns, int j)
 {
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
-    int64_t other_ns = aligner->alignments[j].shift_ns;
+    int64_t other_ns = aligner->alignments[j].axis.shift_ns;
     if (a->last_ns == 0 || b->last_ns == 0)
         return true;
     int64_t gap_ns = b->first_ns + other_ns - (a->last_ns + shift_ns);
@@ -150,7 +152,7 @@ static bool by_zero(struct aligner *aligner, int i, int j, struct alignment *mad
                  seconds(a->run_zero_ns - b->run_zero_ns), aligner->sources[j].name);
         return false;
     }
-    made->shift_ns = aligner->alignments[j].shift_ns;
+    made->axis.shift_ns = aligner->alignments[j].axis.shift_ns;
     bound(made, a, b, &aligner->alignments[j], 0);
     return true;
 }
@@ -186,8 +188,8 @@ static bool by_monotonic(struct aligner *aligner, int i, int j, struct alignment
     if (!a->has_monotonic || !b->has_monotonic || !a->identity.has_boot || !b->identity.has_boot ||
         !same_host(a, b))
         return false;
-    made->shift_ns =
-        aligner->alignments[j].shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
+    made->axis.shift_ns =
+        aligner->alignments[j].axis.shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
     bound(made, a, b, &aligner->alignments[j], a->monotonic_error_ns + b->monotonic_error_ns);
     return true;
 }
@@ -199,9 +201,9 @@ static bool by_monotonic_name(struct aligner *aligner, int i, int j, struct alig
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
     if (!a->has_monotonic || !b->has_monotonic || (a->identity.has_boot && b->identity.has_boot))
         return false;
-    made->shift_ns =
-        aligner->alignments[j].shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
-    return overlap(aligner, i, made->shift_ns, j);
+    made->axis.shift_ns =
+        aligner->alignments[j].axis.shift_ns + a->monotonic_shift_ns - b->monotonic_shift_ns;
+    return overlap(aligner, i, made->axis.shift_ns, j);
 }
 
 static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment *made)
@@ -209,10 +211,11 @@ static bool by_realtime(struct aligner *aligner, int i, int j, struct alignment 
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
     if (!a->has_realtime || !b->has_realtime)
         return false;
-    made->shift_ns = aligner->alignments[j].shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
+    made->axis.shift_ns =
+        aligner->alignments[j].axis.shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
     bound(made, a, b, &aligner->alignments[j], a->realtime_error_ns + b->realtime_error_ns);
     bool again = names_its_process(a) && names_its_process(b) && same_process(a, b);
-    return again || overlap(aligner, i, made->shift_ns, j);
+    return again || overlap(aligner, i, made->axis.shift_ns, j);
 }
 
 /* The axis of one of them is the wall clock; that of the other was set by it when it began. */
@@ -221,8 +224,9 @@ static bool by_wall_clock(struct aligner *aligner, int i, int j, struct alignmen
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
     if (!(a->wall_clock && b->has_zero) && !(b->wall_clock && a->has_zero))
         return false;
-    made->shift_ns = aligner->alignments[j].shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
-    return overlap(aligner, i, made->shift_ns, j);
+    made->axis.shift_ns =
+        aligner->alignments[j].axis.shift_ns + a->realtime_shift_ns - b->realtime_shift_ns;
+    return overlap(aligner, i, made->axis.shift_ns, j);
 }
 
 static const struct trace_latency *latency_from(const struct trace_facts *facts, uint32_t node)
@@ -249,7 +253,8 @@ static bool by_messages(struct aligner *aligner, int i, int j, struct alignment 
         return false;
     }
     int64_t ahead_ns = (to_a->least_ns - to_b->least_ns) / 2;
-    made->shift_ns = b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].shift_ns - ahead_ns;
+    made->axis.shift_ns =
+        b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].axis.shift_ns - ahead_ns;
     made->bounded = aligner->alignments[j].bounded;
     made->error_ns = (uint64_t)(sum_ns + 1) / 2 + aligner->alignments[j].error_ns;
     return true;
@@ -260,8 +265,16 @@ static bool by_start(struct aligner *aligner, int i, int j, struct alignment *ma
 {
     const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
     bool known = (a->run_zero_ns || a->from_run_zero) && (b->run_zero_ns || b->from_run_zero);
-    made->shift_ns = b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].shift_ns;
+    made->axis.shift_ns = b->run_zero_ns - a->run_zero_ns + aligner->alignments[j].axis.shift_ns;
     return known;
+}
+
+/* Nobody wants clocks of one job to be corrected. */
+static bool by_wish(struct aligner *aligner, int i, int j, struct alignment *made)
+{
+    const struct trace_facts *a = &aligner->sources[i].facts, *b = &aligner->sources[j].facts;
+    made->axis.shift_ns = aligner->alignments[j].axis.shift_ns;
+    return aligner->options->no_clocks && a->job.ranks && trace_same_job(&a->job, &b->job);
 }
 
 static const struct {
@@ -275,6 +288,7 @@ static const struct {
     {"messages", "message latencies", true, by_messages},
     {"realtime", "wall clock", true, by_wall_clock},
     {"monotonic", "MONOTONIC clock, if it is the same machine's", true, by_monotonic_name},
+    {"clocks", "its own clock, as it was told", true, by_wish},
     {"start", "equal start", false, by_start},
 };
 /* 73 years. */
@@ -289,12 +303,12 @@ static void place_given(const struct aligner *aligner, int i, const char *method
 {
     const struct trace_facts *facts = &aligner->sources[i].facts;
     bool relative = !facts->has_zero && i != aligner->reference;
-    aligner->alignments[i] =
-        (struct alignment){.placed = true,
-                           .method = method,
-                           .shift_ns = shift_ns + (relative ? common_zero_ns(aligner) : 0),
-                           .bounded = bounded,
-                           .error_ns = error_ns + facts->error_ns};
+    aligner->alignments[i] = (struct alignment){
+        .placed = true,
+        .method = method,
+        .axis = {.shift_ns = shift_ns + (relative ? common_zero_ns(aligner) : 0)},
+        .bounded = bounded,
+        .error_ns = error_ns + facts->error_ns};
 }
 
 static bool place_as_told(struct aligner *aligner, int i)
@@ -360,7 +374,8 @@ static bool place(struct aligner *aligner, int i)
         for (int j = 0; j < aligner->count; j++) {
             struct alignment made = {.placed = true, .method = methods[method].name};
             if (aligner->alignments[j].placed && may_try(aligner, method, i, j) &&
-                methods[method].place(aligner, i, j, &made) && llabs(made.shift_ns) < TIME_LIMIT) {
+                methods[method].place(aligner, i, j, &made) &&
+                llabs(made.axis.shift_ns) < TIME_LIMIT) {
                 aligner->alignments[i] = made;
                 return true;
             }
@@ -425,11 +440,14 @@ static void tell(const struct aligner *aligner, int i)
     if (made->bounded)
         snprintf(error, sizeof error, "error at most %" PRIu64 " ns", made->error_ns);
     message_plain("%s: %s%s%s: aligned by %s, shift %+" PRId64 " ns, %s", source->name,
-                  source->format->name, process, node, made->method, made->shift_ns, error);
+                  source->format->name, process, node, made->method, made->axis.shift_ns, error);
 }
 
-static int find_reference(const struct trace_source *sources, int count)
+static int find_reference(const struct trace_source *sources, int count,
+                          const struct clock_group *clocks)
 {
+    if (clocks->first >= 0)
+        return clocks->root >= 0 ? clocks->root : clocks->first;
     for (int i = 0; i < count; i++)
         if (sources[i].facts.run_zero_ns)
             return i;
@@ -467,22 +485,46 @@ static bool refuse(struct aligner *aligner, int i)
     return false;
 }
 
+static bool clocks_are_wanted(const struct align_options *options)
+{
+    return !options->no_clocks && (!options->method || strcmp(options->method, "auto") == 0 ||
+                                   strcmp(options->method, "clocks") == 0);
+}
+
+static bool place_by_clocks(struct aligner *aligner, int i)
+{
+    struct alignment made;
+    const struct alignment *root =
+        aligner->clocks.root < 0 ? NULL : &aligner->alignments[aligner->clocks.root];
+    if (!clock_group_has(&aligner->clocks, aligner->sources, i) ||
+        !align_by_clocks(&aligner->sources[i], root ? root->axis.shift_ns : 0, &made))
+        return false;
+    made.error_ns += root ? root->error_ns : 0;
+    aligner->alignments[i] = made;
+    return true;
+}
+
+static void place_reference(struct aligner *aligner)
+{
+    int i = aligner->reference;
+    if (!place_as_told(aligner, i) && !place_by_clocks(aligner, i))
+        place_given(aligner, i, "being the reference", 0, 0, true);
+    /* What is told of the reference moves the axis and is no error. */
+    aligner->alignments[i].bounded = true;
+}
+
 static bool align(struct aligner *aligner)
 {
     bool good = true;
-    struct alignment *reference = &aligner->alignments[aligner->reference];
     for (int i = 0; i < aligner->count; i++) {
         if (!times_are_possible(&aligner->sources[i]))
             return false;
         good &= fit_together(aligner, i) || aligner->options->force;
     }
-    if (!place_as_told(aligner, aligner->reference))
-        place_given(aligner, aligner->reference, "being the reference", 0, 0, true);
-    /* What is told of the reference moves the axis and is no error. */
-    reference->bounded = true;
+    place_reference(aligner);
     for (int i = 0; i < aligner->count; i++)
-        if (i != aligner->reference)
-            (void)place_as_told(aligner, i);
+        if (i != aligner->reference && !place_as_told(aligner, i))
+            (void)place_by_clocks(aligner, i);
     place_all(aligner);
     for (int i = 0; i < aligner->count; i++)
         if (!aligner->alignments[i].placed)
@@ -496,9 +538,13 @@ bool align_sources(const struct trace_source *sources, int count,
                    const struct align_options *options, struct alignment *alignments,
                    bool *usage_out)
 {
+    struct clock_group clocks = {.first = -1, .root = -1};
+    if (clocks_are_wanted(options))
+        clocks = clock_group_find(sources, count);
     struct aligner aligner = {.sources = sources,
                               .count = count,
-                              .reference = find_reference(sources, count),
+                              .reference = find_reference(sources, count, &clocks),
+                              .clocks = clocks,
                               .options = options,
                               .alignments = alignments};
     *usage_out = true;
@@ -514,6 +560,13 @@ bool align_sources(const struct trace_source *sources, int count,
     return good;
 }
 
+void align_free(struct alignment *alignments, int count)
+{
+    for (int i = 0; alignments && i < count; i++)
+        free(alignments[i].points);
+    free(alignments);
+}
+
 void align_add_facts(struct trace *trace, const struct trace_source *sources, int count,
                      const struct alignment *alignments)
 {
@@ -525,7 +578,7 @@ void align_add_facts(struct trace *trace, const struct trace_source *sources, in
         snprintf(key, sizeof key, "alignment.%d.method", i);
         trace_add_fact(trace, key, "%s", made->method);
         snprintf(key, sizeof key, "alignment.%d.shift_ns", i);
-        trace_add_fact(trace, key, "%" PRId64, made->shift_ns);
+        trace_add_fact(trace, key, "%" PRId64, made->axis.shift_ns);
         snprintf(key, sizeof key, "alignment.%d.error_ns", i);
         if (made->bounded)
             trace_add_fact(trace, key, "%" PRIu64, made->error_ns);

@@ -28,8 +28,8 @@ struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
     spans->tracks = tracks;
     spans->opened = opened;
     spans->trace = trace;
-    spans->zero_ns = opened->facts.zero_ns + options->shift_ns;
-    trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->shift_ns);
+    spans->zero_ns = opened->facts.zero_ns + options->axis.shift_ns;
+    trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->axis.shift_ns);
     span_sorter_start(&spans->spans);
     sample_sorter_start(&spans->samples);
     return spans;

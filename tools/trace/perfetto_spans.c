@@ -25,9 +25,9 @@ struct perfetto_spans *perfetto_spans_start(struct perfetto_tracks *tracks,
     spans->state = state;
     spans->opened = opened;
     spans->trace = trace;
-    spans->zero_ns = opened->facts.zero_ns + options->shift_ns;
+    spans->zero_ns = opened->facts.zero_ns + options->axis.shift_ns;
     spans->json.most = DETAIL_TEXT_MAX;
-    trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->shift_ns);
+    trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->axis.shift_ns);
     span_sorter_start(&spans->spans);
     sample_sorter_start(&spans->samples);
     return spans;

@@ -132,13 +132,13 @@ static void emit(struct range_rows *ranges, const uint64_t *cell, uint8_t flags)
 {
     const int64_t start_ns = (int64_t)cell[START];
     const int64_t stop_ns = (int64_t)cell[STOP] > start_ns ? (int64_t)cell[STOP] : start_ns;
-    const int64_t shift_ns = ranges->options->shift_ns;
+    const struct trace_axis *axis = &ranges->options->axis;
     if (ranges->filtered &&
         !ranges->host.wanted(ranges->host.context, cell[THREAD], start_ns, stop_ns))
         return;
     uint32_t track = track_of(ranges, cell[THREAD], start_ns);
-    struct trace_span span = {.start_ns = trace_shifted(start_ns, shift_ns),
-                              .stop_ns = trace_shifted(stop_ns, shift_ns),
+    struct trace_span span = {.start_ns = trace_on_axis(axis, start_ns),
+                              .stop_ns = trace_on_axis(axis, stop_ns),
                               .track = track,
                               .category = TRACE_RANGE,
                               .flags = flags};

@@ -132,7 +132,7 @@ void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *span)
                             .id = span->id,
                             .slot = span->slot,
                             .inferred_track = TRACE_NONE};
-    int64_t time_ns = trace_shifted(span->begin_ns, gpu->options->shift_ns);
+    int64_t time_ns = trace_on_axis(&gpu->options->axis, span->begin_ns);
     infer_launch(gpu->launches[span->slot], time_ns, &work);
     want_calls(gpu);
     gpu_join_work(&gpu->join, &work);
@@ -206,14 +206,14 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
                       const struct gpu_fact *fact)
 {
     struct trace_detail *head = &gpu->detail.head;
-    int64_t shift_ns = gpu->options->shift_ns;
+    const struct trace_axis *axis = &gpu->options->axis;
     head->correlation = fact->correlation;
     head->thread_id = fact->thread_id;
     if (fact->thread_id)
         head->launch_track = gpu->host.thread_track(gpu->host.context, fact->thread_id);
     if (fact->launch_ns) {
         head->flags |= TRACE_HAS_LAUNCH;
-        head->launch_ns = trace_shifted(fact->launch_ns, shift_ns);
+        head->launch_ns = trace_on_axis(axis, fact->launch_ns);
         head->launch_span = fact->call ? gpu->first_id + fact->call : 0;
     }
     if (!(made->flags & TRACE_CUT)) {
@@ -224,7 +224,7 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
     }
     if (fact->launched_ns)
         span_detail_arg(&gpu->detail, key(gpu, &gpu->launched_key, "launched"), TRACE_ARG_TIME,
-                        (uint64_t)trace_shifted(fact->launched_ns, shift_ns));
+                        (uint64_t)trace_on_axis(axis, fact->launched_ns));
     if (fact->stream)
         span_detail_arg(&gpu->detail, key(gpu, &gpu->stream_key, "stream"), TRACE_ARG_U64,
                         fact->stream);

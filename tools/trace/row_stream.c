@@ -18,7 +18,7 @@ struct floor {
 };
 
 struct row_stream {
-    int64_t shift_ns;
+    const struct trace_axis *axis;
     struct floor *floors;
     uint32_t floor_count, floor_at; /* of the rows that came last */
     int64_t floor_ns;               /* what starts before is ready, INT64_MAX: all */
@@ -150,14 +150,14 @@ static bool judge(struct row_stream *stream, const struct rbwp_trailer *trailer,
 }
 
 bool row_stream_new(const struct rbwp_trailer *trailer, const struct rbwp_schema *schema,
-                    int64_t shift_ns, struct row_stream **stream_out)
+                    const struct trace_axis *axis, struct row_stream **stream_out)
 {
     bool suits = false;
     *stream_out = NULL;
     struct row_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return false;
-    stream->shift_ns = shift_ns;
+    stream->axis = axis;
     stream->rows_max = WORDS_MAX / (schema->column_count + (uint64_t)MARK_WORDS);
     stream->cells = calloc(schema->column_count, sizeof *stream->cells);
     stream->columns = calloc(schema->column_count, sizeof *stream->columns);
@@ -201,7 +201,7 @@ static void find_floor(struct row_stream *stream, const struct rbwp_rows *rows)
     int64_t floor_ns = INT64_MAX;
     if (stream->floor_at < stream->floor_count && stream->rows.rows <= stream->rows_max)
         floor_ns = last_row < floor->last_row ? floor->within_ns : floor->after_ns;
-    stream->floor_ns = floor_ns == INT64_MAX ? floor_ns : trace_shifted(floor_ns, stream->shift_ns);
+    stream->floor_ns = floor_ns == INT64_MAX ? floor_ns : trace_on_axis(stream->axis, floor_ns);
 }
 
 /* Room for so many rows of cells that are kept. */

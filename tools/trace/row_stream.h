@@ -26,10 +26,10 @@ void row_marks_free(struct row_marks *marks);
 
 struct row_stream;
 
-/* Of a table without columns of bytes. *stream_out is NULL when it is not for this. shift_ns was
- * added to times. False without memory. */
+/* Of a table without columns of bytes. *stream_out is NULL when it is not for this. Times were
+ * put on the axis, which stays. False without memory. */
 bool row_stream_new(const struct rbwp_trailer *trailer, const struct rbwp_schema *schema,
-                    int64_t shift_ns, struct row_stream **stream_out);
+                    const struct trace_axis *axis, struct row_stream **stream_out);
 void row_stream_free(struct row_stream *stream);
 
 /* All rows that wait and those of the next block behind them, the first of which is *first_out.

@@ -168,7 +168,7 @@ static struct table_shape *make_shape(struct table_rows *tables, const struct rb
     }
     if (shape->kind != TABLE_COUNTERS && tables->trailer && !tables->filtered && !shape->has_bytes)
         tables->failed |=
-            !row_stream_new(tables->trailer, schema, tables->options->shift_ns, &shape->stream);
+            !row_stream_new(tables->trailer, schema, &tables->options->axis, &shape->stream);
     shape->label_name = add_label(tables, schema->name, schema->name_bytes);
     if (shape->kind != TABLE_COUNTERS && !shape->has_bytes)
         tables->failed |= !make_room_for_detail(shape);
@@ -332,7 +332,7 @@ static void take_counter(struct table_rows *tables, const struct table_shape *sh
             continue;
         struct sample made = {.track = track->track, .order = rows->first_row + i};
         made.sample = sample_of(schema->columns[column].type, rows->cells[column][i]);
-        made.sample.time_ns = trace_shifted(time_ns, tables->options->shift_ns);
+        made.sample.time_ns = trace_on_axis(&tables->options->axis, time_ns);
         merge_sorter_add(&tables->samples, &made, NULL);
     }
 }
@@ -343,7 +343,7 @@ static void take_counter(struct table_rows *tables, const struct table_shape *sh
 static inline bool arg_bits(struct table_rows *tables, unsigned type, uint64_t *value)
 {
     if (type == RBWP_COLUMN_TIME)
-        *value = (uint64_t)trace_shifted((int64_t)*value, tables->options->shift_ns);
+        *value = (uint64_t)trace_on_axis(&tables->options->axis, (int64_t)*value);
     if (type != RBWP_COLUMN_NAME)
         return true;
     uint32_t label = label_of(tables, *value);
@@ -580,13 +580,13 @@ static void mark_rows(struct table_rows *tables, const struct table_shape *shape
                       const struct rbwp_rows *rows, uint32_t first, struct row_marks *marks)
 {
     const uint64_t *starts = rows->cells[shape->start];
-    int64_t shift_ns = tables->options->shift_ns;
+    const struct trace_axis *axis = &tables->options->axis;
     uint64_t id = tables->host.new_ids(tables->host.context, rows->rows - first);
     for (uint32_t i = first; i < rows->rows; i++) {
         int64_t start_ns = (int64_t)starts[i], stop_ns = stop_of(shape, rows, i, start_ns);
         marks->id[i] = id++;
-        marks->start_ns[i] = trace_shifted(start_ns, shift_ns);
-        marks->stop_ns[i] = trace_shifted(stop_ns, shift_ns);
+        marks->start_ns[i] = trace_on_axis(axis, start_ns);
+        marks->stop_ns[i] = trace_on_axis(axis, stop_ns);
         bool wanted = !tables->filtered ||
                       tables->host.wanted(tables->host.context, cell(rows, shape->thread, i),
                                           start_ns, stop_ns);
@@ -635,7 +635,7 @@ static bool make_delay(struct table_rows *tables, const struct table_shape *shap
     delay_out->name = trace_add_name(tables->trace, "queue delay", 11);
     uint32_t waker =
         tables->host.thread_track(tables->host.context, wake.waker,
-                                  trace_shifted(wake.delay.start_ns, -tables->options->shift_ns));
+                                  trace_off_axis(&tables->options->axis, wake.delay.start_ns));
     if (waker != TRACE_NONE)
         trace_add_link(tables->trace, (struct trace_link){.kind = TRACE_WAKE,
                                                           .from_track = waker,
@@ -766,11 +766,10 @@ void table_rows_take(struct table_rows *tables, const struct rbwp_catalog *catal
         if (tables->filtered)
             trace_add_unjudged_rows(tables->trace, rows->rows);
         else
-            trace_add_rows(tables->trace,
-                           &(struct trace_rows){.table = shape->table,
-                                                .rows = rows,
-                                                .catalog = catalog,
-                                                .shift_ns = tables->options->shift_ns});
+            trace_add_rows(tables->trace, &(struct trace_rows){.table = shape->table,
+                                                               .rows = rows,
+                                                               .catalog = catalog,
+                                                               .axis = &tables->options->axis});
     }
 }
 

@@ -123,7 +123,7 @@ static void add_facts(const struct chrome_source *source, struct trace *trace,
         snprintf(key, sizeof key, "process.%" PRIu32 ".format", number);
         trace_add_fact(trace, key, "%s JSON", chrome_dialect_name[source->clock.dialect]);
         snprintf(key, sizeof key, "process.%" PRIu32 ".shift_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, options->shift_ns);
+        trace_add_fact(trace, key, "%" PRId64, options->axis.shift_ns);
         snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
         trace_add_fact(trace, key, "%" PRId64, opened->facts.zero_ns);
     }

@@ -323,7 +323,7 @@ static void add_facts(const struct legion_source *source, const struct trace_fac
     FACT("file", "%s", source->name);
     FACT("format", "Legion Prof %" PRIu32, log->version);
     FACT("zero_time_ns", "%" PRId64, facts->run_zero_ns);
-    FACT("shift_ns", "%" PRId64, options->shift_ns);
+    FACT("shift_ns", "%" PRId64, options->axis.shift_ns);
     FACT("records", "%" PRIu64, log->records);
     FACT("skipped_records", "%" PRIu64, log->skipped);
     FACT("cut_bytes", "%" PRIu64, log->cut_bytes);
@@ -335,7 +335,7 @@ static void start_reading(struct legion_source *source, const struct trace_sourc
                           struct trace *trace, const struct trace_read_options *options)
 {
     source->trace = trace;
-    source->zero_ns = opened->facts.zero_ns + options->shift_ns;
+    source->zero_ns = opened->facts.zero_ns + options->axis.shift_ns;
     trace_filter_start(&source->filter, options, source->zero_ns);
     span_sorter_start(&source->spans);
     source->join = (struct legion_join){.trace = trace,

@@ -16,8 +16,7 @@ const struct option reading_option_table[] = {
      option_store_true},
     {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct reading_options, threads),
      jobs_option_store},
-    {"raw-times", 0, NULL, NULL,
-     "GPU work as it was seen, with what noticing it was measured to add",
+    {"raw-times", 0, NULL, NULL, "GPU work as it was seen, clocks of nodes as they were",
      offsetof(struct reading_options, raw_times), option_store_true},
     {0},
 };
@@ -72,7 +71,8 @@ static int64_t origin_ns(const struct sources *sources)
 {
     int64_t origin = INT64_MAX;
     for (int i = 0; i < sources->count; i++) {
-        int64_t first = sources->list[i].facts.first_ns + sources->alignments[i].shift_ns;
+        int64_t first =
+            trace_on_axis(&sources->alignments[i].axis, sources->list[i].facts.first_ns);
         origin = first && first < origin ? first : origin;
     }
     return origin == INT64_MAX ? 0 : origin;
@@ -96,7 +96,7 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
         if (!shard_has(pass->options->inputs.shard, sources->list[i].number))
             continue;
         struct trace_read_options options = {.filter = &pass->filter,
-                                             .shift_ns = sources->alignments[i].shift_ns,
+                                             .axis = sources->alignments[i].axis,
                                              .threads = pass->threads,
                                              .raw_times = pass->options->raw_times,
                                              .clip = pass->maker->clips};
@@ -111,7 +111,7 @@ static enum exit_code close_sources(struct sources *sources)
     for (int i = 0; i < sources->count; i++)
         code = exit_worse(code, trace_source_close(&sources->list[i]));
     free(sources->list);
-    free(sources->alignments);
+    align_free(sources->alignments, sources->count);
     return code;
 }
 
@@ -192,8 +192,9 @@ static uint32_t count_nodes(const struct sources *sources)
 static enum exit_code align_and_write(struct trace_pass *pass, const struct sources *sources)
 {
     bool usage;
-    if (!align_sources(sources->list, sources->count, &pass->options->align, sources->alignments,
-                       &usage))
+    struct align_options align = pass->options->align;
+    align.no_clocks |= pass->options->raw_times;
+    if (!align_sources(sources->list, sources->count, &align, sources->alignments, &usage))
         return usage ? EXIT_USAGE : EXIT_BAD_DATA;
     pass->nodes = count_nodes(sources);
     return open_output(pass, sources);

@@ -297,7 +297,7 @@ static void add_facts(const struct perfetto_source *source, struct trace *trace,
         snprintf(key, sizeof key, "process.%" PRIu32 ".format", number);
         trace_add_fact(trace, key, "%sPerfetto", source->ours ? "RBWP's " : "");
         snprintf(key, sizeof key, "process.%" PRIu32 ".shift_ns", number);
-        trace_add_fact(trace, key, "%" PRId64, options->shift_ns);
+        trace_add_fact(trace, key, "%" PRId64, options->axis.shift_ns);
         snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
         trace_add_fact(trace, key, "%" PRId64, opened->facts.run_zero_ns);
     }

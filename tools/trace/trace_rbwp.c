@@ -126,6 +126,40 @@ static bool is_of_nobody(const struct rbwp_trailer *trailer)
            trailer->processes[0].title_bytes;
 }
 
+static struct trace_text job_text(const struct rbwp_trailer *trailer, uint32_t what)
+{
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++)
+        if (trailer->job_facts[i].what == what)
+            return (struct trace_text){trailer->job_facts[i].text,
+                                       trailer->job_facts[i].text_bytes};
+    return (struct trace_text){"", 0};
+}
+
+/* A number that is no rank is none. */
+static uint32_t job_number(const struct rbwp_trailer *trailer, uint32_t what)
+{
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++)
+        if (trailer->job_facts[i].what == what)
+            return trailer->job_facts[i].number > 0 && trailer->job_facts[i].number < UINT32_MAX
+                       ? (uint32_t)trailer->job_facts[i].number
+                       : 0;
+    return 0;
+}
+
+static void fill_job(struct trace_facts *facts, const struct rbwp_trailer *trailer)
+{
+    facts->job = (struct trace_job){
+        .id = job_text(trailer, RBWP_JOB_ID),
+        .step = job_text(trailer, RBWP_JOB_STEP),
+        .launcher = job_text(trailer, RBWP_JOB_LAUNCHER),
+        .command = {trailer->command, trailer->command_bytes},
+        .rank = job_number(trailer, RBWP_JOB_RANK),
+        .ranks = job_number(trailer, RBWP_JOB_RANKS),
+    };
+    facts->clocks = trailer->node_clocks;
+    facts->clock_count = trailer->node_clock_count;
+}
+
 static void fill_facts(struct trace_source *source, const struct rbwp_reader *reader)
 {
     const struct rbwp_file_header *header = rbwp_reader_header(reader);
@@ -147,6 +181,7 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts.identity =
         (struct trace_identity){.os_id = trailer->process_id, .session_ns = trailer->start_ns};
     fill_identity(&source->facts.identity, trailer);
+    fill_job(&source->facts, trailer);
     struct trace_facts *facts = &source->facts;
     facts->has_realtime =
         compare_clock(trailer, realtime_of, &facts->realtime_shift_ns, &facts->realtime_error_ns);
@@ -322,11 +357,12 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 
 static inline struct trace_span make_span(struct rbwp_source *source, const struct span *span)
 {
-    int64_t name_ns = span_name_time_ns(span), shift_ns = source->options->shift_ns;
+    int64_t name_ns = span_name_time_ns(span);
+    const struct trace_axis *axis = &source->options->axis;
     int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
     struct trace_span made = {
-        .start_ns = trace_shifted(span->begin_ns, shift_ns),
-        .stop_ns = trace_shifted(at_least(end_ns, span->begin_ns), shift_ns),
+        .start_ns = trace_on_axis(axis, span->begin_ns),
+        .stop_ns = trace_on_axis(axis, at_least(end_ns, span->begin_ns)),
         .id = source->first_id + span->id,
         .parent = span->parent ? source->first_id + span->parent : 0,
         .flags = span->has_end ? 0 : TRACE_UNFINISHED,
@@ -350,10 +386,9 @@ static bool is_wanted(struct rbwp_source *source, const struct span *span)
 
 static bool clip(const struct rbwp_source *source, struct trace_span *made)
 {
-    int64_t shift_ns = source->options->shift_ns;
-    return !source->options->clip ||
-           trace_clip(made, trace_shifted(source->filter.from_ns, shift_ns),
-                      trace_shifted(source->filter.to_ns, shift_ns));
+    const struct trace_axis *axis = &source->options->axis;
+    return !source->options->clip || trace_clip(made, trace_on_axis(axis, source->filter.from_ns),
+                                                trace_on_axis(axis, source->filter.to_ns));
 }
 
 static void take_span(void *context, const struct span *span)
@@ -373,7 +408,7 @@ static void take_span(void *context, const struct span *span)
     if (span->kind == SPAN_COARSE)
         rbwp_gpu_call(&source->gpu, span, made.start_ns, track);
     source->thread->last_ns =
-        at_least(source->thread->last_ns, trace_shifted(made.stop_ns, -source->options->shift_ns));
+        at_least(source->thread->last_ns, trace_off_axis(&source->options->axis, made.stop_ns));
     if (source->filtered && !(is_wanted(source, span) && clip(source, &made)))
         return;
     if (track == TRACE_NONE) /* its thread got the name that is wanted later */
@@ -416,7 +451,7 @@ static void see_gpu_work(void *context, const struct gpu_fact *fact, const struc
 static bool finish_gpus(struct rbwp_source *source)
 {
     if (source->options->clip)
-        source->gpu.cut_ns = trace_shifted(source->filter.from_ns, source->options->shift_ns);
+        source->gpu.cut_ns = trace_on_axis(&source->options->axis, source->filter.from_ns);
     bool good = rbwp_gpu_finish(&source->gpu, &source->last_id);
     source->walk->builder.next_id = source->last_id; /* behind those of the GPUs */
     return good;
@@ -539,11 +574,11 @@ static void take_opaque(void *context, const struct rbwp_block *block)
 static void see_block(struct rbwp_source *source, const struct rbwp_block *block)
 {
     const struct filter *filter = &source->filter;
-    int64_t shift_ns = source->options->shift_ns;
+    const struct trace_axis *axis = &source->options->axis;
     int64_t first_ns = at_least(block->first_ns, filter->from_ns);
     int64_t last_ns = block->last_ns < filter->to_ns ? block->last_ns : filter->to_ns;
     filter_see_block(&source->filter, block);
-    trace_saw(source->trace, trace_shifted(first_ns, shift_ns), trace_shifted(last_ns, shift_ns));
+    trace_saw(source->trace, trace_on_axis(axis, first_ns), trace_on_axis(axis, last_ns));
 }
 
 static void begin_block(void *context, const struct rbwp_block *block)
@@ -568,7 +603,7 @@ static void end_block(void *context, const struct rbwp_block *block)
 static void take_damage(void *context, const struct span_damage *damage)
 {
     struct rbwp_source *source = context;
-    int64_t shift_ns = source->options->shift_ns;
+    const struct trace_axis *axis = &source->options->axis;
     bool timed = damage->first_ns || damage->last_ns, one = damage->has_block;
     kept_losses_add(&source->damages,
                     &(struct trace_loss){
@@ -577,8 +612,8 @@ static void take_damage(void *context, const struct span_damage *damage)
                         .cause = trace_text("damaged"),
                         .count = damage->records,
                         .bytes = damage->bytes,
-                        .first_ns = timed ? trace_shifted(damage->first_ns, shift_ns) : 0,
-                        .last_ns = timed ? trace_shifted(damage->last_ns, shift_ns) : 0,
+                        .first_ns = timed ? trace_on_axis(axis, damage->first_ns) : 0,
+                        .last_ns = timed ? trace_on_axis(axis, damage->last_ns) : 0,
                     });
 }
 
@@ -646,7 +681,7 @@ static void add_process(struct rbwp_source *source)
 static void add_losses(struct rbwp_source *source)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
-    int64_t shift_ns = source->options->shift_ns;
+    const struct trace_axis *axis = &source->options->axis;
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
         const struct rbwp_loss *loss = &trailer->losses[i];
         if (!losses_are_records(loss->cause))
@@ -660,8 +695,8 @@ static void add_losses(struct rbwp_source *source)
                            .track = thread ? thread->batch.track : TRACE_NONE,
                            .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
                            .count = loss->count,
-                           .first_ns = timed ? trace_shifted(loss->first_ns, shift_ns) : 0,
-                           .last_ns = timed ? trace_shifted(loss->last_ns, shift_ns) : 0,
+                           .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
+                           .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,
                        });
     }
 }
@@ -679,7 +714,7 @@ static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
     } while (0)
     FACT("file", "%s", source->input.name);
     FACT("zero_time_ns", "%" PRId64, rbwp_reader_header(reader)->zero_time_ns);
-    FACT("shift_ns", "%" PRId64, source->options->shift_ns);
+    FACT("shift_ns", "%" PRId64, source->options->axis.shift_ns);
     FACT("records", "%" PRIu64, source->input.records);
     FACT("unfinished_spans", "%" PRIu64, walk->builder.unfinished);
     FACT("open_spans", "%" PRIu64, walk->builder.open);
@@ -717,9 +752,9 @@ static void shift_filter(struct rbwp_source *source, const struct trace_read_opt
         return;
     source->wanted = *options->filter;
     if (source->wanted.from.set && !source->wanted.from.relative)
-        source->wanted.from.ns -= options->shift_ns;
+        source->wanted.from.ns = trace_off_axis(&options->axis, source->wanted.from.ns);
     if (source->wanted.to.set && !source->wanted.to.relative)
-        source->wanted.to.ns -= options->shift_ns;
+        source->wanted.to.ns = trace_off_axis(&options->axis, source->wanted.to.ns);
 }
 
 static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace,
@@ -740,7 +775,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->filtered = options->filter && filter_is_set(options->filter);
     shift_filter(source, options);
     filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
-    source->filter.shift_ns = options->shift_ns;
+    source->filter.shift_ns = options->axis.shift_ns;
     add_process(source);
     start_gpus(source);
     start_tables(source);

@@ -20,22 +20,26 @@ struct align_options {
     const char *shifts[ALIGN_SHIFTS_MAX];
     unsigned shift_count;
     bool force;
+    bool no_clocks; /* comparisons with other nodes' clocks are not used */
 };
 extern const struct option align_option_table[]; /* of struct align_options */
 
 struct alignment {
     bool placed;
     const char *method;
-    int64_t shift_ns;
+    struct trace_axis axis;
+    struct trace_axis_point *points; /* of the axis, the alignment's own; NULL: none */
     bool bounded;
     uint64_t error_ns;
 };
 
-/* Fills one alignment a source, and tells how when there are several. False with the message given
+/* Fills one alignment a source, and tells how when there are several; to be freed in each case.
+ * False with the message given
  * when they cannot belong together; *usage_out when an option is the reason. */
 bool align_sources(const struct trace_source *sources, int count,
                    const struct align_options *options, struct alignment *alignments,
                    bool *usage_out);
+void align_free(struct alignment *alignments, int count);
 /* Stores it. */
 void align_add_facts(struct trace *trace, const struct trace_source *sources, int count,
                      const struct alignment *alignments);

@@ -32,6 +32,7 @@
 
 #include "command.h"
 #include "rbwp_table.h"
+#include "trace_axis.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -278,7 +279,7 @@ struct trace_rows {
     uint32_t table;
     const struct rbwp_rows *rows;
     const struct rbwp_catalog *catalog; /* of the names that cells have */
-    int64_t shift_ns;                   /* to be added to times */
+    const struct trace_axis *axis;      /* that times are to be put on */
 };
 
 struct trace_loss {
@@ -367,14 +368,6 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
     __attribute__((format(printf, 3, 4)));
 /* Adds to the totals; nothing where first_ns is after last_ns. */
 void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
-/* A time on another axis; times of strangers stay in range. */
-static inline int64_t trace_shifted(int64_t time_ns, int64_t shift_ns)
-{
-    int64_t sum;
-    if (__builtin_add_overflow(time_ns, shift_ns, &sum))
-        return shift_ns < 0 ? INT64_MIN : INT64_MAX;
-    return sum;
-}
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
 bool trace_clip(struct trace_span *span, int64_t from_ns, int64_t to_ns);
 bool trace_is_full(const struct trace *trace);

@@ -36,6 +36,14 @@ struct trace_identity {
     int64_t session_ns; /* when it began to record; 0 unknown */
 };
 
+/* Which job it is of; empty and 0: not known. */
+struct trace_job {
+    struct trace_text id, step, launcher, command;
+    uint32_t rank, ranks;
+};
+/* False if one of both says of a part what the other one contradicts. */
+bool trace_same_job(const struct trace_job *a, const struct trace_job *b);
+
 /* What is known of a source before its spans are read. "Axis" is the source's own: nanoseconds
  * since 1970 where it knows them. */
 struct trace_facts {
@@ -69,11 +77,15 @@ struct trace_facts {
     struct trace_identity identity;
     const struct trace_latency *latencies;
     uint32_t latency_count;
+    struct trace_job job;
+    /* Comparisons of its clock with that of another process of the job, as long as the source. */
+    const struct rbwp_node_clock *clocks;
+    uint32_t clock_count;
 };
 
 struct trace_read_options {
     const struct filter_options *filter; /* NULL: all */
-    int64_t shift_ns;                    /* added to all times */
+    struct trace_axis axis;              /* that all times are put on */
     struct job_threads *threads;         /* that may help; NULL: none */
     bool raw_times;                      /* GPU work as it was seen, with what noticing it adds */
     bool clip; /* of spans that reach out of the filter's window only what lies in it is wanted */

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+# Files of a job's nodes come onto the axis of rank 0's clock by the comparisons that they hold. Guards: every time is
+# within the bound that is told of the truth, though clocks are off by milliseconds and drift; also where rank 0's file
+# is not there, and where some comparisons are bad or impossible; --raw-times leaves clocks alone.
+. "$(dirname "$0")/lib.sh"
+
+check "making a job" "$MAKE_JOB" -r 4000 -s 40 -o 2000000 -d 1000000 -T "$work/job" 4
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "nodes"
+import csv, json, re, struct, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.path[:0] = [here, here + "/../python"]
+import rbwp_make as m
+
+files = [f"{work}/job/bgwork_{node}.bin" for node in range(4)]
+truth = list(csv.DictReader(open(f"{work}/job/messages.csv")))
+
+
+def run(*args, code=0):
+    done = subprocess.run([rbwp, *args], capture_output=True)
+    assert done.returncode == code, (args, done.returncode, done.stderr.decode())
+    return done.stdout, done.stderr.decode()
+
+
+def bounds(told):
+    """{node: bound} of what merge tells."""
+    return {int(node): int(ns) for node, ns in re.findall(r"node (\d+): aligned by .*, error at most (\d+) ns", told)}
+
+
+def starts(spans, node, table):
+    return sorted(s["start_ns"] for s in spans if s["process"].endswith(f"node {node}") and s.get("own_category") == table)
+
+
+def worst_error(*args):
+    """By how much a time of the merged files is off, over the bound of its node (below 1: within it); and the bounds."""
+    out, told = run("merge", "--to=ndjson", *args)
+    spans, bound = [json.loads(line) for line in out.splitlines()], bounds(told)
+    errors = []
+    for node in bound:
+        for table, key, column in (("message_sent", "from", "sent_ns"), ("message_handled", "to", "start_ns")):
+            found = starts(spans, node, table)
+            wanted = sorted(int(row[column]) for row in truth if row[key] == str(node))
+            assert len(found) == len(wanted) == 80, (node, table)
+            errors += [abs(a - b) / max(bound[node], 1) for a, b in zip(found, wanted)]
+    return max(errors), bound
+
+
+# Ranks 1 to 3 by their lines, which run through comparisons that are all within 600 ns of the truth.
+for given in (files, files[::-1], files[1:]):
+    worst, bound = worst_error(*given)
+    assert worst <= 1 and bound == {n: b for n, b in bound.items() if b <= 600}, (given, worst, bound)
+    assert len(bound) == len(given), bound
+
+
+# A comparison that was disturbed, and one that cannot be, change nothing.
+def with_clocks(path, change):
+    """A copy whose comparisons are changed: (time, offset, bound, reference) each."""
+    data = open(path, "rb").read()
+    trailer, size = struct.unpack_from("<QQ", data, len(data) - 32)
+    sections, at = [], trailer
+    while at < trailer + size:
+        tag, flags, length = struct.unpack_from("<4sIQ", data, at)
+        payload = data[at + 16:at + 16 + length]
+        if tag == b"NCLK":
+            clocks = change([struct.unpack_from("<qqQI4x", payload, 8 + 32 * i) for i in range((length - 8) // 32)])
+            sections.append(m.table_section(tag, [struct.pack("<qqQI4x", *clock) for clock in clocks]))
+        else:
+            sections.append(m.section(tag, payload))
+        at += 16 + length
+    copy = f"{work}/changed.bin"
+    with open(copy, "wb") as file:
+        file.write(m.with_trailer(data[:trailer], *sections))
+    return copy
+
+
+def disturbed(clocks):
+    time, offset, bound, reference = clocks[3]
+    return clocks[:4] + [(time + 1000, offset + 9000, 9000, reference)] + clocks[4:]
+
+
+def impossible(clocks):
+    time, offset, bound, reference = clocks[3]
+    return clocks[:4] + [(time + 1000, offset - 5000, bound, reference)] + clocks[4:]
+
+
+worst, bound = worst_error(files[0], with_clocks(files[2], disturbed))
+assert worst <= 1 and bound[2] <= 600, (worst, bound)
+copy = with_clocks(files[2], impossible)
+assert worst_error(files[0], copy)[0] <= 1
+assert f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; left out" in run("merge", "--to=ndjson", files[0], copy)[1]
+run("check", copy)
+
+# As they were: each clock shows its own time.
+out, told = run("merge", "--to=ndjson", "--raw-times", *files)
+spans = [json.loads(line) for line in out.splitlines()]
+alone = [json.loads(line) for line in run("export", "--to=ndjson", files[2])[0].splitlines()]
+assert starts(spans, 2, "message_sent") == starts(alone, 2, "message_sent")
+assert "node 2: aligned by its own clock, as it was told, shift +0 ns, no bound on the error" in told, told
+assert run("merge", "--to=ndjson", "--align", "clocks", *files)[1] == run("merge", "--to=ndjson", *files)[1]
+
+# info tells of both.
+info = json.loads(run("info", "--json", files[2])[0])
+assert {fact["what_name"]: fact["name"] or fact["number"] for fact in info["job"]} == {
+    "job": "make_job", "node name": "host0002", "rank": 2, "ranks": 4, "launcher": "make_job"}
+assert len(info["node_clocks"]) == 8 and all(clock["reference"] == 0 for clock in info["node_clocks"])
+text = run("info", files[2])[0].decode()
+assert "job          job make_job, node name host0002, rank 2, ranks 4, launcher make_job\n" in text, text
+assert "clock of     rank 0, compared 8 times\n" in text and re.search(r"it was .* (behind|ahead), give or take \d+ ns\n  \.\.\.", text), text
+P
+finish
