@@ -185,6 +185,8 @@ enum rbwp_status rbwp_work_make_active(struct rbwp_work_manager *manager,
         return RBWP_E_INVALID;
     if (work_is_closed(manager))
         return RBWP_E_STATE;
+    if (rbwp_is_on_(2))
+        work_slot_enqueue(&manager->slots[handle.slot], handle.slot);
     if (work_mask_activate(&manager->mask, handle.slot)) {
         TEST_POINT("make active: bit set, nobody woken");
         work_wake_for(manager, handle.slot);

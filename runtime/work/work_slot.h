@@ -30,6 +30,7 @@
 #ifndef WORK_SLOT_H
 #define WORK_SLOT_H
 
+#include "rbwp_queue.h"
 #include "rbwp_work.h"
 #include "work_mask.h"
 
@@ -39,6 +40,9 @@ struct work_slot {
     uint32_t last_generation; /* owner only */
     rbwp_do_work_fn do_work;  /* writer: the owner while generation is 0 */
     void *argument;           /* likewise */
+    /* When the item was made active, for the first time since it was last run, and by which thread
+     * (rbwp_queue.h); 0: not known. Of two that make it active at once either may be told. */
+    _Atomic uint64_t enqueued_ticks, enqueued_by;
 };
 
 /* The generation of the item in the slot; 0 if free. */
@@ -52,6 +56,11 @@ static inline bool work_slot_is_named_by(const struct work_slot *slot, uint32_t 
 {
     return generation != 0 && work_slot_generation(slot) == generation;
 }
+
+/* The item is handed over, or taken up with the ticket of that; at level 2, which may change
+ * between the two. */
+void work_slot_enqueue(struct work_slot *slot, unsigned number);
+struct rbwp_ticket work_slot_ticket(struct work_slot *slot, unsigned number);
 
 /* Puts an item into a free slot. Its generation. */
 uint32_t work_slot_fill(struct work_slot *slot, rbwp_do_work_fn do_work, void *argument);

@@ -7,6 +7,7 @@
  * The thread is lent, so what runs in which order is known.
  */
 #include "record_support.h"
+#include "rows_support.h"
 #include "unit.h"
 
 #include <string.h>
@@ -47,9 +48,10 @@ static void add(struct rbwp_work_manager *manager, const char *name, struct item
 }
 
 /* Arms the items, runs all that comes of it in a session, and reads that back. */
-static struct recorded record(struct rbwp_work_manager *manager, struct item *items, size_t count)
+static struct recorded record_at(int level, struct rbwp_work_manager *manager, struct item *items,
+                                 size_t count)
 {
-    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session_config config = test_config(level);
     assert_int_equal(rbwp_thread_attach("lent"), RBWP_OK);
     struct rbwp_session *session = start(&config);
     for (size_t i = 0; i < count; i++)
@@ -58,6 +60,11 @@ static struct recorded record(struct rbwp_work_manager *manager, struct item *it
     stop(session);
     assert_int_equal(rbwp_thread_detach(), RBWP_OK);
     return read_back(config.logfile);
+}
+
+static struct recorded record(struct rbwp_work_manager *manager, struct item *items, size_t count)
+{
+    return record_at(1, manager, items, count);
 }
 
 /* Spans of a slot. */
@@ -155,6 +162,38 @@ static void test_names(void **state)
     assert_int_equal(rbwp_work_stop(manager, false, NULL), RBWP_OK);
 }
 
+/* At level 2 an activation is told with the time at which it was made, and the run that a requeue
+ * asks for has none; at level 1 neither. */
+static void test_queue_delay(void **state)
+{
+    (void)state;
+    enum { ENQUEUED, BEGUN, THREAD, SLOT, FROM };
+    struct rbwp_work_manager *manager = start_lent(NEVER_OUTRUN_NS);
+    struct item items[2] = {{.requeues = 3}, {.requeues = 0}};
+    for (size_t i = 0; i < 2; i++)
+        add(manager, "waits", &items[i]);
+    struct recorded recorded = record_at(2, manager, items, 2);
+    struct read_table table = read_table(test_path("test.bin"), "queued");
+    assert_int_equal(table.rows, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        assert_true(row[ENQUEUED] <= row[BEGUN]);
+        assert_int_equal(row[THREAD], table.threads[i]);
+        assert_int_equal(row[FROM], row[THREAD]);
+    }
+    const uint64_t slots =
+        (uint64_t)items[0].handle.slot + items[1].handle.slot; /* in whichever order */
+    assert_int_equal(read_table_row(&table, 0)[SLOT] + read_table_row(&table, 1)[SLOT], slots);
+    read_table_free(&table);
+    recorded_free(&recorded);
+    recorded = record(manager, items, 2);
+    table = read_table(test_path("test.bin"), "queued");
+    assert_int_equal(table.rows, 0);
+    read_table_free(&table);
+    recorded_free(&recorded);
+    assert_int_equal(rbwp_work_stop(manager, false, NULL), RBWP_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -162,6 +201,7 @@ int main(void)
         cmocka_unit_test(test_empty_calls_leave_nothing),
         cmocka_unit_test(test_long_empty_call_is_kept),
         cmocka_unit_test(test_names),
+        cmocka_unit_test(test_queue_delay),
     };
     return cmocka_run_group_tests_name("work_session", tests, NULL, NULL);
 }

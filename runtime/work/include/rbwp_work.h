@@ -9,7 +9,9 @@
  * once. Making an item active while it runs is remembered: it runs again.
  *
  * Every do_work is wrapped in a coarse record (rbwp_record.h) while a
- * profiling session runs; the loop shares its clock reads with the recorder.
+ * profiling session runs; the loop shares its clock reads with the recorder. At
+ * level 2 it is told, too, how long the item had been active by then, and which
+ * thread had made it so (rbwp_queue.h).
  *
  * Threads: every call here may be made from any thread, do_work included,
  * unless it says otherwise. No call but the ones that say so blocks. A forked

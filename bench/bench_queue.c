@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench_queue [ROUNDS]: what it costs to tell how long work waited.
+ *
+ * Handing over and a begin with that ticket beside a begin without, in turns, each with its end:
+ * how many ns it is more, and how many clock reads (it makes one more). By CPU time of the thread,
+ * so that others who use the machine do not count; medians of the rounds.
+ */
+#include "bench.h"
+#include "rbwp_queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { CALLS = 100000, ROUNDS_MAX = 1000 };
+#define TARGET_NS 15.0
+
+static volatile uint64_t last;
+static unsigned slot;
+
+static double read_ns(void)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < CALLS; i++)
+        last = rbwp_now_ticks();
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / CALLS;
+}
+
+static double calls_ns(void)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < CALLS; i++) {
+        rbwp_begin(slot);
+        rbwp_end();
+    }
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / CALLS;
+}
+
+static double queued_ns(void)
+{
+    double begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < CALLS; i++) {
+        struct rbwp_ticket ticket;
+        rbwp_enqueue(slot, &ticket);
+        rbwp_begin_with(slot, ticket);
+        rbwp_end();
+    }
+    return (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns) / CALLS;
+}
+
+int main(int argc, char **argv)
+{
+    static double reads[ROUNDS_MAX], calls[ROUNDS_MAX], more[ROUNDS_MAX];
+    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 31;
+    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 1000 rounds");
+    require(rbwp_work_item_register("a job", &slot) == RBWP_OK, "register");
+    require(rbwp_thread_attach("bench") == RBWP_OK, "attach");
+    struct rbwp_session *session = start_session(1);
+    for (long i = 0; i < rounds; i++) {
+        calls[i] = calls_ns();
+        more[i] = queued_ns() - calls[i];
+        reads[i] = read_ns();
+    }
+    struct rbwp_session_summary summary = stop_session(session);
+    size_t count = (size_t)rounds;
+    double ns = median(more, count), read = median(reads, count);
+    printf("a bare clock read            %6.1f ns\n", read);
+    printf("a begin and its end          %6.1f ns\n", median(calls, count));
+    printf("enqueue and begin_with       %6.1f ns more, of which %.1f are a clock read: at most "
+           "%.0f, %s\n",
+           ns, read, TARGET_NS, ns <= TARGET_NS ? "met" : "missed");
+    printf("in the file                  %6.1f bytes of two calls, one of them with a ticket\n",
+           (double)summary.bytes / (double)rounds / CALLS);
+    return 0;
+}

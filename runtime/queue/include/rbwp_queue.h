@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rbwp_queue.h - how long work waited before a thread took it up.
+ *
+ *     struct job { struct rbwp_ticket ticket; ... };
+ *
+ *     rbwp_enqueue(slot, &job->ticket);        where the work is handed over
+ *     put(queue, job);
+ *
+ *     job = take(queue);                       on any thread
+ *     rbwp_begin_with(slot, job->ticket);      instead of rbwp_begin(slot)
+ *     do_work(job);
+ *     rbwp_end();
+ *
+ * Each begin with a ticket is a row of the table "queued" (SPEC.md, 9.3): when it was handed over
+ * and by which thread, when it began and on which one. The tools show the delay of each work item
+ * and who handed it over. The work manager does this by itself at level 2 (rbwp_work.h).
+ *
+ * A ticket is a value: it may be copied, dropped, and used for several begins. One that was taken
+ * without a session, or is all zeros, is none: the begin with it is an ordinary one. So is a begin
+ * with another slot's ticket, and that is counted as misuse (RBWP_LOSS_RANGE). Rows survive a kill
+ * and take memory as those of rbwp_rows.h do; one that there is no room for is lost and counted
+ * (RBWP_LOSS_ROWS), the begin is not. A row of an item that then turns out to have done no work
+ * (rbwp_set_worked) stays.
+ *
+ * Without a session a call is one predicted branch, with RBWP_DISABLE no code at all, but that the
+ * ticket is emptied. Threads: enqueue on any thread, attached or not; begin as rbwp_begin.
+ */
+#ifndef RBWP_QUEUE_H
+#define RBWP_QUEUE_H
+
+#include "rbwp_record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct rbwp_ticket {
+    uint64_t ticks;  /* rbwp_now_ticks of the handing over; 0: no ticket */
+    uint64_t thread; /* that handed over, as block headers name it; 0: one that is not attached */
+    uint64_t slot;
+};
+
+/* Inside the library; behind the test for a session. */
+RBWP_API uint64_t rbwp_queue_thread_(void);
+RBWP_API void rbwp_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks);
+
+#ifndef RBWP_DISABLE
+
+/* Work of that slot is handed over now. */
+static inline void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
+{
+    ticket_out->ticks = ticket_out->thread = 0;
+    ticket_out->slot = slot;
+    if (!rbwp_is_on_(1))
+        return;
+    ticket_out->thread = rbwp_queue_thread_();
+    ticket_out->ticks = rbwp_now_ticks();
+}
+
+/* As rbwp_begin_at, of work that was handed over with this ticket. */
+static inline void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket, uint64_t ticks)
+{
+    if (rbwp_is_on_(1) && ticket.ticks)
+        rbwp_queued_(slot, &ticket, ticks);
+    rbwp_begin_at(slot, ticks);
+}
+
+static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
+{
+    if (rbwp_is_on_(1))
+        rbwp_begin_with_at(slot, ticket, rbwp_now_ticks());
+}
+
+#else /* RBWP_DISABLE: the same calls, no code */
+
+static inline void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
+{
+    ticket_out->ticks = ticket_out->thread = 0;
+    ticket_out->slot = slot;
+}
+static inline void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket, uint64_t ticks)
+{
+    (void)slot, (void)ticket, (void)ticks;
+}
+static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
+{
+    (void)slot, (void)ticket;
+}
+
+#endif /* RBWP_DISABLE */
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* RBWP_QUEUE_H */
