@@ -17,9 +17,10 @@
 #define T0 INT64_C(1700000000000000000)
 
 static const struct exporter *const known[] = {
-    &exporter_chrome,   &exporter_csv,        &exporter_firefox, &exporter_folded,
-    &exporter_legion,   &exporter_ndjson,     &exporter_npz,     &exporter_parquet,
-    &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,  &exporter_tsv,
+    &exporter_chrome,  &exporter_csv,      &exporter_firefox,    &exporter_folded,
+    &exporter_kineto,  &exporter_legion,   &exporter_ndjson,     &exporter_npz,
+    &exporter_parquet, &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,
+    &exporter_tsv,
 };
 
 struct model {

@@ -60,7 +60,7 @@ live.write("gone.bin.live", [live.sample(100), live.slot(9, b"named"), thread], 
 P
 starve repair.live repair -f -o OUT gone.bin
 starve repair repair -f -o OUT "$g/crash_cut_in_data.bin"
-for format in chrome perfetto csv folded ndjson legion npz parquet sqlite firefox speedscope; do
+for format in chrome kineto perfetto csv folded ndjson legion npz parquet sqlite firefox speedscope; do
     case $format in
     sqlite) ;; # its library allocates on its own
     parquet) rm -rf OUT ;;

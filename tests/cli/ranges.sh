@@ -11,24 +11,12 @@ import json, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
-import kernels_make as m
-from make_rbwp import T0, begin, block, end, finalised, ts8
-from test_tables import names, rows, schema
+import ranges_make
+from ranges_make import ACTIVITY, ANNOTATION, RANGE, T0
 
-NAMES = ["train", "forward", "mark", "unseen"]
-RANGE = [("start", 4, 1), ("stop", 4, 2), ("thread", 1, 10), ("name", 6, 4), ("range", 1, 11), ("id", 1, 0), ("parent", 1, 12),
-         ("kind", 1, 0), ("payload_type", 1, 0), ("payload", 1, 0)]
-ACTIVITY = m.ACTIVITY + [("range", 1, 0)]
-ANNOTATION = [("start", 4, 1), ("stop", 4, 2), ("processor", 1, 3), ("stream", 1, 0), ("name", 6, 4), ("range", 1, 0), ("id", 1, 0)]
+NAMES = [b"train", b"forward", b"mark", b"unseen"]
 BIG = (1 << 40) + 5
 HALF = struct.unpack("<Q", struct.pack("<d", 0.5))[0]
-
-
-def table(number, name, columns, made):
-    cells = [(0, struct.pack(f"<{len(made)}Q", *column)) for column in zip(*made)]
-    clocks = [row[i] for row in made for i, column in enumerate(columns) if column[1] == 4]
-    return [schema(number, [(kind, role, 0, text.encode(), b"") for text, kind, role in columns], name.encode()),
-            rows(1, cells, len(made), number, (min(clocks), max(clocks)), compress=True)]
 
 
 def row(start, stop, name, number, id, parent=0, kind=0, payload=(0, 0), thread=7):
@@ -53,12 +41,7 @@ WORKS = [kernel(1000, 1500, 7, 11, 1), kernel(1600, 1700, 7, 11, 2), kernel(900,
 
 
 def write(path, *tables):
-    blocks = [block([begin(ts8(T0)), end(ts8(T0 + 10000))]), block([begin(ts8(T0)), end(ts8(T0 + 10000))], thread=8),
-              names(1, *(text.encode() for text in NAMES))]
-    for number, one in enumerate(tables, 1):
-        blocks += table(number, *one)
-    with open(path, "wb") as file:
-        file.write(finalised(blocks, zero=T0))
+    ranges_make.write(path, NAMES, *tables)
 
 
 def spans(path, *options):
@@ -74,7 +57,7 @@ def of(made, track):
 path = f"{work}/ranges.bin"
 write(path, ("range", RANGE, RANGES), ("gpu_activity", ACTIVITY, WORKS))
 made = spans(path)
-assert of(made, "ranges") == [(100, 8900, "train"), (200, 700, "forward"), (300, 0, "mark"), (400, 8600, "forward"), (950, 40, "unseen"),
+assert of(made, "ranges") == [(100, 8900, "train"), (200, 700, "forward"), (300, 0, "mark"), (400, 9600, "forward"), (950, 40, "unseen"),
                               (5000, 500, "forward")], of(made, "ranges")
 by_id = {s["args"]["range"]: s for s in made if s["track"] == "ranges"}
 assert by_id[11]["args"] == {"id": BIG, "range": 11, "parent": 10, "payload": 0.5}, by_id[11]
@@ -96,7 +79,7 @@ stats = json.loads(subprocess.run([rbwp, "stats", "--json", path], capture_outpu
 (gpu,) = stats["gpus"]
 assert (gpu["spans"], gpu["busy"]) == (7, 1200), gpu
 counted = lambda what: sorted((r["name"], r["count"], r["total"]) for r in stats[what])
-assert counted("ranges") == [("forward", 2, 9800), ("mark", 1, 0), ("train", 1, 8900), ("unseen", 1, 40)], counted("ranges")
+assert counted("ranges") == [("forward", 2, 10800), ("mark", 1, 0), ("train", 1, 8900), ("unseen", 1, 40)], counted("ranges")
 assert counted("gpu_ranges") == [("forward", 3, 5700), ("train", 2, 7400)], counted("gpu_ranges")
 
 write(f"{work}/own.bin", ("range", RANGE, RANGES), ("gpu_activity", ACTIVITY, WORKS),

@@ -21,13 +21,9 @@ static void write_bounds(struct out *out, const struct trace_detail *detail)
                detail->start_uncertain_ns, detail->stop_uncertain_ns, detail->certain_ns);
 }
 
-/* Every member with a comma behind it, which the last one loses. */
-static void write_model(struct chrome *chrome, const struct trace_detail *detail)
+void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
-    out_text(out, "\"rbwp\":{");
-    if (detail->correlation)
-        out_format(out, "\"correlation\":\"%" PRIu64 "\",", detail->correlation);
     if (detail->flags & TRACE_HAS_BOUNDS)
         write_bounds(out, detail);
     if (detail->flags & TRACE_HAS_LAUNCH)
@@ -38,6 +34,16 @@ static void write_model(struct chrome *chrome, const struct trace_detail *detail
         out_format(out, "\"launch_thread\":\"0x%" PRIx64 "\",", detail->thread_id);
     if (detail->flags & TRACE_INFERRED)
         out_text(out, "\"inferred\":true,");
+}
+
+/* Every member with a comma behind it, which the last one loses. */
+static void write_model(struct chrome *chrome, const struct trace_detail *detail)
+{
+    struct out *out = &chrome->pass->out;
+    out_text(out, "\"rbwp\":{");
+    if (detail->correlation)
+        out_format(out, "\"correlation\":\"%" PRIu64 "\",", detail->correlation);
+    chrome_write_launch(chrome, detail);
     out->used--;
     out_text(out, "}");
 }

@@ -3,7 +3,9 @@
  * chrome_json.h - a Chrome Trace JSON file being written: what its parts share.
  *
  * chrome_rows.c has processes, tracks and names, chrome_args.c arguments,
- * export_chrome.c events and the file.
+ * chrome_marks.c counters, losses and facts, export_chrome.c events and the
+ * file. PyTorch's form of it (kineto_json.h) differs in what events are called and
+ * where they stand.
  */
 #ifndef CHROME_JSON_H
 #define CHROME_JSON_H
@@ -57,6 +59,8 @@ struct chrome_category {
 
 struct chrome {
     struct trace_pass *pass;
+    struct kineto *kineto;   /* NULL: plain Chrome JSON */
+    int64_t base_ns;         /* kineto: from which times count */
     struct chrome_row *rows; /* by track */
     uint32_t row_count, pid_count, name_count;
     uint32_t *pids;            /* by process */
@@ -92,12 +96,21 @@ static inline char *chrome_put_us(char *at, uint64_t ns)
 
 static inline char *chrome_put_time(const struct chrome *chrome, char *at, int64_t time_ns)
 {
-    int64_t origin_ns = trace_origin_ns(chrome->pass->trace);
+    int64_t origin_ns = chrome->kineto ? chrome->base_ns : trace_origin_ns(chrome->pass->trace);
     at = PUT(at, ",\"ts\":");
     if (time_ns >= origin_ns)
         return chrome_put_us(at, (uint64_t)time_ns - (uint64_t)origin_ns);
+    if (chrome->kineto)
+        return chrome_put_us(at, 0);
     *at++ = '-';
     return chrome_put_us(at, (uint64_t)origin_ns - (uint64_t)time_ns);
+}
+
+/* The same, on its own. */
+static inline void chrome_time(struct chrome *chrome, int64_t time_ns)
+{
+    struct out *out = &chrome->pass->out;
+    out_end(out, chrome_put_time(chrome, out_room(out, CHROME_EVENT_BYTES_MAX), time_ns));
 }
 
 static inline char *chrome_put_place(char *at, uint32_t pid, uint32_t tid)
@@ -121,8 +134,13 @@ static inline char *chrome_put_hex(char *at, uint64_t value)
     return at;
 }
 
+/* Before the first event. */
+void kineto_write_head(struct chrome *chrome);
+
 static inline void chrome_separate(struct chrome *chrome)
 {
+    if (chrome->kineto && !chrome->events)
+        kineto_write_head(chrome);
     out_text(&chrome->pass->out, chrome->events++ ? ",\n" : "\n");
 }
 
@@ -138,6 +156,18 @@ void chrome_take_name(void *context, uint32_t number, struct trace_text name);
 /* The thread number of a lane, which is told with the first call. */
 uint32_t chrome_tid(struct chrome *chrome, uint32_t track, uint32_t lane);
 void chrome_rows_free(struct chrome *chrome);
+
+/* ---- counters, losses, facts, the end ------------------------------------------------- */
+
+void chrome_take_samples(void *context, uint32_t number, const struct trace_sample *samples,
+                         size_t count);
+void chrome_take_loss(void *context, const struct trace_loss *loss);
+void chrome_take_fact(void *context, const char *key, struct trace_text value);
+bool chrome_is_full(void *context);
+/* "otherData":{...}. */
+void chrome_write_facts(struct chrome *chrome);
+/* Behind the last byte: tells what was left out, and frees. */
+enum exit_code chrome_end(struct chrome *chrome, const char *format);
 
 /* ---- arguments ---------------------------------------------------------------------- */
 
@@ -166,5 +196,7 @@ static inline char *chrome_put_item(char *at, const struct trace_span *span)
 /* ,"args":{...} or nothing. */
 void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail);
+/* "KEY":value,... of the model's launch and bounds, each with a comma behind it. */
+void chrome_write_launch(struct chrome *chrome, const struct trace_detail *detail);
 
 #endif /* CHROME_JSON_H */

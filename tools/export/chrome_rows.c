@@ -6,11 +6,12 @@
  * ours what the track was: its number in the trace and its parent's, its kind
  * and id, its unit, which of its rows a thread is, and the name without that.
  */
-#include "chrome_json.h"
+#include "kineto_json.h"
 #include "message.h"
 #include "text_hash.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void chrome_fail(struct chrome *chrome)
@@ -46,6 +47,8 @@ static void begin_metadata(struct chrome *chrome, const char *what, uint32_t pid
     out_format(out, "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%" PRIu32, what, pid);
     if (tid != NO_THREAD)
         out_format(out, ",\"tid\":%" PRIu32, tid);
+    if (chrome->kineto)
+        chrome_time(chrome, trace_origin_ns(chrome->pass->trace));
     out_text(out, ",\"args\":{");
 }
 static void end_event(struct chrome *chrome)
@@ -81,13 +84,18 @@ void chrome_take_process(void *context, const struct trace_process *process)
         out_format(out, ",\"rbwp_os_id\":\"%" PRIu64 "\"", process->os_id);
     text_if_any(chrome, "rbwp_command", process->command);
     text_if_any(chrome, "rbwp_source", process->source);
+    if (chrome->kineto) { /* whose labels say what kind of processor it is */
+        out_text(out, ",");
+        chrome_text(chrome, "rbwp_host", process->host);
+    }
     end_event(chrome);
-    if (process->host.bytes) {
+    if (process->host.bytes || chrome->kineto) {
         begin_metadata(chrome, "process_labels", pid, NO_THREAD);
-        chrome_text(chrome, "labels", process->host);
+        chrome_text(chrome, "labels", chrome->kineto ? trace_text("CPU") : process->host);
         end_event(chrome);
     }
-    sort_index(chrome, "process_sort_index", pid, NO_THREAD, process->number);
+    sort_index(chrome, "process_sort_index", pid, NO_THREAD,
+               chrome->kineto ? pid : process->number);
 }
 
 void chrome_take_name(void *context, uint32_t number, struct trace_text name)
@@ -174,13 +182,26 @@ void chrome_take_track(void *context, const struct trace_track *track)
         row->repeats = counter_repeats(chrome, track);
 }
 
+/* Kineto's "thread 900 (worker)". */
+static void write_kineto_name(struct chrome *chrome, const struct trace_track *track, uint32_t tid)
+{
+    char name[320];
+    int bytes = track->name.bytes < 256 ? (int)track->name.bytes : 256;
+    snprintf(name, sizeof name, "thread %" PRIu32 " (%.*s)", tid, bytes, track->name.text);
+    chrome_text(chrome, "name", trace_text(name));
+}
+
 static void name_lane(struct chrome *chrome, const struct trace_track *track, uint32_t lane)
 {
     struct out *out = &chrome->pass->out;
     const struct chrome_row *row = &chrome->rows[track->number];
     uint32_t tid = row->lanes[lane].tid;
-    begin_metadata(chrome, "thread_name", row->pid, tid);
-    chrome_text(chrome, "name", track->name);
+    bool has_row = !chrome->kineto || kineto_has_row(chrome, track, lane);
+    begin_metadata(chrome, has_row ? "thread_name" : "rbwp_track", row->pid, tid);
+    if (chrome->kineto && track->kind == TRACE_THREAD && track->os_id)
+        write_kineto_name(chrome, track, tid);
+    else
+        chrome_text(chrome, "name", track->name);
     if (lane) {
         out->used--; /* the name goes on inside its quotes */
         out_format(out, " / %" PRIu32 "\"", lane);
@@ -193,11 +214,15 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
     if (track->os_id)
         out_format(out, ",\"rbwp_os_id\":\"%" PRIu64 "\"", track->os_id);
     text_if_any(chrome, "rbwp_unit", track->unit);
-    if (lane) {
+    if (lane)
         out_format(out, ",\"rbwp_row\":%" PRIu32, lane);
+    if (lane || chrome->kineto)
         text_if_any(chrome, "rbwp_name", track->name);
-    }
     end_event(chrome);
+    if (chrome->kineto && has_row)
+        sort_index(chrome, "thread_sort_index", row->pid, tid, tid);
+    if (chrome->kineto)
+        return;
     sort_index(chrome, "thread_sort_index", row->pid, tid,
                (uint64_t)track->number << 8 | (lane < 255 ? lane : 255));
 }

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 static const struct exporter *const exporters[] = {
-    &exporter_chrome,   &exporter_csv,        &exporter_firefox, &exporter_folded,
-    &exporter_legion,   &exporter_ndjson,     &exporter_npz,     &exporter_parquet,
-    &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,  &exporter_tsv,
+    &exporter_chrome,  &exporter_csv,      &exporter_firefox,    &exporter_folded,
+    &exporter_kineto,  &exporter_legion,   &exporter_ndjson,     &exporter_npz,
+    &exporter_parquet, &exporter_perfetto, &exporter_speedscope, &exporter_sqlite,
+    &exporter_tsv,
 };
 enum { EXPORTERS = sizeof exporters / sizeof exporters[0] };
 
@@ -56,7 +57,7 @@ static bool store_columns(void *value, const char *text, struct option_error *er
 
 const struct option export_option_table[] = {
     {"to", 't', "FORMAT",
-     "chrome csv firefox folded legion ndjson npz parquet perfetto speedscope sqlite tsv",
+     "chrome csv firefox folded kineto legion ndjson npz parquet perfetto speedscope sqlite tsv",
      "what to write; by the suffix of the output if not given", offsetof(struct export_options, to),
      option_store_text},
     {"no-deflate", 0, NULL, NULL, "perfetto: packets as they are, larger and a little faster",

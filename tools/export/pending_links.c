@@ -11,22 +11,29 @@ static bool is_plain(const struct pending_links *links, const struct trace_link 
            !linked_spans_has(&links->launches, link->to_span);
 }
 
+bool pending_links_keep(struct pending_links *links, const struct trace_link *link, uint64_t number)
+{
+    uint32_t place = thread_map_place(&links->spans, link->to_span, &links->first,
+                                      &links->first_room, sizeof *links->first);
+    if (place == THREAD_NONE ||
+        !thread_array_grow(&links->others, &links->room, links->count + 1, sizeof *links->others))
+        return false;
+    links->others[links->count] = (struct pending_link){.number = number,
+                                                        .from_ns = link->from_ns,
+                                                        .label = link->label,
+                                                        .from_track = link->from_track,
+                                                        .next = links->first[place],
+                                                        .kind = link->kind};
+    links->first[place] = ++links->count;
+    return true;
+}
+
 uint64_t pending_links_add(struct pending_links *links, const struct trace_link *link)
 {
     if (is_plain(links, link))
         return linked_spans_add(&links->launches, link->to_span) ? link->to_span : 0;
-    uint32_t number = thread_map_place(&links->spans, link->to_span, &links->first,
-                                       &links->first_room, sizeof *links->first);
-    if (number == THREAD_NONE ||
-        !thread_array_grow(&links->others, &links->room, links->count + 1, sizeof *links->others))
-        return 0;
-    links->others[links->count] = (struct pending_link){.number = pending_links_number(link),
-                                                        .from_ns = link->from_ns,
-                                                        .label = link->label,
-                                                        .next = links->first[number],
-                                                        .kind = link->kind};
-    links->first[number] = ++links->count;
-    return pending_links_number(link);
+    uint64_t number = pending_links_number(link);
+    return pending_links_keep(links, link, number) ? number : 0;
 }
 
 void pending_links_free(struct pending_links *links)

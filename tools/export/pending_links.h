@@ -19,7 +19,8 @@
 struct pending_link {
     uint64_t number;
     int64_t from_ns;
-    uint32_t label, next; /* index + 1 of the next one to the same span, 0 none */
+    uint32_t label, from_track;
+    uint32_t next; /* index + 1 of the next one to the same span, 0 none */
     enum trace_link_kind kind;
 };
 
@@ -33,6 +34,9 @@ struct pending_links {
 
 /* The number that the arrow has, from its begin on; 0 without room. Zero is an empty set. */
 uint64_t pending_links_add(struct pending_links *links, const struct trace_link *link);
+/* Keeps one by itself, under a number of the caller's. False without room. */
+bool pending_links_keep(struct pending_links *links, const struct trace_link *link,
+                        uint64_t number);
 /* The number of an arrow both of whose ends are written at once. */
 static inline uint64_t pending_links_number(const struct trace_link *link)
 {

@@ -104,7 +104,11 @@ static void take_origin(struct chrome_clock *clock, struct json_scan *scan,
         return;
     clock->has_base = true;
     clock->dialect = CHROME_OURS;
-    facts->zero_ns = values[0];
+    clock->origin_ns = values[0];
+    if (!clock->from_base)
+        facts->zero_ns = values[0];
+    facts->has_node = false; /* its processes tell their nodes */
+    facts->nodes = 0;
     if (found[1] && found[2] && values[1] &&
         __builtin_add_overflow(values[1], values[2], &facts->run_zero_ns))
         facts->run_zero_ns = 0;
@@ -118,8 +122,9 @@ bool chrome_clock_member(struct chrome_clock *clock, struct json_scan *scan,
     bool origin = json_scan_is(scan, "otherData");
     bool devices = json_scan_is(scan, "deviceProperties");
     bool about = json_scan_is(scan, "metadata") || json_scan_is(scan, "distributedInfo");
-    if (base || devices)
+    if ((base || devices) && clock->dialect != CHROME_OURS)
         clock->dialect = CHROME_PYTORCH;
+    clock->from_base |= base;
     if (beginning)
         clock->dialect = CHROME_CLANG;
     if (!base && !beginning && !origin && !about)
@@ -186,6 +191,8 @@ void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, 
     facts->has_monotonic = clock->monotonic && !facts->wall_clock && timed;
     bool ours = clock->dialect == CHROME_OURS; /* they begin at their origin, whatever is in them */
     facts->first_ns = facts->zero_ns + (timed && !ours ? clock->first_ns : 0);
+    if (ours && clock->from_base && clock->has_base)
+        facts->first_ns = clock->origin_ns;
     facts->last_ns = timed ? facts->zero_ns + clock->last_ns : 0;
     if (clock->odd_unit)
         message("%s: its unit of time is not known; it is taken for microseconds", name);

@@ -29,6 +29,8 @@ struct chrome_clock {
     struct chrome_unit noted_unit; /* by which first_ns and last_ns were read */
     enum chrome_dialect dialect;
     bool has_base, odd_unit;
+    bool from_base;            /* times count from a base that is told as PyTorch does */
+    int64_t origin_ns;         /* of our own exports: where the trace begins */
     bool monotonic;            /* it is the clock that counts since the machine was started */
     int64_t first_ns, last_ns; /* of events; first > last: none has a time */
 };

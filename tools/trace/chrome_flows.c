@@ -61,7 +61,8 @@ static void add_end(const struct binding *binding, const struct trace_span *mark
 static void add_ends(const struct binding *binding, const struct trace_span *marker,
                      const struct trace_span *span)
 {
-    bool start = marker->item == FLOW_START, step = marker->item == FLOW_STEP;
+    bool start = marker->item == FLOW_START || marker->item == FLOW_START_ALONE;
+    bool step = marker->item == FLOW_STEP;
     bool at_once = step && marker->start_ns == span->start_ns;
     if (!start)
         add_end(binding, marker, span, true, at_once);
@@ -88,11 +89,13 @@ static void bind(struct binding *binding, const struct trace_span *marker)
             binding->flows->lone++;
         return;
     }
-    if (!span) {
+    const struct trace_span nothing = {.track = marker->track};
+    if (!span && marker->item == FLOW_START_ALONE)
+        span = &nothing;
+    if (span)
+        add_ends(binding, marker, span);
+    else
         binding->flows->lone++;
-        return;
-    }
-    add_ends(binding, marker, span);
 }
 
 static void drop_ended(struct binding *binding, int64_t time_ns)

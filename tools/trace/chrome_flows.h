@@ -13,10 +13,11 @@
 #include "span_sorter.h"
 
 enum flow_shape {
-    FLOW_START,      /* s */
-    FLOW_STEP,       /* t */
-    FLOW_END,        /* f with bp "e" */
-    FLOW_END_AT_NEXT /* f */
+    FLOW_START,       /* s */
+    FLOW_START_ALONE, /* the same, also where there is no span around */
+    FLOW_STEP,        /* t */
+    FLOW_END,         /* f with bp "e" */
+    FLOW_END_AT_NEXT  /* f */
 };
 
 struct chrome_flow {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other side of tools/export/chrome_args.c. */
+/* The other side of tools/export/chrome_args.c and kineto_args.c. */
 #include "chrome_own.h"
+#include "kineto_words.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,12 +37,18 @@ static bool find_member(const char *object, const char *key, uint64_t *value_out
     return true;
 }
 
+enum { MODEL_BYTES_MAX = 1024 };
+
 static void take_model(struct chrome_own *own, struct trace_text text)
 {
-    char object[512];
+    char object[MODEL_BYTES_MAX];
     struct trace_detail *head = own->head;
     uint64_t value;
     snprintf(object, sizeof object, "%.*s", (int)text.bytes, text.text);
+    if (find_member(object, "item", &value))
+        own->span->item = (uint32_t)value;
+    if (find_member(object, "open", &value))
+        own->span->flags |= TRACE_OPEN;
     (void)find_member(object, "correlation", &head->correlation);
     (void)find_member(object, "launch_thread", &head->thread_id);
     if (find_member(object, "launch_ns", &value)) {
@@ -58,14 +65,85 @@ static void take_model(struct chrome_own *own, struct trace_text text)
         head->flags |= TRACE_HAS_BOUNDS;
 }
 
+/* ---- Kineto's form --------------------------------------------------------------- */
+
+/* "as":"WORD" says which category of ours it is, where Kineto's word for it does not. */
+static uint8_t category_of(const char *object, struct trace_text word)
+{
+    const char *as = strstr(object, "\"as\":\"");
+    for (uint8_t i = 0; as && i < TRACE_CATEGORIES; i++) {
+        size_t bytes = strlen(trace_category_name[i]);
+        if (strncmp(as + 6, trace_category_name[i], bytes) == 0 && as[6 + bytes] == '"')
+            return i;
+    }
+    return kineto_category(word);
+}
+
+static struct trace_text before_comma(const struct chrome_event *event)
+{
+    const char *comma = memchr(event->category, ',', event->category_bytes);
+    uint32_t bytes = comma ? (uint32_t)(comma - event->category) : event->category_bytes;
+    return (struct trace_text){event->category, bytes};
+}
+
+void chrome_own_kineto(const struct chrome_event *event, struct chrome_kineto *kineto_out)
+{
+    char object[MODEL_BYTES_MAX] = "";
+    uint32_t arg = chrome_args_find(event->args, "rbwp");
+    uint64_t value;
+    if (arg < CHROME_ARGS_MAX && event->args->list[arg].token == JSON_OBJECT) {
+        struct trace_text text = chrome_args_text(event->args, arg);
+        snprintf(object, sizeof object, "%.*s", (int)text.bytes, text.text);
+    }
+    *kineto_out = (struct chrome_kineto){.track = TRACE_NONE};
+    kineto_out->shadow = find_member(object, "shadow", &value);
+    kineto_out->own = find_member(object, "own", &value);
+    kineto_out->category = category_of(object, before_comma(event));
+    if (find_member(object, "made", &value))
+        kineto_out->made = (uint32_t)value;
+    if (find_member(object, "track", &value))
+        kineto_out->track = (uint32_t)value;
+    if (find_member(object, "start_ns", &value)) {
+        kineto_out->clamped = true;
+        kineto_out->start_ns = (int64_t)value;
+    }
+}
+
+struct trace_text chrome_own_label(const struct chrome_event *event,
+                                   const struct chrome_kineto *kineto)
+{
+    uint32_t skip = kineto->own ? 0 : before_comma(event).bytes;
+    skip += !kineto->own && skip < event->category_bytes;
+    return (struct trace_text){event->category + skip, event->category_bytes - skip};
+}
+
+/* ---- arguments ------------------------------------------------------------------- */
+
+static bool is_word(struct trace_text text, const char *word)
+{
+    return strlen(word) == text.bytes && memcmp(word, text.text, text.bytes) == 0;
+}
+
+static bool is_made(struct chrome_own *own, struct trace_text key)
+{
+    for (unsigned i = 0; i < KINETO_MADE_KEYS; i++) {
+        if (!(own->made >> i & 1) || !is_word(key, kineto_made_key[i]))
+            continue;
+        own->span->flags |= i == KINETO_FINISHED ? TRACE_UNFINISHED : 0;
+        return true;
+    }
+    return false;
+}
+
 bool chrome_own_arg(void *context, uint32_t arg)
 {
     static const char *const words[] = {"rbwp", "unfinished", "open", "slot", "item"};
     struct chrome_own *own = context;
     struct trace_text key = chrome_args_key(own->args, arg);
     size_t i = 0;
-    while (i < sizeof words / sizeof words[0] &&
-           (strlen(words[i]) != key.bytes || memcmp(words[i], key.text, key.bytes) != 0))
+    if (is_made(own, key))
+        return true;
+    while (i < sizeof words / sizeof words[0] && !is_word(key, words[i]))
         i++;
     enum json_token token = own->args->list[arg].token;
     if (i == 0 && token == JSON_OBJECT)

@@ -6,6 +6,7 @@
  */
 #include "chrome_spans.h"
 #include "chrome_own.h"
+#include "kineto_words.h"
 #include "message.h"
 #include "span_batch.h"
 
@@ -47,13 +48,6 @@ void chrome_spans_free(struct chrome_spans *spans)
 
 /* ---- what a span is -------------------------------------------------------------- */
 
-static bool category_ends(const struct chrome_event *event, const char *end)
-{
-    size_t bytes = strlen(end);
-    return event->category_bytes >= bytes &&
-           memcmp(event->category + event->category_bytes - bytes, end, bytes) == 0;
-}
-
 bool chrome_spans_is_launch(const struct chrome_event *event)
 {
     return chrome_event_has_category(event, "ac2g") ||
@@ -71,22 +65,13 @@ bool chrome_spans_is_gpu(const struct chrome_event *event)
 }
 
 /* Our own exports say what a span is by our own words, PyTorch by its. */
-static uint8_t category_of(const struct chrome_event *event, bool ours)
+static uint8_t category_of(const struct chrome_spans *spans, const struct chrome_event *event)
 {
-    if (ours)
+    if (spans->kineto)
+        return spans->form.category;
+    if (spans->ours)
         return chrome_own_category(event, NULL);
-    if (chrome_event_has_category(event, "kernel"))
-        return TRACE_GPU_WORK;
-    if (chrome_event_has_category(event, "gpu_user_annotation"))
-        return TRACE_ANNOTATION;
-    if (chrome_event_has_category(event, "user_annotation"))
-        return TRACE_RANGE;
-    if (chrome_event_has_category(event, "gpu_memcpy") ||
-        chrome_event_has_category(event, "gpu_memset"))
-        return TRACE_COPY;
-    if (category_ends(event, "_runtime") || category_ends(event, "_driver"))
-        return TRACE_CALLED;
-    return TRACE_OTHER;
+    return kineto_category((struct trace_text){event->category, event->category_bytes});
 }
 
 /* What its begin and its end share: category and id, of a process or of all; legacy ones the name,
@@ -109,10 +94,26 @@ static uint64_t flow_key(const struct chrome_spans *spans, const struct chrome_e
     return chrome_hash_id(chrome_hash_text(key, event->name, event->name_bytes), &event->id);
 }
 
+/* By which the times of our own exports were shifted. */
+static int64_t shift_ns(const struct chrome_spans *spans)
+{
+    return spans->zero_ns - spans->opened->facts.zero_ns;
+}
+
+/* Kineto's annotations are written wider than they are, at both ends. */
+static int64_t narrower_ns(const struct chrome_spans *spans, const struct chrome_event *event,
+                           uint8_t category)
+{
+    return spans->kineto && category == TRACE_ANNOTATION && event->phase == 'X';
+}
+
 static struct trace_span make_span(struct chrome_spans *spans, const struct chrome_event *event,
                                    const struct chrome_track *track)
 {
-    int64_t start_ns = spans->zero_ns + event->time_ns;
+    uint8_t category = category_of(spans, event);
+    int64_t start_ns = spans->zero_ns + event->time_ns + narrower_ns(spans, event, category);
+    if (spans->kineto && spans->form.clamped)
+        start_ns = trace_shifted(spans->form.start_ns, shift_ns(spans));
     bool named = event->name_bytes > 0;
     return (struct trace_span){
         .start_ns = start_ns,
@@ -122,7 +123,7 @@ static struct trace_span make_span(struct chrome_spans *spans, const struct chro
         .track = track->number - 1,
         .name = trace_add_name(spans->trace, named ? event->name : "unnamed",
                                named ? event->name_bytes : 7),
-        .category = category_of(event, spans->ours),
+        .category = category,
     };
 }
 
@@ -131,19 +132,23 @@ static const struct trace_detail *
 make_detail(struct chrome_spans *spans, const struct chrome_event *event, struct trace_span *span)
 {
     struct trace_text category = {event->category, event->category_bytes};
-    struct chrome_own own = {event->args, &spans->detail.head, span, TRACE_NONE};
-    if (spans->ours)
+    struct chrome_own own = {event->args, &spans->detail.head, span, TRACE_NONE, 0};
+    if (spans->kineto) {
+        category = chrome_own_label(event, &spans->form);
+        own.made = spans->form.made;
+    } else if (spans->ours) {
         (void)chrome_own_category(event, &category);
+    }
     if (event->args->count == 0 && category.bytes == 0)
         return NULL;
     span_detail_start(&spans->detail);
     spans->detail.head.category = trace_add_label(spans->trace, category.text, category.bytes);
-    if (!spans->ours)
+    if (!spans->ours || spans->kineto)
         spans->detail.head.correlation = chrome_args_u64(event->args, "correlation");
     chrome_args_add(event->args, &spans->detail, spans->trace, spans->ours ? chrome_own_arg : NULL,
                     &own);
     if (spans->detail.head.flags & TRACE_HAS_LAUNCH)
-        spans->detail.head.launch_ns += spans->zero_ns - spans->opened->facts.zero_ns;
+        spans->detail.head.launch_ns += shift_ns(spans);
     if (own.launch_track != TRACE_NONE)
         spans->detail.head.launch_track =
             chrome_tracks_own(spans->tracks, own.launch_track, spans->trace, spans->opened);
@@ -192,11 +197,16 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
     if (event->phase == 'X' && event->duration_ns < 0)
         spans->backwards++;
     else if (event->phase == 'X')
-        span.stop_ns += event->duration_ns;
+        span.stop_ns += event->duration_ns - 2 * narrower_ns(spans, event, span.category);
     else
         span.flags |= TRACE_INSTANT;
     track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;
-    if (add_span(spans, &span, detail))
+    bool added = add_span(spans, &span, detail);
+    spans->last.valid = true;
+    spans->last.id = added ? span.id : 0;
+    spans->last.track = span.track;
+    spans->last.start_ns = span.start_ns;
+    if (added)
         link_correlated(spans, &span, detail);
 }
 
@@ -240,6 +250,21 @@ static void take_end(struct chrome_spans *spans, const struct chrome_event *even
     free(begun);
 }
 
+/* Of a flow that leads to the span before it. */
+static void end_at_last(struct chrome_spans *spans, const struct chrome_flow *flow)
+{
+    if (spans->last.id)
+        trace_add_link_end(spans->trace, &(struct trace_link_end){.arrives = true,
+                                                                  .kind = (uint8_t)flow->kind,
+                                                                  .label = flow->label,
+                                                                  .space = TRACE_NONE,
+                                                                  .process = TRACE_NONE,
+                                                                  .track = spans->last.track,
+                                                                  .key = flow->key,
+                                                                  .time_ns = spans->last.start_ns,
+                                                                  .span = spans->last.id});
+}
+
 /* Its kind is our own word for it, if it is one, or what PyTorch's categories mean. */
 static void take_flow(struct chrome_spans *spans, const struct chrome_event *event,
                       const struct chrome_track *track)
@@ -251,10 +276,16 @@ static void take_flow(struct chrome_spans *spans, const struct chrome_event *eve
     for (int i = 0; spans->ours && i < TRACE_LINK_KINDS; i++)
         if (chrome_event_has_category(event, trace_link_kind_name[i]))
             flow.kind = (enum trace_link_kind)i;
-    bool own_word = spans->ours && chrome_event_is(event, trace_link_kind_name[flow.kind]);
+    bool own_word =
+        spans->ours && (chrome_event_is(event, trace_link_kind_name[flow.kind]) ||
+                        (spans->kineto && !spans->form.own && chrome_event_is(event, "ac2g")));
     if (!own_word)
         flow.label = trace_add_label(spans->trace, event->name, event->name_bytes);
-    flow.shape = event->phase == 's'     ? FLOW_START
+    if (event->phase == 'f' && spans->last.valid) {
+        end_at_last(spans, &flow);
+        return;
+    }
+    flow.shape = event->phase == 's'     ? spans->kineto ? FLOW_START_ALONE : FLOW_START
                  : event->phase == 't'   ? FLOW_STEP
                  : event->binding == 'e' ? FLOW_END
                                          : FLOW_END_AT_NEXT;
@@ -315,12 +346,39 @@ static void tell_own_processes(struct chrome_spans *spans)
             (void)chrome_tracks_tell_process(spans->tracks, i, spans->trace, spans->opened);
 }
 
+/* In Kineto's form events stand where its readers look for them. */
+static struct chrome_track *own_track(struct chrome_spans *spans, struct chrome_track *track,
+                                      uint32_t *number)
+{
+    uint32_t own = spans->form.track;
+    if (own == TRACE_NONE && track->works)
+        own = track->works - 1;
+    struct chrome_track *there =
+        own == TRACE_NONE ? NULL : chrome_tracks_numbered(spans->tracks, own, number);
+    return there ? there : track;
+}
+
+static bool is_window_end(const struct chrome_event *event)
+{
+    return event->phase == 'i' && event->process.bytes == 0 &&
+           chrome_event_is(event, KINETO_WINDOW_END);
+}
+
 static void take_timed(struct chrome_spans *spans, const struct chrome_event *event)
 {
     uint32_t number;
     struct chrome_track *track = chrome_tracks_find(spans->tracks, event, &number);
     if (!track)
         return;
+    spans->last.valid =
+        spans->kineto && event->phase == 'f' && spans->last.valid && spans->last.row == number;
+    spans->last.row = number;
+    if (spans->kineto) {
+        chrome_own_kineto(event, &spans->form);
+        if (spans->form.shadow || is_window_end(event))
+            return;
+        track = own_track(spans, track, &number);
+    }
     (void)chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened);
     int64_t time_ns = spans->zero_ns + event->time_ns;
     track->last_ns = time_ns > track->last_ns ? time_ns : track->last_ns;

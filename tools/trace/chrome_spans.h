@@ -10,6 +10,7 @@
 #define CHROME_SPANS_H
 
 #include "chrome_flows.h"
+#include "chrome_own.h"
 #include "chrome_tracks.h"
 #include "open_spans.h"
 #include "kept_losses.h"
@@ -31,7 +32,16 @@ struct chrome_spans {
     struct detail_maker detail;
     struct kept_losses losses; /* of our own exports */
     bool ours;                 /* it is an export of this program */
-    bool by_correlation;       /* nothing else tells which call launched a kernel */
+    bool kineto;               /* in Kineto's form */
+    struct chrome_kineto form; /* of the event, in that */
+    /* The span that came last: ends of flows that follow it are its own. */
+    struct {
+        bool valid;
+        uint32_t row, track;
+        uint64_t id; /* 0: it was not wanted */
+        int64_t start_ns;
+    } last;
+    bool by_correlation; /* nothing else tells which call launched a kernel */
     uint64_t bad_times, no_times, strays, unfinished, backwards;
     uint64_t not_numbers;             /* values of counters */
     uint64_t crowded;                 /* begins that found no room */

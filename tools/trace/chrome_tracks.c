@@ -12,6 +12,7 @@ enum table {
     PROCESS_NAME,
     PROCESS_LABELS,
     PROCESS_COMMAND,
+    PROCESS_HOST,
     TRACK_ID,
     TRACK_NAME,
     TRACK_UNIT
@@ -164,8 +165,10 @@ static void name_process(struct chrome_tracks *tracks, const struct chrome_event
     process->is_own = true;
     process->node = (uint32_t)chrome_args_u64(args, "rbwp_node");
     process->os_id = chrome_args_u64(args, "rbwp_os_id");
+    process->host_apart = chrome_args_find(args, "rbwp_host") < CHROME_ARGS_MAX;
     id_texts_set(&tracks->texts, PROCESS_COMMAND, number, 0,
                  chrome_args_word(args, "rbwp_command"));
+    id_texts_set(&tracks->texts, PROCESS_HOST, number, 0, chrome_args_word(args, "rbwp_host"));
 }
 
 /* What our own exports say of it. */
@@ -198,12 +201,14 @@ void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event 
         name_process(tracks, event, PROCESS_NAME);
     else if (chrome_event_is(event, "process_labels"))
         name_process(tracks, event, PROCESS_LABELS);
-    if (!chrome_event_is(event, "thread_name"))
+    if (!chrome_event_is(event, "thread_name") && !chrome_event_is(event, "rbwp_track"))
         return;
     struct trace_text name = chrome_args_word(event->args, "name");
     if (!name.bytes || !chrome_tracks_find(tracks, event, &number))
         return;
     id_texts_set(&tracks->texts, TRACK_NAME, number, 0, name);
+    if (chrome_args_find(event->args, "rbwp_works") < CHROME_ARGS_MAX)
+        tracks->tracks[number].works = (uint32_t)chrome_args_u64(event->args, "rbwp_works") + 1;
     take_own(tracks, event->args, number);
 }
 
@@ -235,7 +240,7 @@ static void make_process_name(const struct chrome_tracks *tracks, uint32_t numbe
     struct trace_text given = id_texts_get(&tracks->texts, PROCESS_NAME, number, 0);
     struct trace_text labels = id_texts_get(&tracks->texts, PROCESS_LABELS, number, 0);
     struct trace_text id = id_texts_get(&tracks->texts, PROCESS_ID, number, 0);
-    if (facts->has_node)
+    if (facts->has_node && !tracks->processes[number].is_own)
         snprintf(node, sizeof node, "node %" PRIu32 " ", facts->node);
     bool labelled = labels.bytes > 0 && !tracks->processes[number].is_own;
     struct trace_text shown = given.bytes ? given : id;
@@ -251,15 +256,18 @@ uint32_t chrome_tracks_tell_process(struct chrome_tracks *tracks, uint32_t numbe
     struct chrome_process *process = &tracks->processes[number];
     if (process->number)
         return process->number - 1;
-    struct trace_text none = {"", 0};
+    struct trace_text host = {"", 0};
+    if (process->is_own)
+        host = id_texts_get(&tracks->texts, process->host_apart ? PROCESS_HOST : PROCESS_LABELS,
+                            number, 0);
     make_process_name(tracks, number, &opened->facts, name, sizeof name);
-    const struct trace_process told = {
-        .node = process->is_own ? process->node : opened->facts.node,
-        .os_id = process->os_id,
-        .name = trace_text(name),
-        .host = process->is_own ? id_texts_get(&tracks->texts, PROCESS_LABELS, number, 0) : none,
-        .command = id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
-        .source = trace_text(opened->name)};
+    const struct trace_process told = {.node = process->is_own ? process->node : opened->facts.node,
+                                       .os_id = process->os_id,
+                                       .name = trace_text(name),
+                                       .host = host,
+                                       .command =
+                                           id_texts_get(&tracks->texts, PROCESS_COMMAND, number, 0),
+                                       .source = trace_text(opened->name)};
     process->number = trace_add_process(trace, told) + 1;
     return process->number - 1;
 }
@@ -325,6 +333,16 @@ uint32_t chrome_tracks_tell(struct chrome_tracks *tracks, uint32_t number, struc
     uint32_t told = tell(tracks, track, trace, opened, 0);
     track->number = told + 1;
     return told;
+}
+
+struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32_t own,
+                                            uint32_t *number_out)
+{
+    uint32_t number = thread_map_find(&tracks->own_map, (uint64_t)own + 1);
+    if (number == THREAD_NONE)
+        return NULL;
+    *number_out = tracks->own[number] - 1;
+    return &tracks->tracks[*number_out];
 }
 
 uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,

@@ -18,8 +18,8 @@
 struct chrome_process {
     uint64_t os_id;
     uint32_t node;
-    bool is_own;
-    uint32_t number; /* of the trace, + 1; 0 not told yet */
+    bool is_own, host_apart; /* host_apart: labels are not its host */
+    uint32_t number;         /* of the trace, + 1; 0 not told yet */
 };
 
 struct chrome_track {
@@ -29,6 +29,7 @@ struct chrome_track {
     enum trace_track_kind kind; /* is_own: of our own export */
     bool is_own;
     uint32_t own, own_parent; /* its numbers there, + 1; 0 none */
+    uint32_t works;           /* number there + 1 of the track whose spans stand here; 0 its own */
     uint32_t same;            /* number + 1 of the track of which it is another row */
     uint64_t id, os_id;
     int64_t last_ns; /* latest time seen on it */
@@ -55,6 +56,9 @@ struct chrome_track *chrome_tracks_find_counter(struct chrome_tracks *tracks,
 void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event *event);
 /* When all are named: rows of one track of our own exports are one. */
 void chrome_tracks_join(struct chrome_tracks *tracks);
+/* The track of an own export that has this number there; NULL: there is none. */
+struct chrome_track *chrome_tracks_numbered(struct chrome_tracks *tracks, uint32_t own,
+                                            uint32_t *number_out);
 /* The number of a track of our own export in the trace; TRACE_NONE: it has none. */
 uint32_t chrome_tracks_own(struct chrome_tracks *tracks, uint64_t own, struct trace *trace,
                            const struct trace_source *opened);

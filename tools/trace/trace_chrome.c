@@ -159,6 +159,7 @@ static enum exit_code read_chrome(struct trace_source *opened, struct trace *tra
     struct chrome_document document = {
         .clock = &source->clock, .take = take_event, .context = &reading};
     reading.spans->ours = source->clock.dialect == CHROME_OURS;
+    reading.spans->kineto = reading.spans->ours && source->clock.from_base;
     reading.spans->by_correlation = !source->has_launches && !reading.spans->ours;
     chrome_document_read(&document, scan);
     reading.spans->detail.cut += document.args.cut;

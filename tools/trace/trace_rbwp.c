@@ -545,8 +545,7 @@ static void start_gpus(struct rbwp_source *source)
 static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
 {
     filter_resolve(&source->filter, rows->first_ns);
-    if (rows->last_ns > source->ranges.last_ns)
-        source->ranges.last_ns = rows->last_ns;
+    source->ranges.last_ns = at_least(source->ranges.last_ns, rows->last_ns);
     if (!rbwp_gpu_rows(&source->gpu, rows) &&
         !range_rows_take(&source->ranges, source->catalog, rows))
         table_rows_take(&source->tables, source->catalog, rows);
@@ -597,6 +596,7 @@ static void end_block(void *context, const struct rbwp_block *block)
     if (!thread)
         return;
     thread->last_ns = at_least(thread->last_ns, block->last_ns);
+    source->ranges.last_ns = at_least(source->ranges.last_ns, block->last_ns);
     track_batch_pass(&thread->batch, source->trace);
 }
 

@@ -37,8 +37,8 @@ struct exporter {
 
 extern const struct exporter exporter_csv, exporter_legion, exporter_ndjson, exporter_tsv;
 extern const struct exporter exporter_npz, exporter_parquet, exporter_sqlite;
-extern const struct exporter exporter_chrome, exporter_firefox, exporter_folded, exporter_perfetto,
-    exporter_speedscope;
+extern const struct exporter exporter_chrome, exporter_firefox, exporter_folded, exporter_kineto,
+    exporter_perfetto, exporter_speedscope;
 
 extern const struct option export_option_table[]; /* of struct export_options */
 

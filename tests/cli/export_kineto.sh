@@ -1,0 +1,247 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# PyTorch's (Kineto's) form of Chrome JSON. Guards: events have the members, categories, places and arguments that its readers
+# go by (the example's annotations to the digit, a nanosecond wider, not before 0); a rank, and streams and correlations of all GPU
+# work, so that Holistic Trace Analysis pairs each kernel with its launch; every arrow has both ends, inside events of their
+# threads, never back in time; any name is strict JSON; what never ended says so; and our own reader has all of it back.
+. "$(dirname "$0")/lib.sh"
+
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" "$MAKE_EVERYTHING" "$MAKE_MODEL" <<'P' || fail "kineto"
+import collections, decimal, gzip, json, re, subprocess, sys
+
+rbwp, golden, here, work, everything, make_model = sys.argv[1:]
+sys.path.insert(0, here)
+import export_expect as x
+import ranges_make
+from ranges_make import ACTIVITY, RANGE
+
+GRID = 7889238 * 10**9
+ZERO = 215 * GRID
+BIG = (1 << 40) + 5
+decimal.getcontext().prec = 60
+
+
+def run(*args, code=0):
+    done = subprocess.run([rbwp, *args], capture_output=True)
+    assert done.returncode == code, (args, done)
+    return done
+
+
+def ns(text):
+    value = decimal.Decimal(text) * 1000
+    assert value == int(value) and text[-4] == ".", text
+    return int(value)
+
+
+def load(text):
+    """Strictly; times as they are written."""
+    return json.loads(text.decode("utf-8"), parse_float=str, parse_constant=lambda c: 1 / 0)
+
+
+def kineto(path, *more, code=0):
+    return load(run("export", "--to", "kineto", *more, path, code=code).stdout)
+
+
+def check(trace):
+    """What any file has to keep to."""
+    events = trace["traceEvents"]
+    spans = collections.defaultdict(list)
+    for e in events:
+        assert e["ph"] in "XiMCsf" and "ts" in e and e["pid"] is not None, e
+        if e["ph"] == "X":
+            order = [k for k in e]
+            assert order in (["ph", "cat", "name", "pid", "tid", "ts", "dur", "args"], ["ph", "cat", "name", "pid", "tid", "ts", "dur"]), order
+            spans[e["pid"], e["tid"]].append((ns(e["ts"]), ns(e["ts"]) + ns(e["dur"])))
+        elif e["ph"] == "i":
+            spans[e["pid"], e["tid"]].append((ns(e["ts"]), ns(e["ts"])))
+    begins, ends = collections.Counter(), collections.defaultdict(list)
+    for e in events:
+        if e["ph"] in "sf":
+            at = ns(e["ts"])
+            assert list(e) == ["ph", "id", "pid", "tid", "ts", "cat", "name"] + ["bp"] * (e["ph"] == "f") + ["args"] * ("args" in e) and e.get("bp", "e") == "e", e
+            assert any(start <= at <= stop for start, stop in spans[e["pid"], e["tid"]]), e
+            if e["ph"] == "s":
+                begins[e["id"]] += 1
+                ends[e["id"]].append(at)
+            else:
+                assert begins[e["id"]] == 1 and at >= ends[e["id"]][0], e
+                ends[e["id"]].append(at)
+    assert all(len(each) >= 2 for each in ends.values()) and set(begins) == set(ends)
+    assert all(isinstance(number, int) and number < 2**53 for number in begins)
+    last = events[-1]
+    assert (last["ph"], last["s"], last["name"], last["pid"], last["tid"]) == ("i", "g", "Record Window End", "", ""), last
+    assert trace["schemaVersion"] == 1 and trace["baseTimeNanoseconds"] % GRID == 0 and list(trace)[-1] == "traceName"
+    return events, spans
+
+
+def hta(text, trace):
+    """The rules of Holistic Trace Analysis' parser: the rank by a regular expression, rows with dur and cat alone, GPU work by its stream
+    and correlation, launches by the same correlation among the runtime's calls, types of arguments."""
+    assert re.search(r'"rank":\s+(\d+)', text.decode()) and int(re.search(r'"rank":\s+(\d+)', text.decode())[1]) == trace["distributedInfo"]["rank"]
+    rows = [e for e in trace["traceEvents"] if "dur" in e and "cat" in e and e["cat"] != "Trace"]
+    arg = lambda e, key: e.get("args", {}).get(key, -1)
+    on_gpu = [e for e in rows if arg(e, "stream") >= 0 and arg(e, "correlation") >= 0]
+    assert {e["cat"] for e in on_gpu} <= {"kernel", "gpu_memcpy", "gpu_memset"} and all(e["cat"] not in ("kernel", "gpu_memcpy") or e in on_gpu for e in rows)
+    calls = {arg(e, "correlation"): e for e in rows if re.match("(.+)_runtime$", e["cat"])}
+    for e in on_gpu:
+        assert isinstance(e["args"]["stream"], int) and isinstance(e["args"]["correlation"], int) and (e["pid"], e["tid"]) == (e["args"]["device"], e["args"]["stream"]), e
+        call = calls.get(e["args"]["correlation"])
+        assert call is None or ns(call["ts"]) <= ns(e["ts"]) and call["pid"] != e["pid"] and call["name"] == "cudaLaunchKernel", (e, call)
+    return on_gpu, calls
+
+
+def row(start, stop, name, number, id, parent=0, kind=0, thread=7):
+    return (ZERO + start, ZERO + stop if stop else 0, thread, name, number, id, parent, kind, 0, 0)
+
+
+def kernel(start, stop, stream, number, correlation, begin=0, end=0, name=3):
+    return (ZERO + start, ZERO + stop, 5, stream, 7, 0, ZERO + begin if begin else 0, ZERO + end if end else 0, name, correlation, number)
+
+
+# ---- the example, with one range more that never ends, and a graph whose call launches two -----------------------------------
+path = f"{work}/example.bin"
+ranges_make.write(path, [b"user_function", b"open", b"k", b"k2", b"ProfilerStep#3"],
+                  ("range", RANGE, [row(500, 2500, 1, 1, 1234), row(2600, 0, 2, 2, BIG, kind=0), row(3000, 3000, 5, 3, 9, kind=2)]),
+                  ("gpu_activity", ACTIVITY, [kernel(1000, 1500, 7, 1, 77, 600, 700), kernel(1600, 1700, 7, 1, 78, 710, 720), kernel(900, 1200, 9, 1, 79, 730, 740, 4),
+                                              kernel(2700, 2800, 7, 2, 80, 2650, 2660), kernel(2750, 2900, 9, 2, 80, 2650, 2660), kernel(4000, 4100, 0, 0, 0)]),
+                  zero=ZERO, stop=5000)
+text = run("export", "--to", "kineto", path).stdout
+trace = load(text)
+events, _ = check(trace)
+assert trace["baseTimeNanoseconds"] == ZERO
+spans = collections.defaultdict(list)
+for e in events:
+    if e["ph"] == "X":
+        spans[e["cat"]].append(e)
+notes = [(e["name"], e["pid"], e["tid"], e["ts"], e["dur"], e["args"]["External id"]) for e in spans["gpu_user_annotation"]]
+assert notes == [("user_function", 0, 7, "0.999", "0.702", 1234), ("open", 0, 7, "2.699", "0.102", BIG), ("user_function", 0, 9, "0.899", "0.302", 1234),
+                 ("open", 0, 9, "2.749", "0.152", BIG)], notes
+assert all(not {"stream", "device", "correlation"} & set(e["args"]) for e in spans["gpu_user_annotation"])
+on_gpu, calls = hta(text, trace)
+assert len(on_gpu) == 6 and sorted(calls) == [77, 78, 79, 80], (on_gpu, calls)
+k, = [e for e in on_gpu if e["args"]["correlation"] == 77]
+assert (k["cat"], k["name"], k["ts"], k["dur"], k["pid"], k["tid"]) == ("kernel", "k", "1.000", "0.500", 0, 7) and list(k["args"])[:3] == ["device", "correlation", "launched"], k
+assert (calls[77]["ts"], calls[77]["dur"], calls[77]["cat"]) == ("0.600", "0.100", "cuda_runtime")
+host = calls[77]["pid"], calls[77]["tid"]
+assert [(e["pid"], e["tid"], e["ts"]) for e in events if e["ph"] == "s" and e["id"] == 77] == [(*host, "0.600")]
+assert [(e["pid"], e["tid"], e["ts"]) for e in events if e["ph"] == "f" and e["id"] == 77] == [(0, 7, "1.000")]
+assert [(e["tid"], e["ts"]) for e in events if e["ph"] == "f" and e["id"] == 80] == [(7, "2.700"), (9, "2.750")]
+# Ranges stand on their thread, with the id that their annotations have; what never ended lasts to the window's end.
+user = {e["name"]: e for e in spans["user_annotation"]}
+assert all((e["pid"], e["tid"]) == host for e in user.values()) and user["user_function"]["args"]["External id"] == 1234
+assert (user["open"]["ts"], user["open"]["dur"], user["open"]["args"]["finished"]) == ("2.600", "2.400", "false") and events[-1]["ts"] == "5.000"
+assert [(e["name"], e["cat"], e["s"], e["ts"]) for e in events if e["ph"] == "i" and "cat" in e] == [("ProfilerStep#3", "cpu_instant_event", "t", "3.000")]
+told = {(e["name"], e["pid"], e.get("tid")): e["args"] for e in events if e["ph"] == "M"}
+assert told["process_labels", 0, 0] == {"labels": "GPU 0"} and told["process_sort_index", 0, 0] == {"sort_index": 5000000}
+assert told["process_labels", host[0], None] == {"labels": "CPU"} and told["process_sort_index", host[0], None] == {"sort_index": host[0]}
+assert told["thread_name", 0, 7]["name"] == "stream 7 " and told["thread_sort_index", 0, 7] == {"sort_index": 7}
+
+# Work at the very beginning: its annotation cannot begin before 0, and is as long as ever. What overlaps stands beside.
+path = f"{work}/zero.bin"
+ranges_make.write(path, [b"r", b"k"], ("range", RANGE, [row(1, 2500, 1, 1, 0)]),
+                  ("gpu_activity", ACTIVITY, [kernel(0, 500, 7, 1, 77, name=2), kernel(400, 600, 7, 0, 78, name=2), kernel(600, 700, 7, 0, 79, name=2)]), zero=ZERO)
+events, _ = check(kineto(path))
+note, = [e for e in events if e.get("cat") == "gpu_user_annotation"]
+assert (note["ts"], note["dur"], note["args"]["External id"]) == ("0.000", "0.502", 1), note
+tids = [e["tid"] for e in events if e.get("cat") == "kernel"]
+assert tids[0] == tids[2] == 7 != tids[1], tids
+
+# Names of any bytes.
+path = f"{work}/hostile.bin"
+x.hostile_names(path)
+events, _ = check(kineto(path))
+assert any(e["name"] == 'quote " backslash \\ slash /' for e in events)
+assert collections.Counter((e["name"], ns(e["ts"]), ns(e["dur"])) for e in events if e["ph"] == "X") == collections.Counter(
+    (s.name, s.start - 10**18 // GRID * GRID, s.stop - s.start) for s in x.spans(rbwp, path).elements())
+
+
+# ---- read back ------------------------------------------------------------------------------------------------------------------
+def all_of(path):
+    """Every span without what only tells apart, and the number of links."""
+    rows = collections.Counter()
+    for line in run("export", "--to", "ndjson", path).stdout.splitlines():
+        span = json.loads(line)
+        for key in ("id", "parent", "launch_span"):
+            span.pop(key, None)
+        rows[json.dumps(span, sort_keys=True)] += 1
+    chrome = json.loads(run("export", "--to", "chrome", path).stdout)
+    events = chrome["traceEvents"]
+    names = {e["tid"]: e["args"]["name"].split(" / ")[0] for e in events if e["name"] == "thread_name"}
+    others = collections.Counter((e["ph"], e["cat"], e["name"], names[e["tid"]], e["ts"]) for e in events if e["ph"] in "sf" or e.get("cat") == "loss")
+    tracks = collections.Counter(json.dumps({k: v for k, v in e["args"].items() if k not in ("rbwp_track", "rbwp_parent", "sort_index", "rbwp_source")})
+                                 for e in events if e["ph"] == "M" and not e["args"].get("rbwp_row"))
+    counts = collections.Counter((e["name"], e["ts"], e["args"]["value"]) for e in events if e["ph"] == "C")
+    return rows, others, tracks, counts, {chrome["otherData"]["origin_ns"]: 1}
+
+
+def again(path, what, code=0):
+    out = f"{work}/{what}.kineto.json"
+    run("export", "-f", "-o", out, path, code=code)
+    done = run("export", "--to", "csv", out)
+    assert b"nowhere" not in done.stderr, (path, done.stderr)
+    for one, two in zip(all_of(path), all_of(out)):
+        assert one == two, (path, sorted(set(one) - set(two))[:4], sorted(set(two) - set(one))[:4])
+    return out
+
+
+for name in "example", "zero":  # JSON has no names that are not UTF-8, and readers keep 4096 bytes
+    again(f"{work}/{name}.bin", name)
+check(kineto(f"{golden}/gpu_work.bin"))  # with times of centuries, which readers of JSON do not take
+for name in "level2_all_types_zlib", "multi_thread", "empty":
+    check(kineto(f"{golden}/{name}.bin"))
+    again(f"{golden}/{name}.bin", name)
+subprocess.run([make_model, f"{work}/model.bin", "rows"], check=True)
+check(kineto(f"{work}/model.bin"))
+again(f"{work}/model.bin", "model")
+x.overlapping_gpu(f"{work}/overlap.bin")
+events, _ = check(kineto(f"{work}/overlap.bin"))
+assert all("correlation" in e["args"] for e in events if e.get("cat") == "kernel")
+again(f"{work}/overlap.bin", "overlap")
+subprocess.run([everything, "chrome", f"{work}/1.json"], check=True, capture_output=True)
+done = json.load(open(f"{work}/1.json"))
+done["otherData"].update({"rbwp.version": "0", "origin_ns": "1700000000000000000"})
+json.dump(done, open(f"{work}/1.json", "w"))
+check(kineto(f"{work}/1.json"))
+again(f"{work}/1.json", "everything")
+
+# Merged; and what was exported of each node, merged, is the same, but for links from one node to the other.
+for node in 0, 1:
+    subprocess.run([make_model, f"{work}/{node}.bin", "rows", str(node), str(1 - node)], check=True)
+    again(f"{work}/{node}.bin", f"{node}")
+run("merge", "-o", f"{work}/both.kineto.json", f"{work}/0.bin", f"{work}/1.bin")
+check(load(open(f"{work}/both.kineto.json", "rb").read()))
+again(f"{work}/both.kineto.json", "both again")
+run("merge", "-o", f"{work}/parts.kineto.json", f"{work}/0.kineto.json", f"{work}/1.kineto.json")
+for i, (one, two) in enumerate(zip(all_of(f"{work}/both.kineto.json"), all_of(f"{work}/parts.kineto.json"))):
+    assert i == 1 or one == two, (sorted(set(one) - set(two))[:4], sorted(set(two) - set(one))[:4])
+
+# A file of PyTorch's own keeps its words, arguments and places.
+base = 1699999999000000000
+own = {"schemaVersion": 1, "deviceProperties": [{"id": 1}], "baseTimeNanoseconds": base, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "traceEvents": [
+    {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 77, "tid": 78, "ts": 10.5, "dur": 5, "args": {"External id": 9, "Input Dims": [[2, 3], []]}},
+    {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 77, "tid": 78, "ts": 11, "dur": 1, "args": {"cbid": 211, "correlation": 5}},
+    {"ph": "s", "id": 5, "pid": 77, "tid": 78, "ts": 11, "cat": "ac2g", "name": "ac2g"},
+    {"ph": "X", "cat": "kernel", "name": "k", "pid": 1, "tid": 7, "ts": 20, "dur": 3, "args": {"device": 1, "context": 1, "stream": 7, "correlation": 5, "grid": [1, 1, 1]}},
+    {"ph": "f", "id": 5, "pid": 1, "tid": 7, "ts": 20, "cat": "ac2g", "name": "ac2g", "bp": "e"},
+    {"ph": "X", "cat": "gpu_memset", "name": "Memset", "pid": 1, "tid": 7, "ts": 30, "dur": 1, "args": {"device": 1, "stream": 7, "correlation": 6, "bytes": 4}},
+    {"ph": "X", "cat": "gpu_user_annotation", "name": "step", "pid": 1, "tid": 7, "ts": 19.999, "dur": 11.002, "args": {"External id": 12}},
+    {"ph": "M", "name": "process_labels", "pid": 1, "tid": 0, "ts": 0, "args": {"labels": "GPU 1"}}, {"ph": "M", "name": "thread_name", "pid": 1, "tid": 7, "ts": 0, "args": {"name": "stream 7 "}}]}
+json.dump(own, open(f"{work}/own.json", "w"))
+text = run("export", "--to", "kineto", f"{work}/own.json").stdout
+trace = load(text)
+events, _ = check(trace)
+assert trace["distributedInfo"] == {"rank": 3, "world_size": 8} and len(hta(text, trace)[0]) == 2
+strip = lambda args: {k: v for k, v in args.items() if k != "rbwp"}
+have = {(e["cat"], e["name"], e["pid"], e["tid"], ns(e["ts"]) + trace["baseTimeNanoseconds"] - base, json.dumps(strip(e["args"]))) for e in events if e["ph"] == "X"}
+want = {(e["cat"], e["name"], e["pid"], e["tid"], round(e["ts"] * 1000) - (e["cat"] == "gpu_user_annotation"), json.dumps(e["args"])) for e in own["traceEvents"] if e["ph"] == "X"}
+assert have == want, (have - want, want - have)
+assert sum(e["ph"] in "sf" for e in events) == 2
+
+again(f"{work}/own.json", "own")
+
+# Compressed, and by its name.
+run("export", "-o", f"{work}/a.pt.trace.json.gz", f"{work}/example.bin")
+packed = load(gzip.open(f"{work}/a.pt.trace.json.gz").read())
+assert packed.pop("traceName") == f"{work}/a.pt.trace.json.gz" and packed == {k: v for k, v in kineto(f"{work}/example.bin").items() if k != "traceName"}
+P
+finish

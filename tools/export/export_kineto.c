@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Chrome Trace JSON as PyTorch's profiler (Kineto) writes it (kineto_json.h).
+ *
+ * Times are microseconds with three decimals from a base that files of one
+ * quarter of a year share, so that a double keeps them. An annotation of a GPU begins a
+ * nanosecond earlier and ends one later than what it spans, as Kineto
+ * writes them: viewers want it around. What begins before the base is at 0.
+ */
+#include "kineto_json.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NS_PER_S INT64_C(1000000000)
+#define GRID_NS (INT64_C(7889238) * NS_PER_S)
+
+/* ---- spans --------------------------------------------------------------------------- */
+
+/* "kernel", or "kernel,a word of the source's". */
+static void write_category(struct chrome *chrome, const struct kineto_facts *facts)
+{
+    char both[1024];
+    struct trace_text text = facts->category;
+    if (facts->rest.bytes) {
+        int bytes =
+            facts->rest.bytes < sizeof both / 2 ? (int)facts->rest.bytes : (int)sizeof both / 2;
+        snprintf(both, sizeof both, "%.*s,%.*s", (int)text.bytes, text.text, bytes,
+                 facts->rest.text);
+        text = trace_text(both);
+    }
+    chrome_text(chrome, "cat", text);
+}
+
+static void write_words(struct chrome *chrome, const struct trace_span *span,
+                        const struct kineto_facts *facts)
+{
+    struct out *out = &chrome->pass->out;
+    out_text(out, span->flags & TRACE_INSTANT ? "{\"ph\":\"i\",\"s\":\"t\"," : "{\"ph\":\"X\",");
+    write_category(chrome, facts);
+    struct trace_text name = chrome->names[span->name].text;
+    out_text(out, ",");
+    json_key(out, "name");
+    json_string(out, name.text, name.bytes);
+}
+
+static void write_span(struct chrome *chrome, const struct trace_span *span,
+                       const struct trace_detail *detail)
+{
+    struct out *out = &chrome->pass->out;
+    struct kineto_facts facts = kineto_facts_of(chrome, span, detail);
+    struct kineto_place place = kineto_place_of(chrome, span, &facts);
+    int64_t wider_ns = span->category == TRACE_ANNOTATION && !(span->flags & TRACE_INSTANT);
+    kineto_write_before(chrome, span, detail, &facts);
+    chrome_separate(chrome);
+    write_words(chrome, span, &facts);
+    char *at = chrome_put_place(out_room(out, CHROME_EVENT_BYTES_MAX), place.pid, place.tid);
+    at = chrome_put_time(chrome, at, trace_shifted(span->start_ns, -wider_ns));
+    if (!(span->flags & TRACE_INSTANT))
+        at = chrome_put_us(PUT(at, ",\"dur\":"), trace_duration_ns(span) + 2 * (uint64_t)wider_ns);
+    out_end(out, at);
+    kineto_write_args(chrome, span, detail, &facts);
+    out_text(out, "}");
+    kineto_write_behind(chrome, span, detail, &facts, place);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct chrome *chrome = context;
+    chrome->rows[spans[0].track].has_spans = true;
+    for (size_t i = 0; i < count && !chrome->failed; i++)
+        write_span(chrome, &spans[i], trace_detail_of(details, &spans[i]));
+}
+
+/* ---- the file ------------------------------------------------------------------------ */
+
+/* Kineto's rank is a node here. It stands before the events, for who reads the text. */
+void kineto_write_head(struct chrome *chrome)
+{
+    struct out *out = &chrome->pass->out;
+    const struct trace *trace = chrome->pass->trace;
+    int64_t origin_ns = trace ? trace_origin_ns(trace) : 0;
+    bool any = trace && chrome->pid_count;
+    uint32_t node = any ? trace_process_of(trace, 0)->node : 0;
+    chrome->base_ns = origin_ns > 0 ? origin_ns / GRID_NS * GRID_NS : 0;
+    out_text(out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
+    out_format(out, "\"distributedInfo\": {\"rank\": %" PRIu32 ", \"world_size\": %" PRIu32 "},\n",
+               node, chrome->pass->nodes);
+    out_text(out, "\"displayTimeUnit\": \"ns\",\n");
+    out_format(out, "\"baseTimeNanoseconds\": %" PRId64 ",\n\"traceEvents\": [", chrome->base_ns);
+}
+
+static void write_window_end(struct chrome *chrome)
+{
+    struct out *out = &chrome->pass->out;
+    const struct trace *trace = chrome->pass->trace;
+    chrome_separate(chrome);
+    out_text(out, "{\"ph\":\"i\",\"s\":\"g\",\"name\":\"" KINETO_WINDOW_END
+                  "\",\"pid\":\"\",\"tid\":\"\"");
+    if (trace)
+        chrome_time(chrome, trace_totals(trace)->last_ns);
+    out_text(out, trace ? "}" : ",\"ts\":0.000}");
+}
+
+static bool begin(struct trace_pass *pass)
+{
+    struct chrome *chrome = calloc(1, sizeof *chrome);
+    struct kineto *kineto = calloc(1, sizeof *kineto);
+    if (!chrome || !kineto) {
+        free(chrome);
+        free(kineto);
+        message("out of memory");
+        return false;
+    }
+    chrome->pass = pass;
+    chrome->kineto = kineto;
+    pass->state = chrome;
+    pass->sink = (struct trace_sink){
+        .context = chrome,
+        .process = chrome_take_process,
+        .track = chrome_take_track,
+        .name = kineto_take_name,
+        .spans = take_spans,
+        .samples = chrome_take_samples,
+        .link = kineto_take_link,
+        .loss = chrome_take_loss,
+        .fact = chrome_take_fact,
+        .full = chrome_is_full,
+    };
+    return true;
+}
+
+static enum exit_code end(struct trace_pass *pass)
+{
+    struct chrome *chrome = pass->state;
+    struct kineto *kineto = chrome->kineto;
+    struct out *out = &pass->out;
+    struct trace_text path =
+        trace_text(pass->options->output.path ? pass->options->output.path : "-");
+    write_window_end(chrome);
+    out_text(out, "\n],\n");
+    chrome_write_facts(chrome);
+    out_text(out, ",\n");
+    chrome_text(chrome, "traceName", path);
+    out_text(out, "\n}\n");
+    thread_map_free(&kineto->gpu_map);
+    thread_map_free(&kineto->place_map);
+    linked_spans_free(&kineto->called);
+    free(kineto->gpus);
+    free(kineto->places);
+    free(kineto);
+    return chrome_end(chrome, "kineto");
+}
+
+const struct exporter exporter_kineto = {
+    .name = "kineto",
+    .suffixes = ".pt.trace.json .kineto.json",
+    .summary = "PyTorch's Chrome JSON, for Holistic Trace Analysis, TensorBoard",
+    .maker = {.begin = begin, .end = end},
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Arguments as Kineto has them, the source's own, and under "rbwp" what a reader of ours needs to
+ * have the span back as it was.
+ */
+#include "kineto_json.h"
+
+#include <inttypes.h>
+
+/* Numbers that nobody else has, and that a double holds. */
+#define MADE_CORRELATION (UINT64_C(1) << 52)
+enum { PROCESS_SHIFT = 40 };
+
+/* ---- what the source says ------------------------------------------------------------ */
+
+void kineto_take_name(void *context, uint32_t number, struct trace_text name)
+{
+    static const char *const words[] = {"launched", "id", "range"};
+    struct chrome *chrome = context;
+    for (unsigned key = 0; key < KINETO_KEYS; key++) {
+        const char *word =
+            key < KINETO_MADE_KEYS ? kineto_made_key[key] : words[key - KINETO_MADE_KEYS];
+        if (name.bytes == strlen(word) && memcmp(name.text, word, name.bytes) == 0)
+            chrome->kineto->keys[key] = number + 1;
+    }
+    chrome_take_name(context, number, name);
+}
+
+static bool is_integer(const struct trace_arg *arg)
+{
+    return arg->type == TRACE_ARG_U64 || arg->type == TRACE_ARG_I64 ||
+           arg->type == TRACE_ARG_TIME || arg->type == TRACE_ARG_DURATION;
+}
+
+static void take_args(const struct kineto *kineto, const struct trace_detail *detail,
+                      struct kineto_facts *facts)
+{
+    for (uint32_t i = 0; i < detail->arg_count; i++) {
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
+        for (unsigned key = 0; key < KINETO_KEYS; key++) {
+            if (kineto->keys[key] != arg->key + 1)
+                continue;
+            facts->has |= 1u << key;
+            facts->value[key] = is_integer(arg) ? arg->value.u64 : 0;
+        }
+    }
+}
+
+/* ---- categories ----------------------------------------------------------------------- */
+
+static const char *word_of(const struct trace_span *span, bool on_gpu)
+{
+    if (span->flags & TRACE_INSTANT)
+        return "cpu_instant_event";
+    if (span->category == TRACE_RANGE)
+        return "user_annotation";
+    if (!on_gpu)
+        return "cpu_op";
+    return span->category == TRACE_ANNOTATION ? "gpu_user_annotation"
+           : span->category == TRACE_COPY     ? "gpu_memcpy"
+                                              : "kernel";
+}
+
+static void choose_category(const struct chrome *chrome, const struct trace_span *span,
+                            const struct trace_detail *detail, struct kineto_facts *facts)
+{
+    facts->category = trace_text(word_of(span, facts->on_gpu));
+    if (!detail || !detail->category)
+        return;
+    struct trace_text label = trace_label_of(chrome->pass->trace, detail->category);
+    facts->own = kineto_is_category(label);
+    if (facts->own)
+        facts->category = label;
+    else
+        facts->rest = label;
+}
+
+/* ---- what is told --------------------------------------------------------------------- */
+
+/* Calls of several processes have the same numbers. */
+static uint64_t correlation_of(const struct chrome *chrome, const struct trace_span *span,
+                               const struct trace_detail *detail)
+{
+    if (!detail || !detail->correlation)
+        return MADE_CORRELATION + span->id;
+    uint64_t process = trace_track_of(chrome->pass->trace, span->track)->process;
+    bool fits = detail->correlation >> PROCESS_SHIFT == 0 && process < 1u << 11;
+    return fits ? process << PROCESS_SHIFT | detail->correlation : detail->correlation;
+}
+
+static void make(struct kineto_facts *facts, enum kineto_made key, uint64_t value)
+{
+    if (facts->has >> key & 1)
+        return;
+    facts->made |= 1u << key;
+    facts->value[key] = value;
+}
+
+struct kineto_facts kineto_facts_of(const struct chrome *chrome, const struct trace_span *span,
+                                    const struct trace_detail *detail)
+{
+    const struct trace *trace = chrome->pass->trace;
+    struct kineto_facts facts = {.on_gpu = kineto_is_gpu(trace, trace_track_of(trace, span->track)),
+                                 .rest = {"", 0}};
+    bool is_work = facts.on_gpu && !(span->flags & TRACE_INSTANT) &&
+                   (span->category == TRACE_GPU_WORK || span->category == TRACE_COPY);
+    if (detail)
+        take_args(chrome->kineto, detail, &facts);
+    choose_category(chrome, span, detail, &facts);
+    if (is_work) {
+        make(&facts, KINETO_DEVICE, 0); /* its place tells */
+        make(&facts, KINETO_STREAM, 0);
+        make(&facts, KINETO_CORRELATION, correlation_of(chrome, span, detail));
+    }
+    uint64_t id = facts.value[KINETO_ID] ? facts.value[KINETO_ID] : facts.value[KINETO_RANGE];
+    if ((span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION) && id)
+        make(&facts, KINETO_EXTERNAL_ID, id);
+    if (span->flags & TRACE_UNFINISHED)
+        make(&facts, KINETO_FINISHED, 0);
+    return facts;
+}
+
+/* ---- "rbwp":{...} --------------------------------------------------------------------- */
+
+/* Its ts is not the time itself. */
+static bool is_clamped(const struct chrome *chrome, const struct trace_span *span)
+{
+    int64_t first_ns = chrome->base_ns + (span->category == TRACE_ANNOTATION);
+    return span->start_ns < first_ns;
+}
+
+/* Every member with a comma behind it. */
+static void write_model(struct chrome *chrome, const struct trace_span *span,
+                        const struct trace_detail *detail, const struct kineto_facts *facts)
+{
+    struct out *out = &chrome->pass->out;
+    uint64_t correlation = detail ? detail->correlation : 0;
+    if (facts->made)
+        out_format(out, "\"made\":%" PRIu32 ",", facts->made);
+    if (facts->works != span->track)
+        out_format(out, "\"track\":%" PRIu32 ",", span->track);
+    if (kineto_category(facts->category) != span->category)
+        out_format(out, "\"as\":\"%s\",", trace_category_name[span->category]);
+    if (facts->own)
+        out_text(out, "\"own\":1,");
+    if (span->item)
+        out_format(out, "\"item\":%" PRIu32 ",", span->item);
+    if (span->flags & TRACE_OPEN)
+        out_text(out, "\"open\":1,");
+    if (is_clamped(chrome, span))
+        out_format(out, "\"start_ns\":\"%" PRId64 "\",", span->start_ns);
+    if (facts->value[KINETO_CORRELATION] != correlation)
+        out_format(out, "\"correlation\":\"%" PRIu64 "\",", correlation);
+    if (detail)
+        chrome_write_launch(chrome, detail);
+}
+
+/* ---- all ------------------------------------------------------------------------------ */
+
+static void separate(struct chrome *chrome, bool *any)
+{
+    out_text(&chrome->pass->out, *any ? "," : ",\"args\":{");
+    *any = true;
+}
+
+static void write_made(struct chrome *chrome, const struct kineto_facts *facts, bool *any)
+{
+    struct out *out = &chrome->pass->out;
+    for (unsigned key = 0; key < KINETO_MADE_KEYS; key++) {
+        if (!(facts->made >> key & 1))
+            continue;
+        separate(chrome, any);
+        json_key(out, kineto_made_key[key]);
+        if (key == KINETO_FINISHED)
+            out_text(out, "\"false\"");
+        else
+            out_u64(out, facts->value[key]);
+    }
+}
+
+void kineto_write_args(struct chrome *chrome, const struct trace_span *span,
+                       const struct trace_detail *detail, const struct kineto_facts *facts)
+{
+    enum { MODEL_BYTES_MAX = 1024 };
+    struct out *out = &chrome->pass->out;
+    bool any = false;
+    write_made(chrome, facts, &any);
+    if (detail && detail->arg_count) {
+        separate(chrome, &any);
+        args_json_members(out, &chrome->text, &chrome->keys, chrome->pass->trace, detail);
+    }
+    out_end(out, out_room(out, MODEL_BYTES_MAX)); /* so that it lies there in one piece */
+    size_t begin = out->used;
+    bool before = any;
+    separate(chrome, &any);
+    out_text(out, "\"rbwp\":{");
+    size_t empty = out->used;
+    write_model(chrome, span, detail, facts);
+    if (out->used > empty) {
+        out->used--;
+        out_text(out, "}}");
+    } else {
+        out->used = begin;
+        out_text(out, before ? "}" : "");
+    }
+}
