@@ -47,6 +47,11 @@ bool work_is_inside(void)
     return runner_here && runner_here->slot >= 0;
 }
 
+bool work_is_lent_only(const struct rbwp_work_manager *manager)
+{
+    return manager->is_lent_only;
+}
+
 bool work_is_closed(const struct rbwp_work_manager *manager)
 {
     /* Sequentially consistent: a worker looks after it has lain down (doorbell.h, 5), and who

@@ -18,6 +18,7 @@
 
 #include "doorbell.h"
 #include "numa.h"
+#include "work_extend.h"
 #include "work_mask.h"
 #include "work_slot.h"
 
@@ -77,9 +78,6 @@ struct rbwp_work_manager {
 
 /* The calling thread as a runner of any manager, NULL if it is none. */
 struct work_runner *work_runner_here(void);
-/* True inside a do_work. */
-bool work_is_inside(void);
-
 bool work_is_closed(const struct rbwp_work_manager *manager);
 
 /* Wakes somebody for a slot that has become a candidate. */

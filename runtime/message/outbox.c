@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "message_outbox.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct kept_packet {
+    struct kept_packet *next;
+    uint32_t bytes;
+    union {
+        struct packet_head head; /* the first bytes */
+        uint8_t byte[sizeof(struct packet_head)];
+    } packet; /* and more behind it */
+};
+
+enum rbwp_status outbox_make(struct rbwp_endpoint *endpoint)
+{
+    pthread_condattr_t monotonic;
+    for (uint32_t i = 0; i < endpoint->nodes; i++)
+        endpoint->peers[i].last = &endpoint->peers[i].first;
+    if (pthread_condattr_init(&monotonic) != 0)
+        return RBWP_E_MEMORY;
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    int failed = pthread_cond_init(&endpoint->changed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return failed ? RBWP_E_MEMORY : RBWP_OK;
+}
+
+static void drop_kept(struct rbwp_endpoint *endpoint, struct message_peer *peer)
+{
+    while (peer->first) {
+        struct kept_packet *kept = peer->first;
+        peer->first = kept->next;
+        free(kept);
+        atomic_fetch_sub(&peer->kept, 1);
+        atomic_fetch_sub(&endpoint->kept, 1);
+    }
+    peer->last = &peer->first;
+}
+
+void outbox_unmake(struct rbwp_endpoint *endpoint)
+{
+    for (uint32_t i = 0; i < endpoint->nodes; i++)
+        drop_kept(endpoint, &endpoint->peers[i]);
+    pthread_cond_destroy(&endpoint->changed);
+}
+
+/* ---- sending ---------------------------------------------------------------- */
+
+/* The window is for messages: what endpoints have to tell each other always goes. */
+static bool is_windowed(const struct rbwp_endpoint *endpoint, uint32_t node,
+                        const struct packet_head *head)
+{
+    return endpoint->window && node != endpoint->node &&
+           (head->kind == PACKET_SHORT || head->kind == PACKET_OFFER);
+}
+
+static bool enter_window(const struct rbwp_endpoint *endpoint, struct message_peer *peer)
+{
+    /* Sequentially consistent, both: before them the caller said that it waits, or will look again
+     * after it has. */
+    uint32_t sent = atomic_fetch_add(&peer->sent, 1);
+    if (sent - atomic_load(&peer->taken) < endpoint->window)
+        return true;
+    atomic_fetch_sub(&peer->sent, 1);
+    return false;
+}
+
+/* Past what is kept. */
+static enum rbwp_status try_send(struct rbwp_endpoint *endpoint, uint32_t node,
+                                 const struct rbwp_packet *packet, struct packet_head *head)
+{
+    struct message_peer *peer = &endpoint->peers[node];
+    if (atomic_load_explicit(&peer->lost, memory_order_acquire))
+        return RBWP_E_IO;
+    if (node == endpoint->node)
+        return rbwp_transport_arrived(endpoint, node, packet);
+    const bool windowed = is_windowed(endpoint, node, head);
+    if (windowed && !enter_window(endpoint, peer))
+        return RBWP_AGAIN;
+    head->taken = atomic_load_explicit(&peer->came, memory_order_relaxed);
+    enum rbwp_status status = endpoint->transport->ops->send(endpoint->transport, node, packet);
+    if (status == RBWP_OK)
+        atomic_store_explicit(&peer->told, head->taken, memory_order_relaxed);
+    else if (windowed)
+        atomic_fetch_sub(&peer->sent, 1);
+    if (status == RBWP_E_IO)
+        endpoint_lose(endpoint, node, "the transport does not reach it");
+    return status;
+}
+
+enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint32_t node,
+                             const struct rbwp_packet *packet, struct packet_head *head)
+{
+    if (atomic_load_explicit(&endpoint->peers[node].kept, memory_order_acquire) != 0)
+        return RBWP_AGAIN;
+    return try_send(endpoint, node, packet, head);
+}
+
+/* ---- keeping ---------------------------------------------------------------- */
+
+static enum rbwp_status keep(struct rbwp_endpoint *endpoint, uint32_t node,
+                             const struct rbwp_packet *packet)
+{
+    struct message_peer *peer = &endpoint->peers[node];
+    struct kept_packet *kept = malloc(offsetof(struct kept_packet, packet) + (size_t)packet->bytes);
+    if (!kept)
+        return RBWP_E_MEMORY;
+    kept->next = NULL;
+    kept->bytes = packet->bytes;
+    uint8_t *target = (uint8_t *)kept + offsetof(struct kept_packet, packet);
+    for (uint32_t i = 0; i < packet->count; i++) {
+        if (packet->piece[i].bytes)
+            memcpy(target, packet->piece[i].data, packet->piece[i].bytes);
+        target += packet->piece[i].bytes;
+    }
+    pthread_mutex_lock(&endpoint->outbox_lock);
+    *peer->last = kept;
+    peer->last = &kept->next;
+    if (!peer->listed) {
+        peer->listed = true;
+        peer->next_kept = endpoint->kept_peers;
+        endpoint->kept_peers = peer;
+    }
+    atomic_fetch_add(&peer->kept, 1);
+    atomic_fetch_add(&endpoint->kept, 1);
+    pthread_mutex_unlock(&endpoint->outbox_lock);
+    /* There may have been room in between: the item tries once, and is told of room from then on.
+     */
+    endpoint_wake(endpoint);
+    return RBWP_OK;
+}
+
+enum rbwp_status outbox_send_or_keep(struct rbwp_endpoint *endpoint, uint32_t node,
+                                     const struct rbwp_packet *packet, struct packet_head *head)
+{
+    enum rbwp_status status = outbox_send(endpoint, node, packet, head);
+    return status == RBWP_AGAIN ? keep(endpoint, node, packet) : status;
+}
+
+void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_head head)
+{
+    const struct rbwp_packet packet = packet_of_head(&head);
+    enum rbwp_status status = outbox_send_or_keep(endpoint, node, &packet, &head);
+    if (status != RBWP_OK)
+        endpoint_lose(endpoint, node, "no memory for a packet to it");
+}
+
+/* Locked. What the transport says of the peer's first packet that did not go; RBWP_OK: all went. */
+static enum rbwp_status flush_peer(struct rbwp_endpoint *endpoint, struct message_peer *peer,
+                                   bool *sent_out)
+{
+    const uint32_t node = (uint32_t)(peer - endpoint->peers);
+    while (peer->first) {
+        struct kept_packet *kept = peer->first;
+        const struct rbwp_packet packet = {
+            .count = 1, .bytes = kept->bytes, .piece = {{&kept->packet, kept->bytes}}};
+        enum rbwp_status status = try_send(endpoint, node, &packet, &kept->packet.head);
+        if (status != RBWP_OK)
+            return status;
+        peer->first = kept->next;
+        if (!peer->first)
+            peer->last = &peer->first;
+        free(kept);
+        atomic_fetch_sub(&peer->kept, 1);
+        atomic_fetch_sub(&endpoint->kept, 1);
+        *sent_out = true;
+    }
+    return RBWP_OK;
+}
+
+bool outbox_flush(struct rbwp_endpoint *endpoint)
+{
+    bool sent = false;
+    if (outbox_is_empty(endpoint))
+        return false;
+    pthread_mutex_lock(&endpoint->outbox_lock);
+    for (struct message_peer **at = &endpoint->kept_peers; *at;) {
+        struct message_peer *peer = *at;
+        enum rbwp_status status = flush_peer(endpoint, peer, &sent);
+        if (status == RBWP_AGAIN) {
+            at = &peer->next_kept;
+            continue;
+        }
+        drop_kept(endpoint, peer); /* of a node that is lost */
+        *at = peer->next_kept;
+        peer->listed = false;
+    }
+    pthread_mutex_unlock(&endpoint->outbox_lock);
+    outbox_changed(endpoint);
+    return sent;
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+void outbox_changed(struct rbwp_endpoint *endpoint)
+{
+    /* Sequentially consistent: after what changed. Either this sees the waiter, or his next look
+     * sees the change. */
+    if (atomic_load(&endpoint->waiters) == 0)
+        return;
+    pthread_mutex_lock(&endpoint->wait_lock);
+    endpoint->changes++;
+    pthread_cond_broadcast(&endpoint->changed);
+    pthread_mutex_unlock(&endpoint->wait_lock);
+}
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct outbox_wait *wait)
+{
+    const int64_t now_ns = monotonic_ns();
+    atomic_fetch_add(&endpoint->waiters, 1);
+    wait->until_ns =
+        wait_ns > (uint64_t)(INT64_MAX - now_ns) ? INT64_MAX : now_ns + (int64_t)wait_ns;
+    pthread_mutex_lock(&endpoint->wait_lock);
+    wait->changes = endpoint->changes;
+    pthread_mutex_unlock(&endpoint->wait_lock);
+}
+
+bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait)
+{
+    const struct timespec until = {.tv_sec = wait->until_ns / 1000000000,
+                                   .tv_nsec = wait->until_ns % 1000000000};
+    int result = 0;
+    pthread_mutex_lock(&endpoint->wait_lock);
+    while (endpoint->changes == wait->changes && result != ETIMEDOUT)
+        result = wait->until_ns == INT64_MAX
+                     ? pthread_cond_wait(&endpoint->changed, &endpoint->wait_lock)
+                     : pthread_cond_timedwait(&endpoint->changed, &endpoint->wait_lock, &until);
+    const bool changed = endpoint->changes != wait->changes;
+    wait->changes = endpoint->changes;
+    pthread_mutex_unlock(&endpoint->wait_lock);
+    return changed;
+}
+
+bool outbox_wait_is_over(const struct outbox_wait *wait)
+{
+    return monotonic_ns() >= wait->until_ns;
+}
+
+void outbox_wait_end(struct rbwp_endpoint *endpoint)
+{
+    atomic_fetch_sub(&endpoint->waiters, 1);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* serve.c - the work item: what came is handled, what was kept is sent. */
+#include "message_outbox.h"
+#include "rbwp_record.h"
+
+static const struct message_handler *handler_at(const struct rbwp_endpoint *endpoint, uint64_t hash)
+{
+    uint32_t at = (uint32_t)hash & endpoint->place_mask;
+    while (endpoint->places[at] < endpoint->handler_count) {
+        const struct message_handler *handler = &endpoint->handlers[endpoint->places[at]];
+        if (handler->hash == hash)
+            return handler;
+        at = (at + 1) & endpoint->place_mask;
+    }
+    return NULL;
+}
+
+const struct message_handler *endpoint_find_handler(const struct rbwp_endpoint *endpoint,
+                                                    uint64_t hash)
+{
+    const struct message_handler *handler = handler_at(endpoint, hash);
+    return handler && handler->handle ? handler : NULL;
+}
+
+void endpoint_count_handled(struct rbwp_endpoint *endpoint, bool was_dropped)
+{
+    /* One writer: no locked operation. Release: after what the handler sent was counted. */
+    atomic_store_explicit(&endpoint->handled,
+                          atomic_load_explicit(&endpoint->handled, memory_order_relaxed) + 1,
+                          memory_order_release);
+    if (was_dropped)
+        atomic_fetch_add_explicit(&endpoint->dropped, 1, memory_order_relaxed);
+}
+
+void endpoint_handle(struct rbwp_endpoint *endpoint, const struct message_handler *handler,
+                     const struct rbwp_message *message, uint64_t arrived_ticks)
+{
+    (void)endpoint;
+    if (!message_rows_are_on()) {
+        handler->handle(handler->argument, message);
+        return;
+    }
+    struct message_row row = {.start_ticks = rbwp_now_ticks(),
+                              .arrived_ticks = arrived_ticks,
+                              .name = handler->label.name,
+                              .key = message->key,
+                              .bytes = message->payload_bytes,
+                              .peer = message->node};
+    rbwp_fine_begin_at(handler->label.sub_item, row.start_ticks);
+    handler->handle(handler->argument, message);
+    row.stop_ticks = rbwp_now_ticks();
+    rbwp_fine_end_at(row.stop_ticks);
+    if (arrived_ticks) /* else it came before the session */
+        message_row_handled(&row);
+}
+
+/* ---- packets that have come ----------------------------------------------------- */
+
+static void take_short(struct rbwp_endpoint *endpoint, const struct inbox_entry *entry,
+                       const struct packet_head *head, const uint8_t *rest, uint32_t rest_bytes)
+{
+    const uint32_t filled = packet_filled(head->header_bytes);
+    if (rest_bytes < filled || rest_bytes - filled != head->bytes) {
+        endpoint_tell(endpoint, RBWP_MESSAGE_BROKEN, entry->node, 0, "a message of another size");
+        return;
+    }
+    const struct message_handler *handler = endpoint_find_handler(endpoint, head->handler);
+    if (handler) {
+        const struct rbwp_message message = {.endpoint = endpoint,
+                                             .node = entry->node,
+                                             .header_bytes = head->header_bytes,
+                                             .payload_bytes = head->bytes,
+                                             .header = rest,
+                                             .payload = rest + filled,
+                                             .key = head->key};
+        endpoint_handle(endpoint, handler, &message, entry->arrived_ticks);
+    } else {
+        outbox_tell(endpoint, entry->node,
+                    (struct packet_head){.kind = PACKET_REFUSED,
+                                         .reason = RBWP_MESSAGE_NO_HANDLER,
+                                         .handler = head->handler});
+    }
+    endpoint_count_handled(endpoint, !handler);
+}
+
+/* How many of this node's messages the peer has taken; it only grows, and wraps around. */
+static void take_window(struct rbwp_endpoint *endpoint, uint32_t node, uint32_t taken)
+{
+    struct message_peer *peer = &endpoint->peers[node];
+    const uint32_t before = atomic_load_explicit(&peer->taken, memory_order_relaxed);
+    if ((int32_t)(taken - before) <= 0)
+        return;
+    atomic_store(&peer->taken, taken);
+    rbwp_transport_room(endpoint);
+}
+
+/* A message has left the inbox; tells its sender now and then. */
+static void count_taken(struct rbwp_endpoint *endpoint, uint32_t node)
+{
+    struct message_peer *peer = &endpoint->peers[node];
+    const uint32_t came = atomic_load_explicit(&peer->came, memory_order_relaxed) + 1;
+    atomic_store_explicit(&peer->came, came, memory_order_relaxed);
+    if (came - atomic_load_explicit(&peer->told, memory_order_relaxed) > (endpoint->window - 1) / 2)
+        outbox_tell(endpoint, node, (struct packet_head){.kind = PACKET_WINDOW});
+}
+
+static bool take_control(struct rbwp_endpoint *endpoint, uint32_t node,
+                         const struct packet_head *head)
+{
+    switch (head->kind) {
+    case PACKET_GRANT:
+        long_granted(endpoint, node, head);
+        return true;
+    case PACKET_OVER:
+        long_over(endpoint, node, head);
+        return true;
+    case PACKET_REFUSED:
+        endpoint_tell(endpoint, head->reason, node, head->handler, "");
+        return true;
+    case PACKET_WINDOW:
+        return true;
+    case PACKET_LEAVING:
+        endpoint_lose(endpoint, node, "it has left before the job was quiet");
+        return true;
+    default:
+        return quiesce_take(endpoint, node, head);
+    }
+}
+
+static void take_entry(struct rbwp_endpoint *endpoint, const struct inbox_entry *entry)
+{
+    const struct packet_head *head = (const struct packet_head *)(entry + 1);
+    const uint32_t node = entry->node;
+    const bool windowed = endpoint->window && node != endpoint->node;
+    if (entry->packet_bytes < sizeof *head || head->header_bytes > RBWP_MESSAGE_HEADER_BYTES_MAX) {
+        endpoint_tell(endpoint, RBWP_MESSAGE_BROKEN, node, 0, "too short, or too long a header");
+        return;
+    }
+    const uint8_t *rest = (const uint8_t *)(head + 1);
+    const uint32_t rest_bytes = entry->packet_bytes - (uint32_t)sizeof *head;
+    if (windowed)
+        take_window(endpoint, node, head->taken);
+    if (head->kind == PACKET_SHORT)
+        take_short(endpoint, entry, head, rest, rest_bytes);
+    else if (head->kind == PACKET_OFFER)
+        long_offered(endpoint, node, head, rest, rest_bytes, entry->arrived_ticks);
+    else if (!take_control(endpoint, node, head))
+        endpoint_tell(endpoint, RBWP_MESSAGE_BROKEN, node, 0, "of no known kind");
+    if (windowed && (head->kind == PACKET_SHORT || head->kind == PACKET_OFFER))
+        count_taken(endpoint, node);
+}
+
+/* ---- the item -------------------------------------------------------------------- */
+
+/* Dropped entries become room, and who was turned away is told. */
+static void give_back(struct rbwp_endpoint *endpoint)
+{
+    if (inbox_dropped_bytes(&endpoint->inbox) == 0)
+        return;
+    inbox_give_back(&endpoint->inbox);
+    if (!atomic_load(&endpoint->turned_away))
+        return;
+    atomic_store(&endpoint->turned_away, false);
+    rbwp_transport_room(endpoint); /* for what it sends to itself */
+    if (endpoint->transport->ops->room)
+        endpoint->transport->ops->room(endpoint->transport);
+}
+
+/* True: the slice is over, and there may be more. */
+static bool take_inbox(struct rbwp_endpoint *endpoint, struct rbwp_deadline deadline, bool *worked)
+{
+    const struct inbox_entry *entry;
+    while ((entry = inbox_peek(&endpoint->inbox))) {
+        take_entry(endpoint, entry);
+        inbox_drop(&endpoint->inbox);
+        *worked = true;
+        if (inbox_dropped_bytes(&endpoint->inbox) > endpoint->inbox.capacity / 8)
+            give_back(endpoint);
+        if (rbwp_deadline_passed(deadline))
+            return true;
+    }
+    return false;
+}
+
+bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
+{
+    struct rbwp_endpoint *endpoint = argument;
+    struct rbwp_transport *transport = endpoint->transport;
+    bool worked = false, polled, more;
+    if (atomic_load_explicit(&endpoint->phase, memory_order_acquire) == ENDPOINT_NEW) {
+        rbwp_set_worked(false);
+        return false;
+    }
+    inbox_be_busy(&endpoint->inbox);
+    do {
+        polled = transport->ops->poll && transport->ops->poll(transport, deadline);
+        worked |= polled;
+        worked |= endpoint_take_losses(endpoint);
+        worked |= long_progress(endpoint);
+        worked |= outbox_flush(endpoint);
+        more = take_inbox(endpoint, deadline, &worked);
+        if (!more && !long_is_receiving(endpoint) && outbox_is_empty(endpoint))
+            worked |= quiesce_idle(endpoint);
+        give_back(endpoint);
+    } while (!more && !inbox_go_idle(&endpoint->inbox) && !rbwp_deadline_passed(deadline));
+    rbwp_set_worked(worked);
+    return more || polled || !atomic_load_explicit(&endpoint->inbox.idle, memory_order_relaxed);
+}
+
+/* ---- what a transport says ---------------------------------------------------------- */
+
+enum rbwp_status rbwp_transport_arrived(struct rbwp_endpoint *endpoint, uint32_t node,
+                                        const struct rbwp_packet *packet)
+{
+    if (packet->bytes > inbox_packet_bytes_max(&endpoint->inbox))
+        return RBWP_E_LIMIT;
+    const uint64_t ticks = message_rows_are_on() ? rbwp_now_ticks() : 0;
+    enum inbox_put_result result = inbox_put(&endpoint->inbox, node, ticks, packet);
+    if (result == INBOX_FULL) {
+        /* Either this look sees room, or who makes room sees that somebody was turned away. */
+        atomic_store(&endpoint->turned_away, true);
+        result = inbox_put(&endpoint->inbox, node, ticks, packet);
+    }
+    if (result == INBOX_PUT_TO_IDLE)
+        endpoint_wake(endpoint);
+    return result == INBOX_FULL ? RBWP_AGAIN : RBWP_OK;
+}
+
+void rbwp_transport_room(struct rbwp_endpoint *endpoint)
+{
+    outbox_changed(endpoint);
+    if (!outbox_is_empty(endpoint))
+        endpoint_wake(endpoint);
+}
+
+void rbwp_transport_payload_done(struct rbwp_endpoint *endpoint, uint64_t token,
+                                 enum rbwp_status status)
+{
+    long_note_through(endpoint, token, status);
+}
+
+void rbwp_transport_lost(struct rbwp_endpoint *endpoint, uint32_t node, const char *text)
+{
+    endpoint_lose(endpoint, node, text);
+}

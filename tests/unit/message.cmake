@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Tests of active messages.
+foreach(name message message_inbox)
+  rbwp_unit_test(test_${name} test_${name}.c)
+endforeach()
