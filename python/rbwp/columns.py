@@ -38,7 +38,7 @@ OPTIONAL = ("parent", "process_id", "os_thread_id", "thread_id", "proc_id", "str
 
 
 class RbwpWarning(UserWarning):
-    """What the command said of a file that it could read in part, or that a table of spans has no place for."""
+    """What the command said of a file that it could read in part."""
 
 
 def _split(blob: np.ndarray, ends: np.ndarray) -> List[str]:
@@ -264,11 +264,10 @@ def export_spans(paths: Sequence[str], options: Sequence[str], columns: Tuple[st
     with tempfile.TemporaryFile(dir=folder) as file:
         done = subprocess.run([command(), "export", "--to=npz", "--no-progress", *options, "--output=-", "--", *paths],
                               stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE, check=False)
-        lines = done.stderr.decode(errors="replace").splitlines()
-        words = "\n".join(line for line in lines if " aligned by " not in line)  # that is a fact of the trace
+        words = done.stderr.decode(errors="replace").strip()
         if done.returncode not in (0, 3) or not os.fstat(file.fileno()).st_size:
-            raise RbwpError("\n".join(lines) or f"rbwp export ended with {done.returncode}", done.returncode)
-        if words:
+            raise RbwpError(words or f"rbwp export ended with {done.returncode}", done.returncode)
+        if done.returncode:
             warnings.warn(words, RbwpWarning, stacklevel=3)
         made = _open_npz(file, ", ".join(paths))
     made.columns = columns
@@ -286,7 +285,7 @@ def spans(path: Union[Path, Sequence[Path]], *, columns: Optional[Sequence[str]]
     counts from the zero time), thread, slot, kind ("coarse", "fine", "gpu"), min_duration; so it is with columns.
     A file that `rbwp export --to npz` wrote is mapped as it is, and takes none of these but columns.
     folder is where the columns lie until the last array is gone: without it, where temporary files do.
-    RbwpError if nothing can be read; RbwpWarning says what was left out."""
+    RbwpError if nothing can be read; RbwpWarning says what is wrong with a file of which a part was."""
     paths = [checked_path("path", one) for one in ([path] if isinstance(path, (str, os.PathLike)) else path)]
     if not paths:
         raise ValueError("path: one at least is wanted")

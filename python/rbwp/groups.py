@@ -2,7 +2,8 @@
 """Counts and lengths of spans by the values of some columns, as `rbwp stats` counts them; those of several files, or
 parts of one, can be merged, in any order."""
 
-from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
 import numpy as np
 
@@ -12,7 +13,8 @@ _BUCKETS = _EXACT + 58 * _PARTS
 _NO_MIN = np.iinfo(np.int64).max
 
 
-class Group(NamedTuple):
+@dataclass(frozen=True)
+class Group:
     """Spans of one group. Those that ended are count; open ones still ran at the end, and their time is in total_ns."""
     count: int
     unfinished: int
@@ -64,7 +66,7 @@ class Groups:
     def __len__(self) -> int:
         return len(self._sums)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[Key]:
         return iter(self._sums)
 
     def __contains__(self, key: object) -> bool:
@@ -116,7 +118,8 @@ class Groups:
         """A DataFrame whose index is the columns."""
         import pandas
         index = pandas.MultiIndex.from_tuples(self.keys(), names=self.columns)
-        return pandas.DataFrame([group for _, group in self.items()], index=index, columns=Group._fields)
+        return pandas.DataFrame([astuple(group) for _, group in self.items()], index=index,
+                                columns=[field.name for field in fields(Group)])
 
 
 def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
@@ -125,7 +128,8 @@ def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
     if values.dtype == np.uint32 and name + ".texts" in spans._arrays:
         unique: Dict[str, int] = {}
         places = np.array([unique.setdefault(text, len(unique)) for text in spans.texts(name)] or [0], np.int64)
-        codes, told = places[values], list(unique)
+        codes = places[values]
+        told: List[Any] = list(unique)
     else:
         found, codes = np.unique(values, return_inverse=True)
         told = found.tolist()

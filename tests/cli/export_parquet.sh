@@ -57,6 +57,27 @@ for path in nodes, [f"{golden}/gpu_work.bin"], [f"{golden}/multi_thread.bin"]:
     for name in "thread_id", "proc_id", "finished", "open", "item", "lane":
         for id, value in zip(file.column("id"), file.column(name)):
             assert told[id][name] == ("" if value is None else str(int(value))), (path, name, id, value, told[id])
+
+# Facts that some spans have, arguments, what tracks know: in a file that has all of them.
+subprocess.run([os.environ["MAKE_MODEL"], f"{work}/model.bin", "rows"], check=True)
+x.export(rbwp, f"{work}/model.bin", f"{work}/model.parquet")
+model = check_arrays(check_parquet.parquet_reader.File(f"{work}/model.parquet"), f"{work}/model.bin", 0)
+assert {"launch", "correlation", "certain_ns", "args", "own_category", "stream"} <= set(model.columns), sorted(model.columns)
+
+# Some columns only: the same ones; an unknown one, and formats that have none, are refused.
+x.export(rbwp, f"{work}/model.bin", f"{work}/some.npz", "--columns=name,start,args")
+some = npz_reader.File(f"{work}/some.npz")
+assert list(some.columns) == ["start", "name", "args"] and all(some.columns[c] == model.columns[c] for c in some.columns)
+x.export(rbwp, f"{work}/model.bin", f"{work}/some.parquet", "--columns=name,start")
+some = check_parquet.parquet_reader.File(f"{work}/some.parquet")
+assert [c.name for c in some.columns] == ["start", "name"] and some.column("start") == model.columns["start"]
+for words, said in (("-tnpz", "--columns=start,nam"), b"'nam', which is no column"), (("-tnpz", "--columns="), b"'', which is"), (("-tcsv", "--columns=start"), b"not for csv"):
+    assert said in x.export(rbwp, f"{work}/model.bin", "-", *words, code=2).stderr
+
+# A window without spans is no mistake of who asked for arrays: they are empty, and all there.
+x.export(rbwp, f"{golden}/gaps.bin", f"{work}/none.npz", "--until=1")
+none = npz_reader.File(f"{work}/none.npz")
+assert none.rows == 0 and {c for c in check_parquet.COLUMNS[:16] if c != "parent"} == set(none.columns), sorted(none.columns)
 P
 
 # Through a pipe it is the same file; what exists is left alone; a text is no reason for a file.

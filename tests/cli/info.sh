@@ -100,5 +100,15 @@ for stdin in (None, open(path, "rb").read()):
     info = json.loads(run("info", "--json", "-" if stdin else path, input=stdin))
     assert [(s["slot"], s["calls"], s["name"]) for s in info["slot_counts"]] == rows, info["slot_counts"]
 assert "cleaner" in run("info", "--quick", path)
+
+# The index tells of the blocks that the dump shows; a file without one has none.
+ranges = json.loads(run("info", "--json", "--quick", "--index", path))["index"]
+blocks = full["blocks"]
+assert ranges and sum(r["blocks"] for r in ranges) == info["block_count"] and sum(r["records"] for r in ranges) == info["record_count"]
+times = [r["ts"] for b in blocks for r in b["records"]]
+assert (min(r["first"] for r in ranges if r["records"]), max(r["last"] for r in ranges if r["records"])) == (min(times), max(times))
+assert [r["offset"] for r in ranges] == [36 + sum(r["bytes"] for r in ranges[:i]) for i in range(len(ranges))]
+assert f"index ({len(ranges)}):\n  at 36: " in run("info", "--quick", "--index", path)
+assert json.loads(run("info", "--json", "--index", f"{golden}/gaps.bin"))["index"] == [] and "index" not in info
 P
 finish

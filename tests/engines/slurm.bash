@@ -4,10 +4,12 @@
 # files below a folder of the caller's, ports that are free, and nobody's configuration. As root, or as
 # whoever runs it; tasks need no cgroups and no CPU of their own.
 
+slurm_daemons=()
+
 # slurm_missing: names the first program that is not here. False if all are.
 slurm_missing() {
     local program
-    for program in munged slurmctld slurmd srun sinfo; do
+    for program in munged slurmctld slurmd srun sinfo squeue; do
         PATH=$PATH:/usr/sbin command -v "$program" >/dev/null || { echo "$program"; return 0; }
     done
     return 1
@@ -16,7 +18,6 @@ slurm_missing() {
 # slurm_start FOLDER: exports SLURM_CONF. False, with the daemons' last words, if they do not come up.
 slurm_start() {
     slurm_folder=$1
-    slurm_daemons=()
     mkdir -p "$slurm_folder"/{state,spool}
     local socket=$slurm_folder/munge.socket host port
     host=$(hostname -s)
@@ -72,6 +73,10 @@ slurm_is_idle() {
     [[ $(sinfo -h -o %T 2>/dev/null) == idle ]]
 }
 
+slurm_has_no_jobs() {
+    [[ -z $(squeue -h 2>&1) ]]
+}
+
 # slurm_await COMMAND...: until it succeeds, as long as the daemons live, for half a minute at most.
 slurm_await() {
     local deadline=$((SECONDS + 30))
@@ -84,8 +89,12 @@ slurm_await() {
     done
 }
 
+# When the last step was told of as ended, or what serves it would ask for slurmctld for minutes. Killed, because slurmctld
+# would save its state for two seconds, and nobody wants it.
 slurm_stop() {
     ((${#slurm_daemons[@]})) || return 0
-    kill "${slurm_daemons[@]}" 2>/dev/null
+    slurm_await slurm_has_no_jobs
+    kill -KILL "${slurm_daemons[@]}" 2>/dev/null
     wait "${slurm_daemons[@]}" 2>/dev/null
+    slurm_daemons=()
 }

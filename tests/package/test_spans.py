@@ -2,6 +2,7 @@
 """Spans of files as NumPy columns: mapped and not copied, what the command tells, filtered before Python sees them;
 groups are what `rbwp stats` counts."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -34,7 +35,7 @@ def told(*paths, options=()):
 
 
 def counted(spans):
-    return {key: tuple(group) for key, group in spans.group_by("category", "item", "name").items()}
+    return {key: dataclasses.astuple(group) for key, group in spans.group_by("category", "item", "name").items()}
 
 
 def named_file(name):
@@ -127,7 +128,7 @@ class SpansOfFiles(unittest.TestCase):
             whole = rbwp.spans(path)
             for part in whole[:100], whole[100:]:  # in parts, too
                 merged.add(part.group_by("category", "item", "name"))
-        self.assertEqual({key: tuple(group) for key, group in merged.items()}, together)
+        self.assertEqual({key: dataclasses.astuple(group) for key, group in merged.items()}, together)
         with self.assertRaisesRegex(ValueError, "cannot be merged"):
             merged.add(rbwp.Groups(("name", )))
 

@@ -6,7 +6,7 @@
 
 struct info_options {
     struct input_options inputs;
-    bool json, quick, live;
+    bool json, quick, live, index;
     struct out_options output;
 };
 
@@ -15,6 +15,8 @@ static const struct option info_option_table[] = {
      offsetof(struct info_options, json), option_store_true},
     {"quick", 0, NULL, NULL, "skip the counts, which need all blocks to be read",
      offsetof(struct info_options, quick), option_store_true},
+    {"index", 0, NULL, NULL, "where its blocks are and when, as the file's own index tells",
+     offsetof(struct info_options, index), option_store_true},
     {"live", 0, NULL, NULL, INPUT_LIVE_HELP, offsetof(struct info_options, live),
      option_store_true},
     {0},
@@ -38,6 +40,7 @@ static enum exit_code info_file(struct out *out, const struct info_options *opti
         input_close(&input);
         return EXIT_BAD_DATA;
     }
+    info.index = options->index;
     if ((*written)++)
         out_text(out, options->json ? ",\n" : "\n");
     if (options->json)

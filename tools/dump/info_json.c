@@ -111,6 +111,31 @@ static void counts(struct out *out, const struct info *info)
     json_table_counts(out, &info->tables);
 }
 
+/* Empty for a file that has none. */
+static void index_ranges(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"index\":[");
+    for (uint32_t i = 0; trailer && i < trailer->index_count; i++) {
+        const struct rbwp_index_range *range = &trailer->index[i];
+        out_text(out, i ? ",\n  {" : "\n  {");
+        json_u64(out, "offset", range->offset);
+        out_text(out, ",");
+        json_u64(out, "bytes", range->bytes);
+        out_text(out, ",");
+        json_u64(out, "blocks", range->blocks);
+        out_text(out, ",");
+        json_u64(out, "records", range->records);
+        if (range->records) {
+            out_text(out, ",");
+            json_i64(out, "first", range->first_ns);
+            out_text(out, ",");
+            json_i64(out, "last", range->last_ns);
+        }
+        out_text(out, "}");
+    }
+    out_text(out, "],\n");
+}
+
 void info_json(struct out *out, const struct info *info)
 {
     out_text(out, "{");
@@ -120,6 +145,8 @@ void info_json(struct out *out, const struct info *info)
         counts(out, info);
         out_text(out, ",\n");
     }
+    if (info->index)
+        index_ranges(out, rbwp_reader_trailer(info->input->reader));
     struct losses losses = losses_total(rbwp_reader_trailer(info->input->reader));
     json_u64(out, "lost_records", losses.records);
     out_text(out, ",");

@@ -405,6 +405,22 @@ static void other_sections(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
+static void index_ranges(struct out *out, const struct info *info,
+                         const struct rbwp_trailer *trailer)
+{
+    out_format(out, "index (%" PRIu32 "):\n", trailer->index_count);
+    for (uint32_t i = 0; i < trailer->index_count; i++) {
+        const struct rbwp_index_range *range = &trailer->index[i];
+        out_format(out, "  at %" PRIu64 ": %" PRIu32 " blocks, %" PRIu64 " records", range->offset,
+                   range->blocks, range->records);
+        if (range->records) {
+            out_text(out, ", ");
+            run_range(out, info, range->first_ns, range->last_ns);
+        }
+        out_text(out, "\n");
+    }
+}
+
 static void counts(struct out *out, const struct info *info)
 {
     label(out, "records");
@@ -536,6 +552,8 @@ void info_text(struct out *out, const struct info *info)
     gpus(out, info->tables.gpus.list, info->tables.gpus.count);
     if (trailer)
         other_sections(out, trailer);
+    if (trailer && info->index)
+        index_ranges(out, info, trailer);
     if (info->counted) {
         counts(out, info);
         counted_tables(out, info);

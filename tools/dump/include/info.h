@@ -37,6 +37,7 @@ struct info {
     struct names names;
     struct slot_rows slots;
     bool counted;                    /* false with --quick: all counts are 0 */
+    bool index;                      /* where blocks are is to be shown, too */
     uint64_t kinds[INFO_KINDS];      /* by info_kind */
     uint64_t *sub_items;             /* fine begins by sub-item, RBWP_SUB_ITEMS_MAX of them */
     uint64_t data_bytes, file_bytes; /* of blocks with records: uncompressed, and as stored */

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Spans of many files over Dask's workers: one partition a file, or a range of one.
+
+Each partition is an rbwp.Spans that the worker makes when it is computed; filters, windows and the choice of columns go
+along, so that a worker reads no more than is asked for. The workers need this package, the command rbwp, and the
+files under the same names. Dask and NumPy are enough; to_dataframe wants pandas."""
+
+import glob as globs
+import json
+import os
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
+
+import dask
+import numpy as np
+
+from .columns import COLUMNS, OPTIONAL, TEXT_COLUMNS, Names, Path, Spans, Time, _chosen, export_spans, filter_options
+from .groups import Groups
+from .native import checked_path, run_command
+
+
+class Part(NamedTuple):
+    """What one partition reads: the spans of a file that begin in a window; None: without a bound."""
+    path: str
+    from_ns: Optional[int]
+    until_ns: Optional[int]
+
+
+def read_part(part: Part, options: Sequence[str], columns: Tuple[str, ...]) -> Spans:
+    """On a worker. The command gives what reaches into the window; a span is of the one that it begins in."""
+    options = list(options)
+    if part.from_ns is None and part.until_ns is None:
+        return export_spans([part.path], options, columns, None)
+    wanted = columns if "start" in columns else _chosen([*columns, "start"])
+    spans = export_spans([part.path], [*options, *_window(part, options)], wanted, None)
+    begins = np.ones(len(spans), np.bool_)
+    if part.from_ns is not None:
+        begins &= spans["start"] >= part.from_ns
+    if part.until_ns is not None:
+        begins &= spans["start"] < part.until_ns
+    made = spans if begins.all() else spans[begins]
+    made.columns = columns
+    return made
+
+
+def _window(part: Part, options: Sequence[str]) -> List[str]:
+    """The window as the command takes it. A bound of the user's own stays: what that leaves too much is no part's."""
+    window = []
+    for name, bound in (("--from", part.from_ns), ("--until", part.until_ns)):
+        if bound is not None and not any(option.startswith(name + "=") for option in options):
+            window.append(f"{name}={bound}")
+    return window
+
+
+def _group(spans: Spans, columns: Sequence[str]) -> Groups:
+    return spans.group_by(*columns)
+
+
+def _merge(groups: Sequence[Groups]) -> Groups:
+    whole = Groups(groups[0].columns)
+    for one in groups:
+        whole.add(one)
+    return whole
+
+
+class DaskSpans:
+    """Spans in partitions. Nothing is read before something of it is computed."""
+
+    def __init__(self, parts: Sequence[Part], options: Sequence[str], columns: Tuple[str, ...]) -> None:
+        self.parts: Tuple[Part, ...] = tuple(parts)
+        self.columns = columns
+        self._options = tuple(options)
+
+    @property
+    def npartitions(self) -> int:
+        return len(self.parts)
+
+    def __repr__(self) -> str:
+        return f"<rbwp.dask.DaskSpans: {self.npartitions} partitions, {len(self.columns)} columns>"
+
+    def to_delayed(self, columns: Optional[Sequence[str]] = None) -> List[Any]:
+        """A dask.delayed of an rbwp.Spans for each partition."""
+        chosen = self.columns if columns is None else _chosen(columns)
+        read = dask.delayed(read_part, pure=True)
+        return [read(part, self._options, chosen) for part in self.parts]
+
+    def map(self, function: Callable[..., Any], *arguments: Any) -> List[Any]:
+        """A dask.delayed of function(spans, *arguments) for each partition."""
+        call = dask.delayed(function)
+        return [call(spans, *arguments) for spans in self.to_delayed()]
+
+    def group_by(self, *columns: str, split_every: int = 16) -> Any:
+        """A dask.delayed of rbwp.Groups: what `rbwp stats` counts, by these columns. Workers read only the columns that
+        this takes, and pass on what they counted, split_every at a time."""
+        if not columns:
+            raise TypeError("group_by: a column is wanted")
+        if split_every < 2:
+            raise ValueError("split_every: at least 2")
+        group, merge = dask.delayed(_group), dask.delayed(_merge)
+        level = [group(spans, columns) for spans in self.to_delayed([*columns, "duration_ns", "finished", "open"])]
+        while len(level) > 1:
+            level = [merge(level[i:i + split_every]) for i in range(0, len(level), split_every)]
+        return level[0]
+
+    def to_bag(self) -> Any:
+        """A dask.bag of the rbwp.Spans."""
+        import dask.bag
+        return dask.bag.from_delayed([dask.delayed(lambda spans: [spans])(one) for one in self.to_delayed()])
+
+    def to_dataframe(self) -> Any:
+        """A dask.dataframe, a row a span; texts are categories, which each partition has of its own."""
+        import dask.dataframe
+        return dask.dataframe.from_delayed(self.map(Spans.to_pandas), meta=self._meta(), verify_meta=False)
+
+    def _meta(self) -> Any:
+        """An empty frame of the same columns."""
+        import pandas
+        from dask.dataframe.utils import clear_known_categories
+        made: Dict[str, Any] = {}
+        for name in self.columns:
+            if name in TEXT_COLUMNS:
+                made[name] = pandas.Categorical([])
+            elif name in ("start", "launch"):
+                made[name] = np.empty(0, "M8[ns]")
+            elif name in OPTIONAL:
+                kind = "boolean" if COLUMNS[name] == "|b1" else "UInt64"
+                made[name] = pandas.array([], dtype=kind)
+            else:
+                made[name] = np.empty(0, COLUMNS[name])
+        return clear_known_categories(pandas.DataFrame(made))
+
+
+def _files(pattern: Union[Path, Sequence[Path]]) -> List[str]:
+    """Sorted, and each once; a name without * ? [ is taken as it is."""
+    found: List[str] = []
+    for one in [pattern] if isinstance(pattern, (str, os.PathLike)) else pattern:
+        name = checked_path("glob", one)
+        fits = sorted(globs.glob(name, recursive=True)) if globs.has_magic(name) else [name]
+        if not fits:
+            raise FileNotFoundError(f"no file fits {name}")
+        found += fits
+    return list(dict.fromkeys(found))
+
+
+def _ranges(path: str, records: int) -> List[Part]:
+    """Windows of about so many records, between which the file's index can tell. A file without an index is one."""
+    bounds: List[Optional[int]] = [None]
+    count = 0
+    told = json.loads(run_command(["info", "--json", "--quick", "--index", "--", path], good=(0, 3)))
+    for one in sorted((one for one in told["index"] if one["records"]), key=lambda one: one["first"]):
+        if count >= records and (bounds[-1] is None or one["first"] > bounds[-1]):
+            bounds.append(one["first"])
+            count = 0
+        count += one["records"]
+    return [Part(path, *pair) for pair in zip(bounds, [*bounds[1:], None])]
+
+
+def spans(glob: Union[Path, Sequence[Path]], *, partition_records: Optional[int] = None,
+          columns: Optional[Sequence[str]] = None, since: Optional[Time] = None, until: Optional[Time] = None,
+          thread: Optional[Names] = None, slot: Optional[Names] = None, kind: Optional[Names] = None,
+          min_duration: Optional[Union[str, int]] = None, live: bool = False, raw_times: bool = False) -> DaskSpans:
+    """Spans of all files that fit a pattern, or several: a partition each, in the order of their names.
+
+    With partition_records a file that has more records than that becomes several partitions, windows of time that its
+    index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Times of each file are
+    its own: what brings several onto one axis is `rbwp merge`."""
+    options = filter_options(since, until, thread, slot, kind, min_duration)
+    options += ["--live"] * live + ["--raw-times"] * raw_times
+    files = _files(glob)
+    if partition_records is None:
+        parts = [Part(path, None, None) for path in files]
+    elif partition_records < 1:
+        raise ValueError("partition_records: at least 1")
+    else:
+        parts = [part for path in files for part in _ranges(path, partition_records)]
+    return DaskSpans(parts, options, _chosen(columns))

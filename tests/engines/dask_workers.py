@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""dask_workers.py RBWP MAKE_JOB MAKE_MODEL - rbwp.dask.spans over Dask's distributed scheduler and two worker processes.
+
+What the workers count of the files of a job is what `rbwp stats` counts of all of them, to the last digit, from whole files
+and from windows of them, with filters and without; both workers take part, and read no column that nobody asked for.
+Without Dask it ends with 77 and says so."""
+
+import dataclasses
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+NODES = 40
+here = os.path.dirname(os.path.abspath(__file__))
+if any(importlib.util.find_spec(name) is None for name in ("numpy", "dask", "distributed")):
+    other = "/usr/bin/python3"
+    if os.environ.get("RBWP_TEST_PYTHON") or not os.access(other, os.X_OK):
+        print("skipped: no Python with NumPy and Dask here (Debian: python3-numpy python3-distributed)")
+        sys.exit(77)
+    os.environ["RBWP_TEST_PYTHON"] = other
+    os.execv(other, [other, "-B", *sys.argv])
+sys.path.insert(0, os.path.join(here, "..", "..", "python"))
+
+
+def told(rbwp, *arguments):
+    """What rbwp stats counts, by category and name."""
+    done = subprocess.run([rbwp, "stats", "--json", *arguments], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    fields = ("count", "unfinished", "open", "total", "open_time", "mean", "min", "p50", "p90", "p99", "max")
+    stats = json.loads(done.stdout)
+    return {(row["category"], row["name"]): tuple(row[field] for field in fields)
+            for table in ("work_items", "sub_items", "gpu_work", "ranges") for row in stats[table]}
+
+
+def who(spans):
+    return os.getpid(), spans.columns, len(spans)
+
+
+def check(rbwp, make_job, make_model, folder):
+    import dask
+    import rbwp as package
+    import rbwp.dask as rbwp_dask
+
+    subprocess.run([make_job, "-r", "400", "-s", "8", folder, str(NODES)], check=True)
+    pattern = os.path.join(folder, "bgwork_*.bin")
+
+    def counted(spans):
+        return {key: dataclasses.astuple(group) for key, group in spans.group_by("category", "name").compute().items()}
+
+    spans = rbwp_dask.spans(pattern)
+    assert spans.npartitions == NODES and len({part.path for part in spans.parts}) == NODES
+    whole = told(rbwp, folder)
+    assert len(whole) >= 6 and sum(row[0] for row in whole.values()) > 100 * NODES, whole
+    assert counted(spans) == whole
+
+    # Windows by the files' indices: more partitions, the same spans, each once.
+    parts = rbwp_dask.spans(pattern, partition_records=100)
+    assert parts.npartitions >= 2 * NODES, parts.npartitions
+    assert counted(parts) == whole
+
+    # What is filtered out never reaches a worker's Python, nor do columns.
+    some = {"kind": "coarse", "slot": "stencil", "min_duration": "1us"}
+    options = ["--kind=coarse", "--slot=stencil", "--min-duration=1us"]
+    assert counted(rbwp_dask.spans(pattern, **some)) == told(rbwp, *options, folder)
+    reports = dask.compute(*rbwp_dask.spans(pattern, columns=["start"], **some).map(who))
+    assert {columns for _, columns, _ in reports} == {("start", )}
+    assert sum(rows for _, _, rows in reports) == told(rbwp, *options, folder)["bgwork", "stencil"][0]
+    workers = {worker for worker, _, _ in reports}
+    assert len(workers) == 2 and os.getpid() not in workers, workers
+
+    # A file of all kinds of spans in windows: they overlap, nest, and lie on GPUs.
+    model = os.path.join(folder, "model")
+    subprocess.run([make_model, model, "rows"], check=True)
+    ids = dask.compute(*(one["id"] for one in rbwp_dask.spans(model, partition_records=1).to_delayed()))
+    assert len(ids) > 1 and sorted(i for part in ids for i in part.tolist()) == sorted(package.spans(model)["id"].tolist())
+
+    # What fails on a worker is told where it is computed; what is no file, before.
+    with open(os.path.join(folder, "bgwork_text.bin"), "w") as file:
+        file.write("no trace")
+    try:
+        rbwp_dask.spans(pattern).group_by("name").compute()
+        raise SystemExit("a file that is no RBWP file was read")
+    except package.RbwpError as error:
+        assert "bgwork_text.bin" in str(error), error
+    for wrong, error in ((os.path.join(folder, "none_*.bin"), FileNotFoundError), (7, TypeError)):
+        try:
+            rbwp_dask.spans(wrong)
+            raise SystemExit(f"{wrong} was taken")
+        except error:
+            pass
+    if importlib.util.find_spec("pandas"):
+        frame = rbwp_dask.spans(os.path.join(folder, "bgwork_?.bin"), columns=["name", "duration_ns", "launch", "parent"]).to_dataframe()
+        sums = frame.groupby("name", observed=True).duration_ns.sum().compute().to_dict()
+        groups = rbwp_dask.spans(os.path.join(folder, "bgwork_?.bin")).group_by("name").compute()
+        assert sums == {key[0]: group.total_ns for key, group in groups.items()} and frame.npartitions == 10
+
+
+def main():
+    rbwp, make_job, make_model = sys.argv[1:]
+    os.environ["RBWP_COMMAND"] = rbwp
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # of the workers
+    os.environ["DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__ENABLED"] = "False"
+    import distributed
+
+    with tempfile.TemporaryDirectory() as folder, distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
+            local_directory=folder) as cluster, distributed.Client(cluster):
+        check(rbwp, make_job, make_model, os.path.join(folder, ""))
+    print("dask: all passed")
+
+
+if __name__ == "__main__":
+    main()
