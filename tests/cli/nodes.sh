@@ -90,6 +90,35 @@ assert worst_error(files[0], copy)[0] <= 1
 assert f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; left out" in run("merge", "--to=ndjson", files[0], copy)[1]
 run("check", copy)
 
+# Messages are links from the call that sent them to their handler, whichever files have the ends.
+def flows(*args):
+    out = json.loads(run("merge", "--to=chrome", *args)[0], parse_float=str, parse_int=int)["traceEvents"]
+    ns = [(e["ph"], e["id"], int(float(e["ts"]) * 1000 + 0.5)) for e in out if e.get("cat") == "message"]
+    sent = {id: at for ph, id, at in ns if ph == "s"}
+    return sorted(at - sent[id] for ph, id, at in ns if ph == "f")
+
+
+took = sorted(int(row["start_ns"]) - int(row["sent_ns"]) for row in truth)
+found = flows(*files)
+assert len(found) == len(took) == 320 and all(abs(a - b) <= 1200 for a, b in zip(found, took)), (found[:3], took[:3])
+error = run("merge", "--to=ndjson", *files[1:3])[1]
+assert "80 messages were sent of whose handling no file tells" in error and "80 messages were handled of whose sending" in error, error
+assert "of whose" not in run("merge", "--to=ndjson", "--until=+50us", *files[1:3])[1]
+
+
+# Comparisons that lie are found out: no handler begins before its message was sent.
+def lying(clocks):
+    return [(time, offset + 200000, bound, reference) for time, offset, bound, reference in clocks]
+
+
+copy = with_clocks(files[2], lying)
+error = run("merge", "--to=ndjson", *files[:2], copy, files[3], code=3)[1]
+found = re.search(r"(\d+) of 320 messages were handled before they were sent, by the clocks, which are wrong by (\d+) ns at most; "
+                  r"the worst: 'halo (?:east|west)' from node 2 to node [13], (\d+) ns before", error)
+least = min(int(row["start_ns"]) - int(row["sent_ns"]) for row in truth if row["from"] == "2")
+assert found and found[1] == "80" and int(found[2]) <= 1200 and abs(int(found[3]) - (200000 - least)) <= 1200, (error, least)
+assert "handled before they were sent, by the clocks, of which no bound is known" in run("merge", "--to=ndjson", "--raw-times", *files)[1]
+
 # As they were: each clock shows its own time.
 out, told = run("merge", "--to=ndjson", "--raw-times", *files)
 spans = [json.loads(line) for line in out.splitlines()]

@@ -615,6 +615,13 @@ static inline void add_ends(struct table_rows *tables, const struct table_shape 
                             const struct rbwp_rows *rows, uint32_t row,
                             const struct trace_span *span)
 {
+    if (has(shape->message.key)) {
+        struct trace_message_end end =
+            message_rows_end(&shape->message, rows, row, &tables->options->axis, span);
+        if (end.key)
+            trace_add_message_end(tables->trace, &end);
+        return;
+    }
     if (!shape->from_space && !shape->to_space)
         return;
     add_end(tables, rows, shape->from, shape->from_space, false, row, span);

@@ -8,6 +8,7 @@
 #include "trace.h"
 #include "link_join.h"
 #include "message.h"
+#include "message_join.h"
 #include "text_set.h"
 #include "grow.h"
 
@@ -49,7 +50,8 @@ struct trace {
     struct text_set names, process_names;
     uint32_t process_count, process_room, track_count, track_room;
     struct arena_chunk *arena;
-    struct link_join *joined; /* NULL: no end of a link has come */
+    struct link_join *joined;      /* NULL: no end of a link has come */
+    struct message_join *messages; /* NULL: no end of a message has */
     uint64_t next_id;
     bool failed;
 };
@@ -83,6 +85,7 @@ void trace_free(struct trace *trace)
     text_set_free(&trace->names);
     text_set_free(&trace->process_names);
     link_join_free(trace->joined);
+    message_join_free(trace->messages);
     free(trace);
 }
 
@@ -352,6 +355,60 @@ void trace_add_link_end(struct trace *trace, const struct trace_link_end *end)
         link_join_add(trace->joined, end);
 }
 
+void trace_add_message_end(struct trace *trace, const struct trace_message_end *end)
+{
+    if (trace->failed)
+        return;
+    if (!trace->messages && !(trace->messages = message_join_new()))
+        trace_out_of_memory(trace);
+    else
+        message_join_add(trace->messages, end);
+}
+
+/* Times of one process are of one clock. */
+static void find_bound(const struct trace *trace, struct trace_message *message)
+{
+    const struct trace_process *from = trace_process_of(trace, message->from_process);
+    const struct trace_process *to = trace_process_of(trace, message->to_process);
+    message->bounded = from == to || (from->clock_bounded && to->clock_bounded);
+    if (message->bounded && from != to)
+        message->bound_ns = from->clock_error_ns + to->clock_error_ns;
+}
+
+/* No handler begins before its message was sent: else the clocks are wrong. */
+static void look_for_cause(struct trace_totals *totals, const struct trace_message *message)
+{
+    int64_t took_ns = message->handled.start_ns - message->sent.start_ns;
+    if (took_ns >= 0 || (uint64_t)-took_ns <= message->bound_ns)
+        return;
+    int64_t worst_ns = totals->earliest.handled.start_ns - totals->earliest.sent.start_ns;
+    if (totals->too_early++ == 0 || took_ns < worst_ns)
+        totals->earliest = *message;
+}
+
+static void pass_message(void *context, const struct trace_message_end *sent,
+                         const struct trace_message_end *handled)
+{
+    struct trace *trace = context;
+    struct trace_message message = {.sent = *sent,
+                                    .handled = *handled,
+                                    .from_process = trace->tracks[sent->track].process,
+                                    .to_process = trace->tracks[handled->track].process};
+    find_bound(trace, &message);
+    trace->totals.messages++;
+    look_for_cause(&trace->totals, &message);
+    trace_add_link(trace, (struct trace_link){.kind = TRACE_MESSAGE,
+                                              .label = handled->name + 1,
+                                              .from_track = sent->track,
+                                              .to_track = handled->track,
+                                              .from_ns = sent->start_ns,
+                                              .to_ns = handled->start_ns,
+                                              .from_span = sent->span,
+                                              .to_span = handled->span});
+    if (trace->sink.message && !trace_is_full(trace))
+        trace->sink.message(trace->sink.context, &message);
+}
+
 static void pass_joined(void *context, const struct trace_link *link)
 {
     trace_add_link(context, *link);
@@ -362,6 +419,9 @@ void trace_finish(struct trace *trace)
     bool failed = false;
     if (trace->joined)
         trace->totals.lone_ends = link_join_finish(trace->joined, pass_joined, trace, &failed);
+    if (trace->messages)
+        failed |= !message_join_finish(trace->messages, pass_message, trace,
+                                       &trace->totals.sent_alone, &trace->totals.handled_alone);
     trace->failed |= failed; /* the user was told */
 }
 

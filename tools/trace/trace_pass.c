@@ -7,6 +7,7 @@
 #include "trace_source.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -97,6 +98,8 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
             continue;
         struct trace_read_options options = {.filter = &pass->filter,
                                              .axis = sources->alignments[i].axis,
+                                             .clock_bounded = sources->alignments[i].bounded,
+                                             .clock_error_ns = sources->alignments[i].error_ns,
                                              .threads = pass->threads,
                                              .raw_times = pass->options->raw_times,
                                              .clip = pass->maker->clips};
@@ -130,6 +133,46 @@ static enum exit_code look_for_nothing(struct trace_pass *pass, const struct sou
     return EXIT_BAD_DATA;
 }
 
+static bool reads_all(const struct trace_pass *pass)
+{
+    return !filter_is_set(&pass->filter) && !pass->options->inputs.shard.of;
+}
+
+static void tell_too_early(const struct trace *trace)
+{
+    const struct trace_totals *totals = trace_totals(trace);
+    const struct trace_message *worst = &totals->earliest;
+    struct trace_text handler = trace_name_of(trace, worst->handled.name);
+    char bound[64] = "of which no bound is known";
+    if (worst->bounded)
+        snprintf(bound, sizeof bound, "which are wrong by %" PRIu64 " ns at most", worst->bound_ns);
+    message(
+        "%" PRIu64 " of %" PRIu64 " messages were handled before they were sent, by the clocks, "
+        "%s; the worst: '%.*s' from node %" PRIu32 " to node %" PRIu32 ", %" PRId64 " ns before",
+        totals->too_early, totals->messages, bound, (int)handler.bytes, handler.text,
+        trace_process_of(trace, worst->from_process)->node,
+        trace_process_of(trace, worst->to_process)->node,
+        worst->sent.start_ns - worst->handled.start_ns);
+}
+
+/* Ends that lead nowhere, and messages that came too early. */
+static enum exit_code judge_links(const struct trace_pass *pass)
+{
+    const struct trace_totals *totals = trace_totals(pass->trace);
+    if (totals->lone_ends && reads_all(pass))
+        message("%" PRIu64 " ends of links lead nowhere; left out", totals->lone_ends);
+    if (totals->sent_alone && reads_all(pass))
+        message("%" PRIu64 " messages were sent of whose handling no file tells",
+                totals->sent_alone);
+    if (totals->handled_alone && reads_all(pass))
+        message("%" PRIu64 " messages were handled of whose sending no file tells",
+                totals->handled_alone);
+    if (totals->too_early == 0)
+        return EXIT_GOOD;
+    tell_too_early(pass->trace);
+    return pass->options->raw_times ? EXIT_GOOD : EXIT_PARTLY;
+}
+
 static enum exit_code write_trace(struct trace_pass *pass, const struct sources *sources)
 {
     if (!pass->maker->begin(pass))
@@ -146,9 +189,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct sources 
         align_add_facts(pass->trace, sources->list, sources->count, sources->alignments);
         code = read_sources(pass, sources);
         trace_finish(pass->trace);
-        if (trace_totals(pass->trace)->lone_ends && !filter_is_set(&pass->filter))
-            message("%" PRIu64 " ends of links lead nowhere; left out",
-                    trace_totals(pass->trace)->lone_ends);
+        code = exit_worse(code, judge_links(pass));
         code = exit_worse(code, look_for_nothing(pass, sources));
     } else {
         message("out of memory");

@@ -668,8 +668,11 @@ static void add_process(struct rbwp_source *source)
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
     uint32_t node = rbwp_reader_header(source->input.reader)->node;
     name_process(name, sizeof name, trailer, node);
-    struct trace_process process = {
-        .node = node, .name = trace_text(name), .source = trace_text(source->input.name)};
+    struct trace_process process = {.node = node,
+                                    .name = trace_text(name),
+                                    .source = trace_text(source->input.name),
+                                    .clock_bounded = source->options->clock_bounded,
+                                    .clock_error_ns = source->options->clock_error_ns};
     if (trailer) {
         process.os_id = trailer->process_id;
         process.host = (struct trace_text){trailer->host, trailer->host_bytes};

@@ -19,7 +19,7 @@
  *   source's threads; rows of tables that come in order come among these;
  * - the samples of a counter ascend by time;
  * - links come after both their ends' tracks were told, in any order; those
- *   that are joined by key after all sources;
+ *   that are joined by key, and messages, after all sources;
  * - a table is told before its rows;
  * - losses and facts come behind the spans of their source.
  *
@@ -52,6 +52,8 @@ struct trace_process {
     uint64_t os_id;                          /* 0 unknown */
     struct trace_text name;                  /* "node 3", unique in the trace */
     struct trace_text host, command, source; /* source: the file; empty: unknown */
+    bool clock_bounded; /* its times are wrong against those of others by clock_error_ns at most */
+    uint64_t clock_error_ns;
 };
 
 /* Tracks form trees: streams below their GPU, counters and ranges below what they tell of. */
@@ -255,6 +257,25 @@ struct trace_link_end {
     uint64_t span; /* 0 none or not known */
 };
 
+/* One end of a message between processes: where it was sent, or where it was handled. */
+struct trace_message_end {
+    uint64_t key; /* unique in the trace */
+    uint64_t bytes, span;
+    int64_t start_ns, stop_ns; /* of the call that sent it, or of its handler */
+    int64_t arrived_ns;        /* of one that is handled: since then it waited for its handler */
+    uint32_t track, name;      /* name: the handler's */
+    bool handled;
+};
+
+/* A message both of whose ends are known. */
+struct trace_message {
+    struct trace_message_end sent, handled;
+    uint32_t from_process, to_process;
+    /* The times of both ends may be wrong by so much against each other; 0 if nobody knows. */
+    bool bounded;
+    uint64_t bound_ns;
+};
+
 /* ---- counters, tables, losses --------------------------------------------------------- */
 
 struct trace_sample {
@@ -305,6 +326,7 @@ struct trace_sink {
     void (*samples)(void *context, uint32_t track, const struct trace_sample *samples,
                     size_t count);
     void (*link)(void *context, const struct trace_link *link);
+    void (*message)(void *context, const struct trace_message *message); /* each is a link, too */
     void (*table)(void *context, const struct trace_table *table);
     void (*rows)(void *context, const struct trace_rows *rows);
     void (*loss)(void *context, const struct trace_loss *loss);
@@ -327,10 +349,14 @@ int64_t trace_origin_ns(const struct trace *trace);
 struct trace_totals {
     uint64_t spans, links, samples, tables, rows, losses, lost_records;
     uint64_t
-        unjudged_rows;  /* of tables of which a filter cannot say what it wants: not passed on */
-    uint64_t details;   /* spans with more to tell */
-    uint64_t lone_ends; /* of links; known after trace_finish */
-    int64_t first_ns, last_ns; /* of spans; 0,0 without */
+        unjudged_rows; /* of tables of which a filter cannot say what it wants: not passed on */
+    uint64_t details;  /* spans with more to tell */
+    /* Known after trace_finish. */
+    uint64_t lone_ends;                           /* of links */
+    uint64_t messages, sent_alone, handled_alone; /* the last two: without the other end */
+    uint64_t too_early; /* messages that were handled before they were sent, beyond their bound */
+    struct trace_message earliest; /* of these, the worst */
+    int64_t first_ns, last_ns;     /* of spans; 0,0 without */
     /* While spans are filtered: when workers recorded, inside the window asked for, whatever else
      * the filters leave of it. */
     bool saw;
@@ -359,6 +385,7 @@ void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_s
                        size_t count);
 void trace_add_link(struct trace *trace, struct trace_link link);
 void trace_add_link_end(struct trace *trace, const struct trace_link_end *end);
+void trace_add_message_end(struct trace *trace, const struct trace_message_end *end);
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema);
 void trace_add_rows(struct trace *trace, const struct trace_rows *rows);
 /* Rows that are not passed on because spans are filtered. */

@@ -86,8 +86,10 @@ struct trace_facts {
 struct trace_read_options {
     const struct filter_options *filter; /* NULL: all */
     struct trace_axis axis;              /* that all times are put on */
-    struct job_threads *threads;         /* that may help; NULL: none */
-    bool raw_times;                      /* GPU work as it was seen, with what noticing it adds */
+    bool clock_bounded;                  /* and are wrong there by clock_error_ns at most */
+    uint64_t clock_error_ns;
+    struct job_threads *threads; /* that may help; NULL: none */
+    bool raw_times;              /* GPU work as it was seen, with what noticing it adds */
     bool clip; /* of spans that reach out of the filter's window only what lies in it is wanted */
 };
 
