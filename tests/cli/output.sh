@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writing: errors are told and end in exit 1, a reader that goes away is no error, and nothing is
-# overwritten unasked. Guards against the silent full disk.
+# Writing: errors are told and end in exit 1, a reader that goes away is no error, nothing is
+# overwritten unasked, and no part of a file stands where a whole one should. Guards against the silent full disk.
 . "$(dirname "$0")/lib.sh"
 gaps=$GOLDEN/gaps.bin
 
@@ -86,4 +86,28 @@ expect_exit 1 "$dump" -f -o /dev/full "$gaps"
 ) >"$work/out" 2>"$work/err"
 [ $? -eq 1 ] || fail "a file over the limit does not exit 1"
 [ ! -e "$work/partial" ] || fail "a partial file was left behind"
+
+# Who is killed while it writes leaves no part of a file, nor takes the one that was there, which its successor has the rights of.
+if "$PYTHON" -c 'import os, sys; os.open(sys.argv[1], os.O_TMPFILE | os.O_WRONLY)' "$work" 2>/dev/null; then
+    echo precious >"$work/old"
+    chmod 640 "$work/old"
+    for to in kineto perfetto csv; do
+        for file in fresh old; do
+            (
+                ulimit -c 0
+                ulimit -f 1
+                exec "$RBWP" export -f --to $to --no-deflate -o "$work/$file" "$GOLDEN/gpu_work.bin"
+            ) 2>/dev/null
+            [ $? -gt 128 ] || fail "$to was not killed"
+        done
+        [ "$(cat "$work/old")" = precious ] || fail "a killed $to took the old file"
+        [ "$(ls "$work" | grep -c '^fresh\|part')" -eq 0 ] || fail "a killed $to left $(ls "$work")"
+    done
+    expect_exit 0 "$dump" -f -o "$work/old" "$gaps"
+    cmp -s "$work/old" "$work/want" || fail "-f does not overwrite"
+    [ "$(stat -c %a "$work/old")" = 640 ] || fail "the rights are others"
+    ln "$work/old" "$work/other"
+    expect_exit 0 "$dump" -f -o "$work/old" "$GOLDEN/empty.bin"
+    cmp -s "$work/old" "$work/other" || fail "one of two names has another file"
+fi
 finish

@@ -2,6 +2,9 @@
 /*
  * Buffered output. An output file is opened without truncation first, so that
  * "-f -o FILE" with FILE among the inputs is refused before anything is lost.
+ *
+ * Where the file system can, the file has no name until it is whole: who is killed leaves none, and
+ * one that was there stays as it was until then.
  */
 #include "out.h"
 #include "live_path.h"
@@ -62,6 +65,71 @@ static int open_existing(const char *path, struct operands inputs)
     return -1;
 }
 
+/* ---- files without a name ---------------------------------------------------------- */
+
+/* For one that is going to stand at path; -1 where there is no such thing. */
+static int open_unnamed(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(".");
+    int fd = -1;
+    if (folder && access("/proc/self/fd", X_OK) == 0)
+        fd = open(folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    free(folder);
+    return fd;
+}
+
+static bool give_name(int fd, const char *path)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    return linkat(AT_FDCWD, link, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* A name cannot be taken from a file: it gets another one first. */
+static bool replace(int fd, const char *path)
+{
+    char *part;
+    if (asprintf(&part, "%s.%ld.part", path, (long)getpid()) < 0)
+        return false;
+    unlink(part);
+    bool done = give_name(fd, part) && rename(part, path) == 0;
+    int reason = errno;
+    if (!done)
+        unlink(part);
+    free(part);
+    errno = reason;
+    return done;
+}
+
+static void publish(struct out *out)
+{
+    bool done = out->replaces ? replace(out->fd, out->unnamed) : give_name(out->fd, out->unnamed);
+    if (!done)
+        out->os_errno = errno;
+}
+
+/* One that becomes the owner's and has the rights of a file of a single name. */
+static int open_successor(const char *path, struct operands inputs)
+{
+    struct stat old, made;
+    if (lstat(path, &old) != 0 || !S_ISREG(old.st_mode) || old.st_nlink != 1 ||
+        is_input(&old, inputs))
+        return -1;
+    int fd = open_unnamed(path);
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &made) == 0 && fchmod(fd, old.st_mode & 07777) == 0 &&
+        ((made.st_uid == old.st_uid && made.st_gid == old.st_gid) ||
+         fchown(fd, old.st_uid, old.st_gid) == 0) &&
+        access(path, W_OK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+/* ---- opening ----------------------------------------------------------------------- */
+
 bool out_may_create(const struct out_options *options, struct operands inputs)
 {
     struct stat status;
@@ -80,7 +148,13 @@ bool out_may_create(const struct out_options *options, struct operands inputs)
 
 static bool open_file(struct out *out, const struct out_options *options, struct operands inputs)
 {
+    struct stat status;
     out->name = options->path;
+    if (lstat(options->path, &status) != 0 && errno == ENOENT &&
+        (out->fd = open_unnamed(options->path)) >= 0) {
+        out->unnamed = options->path;
+        return true;
+    }
     out->fd = open(options->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (out->fd >= 0) {
         out->unlink = options->path;
@@ -94,7 +168,11 @@ static bool open_file(struct out *out, const struct out_options *options, struct
         message("%s: exists; give -f to overwrite it", options->path);
         return false;
     }
-    out->fd = open_existing(options->path, inputs);
+    out->fd = open_successor(options->path, inputs);
+    out->replaces = out->fd >= 0;
+    out->unnamed = out->replaces ? options->path : NULL;
+    if (!out->replaces)
+        out->fd = open_existing(options->path, inputs);
     return out->fd >= 0;
 }
 
@@ -150,6 +228,8 @@ enum exit_code out_close(struct out *out)
 {
     out_flush(out);
     free(out->buffer);
+    if (out->unnamed && !out->os_errno && !out->discarded)
+        publish(out);
     /* A network file system may tell of a full disk only here. */
     if (close(out->fd) != 0 && !out->os_errno && errno != EINTR)
         out->os_errno = errno;

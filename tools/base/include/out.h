@@ -41,6 +41,9 @@ struct out {
     bool discarded;
     const char *name;   /* for messages */
     const char *unlink; /* the file that we created, to be removed if it cannot be written */
+    const char
+        *unnamed;  /* what the file, which has no name yet, is to be called when it is whole */
+    bool replaces; /* a file that has this name */
     char *buffer;
     size_t used;
     /* Where bytes go instead of to the descriptor: a layer that changes them and hands on what it
