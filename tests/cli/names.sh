@@ -67,6 +67,6 @@ assert [l["sub_item_type"] for l in lines if l["type"] == "FINE_BEGIN"] == ["XFE
 
 # In messages.
 missing = subprocess.run([rbwp, "dump", b"/no\x1b[2J\n\xff"], capture_output=True)
-assert missing.returncode == 1 and b"/no\\x1b[2J\\x0a\\xff: cannot be opened" in missing.stderr and missing.stderr.count(b"\n") == 1
+assert missing.returncode == 1 and b"/no\\x1b[2J\\x0a\\xff: there is no such file" in missing.stderr and missing.stderr.count(b"\n") == 1
 P
 finish

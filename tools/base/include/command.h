@@ -68,6 +68,7 @@ extern const struct command command_record;
 extern const struct command command_repair;
 extern const struct command command_report;
 extern const struct command command_split;
+extern const struct command command_stacks;
 extern const struct command command_stats;
 extern const struct command command_tables;
 extern const struct command command_tail;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* stacks.h - what each thread was in at a file's last moment: now, of a program that runs. */
+#ifndef STACKS_H
+#define STACKS_H
+
+#include "trace_pass.h"
+
+struct stacks_options {
+    struct reading_options reading;
+    bool json;
+};
+
+enum exit_code stacks_show(const struct stacks_options *options, struct operands files);
+
+/* The file that a process of this machine records into, in memory that the caller frees. NULL, and
+ * the user was told: there is no such process, it records nothing, or it may not be looked at. */
+char *stacks_file_of(const char *pid);
+
+#endif /* STACKS_H */

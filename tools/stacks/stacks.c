@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The last moment of a file: spans that had not ended then, thread by thread, from the outermost
+ * to the innermost; of a thread in none, since when, and what it did last.
+ */
+#include "stacks.h"
+#include "grow.h"
+#include "json_text.h"
+#include "message.h"
+#include "progress.h"
+#include "quantity.h"
+#include "text_name.h"
+#include "track_order.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { NAME_COLUMNS = 28 };
+
+struct stack_track {
+    struct trace_track track; /* first: track_order_all */
+    bool any;                 /* it has spans */
+    int64_t last_ns;          /* when the last one ended */
+    uint32_t last_name;
+    uint64_t last_length_ns;
+    struct trace_span *open;
+    uint32_t open_count, open_room;
+};
+
+struct stacks {
+    struct trace_pass *pass;
+    bool json, failed;
+    int64_t now_ns; /* the last moment that anything tells of */
+    struct stack_track *tracks;
+    uint32_t track_count, track_room;
+    struct colors colors;
+};
+
+/* ---- gathering -------------------------------------------------------------------- */
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct stacks *stacks = context;
+    if (!grow_zeroed32(&stacks->tracks, &stacks->track_room, track->number + 1,
+                       sizeof *stacks->tracks)) {
+        stacks->failed = true;
+        return;
+    }
+    stacks->tracks[track->number].track = *track;
+    if (stacks->track_count <= track->number)
+        stacks->track_count = track->number + 1;
+}
+
+static void take_span(struct stacks *stacks, struct stack_track *track,
+                      const struct trace_span *span)
+{
+    if (stacks->now_ns < span->stop_ns)
+        stacks->now_ns = span->stop_ns;
+    if (span->flags & TRACE_OPEN) {
+        if (grow_array32(&track->open, &track->open_room, track->open_count + 1,
+                         sizeof *track->open))
+            track->open[track->open_count++] = *span;
+        else
+            stacks->failed = true;
+    } else if (!track->any || span->stop_ns >= track->last_ns) {
+        track->last_ns = span->stop_ns;
+        track->last_name = span->name;
+        track->last_length_ns = trace_duration_ns(span);
+    }
+    track->any = true;
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct stacks *stacks = context;
+    (void)details;
+    for (size_t i = 0; i < count; i++)
+        if (spans[i].track < stacks->track_count)
+            take_span(stacks, &stacks->tracks[spans[i].track], &spans[i]);
+}
+
+/* ---- telling ----------------------------------------------------------------------- */
+
+static struct out *out_of(const struct stacks *stacks)
+{
+    return &stacks->pass->out;
+}
+
+/* The outermost first: it began before those inside of it. */
+static int compare_starts(const void *left, const void *right)
+{
+    const struct trace_span *a = left, *b = right;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->depth > b->depth) - (a->depth < b->depth);
+}
+
+static uint64_t since(const struct stacks *stacks, int64_t start_ns)
+{
+    return (uint64_t)stacks->now_ns - (uint64_t)start_ns;
+}
+
+static void name_lines(const struct stacks *stacks, const struct trace_process *process)
+{
+    struct out *out = out_of(stacks);
+    char time[QUANTITY_BYTES];
+    out_text(out, stacks->colors.bold);
+    text_name(out, process->name.text, process->name.bytes);
+    if (process->os_id)
+        out_format(out, ", process %" PRIu64, process->os_id);
+    out_format(out, ", at %s%s\n",
+               quantity_time(time, stacks->now_ns, trace_origin_ns(stacks->pass->trace)),
+               stacks->colors.off);
+}
+
+static void open_line(const struct stacks *stacks, const struct trace_span *span, uint32_t depth)
+{
+    struct out *out = out_of(stacks);
+    struct trace_text name = trace_name_of(stacks->pass->trace, span->name);
+    char length[QUANTITY_BYTES];
+    if (depth)
+        out_format(out, "%*s", NAME_COLUMNS + (int)(depth < 10 ? 2 * depth : 20), "");
+    text_name(out, name.text, name.bytes);
+    out_format(out, "  for %s\n", quantity_duration(length, since(stacks, span->start_ns)));
+}
+
+static void idle_line(const struct stacks *stacks, const struct stack_track *track)
+{
+    struct out *out = out_of(stacks);
+    struct trace_text name = trace_name_of(stacks->pass->trace, track->last_name);
+    char idle[QUANTITY_BYTES], length[QUANTITY_BYTES];
+    out_format(out, "%sidle for %s, last: ", stacks->colors.dim,
+               quantity_duration(idle, since(stacks, track->last_ns)));
+    text_name(out, name.text, name.bytes);
+    out_format(out, ", %s%s\n", quantity_duration(length, track->last_length_ns),
+               stacks->colors.off);
+}
+
+static void track_lines(const struct stacks *stacks, struct stack_track *track)
+{
+    struct out *out = out_of(stacks);
+    unsigned used =
+        text_name_fit(out, track->track.name.text, track->track.name.bytes, NAME_COLUMNS - 2);
+    out_format(out, "%*s", (int)(NAME_COLUMNS - used), "");
+    if (!track->open_count)
+        idle_line(stacks, track);
+    for (uint32_t i = 0; i < track->open_count; i++)
+        open_line(stacks, &track->open[i], i);
+}
+
+static void put_name(struct out *out, const char *key, struct trace_text name)
+{
+    json_name(out, key, name.text, name.bytes);
+}
+
+static void json_track(const struct stacks *stacks, const struct stack_track *track)
+{
+    struct out *out = out_of(stacks);
+    const struct trace *trace = stacks->pass->trace;
+    out_text(out, "{");
+    put_name(out, "process", trace_process_of(trace, track->track.process)->name);
+    out_text(out, ",");
+    put_name(out, "track", track->track.name);
+    out_format(out, ",\"thread\":%" PRIu64 ",\"now\":%" PRId64, track->track.os_id, stacks->now_ns);
+    if (!track->open_count) {
+        out_format(out, ",\"idle_ns\":%" PRIu64 ",", since(stacks, track->last_ns));
+        put_name(out, "last", trace_name_of(trace, track->last_name));
+    }
+    out_text(out, ",\"stack\":[");
+    for (uint32_t i = 0; i < track->open_count; i++) {
+        out_text(out, i ? ",{" : "{");
+        put_name(out, "name", trace_name_of(trace, track->open[i].name));
+        out_format(out, ",\"begin\":%" PRId64 ",\"for_ns\":%" PRIu64 "}", track->open[i].start_ns,
+                   since(stacks, track->open[i].start_ns));
+    }
+    out_text(out, "]}\n");
+}
+
+/* False without memory. */
+static bool show(struct stacks *stacks)
+{
+    uint32_t process = TRACE_NONE;
+    uint32_t *order = track_order_all(stacks->tracks, sizeof *stacks->tracks, stacks->track_count);
+    for (uint32_t i = 0; order && i < stacks->track_count; i++) {
+        struct stack_track *track = &stacks->tracks[order[i]];
+        if (!track->any || (track->track.kind != TRACE_THREAD && !track->open_count))
+            continue;
+        if (track->open_count)
+            qsort(track->open, track->open_count, sizeof *track->open, compare_starts);
+        if (stacks->json) {
+            json_track(stacks, track);
+            continue;
+        }
+        if (track->track.process != process)
+            name_lines(stacks, trace_process_of(stacks->pass->trace, track->track.process));
+        process = track->track.process;
+        track_lines(stacks, track);
+    }
+    if (order && process == TRACE_NONE && !stacks->json)
+        out_text(out_of(stacks), "no spans\n");
+    free(order);
+    return order || !stacks->track_count;
+}
+
+/* ---- the frame ---------------------------------------------------------------------- */
+
+static bool begin(struct trace_pass *pass)
+{
+    const struct stacks_options *options = pass->asked;
+    struct stacks *stacks = calloc(1, sizeof *stacks);
+    if (!stacks) {
+        message("out of memory");
+        return false;
+    }
+    stacks->pass = pass;
+    stacks->json = options->json;
+    stacks->now_ns = INT64_MIN;
+    stacks->colors = terminal_colors(&options->reading.terminal, pass->out.fd);
+    pass->sink = (struct trace_sink){.context = stacks, .track = take_track, .spans = take_spans};
+    pass->state = stacks;
+    return true;
+}
+
+static enum exit_code end(struct trace_pass *pass)
+{
+    struct stacks *stacks = pass->state;
+    bool whole = !stacks->failed && pass->trace && !pass->nothing && show(stacks);
+    if (!whole && !pass->nothing)
+        message("out of memory");
+    for (uint32_t i = 0; i < stacks->track_count; i++)
+        free(stacks->tracks[i].open);
+    free(stacks->tracks);
+    free(stacks);
+    return whole || pass->nothing ? EXIT_GOOD : EXIT_PARTLY;
+}
+
+enum exit_code stacks_show(const struct stacks_options *options, struct operands files)
+{
+    static const struct trace_maker maker = {.begin = begin, .end = end};
+    progress_allow(&options->reading.terminal);
+    return trace_pass(&maker, options, &options->reading, files);
+}
