@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * tile.h - a tile of the grid as background work: it waits for its neighbours'
+ * cells, computes, and gives its own away.
+ *
+ * An iteration of a tile begins when what it needs of others has arrived and
+ * what it gave away has been read out of its memory. Then the arrived pieces
+ * are moved into the frame around its cells by the node's channel, and the
+ * tile's work item is made active: it computes rows as long as its slice
+ * allows. After its last row the pieces for the next iteration go out. A
+ * neighbour may be an iteration ahead, never two, since it needs pieces, too:
+ * so there are two places for each piece that arrives.
+ */
+#ifndef TILE_H
+#define TILE_H
+
+#include "plan.h"
+#include "rbwp_channel.h"
+
+#include <stdatomic.h>
+
+struct node;
+
+/* Where a piece of a neighbour arrives: one place for even iterations, one for odd. */
+struct tile_inlet {
+    double *cells[2];
+};
+
+/* A piece that goes to a neighbour. */
+struct tile_outlet {
+    struct tile *tile; /* whose */
+    const struct plan_piece *piece;
+    double *cells;      /* packed, for another node */
+    struct tile *local; /* or where it goes on this node */
+    size_t inlet;       /* of that */
+};
+
+struct tile {
+    struct node *node;
+    const struct plan_tile *plan;
+    double *in;    /* its cells and a frame of RADIUS around them */
+    double *out;   /* its cells */
+    int64_t pitch; /* cells in a row of in */
+    struct tile_inlet *inlets;
+    struct tile_outlet *outlets;
+    struct rbwp_work_handle work;
+    bool has_work;
+
+    atomic_size_t ready[2]; /* pieces that have arrived or been read, of an even or odd iteration */
+    unsigned iteration;     /* the work item's and, between its runs, who begins an iteration */
+    int64_t row;            /* next; the second half of the rows adds 1 to the cells */
+};
+
+bool tile_init(struct tile *tile, struct node *node, const struct plan_tile *plan,
+               struct rbwp_error *error);
+void tile_free(struct tile *tile);
+
+/* The first pieces go out. */
+void tile_begin(struct tile *tile);
+/* The inlet of a piece, NULL if there is none. */
+struct tile_inlet *tile_inlet_of(struct tile *tile, unsigned from, unsigned number,
+                                 uint64_t *bytes_out);
+/* A piece of an iteration has arrived in its inlet, or has left this tile's memory. */
+void tile_piece_ready(struct tile *tile, unsigned iteration);
+/* Of its active cells. */
+double tile_sum(const struct tile *tile);
+
+#endif /* TILE_H */
