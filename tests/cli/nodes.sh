@@ -106,6 +106,21 @@ assert "80 messages were sent of whose handling no file tells" in error and "80 
 assert "of whose" not in run("merge", "--to=ndjson", "--until=+50us", *files[1:3])[1]
 
 
+# What messages took, by handler: their way and their wait for the handler apart.
+stats = json.loads(run("stats", "--json", "--by", "message", *files)[0])["messages"]
+assert [s["handler"] for s in stats] == ["halo east", "halo west"], stats
+for s in stats:
+    rows = [{key: int(value) for key, value in row.items() if key != "handler"} for row in truth if row["handler"] == s["handler"]]
+    assert (s["count"], s["bytes"], s["early"]) == (160, 160 * 8192, 0), s
+    for key, begin, end, error in (("network", "sent_ns", "arrived_ns", 1200), ("queue", "arrived_ns", "start_ns", 20),
+                                   ("handling", "start_ns", "stop_ns", 20)):
+        took = sorted(row[end] - row[begin] for row in rows)
+        for what, true in (("p50", took[79]), ("p99", took[158]), ("max", took[159]), ("mean", sum(took) / 160)):
+            assert abs(s[key][what] - true) <= error + true / 50, (s["handler"], key, what, s[key][what], true)
+text = run("stats", "--by", "message", *files)[0].decode()
+assert re.search(r"Messages\n +count +bytes +network.*\n.*\n +160 +1,310,720 .* halo east\n", text), text
+
+
 # Comparisons that lie are found out: no handler begins before its message was sent.
 def lying(clocks):
     return [(time, offset + 200000, bound, reference) for time, offset, bound, reference in clocks]

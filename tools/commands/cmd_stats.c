@@ -17,14 +17,15 @@ static bool store_sections(void *value, const char *text, struct option_error *e
                  {"gpu", SECTION_GPUS | SECTION_GPU_WORK},
                  {"kernel", SECTION_INSIDE},
                  {"range", SECTION_RANGES},
-                 {"counter", SECTION_COUNTERS}};
+                 {"counter", SECTION_COUNTERS},
+                 {"message", SECTION_MESSAGES}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(text, words[i].name) == 0) {
             *(unsigned *)value |= words[i].sections;
             return true;
         }
     snprintf(error->text, sizeof error->text,
-             "is none of slot, sub-item, thread, gpu, kernel, range, counter");
+             "is none of slot, sub-item, thread, gpu, kernel, range, counter, message");
     return false;
 }
 
@@ -38,7 +39,7 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
-    {"by", 0, "WHAT", "slot sub-item thread gpu kernel range counter",
+    {"by", 0, "WHAT", "slot sub-item thread gpu kernel range counter message",
      "only this table; may be repeated", offsetof(struct stats_report_options, sections),
      store_sections},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
@@ -67,7 +68,7 @@ static enum exit_code run(void *config, struct operands files)
 
 const struct command command_stats = {
     .name = "stats",
-    .summary = "sums by work item, sub-item, thread, GPU, kernel, range and counter",
+    .summary = "sums by work item, sub-item, thread, GPU, kernel, range, counter and message",
     .operands = "FILE...",
     .description =
         "Counts, total and self time, quantiles and share of the workers' time of each work\n"

@@ -444,6 +444,13 @@ static void take_link(void *context, const struct trace_link *link)
     stats->links++;
 }
 
+static void take_message(void *context, const struct trace_message *message)
+{
+    struct stats *stats = context;
+    if (!message_sums_add(&stats->messages, message))
+        fail(stats);
+}
+
 static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct stats *stats = context;
@@ -487,6 +494,7 @@ struct trace_sink stats_sink(struct stats *stats)
         .spans = take_spans,
         .samples = take_samples,
         .link = take_link,
+        .message = take_message,
         .rows = take_rows,
         .loss = take_loss,
         .fact = take_fact,
@@ -578,6 +586,8 @@ void stats_finish(struct stats *stats)
                            &stats->concurrency);
     order_longest(stats->longest, stats->longest_count);
     order_longest(stats->open, stats->open_count);
+    if (!message_sums_finish(&stats->messages, stats->names, stats->name_room))
+        fail(stats);
     if (stats->options.inside) {
         inside_kernels_finish(&stats->inside, stats->names, stats->name_room);
         kernel_lines_finish(&stats->lines, stats->names, stats->name_room);
@@ -602,6 +612,7 @@ void stats_free(struct stats *stats)
     concurrency_free(&stats->concurrency);
     inside_kernels_free(&stats->inside);
     kernel_lines_free(&stats->lines);
+    message_sums_free(&stats->messages);
     for (uint32_t i = 0; i < stats->row_count; i++) {
         free_text(stats->rows[i].name);
         histogram_free(&stats->rows[i].durations);

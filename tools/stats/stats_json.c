@@ -211,6 +211,39 @@ static void tracks(struct out *out, const struct stats *stats, const char *key,
     out_text(out, "]");
 }
 
+static void message_time(struct out *out, const char *key, const struct message_sum *sum,
+                         const struct message_time *time)
+{
+    out_text(out, ",");
+    json_key(out, key);
+    out_text(out, "{");
+    json_u64(out, "total", time->total_ns);
+    member(out, "mean", sum->count ? time->total_ns / sum->count : 0);
+    member(out, "p50", message_time_quantile_ns(time, 500));
+    member(out, "p99", message_time_quantile_ns(time, 990));
+    member(out, "max", time->max_ns);
+    out_text(out, "}");
+}
+
+static void messages(struct out *out, const struct message_sums *sums)
+{
+    open_list(out, "messages");
+    for (uint32_t i = 0; i < sums->count; i++) {
+        const struct message_sum *sum = &sums->list[i];
+        comma(out, i == 0);
+        out_text(out, "{");
+        text(out, "handler", sum->handler);
+        member(out, "count", sum->count);
+        member(out, "bytes", sum->bytes);
+        member(out, "early", sum->early);
+        message_time(out, "network", sum, &sum->network);
+        message_time(out, "queue", sum, &sum->queue);
+        message_time(out, "handling", sum, &sum->handling);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 static void concurrency(struct out *out, const struct concurrency_result *result)
 {
     out_text(out, ",\n\"concurrency\":{\"busy_workers\":[");
@@ -438,6 +471,8 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
     }
     if (sections & SECTION_COUNTERS)
         counters(out, stats);
+    if (sections & SECTION_MESSAGES)
+        messages(out, &stats->messages);
     if (sections & SECTION_CONCURRENCY)
         concurrency(out, &stats->concurrency);
     if (sections & SECTION_LONGEST)

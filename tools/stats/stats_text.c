@@ -509,6 +509,44 @@ static void counters(const struct view *view)
                    shown - TRACKS_SHOWN);
 }
 
+/* ---- messages ---------------------------------------------------------------------------- */
+
+static void message_line(const struct view *view, const struct message_sum *sum)
+{
+    char text[QUANTITY_BYTES];
+    const struct message_time *const times[] = {&sum->network, &sum->queue};
+    number(view->out, 13, sum->count);
+    number(view->out, 15, sum->bytes);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned permille = 500; permille <= 990; permille += 490)
+            out_format(view->out, "%9s",
+                       quantity_rough(text, message_time_quantile_ns(times[i], permille), 3));
+        duration(view->out, times[i]->max_ns);
+    }
+    duration(view->out, sum->handling.total_ns);
+    last_name(view, 94, sum->handler);
+    if (sum->early)
+        out_format(view->out, " (%" PRIu64 " arrived early by the clocks)", sum->early);
+    out_text(view->out, "\n");
+}
+
+/* From the call that sent them to their arrival, and from there to their handler. */
+static void messages(const struct view *view)
+{
+    const struct message_sums *sums = &view->stats->messages;
+    if (sums->count == 0)
+        return;
+    title(view, "Messages");
+    out_format(view->out, "%s%13s%15s%9s%9s%10s%9s%9s%10s%10s  handler\n", view->colors.dim,
+               "count", "bytes", "network", "p99", "max", "queue", "p99", "max", "handling");
+    out_format(view->out, "%13s%15s%9s%19s%9s%s\n", "", "", "p50", "", "p50", view->colors.off);
+    for (uint32_t i = 0; i < sums->count && i < TRACKS_SHOWN; i++)
+        message_line(view, &sums->list[i]);
+    if (sums->count > TRACKS_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
+                   sums->count - TRACKS_SHOWN);
+}
+
 /* ---- the rest -------------------------------------------------------------------------- */
 
 static void concurrency(const struct view *view)
@@ -579,6 +617,8 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
     }
     if (sections & SECTION_COUNTERS)
         counters(&view);
+    if (sections & SECTION_MESSAGES)
+        messages(&view);
     if (sections & SECTION_CONCURRENCY)
         concurrency(&view);
     if (sections & SECTION_LONGEST)

@@ -34,6 +34,7 @@
 #include "histogram.h"
 #include "inside_kernels.h"
 #include "kernel_lines.h"
+#include "message_sums.h"
 #include "trace.h"
 #include "track_sums.h"
 #include "work_depth.h"
@@ -125,6 +126,7 @@ struct stats {
     uint32_t row_count, track_count, process_count, longest_count, open_count, loss_count;
     uint64_t spans, cut, links, lost_records, open_spans;
     uint64_t skipped_bytes;       /* of files, in which nobody knows how many records were */
+    struct message_sums messages; /* known after finish */
     uint64_t samples, table_rows; /* table_rows: of tables that are nothing but that */
 
     /* After finish. */

@@ -16,8 +16,9 @@ enum stats_section {
     SECTION_RANGES = 128,
     SECTION_COUNTERS = 256,
     SECTION_INSIDE = 512,
-    SECTION_ALL = 1023,
-    SECTION_GPU_RANGES = 1024 /* what rows are shown beside the ranges */
+    SECTION_MESSAGES = 1024,
+    SECTION_ALL = 2047,
+    SECTION_GPU_RANGES = 2048 /* what rows are shown beside the ranges */
 };
 
 /* The section whose table the category's rows stand in. */
