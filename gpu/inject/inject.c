@@ -206,7 +206,7 @@ static void begin(void)
         return;
     pthread_atfork(NULL, NULL, in_child);
     atomic_store(&on, probes);
-    gpu = gpu && inject_activity_open(subscriber);
+    gpu = gpu && inject_activity_open(subscriber, probes);
     atomic_store(&opened, true);
     if (probes && !subscribe_probes(subscriber))
         probes = false;

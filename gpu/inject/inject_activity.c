@@ -18,6 +18,8 @@ enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static uint8_t *free_buffers[BUFFERS_MAX];
 static int free_count, made_count;
+static cupti_subscriber subscribed;
+static bool probes_watch;
 static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};
 
 /* ---- buffers -------------------------------------------------------------------------------- */
@@ -167,13 +169,17 @@ static uint64_t timestamp(void)
 
 static void open_source(void)
 {
+    (void)inject_calls_watch(subscribed, true);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
             inject_say("kernels are not recorded: CUPTI does not tell of them");
 }
 
+/* A launch costs what it did. (With probes in kernels, their launches are watched on.) */
 static void close_source(void)
 {
+    if (!probes_watch)
+        (void)inject_calls_watch(subscribed, false);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         (void)cupti.cuptiActivityDisable(kinds[i]);
 }
@@ -186,8 +192,10 @@ static void flush(bool all)
 
 const struct inject_source inject_activity = {open_source, close_source, flush};
 
-bool inject_activity_open(cupti_subscriber subscriber)
+bool inject_activity_open(cupti_subscriber subscriber, bool probes)
 {
+    subscribed = subscriber;
+    probes_watch = probes;
     inject_rows_prepare();
     if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||
         !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
@@ -195,12 +203,14 @@ bool inject_activity_open(cupti_subscriber subscriber)
         inject_say("kernels are not recorded: this CUPTI does not tell of finished ones");
         return false;
     }
-    if (!inject_calls_open() || !inject_calls_subscribe(subscriber) ||
+    if (!inject_calls_open() || !inject_calls_watch(subscriber, true) ||
         cupti.cuptiActivityRegisterTimestampCallback(timestamp) != CUPTI_OK ||
         cupti.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled) != CUPTI_OK) {
         inject_say("kernels are not recorded: CUPTI refused, or there is no memory");
         return false;
     }
+    if (!probes) /* until the window opens */
+        (void)inject_calls_watch(subscriber, false);
     return true;
 }
 

@@ -14,8 +14,9 @@
 
 #include <stdbool.h>
 
-/* False with the line said: this CUPTI tells nothing of finished work. */
-bool inject_activity_open(cupti_subscriber subscriber);
+/* False with the line said: this CUPTI tells nothing of finished work. probes: launches are watched
+ * for these, too. */
+bool inject_activity_open(cupti_subscriber subscriber, bool probes);
 extern const struct inject_source inject_activity;
 /* In a forked child nothing more is taken. */
 void inject_activity_forget(void);

@@ -62,15 +62,16 @@ static bool is_wait(uint32_t id)
     return i < COUNT(wait_ids);
 }
 
-bool inject_calls_subscribe(cupti_subscriber subscriber)
+bool inject_calls_watch(cupti_subscriber subscriber, bool watch)
 {
     bool good = true;
     subscribed = subscriber;
     for (size_t i = 0; i < COUNT(work_ids); i++) /* some are not there in older versions */
-        if (cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, work_ids[i]) != CUPTI_OK)
+        if (cupti.cuptiEnableCallback(watch, subscriber, CUPTI_DOMAIN_DRIVER, work_ids[i]) !=
+            CUPTI_OK)
             good &= i != 0;
     for (size_t i = 0; i < COUNT(wait_ids); i++)
-        (void)cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, wait_ids[i]);
+        (void)cupti.cuptiEnableCallback(watch, subscriber, CUPTI_DOMAIN_DRIVER, wait_ids[i]);
     return good;
 }
 

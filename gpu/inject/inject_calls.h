@@ -20,8 +20,9 @@ struct inject_call {
 
 /* Room for them. False: no memory. */
 bool inject_calls_open(void);
-/* What CUPTI calls back for; waiting is told as rows of the table gpu_call. */
-bool inject_calls_subscribe(cupti_subscriber subscriber);
+/* Whether CUPTI calls back for them; waiting is told as rows of the table gpu_call. False: it does
+ * not tell of launches. */
+bool inject_calls_watch(cupti_subscriber subscriber, bool watch);
 void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call *call);
 
 /* The call of this correlation. Where the driver's calls turn out to have other numbers than those

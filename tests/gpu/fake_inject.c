@@ -286,6 +286,10 @@ void fake_cupti_call(int site, uint32_t id, const void *params, const char *symb
     if (callback && enabled[0][id])
         callback(callback_context, CUPTI_DOMAIN_DRIVER, id, &call);
 }
+bool fake_cupti_watches(uint32_t id)
+{
+    return callback && enabled[0][id];
+}
 void fake_cupti_resource(uint32_t id, void *context, void *handle)
 {
     const struct cupti_resource resource = {context, handle, NULL};

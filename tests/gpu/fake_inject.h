@@ -41,6 +41,8 @@ FAKE_API void fake_work_lasts(uint64_t ns);
 FAKE_API void fake_runtime_apart(bool apart);
 /* A kernel by cudaLaunchKernel. */
 FAKE_API int fake_runtime_launch(void *function, void *stream);
+/* Whether CUPTI calls back for a call of the driver. */
+FAKE_API bool fake_cupti_watches(uint32_t id);
 FAKE_API int cuGraphLaunch(void *nodes, void *stream);
 
 /* ---- for the driver ---- */

@@ -425,7 +425,8 @@ static void is_in_a_range(void)
     void *function = function_of("first");
     CHECK(nvtx_find_tool(handle));
     for (int i = 0; i < 6; i++) {
-        CHECK(launch(function, NULL) == 0); /* outside */
+        CHECK(launch(function, NULL) == 0); /* outside, where nothing is called back */
+        CHECK(!fake_cupti_watches(CUPTI_CALL_cuLaunchKernel));
         nvtx_push(i == 1 || i == 3 ? "step" : "another");
         nvtx_push("inside");
         CHECK(launch(function, NULL) == 0);

@@ -14,7 +14,7 @@ expected() {
     printf '%s\n' bin/rbwp bin/rbwp-config bin/rbwp-dump bin/rbwp-ptxas
     (cd "$source/python" && printf 'share/rbwp/python/%s\n' rbwp/*.py rbwp/py.typed)
     (cd "$source" && printf '%s\n' {format,runtime/*,gpu/*}/include/rbwp_*.h) | sed 's|.*/include|include|'
-    printf "$LIBDIR/%s\n" librbwp.a librbwp-inject.so librbwp-threads.so librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
+    printf "$LIBDIR/%s\n" librbwp.a librbwp-inject.so librbwp-record.so librbwp-threads.so librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
     printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \

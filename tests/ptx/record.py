@@ -122,7 +122,6 @@ def nothing():
     says("nowhere/x.bin: No such file", "--ptx", "-o", "nowhere/x.bin", "--", "true")
     says("ptxas/x: Not a directory", "--ptx", "--folder", "ptxas/x", "--", "true")
     says("no command given", "--ptx", code=2)
-    says("say what to record", "--", "true", code=2)
     says("a blank cannot be in it", "--ptx", "--kernel", "a b", "--", "true")
     says("standard output is the program's", "--ptx", "-o", "-", "--", "true", code=2)
 

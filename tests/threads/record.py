@@ -77,8 +77,7 @@ def link_statically(folder):
 
 
 def test_usage(folder):
-    for words in (["--what", "nothing", "--", "true"], ["--what", "threads"], ["--what", "threads", "--ptx", "--", "true"],
-                  ["--", "true"]):
+    for words in (["--what", "nothing", "--", "true"], ["--what", "threads"], ["--what", "threads", "--ptx", "--", "true"]):
         done = subprocess.run([RBWP, "record", *words], capture_output=True, text=True, cwd=folder)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp record: a program that nobody changed, and what it did. It is run in record/. */
+#include "filter_options.h"
 #include "message.h"
 #include "record.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,18 +21,80 @@ static bool store_passes(void *value, const char *text, struct option_error *err
     return option_number(text, 1, 2, value, error);
 }
 
+static bool store_pid(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, 1, INT32_MAX, value, error);
+}
+
+static bool store_time(void *value, const char *text, struct option_error *error)
+{
+    int64_t *time_ns = value;
+    if (!filter_parse_duration(text, time_ns, error))
+        return false;
+    if (*time_ns >= 1000000 && *time_ns <= INT64_C(4000000) * 1000000000)
+        return true;
+    snprintf(error->text, sizeof error->text, "is not a time from 1ms to 4000000s");
+    return false;
+}
+
+/* Words with commas between them. */
 static bool store_sources(void *value, const char *text, struct option_error *error)
 {
-    bool *background = value;
-    *background = strcmp(text, "threads") == 0;
-    if (!*background)
-        snprintf(error->text, sizeof error->text, "not one of: threads");
-    return *background;
+    static const struct {
+        const char *name;
+        unsigned source;
+    } names[] = {{"gpu", RECORD_GPU},
+                 {"ranges", RECORD_RANGES},
+                 {"threads", RECORD_THREADS},
+                 {"work", RECORD_WORK}};
+    unsigned *sources = value;
+    for (*sources = 0;; text++) {
+        size_t bytes = strcspn(text, ","), i = 0;
+        while (i < 4 && (strlen(names[i].name) != bytes || memcmp(names[i].name, text, bytes) != 0))
+            i++;
+        if (i == 4) {
+            snprintf(error->text, sizeof error->text,
+                     "not of: gpu, ranges, threads, work (with commas between)");
+            return false;
+        }
+        *sources |= names[i].source;
+        text += bytes;
+        if (!*text)
+            return true;
+    }
+}
+
+static bool store_signal(void *value, const char *text, struct option_error *error)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } names[] = {{"USR1", SIGUSR1}, {"USR2", SIGUSR2}, {"WINCH", SIGWINCH}, {"URG", SIGURG}};
+    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i].name) == 0) {
+            *(int *)value = names[i].number;
+            return true;
+        }
+    snprintf(error->text, sizeof error->text, "not one of: USR1, USR2, WINCH, URG");
+    return false;
 }
 
 static const struct option record_option_table[] = {
-    {"what", 0, "SOURCE", "threads", "threads: what threads do between waits, and who wakes them",
-     offsetof(struct record_options, background), store_sources},
+    {"what", 0, "SOURCES", "gpu ranges threads work",
+     "gpu, ranges (NVTX), threads, work (of librbwp); default all there is",
+     offsetof(struct record_options, sources), store_sources},
+    {"after", 0, "TIME", NULL, "begin so long after the start: 5s, 200ms",
+     offsetof(struct record_options, after_ns), store_time},
+    {"for", 0, "TIME", NULL, "record for so long; the program runs on",
+     offsetof(struct record_options, for_ns), store_time},
+    {"capture-range", 0, "NAME", NULL, "GPUs and ranges: only while this range (NVTX) is open",
+     offsetof(struct record_options, capture_range), option_store_text},
+    {"capture-signal", 0, "SIGNAL", "USR1 USR2 WINCH URG",
+     "GPUs and ranges: from one of these signals to the next",
+     offsetof(struct record_options, capture_signal), store_signal},
+    {"pid", 0, "PID", NULL, "what this program records of itself, from now on",
+     offsetof(struct record_options, pid), store_pid},
     {"ptx", 0, NULL, NULL, "times of a kernel's source lines, by probes in its PTX",
      offsetof(struct record_options, ptx), option_store_true},
     {"mode", 0, "MODE", "block single entire config cfg mma warp", "where probes go (default warp)",
@@ -60,23 +124,38 @@ static const struct option_group record_groups[] = {
     {0},
 };
 
+/* What is wrong with the options, NULL if nothing. */
+static const char *refusal(const struct record_options *options, struct operands program)
+{
+    const bool window = options->after_ns || options->for_ns;
+    const bool capture = options->capture_range || options->capture_signal;
+    if (options->output.path && out_is_standard(&options->output))
+        return "standard output is the program's: give -o FILE";
+    if (options->pid && program.count)
+        return "--pid is of a program that runs: give no COMMAND";
+    if (options->pid && (options->ptx || capture || (options->sources & ~(unsigned)RECORD_WORK)))
+        return "--pid takes what the program records of itself (work) alone";
+    if (!options->pid && program.count == 0)
+        return "no command given: rbwp record -- COMMAND...";
+    if (options->ptx && (options->sources || window || capture))
+        return "--ptx goes with none of --what, --after, --for and --capture-";
+    if (capture && options->sources && !(options->sources & (RECORD_GPU | RECORD_RANGES)))
+        return "--capture-range and --capture-signal are for --what gpu,ranges";
+    return NULL;
+}
+
 static enum exit_code run(void *config, struct operands program)
 {
     struct record_options *options = config;
-    if (program.count == 0) {
-        message_usage("no command given: rbwp record --what threads -- COMMAND...");
-        return EXIT_USAGE;
-    }
-    if (options->ptx == options->background) {
-        message_usage("say what to record: --what threads, or --ptx");
-        return EXIT_USAGE;
-    }
-    if (options->output.path && out_is_standard(&options->output)) {
-        message_usage("standard output is the program's: give -o FILE");
+    const char *wrong = refusal(options, program);
+    if (wrong) {
+        message_usage("%s", wrong);
         return EXIT_USAGE;
     }
     if (!options->output.path)
         options->output.path = DEFAULT_OUTPUT;
+    if (options->pid)
+        return record_process(options);
     return (enum exit_code)record_program(options, program);
 }
 
@@ -85,12 +164,13 @@ const struct command command_record = {
     .summary = "run a program that nobody changed, and record what it does",
     .operands = "-- COMMAND...",
     .description =
-        "Runs COMMAND and writes what it did as a profile, rbwp.bin by default. With --what\n"
-        "threads a library is preloaded that records what each thread does between two\n"
-        "waits, what it waits for and who wakes it. With --ptx kernels that Triton compiles\n"
-        "get clock probes; results stay the same; recorded launches are waited for. Options\n"
-        "of COMMAND's own come behind --. What cannot be recorded (a static program, no\n"
-        "GPU, no CUPTI) is told in one line, and COMMAND runs.\n"
+        "Runs COMMAND and writes what it did as a profile, rbwp.bin by default: what its GPUs did\n"
+        "(CUDA), the ranges that it marks with NVTX, what each thread does between two waits and\n"
+        "who wakes it, and what it records of itself by librbwp. Processes that it starts have\n"
+        "files of their own. With --ptx kernels that Triton compiles get clock probes instead.\n"
+        "With --pid a program that runs and records itself is asked. Options of COMMAND's own\n"
+        "come behind --. What cannot be recorded (a static program, no GPU, no CUPTI) is told\n"
+        "in one line, and COMMAND runs.\n"
         "Exit status: COMMAND's; 127 not found, 126 not to be run, 2 usage. A signal that\n"
         "ends COMMAND ends rbwp too.",
     .groups = record_groups,

@@ -5,12 +5,14 @@
 #include "record_child.h"
 #include "record_places.h"
 #include "record_ptx.h"
-#include "record_threads.h"
+#include "record_sources.h"
 #include "report.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Whether a file can be made there; else the message is given. */
@@ -34,20 +36,21 @@ static bool outputs_good(const struct record_options *options)
            (!options->report || may_create(options->report, options->output.force));
 }
 
-static void write_page(const struct record_options *options)
+bool record_page(const struct record_options *options, struct operands files)
 {
-    char *file[] = {(char *)(uintptr_t)options->output.path, NULL};
     struct report_options report = {0};
     report.reading.output = (struct out_options){options->report, options->output.force};
     report.reading.terminal.no_progress = true;
-    (void)report_files(&report, (struct operands){file, 1});
+    report.reading.align.quiet = true;
+    return report_files(&report, files) != EXIT_BAD_DATA;
 }
 
 /* The profile of what lies in folder, and its page. */
 static void finish(const struct record_options *options, const char *folder)
 {
+    char *file[] = {(char *)(uintptr_t)options->output.path, NULL};
     if (record_ptx_finish(options, folder) && options->report)
-        write_page(options);
+        (void)record_page(options, (struct operands){file, 1});
 }
 
 /* One run of the program; status as record_run gives it. False: it was not set up. */
@@ -115,17 +118,33 @@ static int record_in(const struct record_options *options, struct operands progr
     return status;
 }
 
-static int record_background(const struct record_options *options, struct operands program)
+/* Whoever finds a file there leaves it alone, as it may be another process's of the same run. */
+static void make_way(const char *file)
+{
+    char live[PATH_MAX];
+    struct stat status;
+    if (stat(file, &status) != 0 || !S_ISREG(status.st_mode))
+        return;
+    snprintf(live, sizeof live, "%s.live", file);
+    (void)unlink(live);
+    (void)unlink(file);
+}
+
+static int record_sources(const struct record_options *options, struct operands program)
 {
     struct record_environment environment = {0};
-    bool set_up = record_threads_set_up(options, program.words[0], &environment);
+    struct timespec since;
+    bool set_up = record_sources_set_up(options, program.words[0], &environment);
     if (!set_up)
         record_environment_free(&environment);
+    if (options->output.force)
+        make_way(options->output.path);
+    clock_gettime(CLOCK_REALTIME_COARSE, &since); /* the one that files are marked by */
     int status = record_run(program.words, &environment);
     record_environment_free(&environment);
     bool ran = status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
-    if (set_up && ran && record_threads_finish(options) && options->report)
-        write_page(options);
+    if (set_up && ran)
+        record_sources_finish(options, &since);
     return status;
 }
 
@@ -135,8 +154,8 @@ int record_program(const struct record_options *options, struct operands program
     program.words[program.count] = NULL; /* options stood there */
     if (!outputs_good(options))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
-    if (options->background)
-        return record_end_like(record_background(options, program));
+    if (!options->ptx)
+        return record_end_like(record_sources(options, program));
     if (!record_folder_make(options->folder, folder))
         return record_end_like(record_run(program.words, &(struct record_environment){0}));
     int status = record_in(options, program, folder);

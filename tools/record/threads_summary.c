@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "threads_summary.h"
 #include "message.h"
 #include "quantity.h"
-#include "stats_load.h"
+#include "record_summary.h"
 
 #include <inttypes.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { LINES_SHOWN = 5, NAME_SHOWN = 60 };
 
@@ -19,22 +19,43 @@ static bool is_named(const struct stats_row *row, const char *name)
     return row->name.bytes == strlen(name) && memcmp(row->name.text, name, row->name.bytes) == 0;
 }
 
-static void say_total(const char *file, const struct stats *stats)
+/* Of rows of ranges, which those of the program are as well. */
+static bool is_wait(const struct stats_row *row)
+{
+    static const char *const kinds[] = {"start",         "condition variable",
+                                        "mutex",         "rwlock",
+                                        "barrier",       "semaphore",
+                                        "futex",         "join",
+                                        "sleep",         "epoll",
+                                        "poll",          "select",
+                                        "read",          "write",
+                                        "child process", "fsync",
+                                        "accept",        "connect"};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (row->category == TRACE_RANGE && is_named(row, kinds[i]))
+            return true;
+    return false;
+}
+
+static void say_total(const char *name, const struct stats *stats)
 {
     char extent[QUANTITY_BYTES];
     uint64_t stretches = 0, waits = 0;
     uint32_t threads = 0;
     for (uint32_t i = 0; i < stats->track_count; i++)
         threads += stats->tracks[i].track.kind == TRACE_THREAD;
-    for (uint32_t i = 0; i < stats->row_count; i++)
-        *(stats->rows[i].category == TRACE_RANGE ? &waits : &stretches) +=
-            is_named(&stats->rows[i], "queue delay") ? 0 : stats->rows[i].count;
-    message_plain("%s: %" PRIu32 " thread%s in %s: %" PRIu64 " stretches between %" PRIu64 " waits",
-                  file, threads, threads == 1 ? "" : "s",
-                  quantity_rough(extent, stats_extent_ns(stats), 3), stretches, waits);
-    if (stats->lost_records)
-        message_plain("%" PRIu64 " records found no room (RBWP_THREADS_BUFSIZE)",
-                      stats->lost_records);
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        stretches += stats->rows[i].category == TRACE_CALL ? stats->rows[i].count : 0;
+        waits += is_wait(&stats->rows[i]) ? stats->rows[i].count : 0;
+    }
+    quantity_rough(extent, stats_extent_ns(stats), 3);
+    if (waits)
+        message_plain("%s: %" PRIu32 " thread%s in %s: %" PRIu64 " stretches between %" PRIu64
+                      " waits",
+                      name, threads, threads == 1 ? "" : "s", extent, stretches, waits);
+    else
+        message_plain("%s: %" PRIu32 " thread%s in %s: %" PRIu64 " calls", name, threads,
+                      threads == 1 ? "" : "s", extent, stretches);
 }
 
 /* The busiest one after this; NULL: there is none. */
@@ -96,18 +117,10 @@ static void say_delays(const struct stats *stats)
     }
 }
 
-bool threads_summary_say(const char *file)
+void threads_summary_say(const char *shown, const struct stats *stats)
 {
-    struct stats_load load = {.options = {.top = LINES_SHOWN, .no_concurrency = true}};
-    char *words[] = {(char *)(uintptr_t)file, NULL};
-    load.reading.terminal.no_progress = true;
-    enum exit_code code = stats_load(&load, (struct operands){words, 1});
-    if (!load.loaded)
-        return false;
-    say_total(file, &load.stats);
-    say_busiest(&load.stats);
-    say_longest(&load.stats);
-    say_delays(&load.stats);
-    stats_free(&load.stats);
-    return code != EXIT_BAD_DATA;
+    say_total(shown, stats);
+    say_busiest(stats);
+    say_longest(stats);
+    say_delays(stats);
 }

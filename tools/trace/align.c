@@ -529,7 +529,7 @@ static bool align(struct aligner *aligner)
     for (int i = 0; i < aligner->count; i++)
         if (!aligner->alignments[i].placed)
             good &= refuse(aligner, i);
-    for (int i = 0; good && i < aligner->count; i++)
+    for (int i = 0; good && i < aligner->count && !aligner->options->quiet; i++)
         tell(aligner, i);
     return good;
 }

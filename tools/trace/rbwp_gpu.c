@@ -163,13 +163,16 @@ bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block)
 
 /* ---- tracks ----------------------------------------------------------------- */
 
-/* A Realm processor id has tag, node and index; others are shown as they are. */
+/* A Realm processor id has tag, node and index, one of librbwp API (of three) and number; others
+ * are shown as they are. */
 static uint32_t add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 {
     char name[64];
     if (proc_id >> 56 == 0x1d)
         snprintf(name, sizeof name, "GPU %u.%u", (unsigned)(proc_id >> 40 & 0xffff),
                  (unsigned)(proc_id & 0xfff));
+    else if (proc_id >> 32 >= 1 && proc_id >> 32 <= 3)
+        snprintf(name, sizeof name, "GPU %" PRIu32, (uint32_t)proc_id);
     else
         snprintf(name, sizeof name, "GPU 0x%" PRIx64, proc_id);
     return trace_add_track(gpu->trace, (struct trace_track){.process = gpu->process,

@@ -2,18 +2,30 @@
 /*
  * record.h - runs a program that nobody changed, and makes a profile of what it did.
  *
- * Each source of records (record_source.h) sets up the program's environment and, when it has
- * ended, makes the file of what was left. The program is run in any case: what cannot be recorded
- * is told in one line. Its exit status, or the signal that ended it, is ours.
+ * What it records is chosen by sources, or it is the time of source lines in kernels (ptx). The
+ * program is run in any case: what cannot be recorded is told in one line. Its exit status, or the
+ * signal that ended it, is ours.
  */
 #ifndef RECORD_H
 #define RECORD_H
 
 #include "out.h"
 
+enum record_source {
+    RECORD_GPU = 1,     /* kernels, copies, sets */
+    RECORD_RANGES = 2,  /* what the program marks by NVTX */
+    RECORD_THREADS = 4, /* what threads do and wait for */
+    RECORD_WORK = 8     /* of a program that records itself, by librbwp */
+};
+#define RECORD_ALL (RECORD_GPU | RECORD_RANGES | RECORD_THREADS | RECORD_WORK)
+
 struct record_options {
     bool ptx;
-    bool background; /* what threads do and wait for; not with ptx */
+    unsigned sources;          /* enum record_source; 0: what is there. Not with ptx */
+    int64_t after_ns, for_ns;  /* what is recorded of the program's time; for 0: all of it */
+    const char *capture_range; /* and of GPUs and ranges: while this one is open. NULL: always */
+    int capture_signal;        /* between two of these; 0: always */
+    uint32_t pid;              /* a program that runs; 0: one is run */
     const char *mode, *file, *threads, *kernel, *capacity; /* as rbwp ptx instrument takes them */
     uint32_t launches;                                     /* of a kernel; 0: the default */
     uint32_t passes;                                       /* 0: one */
@@ -25,5 +37,11 @@ struct record_options {
 /* The exit status. Does not return when a signal ended the program. There must be room for one word
  * more, as in argv. */
 int record_program(const struct record_options *options, struct operands program);
+
+/* Of a program that runs, and records itself: what it does from now on. */
+enum exit_code record_process(const struct record_options *options);
+
+/* The page of options->report. False with the message given. */
+bool record_page(const struct record_options *options, struct operands files);
 
 #endif /* RECORD_H */

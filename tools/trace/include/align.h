@@ -21,6 +21,7 @@ struct align_options {
     unsigned shift_count;
     bool force;
     bool no_clocks; /* comparisons with other nodes' clocks are not used */
+    bool quiet;     /* how files came onto one axis is not told */
 };
 extern const struct option align_option_table[]; /* of struct align_options */
 

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""rbwp record: what GPUs did and the ranges around it are in the profile of a program that nobody changed, in one file with what
+its threads did; however it ends, in each of its processes, in windows; what it records itself, while it runs, too. What is not
+there is one line, and the program's streams, status and signals are as without. On a fake driver."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import tempfile
+import time
+
+import annotations
+
+RBWP, PROGRAM = os.environ["RBWP"], os.environ["PROGRAM"]
+ENVIRONMENT = {**os.environ, "RBWP_CUDA": os.environ["DRIVER"], "RBWP_CUPTI": os.environ["DRIVER"], "LC_ALL": "C"}
+TRAIN = 20 * 13  # kernels
+
+
+def record(folder, *words, code=0, what=None, options=(), file="out.bin", **more):
+    """(standard output, lines of standard error)"""
+    source = ["--what", what] if what else []
+    done = subprocess.run([RBWP, "record", *source, "-f", "-o", folder / file, *options, "--", *words], capture_output=True,
+                          text=True, timeout=60, env={**ENVIRONMENT, **more})
+    assert done.returncode == code, (words, done)
+    return done.stdout, done.stderr.splitlines()
+
+
+def rows(path):
+    return annotations.tables(path)
+
+
+def is_good(path):
+    subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
+
+
+def test_all_of_it(folder):
+    """One file with work, ranges and waits; a summary, a page; annotations are what the kernels say."""
+    out, told = record(folder, PROGRAM, "train", options=["--report", folder / "page.html"])
+    found = rows(folder / "out.bin")
+    is_good(folder / "out.bin")
+    work = found["gpu_activity"]
+    assert out == f"{TRAIN} kernels\n" and [row["kind"] for row in work].count(0) == TRAIN, (out, len(work))
+    assert [row["kind"] for row in work].count(1) == 20 and found["wait"] and len(found["range"]) == 20 * 4
+    assert all(row["begin"] <= row["start"] <= row["stop"] and row["thread"] and row["range"] for row in work)
+    assert annotations.check(RBWP, folder / "out.bin") == 20 * (2 + 1 + 2 + 1)
+    text = "\n".join(told)
+    for part in (f"out.bin: {TRAIN} kernels and 20 copies and sets on 1 GPU in ", "GPU 0: busy ", " gaps, the longest ",
+                 "top kernels", "  first", "ranges, on the GPU", "  forward", "busiest threads", "longest stretches",
+                 "from signal to run: "):
+        assert part in text, (part, told)
+    assert "<html" in (folder / "page.html").read_text()[:200]
+    assert sorted(path.name for path in folder.iterdir()) == ["out.bin", "page.html"], list(folder.iterdir())
+
+
+def test_halves(folder):
+    for what, works, ranges, waits in (("gpu", 280, 0, 0), ("ranges", 0, 80, 0), ("gpu,threads", 280, 0, 1), ("gpu,ranges", 280, 80, 0)):
+        record(folder, PROGRAM, "train", what=what)
+        found = rows(folder / "out.bin")
+        assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
+
+
+def test_ends(folder):
+    for how, code in (("_exit", 6), ("term", -signal.SIGTERM), ("exec", 0)):
+        record(folder, PROGRAM, how, code=code, what="gpu,ranges")
+        found = rows(folder / "out.bin")
+        least = 0 if how == "exec" else 280  # what CUPTI had not handed over goes with the program
+        assert len(found["range"]) == 80 and len(found["gpu_activity"]) >= least, (how, len(found["gpu_activity"]))
+        assert not list(folder.glob("*.live")), how
+
+
+def test_processes(folder):
+    """Each has a file of its own, in whichever way they are named."""
+    for file, pattern, count in (("out.bin", "out*.bin", 2), ("each-%p.bin", "each-*.bin", 2)):
+        _, told = record(folder, PROGRAM, "children", code=5, what="gpu,ranges", file=file)
+        found = [len(rows(path)["gpu_activity"]) for path in folder.glob(pattern)]
+        assert found == [280] * count and told[0].count(f" and {count - 1} more: {2 * TRAIN} kernels and"), (file, found, told)
+
+
+def test_windows(folder):
+    record(folder, PROGRAM, "train", what="gpu,ranges", options=["--capture-range", "ProfilerStep#3"])
+    found = rows(folder / "out.bin")
+    assert len(found["gpu_activity"]) == 14 and len(found["range"]) == 4, len(found["gpu_activity"])
+    _, told = record(folder, PROGRAM, "train", what="gpu,ranges", options=["--after", "100s"])
+    assert told == ["rbwp record: nothing is recorded: no GPU was used, no range was marked"], told
+
+
+def test_work(folder):
+    """Of a program with librbwp: by its flags, and while it runs."""
+    record(folder, PROGRAM, "work", what="work")
+    subprocess.run([RBWP, "check", folder / "out.bin"], check=True, stdout=subprocess.DEVNULL)
+    record(folder, PROGRAM, "work")  # its own file, beside that of its threads
+    assert len(list(folder.glob("out.work-*.bin"))) == 1, list(folder.iterdir())
+    flags = f"-bgworkprofile 2 -bgworkprofile_logfile {folder / 'own.bin'}"
+    with subprocess.Popen([PROGRAM, "work", "100000"], stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, "RBWP_FLAGS": flags}) as running:
+        running.stdout.readline()
+        before = time.time_ns()
+        command = [RBWP, "record", "--pid", str(running.pid), "-f", "-o", folder / "now.bin"]
+        done = subprocess.run([*command, "--for", "60ms"], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and " calls" in done.stderr and running.poll() is None, done
+        info = json.loads(subprocess.run([RBWP, "info", "--json", folder / "now.bin"], capture_output=True, check=True).stdout)
+        is_good(folder / "now.bin")
+        # Without an end it lasts until it is stopped, or the program ends.
+        with subprocess.Popen(command, stderr=subprocess.PIPE) as asking:
+            time.sleep(0.05)
+            running.terminate()
+            assert asking.wait(timeout=60) == 0, asking.stderr.read()
+    assert info["record_count"] > 2 and before <= info["first"] < info["last"] <= time.time_ns(), info
+    done = subprocess.run([RBWP, "record", "--pid", str(os.getpid())], capture_output=True, text=True)
+    assert done.returncode == 1 and "does not record itself" in done.stderr, done
+
+
+def test_not_there(folder):
+    """One line, and the program runs."""
+    for words, code, more in ((["true"], 0, {}), ([PROGRAM, "cpu"], 0, {}), (["no such program"], 127, {}),
+                              ([PROGRAM, "train"], 0, {"RBWP_INJECT": "/nowhere/lib.so"}), ([PROGRAM, "train"], 0, {"RBWP_CUPTI": "/nowhere"}),
+                              ([PROGRAM, "train"], 0, {"CUDA_INJECTION64_PATH": "/nowhere/theirs.so"})):
+        (folder / "out.bin").unlink(missing_ok=True)
+        _, told = record(folder, *words, code=code, what="gpu", **more)
+        said = [line for line in told if line.startswith("rbwp")]
+        assert 1 <= len(said) <= 2 and not (folder / "out.bin").exists(), (words, told)
+    _, told = record(folder, "true")  # what is there is recorded, and what is not is no news
+    assert not any("GPU" in line for line in told), told
+
+
+def test_usage(folder):
+    for words in (["--what", "gpu,nothing", "--", "true"], ["--what", "gpu"], ["--ptx", "--for", "5s", "--", "true"], ["--for", "5", "--", "true"],
+                  ["--what", "work", "--capture-range", "x", "--", "true"], ["--pid", "1", "--", "true"], ["--pid", "1", "--what", "gpu"],
+                  ["--capture-signal", "KILL", "--", "true"]):
+        done = subprocess.run([RBWP, "record", *words], capture_output=True, text=True, cwd=folder)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
+
+
+for test in (test_all_of_it, test_halves, test_ends, test_processes, test_windows, test_work, test_not_there, test_usage):
+    with tempfile.TemporaryDirectory() as name:
+        test(pathlib.Path(name))
+print("record: all passed")

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record_program.c - a program that rbwp record knows nothing of: it uses the fake driver as CUDA
+ * programs do theirs, marks ranges with NVTX, and says how many kernels it launched.
+ *
+ *     rbwp-record-program train|exec|_exit|term|children|cpu|work [STEPS]
+ */
+#include "fake_inject.h"
+#include "nvtx_program.h"
+
+#include "rbwp_record.h"
+#include "rbwp_session.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DECLARE(symbol, optional, parameters) inject_result symbol parameters;
+INJECT_FUNCTIONS(DECLARE)
+#undef DECLARE
+int cuMemcpyHtoDAsync_v2(inject_address to, const void *from, size_t bytes, void *stream);
+
+static int steps = 20;
+static void *streams[2], *function;
+
+static void *open_tool(const char *variable)
+{
+    const char *path = getenv(variable);
+    void *library = path ? dlopen(path, RTLD_NOW) : NULL;
+    if (path && !library)
+        fprintf(stderr, "%s\n", dlerror());
+    return library;
+}
+
+/* What cuInit and the first call of NVTX do. */
+static void begin(void)
+{
+    void *driver = open_tool("CUDA_INJECTION64_PATH"), *nvtx = open_tool("NVTX_INJECTION64_PATH");
+    int (*initialize)(void) = NULL;
+    void *module;
+    if (driver)
+        *(void **)(void *)&initialize = dlsym(driver, "InitializeInjection");
+    if (initialize)
+        (void)initialize();
+    if (!nvtx || !nvtx_find_tool(nvtx))
+        nvtx_core_functions[0] = (nvtx_function)begin; /* there is none */
+    cuCtxPushCurrent_v2((void *)1);
+    if (cuModuleLoadData(&module, "first") || cuModuleGetFunction(&function, module, "first") ||
+        cuStreamCreate(&streams[0], 0)) /* the other one is the default stream */
+        exit(1);
+}
+
+static void push(const char *name)
+{
+    if (!nvtx_core_functions[0])
+        nvtx_push(name);
+}
+static void pop(void)
+{
+    if (!nvtx_core_functions[0])
+        nvtx_pop();
+}
+
+static void launch(void *stream)
+{
+    (void)cuLaunchKernel(function, 3, 2, 1, 64, 1, 1, 0, stream, NULL, NULL);
+}
+
+/* The backward pass of a step, on a thread of its own. */
+static void *backward(void *unused)
+{
+    (void)unused;
+    cuCtxPushCurrent_v2((void *)1);
+    push("backward");
+    for (int i = 0; i < 7; i++)
+        launch(streams[i % 2]);
+    pop();
+    return NULL;
+}
+
+static void train(void)
+{
+    static char memory[64];
+    for (int step = 0; step < steps; step++) {
+        char name[32];
+        pthread_t thread;
+        snprintf(name, sizeof name, "ProfilerStep#%d", step);
+        push(name);
+        (void)cuMemcpyHtoDAsync_v2((uintptr_t)memory, memory + 32, 32, streams[0]);
+        push("forward");
+        for (int i = 0; i < 5; i++)
+            launch(streams[0]);
+        pop();
+        if (pthread_create(&thread, NULL, backward, NULL) == 0)
+            pthread_join(thread, NULL);
+        push("optimiser");
+        launch(streams[1]);
+        pop();
+        pop();
+    }
+    printf("%d kernels\n", steps * 13);
+    fflush(stdout);
+}
+
+static void child(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        begin();
+        train();
+        exit(0);
+    }
+    waitpid(pid, NULL, 0);
+}
+
+/* What a program with librbwp does: calls of a work item, 1 ms each. */
+static void work(void)
+{
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct rbwp_session *session = NULL;
+    struct rbwp_error error;
+    unsigned slot;
+    if (rbwp_session_parse(&config, NULL, NULL, &error) != RBWP_OK ||
+        rbwp_work_item_register("cleaner", &slot) != RBWP_OK ||
+        rbwp_session_start(&config, &session, &error) != RBWP_OK ||
+        rbwp_thread_attach("worker") != RBWP_OK)
+        exit(1);
+    printf("ready\n");
+    fflush(stdout);
+    for (int i = 0; i < steps; i++) {
+        rbwp_begin(slot);
+        nanosleep(&(struct timespec){0, 1000000}, NULL);
+        rbwp_end();
+    }
+    (void)rbwp_session_stop(session, NULL);
+}
+
+int main(int count, char **words)
+{
+    const char *how = count > 1 ? words[1] : "train";
+    if (count > 2)
+        steps = atoi(words[2]);
+    if (strcmp(how, "work") == 0) {
+        work();
+        return 0;
+    }
+    if (strcmp(how, "children") == 0) {
+        child();
+        child();
+        return 5;
+    }
+    if (strcmp(how, "cpu") == 0)
+        return 0;
+    begin();
+    train();
+    if (strcmp(how, "_exit") == 0)
+        _exit(6);
+    if (strcmp(how, "term") == 0)
+        for (kill(getpid(), SIGTERM);;)
+            pause();
+    if (strcmp(how, "exec") == 0)
+        execlp("true", "true", NULL);
+    return 0;
+}

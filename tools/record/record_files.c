@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "record_files.h"
+#include "message.h"
+#include "rbwp_recover.h"
+#include "split.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- names ----------------------------------------------------------------------------- */
+
+bool record_files_name(const char *file, const char *word, char *path, size_t bytes)
+{
+    const char *slash = strrchr(file, '/'), *dot = strrchr(file, '.');
+    if (!dot || dot <= (slash ? slash + 1 : file))
+        dot = file + strlen(file);
+    int count = snprintf(path, bytes, "%.*s.%s%s", (int)(dot - file), file, word, dot);
+    return count >= 0 && (size_t)count < bytes;
+}
+
+/* The glob for a name: its keys are anything. False: too long. */
+static bool pattern_of(const char *name, char *pattern, size_t bytes)
+{
+    size_t used = 0;
+    for (; *name && used + 3 < bytes; name++) {
+        if (*name == '%' && name[1] == '%') {
+            pattern[used++] = *++name;
+        } else if (*name == '%') {
+            pattern[used++] = '*';
+            if (name[1] == '{')
+                name = strchrnul(name, '}') - (strchr(name, '}') ? 0 : 1);
+            else if (strchr("nhpjr", name[1]) && name[1])
+                name++;
+        } else {
+            if (strchr("*?[\\", *name))
+                pattern[used++] = '\\';
+            pattern[used++] = *name;
+        }
+    }
+    pattern[used] = '\0';
+    return !*name;
+}
+
+/* ---- what is whole --------------------------------------------------------------------- */
+
+/* In the place of FILE and FILE.live: all that was in both. */
+static bool make_whole(const char *file, const char *live)
+{
+    char whole[PATH_MAX];
+    struct rbwp_recover_result result;
+    struct rbwp_error error;
+    if (snprintf(whole, sizeof whole, "%s.XXXXXX", file) >= (int)sizeof whole)
+        return false;
+    mode_t mask = umask(0);
+    umask(mask);
+    int fd = mkstemp(whole);
+    if (fd < 0) {
+        message("%s: %s", whole, strerror(errno));
+        return false;
+    }
+    struct rbwp_sink sink = rbwp_sink_fd(&fd);
+    bool good = rbwp_recover(file, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
+    good = fchmod(fd, 0666 & ~mask) == 0 && good;
+    good = close(fd) == 0 && good && rename(whole, file) == 0;
+    if (good)
+        unlink(live);
+    else
+        unlink(whole);
+    return good;
+}
+
+/* ---- what is there --------------------------------------------------------------------- */
+
+static bool has_end(const char *path, const char *end)
+{
+    size_t bytes = strlen(path), end_bytes = strlen(end);
+    return bytes > end_bytes && strcmp(path + bytes - end_bytes, end) == 0;
+}
+
+static void add(struct record_files *files, const char *path, const struct timespec *since)
+{
+    char live[PATH_MAX];
+    struct stat status;
+    if (has_end(path, ".live") || stat(path, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_mtim.tv_sec < since->tv_sec ||
+        (status.st_mtim.tv_sec == since->tv_sec && status.st_mtim.tv_nsec < since->tv_nsec))
+        return;
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->paths[i], path) == 0)
+            return;
+    snprintf(live, sizeof live, "%s.live", path);
+    if (access(live, F_OK) == 0 && !make_whole(path, live)) {
+        message("%s: it is as the program left it: rbwp repair %s", path, path);
+        return;
+    }
+    char **more = realloc(files->paths, (files->count + 2) * sizeof *more);
+    if (!more)
+        return;
+    files->paths = more;
+    if (!(more[files->count] = strdup(path)))
+        return;
+    more[++files->count] = NULL;
+}
+
+static void add_pattern(struct record_files *files, const char *pattern,
+                        const struct timespec *since)
+{
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        add(files, found.gl_pathv[i], since);
+    globfree(&found);
+}
+
+void record_files_find(struct record_files *files, const char *name, const struct timespec *since)
+{
+    char pattern[2 * PATH_MAX], others[2 * PATH_MAX];
+    if (!pattern_of(name, pattern, sizeof pattern))
+        return;
+    add_pattern(files, pattern, since);
+    if (!strchr(name, '%') && record_files_name(pattern, "[0-9]*", others, sizeof others))
+        add_pattern(files, others, since);
+}
+
+void record_files_free(struct record_files *files)
+{
+    for (size_t i = 0; i < files->count; i++)
+        free(files->paths[i]);
+    free(files->paths);
+}
+
+/* ---- windows --------------------------------------------------------------------------- */
+
+bool record_file_cut(const char *file, const char *to, bool live, int64_t from_ns, int64_t to_ns)
+{
+    struct split_options options = {.live = live, .output = to, .force = true};
+    struct split_result result;
+    struct input input;
+    if (!(live ? input_open_live(&input, file) : input_open(&input, file, true)))
+        return false;
+    const int64_t zero_ns = rbwp_reader_header(input.reader)->zero_time_ns;
+    options.filter.from = (struct filter_time){true, true, from_ns - zero_ns};
+    if (to_ns != INT64_MAX)
+        options.filter.to = (struct filter_time){true, true, to_ns - zero_ns};
+    enum exit_code code = split_file(&options, &input, &result);
+    bool any = false;
+    for (uint32_t i = 0; code == EXIT_GOOD && i < result.count; i++)
+        any |= result.parts[i].path != NULL;
+    split_free(&result);
+    (void)input_close(&input);
+    return any;
+}
+
+void record_files_cut(const struct record_files *files, int64_t from_ns, int64_t to_ns)
+{
+    char part[PATH_MAX];
+    for (size_t i = 0; i < files->count; i++) {
+        const char *file = files->paths[i];
+        if (record_files_name(file, "window", part, sizeof part) &&
+            record_file_cut(file, part, false, from_ns, to_ns) && rename(part, file) != 0)
+            message("%s: %s", part, strerror(errno));
+    }
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* record_files.h - the profiles that a run left, one for each process that recorded. */
+#ifndef RECORD_FILES_H
+#define RECORD_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+struct record_files {
+    char **paths; /* NULL behind the last one */
+    size_t count;
+};
+
+/* FILE with a word before its extension: "a.bin" becomes "a.WORD.bin". False: too long. */
+bool record_files_name(const char *file, const char *word, char *path, size_t bytes);
+
+/* Adds what was written since that time under the name, in which %p and the like stand for
+ * anything, and of a name without, under the names that further processes take. Each is made whole
+ * first, if its process did not get to it. */
+void record_files_find(struct record_files *files, const char *name, const struct timespec *since);
+void record_files_free(struct record_files *files);
+
+/* Keeps what lies in [from, to) alone; times since 1970. */
+void record_files_cut(const struct record_files *files, int64_t from_ns, int64_t to_ns);
+/* The same of one file, as another; live: of a process that still records. */
+bool record_file_cut(const char *file, const char *to, bool live, int64_t from_ns, int64_t to_ns);
+
+#endif /* RECORD_FILES_H */
