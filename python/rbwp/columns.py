@@ -256,19 +256,19 @@ def _chosen(columns: Optional[Sequence[str]]) -> Tuple[str, ...]:
     return tuple(name for name in COLUMNS if name in chosen)
 
 
-def export_spans(paths: Sequence[str], options: Sequence[str], columns: Tuple[str, ...],
-                 folder: Optional[str]) -> Spans:
-    """The command's columns of these files."""
+def export_spans(words: Sequence[str], paths: Sequence[str], options: Sequence[str], columns: Tuple[str, ...],
+                 folder: Optional[str] = None) -> Spans:
+    """The columns of these files by `rbwp WORDS ...`, export or merge."""
     if len(columns) < len(COLUMNS):
         options = [*options, f"--columns={','.join(columns)}"]
     with tempfile.TemporaryFile(dir=folder) as file:
-        done = subprocess.run([command(), "export", "--to=npz", "--no-progress", *options, "--output=-", "--", *paths],
+        done = subprocess.run([command(), *words, "--to=npz", "--no-progress", *options, "--output=-", "--", *paths],
                               stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE, check=False)
-        words = done.stderr.decode(errors="replace").strip()
+        said = done.stderr.decode(errors="replace").strip()
         if done.returncode not in (0, 3) or not os.fstat(file.fileno()).st_size:
-            raise RbwpError(words or f"rbwp export ended with {done.returncode}", done.returncode)
+            raise RbwpError(said or f"rbwp {words[0]} ended with {done.returncode}", done.returncode)
         if done.returncode:
-            warnings.warn(words, RbwpWarning, stacklevel=3)
+            warnings.warn(said, RbwpWarning, stacklevel=3)
         made = _open_npz(file, ", ".join(paths))
     made.columns = columns
     return made
@@ -299,4 +299,5 @@ def spans(path: Union[Path, Sequence[Path]], *, columns: Optional[Sequence[str]]
         if columns is not None:
             made.columns = tuple(name for name in _chosen(columns) if name in made.columns or name in OPTIONAL)
         return made
-    return export_spans(paths, options, _chosen(columns), None if folder is None else checked_path("folder", folder))
+    place = None if folder is None else checked_path("folder", folder)
+    return export_spans(["export"], paths, options, _chosen(columns), place)

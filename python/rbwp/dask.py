@@ -18,6 +18,11 @@ from .groups import Groups
 from .native import checked_path, run_command
 
 
+# A node's clock is compared with another's in its own file, so one file alone comes onto the job's axis.
+_ON_ONE_CLOCK = ("merge", "--align=clocks")
+_SLACK_NS = 1000  # windows of the command are on the clocks of nodes, and may be rounded
+
+
 class Part(NamedTuple):
     """What one partition reads: the spans of a file that begin in a window; None: without a bound."""
     path: str
@@ -29,9 +34,9 @@ def read_part(part: Part, options: Sequence[str], columns: Tuple[str, ...]) -> S
     """On a worker. The command gives what reaches into the window; a span is of the one that it begins in."""
     options = list(options)
     if part.from_ns is None and part.until_ns is None:
-        return export_spans([part.path], options, columns, None)
+        return export_spans(_ON_ONE_CLOCK, [part.path], options, columns)
     wanted = columns if "start" in columns else _chosen([*columns, "start"])
-    spans = export_spans([part.path], [*options, *_window(part, options)], wanted, None)
+    spans = export_spans(_ON_ONE_CLOCK, [part.path], [*options, *_window(part, options)], wanted)
     begins = np.ones(len(spans), np.bool_)
     if part.from_ns is not None:
         begins &= spans["start"] >= part.from_ns
@@ -44,11 +49,9 @@ def read_part(part: Part, options: Sequence[str], columns: Tuple[str, ...]) -> S
 
 def _window(part: Part, options: Sequence[str]) -> List[str]:
     """The window as the command takes it. A bound of the user's own stays: what that leaves too much is no part's."""
-    window = []
-    for name, bound in (("--from", part.from_ns), ("--until", part.until_ns)):
-        if bound is not None and not any(option.startswith(name + "=") for option in options):
-            window.append(f"{name}={bound}")
-    return window
+    bounds = (("--from", part.from_ns, -_SLACK_NS), ("--until", part.until_ns, _SLACK_NS))
+    return [f"{name}={bound + slack}" for name, bound, slack in bounds
+            if bound is not None and not any(option.startswith(name + "=") for option in options)]
 
 
 def _group(spans: Spans, columns: Sequence[str]) -> Groups:
@@ -161,8 +164,9 @@ def spans(glob: Union[Path, Sequence[Path]], *, partition_records: Optional[int]
     """Spans of all files that fit a pattern, or several: a partition each, in the order of their names.
 
     With partition_records a file that has more records than that becomes several partitions, windows of time that its
-    index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Times of each file are
-    its own: what brings several onto one axis is `rbwp merge`."""
+    index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Nodes that
+    compared their clocks with another's are on its clock (raw_times: each on its own); of others each file has its own
+    axis, and what brings those together is `rbwp merge`."""
     options = filter_options(since, until, thread, slot, kind, min_duration)
     options += ["--live"] * live + ["--raw-times"] * raw_times
     files = _files(glob)

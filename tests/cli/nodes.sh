@@ -52,6 +52,11 @@ for given in (files, files[::-1], files[1:]):
     assert len(bound) == len(given), bound
 
 
+# One file alone by its own comparisons, where that is asked for: as it is among the others.
+spans = [json.loads(line) for line in run("merge", "--to=ndjson", *files)[0].splitlines()]
+alone = [json.loads(line) for line in run("merge", "--to=ndjson", "--align=clocks", files[2])[0].splitlines()]
+assert starts(alone, 2, "message_sent") == starts(spans, 2, "message_sent")
+
 # A comparison that was disturbed, and one that cannot be, change nothing.
 def with_clocks(path, change):
     """A copy whose comparisons are changed: (time, offset, bound, reference) each."""

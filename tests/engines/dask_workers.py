@@ -12,6 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import warnings
 
 NODES = 40
 here = os.path.dirname(os.path.abspath(__file__))
@@ -43,7 +44,7 @@ def check(rbwp, make_job, make_model, folder):
     import rbwp as package
     import rbwp.dask as rbwp_dask
 
-    subprocess.run([make_job, "-r", "400", "-s", "8", folder, str(NODES)], check=True)
+    subprocess.run([make_job, "-r", "400", "-s", "8", "-o", "900000", "-d", "9000", folder, str(NODES)], check=True)
     pattern = os.path.join(folder, "bgwork_*.bin")
 
     def counted(spans):
@@ -55,10 +56,21 @@ def check(rbwp, make_job, make_model, folder):
     assert len(whole) >= 6 and sum(row[0] for row in whole.values()) > 100 * NODES, whole
     assert counted(spans) == whole
 
+    # Each file alone is on the axis that all of them have together.
+    starts = dask.compute(*(one["start"] for one in spans.to_delayed(["start"])))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        together = package.spans([part.path for part in spans.parts], columns=["start", "node"])
+    for part, start in zip(spans.parts, starts):
+        node = int(part.path.rsplit("_", 1)[1].split(".")[0])
+        assert sorted(start.tolist()) == sorted(together["start"][together["node"] == node].tolist()), part.path
+    assert counted(rbwp_dask.spans(pattern, raw_times=True)) == told(rbwp, "--raw-times", folder) != whole
+
     # Windows by the files' indices: more partitions, the same spans, each once.
-    parts = rbwp_dask.spans(pattern, partition_records=100)
-    assert parts.npartitions >= 2 * NODES, parts.npartitions
-    assert counted(parts) == whole
+    few = sorted({part.path for part in spans.parts})[:10]
+    parts = rbwp_dask.spans(few, partition_records=200)
+    assert parts.npartitions >= 2 * len(few), parts.npartitions
+    assert counted(parts) == told(rbwp, *few)
 
     # What is filtered out never reaches a worker's Python, nor do columns.
     some = {"kind": "coarse", "slot": "stencil", "min_duration": "1us"}
@@ -91,10 +103,10 @@ def check(rbwp, make_job, make_model, folder):
         except error:
             pass
     if importlib.util.find_spec("pandas"):
-        frame = rbwp_dask.spans(os.path.join(folder, "bgwork_?.bin"), columns=["name", "duration_ns", "launch", "parent"]).to_dataframe()
+        frame = rbwp_dask.spans(few, columns=["name", "duration_ns", "launch", "parent"]).to_dataframe()
         sums = frame.groupby("name", observed=True).duration_ns.sum().compute().to_dict()
-        groups = rbwp_dask.spans(os.path.join(folder, "bgwork_?.bin")).group_by("name").compute()
-        assert sums == {key[0]: group.total_ns for key, group in groups.items()} and frame.npartitions == 10
+        groups = rbwp_dask.spans(few).group_by("name").compute()
+        assert sums == {key[0]: group.total_ns for key, group in groups.items()} and frame.npartitions == len(few)
 
 
 def main():

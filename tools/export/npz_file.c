@@ -31,8 +31,8 @@ struct header {
 };
 static void put(struct header *header, uint64_t value, size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++)
-        header->bytes[header->count++] = (uint8_t)(value >> 8 * i);
+    for (; bytes; bytes--, value >>= 8)
+        header->bytes[header->count++] = (uint8_t)value;
 }
 static void put_name(struct header *header, const struct npz_member *member)
 {

@@ -121,6 +121,6 @@ void spool_copy(struct spool *spool, uint32_t number, struct out *out)
                     errno ? strerror(errno) : "it is cut");
             spool->failed = true;
         }
-    if (!spool->failed)
+    if (!spool->failed && stream->used)
         out_bytes(out, stream->text, stream->used);
 }

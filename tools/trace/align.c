@@ -554,7 +554,9 @@ bool align_sources(const struct trace_source *sources, int count,
         return false;
     *usage_out = false;
     bool good = true;
-    if (count > 1 || options->shift_count || options->offsets)
+    bool by_clocks =
+        options->method && strcmp(options->method, "clocks") == 0; /* of one file, too */
+    if (count > 1 || options->shift_count || options->offsets || by_clocks)
         good = align(&aligner);
     align_offsets_free(&aligner.offsets);
     return good;
