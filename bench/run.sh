@@ -37,6 +37,10 @@ echo "== ranges"
 "$dir/bench/bench_range"
 
 echo
+echo "== messages"
+"$dir/bench/bench_message"
+
+echo
 echo "== probes in PTX"
 "$dir/bench/bench_ptx"
 

@@ -170,7 +170,7 @@ static bool put_send(struct message_longs *longs, const struct long_send *put, u
 enum rbwp_status long_begin(struct rbwp_endpoint *endpoint, const struct rbwp_send *given,
                             struct packet_head *head_inout, struct message_loan **loan_out)
 {
-    struct long_send send = {.state = LONG_OFFERED,
+    struct long_send send = {.state = LONG_BEGUN,
                              .node = given->node,
                              .payload = given->payload,
                              .bytes = given->payload_bytes,
@@ -196,6 +196,27 @@ enum rbwp_status long_begin(struct rbwp_endpoint *endpoint, const struct rbwp_se
     return status;
 }
 
+void long_went(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node)
+{
+    struct message_longs *longs = &endpoint->longs;
+    struct long_send lost;
+    pthread_mutex_lock(&longs->lock);
+    struct long_send *send = find_send(longs, number, node);
+    if (send && send->state == LONG_BEGUN) /* else it has been answered already */
+        send->state = LONG_OFFERED;
+    /* Who loses the node ends what is offered to it; before this he passed it over. */
+    const bool is_lost =
+        send && send->state == LONG_OFFERED && atomic_load(&endpoint->peers[node].lost);
+    if (is_lost)
+        lost = remove_send(longs, send);
+    pthread_mutex_unlock(&longs->lock);
+    if (!is_lost)
+        return;
+    if (lost.loan)
+        loan_revoke(lost.loan);
+    end_send(&lost, RBWP_E_IO);
+}
+
 void long_cancel(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node)
 {
     struct long_send send;
@@ -213,7 +234,8 @@ void long_granted(struct rbwp_endpoint *endpoint, uint32_t node, const struct pa
     uint64_t bytes = 0;
     pthread_mutex_lock(&longs->lock);
     struct long_send *send = find_send(longs, grant->word, node);
-    const bool goes = send && send->state == LONG_OFFERED && !send->loan;
+    const bool goes = send && send->state != LONG_GOING && !send->loan &&
+                      grant->bytes < endpoint->transport->tags;
     if (goes) {
         send->state = LONG_GOING;
         payload = send->payload;

@@ -40,7 +40,8 @@ struct message_loan {
     uint64_t bytes;
 };
 
-enum long_state { LONG_FREE, LONG_OFFERED, LONG_GOING };
+/* Begun: the offer may not have gone yet; who sends it ends it, if it does not go. */
+enum long_state { LONG_FREE, LONG_BEGUN, LONG_OFFERED, LONG_GOING };
 
 /* A long message of this endpoint's. Guarded by longs.lock. */
 struct long_send {
@@ -94,6 +95,8 @@ RBWP_MUST_USE enum rbwp_status long_begin(struct rbwp_endpoint *endpoint,
                                           const struct rbwp_send *send,
                                           struct packet_head *head_inout,
                                           struct message_loan **loan_out);
+/* The offer has gone. */
+void long_went(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node);
 /* The offer did not go: forgets it, and calls no done. */
 void long_cancel(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node);
 
@@ -102,7 +105,8 @@ void long_offered(struct rbwp_endpoint *endpoint, uint32_t node, const struct pa
                   const uint8_t *rest, uint32_t rest_bytes, uint64_t arrived_ticks);
 void long_granted(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *grant);
 void long_over(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *over);
-/* An offer that was in the inbox when its endpoint was freed. */
+/* An offer that nobody will read: in the inbox when its endpoint was freed, or kept for a node that
+ * is lost. node: the other one. */
 void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
                      const struct packet_head *offer, const uint8_t *rest, uint32_t rest_bytes);
 /* What the transport told of a payload. Any thread. */

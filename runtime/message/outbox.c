@@ -9,10 +9,7 @@
 struct kept_packet {
     struct kept_packet *next;
     uint32_t bytes;
-    union {
-        struct packet_head head; /* the first bytes */
-        uint8_t byte[sizeof(struct packet_head)];
-    } packet; /* and more behind it */
+    struct packet_head head; /* the packet begins with it; more is behind */
 };
 
 enum rbwp_status outbox_make(struct rbwp_endpoint *endpoint)
@@ -32,7 +29,11 @@ static void drop_kept(struct rbwp_endpoint *endpoint, struct message_peer *peer)
 {
     while (peer->first) {
         struct kept_packet *kept = peer->first;
+        const struct packet_head *head = &kept->head;
         peer->first = kept->next;
+        if (head->kind == PACKET_OFFER)
+            long_drop_offer(endpoint, (uint32_t)(peer - endpoint->peers), head,
+                            (const uint8_t *)(head + 1), kept->bytes - (uint32_t)sizeof *head);
         free(kept);
         atomic_fetch_sub(&peer->kept, 1);
         atomic_fetch_sub(&endpoint->kept, 1);
@@ -105,12 +106,12 @@ static enum rbwp_status keep(struct rbwp_endpoint *endpoint, uint32_t node,
                              const struct rbwp_packet *packet)
 {
     struct message_peer *peer = &endpoint->peers[node];
-    struct kept_packet *kept = malloc(offsetof(struct kept_packet, packet) + (size_t)packet->bytes);
+    struct kept_packet *kept = malloc(offsetof(struct kept_packet, head) + (size_t)packet->bytes);
     if (!kept)
         return RBWP_E_MEMORY;
     kept->next = NULL;
     kept->bytes = packet->bytes;
-    uint8_t *target = (uint8_t *)kept + offsetof(struct kept_packet, packet);
+    uint8_t *target = (uint8_t *)kept + offsetof(struct kept_packet, head);
     for (uint32_t i = 0; i < packet->count; i++) {
         if (packet->piece[i].bytes)
             memcpy(target, packet->piece[i].data, packet->piece[i].bytes);
@@ -156,8 +157,8 @@ static enum rbwp_status flush_peer(struct rbwp_endpoint *endpoint, struct messag
     while (peer->first) {
         struct kept_packet *kept = peer->first;
         const struct rbwp_packet packet = {
-            .count = 1, .bytes = kept->bytes, .piece = {{&kept->packet, kept->bytes}}};
-        enum rbwp_status status = try_send(endpoint, node, &packet, &kept->packet.head);
+            .count = 1, .bytes = kept->bytes, .piece = {{&kept->head, kept->bytes}}};
+        enum rbwp_status status = try_send(endpoint, node, &packet, &kept->head);
         if (status != RBWP_OK)
             return status;
         peer->first = kept->next;

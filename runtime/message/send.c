@@ -106,10 +106,12 @@ static enum rbwp_status send_long(struct rbwp_endpoint *endpoint, const struct r
     const struct rbwp_packet packet =
         packet_make(head, send->header, &loan, loan ? (uint32_t)sizeof loan : 0);
     status = send_packet(endpoint, send->node, &packet, head, send->wait_ns);
-    if (status == RBWP_OK)
+    if (status == RBWP_OK) {
         atomic_fetch_add_explicit(&endpoint->long_sent, 1, memory_order_relaxed);
-    else
+        long_went(endpoint, head->word, send->node);
+    } else {
         long_cancel(endpoint, head->word, send->node);
+    }
     return status;
 }
 

@@ -88,8 +88,8 @@ static void take_window(struct rbwp_endpoint *endpoint, uint32_t node, uint32_t 
 {
     struct message_peer *peer = &endpoint->peers[node];
     const uint32_t before = atomic_load_explicit(&peer->taken, memory_order_relaxed);
-    if ((int32_t)(taken - before) <= 0)
-        return;
+    if (taken == before || taken - before > atomic_load(&peer->sent) - before)
+        return; /* nothing new, or less than is known already */
     atomic_store(&peer->taken, taken);
     rbwp_transport_room(endpoint);
 }
@@ -107,6 +107,8 @@ static void count_taken(struct rbwp_endpoint *endpoint, uint32_t node)
 static bool take_control(struct rbwp_endpoint *endpoint, uint32_t node,
                          const struct packet_head *head)
 {
+    if (head->reason > RBWP_MESSAGE_NO_MEMORY)
+        return false;
     switch (head->kind) {
     case PACKET_GRANT:
         long_granted(endpoint, node, head);
@@ -115,8 +117,9 @@ static bool take_control(struct rbwp_endpoint *endpoint, uint32_t node,
         long_over(endpoint, node, head);
         return true;
     case PACKET_REFUSED:
-        endpoint_tell(endpoint, head->reason, node, head->handler, "");
-        return true;
+        if (head->reason)
+            endpoint_tell(endpoint, head->reason, node, head->handler, "");
+        return head->reason != 0;
     case PACKET_WINDOW:
         return true;
     case PACKET_LEAVING:

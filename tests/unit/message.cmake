@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of active messages.
-foreach(name message message_inbox)
+foreach(name message message_inbox message_wire)
   rbwp_unit_test(test_${name} test_${name}.c)
 endforeach()

@@ -2,6 +2,8 @@
 /* Tests of active messages over loopback: names, order, room, long payloads, quiet, the end, and
  * the profile. */
 #include "message_support.h"
+#include "record_support.h"
+#include "rows_support.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -99,11 +101,680 @@ static void order_holds_where_senders_wait(void **state)
     job_free(&job);
 }
 
+/* ---- names ---------------------------------------------------------------------- */
+
+struct told {
+    int count, kind;
+    uint32_t node;
+    char handler[64], text[256];
+};
+
+static void note_problem(void *argument, const struct rbwp_message_problem *problem)
+{
+    struct told *told = argument;
+    told->count++;
+    told->kind = (int)problem->kind;
+    told->node = problem->node;
+    snprintf(told->handler, sizeof told->handler, "%s", problem->handler);
+    snprintf(told->text, sizeof told->text, "%s", problem->error.text);
+}
+
+/* Guards: a message for a handler that its node does not have is dropped, and its sender told by
+ * name, once for each; others are not touched. The same for one that is there to send with only. */
+static void unknown_handlers_are_told(void **state)
+{
+    (void)state;
+    struct told told = {0};
+    const struct rbwp_endpoint_config config = {
+        .size = sizeof config, .problem = note_problem, .argument = &told};
+    struct job job = job_new(2, 0, &config);
+    struct seen seen = {0};
+    char big[10000] = {0};
+    const unsigned mute = job_register(&job, "nowhere", NULL, NULL);
+    const unsigned both = job_register(&job, "both", see, &seen);
+    const unsigned here = endpoint_register(job.endpoint[0], "only here", see, NULL, &seen);
+    job_start(&job);
+    send_to(job.endpoint[0], 1, here, NULL, 0);
+    send_to(job.endpoint[0], 1, here, NULL, 0);
+    send_to(job.endpoint[0], 1, both, NULL, 0);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, 1);
+    assert_int_equal(told.count, 1);
+    assert_int_equal(told.kind, RBWP_MESSAGE_NO_HANDLER);
+    assert_int_equal(told.node, 1);
+    assert_string_equal(told.handler, "only here");
+    assert_non_null(strstr(told.text, "node 1 has no handler \"only here\""));
+    send_to(job.endpoint[0], 1, mute, big, sizeof big);
+    run_rounds(job.manager);
+    assert_int_equal(told.count, 2);
+    assert_string_equal(told.handler, "nowhere");
+    struct rbwp_error error;
+    assert_int_equal(rbwp_endpoint_problem(job.endpoint[0], &error), RBWP_MESSAGE_NO_HANDLER);
+    assert_non_null(strstr(error.text, "only here")); /* the first */
+    assert_int_equal(rbwp_endpoint_problem(job.endpoint[1], NULL), 0);
+    struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+    rbwp_endpoint_count(job.endpoint[1], &counts);
+    assert_int_equal(counts.handled, 4);
+    assert_int_equal(counts.dropped, 3);
+    job_quiesce(&job);
+    job_free(&job);
+}
+
+static void refuse_handler(struct rbwp_endpoint *endpoint, const char *name,
+                           enum rbwp_status expected)
+{
+    const struct rbwp_handler_config config = {.size = sizeof config, .name = name, .handle = see};
+    unsigned handler;
+    struct rbwp_error error = {.text = ""};
+    assert_int_equal(rbwp_handler_register(endpoint, &config, &handler, &error), expected);
+    assert_non_null(strstr(error.text, "message: "));
+}
+
+/* Guards: what cannot be registered or sent is refused with the reason, and nothing goes. */
+static void refusals_say_why(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .payload_bytes_max = 8192};
+    struct job job = job_new(2, 0, &config);
+    char name[257];
+    memset(name, 'n', sizeof name - 1);
+    name[256] = '\0';
+    const unsigned handler = job_register(&job, "known", see, NULL);
+    refuse_handler(job.endpoint[0], "known", RBWP_E_BUSY);
+    refuse_handler(job.endpoint[0], "", RBWP_E_INVALID);
+    refuse_handler(job.endpoint[0], name, RBWP_E_INVALID);
+    struct rbwp_error error;
+    char big[8193] = {0};
+    struct rbwp_endpoint *from = job.endpoint[0];
+    assert_int_equal(rbwp_message_send(from, 1, handler, NULL, 0, 0, &error), RBWP_E_STATE);
+    assert_int_equal(rbwp_endpoint_quiesce(from, 0, &error), RBWP_E_STATE);
+    job_start(&job);
+    assert_int_equal(rbwp_endpoint_start(from, &error), RBWP_E_STATE);
+    refuse_handler(from, "late", RBWP_E_STATE);
+    assert_int_equal(rbwp_message_send(from, 2, handler, NULL, 0, 0, &error), RBWP_E_INVALID);
+    assert_int_equal(rbwp_message_send(from, 1, handler + 1, NULL, 0, 0, &error), RBWP_E_INVALID);
+    assert_int_equal(rbwp_message_send(from, 1, handler, big, sizeof big, RBWP_WAIT, &error),
+                     RBWP_E_LIMIT);
+    assert_non_null(strstr(error.text, "8193 bytes for \"known\""));
+    const struct rbwp_send send = {.size = sizeof send,
+                                   .node = 1,
+                                   .header = big,
+                                   .header_bytes = RBWP_MESSAGE_HEADER_BYTES_MAX + 1};
+    assert_int_equal(rbwp_message_send_from(from, &send, &error), RBWP_E_INVALID);
+    assert_int_equal(rbwp_work_run(job.manager, 0), RBWP_OK); /* the start's */
+    struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+    rbwp_endpoint_count(from, &counts);
+    assert_int_equal(counts.sent, 0);
+    job_free(&job);
+    struct rbwp_transport *transport;
+    assert_int_equal(rbwp_loopback_new(0, &transport, &error), RBWP_E_INVALID);
+}
+
+/* ---- room ------------------------------------------------------------------------- */
+
+/* Guards: what waits for its handler is bounded. Who does not wait is told RBWP_AGAIN, at once or
+ * when his time is over; nothing is lost, and there is room again when it was handled. */
+static void a_full_inbox_says_again(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .inbox_bytes = 65536};
+    struct job job = job_new(2, 0, &config);
+    struct seen seen = {0};
+    const unsigned handler = job_register(&job, "flood", see, &seen);
+    job_start(&job);
+    uint64_t sent = 0, next = 1;
+    while (rbwp_message_send(job.endpoint[0], 1, handler, &next, sizeof next, 0, NULL) == RBWP_OK) {
+        sent = next++;
+        assert_true(sent < 65536 / 8);
+    }
+    struct rbwp_error error;
+    assert_int_equal(
+        rbwp_message_send(job.endpoint[0], 1, handler, &next, sizeof next, 1000000, &error),
+        RBWP_AGAIN);
+    assert_non_null(strstr(error.text, "no room for \"flood\" to node 1"));
+    assert_int_equal(rbwp_message_send(job.endpoint[1], 1, handler, &next, sizeof next, 0, &error),
+                     RBWP_AGAIN);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, sent);
+    assert_int_equal(rbwp_message_send(job.endpoint[0], 1, handler, &next, sizeof next, 0, &error),
+                     RBWP_OK);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, sent + 1);
+    assert_int_equal(seen.out_of_order, 0);
+    struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+    rbwp_endpoint_count(job.endpoint[0], &counts);
+    assert_int_equal(counts.sent, sent + 1);
+    assert_int_equal(counts.refused, 2);
+    job_quiesce(&job);
+    job_free(&job);
+}
+
+struct flooder {
+    unsigned handler;
+    uint64_t at_once, kept;
+};
+
+/* To node 1 and to its own node: both are full soon, and nobody handles meanwhile. */
+static void flood(void *argument, const struct rbwp_message *message)
+{
+    struct flooder *flooder = argument;
+    for (uint64_t i = 1; i <= FLOOD; i++) {
+        enum rbwp_status status =
+            rbwp_message_send(message->endpoint, 1, flooder->handler, &i, sizeof i, 0, NULL);
+        flooder->at_once += status == RBWP_OK;
+        if (status == RBWP_AGAIN)
+            send_to(message->endpoint, 1, flooder->handler, &i, sizeof i);
+        send_to(message->endpoint, 0, flooder->handler, &i, sizeof i);
+    }
+}
+
+/* Guards: inside a handler a send never waits: what finds no room is kept and goes later, in order,
+ * also to the handler's own node, which cannot handle it meanwhile. */
+static void handlers_never_wait(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .inbox_bytes = 65536};
+    struct job job = job_new(2, 0, &config);
+    struct seen seen[2] = {{0}};
+    struct flooder flooder = {0};
+    for (unsigned i = 0; i < 2; i++)
+        flooder.handler = endpoint_register(job.endpoint[i], "drop", see, NULL, &seen[i]);
+    const unsigned start = job_register(&job, "flood", flood, &flooder);
+    job_start(&job);
+    send_to(job.endpoint[0], 0, start, NULL, 0);
+    job_quiesce(&job);
+    assert_true(flooder.at_once > 0 && flooder.at_once < FLOOD);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(seen[i].count, FLOOD);
+        assert_int_equal(seen[i].out_of_order, 0);
+    }
+    struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+    rbwp_endpoint_count(job.endpoint[0], &counts);
+    assert_int_equal(counts.sent, 2 * FLOOD + 1);
+    assert_true(counts.kept >= FLOOD - flooder.at_once);
+    job_free(&job);
+}
+
+/* ---- long ones ----------------------------------------------------------------------- */
+
+struct ended {
+    int count;
+    enum rbwp_status status;
+};
+
+static void note_done(void *argument, enum rbwp_status status)
+{
+    struct ended *ended = argument;
+    ended->count++;
+    ended->status = status;
+}
+
+static struct rbwp_send long_send(uint32_t node, unsigned handler, const void *payload,
+                                  uint64_t bytes, struct ended *ended)
+{
+    return (struct rbwp_send){.size = sizeof(struct rbwp_send),
+                              .node = node,
+                              .handler = handler,
+                              .header = "head",
+                              .header_bytes = 4,
+                              .payload = payload,
+                              .payload_bytes = bytes,
+                              .done = ended ? note_done : NULL,
+                              .argument = ended};
+}
+
+static uint8_t landing[100000];
+
+static void *land(void *argument, const struct rbwp_message *message)
+{
+    (void)argument;
+    assert_null(message->payload);
+    assert_int_equal(message->payload_bytes, sizeof landing);
+    assert_memory_equal(message->header, "head", 4);
+    return landing;
+}
+
+/* Guards: in a process a long payload is the sender's own memory, or goes where its handler's place
+ * says; done comes once, after the handler, and without done the sender may forget it at once. */
+static void long_payloads_are_not_copied(void **state)
+{
+    (void)state;
+    struct job job = job_new(2, 0, NULL);
+    struct seen seen = {0}, placed = {0};
+    struct ended ended = {0};
+    uint8_t *big = malloc(sizeof landing);
+    memset(big, 1, sizeof landing);
+    const unsigned handler = job_register(&job, "long", see, &seen);
+    const unsigned place = endpoint_register(job.endpoint[0], "placed", see, land, &placed);
+    assert_int_equal(endpoint_register(job.endpoint[1], "placed", see, land, &placed), place);
+    job_start(&job);
+    struct rbwp_send send = long_send(1, handler, big, sizeof landing, &ended);
+    assert_int_equal(rbwp_message_send_from(job.endpoint[0], &send, NULL), RBWP_OK);
+    assert_int_equal(ended.count, 0);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, 1);
+    assert_ptr_equal(seen.payload, big);
+    assert_int_equal(seen.sum, sizeof landing);
+    assert_int_equal(ended.count, 1);
+    assert_int_equal(ended.status, RBWP_OK);
+    send.handler = place;
+    assert_int_equal(rbwp_message_send_from(job.endpoint[0], &send, NULL), RBWP_OK);
+    run_rounds(job.manager);
+    assert_ptr_equal(placed.payload, landing);
+    assert_memory_equal(landing, big, sizeof landing);
+    assert_int_equal(ended.count, 2);
+    send_to(job.endpoint[0], 1, handler, big, sizeof landing);
+    memset(big, 0, sizeof landing); /* its own copy is on the way */
+    free(big);
+    run_rounds(job.manager);
+    assert_int_equal(seen.sum, 2 * sizeof landing);
+    job_quiesce(&job);
+    job_free(&job);
+}
+
+/* Guards: the length at which rendezvous begins is what the endpoint says, header included, and
+ * what is short calls done before the send returns. */
+static void where_long_begins(void **state)
+{
+    (void)state;
+    struct job job = job_new(1, 0, NULL);
+    struct seen seen = {0};
+    struct ended ended = {0};
+    char bytes[8192] = {0};
+    const unsigned handler = job_register(&job, "edge", see, &seen);
+    job_start(&job);
+    const uint32_t edge = rbwp_endpoint_short_bytes(job.endpoint[0]);
+    assert_int_equal(edge, 4096);
+    struct rbwp_send send = long_send(0, handler, bytes, edge - 8, &ended);
+    assert_int_equal(rbwp_message_send_from(job.endpoint[0], &send, NULL), RBWP_OK);
+    assert_int_equal(ended.count, 1);
+    send.payload_bytes++;
+    assert_int_equal(rbwp_message_send_from(job.endpoint[0], &send, NULL), RBWP_OK);
+    assert_int_equal(ended.count, 1);
+    run_rounds(job.manager);
+    assert_int_equal(ended.count, 2);
+    assert_int_equal(seen.count, 2);
+    struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+    rbwp_endpoint_count(job.endpoint[0], &counts);
+    assert_int_equal(counts.long_sent, 1);
+    job_free(&job);
+}
+
+/* Guards: more long messages than long_max are not begun before others have ended. */
+static void long_messages_are_bounded(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .long_max = 2};
+    struct job job = job_new(2, 0, &config);
+    struct seen seen = {0};
+    char bytes[8192] = {0};
+    const unsigned handler = job_register(&job, "long", see, &seen);
+    job_start(&job);
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(
+                rbwp_message_send(job.endpoint[0], 1, handler, bytes, sizeof bytes, 0, NULL),
+                RBWP_OK);
+        assert_int_equal(
+            rbwp_message_send(job.endpoint[0], 1, handler, bytes, sizeof bytes, 0, NULL),
+            RBWP_AGAIN);
+        run_rounds(job.manager);
+    }
+    assert_int_equal(seen.count, 6);
+    job_quiesce(&job);
+    job_free(&job);
+}
+
+/* ---- quiet ----------------------------------------------------------------------------- */
+
+enum { TREE_NODES = 20, SEEDS = 50, LIVES = 40, TALKERS = 3 };
+
+static unsigned hop_handler;
+static _Atomic uint64_t hops;
+
+/* Passes itself on to another node until its lives are used up. */
+static void hop(void *argument, const struct rbwp_message *message)
+{
+    (void)argument;
+    uint64_t lives;
+    memcpy(&lives, message->payload, sizeof lives);
+    atomic_fetch_add(&hops, 1);
+    if (lives-- == 0)
+        return;
+    const uint32_t nodes = rbwp_endpoint_nodes(message->endpoint);
+    const uint32_t next = (uint32_t)((message->node * 7 + lives * 13 + 1) % nodes);
+    send_to(message->endpoint, next, hop_handler, &lives, sizeof lives);
+}
+
+struct talker {
+    struct rbwp_endpoint *endpoint;
+    bool was_quiet;
+};
+
+static void *talk_and_quiesce(void *argument)
+{
+    struct talker *talker = argument;
+    const uint32_t nodes = rbwp_endpoint_nodes(talker->endpoint);
+    for (uint64_t round = 1; round <= 3; round++) {
+        for (uint64_t i = 0; i < SEEDS; i++) {
+            const uint64_t lives = LIVES;
+            send_to(talker->endpoint, (uint32_t)(i % nodes), hop_handler, &lives, sizeof lives);
+        }
+        struct rbwp_error error;
+        if (rbwp_endpoint_quiesce(talker->endpoint, RBWP_WAIT, &error) != RBWP_OK)
+            fail_msg("%s", error.text);
+        /* Nobody sends before all have seen this: the next round needs this node too. */
+        talker->was_quiet &= atomic_load(&hops) >= round * nodes * SEEDS * (LIVES + 1);
+    }
+    return NULL;
+}
+
+/* Guards: quiesce returns on no node before every message of every node, and all that handlers sent
+ * in turn, has been handled; again and again, with nodes in threads of their own and workers. */
+static void quiet_is_when_all_is_handled(void **state)
+{
+    (void)state;
+    struct job job = job_new(TREE_NODES, 2, NULL);
+    struct talker talkers[TREE_NODES];
+    pthread_t threads[TREE_NODES];
+    hop_handler = job_register(&job, "hop", hop, NULL);
+    job_start(&job);
+    atomic_store(&hops, 0);
+    for (unsigned i = 0; i < TREE_NODES; i++) {
+        talkers[i] = (struct talker){job.endpoint[i], true};
+        assert_int_equal(pthread_create(&threads[i], NULL, talk_and_quiesce, &talkers[i]), 0);
+    }
+    for (unsigned i = 0; i < TREE_NODES; i++) {
+        pthread_join(threads[i], NULL);
+        assert_true(talkers[i].was_quiet);
+    }
+    assert_int_equal(atomic_load(&hops), 3 * TREE_NODES * SEEDS * (LIVES + 1));
+    job_free(&job);
+}
+
+/* Guards: as long as one node has not come, it is not quiet for anybody. */
+static void quiet_waits_for_every_node(void **state)
+{
+    (void)state;
+    struct job job = job_new(11, 0, NULL);
+    job_start(&job);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[i], 0, NULL), RBWP_AGAIN);
+    run_rounds(job.manager);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[i], (uint64_t)i * 1000, NULL),
+                         RBWP_AGAIN);
+    struct rbwp_error error;
+    if (rbwp_endpoint_quiesce(job.endpoint[10], RBWP_WAIT, &error) != RBWP_OK)
+        fail_msg("%s", error.text);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[i], 0, NULL), RBWP_OK);
+    job_free(&job);
+}
+
+/* ---- the end ------------------------------------------------------------------------------ */
+
+/* Guards: a node that leaves before the job is quiet is named: to who waits for quiet, to who sends
+ * to it, and to who had a payload on its way there, which is given back. */
+static void who_leaves_early_is_named(void **state)
+{
+    (void)state;
+    struct told told = {0};
+    const struct rbwp_endpoint_config config = {
+        .size = sizeof config, .problem = note_problem, .argument = &told};
+    struct job job = job_new(3, 0, &config);
+    struct seen seen = {0};
+    struct ended ended = {0};
+    static const char big[10000];
+    const unsigned handler = job_register(&job, "any", see, &seen);
+    job_start(&job);
+    const struct rbwp_send send = long_send(2, handler, big, sizeof big, &ended);
+    assert_int_equal(rbwp_message_send_from(job.endpoint[0], &send, NULL), RBWP_OK);
+    assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[0], 0, NULL), RBWP_AGAIN);
+    assert_int_equal(rbwp_endpoint_free(job.endpoint[2]), RBWP_OK);
+    job.nodes = 2;
+    struct rbwp_error error;
+    assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[0], RBWP_WAIT, &error), RBWP_E_IO);
+    assert_non_null(strstr(error.text, "node 2 of 3 is lost to node 0"));
+    assert_int_equal(ended.count, 1);
+    assert_int_equal(ended.status, RBWP_E_IO);
+    assert_int_equal(told.kind, RBWP_MESSAGE_NODE_LOST);
+    assert_non_null(strstr(told.text, "before the job was quiet"));
+    assert_int_equal(rbwp_message_send(job.endpoint[0], 2, handler, "", 0, RBWP_WAIT, &error),
+                     RBWP_E_IO);
+    assert_non_null(strstr(error.text, "node 2 is lost"));
+    send_to(job.endpoint[0], 1, handler, NULL, 0);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, 1);
+    job_free(&job);
+}
+
+/* Guards: who leaves after the job was quiet is no problem; who still sends to it is told. */
+static void who_leaves_in_order_is_no_problem(void **state)
+{
+    (void)state;
+    struct job job = job_new(2, 0, NULL);
+    const unsigned handler = job_register(&job, "any", see, NULL);
+    job_start(&job);
+    job_quiesce(&job);
+    assert_int_equal(rbwp_endpoint_free(job.endpoint[1]), RBWP_OK);
+    job.nodes = 1;
+    run_rounds(job.manager);
+    assert_int_equal(rbwp_endpoint_problem(job.endpoint[0], NULL), 0);
+    struct rbwp_error error;
+    assert_int_equal(rbwp_message_send(job.endpoint[0], 1, handler, "", 0, RBWP_WAIT, &error),
+                     RBWP_E_IO);
+    assert_int_equal(rbwp_endpoint_quiesce(job.endpoint[0], RBWP_WAIT, &error), RBWP_E_IO);
+    assert_non_null(strstr(error.text, "node 1"));
+    job_free(&job);
+}
+
+/* Guards: freeing drops what waits and gives all payloads back, those it sent and those it was
+ * offered, and leaves nothing behind for who still holds a part of them. */
+static void freeing_gives_payloads_back(void **state)
+{
+    (void)state;
+    struct job job = job_new(2, 0, NULL);
+    struct seen seen = {0};
+    struct ended ended[2] = {{0}};
+    char *big = malloc(10000);
+    const unsigned handler = job_register(&job, "any", see, &seen);
+    job_start(&job);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct rbwp_send send = long_send(1, handler, big, 10000, &ended[i]);
+        assert_int_equal(rbwp_message_send_from(job.endpoint[i], &send, NULL), RBWP_OK);
+    }
+    assert_int_equal(rbwp_endpoint_free(job.endpoint[0]), RBWP_OK);
+    assert_int_equal(ended[0].count, 1);
+    assert_int_equal(ended[0].status, RBWP_E_STATE);
+    memset(big, 0, 10000);
+    run_rounds(job.manager);
+    assert_int_equal(seen.count, 1); /* node 1's own; node 0's has been given back */
+    const struct rbwp_send send = long_send(1, handler, big, 10000, &ended[1]);
+    assert_int_equal(rbwp_message_send_from(job.endpoint[1], &send, NULL), RBWP_OK);
+    assert_int_equal(rbwp_endpoint_free(job.endpoint[1]), RBWP_OK);
+    assert_int_equal(ended[1].count, 2);
+    assert_int_equal(ended[1].status, RBWP_E_STATE);
+    free(big);
+    job.nodes = 0;
+    job_free(&job);
+}
+
+static void free_itself(void *argument, const struct rbwp_message *message)
+{
+    *(enum rbwp_status *)argument = rbwp_endpoint_free(message->endpoint);
+}
+
+/* Guards: a handler cannot free its own endpoint, which goes on. */
+static void no_handler_frees_its_endpoint(void **state)
+{
+    (void)state;
+    struct job job = job_new(1, 0, NULL);
+    enum rbwp_status status = RBWP_OK;
+    const unsigned handler = job_register(&job, "free", free_itself, &status);
+    job_start(&job);
+    for (int i = 0; i < 2; i++) {
+        status = RBWP_OK;
+        send_to(job.endpoint[0], 0, handler, NULL, 0);
+        run_rounds(job.manager);
+        assert_int_equal(status, RBWP_E_STATE);
+    }
+    job_free(&job);
+}
+
+struct sender {
+    struct rbwp_endpoint *endpoint;
+    uint32_t to;
+    unsigned handler;
+    uint64_t sent, lost;
+};
+
+static void *send_until_lost(void *argument)
+{
+    struct sender *sender = argument;
+    static const char big[5000];
+    for (uint64_t i = 0; sender->lost == 0; i++) {
+        enum rbwp_status status = rbwp_message_send(sender->endpoint, sender->to, sender->handler,
+                                                    big, i % 8 ? 8 : sizeof big, RBWP_WAIT, NULL);
+        sender->sent += status == RBWP_OK;
+        sender->lost += status == RBWP_E_IO;
+    }
+    return NULL;
+}
+
+/* Guards: an endpoint may be freed while others send to it, short and long, and wait for room
+ * there: each send ends, with RBWP_OK or RBWP_E_IO. */
+static void nodes_leave_while_others_send(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .inbox_bytes = 1};
+    for (int round = 0; round < 10; round++) {
+        struct job job = job_new(TALKERS + 1, 2, &config);
+        struct seen seen = {0};
+        struct sender senders[TALKERS];
+        pthread_t threads[TALKERS];
+        const unsigned handler = job_register(&job, "any", see, &seen);
+        job_start(&job);
+        for (unsigned i = 0; i < TALKERS; i++) {
+            senders[i] = (struct sender){job.endpoint[i], TALKERS, handler, 0, 0};
+            assert_int_equal(pthread_create(&threads[i], NULL, send_until_lost, &senders[i]), 0);
+        }
+        struct rbwp_endpoint_counts counts = {.size = sizeof counts};
+        while (counts.handled < 200)
+            rbwp_endpoint_count(job.endpoint[TALKERS], &counts);
+        assert_int_equal(rbwp_endpoint_free(job.endpoint[TALKERS]), RBWP_OK);
+        for (unsigned i = 0; i < TALKERS; i++) {
+            pthread_join(threads[i], NULL);
+            assert_int_equal(senders[i].lost, 1);
+        }
+        job.nodes = TALKERS;
+        job_free(&job);
+    }
+}
+
+/* ---- the profile --------------------------------------------------------------------------- */
+
+enum { PROFILED = 3 };
+
+static void find_row(const struct read_table *handled, const uint64_t *sent)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < handled->rows; i++) {
+        const uint64_t *row = read_table_row(handled, i);
+        if (row[5] != sent[4])
+            continue;
+        found++;
+        assert_int_equal(row[4], sent[3]);       /* name */
+        assert_int_equal(row[6], sent[4] >> 40); /* the node that sent it */
+        assert_int_equal(row[7], sent[6]);       /* bytes */
+        assert_true((int64_t)sent[0] <= (int64_t)row[0] && row[0] <= row[1] && row[1] <= row[2]);
+        assert_int_not_equal(row[3], 0);
+    }
+    assert_int_equal(found, 1);
+}
+
+static unsigned am_handlers(const struct recorded *recorded, const char *name)
+{
+    unsigned found = 0;
+    for (size_t i = 0; i < recorded->events; i++) {
+        const struct rbwp_record *record = &recorded->event[i].record;
+        if (record->kind != RBWP_FINE_BEGIN)
+            continue;
+        for (uint32_t s = 0; s < recorded->header.sub_items; s++) {
+            const struct rbwp_sub_item_name *sub = &recorded->tables->sub_items[s];
+            found += sub->id == record->sub_item && sub->type == RBWP_AM_HANDLER &&
+                     sub->name_bytes == strlen(name) &&
+                     memcmp(sub->name, name, sub->name_bytes) == 0;
+        }
+    }
+    return found;
+}
+
+static void message_all(struct job *job, unsigned handler)
+{
+    static const char big[10000];
+    for (uint32_t from = 0; from < job->nodes; from++)
+        for (uint32_t to = 0; to < job->nodes; to++) {
+            send_to(job->endpoint[from], to, handler, "eight by", 8);
+            send_to(job->endpoint[from], to, handler, big, sizeof big);
+        }
+}
+
+/* Guards: each send at level 2 has a row, each handled message has one with the same key, whose
+ * times come in order, and each call of a handler is a sub-item named after it; at level 1 there is
+ * none of them. */
+static void the_profile_tells_of_messages(void **state)
+{
+    (void)state;
+    for (int level = 2; level >= 1; level--) {
+        const struct rbwp_session_config config = test_config(level);
+        struct job job = job_new(PROFILED, 0, NULL);
+        struct seen seen = {0};
+        const unsigned handler = job_register(&job, "greeting", see, &seen);
+        job_start(&job);
+        rbwp_thread_attach("main");
+        struct rbwp_session *session = start(&config);
+        message_all(&job, handler);
+        job_quiesce(&job);
+        stop(session);
+        const unsigned count = level == 2 ? 2 * PROFILED * PROFILED : 0;
+        struct read_table sent = read_table(test_path("test.bin"), "message_sent");
+        struct read_table handled = read_table(test_path("test.bin"), "message_handled");
+        assert_int_equal(seen.count, 2 * PROFILED * PROFILED);
+        assert_int_equal(sent.rows, count);
+        assert_int_equal(handled.rows, count);
+        for (size_t i = 0; i < sent.rows; i++)
+            find_row(&handled, read_table_row(&sent, i));
+        struct recorded recorded = read_back(test_path("test.bin"));
+        assert_int_equal(am_handlers(&recorded, "greeting"), count);
+        recorded_free(&recorded);
+        read_table_free(&sent);
+        read_table_free(&handled);
+        job_free(&job);
+        rbwp_thread_detach();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(handlers_are_known_by_name),
         cmocka_unit_test(order_holds_where_senders_wait),
+        cmocka_unit_test(unknown_handlers_are_told),
+        cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(a_full_inbox_says_again),
+        cmocka_unit_test(handlers_never_wait),
+        cmocka_unit_test(long_payloads_are_not_copied),
+        cmocka_unit_test(where_long_begins),
+        cmocka_unit_test(long_messages_are_bounded),
+        cmocka_unit_test(quiet_is_when_all_is_handled),
+        cmocka_unit_test(quiet_waits_for_every_node),
+        cmocka_unit_test(who_leaves_early_is_named),
+        cmocka_unit_test(who_leaves_in_order_is_no_problem),
+        cmocka_unit_test(freeing_gives_payloads_back),
+        cmocka_unit_test(no_handler_frees_its_endpoint),
+        cmocka_unit_test(nodes_leave_while_others_send),
+        cmocka_unit_test(the_profile_tells_of_messages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -191,7 +191,7 @@ rbwp_message_send(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handle
  * The payload may be written to again: RBWP_OK: it has been taken over by the other node; else it
  * was not: RBWP_E_IO: that node is lost; RBWP_E_INVALID: it refused it, the endpoint is told of the
  * problem; RBWP_E_STATE: the endpoint is being freed. Inside the endpoint's work item, on the
- * thread that frees it, or for a short message inside rbwp_message_send_from.
+ * thread that frees it, or, for a short message always, inside rbwp_message_send_from.
  */
 typedef void (*rbwp_message_done_fn)(void *argument, enum rbwp_status status);
 
