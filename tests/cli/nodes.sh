@@ -4,11 +4,11 @@
 # is not there, and where some comparisons are bad or impossible; --raw-times leaves clocks alone.
 . "$(dirname "$0")/lib.sh"
 
-check "making a job" "$MAKE_JOB" -r 4000 -s 40 -o 2000000 -d 1000000 -T "$work/job" 4
-PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "nodes"
+check "making a job" "$MAKE_JOB" -r 2000 -s 40 -o 2000000 -d 1000000 -T "$work/job" 4
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" "$MAKE_JOB" <<'P' || fail "nodes"
 import csv, json, re, struct, subprocess, sys
 
-rbwp, here, work = sys.argv[1:]
+rbwp, here, work, make_job = sys.argv[1:]
 sys.path[:0] = [here, here + "/../python"]
 import rbwp_make as m
 
@@ -31,9 +31,9 @@ def starts(spans, node, table):
     return sorted(s["start_ns"] for s in spans if s["process"].endswith(f"node {node}") and s.get("own_category") == table)
 
 
-def worst_error(*args):
+def worst_error(*args, code=0):
     """By how much a time of the merged files is off, over the bound of its node (below 1: within it); and the bounds."""
-    out, told = run("merge", "--to=ndjson", *args)
+    out, told = run("merge", "--to=ndjson", *args, code=code)
     spans, bound = [json.loads(line) for line in out.splitlines()], bounds(told)
     errors = []
     for node in bound:
@@ -46,8 +46,8 @@ def worst_error(*args):
 
 
 # Ranks 1 to 3 by their lines, which run through comparisons that are all within 600 ns of the truth.
-for given in (files, files[::-1], files[1:]):
-    worst, bound = worst_error(*given)
+for given, code in (files, 0), (files[::-1], 0), (files[1:], 3):
+    worst, bound = worst_error(*given, code=code)
     assert worst <= 1 and bound == {n: b for n, b in bound.items() if b <= 600}, (given, worst, bound)
     assert len(bound) == len(given), bound
 
@@ -88,11 +88,11 @@ def impossible(clocks):
     return clocks[:4] + [(time + 1000, offset - 5000, bound, reference)] + clocks[4:]
 
 
-worst, bound = worst_error(files[0], with_clocks(files[2], disturbed))
+worst, bound = worst_error(files[0], with_clocks(files[2], disturbed), code=3)
 assert worst <= 1 and bound[2] <= 600, (worst, bound)
 copy = with_clocks(files[2], impossible)
-assert worst_error(files[0], copy)[0] <= 1
-assert f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; left out" in run("merge", "--to=ndjson", files[0], copy)[1]
+assert worst_error(files[0], copy, code=3)[0] <= 1
+assert f"{copy}: 1 of its 9 comparisons with another node's clock cannot be; left out" in run("merge", "--to=ndjson", files[0], copy, code=3)[1]
 run("check", copy)
 
 # Messages are links from the call that sent them to their handler, whichever files have the ends.
@@ -106,9 +106,9 @@ def flows(*args):
 took = sorted(int(row["start_ns"]) - int(row["sent_ns"]) for row in truth)
 found = flows(*files)
 assert len(found) == len(took) == 320 and all(abs(a - b) <= 1200 for a, b in zip(found, took)), (found[:3], took[:3])
-error = run("merge", "--to=ndjson", *files[1:3])[1]
+error = run("merge", "--to=ndjson", *files[1:3], code=3)[1]
 assert "80 messages were sent of whose handling no file tells" in error and "80 messages were handled of whose sending" in error, error
-assert "of whose" not in run("merge", "--to=ndjson", "--until=+50us", *files[1:3])[1]
+assert "of whose" not in run("merge", "--to=ndjson", "--until=+50us", *files[1:3], code=3)[1]
 
 
 # What messages took, by handler: their way and their wait for the handler apart.
@@ -138,6 +138,48 @@ found = re.search(r"(\d+) of 320 messages were handled before they were sent, by
 least = min(int(row["start_ns"]) - int(row["sent_ns"]) for row in truth if row["from"] == "2")
 assert found and found[1] == "80" and int(found[2]) <= 1200 and abs(int(found[3]) - (200000 - least)) <= 1200, (error, least)
 assert "handled before they were sent, by the clocks, of which no bound is known" in run("merge", "--to=ndjson", "--raw-times", *files)[1]
+
+# What cannot be of one job is named and left out, the rest is merged; what is missing is named.
+def of_job(name, *options):
+    subprocess.run([make_job, "-r", "40", *options, f"{work}/{name}", "4"], check=True)
+    return [f"{work}/{name}/bgwork_{node}.bin" for node in range(4)]
+
+
+def processes(out):
+    return sorted({json.loads(line)["process"] for line in out.splitlines()})
+
+
+other = of_job("other", "-j", "other")
+out, error = run("merge", "--to=ndjson", other[0], *files, other[3], code=3)
+for path in other[0], other[3]:
+    assert f"{path}: is of job other, where {files[0]} is of job make_job: left out" in error, error
+assert processes(out) == [f"make_job 40000, node {node}" for node in range(4)]
+assert out == run("merge", "--to=ndjson", *files)[0]
+out, error = run("merge", "--to=ndjson", files[3], files[1], code=3)
+assert "of the job's 4 nodes 2 have no file here: 0, 2; what they did is left out" in error, error
+assert "have no file here" not in run("stats", files[3], files[1])[1]
+
+
+def of_process(path, process):
+    """A copy of another process, which ran earlier or later."""
+    data = open(path, "rb").read()
+    trailer, size = struct.unpack_from("<QQ", data, len(data) - 32)
+    body = bytearray(data[trailer:trailer + size])
+    struct.pack_into("<Q", body, body.index(b"INFO") + 16, process)
+    copy = f"{work}/again{process}.bin"
+    with open(copy, "wb") as file:
+        file.write(m.with_trailer(data[:trailer], bytes(body)))
+    return copy
+
+
+again = of_process(files[2], 40001)
+out, error = run("merge", "--to=ndjson", *files, again, code=3)
+assert f"{again}: is of rank 2 of the job, as {files[2]} is, but of another process: left out" in error, error
+assert out == run("merge", "--to=ndjson", *files)[0]
+assert len(processes(run("merge", "--to=ndjson", "--force-merge", *files, again)[0])) == 5
+many = of_job("many", "-c", "0")
+error = run("merge", "--to=ndjson", "--force-merge", many[1], code=3)[1]
+assert "of the job's 4 nodes 3 have no file here: 0, 2, 3;" in error, error
 
 # As they were: each clock shows its own time.
 out, told = run("merge", "--to=ndjson", "--raw-times", *files)

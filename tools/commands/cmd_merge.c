@@ -32,7 +32,8 @@ static bool method_is_known(const char *method)
 
 static enum exit_code run(void *config, struct operands files)
 {
-    const struct export_options *options = config;
+    struct export_options *options = config;
+    options->reading.align.whole_job = options->reading.inputs.shard.of == 0;
     if (!method_is_known(options->reading.align.method))
         return EXIT_USAGE;
     if (files.count == 0) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trace_pass.h"
 #include "input.h"
+#include "job_files.h"
 #include "jobs_option.h"
 #include "message.h"
 #include "out_gzip.h"
@@ -252,6 +253,10 @@ enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
     }
     struct sources sources = {0};
     enum exit_code code = open_sources(&sources, files, options->live);
+    if (!options->align.force)
+        code = exit_worse(code, job_files_choose(sources.list, &sources.count));
+    if (options->align.whole_job)
+        code = exit_worse(code, job_files_missing(sources.list, sources.count));
     if (sources.count > 0)
         code = exit_worse(code, align_and_write(&pass, &sources));
     code = exit_worse(code, close_sources(&sources)); /* which use the threads */
