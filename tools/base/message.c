@@ -4,11 +4,13 @@
  * formats and from names, and 2 KiB of it tell enough.
  */
 #include "message.h"
+#include "grow.h"
 #include "progress.h"
 #include "terminal_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,15 +25,45 @@ const char *message_program(void)
     return program_name;
 }
 
+static _Thread_local struct message_held *held_here;
+
+void message_hold(struct message_held *held)
+{
+    held_here = held;
+}
+
+bool message_is_held(void)
+{
+    return held_here != NULL;
+}
+
+static void write_bytes(const char *bytes, size_t count)
+{
+    progress_clear();
+    /* Where standard error is gone there is nobody left to tell. */
+    ssize_t ignored = write(STDERR_FILENO, bytes, count);
+    (void)ignored;
+}
+
+void message_tell(struct message_held *held)
+{
+    if (held->bytes)
+        write_bytes(held->text, held->bytes);
+    free(held->text);
+    *held = (struct message_held){0};
+}
+
 static void write_line(const char *text)
 {
     char line[4 * 2048 + 1];
     size_t count = terminal_text(text, strlen(text), line, sizeof line - 1);
     line[count++] = '\n';
-    progress_clear();
-    /* Where standard error is gone there is nobody left to tell. */
-    ssize_t ignored = write(STDERR_FILENO, line, count);
-    (void)ignored;
+    if (!held_here) {
+        write_bytes(line, count);
+    } else if (grow_array(&held_here->text, &held_here->room, held_here->bytes + count, 1)) {
+        memcpy(held_here->text + held_here->bytes, line, count);
+        held_here->bytes += count;
+    }
 }
 
 void message(const char *format, ...)

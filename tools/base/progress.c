@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The progress line. */
 #include "progress.h"
+#include "message.h"
 #include "terminal_text.h"
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ void progress_allow(const struct terminal_options *options)
 void progress_at(const char *name, uint64_t done, uint64_t all)
 {
     char shown[80], line[160];
-    if (!progress.allowed)
+    if (message_is_held() || !progress.allowed)
         return;
     int64_t now = now_ns();
     if (now < progress.next_ns)

@@ -14,6 +14,7 @@ static bool store_sections(void *value, const char *text, struct option_error *e
     } words[] = {{"slot", SECTION_WORK_ITEMS},
                  {"sub-item", SECTION_SUB_ITEMS},
                  {"thread", SECTION_THREADS | SECTION_CONCURRENCY},
+                 {"node", SECTION_NODES},
                  {"gpu", SECTION_GPUS | SECTION_GPU_WORK},
                  {"kernel", SECTION_INSIDE},
                  {"range", SECTION_RANGES},
@@ -25,7 +26,7 @@ static bool store_sections(void *value, const char *text, struct option_error *e
             return true;
         }
     snprintf(error->text, sizeof error->text,
-             "is none of slot, sub-item, thread, gpu, kernel, range, counter, message");
+             "is none of slot, sub-item, thread, node, gpu, kernel, range, counter, message");
     return false;
 }
 
@@ -39,9 +40,12 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
-    {"by", 0, "WHAT", "slot sub-item thread gpu kernel range counter message",
+    {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message",
      "only this table; may be repeated", offsetof(struct stats_report_options, sections),
      store_sections},
+    {"cache", 0, "DIR", "beside",
+     "keep the sums of each file in DIR, or beside it, for the next time",
+     offsetof(struct stats_report_options, cache), option_store_text},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
 };
@@ -68,7 +72,7 @@ static enum exit_code run(void *config, struct operands files)
 
 const struct command command_stats = {
     .name = "stats",
-    .summary = "sums by work item, sub-item, thread, GPU, kernel, range, counter and message",
+    .summary = "sums by work item, sub-item, thread, node, GPU, kernel, range, counter and message",
     .operands = "FILE...",
     .description =
         "Counts, total and self time, quantiles and share of the workers' time of each work\n"

@@ -4,7 +4,7 @@
  * first, which is right but for names that several items share; a hash table
  * finds the others.
  */
-#include "stats.h"
+#include "stats_fill.h"
 #include "message.h"
 #include "grow.h"
 #include "text_hash.h"
@@ -13,19 +13,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void fail(struct stats *stats)
+void stats_fail(struct stats *stats)
 {
     if (!stats->failed)
         message("out of memory; the rest is left out");
     stats->failed = true;
 }
 
-static bool grow_more(struct stats *stats, void *array, uint32_t *room, uint32_t count,
-                      size_t bytes)
+bool stats_grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes)
 {
     bool grown = grow_zeroed32(array, room, count, bytes);
     if (!grown)
-        fail(stats);
+        stats_fail(stats);
     return grown;
 }
 
@@ -33,14 +32,14 @@ static bool grow_more(struct stats *stats, void *array, uint32_t *room, uint32_t
 static inline bool grow(struct stats *stats, void *array, uint32_t *room, uint32_t count,
                         size_t bytes)
 {
-    return count <= *room || grow_more(stats, array, room, count, bytes);
+    return count <= *room || stats_grow(stats, array, room, count, bytes);
 }
 
 static struct trace_text copy_text(struct stats *stats, struct trace_text text)
 {
     char *copy = malloc(text.bytes + 1);
     if (!copy) {
-        fail(stats);
+        stats_fail(stats);
         return (struct trace_text){NULL, 0};
     }
     memcpy(copy, text.text, text.bytes);
@@ -95,7 +94,7 @@ static bool grow_cells(struct stats *stats)
     uint32_t count = stats->cell_count ? stats->cell_count * 2 : 1024;
     uint32_t *cells = calloc(count, sizeof *cells);
     if (!cells) {
-        fail(stats);
+        stats_fail(stats);
         return false;
     }
     free(stats->cells);
@@ -108,9 +107,7 @@ static bool grow_cells(struct stats *stats)
     return true;
 }
 
-/* TRACE_NONE when out of memory. */
-static uint32_t add_row(struct stats *stats, uint8_t category, uint32_t item,
-                        struct trace_text name)
+uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item, struct trace_text name)
 {
     if (stats->row_count >= STATS_ROWS_MAX - 1)
         category = TRACE_OTHER, item = 0, name = trace_text("(others)");
@@ -143,7 +140,7 @@ static uint32_t row_of(struct stats *stats, const struct trace_span *span)
     }
     struct trace_text name =
         span->name < stats->name_room ? stats->names[span->name] : (struct trace_text){"", 0};
-    uint32_t row = add_row(stats, span->category, span->item, name);
+    uint32_t row = stats_add_row(stats, span->category, span->item, name);
     if (row != TRACE_NONE)
         *known = row + 1;
     return row;
@@ -171,7 +168,7 @@ static void count_span(struct stats *stats, struct stats_row *row, const struct 
     row->min_ns = duration_ns < row->min_ns ? duration_ns : row->min_ns;
     row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
     if (!histogram_add(&row->durations, duration_ns))
-        fail(stats);
+        stats_fail(stats);
 }
 
 /* ---- what is inside what ----------------------------------------------------------------- */
@@ -186,7 +183,7 @@ static uint32_t *lane_row(struct stats *stats, struct stats_track *track, uint16
         uint32_t room = depth + 4u;
         uint32_t *rows = realloc(at->rows, room * sizeof *rows);
         if (!rows) {
-            fail(stats);
+            stats_fail(stats);
             return NULL;
         }
         for (uint32_t i = at->room; i < room; i++)
@@ -257,7 +254,7 @@ static bool is_outermost(struct stats *stats, struct stats_track *track,
 {
     bool outermost = work_depth_take(&track->depth, span);
     if (track->depth.failed)
-        fail(stats);
+        stats_fail(stats);
     return outermost && (span->depth > 0 || span->parent == 0 || stats->options.orphans);
 }
 
@@ -267,9 +264,23 @@ static void count_launch(struct stats *stats, struct stats_track *track,
     if (span->category != TRACE_GPU_WORK || !detail)
         return;
     if (!track->launches && !(track->launches = calloc(1, sizeof *track->launches)))
-        fail(stats);
+        stats_fail(stats);
     if (track->launches && !launch_sums_add(track->launches, span, detail))
-        fail(stats);
+        stats_fail(stats);
+}
+
+/* A worker was busy. */
+static void count_piece(struct stats *stats, const struct stats_track *track, int64_t from_ns,
+                        int64_t until_ns)
+{
+    if (!stats_is_worker(track))
+        return;
+    if (!stats->options.no_concurrency)
+        concurrency_add(&stats->ends, from_ns, until_ns);
+    if (stats->options.cells &&
+        !busy_cells_add(&stats->processes[track->track.process].cells, from_ns, until_ns,
+                        (uint64_t)until_ns - (uint64_t)from_ns))
+        stats_fail(stats);
 }
 
 static void count_busy(struct stats *stats, struct stats_track *track,
@@ -277,9 +288,8 @@ static void count_busy(struct stats *stats, struct stats_track *track,
 {
     int64_t from_ns, until_ns;
     track->calls++;
-    bool ended = busy_add(&track->busy, span->start_ns, span->stop_ns, &from_ns, &until_ns);
-    if (ended && stats_is_worker(track) && !stats->options.no_concurrency)
-        concurrency_add(&stats->ends, from_ns, until_ns);
+    if (busy_add(&track->busy, span->start_ns, span->stop_ns, &from_ns, &until_ns))
+        count_piece(stats, track, from_ns, until_ns);
 }
 
 /* ---- the longest calls: a heap with the shortest of them on top --------------------------- */
@@ -307,9 +317,8 @@ static void sift(struct stats_call *heap, uint32_t count, uint32_t at)
     }
 }
 
-/* Of more than `most` the longest stay. */
-static void keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
-                         struct stats_call call)
+void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
+                        struct stats_call call)
 {
     if (*count < most) {
         uint32_t at = (*count)++;
@@ -327,9 +336,9 @@ static void keep_call(struct stats *stats, const struct trace_span *span, uint32
     struct stats_call call = {span->start_ns, trace_duration_ns(span), span->id, span->track, row};
     if (span->flags & TRACE_OPEN) {
         stats->open_spans++;
-        keep_longest(stats->open, &stats->open_count, STATS_OPEN_MAX, call);
+        stats_keep_longest(stats->open, &stats->open_count, STATS_OPEN_MAX, call);
     } else if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED)) {
-        keep_longest(stats->longest, &stats->longest_count, stats->options.top, call);
+        stats_keep_longest(stats->longest, &stats->longest_count, stats->options.top, call);
     }
 }
 
@@ -426,7 +435,7 @@ static void take_samples(void *context, uint32_t number, const struct trace_samp
     struct stats_track *track = &stats->tracks[number];
     stats->samples += count;
     if (!track->counter && !(track->counter = calloc(1, sizeof *track->counter)))
-        fail(stats);
+        stats_fail(stats);
     if (track->counter)
         counter_sums_add(track->counter, samples, count);
 }
@@ -516,7 +525,7 @@ void stats_start(struct stats *stats, const struct stats_options *options)
     stats->longest = calloc(stats->options.top + 1, sizeof *stats->longest);
     stats->open = calloc(STATS_OPEN_MAX, sizeof *stats->open);
     if (!stats->losses || !stats->longest || !stats->open)
-        fail(stats);
+        stats_fail(stats);
 }
 
 static void free_filling(struct stats *stats)
@@ -578,8 +587,8 @@ void stats_finish(struct stats *stats)
             continue;
         stats->workers++;
         stats->worker_busy_ns = add(stats->worker_busy_ns, track->busy.busy_ns);
-        if (!stats->options.no_concurrency && track->busy.any)
-            concurrency_add(&stats->ends, track->busy.from_ns, track->busy.until_ns);
+        if (track->busy.any && !stats->merged)
+            count_piece(stats, track, track->busy.from_ns, track->busy.until_ns);
     }
     if (!stats->options.no_concurrency)
         concurrency_finish(&stats->ends, stats->run_first_ns, stats->run_last_ns,
@@ -622,6 +631,7 @@ void stats_free(struct stats *stats)
     for (uint32_t i = 0; i < stats->process_count; i++) {
         free_text(stats->processes[i].name);
         free_text(stats->processes[i].source);
+        busy_cells_free(&stats->processes[i].cells);
     }
     for (uint32_t i = 0; i < stats->loss_count; i++)
         free_text(stats->losses[i].cause);

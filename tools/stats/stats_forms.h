@@ -16,4 +16,8 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections,
                 struct colors colors);
 void stats_json(struct out *out, const struct stats *stats, unsigned sections);
 
+/* Their parts about nodes (node_sums.h). */
+void stats_nodes_text(struct out *out, const struct stats *stats, struct colors colors);
+void stats_nodes_json(struct out *out, const struct stats *stats);
+
 #endif /* STATS_FORMS_H */

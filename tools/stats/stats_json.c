@@ -244,9 +244,12 @@ static void messages(struct out *out, const struct message_sums *sums)
     out_text(out, "]");
 }
 
-static void concurrency(struct out *out, const struct concurrency_result *result)
+static void concurrency(struct out *out, const struct stats *stats)
 {
-    out_text(out, ",\n\"concurrency\":{\"busy_workers\":[");
+    const struct concurrency_result *result = &stats->concurrency;
+    out_text(out, ",\n\"concurrency\":{");
+    json_key(out, stats->merged ? "busy_workers_of_a_node" : "busy_workers");
+    out_text(out, "[");
     for (uint32_t i = 0; i < result->levels; i++) {
         out_text(out, i ? "," : "");
         out_u64(out, result->level_ns[i]);
@@ -456,6 +459,8 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
         rows(out, stats, "sub_items", SECTION_SUB_ITEMS);
     if (sections & SECTION_GPU_WORK)
         rows(out, stats, "gpu_work", SECTION_GPU_WORK);
+    if (sections & SECTION_NODES)
+        stats_nodes_json(out, stats);
     if (sections & SECTION_THREADS)
         tracks(out, stats, "threads", stats_is_worker);
     if (sections & SECTION_GPUS)
@@ -474,7 +479,7 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
     if (sections & SECTION_MESSAGES)
         messages(out, &stats->messages);
     if (sections & SECTION_CONCURRENCY)
-        concurrency(out, &stats->concurrency);
+        concurrency(out, stats);
     if (sections & SECTION_LONGEST)
         calls(out, stats, "longest", stats->longest, stats->longest_count);
     losses(out, stats);

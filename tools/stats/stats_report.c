@@ -3,41 +3,69 @@
 #include "stats_report.h"
 #include "message.h"
 #include "progress.h"
+#include "stats_files.h"
 #include "stats_forms.h"
+#include "summary_cache.h"
 
 #include <stdlib.h>
 
 enum { TOP_DEFAULT = 10 };
 
+/* What is of all files together, or needs all of their spans. */
+static bool is_one_pass(const struct stats_report_options *options, struct operands files)
+{
+    return options->sections & SECTION_INSIDE ||
+           !stats_files_wanted(&options->reading, files, options->cache);
+}
+
 static bool begin(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
+    bool one_pass = !pass->maker->read;
     struct stats *stats = malloc(sizeof *stats);
     if (!stats) {
         message("out of memory");
         return false;
     }
-    stats_start(stats, &(struct stats_options){
-                           .top = options->top.set ? options->top.count : TOP_DEFAULT,
-                           .orphans = options->reading.filter.kinds != 0,
-                           .inside = !options->sections || options->sections & SECTION_INSIDE,
-                       });
+    stats_start(
+        stats, &(struct stats_options){
+                   .top = options->top.set ? options->top.count : TOP_DEFAULT,
+                   .orphans = options->reading.filter.kinds != 0,
+                   .inside = one_pass && (!options->sections || options->sections & SECTION_INSIDE),
+                   .cells = true,
+               });
     pass->sink = stats_sink(stats);
     pass->state = stats;
     return true;
+}
+
+/* Of one process, or of thousands, people see what tells them something. */
+static unsigned sections_of(const struct stats_report_options *options, const struct stats *stats)
+{
+    if (options->sections)
+        return options->sections;
+    unsigned sections = SECTION_ALL;
+    if (stats->process_count < 2)
+        sections &= ~(unsigned)SECTION_NODES;
+    if (stats->process_count > STATS_FILES_MANY && !options->json)
+        sections &= ~(unsigned)SECTION_THREADS;
+    return sections;
 }
 
 static enum exit_code end(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
     struct stats *stats = pass->state;
-    unsigned sections = options->sections ? options->sections : SECTION_ALL;
+    unsigned sections = sections_of(options, stats);
     if (options->top.set)
         sections |= SECTION_LONGEST;
     if (pass->trace)
         stats_set_run(stats, trace_totals(pass->trace));
-    stats_finish(stats);
-    stats->zero_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
+    if (pass->maker->read)
+        stats_merge_finish(stats);
+    else
+        stats_finish(stats);
+    stats->zero_ns = pass->origin_ns;
     if (options->json)
         stats_json(&pass->out, stats, sections);
     else
@@ -51,10 +79,21 @@ static enum exit_code end(struct trace_pass *pass)
     return code;
 }
 
+static enum exit_code read_files(struct trace_pass *pass, const struct trace_sources *sources)
+{
+    const struct stats_report_options *options = pass->asked;
+    return stats_files_read(pass, sources, options->cache, pass->state);
+}
+
 static const struct trace_maker stats_maker = {.clips = true, .begin = begin, .end = end};
+static const struct trace_maker stats_files_maker = {
+    .begin = begin, .read = read_files, .end = end};
 
 enum exit_code stats_report(const struct stats_report_options *options, struct operands files)
 {
     progress_allow(&options->reading.terminal);
-    return trace_pass(&stats_maker, options, &options->reading, files);
+    if (options->cache && !summary_cache_open(options->cache))
+        return EXIT_BAD_DATA;
+    return trace_pass(is_one_pass(options, files) ? &stats_maker : &stats_files_maker, options,
+                      &options->reading, files);
 }

@@ -552,17 +552,20 @@ static void messages(const struct view *view)
 static void concurrency(const struct view *view)
 {
     const struct concurrency_result *result = &view->stats->concurrency;
-    uint64_t all_ns = stats_extent_ns(view->stats);
+    bool merged = view->stats->merged;
+    double all_ns =
+        (double)stats_extent_ns(view->stats) * (merged ? view->stats->process_count : 1);
     if (result->levels < 2)
         return;
-    title(view, "Workers busy at the same time");
+    title(view, merged ? "Workers of a node busy at the same time, all nodes together"
+                       : "Workers busy at the same time");
     for (uint32_t i = 0; i < result->levels; i++) {
         if (result->level_ns[i] == 0 && i > LEVELS_SHOWN)
             continue;
         number(view->out, 13, i);
         duration(view->out, result->level_ns[i]);
         out_format(view->out, " %6.1f%%\n",
-                   all_ns ? 100 * (double)result->level_ns[i] / (double)all_ns : 0);
+                   all_ns > 0 ? 100 * (double)result->level_ns[i] / all_ns : 0);
     }
 }
 
@@ -600,6 +603,8 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
         rows(&view, "Sub-items", SECTION_SUB_ITEMS);
     if (sections & SECTION_GPU_WORK)
         rows(&view, "GPU work", SECTION_GPU_WORK);
+    if (sections & SECTION_NODES)
+        stats_nodes_text(out, stats, colors);
     if (sections & SECTION_THREADS)
         tracks(&view, "Threads", stats_is_worker);
     if (sections & SECTION_GPUS)

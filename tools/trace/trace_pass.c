@@ -28,12 +28,6 @@ enum { SOURCES_AWAKE = 64 };
 
 /* ---- sources --------------------------------------------------------------------- */
 
-struct sources {
-    struct trace_source *list;
-    struct alignment *alignments;
-    int count;
-};
-
 /* All are open until the last one is read, each twice at most. */
 static void allow_descriptors(int files)
 {
@@ -45,7 +39,7 @@ static void allow_descriptors(int files)
     (void)setrlimit(RLIMIT_NOFILE, &limit); /* what is not allowed cannot be opened, and is told */
 }
 
-static enum exit_code open_sources(struct sources *sources, struct operands files, bool live)
+static enum exit_code open_sources(struct trace_sources *sources, struct operands files, bool live)
 {
     enum exit_code code = EXIT_GOOD;
     sources->list = calloc((size_t)files.count, sizeof *sources->list);
@@ -69,7 +63,7 @@ static enum exit_code open_sources(struct sources *sources, struct operands file
     return code;
 }
 
-static int64_t origin_ns(const struct sources *sources)
+static int64_t origin_ns(const struct trace_sources *sources)
 {
     int64_t origin = INT64_MAX;
     for (int i = 0; i < sources->count; i++) {
@@ -91,7 +85,7 @@ static enum exit_code read_source(struct trace_source *source, struct trace *tra
     return rested ? exit_worse(code, trace_source_close(source)) : code;
 }
 
-static enum exit_code read_sources(struct trace_pass *pass, const struct sources *sources)
+static enum exit_code read_sources(struct trace_pass *pass, const struct trace_sources *sources)
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count && !trace_is_full(pass->trace); i++) {
@@ -109,7 +103,7 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct sources
     return code;
 }
 
-static enum exit_code close_sources(struct sources *sources)
+static enum exit_code close_sources(struct trace_sources *sources)
 {
     enum exit_code code = EXIT_GOOD;
     for (int i = 0; i < sources->count; i++)
@@ -122,7 +116,7 @@ static enum exit_code close_sources(struct sources *sources)
 /* ---- all together ---------------------------------------------------------------- */
 
 /* Filters that leave nothing are a mistake of who gave them: that is told, not written. */
-static enum exit_code look_for_nothing(struct trace_pass *pass, const struct sources *sources)
+static enum exit_code look_for_nothing(struct trace_pass *pass, const struct trace_sources *sources)
 {
     if (pass->maker->empty_is_good || !filter_is_set(&pass->filter) ||
         trace_totals(pass->trace)->spans || trace_is_full(pass->trace))
@@ -174,11 +168,16 @@ static enum exit_code judge_links(const struct trace_pass *pass)
     return pass->options->raw_times ? EXIT_GOOD : EXIT_PARTLY;
 }
 
-static enum exit_code write_trace(struct trace_pass *pass, const struct sources *sources)
+static enum exit_code write_trace(struct trace_pass *pass, const struct trace_sources *sources)
 {
+    pass->origin_ns = origin_ns(sources);
     if (!pass->maker->begin(pass))
         return EXIT_BAD_DATA;
-    pass->trace = trace_new(&pass->sink, origin_ns(sources));
+    if (pass->maker->read) {
+        enum exit_code read = pass->maker->read(pass, sources);
+        return exit_worse(read, pass->maker->end(pass));
+    }
+    pass->trace = trace_new(&pass->sink, pass->origin_ns);
     enum exit_code code = EXIT_BAD_DATA;
     pass->filter = pass->options->filter;
     pass->filter.found = &pass->found;
@@ -202,7 +201,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct sources 
     return code;
 }
 
-static enum exit_code open_output(struct trace_pass *pass, const struct sources *sources)
+static enum exit_code open_output(struct trace_pass *pass, const struct trace_sources *sources)
 {
     const struct out_options *output = &pass->options->output;
     if (pass->maker->own_output)
@@ -219,7 +218,7 @@ static enum exit_code open_output(struct trace_pass *pass, const struct sources 
     return exit_worse(code, out_close(&pass->out));
 }
 
-static uint32_t count_nodes(const struct sources *sources)
+static uint32_t count_nodes(const struct trace_sources *sources)
 {
     uint32_t nodes = 1;
     for (int i = 0; i < sources->count; i++) {
@@ -231,7 +230,7 @@ static uint32_t count_nodes(const struct sources *sources)
     return nodes;
 }
 
-static enum exit_code align_and_write(struct trace_pass *pass, const struct sources *sources)
+static enum exit_code align_and_write(struct trace_pass *pass, const struct trace_sources *sources)
 {
     bool usage;
     struct align_options align = pass->options->align;
@@ -251,7 +250,7 @@ enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
         message("out of memory");
         return EXIT_BAD_DATA;
     }
-    struct sources sources = {0};
+    struct trace_sources sources = {0};
     enum exit_code code = open_sources(&sources, files, options->live);
     if (!options->align.force)
         code = exit_worse(code, job_files_choose(sources.list, &sources.count));

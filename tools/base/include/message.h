@@ -9,6 +9,9 @@
 #ifndef MESSAGE_H
 #define MESSAGE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 /* "rbwp-dump" or "rbwp dump": stands before messages and in hints. Kept, not copied. */
 void message_set_program(const char *program);
 const char *message_program(void);
@@ -19,5 +22,16 @@ void message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void message_plain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* "PROGRAM: text (see 'PROGRAM --help')": a usage error. */
 void message_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Lines that wait: work on several threads tells of it in its order. Zero is none. */
+struct message_held {
+    char *text;
+    size_t bytes, room;
+};
+/* From now on this thread's lines go there; NULL: to the user again. Without memory they are lost. */
+void message_hold(struct message_held *held);
+bool message_is_held(void);
+/* Tells them, and frees what held has. */
+void message_tell(struct message_held *held);
 
 #endif /* MESSAGE_H */

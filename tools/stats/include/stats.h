@@ -30,6 +30,7 @@
 #define STATS_H
 
 #include "busy.h"
+#include "busy_cells.h"
 #include "concurrency.h"
 #include "histogram.h"
 #include "inside_kernels.h"
@@ -96,7 +97,8 @@ struct stats_call {
 struct stats_process {
     uint32_t node;
     struct trace_text name, source;
-    uint64_t empty_polls; /* calls that did nothing and left no trace */
+    uint64_t empty_polls;    /* calls that did nothing and left no trace */
+    struct busy_cells cells; /* of its workers, if options.cells */
 };
 
 struct stats_loss {
@@ -111,6 +113,7 @@ struct stats_options {
     bool orphans;        /* enclosing spans may have been filtered out: what has a parent that is
                             not there is then outermost */
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
+    bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
 };
 
@@ -135,6 +138,7 @@ struct stats {
     uint32_t workers;                  /* tracks */
     uint64_t worker_busy_ns;
     bool run_set; /* the run was given */
+    bool merged;  /* of sums of files (stats_merge.h): concurrency is that of each process */
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
     struct kernel_lines lines;    /* likewise */

@@ -9,6 +9,7 @@
 struct stats_report_options {
     struct reading_options reading;
     bool json;
+    const char *cache; /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
     unsigned sections; /* 0: all */
     struct {
         bool set;

@@ -17,7 +17,8 @@ enum stats_section {
     SECTION_COUNTERS = 256,
     SECTION_INSIDE = 512,
     SECTION_MESSAGES = 1024,
-    SECTION_ALL = 2047,
+    SECTION_NODES = 4096,
+    SECTION_ALL = 2047 | SECTION_NODES,
     SECTION_GPU_RANGES = 2048 /* what rows are shown beside the ranges */
 };
 

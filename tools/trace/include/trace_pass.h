@@ -36,8 +36,9 @@ struct trace_pass {
     const struct reading_options *options;
     const void *asked; /* what the maker was asked for: its own options */
     struct operands inputs;
-    uint32_t nodes; /* of the job, as far as the sources know */
-    struct out out; /* unless the maker has its own output */
+    uint32_t nodes;    /* of the job, as far as the sources know */
+    int64_t origin_ns; /* where the first of them begins */
+    struct out out;    /* unless the maker has its own output */
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
@@ -47,12 +48,22 @@ struct trace_pass {
     void *state;            /* the maker's */
 };
 
+/* All files, in their order. */
+struct trace_sources {
+    struct trace_source *list;
+    struct alignment *alignments;
+    int count;
+};
+
 struct trace_maker {
     bool own_output; /* opens options->output.path itself, or has none */
     bool clips;      /* wants what lies inside --from and --to, not the spans that reach into it */
     bool empty_is_good; /* filters that leave nothing are no mistake: programs ask, in windows */
     /* False with the message given. */
     bool (*begin)(struct trace_pass *pass);
+    /* Reads the sources in a way of its own, and closes them or not: there is no trace then. NULL:
+     * they are read one after the other into the sink. */
+    enum exit_code (*read)(struct trace_pass *pass, const struct trace_sources *sources);
     /* After the last call of the sink, also when reading failed. Frees state. */
     enum exit_code (*end)(struct trace_pass *pass);
 };

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sums of many files, each added up for itself, are those of one pass over all of them, whatever
+# number of threads is at work; sums that were kept are those of the very same file, else they are made
+# again; what is to be said of a file is said each time, in the order of files. Guards who adds up jobs
+# of thousands of nodes from answers that are quick and wrong.
+. "$(dirname "$0")/lib.sh"
+cd "$work" || exit 1
+check "making a job" "$MAKE_JOB" -r 300 -x 5 -f 300 job 70
+stats() { expect_exit 0 "$RBWP" stats --no-progress "$@"; }
+
+# Two JSON documents: equal but for what stats_merge.h says.
+cat >same.py <<'P'
+import json, sys
+a, b = (json.load(open(name)) for name in sys.argv[1:3])
+levels = b["concurrency"].pop("busy_workers_of_a_node")
+assert sum(levels) == 70 * b["extent"], (sum(levels), b["extent"])
+assert sum(i * ns for i, ns in enumerate(levels)) == b["worker_busy"]
+assert sum(i * ns for i, ns in enumerate(a["concurrency"].pop("busy_workers"))) == a["worker_busy"]
+for left, right in zip(a["concurrency"].pop("busy"), b["concurrency"].pop("busy")):
+    assert abs(left - right) < 0.05 * a["worker_busy"], (left, right)
+a.pop("links"), b.pop("links")  # from file to file
+a.pop("inside_kernels"), a.pop("kernel_lines"), b.pop("inside_kernels"), b.pop("kernel_lines")
+assert a == b, [key for key in a if a[key] != b.get(key)]
+assert len(b["nodes"]["list"]) == 70 and b["work_items"][0]["count"] > 1000
+P
+stats --json --raw-times job # one pass
+mv out one_pass.json
+for jobs in 1 4; do
+    stats --json -j $jobs job
+    mv out many.json
+    check "-j $jobs: the sums are not those of one pass" "$PYTHON" same.py one_pass.json many.json
+done
+
+# Who holds the others up stands first, and threads are too many to be shown.
+stats job
+grep -A2 '^Nodes: 70' out | grep -q 'share' || fail "no table of nodes"
+grep -A2 '^Nodes: 70' out | tail -1 | grep -q 'node 5$' || fail "the slow node is not the first"
+grep -q '^Threads' out && fail "210 threads are shown"
+stats --by thread job
+grep -q 'worker 2.*node 69' out || fail "--by thread has no threads"
+
+# Sums that were kept: blocks of the file are not looked at any more. (What is 0 there now would be told.)
+stats --json --cache kept job
+cmp -s out many.json || fail "--cache changes the sums"
+[ "$(ls kept/*.summary | wc -l)" -eq 70 ] || fail "not 70 files of sums"
+"$PYTHON" - <<'P'
+import os
+name = "job/bgwork_7.bin"
+times = os.stat(name)
+whole = bytearray(open(name, "rb").read())
+whole[500:1500] = bytes(1000)
+open(name, "wb").write(whole)
+os.utime(name, ns=(times.st_atime_ns, times.st_mtime_ns))
+P
+stats --json --cache kept job
+cmp -s out many.json || fail "what was kept is not used"
+touch job/bgwork_7.bin
+for time in first second; do
+    expect_exit 3 "$RBWP" stats --no-progress --json --cache kept job
+    cmp -s out many.json && fail "a file that was changed counts as before"
+    expect_error "job/bgwork_7.bin: "
+    expect_error "partly read"
+done
+check "making it again" "$MAKE_JOB" -r 300 -x 5 -f 300 job 70
+stats --json --cache kept job
+cmp -s out many.json || fail "what was kept of another file is used"
+
+# Sums of strangers are none.
+for name in kept/*_1.bin-*; do printf 'RBWPSUM\001and so on, for a while' >"$name"; done
+for name in kept/*_2.bin-*; do "$PYTHON" -c "
+import sys
+whole = bytearray(open(sys.argv[1], 'rb').read())
+whole[len(whole) // 2] ^= 4
+open(sys.argv[1], 'wb').write(whole)" "$name"; done
+for name in kept/*_3.bin-*; do : >"$name"; done
+for name in kept/*_4.bin-*; do cp kept/*_5.bin-* "$name"; done
+stats --json --cache kept job
+cmp -s out many.json || fail "damaged sums change the answer"
+
+# Beside the files, which a few files may have, too; in no folder at all; with filters, which need the files.
+cp -r job few && rm few/bgwork_[1-9]?.bin
+stats --cache=beside few
+[ -s few/bgwork_3.bin.summary ] || fail "no sums beside the file"
+stats --top 12 --cache=beside few
+grep -A12 '^Longest calls' out | wc -l | grep -qx 13 || fail "--top is that of the sums that were kept"
+echo >a_file
+expect_exit 1 "$RBWP" stats --cache a_file few
+expect_error "a_file: no folder for sums can be made: there is a file of that name"
+expect_no_output
+stats --json --cache kept --slot stencil job
+grep -q '"name":"copy"' out && fail "filters are not obeyed"
+
+# Messages of threads keep the order of the files.
+for node in 11 22 33 44; do printf '%040d' 7 | dd of=job/bgwork_$node.bin bs=1 seek=700 conv=notrunc 2>dd.err; done
+expect_exit 3 "$RBWP" stats --no-progress -j 4 job
+grep -o 'bgwork_.*bin: partly' err >order
+LC_ALL=C sort order | cmp -s - order && [ "$(wc -l <order)" -eq 4 ] || fail "messages out of order: $(cat order)"
+finish
