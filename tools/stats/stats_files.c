@@ -12,7 +12,8 @@ struct file_job {
     const char *cache; /* NULL: none */
     struct stats_options options;
     struct stats stats;
-    int64_t shift_ns; /* of its times, when it is put to the others */
+    struct trace_axis axis; /* that the file is read on */
+    int64_t shift_ns;       /* of what was read, when it is put to the others */
     enum exit_code code;
     struct message_held messages;
 };
@@ -29,7 +30,8 @@ static void add_up(struct file_job *job)
     } else if (!trace_source_wake(job->source)) {
         job->code = EXIT_BAD_DATA;
     } else {
-        job->code = trace_source_read(job->source, trace, &(struct trace_read_options){0});
+        job->code =
+            trace_source_read(job->source, trace, &(struct trace_read_options){.axis = job->axis});
         trace_finish(trace);
         if (trace_failed(trace))
             job->code = exit_worse(job->code, EXIT_PARTLY);
@@ -39,10 +41,22 @@ static void add_up(struct file_job *job)
     trace_free(trace);
 }
 
+/* What sums depend on, beside the file. */
+static uint64_t question(const struct file_job *job)
+{
+    uint64_t hash = text_hash(TEXT_HASH_FIRST, &job->options.top, sizeof job->options.top);
+    for (uint32_t i = 0; i < job->axis.point_count; i++) {
+        const struct trace_axis_point *point = &job->axis.points[i];
+        hash = text_hash(hash, &point->time_ns, sizeof point->time_ns);
+        hash = text_hash(hash, &point->shift_ns, sizeof point->shift_ns);
+    }
+    return hash;
+}
+
 static void run(void *context)
 {
     struct file_job *job = context;
-    struct summary_cache cache = {job->cache, job->source->name, job->options.top};
+    struct summary_cache cache = {job->cache, job->source->name, question(job)};
     message_hold(&job->messages);
     job->code = EXIT_GOOD;
     stats_start(&job->stats, &job->options);
@@ -58,6 +72,16 @@ static void run(void *context)
 }
 
 /* ---- all of them ------------------------------------------------------------------------ */
+
+/* A file is read as it is, and what was read is shifted, so that its sums hold whatever it lies
+ * beside; but for one whose clock drifted, which another place gives other sums. */
+static void place(struct file_job *job, const struct trace_axis *axis)
+{
+    if (axis->point_count)
+        job->axis = *axis;
+    else
+        job->shift_ns = axis->shift_ns;
+}
 
 static enum exit_code take(struct file_job *job, struct stats *all)
 {
@@ -90,10 +114,12 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
             continue;
         while (!(job = ordered_jobs_next(jobs)))
             code = exit_worse(code, take(ordered_jobs_take(jobs), all));
-        *job = (struct file_job){.source = &sources->list[i],
-                                 .cache = sources->list[i].path ? cache : NULL,
-                                 .options = all->options,
-                                 .shift_ns = sources->alignments[i].shift_ns};
+        *job = (struct file_job){
+            .source = &sources->list[i],
+            .cache = sources->list[i].path ? cache : NULL,
+            .options = all->options,
+        };
+        place(job, &sources->alignments[i].axis);
         ordered_jobs_submit(jobs);
         progress_at("files", (uint64_t)i, (uint64_t)sources->count);
     }

@@ -67,11 +67,13 @@ static const struct trace_format *recognise(int fd)
 
 /* ---- facts of their own ------------------------------------------------------ */
 
-enum { FACT_TEXTS = 1 };
+enum { FACT_TEXTS = 5 };
 
 static struct trace_text *text_of(struct trace_facts *facts, int number)
 {
-    struct trace_text *const texts[FACT_TEXTS] = {&facts->host};
+    struct trace_job *job = &facts->job;
+    struct trace_text *const texts[FACT_TEXTS] = {&facts->host, &job->id, &job->step,
+                                                  &job->launcher, &job->command};
     return texts[number];
 }
 
@@ -79,18 +81,30 @@ static void drop_facts(struct trace_facts *facts)
 {
     for (int i = 0; i < FACT_TEXTS; i++)
         free((char *)(uintptr_t)text_of(facts, i)->text);
+    free((void *)(uintptr_t)facts->clocks);
 }
 
-/* A copy that owns its texts. False when there is no memory, or not all can be copied. */
+/* NULL without memory. */
+static void *copy(const void *bytes, size_t count)
+{
+    char *made = malloc(count + 1);
+    if (made && count)
+        memcpy(made, bytes, count);
+    return made;
+}
+
+/* A copy that owns what it refers to. False when there is no memory, or not all can be copied. */
 static bool keep_facts(const struct trace_facts *facts, struct trace_facts *kept_out)
 {
     bool good = facts->latency_count == 0;
     *kept_out = *facts;
     for (int i = 0; i < FACT_TEXTS; i++) {
         struct trace_text *text = text_of(kept_out, i);
-        text->text = strndup(text->bytes ? text->text : "", text->bytes);
+        text->text = copy(text->text, text->bytes);
         good = good && text->text;
     }
+    kept_out->clocks = copy(facts->clocks, facts->clock_count * sizeof *facts->clocks);
+    good = good && kept_out->clocks;
     if (!good)
         drop_facts(kept_out);
     return good;
