@@ -142,6 +142,40 @@ first = report([f"{golden}/multi_thread.bin"]).text
 assert report([f"{golden}/multi_thread.bin"]).text == first
 P
 
+# Nodes: each is as busy as rbwp stats says, in all and over time; of many files the page has their sums, whether they were
+# kept or not, and no spans.
+check "making a job" "$MAKE_JOB" -r 200 -x 5 "$work/job" 66
+mkdir "$work/few"
+cp "$work"/job/bgwork_?.bin "$work/few"
+cat >"$work/nodes.py" <<'P'
+import json, sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+from report_page import Page
+page, stats = Page(sys.argv[2]).data, json.load(open(sys.argv[3]))
+letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+nodes = {stats_node["node"]: stats_node for stats_node in stats["nodes"]["list"]}
+assert len(page["nodes"]) == len(nodes) == len(page["processes"]) > 9
+for process, workers, busy, lost, shares in page["nodes"]:
+    node = nodes[page["processes"][process]["node"]]
+    assert (workers, busy, lost) == (node["workers"], node["busy"], 0)
+    for part, share in enumerate(node["shares"]):
+        mean = sum(letters.index(letter) for letter in shares[2 * part : 2 * part + 2]) / 126
+        assert abs(mean - share) < 0.01, (mean, share)
+assert max(page["nodes"], key=lambda node: node[2])[0] == [p["node"] for p in page["processes"]].index(5)
+assert page["merged"] == (len(nodes) > 64) == (not page["rows"])
+kinds = {(kind["name"], kind["category"]): kind["count"] for kind in page["kinds"]}
+rows = {(row["name"], row["category"]): row["count"] for what in ("work_items", "sub_items", "ranges") for row in stats[what]}
+assert kinds == rows, (kinds, rows)
+P
+for files in few job job; do
+    expect_exit 0 "$RBWP" stats --no-progress --json "$work/$files"
+    mv "$work/out" "$work/stats.json"
+    expect_exit 0 "$RBWP" report --no-progress ${kept:-} -f -o "$work/page.html" "$work/$files"
+    check "nodes of $files" "$PYTHON" "$work/nodes.py" "$here" "$work/page.html" "$work/stats.json"
+    [ $files = few ] || kept="--cache=$work/kept"
+done
+
 # Filters are those of dump.
 expect_exit 0 "$RBWP" report "$GOLDEN/multi_thread.bin" -f -o "$work/page.html" --slot 0
 # Inputs that cannot be read, and what is wrongly asked for.

@@ -8,6 +8,7 @@ function setTheme(theme) {
   document.documentElement.dataset.theme = theme;
   readInk();
   redraw();
+  drawNodes();
 }
 function switchTheme() {
   setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
@@ -54,7 +55,9 @@ if (sources.length) document.title = `${sources[0]}${sources.length > 1 ? ` and 
 fillFigures();
 fillAlerts();
 fillLegend();
+fillNodes();
 fillTabs();
+if (data.merged) document.getElementById("timeline").hidden = true;
 setTheme(dark.matches ? "dark" : "light");
 fit();
 /* For scripts that drive the page. */

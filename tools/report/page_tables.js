@@ -44,6 +44,8 @@ function fillOpen() {
 }
 function fillAlerts() {
   fillOpen();
+  if (data.merged)
+    alertLine(`This page is of the sums of ${exact(data.processes.length)} files, without a timeline of their spans: rbwp report shows that of 64 files at most, or of any with -\u2060-\u2060from and -\u2060-\u2060to.`);
   const problems = data.facts.filter(([key, value]) => key.endsWith(".problems") && value !== "0");
   const strays = data.facts.filter(([key, value]) => key.endsWith(".ends_without_begin") && value !== "0");
   if (Number(data.lost) > 0)
@@ -216,9 +218,9 @@ function fillWorkers(parent) {
 function fillConcurrency(parent) {
   const levels = data.concurrency_ns.map(Number);
   if (!levels.length) return;
-  add(parent, "p", "How long that many workers were busy at the same time:", "caption");
+  add(parent, "p", data.merged ? "How long that many workers of a node were busy at the same time, all nodes together:" : "How long that many workers were busy at the same time:", "caption");
   const rows = levels.map((ns, number) => ({number, ns})).filter(row => row.ns > 0);
-  table(parent, [{title: "Busy workers", value: row => row.number}, time("Time", "ns"), shareColumn("Of the run", row => row.ns / extent),
+  table(parent, [{title: "Busy workers", value: row => row.number}, time("Time", "ns"), shareColumn("Of the run", row => row.ns / extent / (data.merged ? data.processes.length : 1)),
     {title: "", left: true, value: row => row.number, text: () => ""}], rows, 0);
 }
 
@@ -303,6 +305,7 @@ function fillAbout(parent) {
 
 /* ---- tabs ----------------------------------------------------------------------------------- */
 
+const nodeCount = data.nodes.length;
 const TABS = [
   ["Work items", calls.length, parent => kindTable(parent, calls, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], workerTime, "Of worker time")],
   ["Sub-items", subItems.length, parent => kindTable(parent, subItems, [{title: "Id", value: kind => kind.item, text: kind => String(kind.item)},
@@ -311,12 +314,13 @@ const TABS = [
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
   ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
   ["Counters", counters.length, fillCounters],
+  ["Nodes", nodeCount > 1, parent => fillNodeTable(parent)],
   ["Workers", workers.length, fillWorkers],
   ["GPUs", gpus.length, fillGpus],
   ["Lines in kernels", linesInKernels.length, fillLines],
   ["Inside kernels", data.inside.length, fillInside],
   ["Waits", data.waits.length, fillWaits],
-  ["Empty polls", calls.length, fillPolls],
+  ["Empty polls", data.merged ? 0 : calls.length, fillPolls],
   ["Longest calls", data.longest.length, fillLongest],
   ["Losses", data.losses.length, fillLosses],
   ["About", 1, fillAbout],

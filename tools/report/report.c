@@ -10,6 +10,8 @@
 #include "message.h"
 #include "page_text.h"
 #include "progress.h"
+#include "stats_files.h"
+#include "summary_cache.h"
 #include "temporary_file.h"
 
 #include <errno.h>
@@ -168,8 +170,10 @@ static bool begin(struct trace_pass *pass)
     }
     report->options = pass->asked;
     stats_start(&report->stats,
-                &(struct stats_options){
-                    .top = 200, .orphans = filter_is_set(&pass->options->filter), .inside = true});
+                &(struct stats_options){.top = 200,
+                                        .orphans = filter_is_set(&pass->options->filter),
+                                        .cells = true,
+                                        .inside = !pass->maker->read});
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
     pass->state = report;
@@ -199,6 +203,7 @@ static void report_free(struct report *report)
     kinds_free(&report->kinds);
     waits_free(&report->waits);
     counter_lines_free(&report->counters);
+    trace_free(report->names);
     free(report);
 }
 
@@ -292,16 +297,45 @@ static bool write_page(struct report *report, struct out *out)
     return good;
 }
 
+/* Nobody told a trace of them: its names, and kinds in the order of the rows. */
+static void name_sums(struct report *report)
+{
+    const struct stats *stats = &report->stats;
+    for (uint32_t i = 0; i < stats->process_count; i++)
+        (void)trace_add_process(report->names,
+                                (struct trace_process){.node = stats->processes[i].node,
+                                                       .name = stats->processes[i].name,
+                                                       .source = stats->processes[i].source});
+    report->kinds.list = calloc(stats->row_count + (size_t)1, sizeof *report->kinds.list);
+    if (!report->kinds.list || trace_failed(report->names)) {
+        fail(report);
+        return;
+    }
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        report->kinds.list[i] =
+            (struct kind){.name = trace_add_name(report->names, row->name.text, row->name.bytes),
+                          .item = row->item,
+                          .category = row->category};
+    }
+    report->kinds.count = stats->row_count;
+}
+
 static enum exit_code end(struct trace_pass *pass)
 {
     struct report *report = pass->state;
-    if (!pass->trace) {
+    if (!pass->trace && !report->names) {
         report_free(report);
         return EXIT_BAD_DATA;
     }
-    report->trace = pass->trace;
-    stats_set_run(&report->stats, trace_totals(pass->trace));
-    stats_finish(&report->stats);
+    report->trace = pass->trace ? pass->trace : report->names;
+    if (pass->trace) {
+        stats_set_run(&report->stats, trace_totals(pass->trace));
+        stats_finish(&report->stats);
+    } else {
+        stats_merge_finish(&report->stats);
+        name_sums(report);
+    }
     waits_finish(&report->waits);
     if (!report->has_focus) {
         report->focus_first_ns = report->stats.first_ns;
@@ -318,10 +352,29 @@ static enum exit_code end(struct trace_pass *pass)
     return code;
 }
 
+/* ---- sums of many files ------------------------------------------------------------ */
+
+static enum exit_code read_files(struct trace_pass *pass, const struct trace_sources *sources)
+{
+    struct report *report = pass->state;
+    report->names = trace_new(&(struct trace_sink){0}, pass->origin_ns);
+    if (!report->names) {
+        message("out of memory");
+        return EXIT_BAD_DATA;
+    }
+    return stats_files_read(pass, sources, report->options->cache, &report->stats);
+}
+
 static const struct trace_maker report_maker = {.clips = true, .begin = begin, .end = end};
+static const struct trace_maker report_files_maker = {
+    .begin = begin, .read = read_files, .end = end};
 
 enum exit_code report_files(const struct report_options *options, struct operands files)
 {
     progress_allow(&options->reading.terminal);
-    return trace_pass(&report_maker, options, &options->reading, files);
+    if (options->cache && !summary_cache_open(options->cache))
+        return EXIT_BAD_DATA;
+    bool sums = stats_files_wanted(&options->reading, files, options->cache);
+    return trace_pass(sums ? &report_files_maker : &report_maker, options, &options->reading,
+                      files);
 }

@@ -7,12 +7,14 @@
  * buckets for each power of two: bucket b holds about from 2^(b/4) on.
  */
 #include "json_text.h"
+#include "node_sums.h"
 #include "report_parts.h"
 #include "rbwp_format.h"
 
+#include <errno.h>
 #include <inttypes.h>
 
-enum { QUARTERS = 4, LAUNCHES_SHOWN = 4096 };
+enum { QUARTERS = 4, LAUNCHES_SHOWN = 4096, NODE_PARTS = 200 };
 
 struct writer {
     const struct report *report;
@@ -517,6 +519,35 @@ static void put_detail(const struct writer *writer)
     out_text(out, ",\n");
 }
 
+/* [process, workers, busy time, lost records, how busy in each part of the run: a letter each] */
+static void put_nodes(const struct writer *writer)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const struct stats *stats = &writer->report->stats;
+    struct out *out = writer->out;
+    struct node_sums sums;
+    if (!node_sums_make(&sums, stats))
+        out_give_up(out, ENOMEM);
+    begin_list(out, "nodes");
+    for (uint32_t i = 0; i < sums.count; i++) {
+        const struct node_sum *node = &sums.list[i];
+        char shares[NODE_PARTS + 1] = "";
+        for (uint32_t part = 0; part < NODE_PARTS; part++) {
+            double share = node_share_at(stats, node, part, NODE_PARTS);
+            shares[part] = letters[share >= 1 ? 63 : (int)(share * 63 + 0.5)];
+        }
+        out_format(out, "%s[%" PRIu32 ",%" PRIu32 ",", i ? ",\n" : "\n", node->process,
+                   node->workers);
+        put_exact(out, node->busy_ns);
+        comma(out);
+        put_exact(out, node->lost_records);
+        out_format(out, ",\"%s\"]", shares);
+    }
+    end_list(out);
+    node_sums_free(&sums);
+}
+
 void report_json(const struct report *report, const struct report_page *page, struct out *out)
 {
     const struct writer writer = {report, page, out};
@@ -540,7 +571,10 @@ void report_json(const struct report *report, const struct report_page *page, st
                time_step_about(page->taken.first_ns, stats->first_ns),
                time_step_about(page->taken.first_ns, stats->last_ns));
     put_detail(&writer);
+    json_key(out, "merged");
+    out_text(out, stats->merged ? "true,\n" : "false,\n");
     put_processes(&writer);
+    put_nodes(&writer);
     put_tracks(&writer);
     put_rows(&writer);
     put_kinds(&writer);

@@ -22,6 +22,7 @@ struct report_fact {
 struct report {
     const struct report_options *options;
     struct trace *trace;
+    struct trace *names; /* in place of one, of sums of files; NULL: they were read in one pass */
     struct stats stats;
     struct trace_sink stats_sink;
     struct kinds kinds;

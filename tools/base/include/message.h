@@ -28,7 +28,8 @@ struct message_held {
     char *text;
     size_t bytes, room;
 };
-/* From now on this thread's lines go there; NULL: to the user again. Without memory they are lost. */
+/* From now on this thread's lines go there; NULL: to the user again. Without memory they are lost.
+ */
 void message_hold(struct message_held *held);
 bool message_is_held(void);
 /* Tells them, and frees what held has. */

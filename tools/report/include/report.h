@@ -12,7 +12,8 @@ struct report_options {
     struct {
         bool set;
         uint32_t megabytes;
-    } detail; /* of the page, for single spans */
+    } detail;          /* of the page, for single spans */
+    const char *cache; /* where sums of single files are kept; NULL: nowhere */
     const char
         *source;    /* of kernels: a file, or a folder with files; NULL: where the profile says */
     bool no_source; /* the page has none of it */
