@@ -457,7 +457,7 @@ static void take_message(void *context, const struct trace_message *message)
 {
     struct stats *stats = context;
     if (!message_sums_add(&stats->messages, message))
-        fail(stats);
+        stats_fail(stats);
 }
 
 static void take_loss(void *context, const struct trace_loss *loss)
@@ -596,7 +596,7 @@ void stats_finish(struct stats *stats)
     order_longest(stats->longest, stats->longest_count);
     order_longest(stats->open, stats->open_count);
     if (!message_sums_finish(&stats->messages, stats->names, stats->name_room))
-        fail(stats);
+        stats_fail(stats);
     if (stats->options.inside) {
         inside_kernels_finish(&stats->inside, stats->names, stats->name_room);
         kernel_lines_finish(&stats->lines, stats->names, stats->name_room);

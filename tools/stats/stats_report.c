@@ -14,7 +14,7 @@ enum { TOP_DEFAULT = 10 };
 /* What is of all files together, or needs all of their spans. */
 static bool is_one_pass(const struct stats_report_options *options, struct operands files)
 {
-    return options->sections & SECTION_INSIDE ||
+    return options->sections & (SECTION_INSIDE | SECTION_MESSAGES) ||
            !stats_files_wanted(&options->reading, files, options->cache);
 }
 
@@ -45,6 +45,8 @@ static unsigned sections_of(const struct stats_report_options *options, const st
     if (options->sections)
         return options->sections;
     unsigned sections = SECTION_ALL;
+    if (stats->merged) /* these are of all spans */
+        sections &= ~(unsigned)(SECTION_INSIDE | SECTION_MESSAGES);
     if (stats->process_count < 2)
         sections &= ~(unsigned)SECTION_NODES;
     if (stats->process_count > STATS_FILES_MANY && !options->json)
@@ -56,9 +58,6 @@ static enum exit_code end(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
     struct stats *stats = pass->state;
-    unsigned sections = sections_of(options, stats);
-    if (options->top.set)
-        sections |= SECTION_LONGEST;
     if (pass->trace)
         stats_set_run(stats, trace_totals(pass->trace));
     if (pass->maker->read)
@@ -66,6 +65,9 @@ static enum exit_code end(struct trace_pass *pass)
     else
         stats_finish(stats);
     stats->zero_ns = pass->origin_ns;
+    unsigned sections = sections_of(options, stats);
+    if (options->top.set)
+        sections |= SECTION_LONGEST;
     if (options->json)
         stats_json(&pass->out, stats, sections);
     else
