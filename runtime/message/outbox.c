@@ -103,13 +103,12 @@ enum rbwp_status outbox_send(struct rbwp_endpoint *endpoint, uint32_t node,
 /* ---- keeping ---------------------------------------------------------------- */
 
 static enum rbwp_status keep(struct rbwp_endpoint *endpoint, uint32_t node,
-                             const struct rbwp_packet *packet)
+                             const struct rbwp_packet *packet, bool in_front)
 {
     struct message_peer *peer = &endpoint->peers[node];
     struct kept_packet *kept = malloc(offsetof(struct kept_packet, head) + (size_t)packet->bytes);
     if (!kept)
         return RBWP_E_MEMORY;
-    kept->next = NULL;
     kept->bytes = packet->bytes;
     uint8_t *target = (uint8_t *)kept + offsetof(struct kept_packet, head);
     for (uint32_t i = 0; i < packet->count; i++) {
@@ -118,8 +117,11 @@ static enum rbwp_status keep(struct rbwp_endpoint *endpoint, uint32_t node,
         target += packet->piece[i].bytes;
     }
     pthread_mutex_lock(&endpoint->outbox_lock);
-    *peer->last = kept;
-    peer->last = &kept->next;
+    struct kept_packet **at = in_front ? &peer->first : peer->last;
+    kept->next = *at;
+    *at = kept;
+    if (at == peer->last)
+        peer->last = &kept->next;
     if (!peer->listed) {
         peer->listed = true;
         peer->next_kept = endpoint->kept_peers;
@@ -138,13 +140,19 @@ enum rbwp_status outbox_send_or_keep(struct rbwp_endpoint *endpoint, uint32_t no
                                      const struct rbwp_packet *packet, struct packet_head *head)
 {
     enum rbwp_status status = outbox_send(endpoint, node, packet, head);
-    return status == RBWP_AGAIN ? keep(endpoint, node, packet) : status;
+    return status == RBWP_AGAIN ? keep(endpoint, node, packet, false) : status;
 }
 
 void outbox_tell(struct rbwp_endpoint *endpoint, uint32_t node, struct packet_head head)
 {
     const struct rbwp_packet packet = packet_of_head(&head);
-    enum rbwp_status status = outbox_send_or_keep(endpoint, node, &packet, &head);
+    /* What is kept for a node waits for room there, and so may that node for room here: behind it,
+     * both would wait for ever. */
+    const bool goes_past = head.kind == PACKET_WINDOW;
+    enum rbwp_status status = goes_past ? try_send(endpoint, node, &packet, &head)
+                                        : outbox_send(endpoint, node, &packet, &head);
+    if (status == RBWP_AGAIN)
+        status = keep(endpoint, node, &packet, goes_past);
     if (status != RBWP_OK)
         endpoint_lose(endpoint, node, "no memory for a packet to it");
 }
