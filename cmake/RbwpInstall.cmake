@@ -16,6 +16,15 @@ foreach(kind static shared)
       DESTINATION ${rbwp_package_dir})
   endif()
 endforeach()
+
+# librbwp-mpi, for each MPI library: an export of its own each, so that a program needs only what it
+# asked for.
+get_property(rbwp_mpi_targets GLOBAL PROPERTY RBWP_MPI_TARGETS)
+foreach(target IN LISTS rbwp_mpi_targets)
+  install(TARGETS ${target} EXPORT ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(EXPORT ${target} NAMESPACE rbwp:: FILE ${target}.cmake DESTINATION ${rbwp_package_dir})
+endforeach()
+string(REPLACE "rbwp-" "" rbwp_mpi_components "${rbwp_mpi_targets}")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-config.cmake.in
   ${PROJECT_BINARY_DIR}/rbwp-config.cmake INSTALL_DESTINATION ${rbwp_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/rbwp-config-version.cmake
@@ -45,6 +54,11 @@ else()
 endif()
 configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp.pc.in ${PROJECT_BINARY_DIR}/rbwp.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/rbwp.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(target IN LISTS rbwp_mpi_targets)
+  get_target_property(rbwp_mpi_name ${target} RBWP_MPI_NAME)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-mpi.pc.in ${PROJECT_BINARY_DIR}/${target}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${target}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 file(GLOB rbwp_man_pages CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/man/*.[1-9])
 foreach(page IN LISTS rbwp_man_pages)

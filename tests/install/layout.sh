@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# layout.sh SOURCE PREFIX CONFIG - the installed files are these and no others: every
+# layout.sh SOURCE PREFIX CONFIG [MPI...] - the installed files are these and no others: every
 # rbwp_*.h and no private header, both libraries, the commands, their completions, the Python package, all man
 # pages.
 set -euo pipefail
 shopt -s nullglob
-source=$1 prefix=$2 config=$3
+source=$1 prefix=$2 config=$3 mpi=("${@:4}") # librbwp-mpi's, one for each MPI library here
 version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/include/rbwp_format.h")
 minor=${version%.*}
 
@@ -17,6 +17,10 @@ expected() {
     printf "$LIBDIR/%s\n" librbwp.a librbwp-inject.so librbwp-record.so librbwp-threads.so librbwp.so "librbwp.so.$minor" "librbwp.so.$version" \
         pkgconfig/rbwp.pc cmake/rbwp/rbwp-{config,config-version,shared,static}.cmake \
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
+    for library in "${mpi[@]}"; do
+        printf "$LIBDIR/%s\n" "lib$library.so" "lib$library.so.$minor" "lib$library.so.$version" \
+            "pkgconfig/$library.pc" "cmake/rbwp/$library.cmake" "cmake/rbwp/$library-$config.cmake"
+    done
     printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
         zsh/site-functions/_rbwp
     printf 'share/doc/rbwp/%s\n' LICENSE NEWS.md README.md SPEC.md

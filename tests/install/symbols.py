@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""symbols.py COMPILER INCLUDE SHARED STATIC - the libraries export what the headers declare.
+"""symbols.py COMPILER INCLUDE SHARED STATIC [MPI...] - the libraries export what the headers declare.
 
 Every function and variable that an installed header marks RBWP_API is there, in the shared library
 under its version, and nothing else is: a declared call without code and an internal one that leaks
-both fail. What leaks from the static library can meet a function of the program that links it.
+both fail. What leaks from the static library can meet a function of the program that links it. What
+rbwp_mpi.h declares is in the libraries of their own, librbwp-mpi, and only that.
 
 And no code of theirs calls getenv: in a program with more rights than its caller the environment is
 the caller's, so only secure_getenv may be used. Nor what waits by the wall clock, which may be set back.
@@ -70,12 +71,18 @@ def compare(library, want, have):
     return want == have
 
 
-def main(compiler, include, shared, static):
-    want = declared(compiler, pathlib.Path(include))
+def main(compiler, include, shared, static, *mpi):
+    every = declared(compiler, pathlib.Path(include))
+    of_mpi = {name for name in every if name.startswith("rbwp_mpi_")}
+    want = every - of_mpi
     if len(want) < 20:
         sys.exit(f"only {len(want)} declarations found in {include}: this test reads them wrongly")
     have, versions = exported(shared)
     good = compare("shared", want, have) & compare("static", want, global_names(static))
+    for library in mpi:
+        names, mpi_versions = exported(library)
+        good &= compare(library, of_mpi, names)
+        versions |= mpi_versions
     if len(versions) != 1 or not re.fullmatch(r"RBWP_\d+\.\d+", next(iter(versions))):
         sys.exit(f"versions of the symbols: {sorted(versions)}")
     if "getenv" in used(static) or "secure_getenv" not in used(static):

@@ -22,6 +22,7 @@ import tempfile
 STREETS = {"tools/main.c"}  # of no room: it joins them
 # Whose functions stand in for the C library's, which others mean; and what the names of their own begin with.
 PRELOADED = {"runtime/threads": ("wait_", "waiter_", "wakes_", "real_"), "gpu/inject": ("inject_", "nvtx_")}
+WITH_MPI = "runtime/mpi"  # whose objects are there if an MPI library is
 
 
 def read_table(path):
@@ -42,12 +43,14 @@ class Room:
         self.name, self.folder = name, source / name
         self.private = set(self.folder.glob("*.h"))
         self.shown = set((self.folder / "include").glob("*.h"))
+        target = f"rbwp-{name.replace('/', '-')}{'' if '/' in name else '-room'}.dir"
         commands = [shlex.split(entry["command"]) for entry in entries
-                    if pathlib.Path(entry["file"]).parent == self.folder and "-o" in entry["command"]]
+                    if pathlib.Path(entry["file"]).parent == self.folder and target in entry["command"]]
         if not commands:
             sys.exit(f"compile_commands.json has no file of {name}")
-        self.objects = [self.directory(entries) / words[words.index("-o") + 1] for words in commands
-                        if f"rbwp-{name.replace('/', '-')}" in words[words.index("-o") + 1]]
+        self.objects = [self.directory(entries) / words[words.index("-o") + 1] for words in commands]
+        if name == WITH_MPI:
+            self.objects = [path for path in self.objects if path.exists()]
         self.flags = [word for word in commands[0] if re.match(r"-I|-D|-std", word)]
         self.path = [pathlib.Path(word[2:]).resolve() for word in self.flags if word.startswith("-I")]
 
@@ -76,6 +79,8 @@ class Room:
 
 def names_of(objects):
     defined, taken = set(), set()
+    if not objects:
+        return defined, taken
     listing = subprocess.run(["nm", "-P", "-g", *map(str, objects)], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         words = line.split()

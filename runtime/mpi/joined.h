@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * joined.h - a process's part in an MPI job: what the files of this room share.
+ *
+ * Who does what: slots.c sends packets, ring.c receives them and hands each to whom it is for,
+ * transfers.c moves payloads, clocks.c compares clocks, watch.c finds lost nodes, transport.c is
+ * the endpoint's side, background.c is the thread that sees to all of it while no worker does.
+ */
+#ifndef JOINED_H
+#define JOINED_H
+
+#include "clocks.h"
+#include "ring.h"
+#include "rbwp_mpi.h"
+#include "rbwp_transport.h"
+#include "slots.h"
+#include "transfers.h"
+#include "watch.h"
+
+#include <mpi.h>
+#include <stdatomic.h>
+#include <pthread.h>
+
+/* What a packet is, by its MPI tag. */
+enum tag {
+    TAG_PACKET = 0, /* the endpoint's */
+    TAG_PING = 1,   /* to node 0: what time is it there? */
+    TAG_PONG = 2,   /* its answer */
+    TAG_LEFT = 3,   /* no endpoint is here any more */
+    TAG_LOST = 4,   /* a node is lost: struct lost_note */
+    TAG_SIGN = 5    /* a sign of life */
+};
+
+struct rbwp_mpi {
+    struct rbwp_mpi_config config; /* defaults filled in */
+    uint32_t node, nodes;
+    bool initialised;        /* MPI, by us */
+    MPI_Comm packets;        /* ring, slots */
+    MPI_Comm payloads;       /* transfers */
+    MPI_Comm calls;          /* what all nodes do at the same time */
+    pthread_mutex_t polling; /* of who receives: ring, clocks, calls up to the endpoint */
+    struct ring ring;
+    struct slots slots;
+    struct transfers transfers;
+    struct clocks clocks;
+    struct watch watch;
+    struct rbwp_transport *transport; /* the one that is open; polling guards it */
+    struct rbwp_endpoint *endpoint;   /* it works for; NULL before start. polling guards it */
+    bool *told_left;                  /* by node: that no endpoint is here. polling guards it */
+    bool left_in_order;               /* the endpoint that was here. polling guards it */
+    _Atomic(uint64_t) polled_ticks;   /* when a worker last looked */
+    _Atomic(bool) stopping;           /* the background is to end */
+    pthread_t background;
+    bool has_background;
+};
+
+/* Receives what has come and sees to what went out; true if there was something. polling is held.
+ */
+bool joined_poll(struct rbwp_mpi *mpi);
+
+/*
+ * Waits for a request of all nodes on calls. Busy: looks without a pause, and polls, for a good
+ * answer time. RBWP_E_IO: a node is lost (the request is given up), or what MPI says.
+ */
+enum rbwp_status joined_wait(struct rbwp_mpi *mpi, MPI_Request *request, bool busy,
+                             struct rbwp_error *error);
+
+/* Fills *error with what MPI says about a failed call and returns RBWP_E_IO. */
+enum rbwp_status joined_failure(struct rbwp_error *error, const char *call, int code);
+
+#endif /* JOINED_H */

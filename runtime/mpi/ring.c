@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ring.h"
+
+#include "failure.h"
+#include "joined.h"
+#include "transport.h"
+
+#include <stdlib.h>
+
+#define PACKETS_A_POLL 64 /* so that a slice gets to its end */
+
+static int post(struct rbwp_mpi *mpi, unsigned at)
+{
+    struct ring *ring = &mpi->ring;
+    return MPI_Irecv(ring->packet[at], PACKET_BYTES_MAX, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                     mpi->packets, &ring->request[at]);
+}
+
+enum rbwp_status ring_open(struct rbwp_mpi *mpi, struct rbwp_error *error)
+{
+    struct ring *ring = &mpi->ring;
+    ring->packet = malloc(sizeof *ring->packet * RING_RECEIVES);
+    if (!ring->packet)
+        return failure(error, RBWP_E_MEMORY, 0, "no memory to receive messages in");
+    while (ring->posted < RING_RECEIVES) {
+        int code = post(mpi, ring->posted);
+        if (code != MPI_SUCCESS)
+            return joined_failure(error, "MPI_Irecv", code);
+        ring->posted++;
+    }
+    return RBWP_OK;
+}
+
+void ring_close(struct rbwp_mpi *mpi)
+{
+    struct ring *ring = &mpi->ring;
+    for (unsigned i = 0; i < ring->posted; i++) {
+        if (ring->request[i] == MPI_REQUEST_NULL)
+            continue;
+        MPI_Cancel(&ring->request[i]);
+        MPI_Wait(&ring->request[i], MPI_STATUS_IGNORE);
+    }
+    ring->posted = 0;
+    free(ring->packet);
+    ring->packet = NULL;
+}
+
+/* False: there is no room for it now. */
+static bool hand_on(struct rbwp_mpi *mpi, const MPI_Status *status, const void *packet)
+{
+    uint32_t from = (uint32_t)status->MPI_SOURCE;
+    int bytes = 0;
+    MPI_Get_count(status, MPI_BYTE, &bytes);
+    watch_heard(mpi, from);
+    switch (status->MPI_TAG) {
+    case TAG_PACKET:
+        return transport_take(mpi, from, packet, (uint32_t)bytes);
+    case TAG_PING:
+        clocks_answer(mpi, from, packet, (size_t)bytes);
+        return true;
+    case TAG_PONG:
+        clocks_take(mpi, packet, (size_t)bytes);
+        return true;
+    case TAG_LEFT:
+        watch_left(mpi, from, bytes == 1 && *(const unsigned char *)packet == 1);
+        return true;
+    case TAG_LOST:
+        watch_told(mpi, packet, (size_t)bytes);
+        return true;
+    default:
+        return true;
+    }
+}
+
+/* A receive of anybody's failed: nothing can be received any more. */
+static void broken(struct rbwp_mpi *mpi, const char *call, int code)
+{
+    struct rbwp_error error;
+    joined_failure(&error, call, code);
+    for (uint32_t node = 0; node < mpi->nodes; node++) {
+        if (node != mpi->node)
+            watch_lose(mpi, node, error.text);
+    }
+    mpi->ring.request[mpi->ring.head] = MPI_REQUEST_NULL;
+}
+
+/* True if the head has come. */
+static bool head_is_here(struct rbwp_mpi *mpi)
+{
+    struct ring *ring = &mpi->ring;
+    if (ring->held)
+        return true;
+    if (ring->request[ring->head] == MPI_REQUEST_NULL)
+        return false;
+    int is_here = 0;
+    int code = MPI_Test(&ring->request[ring->head], &is_here, &ring->status);
+    if (code != MPI_SUCCESS)
+        broken(mpi, "MPI_Test", code);
+    return code == MPI_SUCCESS && is_here;
+}
+
+bool ring_poll(struct rbwp_mpi *mpi)
+{
+    struct ring *ring = &mpi->ring;
+    unsigned count = 0;
+    while (count < PACKETS_A_POLL && head_is_here(mpi)) {
+        ring->held = !hand_on(mpi, &ring->status, ring->packet[ring->head]);
+        if (ring->held)
+            break;
+        int code = post(mpi, ring->head);
+        if (code != MPI_SUCCESS) {
+            broken(mpi, "MPI_Irecv", code);
+            break;
+        }
+        ring->head = (ring->head + 1) % RING_RECEIVES;
+        count++;
+    }
+    return count > 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ring.h - packets that come: a ring of receives that are posted ahead.
+ *
+ * MPI fills them in the order in which they were posted, so only the head is looked at.
+ */
+#ifndef RING_H
+#define RING_H
+
+#include "rbwp_format.h"
+
+#include <mpi.h>
+
+#define PACKET_BYTES_MAX                                                                           \
+    4032 /* with MPI's own header it still goes at once through shared memory */
+#define RING_RECEIVES 64
+
+struct rbwp_mpi;
+
+struct ring {
+    MPI_Request request[RING_RECEIVES];
+    unsigned posted; /* of them */
+    unsigned head;
+    bool held;         /* the head has come, and who it is for has no room yet */
+    MPI_Status status; /* of the held one */
+    unsigned char (*packet)[PACKET_BYTES_MAX];
+};
+
+enum rbwp_status ring_open(struct rbwp_mpi *mpi, struct rbwp_error *error);
+void ring_close(struct rbwp_mpi *mpi);
+
+/* Hands on what has come; true if something had. mpi->polling is held. */
+bool ring_poll(struct rbwp_mpi *mpi);
+
+#endif /* RING_H */

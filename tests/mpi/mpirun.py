@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs tests/mpi/mpi_job under the MPI library that the environment names (MPI, MPIRUN, JOB), on this machine alone,
+as root or not, with more processes than CPUs."""
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+FLAVOUR, RBWP = os.environ["MPI"], os.environ["RBWP"]
+OPTIONS = {
+    # One machine, no ssh, no network card, and no reading of other processes' memory, which containers forbid.
+    "openmpi": ["--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--mca", "plm", "isolated", "--mca", "btl",
+                "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "oob_tcp_if_include", "lo"],
+    "mpich": ["-launcher", "fork"],
+}
+# What MPI libraries keep until the end is theirs.
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")}
+
+
+def run(nodes, mode, folder, *, keep_launcher_blind=False, seconds=60):
+    """(exit status, {node: [its lines]}). A launcher that is kept blind does not see how a process ended, and so does
+    not end the others: what they do by themselves can be seen."""
+    command = [os.environ["JOB"], mode, str(folder)]
+    if keep_launcher_blind:
+        command = ["sh", "-c", '"$@"; echo "status $?"; sleep 1; exit 0', "sh", *command]
+    done = subprocess.run([os.environ["MPIRUN"], *OPTIONS.get(FLAVOUR, []), "-n", str(nodes), *command],
+                          capture_output=True, text=True, timeout=seconds, env=ENVIRONMENT)
+    text = done.stdout + done.stderr
+    if "Sanitizer" in text or "runtime error" in text:
+        sys.exit(text)
+    lines = {}
+    for node, line in re.findall(r"^node (\d+): (.*)$", done.stdout, re.M):
+        lines.setdefault(int(node), []).append(line)
+    return done.returncode, lines, text
+
+
+def rbwp(*words, status=0):
+    done = subprocess.run([RBWP, *map(str, words)], capture_output=True, text=True)
+    assert done.returncode == status, (words, done)
+    return done.stdout + done.stderr
+
+
+def files(folder):
+    return sorted(pathlib.Path(folder).glob("node_*.bin"))
