@@ -63,7 +63,8 @@ static double *place_of(struct node *node, const struct rbwp_message *message)
     struct tile *tile = node_tile(node, header.tile);
     struct tile_inlet *inlet =
         tile ? tile_inlet_of(tile, header.from, header.number, &bytes) : NULL;
-    return inlet && bytes == message->payload_bytes ? inlet->cells[header.iteration % 2] : NULL;
+    return inlet && bytes == message->payload_bytes ? inlet->cells[header.iteration % 2].memory
+                                                    : NULL;
 }
 
 /* A long piece comes to its place by itself. */
@@ -204,12 +205,9 @@ static bool make_tiles(struct node *node, struct rbwp_error *error)
 
 static bool make(struct node *node, struct rbwp_error *error)
 {
-    char name[32];
-    if (rbwp_work_start(&node->config->work, &node->manager, error) != RBWP_OK ||
-        !make_endpoint(node, error))
-        return false;
-    snprintf(name, sizeof name, "stencil pieces node %u", node->number);
-    return rbwp_channel_new(node->manager, name, -1, &node->channel, error) == RBWP_OK &&
+    return rbwp_work_start(&node->config->work, &node->manager, error) == RBWP_OK &&
+           make_endpoint(node, error) &&
+           store_open(&node->store, node->manager, node->number, node->config->gpu, error) &&
            make_tiles(node, error);
 }
 
@@ -250,7 +248,7 @@ static bool compute(struct node *node, struct rbwp_error *error)
     return wait_for_tiles(node) && send_report(node, error) && quiesce(node, error);
 }
 
-/* After a failure tiles, channel and endpoint may be busy with each other: once they have been idle
+/* After a failure tiles, store and endpoint may be busy with each other: once they have been idle
  * with stopping set, they leave each other alone. */
 static void unmake(struct node *node)
 {
@@ -260,9 +258,10 @@ static void unmake(struct node *node)
     (void)rbwp_endpoint_free(node->endpoint);
     if (node->transport)
         rbwp_transport_close(node->transport);
-    (void)rbwp_channel_free(node->channel);
+    store_stop(&node->store);
     for (unsigned i = 0; node->tiles && i < node->plan.tiles_count; i++)
         tile_free(&node->tiles[i]);
+    store_close(&node->store);
     free(node->tiles);
     plan_free(&node->plan);
     (void)rbwp_work_stop(node->manager, true, NULL);

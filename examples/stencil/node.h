@@ -2,8 +2,8 @@
 /*
  * node.h - one node of the job: its workers, its tiles, its messages.
  *
- * A node has a manager with workers, a channel that moves pieces of tiles, an
- * endpoint for messages, and some tiles. What it computes it tells node 0,
+ * A node has a manager with workers, a store for the cells of its tiles, which
+ * moves pieces of them, and an endpoint for messages. What it computes it tells node 0,
  * which judges.
  */
 #ifndef NODE_H
@@ -24,6 +24,7 @@ struct node_config {
     unsigned tiles_each; /* of a node */
     uint64_t wait_ns;    /* for the other nodes; then the job is given up */
     int64_t dies;        /* node that kills itself half-way, -1: none */
+    int gpu;             /* as store_open takes it */
     struct rbwp_work_config work;
 };
 
@@ -42,7 +43,7 @@ struct node {
     const struct node_config *config;
     unsigned number, nodes, iterations;
     struct rbwp_work_manager *manager;
-    struct rbwp_channel *channel;
+    struct store store;
     struct rbwp_endpoint *endpoint;
     unsigned piece_handler, report_handler;
     struct plan plan;

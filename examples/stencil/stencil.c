@@ -29,6 +29,7 @@ static const char help[] =
     "  --iterations N    that are timed, after a first one; default 10\n"
     "  --tiles N         of each node, up to 64; default: as many as it has workers\n"
     "  --nodes N         so many nodes in this process, up to 16, without MPI; default 1\n"
+    "  --gpu API         cells on a GPU: cuda, hip, opencl, or any of them\n"
     "  --wait SECONDS    for nodes that are late; default 60\n"
     "  --kill NODE       that node's process kills itself half-way: see what the others leave\n"
     "  -h, --help, --version\n"
@@ -64,6 +65,15 @@ static bool take_number(const char *text, uint64_t least, uint64_t most, uint64_
     return *rest == 0 && *number_out >= least && *number_out <= most;
 }
 
+static bool take_gpu(struct options *options, const char *name)
+{
+    options->node.gpu = -1;
+    for (unsigned api = RBWP_GPU_CUDA; name && api <= RBWP_GPU_OPENCL; api++)
+        if (strcmp(name, rbwp_gpu_api_name(api)) == 0)
+            options->node.gpu = (int)api;
+    return name && (options->node.gpu >= 0 || strcmp(name, "any") == 0);
+}
+
 static bool take_option(struct options *options, const char *name, const char *value)
 {
     uint64_t number;
@@ -80,7 +90,7 @@ static bool take_option(struct options *options, const char *name, const char *v
     else if (strcmp(name, "--kill") == 0 && take_number(value, 0, UINT32_MAX, &number))
         options->node.dies = (int64_t)number;
     else
-        return false;
+        return strcmp(name, "--gpu") == 0 && take_gpu(options, value);
     return true;
 }
 
@@ -89,8 +99,8 @@ static bool take_options(struct options *options, int *argc, char **argv)
 {
     struct rbwp_error error;
     *options = (struct options){.nodes_here = 1};
-    options->node =
-        (struct node_config){.side = 1000, .iterations = 10, .wait_ns = 60000000000u, .dies = -1};
+    options->node = (struct node_config){
+        .side = 1000, .iterations = 10, .wait_ns = 60000000000u, .dies = -1, .gpu = -2};
     options->node.work.size = sizeof options->node.work;
     rbwp_session_defaults(&options->session);
     if (rbwp_session_parse(&options->session, argc, argv, &error) != RBWP_OK ||
@@ -130,6 +140,7 @@ static bool judge(const struct options *options, const struct node *node)
            " pieces an iteration, %" PRIu64 " of them messages\n",
            node->nodes, options->node.tiles_each, options->node.work.workers, outcome->pieces,
            outcome->messages);
+    printf("cells on  %s\n", node->store.name);
     printf("plan      %.3f ms\n", (double)outcome->plan_ns / 1e6);
     printf("time      %.6f s an iteration, %.1f MFlops/s\n", seconds,
            seconds > 0 ? operations / seconds / 1e6 : 0.0);

@@ -10,23 +10,49 @@
 
 /* ---- memory --------------------------------------------------------------------------- */
 
-static double *cell_at(const struct tile *tile, int64_t x, int64_t y)
-{
-    const struct rbwp_rectangle *cells = &tile->plan->cells;
-    return tile->in + (y - cells->low[1] + RADIUS) * tile->pitch + (x - cells->low[0] + RADIUS);
-}
-
 static size_t cells_in(const struct rbwp_rectangle *cells)
 {
     return (size_t)(width_of(cells) * height_of(cells));
 }
 
-static void set_cells(struct tile *tile)
+struct place tile_cell(const struct tile *tile, int64_t x, int64_t y)
+{
+    const struct rbwp_rectangle *cells = &tile->plan->cells;
+    const int64_t first = (y - cells->low[1] + RADIUS) * tile->pitch + (x - cells->low[0] + RADIUS);
+    return (struct place){&tile->in, (size_t)first, tile->pitch};
+}
+
+static size_t cells_with_frame(const struct tile *tile)
+{
+    return (size_t)(tile->pitch * (height_of(&tile->plan->cells) + 2 * RADIUS));
+}
+
+/* The first contents; memory has room for all cells and the frame. */
+static void set_cells(const struct tile *tile, double *memory)
 {
     const struct rbwp_rectangle *cells = &tile->plan->cells;
     for (int64_t y = cells->low[1]; y < cells->high[1]; y++)
         for (int64_t x = cells->low[0]; x < cells->high[0]; x++)
-            *cell_at(tile, x, y) = (double)x * COEFFICIENT_X + (double)y * COEFFICIENT_Y;
+            memory[tile_cell(tile, x, y).first] =
+                (double)x * COEFFICIENT_X + (double)y * COEFFICIENT_Y;
+}
+
+static bool make_cells(struct tile *tile)
+{
+    struct store *store = &tile->node->store;
+    const size_t all = cells_with_frame(tile);
+    if (!store_block(store, all, false, &tile->in) ||
+        !store_block(store, cells_in(&tile->plan->cells) + 1, false, &tile->out))
+        return false;
+    if (!store->device) {
+        set_cells(tile, tile->in.memory);
+        return true;
+    }
+    if (!store_block(store, all, true, &tile->host) || !tile_gpu_init(tile))
+        return false;
+    set_cells(tile, tile->host.memory);
+    return store_copy(store, (int64_t)all, 1, (struct place){&tile->in, 0, (int64_t)all},
+                      (struct place){&tile->host, 0, (int64_t)all}, NULL, NULL, NULL);
 }
 
 static bool make_inlets(struct tile *tile)
@@ -35,10 +61,10 @@ static bool make_inlets(struct tile *tile)
     tile->inlets = calloc(plan->needs_count + 1, sizeof *tile->inlets);
     bool good = tile->inlets != NULL;
     for (size_t i = 0; good && i < plan->needs_count; i++)
-        for (unsigned p = 0; p < 2 && good; p++) {
-            tile->inlets[i].cells[p] = calloc(cells_in(&plan->needs[i].cells), sizeof(double));
-            good = tile->inlets[i].cells[p] != NULL;
-        }
+        for (unsigned p = 0; p < 2 && good; p++)
+            good =
+                store_block(&tile->node->store, cells_in(&plan->needs[i].cells),
+                            !node_tile(tile->node, plan->needs[i].tile), &tile->inlets[i].cells[p]);
     return good;
 }
 
@@ -61,12 +87,11 @@ static bool make_outlets(struct tile *tile)
         outlet->tile = tile;
         outlet->piece = &plan->gives[i];
         outlet->local = node_tile(tile->node, outlet->piece->tile);
-        if (outlet->local) {
+        if (outlet->local)
             outlet->inlet = inlet_number(outlet->local->plan, plan->id, outlet->piece->number);
-        } else {
-            outlet->cells = calloc(cells_in(&outlet->piece->cells), sizeof(double));
-            good = outlet->cells != NULL;
-        }
+        else
+            good = store_block(&tile->node->store, cells_in(&outlet->piece->cells), true,
+                               &outlet->cells);
     }
     return good;
 }
@@ -79,13 +104,11 @@ bool tile_init(struct tile *tile, struct node *node, const struct plan_tile *pla
     char name[64];
     *tile = (struct tile){.node = node, .plan = plan};
     tile->pitch = width_of(&plan->cells) + 2 * RADIUS;
-    tile->in =
-        calloc((size_t)(tile->pitch * (height_of(&plan->cells) + 2 * RADIUS)), sizeof(double));
-    tile->out = calloc(cells_in(&plan->cells) + 1, sizeof(double));
     *error = (struct rbwp_error){.status = RBWP_E_MEMORY, .text = "no memory for a tile"};
-    if (!tile->in || !tile->out || !make_inlets(tile) || !make_outlets(tile))
+    if (!make_cells(tile) || !make_inlets(tile) || !make_outlets(tile))
         return false;
-    set_cells(tile);
+    if (node->store.device)
+        return true;
     snprintf(name, sizeof name, "stencil tile %u", plan->id);
     tile->has_work = rbwp_work_add(node->manager, name, compute, tile, -1, &tile->work) == RBWP_OK;
     snprintf(error->text, sizeof error->text, "no slot for the work of tile %u", plan->id);
@@ -94,38 +117,31 @@ bool tile_init(struct tile *tile, struct node *node, const struct plan_tile *pla
 
 void tile_free(struct tile *tile)
 {
+    struct store *store = &tile->node->store;
     if (tile->has_work)
         (void)rbwp_work_remove(tile->node->manager, tile->work);
     for (size_t i = 0; tile->inlets && i < tile->plan->needs_count; i++) {
-        free(tile->inlets[i].cells[0]);
-        free(tile->inlets[i].cells[1]);
+        store_block_free(store, &tile->inlets[i].cells[0]);
+        store_block_free(store, &tile->inlets[i].cells[1]);
     }
     for (size_t i = 0; tile->outlets && i < tile->plan->gives_count; i++)
-        free(tile->outlets[i].cells);
+        store_block_free(store, &tile->outlets[i].cells);
     free(tile->inlets);
     free(tile->outlets);
-    free(tile->in);
-    free(tile->out);
+    store_block_free(store, &tile->in);
+    store_block_free(store, &tile->out);
+    store_block_free(store, &tile->host);
+    tile_gpu_free(tile);
 }
 
 /* ---- pieces ------------------------------------------------------------------------------ */
 
-static void move_cells(struct tile *tile, const struct rbwp_rectangle *cells, void *target,
-                       int64_t target_pitch, void *source, int64_t source_pitch,
-                       rbwp_transfer_done_fn done, void *argument)
+static void move_cells(struct tile *tile, const struct rbwp_rectangle *cells, struct place target,
+                       struct place source, rbwp_transfer_done_fn done, void *argument)
 {
     struct rbwp_error error;
-    const struct rbwp_transfer transfer = {
-        .size = sizeof transfer,
-        .kind = RBWP_TRANSFER_COPY,
-        .dimensions = 2,
-        .element_bytes = sizeof(double),
-        .extent = {(uint64_t)width_of(cells), (uint64_t)height_of(cells)},
-        .source = {.memory = source, .stride_bytes = {0, source_pitch * (int64_t)sizeof(double)}},
-        .target = {.memory = target, .stride_bytes = {0, target_pitch * (int64_t)sizeof(double)}},
-        .done = done,
-        .argument = argument};
-    if (rbwp_channel_submit(tile->node->channel, &transfer, NULL, &error) != RBWP_OK)
+    if (!store_copy(&tile->node->store, width_of(cells), height_of(cells), target, source, done,
+                    argument, &error))
         node_fail(tile->node, &error);
 }
 
@@ -140,7 +156,7 @@ static void piece_has_left(void *argument, const struct rbwp_transfer_result *re
     if (outlet->local)
         tile_piece_ready(outlet->local, iteration);
     else
-        node_send_piece(tile->node, tile->plan->id, outlet->piece, iteration, outlet->cells);
+        node_send_piece(tile->node, tile->plan->id, outlet->piece, iteration, outlet->cells.memory);
     tile_piece_ready(tile, iteration);
 }
 
@@ -151,18 +167,28 @@ static void give_pieces(struct tile *tile)
     for (size_t i = 0; i < tile->plan->gives_count; i++) {
         struct tile_outlet *outlet = &tile->outlets[i];
         const struct rbwp_rectangle *cells = &outlet->piece->cells;
-        double *target = outlet->local ? outlet->local->inlets[outlet->inlet].cells[iteration % 2]
-                                       : outlet->cells;
-        move_cells(tile, cells, target, width_of(cells),
-                   cell_at(tile, cells->low[0], cells->low[1]), tile->pitch, piece_has_left,
-                   outlet);
+        const struct block *target =
+            outlet->local ? &outlet->local->inlets[outlet->inlet].cells[iteration % 2]
+                          : &outlet->cells;
+        move_cells(tile, cells, (struct place){target, 0, width_of(cells)},
+                   tile_cell(tile, cells->low[0], cells->low[1]), piece_has_left, outlet);
     }
 }
 
+/* The frame is filled, or on a GPU will be before what comes now. */
+static void begin_iteration(struct tile *tile)
+{
+    if (tile->node->store.device)
+        tile_gpu_compute(tile);
+    else
+        (void)rbwp_work_make_active(tile->node->manager, tile->work);
+}
+
+/* Gives pieces; who neither gives nor needs any goes on by itself. */
 void tile_begin(struct tile *tile)
 {
     if (tile->plan->gives_count + tile->plan->needs_count == 0)
-        (void)rbwp_work_make_active(tile->node->manager, tile->work);
+        begin_iteration(tile);
     give_pieces(tile);
 }
 
@@ -178,23 +204,23 @@ struct tile_inlet *tile_inlet_of(struct tile *tile, unsigned from, unsigned numb
 
 static void frame_is_filled(void *argument, const struct rbwp_transfer_result *result)
 {
-    struct tile *tile = argument;
     if (result->status == RBWP_OK)
-        (void)rbwp_work_make_active(tile->node->manager, tile->work);
+        begin_iteration(argument);
 }
 
-/* All is there: the channel goes in order, so the last piece tells. */
+/* All is there. The store goes in order, so the last piece tells. */
 static void fill_frame(struct tile *tile, unsigned iteration)
 {
     const size_t count = tile->plan->needs_count;
-    if (count == 0)
-        (void)rbwp_work_make_active(tile->node->manager, tile->work);
+    const bool tells = !tile->node->store.device;
     for (size_t i = 0; i < count; i++) {
         const struct rbwp_rectangle *cells = &tile->plan->needs[i].cells;
-        move_cells(tile, cells, cell_at(tile, cells->low[0], cells->low[1]), tile->pitch,
-                   tile->inlets[i].cells[iteration % 2], width_of(cells),
-                   i + 1 == count ? frame_is_filled : NULL, tile);
+        move_cells(tile, cells, tile_cell(tile, cells->low[0], cells->low[1]),
+                   (struct place){&tile->inlets[i].cells[iteration % 2], 0, width_of(cells)},
+                   tells && i + 1 == count ? frame_is_filled : NULL, tile);
     }
+    if (!tells || count == 0)
+        begin_iteration(tile);
 }
 
 void tile_piece_ready(struct tile *tile, unsigned iteration)
@@ -216,9 +242,9 @@ static void compute_row(const struct tile *tile, int64_t y)
     const struct rbwp_rectangle *active = &tile->plan->active, *cells = &tile->plan->cells;
     const double near = 1.0 / (2.0 * 1 * RADIUS), far = 1.0 / (2.0 * 2 * RADIUS);
     const int64_t pitch = tile->pitch, width = width_of(active);
-    const double *in = cell_at(tile, active->low[0], y);
+    const double *in = tile->in.memory + tile_cell(tile, active->low[0], y).first;
     double *out =
-        tile->out + (y - cells->low[1]) * width_of(cells) + (active->low[0] - cells->low[0]);
+        tile->out.memory + (y - cells->low[1]) * width_of(cells) + (active->low[0] - cells->low[0]);
     for (int64_t i = 0; i < width; i++)
         out[i] += near * (in[i + 1] - in[i - 1] + in[i + pitch] - in[i - pitch]) +
                   far * (in[i + 2] - in[i - 2] + in[i + 2 * pitch] - in[i - 2 * pitch]);
@@ -226,23 +252,40 @@ static void compute_row(const struct tile *tile, int64_t y)
 
 static void add_one(const struct tile *tile, int64_t y)
 {
-    double *in = cell_at(tile, tile->plan->cells.low[0], y);
+    double *in = tile->in.memory + tile_cell(tile, tile->plan->cells.low[0], y).first;
     const int64_t width = width_of(&tile->plan->cells);
     for (int64_t i = 0; i < width; i++)
         in[i] += 1.0;
 }
 
-static void end_iteration(struct tile *tile)
+static void result_is_here(void *argument, const struct rbwp_transfer_result *result)
+{
+    struct tile *tile = argument;
+    if (result->status == RBWP_OK)
+        node_tile_ended(tile->node);
+}
+
+/* A GPU's result is fetched. */
+static void end(struct tile *tile)
+{
+    const struct rbwp_rectangle *cells = &tile->plan->cells;
+    const int64_t all = (int64_t)cells_in(cells);
+    struct rbwp_error error;
+    if (!tile->node->store.device)
+        node_tile_ended(tile->node);
+    else if (!store_copy(&tile->node->store, all, 1, (struct place){&tile->host, 0, all},
+                         (struct place){&tile->out, 0, all}, result_is_here, tile, &error))
+        node_fail(tile->node, &error);
+}
+
+void tile_end_iteration(struct tile *tile)
 {
     tile->row = 0;
     node_tile_went_on(tile->node, tile->iteration);
-    if (++tile->iteration > tile->node->iterations) {
-        node_tile_ended(tile->node);
-        return;
-    }
-    if (tile->plan->gives_count + tile->plan->needs_count == 0)
-        (void)rbwp_work_make_active(tile->node->manager, tile->work);
-    give_pieces(tile);
+    if (++tile->iteration > tile->node->iterations)
+        end(tile);
+    else
+        tile_begin(tile);
 }
 
 /* Rows of the star, then rows of adding 1, until the slice is over. */
@@ -261,16 +304,17 @@ static bool compute(void *argument, struct rbwp_deadline deadline)
             return true;
     }
     if (tile->row == rows)
-        end_iteration(tile);
+        tile_end_iteration(tile);
     return false;
 }
 
 double tile_sum(const struct tile *tile)
 {
     const struct rbwp_rectangle *active = &tile->plan->active, *cells = &tile->plan->cells;
+    const double *out = tile->out.memory ? tile->out.memory : tile->host.memory;
     double sum = 0;
     for (int64_t y = active->low[1]; y < active->high[1]; y++)
         for (int64_t x = active->low[0]; x < active->high[0]; x++)
-            sum += fabs(tile->out[(y - cells->low[1]) * width_of(cells) + (x - cells->low[0])]);
+            sum += fabs(out[(y - cells->low[1]) * width_of(cells) + (x - cells->low[0])]);
     return sum;
 }

@@ -5,9 +5,10 @@
  *
  * An iteration of a tile begins when what it needs of others has arrived and
  * what it gave away has been read out of its memory. Then the arrived pieces
- * are moved into the frame around its cells by the node's channel, and the
+ * are moved into the frame around its cells by the node's store, and the
  * tile's work item is made active: it computes rows as long as its slice
- * allows. After its last row the pieces for the next iteration go out. A
+ * allows. (On a GPU the store computes, too: tile_gpu.c.) After its last row
+ * the pieces for the next iteration go out. A
  * neighbour may be an iteration ahead, never two, since it needs pieces, too:
  * so there are two places for each piece that arrives.
  */
@@ -15,7 +16,7 @@
 #define TILE_H
 
 #include "plan.h"
-#include "rbwp_channel.h"
+#include "store.h"
 
 #include <stdatomic.h>
 
@@ -23,14 +24,14 @@ struct node;
 
 /* Where a piece of a neighbour arrives: one place for even iterations, one for odd. */
 struct tile_inlet {
-    double *cells[2];
+    struct block cells[2];
 };
 
 /* A piece that goes to a neighbour. */
 struct tile_outlet {
     struct tile *tile; /* whose */
     const struct plan_piece *piece;
-    double *cells;      /* packed, for another node */
+    struct block cells; /* packed, for another node */
     struct tile *local; /* or where it goes on this node */
     size_t inlet;       /* of that */
 };
@@ -38,8 +39,10 @@ struct tile_outlet {
 struct tile {
     struct node *node;
     const struct plan_tile *plan;
-    double *in;    /* its cells and a frame of RADIUS around them */
-    double *out;   /* its cells */
+    struct block in;  /* its cells and a frame of RADIUS around them */
+    struct block out; /* its cells */
+    /* A GPU's: cells on their way to it and from it; sums and numbers on the way to out. */
+    struct block host, high, low, numbers;
     int64_t pitch; /* cells in a row of in */
     struct tile_inlet *inlets;
     struct tile_outlet *outlets;
@@ -55,14 +58,26 @@ bool tile_init(struct tile *tile, struct node *node, const struct plan_tile *pla
                struct rbwp_error *error);
 void tile_free(struct tile *tile);
 
-/* The first pieces go out. */
+/* The pieces for the next iteration go out. */
 void tile_begin(struct tile *tile);
 /* The inlet of a piece, NULL if there is none. */
 struct tile_inlet *tile_inlet_of(struct tile *tile, unsigned from, unsigned number,
                                  uint64_t *bytes_out);
 /* A piece of an iteration has arrived in its inlet, or has left this tile's memory. */
 void tile_piece_ready(struct tile *tile, unsigned iteration);
-/* Of its active cells. */
+/* Of its active cells, when it has ended. */
 double tile_sum(const struct tile *tile);
+
+/* ---- for tile_gpu.c ---------------------------------------------------------------- */
+
+/* Where cell x, y of the grid lies in in. */
+struct place tile_cell(const struct tile *tile, int64_t x, int64_t y);
+void tile_end_iteration(struct tile *tile);
+
+/* The rest of a tile whose cells are on a GPU. */
+bool tile_gpu_init(struct tile *tile);
+void tile_gpu_free(struct tile *tile);
+/* Computes an iteration; tile_end_iteration follows. */
+void tile_gpu_compute(struct tile *tile);
 
 #endif /* TILE_H */
