@@ -52,7 +52,7 @@ static const char *word_of(const struct trace_span *span, bool on_gpu)
 {
     if (span->flags & TRACE_INSTANT)
         return "cpu_instant_event";
-    if (span->category == TRACE_RANGE)
+    if (span->category == TRACE_RANGE || span->category == TRACE_QUEUED)
         return "user_annotation";
     if (!on_gpu)
         return "cpu_op";

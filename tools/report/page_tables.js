@@ -7,9 +7,9 @@
 const sumOf = (list, field) => list.reduce((sum, entry) => sum + BigInt(entry[field]), 0n);
 const kindsWith = test => data.kinds.filter(test);
 const calls = kindsWith(kind => kind.category === "bgwork"), subItems = kindsWith(isSubItem), gpuWork = kindsWith(isGpuWork);
-const ranges = kindsWith(kind => kind.category === "range"), gpuRanges = kindsWith(kind => kind.category === "annotation");
+const ranges = kindsWith(kind => kind.category === "range"), gpuRanges = kindsWith(kind => kind.category === "annotation"), queued = kindsWith(kind => kind.category === "queued");
 const counters = data.tracks.filter(track => track.kind === "counter");
-const others = kindsWith(kind => kind.category !== "bgwork" && kind.category !== "range" && kind.category !== "annotation" && !isSubItem(kind) && !isGpuWork(kind));
+const others = kindsWith(kind => kind.category !== "bgwork" && kind.category !== "range" && kind.category !== "annotation" && kind.category !== "queued" && !isSubItem(kind) && !isGpuWork(kind));
 const workers = data.tracks.filter(isWorker), gpus = data.tracks.filter(track => track.kind === "gpu");
 const workerPart = Number(data.worker_busy_ns) / (extent * Math.max(1, workers.length));
 
@@ -311,6 +311,7 @@ const TABS = [
   ["Sub-items", subItems.length, parent => kindTable(parent, subItems, [{title: "Id", value: kind => kind.item, text: kind => String(kind.item)},
     {title: "Type", left: true, value: kind => CATEGORY_TITLES[kind.category], text: kind => CATEGORY_TITLES[kind.category]}], workerTime, "Of worker time")],
   ["Other work", others.length, parent => kindTable(parent, others, [{title: "Type", left: true, value: kind => kind.category, text: kind => kind.category}], workerTime, "Of worker time")],
+  ["Queue delay", queued.length, parent => kindTable(parent, queued, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent, "Of the run")],
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
   ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
   ["Counters", counters.length, fillCounters],

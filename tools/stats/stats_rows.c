@@ -12,6 +12,8 @@ enum stats_section stats_section_of(unsigned category)
         return SECTION_RANGES;
     if (category == TRACE_ANNOTATION)
         return SECTION_GPU_RANGES;
+    if (category == TRACE_QUEUED)
+        return SECTION_QUEUED;
     return category == TRACE_GPU_WORK || category == TRACE_COPY ? SECTION_GPU_WORK
                                                                 : SECTION_SUB_ITEMS;
 }

@@ -468,10 +468,21 @@ static void add_end(struct table_rows *tables, const struct rbwp_rows *rows, uin
                                                 .span = span->id});
 }
 
+/* Of a work item that waited. */
+static inline bool is_queued(const struct table_shape *shape, const struct rbwp_rows *rows,
+                             uint32_t row)
+{
+    return has(shape->queue.slot) && rows->cells[shape->queue.slot][row] < RBWP_SLOTS_MAX;
+}
+
 static uint32_t span_name(struct table_rows *tables, const struct table_shape *shape,
                           const struct rbwp_rows *rows, uint32_t row)
 {
     char number[32];
+    if (is_queued(shape, rows, row))
+        return tables->host.slot_name(tables->host.context,
+                                      (uint32_t)rows->cells[shape->queue.slot][row],
+                                      (int64_t)rows->cells[shape->start][row]);
     if (!has(shape->label))
         return shape->label_name ? shape->label_name - 1 : trace_add_name(tables->trace, "", 0);
     const struct rbwp_column *column = &rows->schema->columns[shape->label];
@@ -609,6 +620,30 @@ static inline void make_span(const struct table_shape *shape, const struct rbwp_
                                 .flags = shape->kind == TABLE_INSTANTS ? TRACE_INSTANT : 0};
     if (shape->kernel.table)
         mark_kernel_span(&shape->kernel, rows, row, span);
+    if (is_queued(shape, rows, row)) {
+        span->category = TRACE_QUEUED;
+        span->item = (uint32_t)rows->cells[shape->queue.slot][row];
+    }
+}
+
+/* From the thread that handed the work over to the call that took it up. */
+static void link_queued(struct table_rows *tables, const struct table_shape *shape,
+                        const struct rbwp_rows *rows, uint32_t row, const struct trace_span *span)
+{
+    const struct trace_axis *axis = &tables->options->axis;
+    uint64_t from = cell(rows, shape->queue.from, row), thread = cell(rows, shape->thread, row);
+    if (!from)
+        return;
+    uint32_t from_track =
+        tables->host.thread_track(tables->host.context, from, trace_off_axis(axis, span->start_ns));
+    uint32_t to_track = tables->host.thread_track(tables->host.context, thread,
+                                                  trace_off_axis(axis, span->stop_ns));
+    if (from_track != TRACE_NONE && to_track != TRACE_NONE)
+        trace_add_link(tables->trace, (struct trace_link){.kind = TRACE_WAIT_FOR,
+                                                          .from_track = from_track,
+                                                          .from_ns = span->start_ns,
+                                                          .to_track = to_track,
+                                                          .to_ns = span->stop_ns});
 }
 
 static inline void add_ends(struct table_rows *tables, const struct table_shape *shape,
@@ -622,6 +657,8 @@ static inline void add_ends(struct table_rows *tables, const struct table_shape 
             trace_add_message_end(tables->trace, &end);
         return;
     }
+    if (is_queued(shape, rows, row))
+        link_queued(tables, shape, rows, row, span);
     if (!shape->from_space && !shape->to_space)
         return;
     add_end(tables, rows, shape->from, shape->from_space, false, row, span);

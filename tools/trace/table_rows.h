@@ -30,6 +30,8 @@ struct table_rows_host {
     /* The thread's track, made if need be; TRACE_NONE: it is not wanted. */
     uint32_t (*thread_track)(void *context, uint64_t thread_id, int64_t time_ns);
     uint32_t (*gpu_track)(void *context, uint64_t processor);
+    /* The number of a work item's name. */
+    uint32_t (*slot_name)(void *context, uint32_t slot, int64_t time_ns);
     /* On the file's axis. */
     bool (*wanted)(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns);
     bool (*clip)(void *context, struct trace_span *span);

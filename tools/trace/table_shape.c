@@ -113,6 +113,7 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
                                   .to = none};
     kernel_columns_find(&shape->kernel, schema);
     wait_columns_find(&shape->wait, schema);
+    queue_columns_find(&shape->queue, schema);
     message_columns_find(&shape->message, schema);
     for (uint16_t i = 0; i < schema->column_count; i++)
         if (!kernel_columns_hide(&shape->kernel, i))

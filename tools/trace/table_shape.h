@@ -7,6 +7,7 @@
 
 #include "kernel_tracks.h"
 #include "message_rows.h"
+#include "queue_rows.h"
 #include "rbwp_table.h"
 #include "wait_rows.h"
 
@@ -28,6 +29,7 @@ struct table_shape {
     uint32_t label_name, from_space, to_space; /* labels: the table's name, of the keys */
     struct kernel_columns kernel;
     struct wait_columns wait;
+    struct queue_columns queue;
     struct message_columns message;
     bool has_bytes;              /* a column of bytes */
     struct trace_detail *detail; /* of the row before; NULL: rows have texts, or no detail */

@@ -19,14 +19,14 @@
 #include <string.h>
 
 const char *const trace_category_name[TRACE_CATEGORIES] = {
-    "bgwork", "am",   "xfer", "deppart", "reap",  "sub_item", "gpu",
-    "task",   "call", "wait", "copy",    "other", "range",    "annotation"};
+    "bgwork", "am",   "xfer", "deppart", "reap",  "sub_item",   "gpu",   "task",
+    "call",   "wait", "copy", "other",   "range", "annotation", "queued"};
 
 const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
     "thread", "gpu", "processor", "channel", "stream", "sm", "lane", "async", "table", "counter"};
 
-const char *const trace_link_kind_name[TRACE_LINK_KINDS] = {"launch",     "message", "range",
-                                                            "dependency", "wake",    "flow"};
+const char *const trace_link_kind_name[TRACE_LINK_KINDS] = {
+    "launch", "message", "range", "dependency", "wake", "wait", "flow"};
 
 enum { ARENA_BYTES = 64 << 10 };
 

@@ -481,6 +481,12 @@ static uint32_t gpu_track(void *context, uint64_t processor)
     return rbwp_gpu_track(&source->gpu, processor);
 }
 
+static uint32_t slot_name(void *context, uint32_t slot, int64_t time_ns)
+{
+    struct rbwp_source *source = context;
+    return name_of(source, &source->names.slots, source->slots, "slot", slot, time_ns);
+}
+
 static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
 {
     struct rbwp_source *source = context;
@@ -504,6 +510,7 @@ static void start_tables(struct rbwp_source *source)
                                                   .new_ids = new_ids,
                                                   .thread_track = make_thread_track,
                                                   .gpu_track = gpu_track,
+                                                  .slot_name = slot_name,
                                                   .wanted = is_row_wanted,
                                                   .clip = clip_row},
                                          .trace = source->trace,

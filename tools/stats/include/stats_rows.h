@@ -19,7 +19,9 @@ enum stats_section {
     SECTION_MESSAGES = 1024,
     SECTION_NODES = 4096,
     SECTION_ALL = 2047 | SECTION_NODES,
-    SECTION_GPU_RANGES = 2048 /* what rows are shown beside the ranges */
+    /* What rows are shown beside the ranges, and beside the work items. */
+    SECTION_GPU_RANGES = 2048,
+    SECTION_QUEUED = 8192
 };
 
 /* The section whose table the category's rows stand in. */

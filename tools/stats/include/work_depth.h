@@ -2,8 +2,8 @@
 /*
  * work_depth.h - which spans of a track are outermost when ranges do not count.
  *
- * A range that a program gave a name is no work: what it encloses is work as if it were not there,
- * and it never makes a track busy.
+ * A range that a program gave a name is no work, nor is what waits to be taken up: what it encloses
+ * is work as if it were not there, and it never makes a track busy.
  */
 #ifndef WORK_DEPTH_H
 #define WORK_DEPTH_H
@@ -25,7 +25,8 @@ struct work_depth {
  * it. */
 static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
 {
-    bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION;
+    bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION ||
+                 span->category == TRACE_QUEUED;
     if (!range && !depth->room)
         return span->depth == 0;
     if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {

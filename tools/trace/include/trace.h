@@ -100,10 +100,11 @@ enum trace_category {
     TRACE_OTHER,
     TRACE_RANGE, /* a name that a program gave to a stretch of time: no work, never busy time */
     TRACE_ANNOTATION, /* when work of such a range ran on a GPU's stream: none of its own either */
+    TRACE_QUEUED,     /* a call's work waited for it; item is its slot: nobody was busy with that */
     TRACE_CATEGORIES
 };
 /* "bgwork", "am", "xfer", "deppart", "reap", "sub_item", "gpu", "task", "call", "wait", "copy",
- * "other", "range", "annotation". */
+ * "other", "range", "annotation", "queued". */
 extern const char *const trace_category_name[TRACE_CATEGORIES];
 
 enum trace_flag {
@@ -221,10 +222,11 @@ enum trace_link_kind {
     TRACE_LINKED_RANGE, /* a range and what happened elsewhere on behalf of it */
     TRACE_DEPENDENCY,
     TRACE_WAKE,
-    TRACE_FLOW, /* the source says no more */
+    TRACE_WAIT_FOR, /* work was handed over, and the call that took it up */
+    TRACE_FLOW,     /* the source says no more */
     TRACE_LINK_KINDS
 };
-/* "launch", "message", "range", "dependency", "wake", "flow". */
+/* "launch", "message", "range", "dependency", "wake", "wait", "flow". */
 extern const char *const trace_link_kind_name[TRACE_LINK_KINDS];
 
 /* What one track did led to something on another: a launch and its GPU work. */
