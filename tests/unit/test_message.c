@@ -295,6 +295,68 @@ static void handlers_never_wait(void **state)
     job_free(&job);
 }
 
+struct late {
+    struct rbwp_work_manager *other; /* node 1's, which nobody runs but this */
+    unsigned handler;
+    enum rbwp_status again; /* what the last one was told at first */
+};
+
+static void *run_other(void *argument)
+{
+    run_rounds(argument);
+    return NULL;
+}
+
+/* Fills node 1, has one kept, lets node 1 handle, and sends one more. */
+static void send_behind_kept(void *argument, const struct rbwp_message *message)
+{
+    struct late *late = argument;
+    uint64_t next = 1;
+    while (rbwp_message_send(message->endpoint, 1, late->handler, &next, sizeof next, 0, NULL) ==
+           RBWP_OK)
+        next++;
+    send_to(message->endpoint, 1, late->handler, &next, sizeof next);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, run_other, late->other), 0);
+    pthread_join(thread, NULL);
+    next++;
+    late->again =
+        rbwp_message_send(message->endpoint, 1, late->handler, &next, sizeof next, 0, NULL);
+    send_to(message->endpoint, 1, late->handler, &next, sizeof next);
+}
+
+/* Guards: nothing overtakes what is kept, though there is room for it by now. */
+static void nothing_overtakes_what_is_kept(void **state)
+{
+    (void)state;
+    const struct rbwp_endpoint_config config = {.size = sizeof config, .inbox_bytes = 1};
+    struct rbwp_work_manager *managers[2] = {message_manager(0), message_manager(0)};
+    struct rbwp_transport *transports[2];
+    struct rbwp_endpoint *endpoints[2];
+    struct seen seen = {0};
+    struct late late = {.other = managers[1]};
+    unsigned start_handler = 0;
+    assert_int_equal(rbwp_loopback_new(2, transports, NULL), RBWP_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(
+            rbwp_endpoint_new(managers[i], transports[i], &config, &endpoints[i], NULL), RBWP_OK);
+        late.handler = endpoint_register(endpoints[i], "count", see, NULL, &seen);
+        start_handler = endpoint_register(endpoints[i], "start", send_behind_kept, NULL, &late);
+        assert_int_equal(rbwp_endpoint_start(endpoints[i], NULL), RBWP_OK);
+    }
+    send_to(endpoints[0], 0, start_handler, NULL, 0);
+    run_rounds(managers[0]);
+    run_rounds(managers[1]);
+    assert_int_equal(late.again, RBWP_AGAIN);
+    assert_true(seen.count > 100);
+    assert_int_equal(seen.last, seen.count);
+    assert_int_equal(seen.out_of_order, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rbwp_endpoint_free(endpoints[i]), RBWP_OK);
+        assert_int_equal(rbwp_work_stop(managers[i], true, NULL), RBWP_OK);
+    }
+}
+
 /* ---- long ones ----------------------------------------------------------------------- */
 
 struct ended {
@@ -764,6 +826,7 @@ int main(void)
         cmocka_unit_test(refusals_say_why),
         cmocka_unit_test(a_full_inbox_says_again),
         cmocka_unit_test(handlers_never_wait),
+        cmocka_unit_test(nothing_overtakes_what_is_kept),
         cmocka_unit_test(long_payloads_are_not_copied),
         cmocka_unit_test(where_long_begins),
         cmocka_unit_test(long_messages_are_bounded),
