@@ -4,14 +4,20 @@
 #include "inject_session.h"
 
 #include <ctype.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct nvtx_domain {
+    struct nvtx_domain *next;
     size_t bytes; /* with the terminator */
     char name[];
 };
+
+/* The program has handles of them, which it never gives back. */
+static _Atomic(struct nvtx_named *) registered;
+static _Atomic(struct nvtx_domain *) domains;
 
 /* Takes ", WORD = NUMBER" off the end of a text. */
 static bool take_number(char *text, const char *word, uint64_t *number_out)
@@ -44,8 +50,12 @@ struct nvtx_named nvtx_name(const struct nvtx_domain *domain, const char *text)
 struct nvtx_named *nvtx_register(const struct nvtx_domain *domain, const char *text)
 {
     struct nvtx_named *named = malloc(sizeof *named);
-    if (named)
-        *named = nvtx_name(domain, text);
+    if (!named)
+        return NULL;
+    *named = nvtx_name(domain, text);
+    named->next = atomic_load(&registered);
+    while (!atomic_compare_exchange_weak(&registered, &named->next, named))
+        ;
     return named;
 }
 
@@ -53,10 +63,13 @@ struct nvtx_domain *nvtx_domain_create(const char *name)
 {
     size_t bytes = strlen(name) + 1;
     struct nvtx_domain *domain = malloc(sizeof *domain + bytes);
-    if (domain) {
-        domain->bytes = bytes;
-        memcpy(domain->name, name, bytes);
-    }
+    if (!domain)
+        return NULL;
+    domain->bytes = bytes;
+    memcpy(domain->name, name, bytes);
+    domain->next = atomic_load(&domains);
+    while (!atomic_compare_exchange_weak(&domains, &domain->next, domain))
+        ;
     return domain;
 }
 

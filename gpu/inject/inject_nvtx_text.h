@@ -17,6 +17,7 @@
 struct nvtx_domain;
 
 struct nvtx_named {
+    struct nvtx_named *next;           /* of those that are registered */
     uint64_t number;                   /* of the name; 0: there is no room for another one */
     uint64_t id, sequence;             /* that stood in it */
     bool has_id, has_sequence, window; /* window: it is the name of RBWP_INJECT_RANGE */

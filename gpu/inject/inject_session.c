@@ -26,8 +26,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
 static const struct inject_source *sources[SOURCES_MAX];
 static int source_count;
 static bool ended, opened, at_exit;
-static struct rbwp_session *session;
-static _Atomic pid_t owner; /* the process that records, 0: none yet */
+static struct rbwp_session *session, *parents; /* parents: of a forked child, left alone */
+static _Atomic pid_t owner;                    /* the process that records, 0: none yet */
 static _Atomic int64_t offset_ns;
 
 /* ---- the environment ------------------------------------------------------------------------ */
@@ -234,6 +234,7 @@ static void in_child(void)
     atomic_store(&inject_state, INJECT_CLOSED);
     atomic_store(&owner, 0);
     source_count = 0; /* a GPU that the parent used cannot be used here */
+    parents = session;
     session = NULL;
     ended = opened = false;
     inject_control_forget();

@@ -27,8 +27,8 @@ static size_t memory_left = 1u << 30;
 
 static cupti_callback callback;
 static void *callback_context;
-static bool enabled[2][IDS]; /* calls, resources */
-static bool runtime_enabled;
+static _Atomic bool enabled[2][IDS]; /* calls, resources */
+static _Atomic bool runtime_enabled;
 static _Thread_local uint32_t correlation_now = 77; /* of the call that the thread is in */
 
 inject_result cuLaunchKernel(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
@@ -77,7 +77,7 @@ static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* guards all o
 static cupti_buffer_wanted buffer_wanted;
 static cupti_buffer_filled buffer_filled;
 static cupti_timestamp timestamp;
-static bool tells[32]; /* by kind */
+static _Atomic bool tells[32]; /* by kind */
 static uint8_t *buffer;
 static size_t buffer_bytes, buffer_used, dropped;
 static uint64_t lasts_ns = 1000;

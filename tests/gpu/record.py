@@ -44,6 +44,8 @@ def test_all_of_it(folder):
     assert out == f"{TRAIN} kernels\n" and [row["kind"] for row in work].count(0) == TRAIN, (out, len(work))
     assert [row["kind"] for row in work].count(1) == 20 and found["wait"] and len(found["range"]) == 20 * 4
     assert all(row["begin"] <= row["start"] <= row["stop"] and row["thread"] and row["range"] for row in work)
+    names = subprocess.run([RBWP, "stats", "--by", "thread", folder / "out.bin"], capture_output=True, check=True, text=True).stdout
+    assert "record_program" in names and "rbwp-inject" not in names, names  # our own thread is none of the program's
     assert annotations.check(RBWP, folder / "out.bin") == 20 * (2 + 1 + 2 + 1)
     text = "\n".join(told)
     for part in (f"out.bin: {TRAIN} kernels and 20 copies and sets on 1 GPU in ", "GPU 0: busy ", " gaps, the longest ",
@@ -59,6 +61,14 @@ def test_halves(folder):
         record(folder, PROGRAM, "train", what=what)
         found = rows(folder / "out.bin")
         assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
+
+
+def test_size(folder):
+    """At most 12 bytes a kernel, and all of them."""
+    record(folder, PROGRAM, "loop", "20000", what="gpu")
+    found = rows(folder / "out.bin")["gpu_activity"]
+    size = (folder / "out.bin").stat().st_size
+    assert len(found) == 20000 and size <= 12 * 20000, (len(found), size / 20000)
 
 
 def test_ends(folder):
@@ -132,7 +142,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_all_of_it, test_halves, test_ends, test_processes, test_windows, test_work, test_not_there, test_usage):
+for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_windows, test_work, test_not_there, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("record: all passed")

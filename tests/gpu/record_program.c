@@ -3,7 +3,7 @@
  * record_program.c - a program that rbwp record knows nothing of: it uses the fake driver as CUDA
  * programs do theirs, marks ranges with NVTX, and says how many kernels it launched.
  *
- *     rbwp-record-program train|exec|_exit|term|children|cpu|work [STEPS]
+ *     record_program train|exec|_exit|term|children|cpu|work|loop [STEPS]
  */
 #include "fake_inject.h"
 #include "nvtx_program.h"
@@ -107,6 +107,31 @@ static void train(void)
     fflush(stdout);
 }
 
+/* A loop of small kernels of four kinds, a few microseconds apart and as long, as frameworks run
+ * it. */
+static void loop(void)
+{
+    static const char *const names[] = {"_Z5saxpyfPfS_", "first", "second", "third"};
+    static const uint64_t lasts_ns[] = {1500, 2100, 3300, 5100};
+    void *functions[4], *module;
+    uint64_t random = 1;
+    for (int i = 0; i < 4; i++)
+        if (cuModuleLoadData(&module, names[i]) ||
+            cuModuleGetFunction(&functions[i], module, names[i]))
+            exit(1);
+    for (int i = 0; i < steps; i++) {
+        struct timespec begin, now;
+        clock_gettime(CLOCK_MONOTONIC, &begin);
+        random = random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        fake_work_lasts(lasts_ns[i % 4] + (random >> 60) * 32); /* a GPU's timer makes such steps */
+        (void)cuLaunchKernel(functions[i % 4], 3, 2, 1, 64, 1, 1, 0, streams[0], NULL, NULL);
+        do
+            clock_gettime(CLOCK_MONOTONIC, &now);
+        while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec <
+               6000 + (long)(random >> 40) % 1000);
+    }
+}
+
 static void child(void)
 {
     pid_t pid = fork();
@@ -157,6 +182,10 @@ int main(int count, char **words)
     if (strcmp(how, "cpu") == 0)
         return 0;
     begin();
+    if (strcmp(how, "loop") == 0) {
+        loop();
+        return 0;
+    }
     train();
     if (strcmp(how, "_exit") == 0)
         _exit(6);

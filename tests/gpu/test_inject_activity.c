@@ -83,6 +83,13 @@ static _Noreturn void syscall_exit(int status)
     _exit(status);
 }
 
+/* ThreadSanitizer would wait a second for the library's thread at each process's end. */
+const char *__tsan_default_options(void);
+__attribute__((visibility("default"))) const char *__tsan_default_options(void)
+{
+    return "atexit_sleep_ms=0";
+}
+
 /* ---- processes ---- */
 
 static void child(void (*scenario)(void))
@@ -115,6 +122,10 @@ static int run(void (*scenario)(void))
         child(scenario);
     }
     waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status)) { /* a sanitizer's, perhaps */
+        snprintf(command, sizeof command, "cat '%s/stderr'", folder);
+        assert_int_equal(system(command), 0);
+    }
     return status;
 }
 
@@ -125,7 +136,7 @@ static void assert_said(const char *part)
     FILE *said = fopen(path, "r");
     size_t bytes = fread(text, 1, sizeof text - 1, said);
     fclose(said);
-    if (bytes && !part)
+    if (bytes && (!part || !strstr(text, part)))
         printf("said: %s", text);
     assert_true(part ? strstr(text, part) != NULL : bytes == 0);
 }
@@ -230,7 +241,11 @@ static void test_work(void **state)
 
 /* ---- many, on several threads: all of them, each once, none before its call ---- */
 
+#ifdef __SANITIZE_THREAD__
+enum { THREADS = 4, LAUNCHES = 4000 };
+#else
 enum { THREADS = 4, LAUNCHES = 20000 };
+#endif
 
 static void *launches(void *function)
 {
@@ -574,8 +589,11 @@ static void has_children(void)
             exit(0);
         }
         CHECK(waitpid(pid, &status, 0) == pid && status == 0);
-        if (i == 1)
-            fprintf(stderr, "%d", (int)pid);
+        FILE *number = i == 1 ? fopen(getenv("CHILD"), "w") : NULL;
+        if (number) {
+            fprintf(number, "%d", (int)pid);
+            fclose(number);
+        }
     }
     CHECK(launch(function_of("first"), NULL) == 0);
     nvtx_pop();
@@ -586,11 +604,15 @@ static void test_children(void **state)
     char path[128], other[192];
     int pid = 0;
     (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it has no threads in children of processes with threads */
+#endif
+    snprintf(path, sizeof path, "%s/child", folder);
+    setenv("CHILD", path, 1);
     assert_int_equal(run(has_children), 0);
-    snprintf(path, sizeof path, "%s/stderr", folder);
-    FILE *said = fopen(path, "r");
-    assert_int_equal(fscanf(said, "%d", &pid), 1);
-    fclose(said);
+    FILE *number = fopen(path, "r");
+    assert_int_equal(fscanf(number, "%d", &pid), 1);
+    fclose(number);
     snprintf(other, sizeof other, "%s/out.%d.bin", folder, pid);
     struct read_table mine = read_table(file, "range"), theirs = read_table(other, "range");
     struct read_table work = read_table(file, "gpu_activity");
