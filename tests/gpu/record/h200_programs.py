@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""h200_programs.py PROGRAM [N] - programs for h200_record.py, which know nothing of rbwp. Each prints a line of JSON: seconds of
+its loop, and how many kernels of its own it launched, where it knows."""
+import json
+import os
+import sys
+import time
+
+
+def tell(**facts):
+    print(json.dumps(facts), flush=True)
+
+
+def small(count):
+    """The loop of the targets: many small kernels, nothing else."""
+    import torch
+    a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
+    for _ in range(200):
+        torch.add(a, b, out=a)
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(count):
+        torch.add(a, b, out=a)
+    launched = time.perf_counter() - begin
+    torch.cuda.synchronize()
+    tell(seconds=time.perf_counter() - begin, launch_us=launched / count * 1e6, kernels=count + 200)
+
+
+def ranged(count):
+    """The same inside NVTX ranges, one for each ten."""
+    import torch
+    a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
+    torch.cuda.synchronize()
+    begin = time.perf_counter()
+    for _ in range(count // 10):
+        torch.cuda.nvtx.range_push("ten")
+        for _ in range(10):
+            torch.add(a, b, out=a)
+        torch.cuda.nvtx.range_pop()
+    torch.cuda.synchronize()
+    tell(seconds=time.perf_counter() - begin, kernels=count // 10 * 10, ranges=count // 10)
+
+
+def profiled(count):
+    """small under PyTorch's own profiler: what it takes, how large its trace is, what it counts."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+    a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
+    for _ in range(200):
+        torch.add(a, b, out=a)
+    torch.cuda.synchronize()
+    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as recorded:
+        begin = time.perf_counter()
+        for _ in range(count):
+            torch.add(a, b, out=a)
+        torch.cuda.synchronize()
+        seconds = time.perf_counter() - begin
+    path = os.path.join(os.environ.get("OUT", "."), f"torch-{os.getpid()}.json")
+    recorded.export_chrome_trace(path)
+    with open(path) as file:
+        kernels = [event["dur"] for event in json.load(file)["traceEvents"] if event.get("cat") == "kernel"]
+    bytes_ = os.path.getsize(path)
+    os.remove(path)
+    tell(seconds=seconds, kernels=len(kernels), bytes=bytes_, mean_us=sum(kernels) / max(1, len(kernels)))
+
+
+def model():
+    import torch
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(512, 1024), torch.nn.GELU(), torch.nn.Linear(1024, 512)).cuda()
+    return net, torch.optim.AdamW(net.parameters()), torch.randn(256, 512, device="cuda")
+
+
+def train(count):
+    """Forward, backward, optimiser; record_function's ranges become NVTX's."""
+    import torch
+    from torch.profiler import record_function
+    net, optimiser, batch = model()
+    with torch.autograd.profiler.emit_nvtx():
+        begin = time.perf_counter()
+        for step in range(count):
+            with record_function(f"ProfilerStep#{step}"):
+                with record_function("forward"):
+                    loss = net(batch).square().mean()
+                with record_function("backward"):
+                    loss.backward()
+                with record_function("optimiser"):
+                    optimiser.step()
+                    optimiser.zero_grad()
+        torch.cuda.synchronize()
+    tell(seconds=time.perf_counter() - begin, loss=float(loss))
+
+
+def graphs(count):
+    """A captured graph of ten additions, replayed on a stream of its own."""
+    import torch
+    a = torch.ones(4096, device="cuda")
+    side = torch.cuda.Stream()
+    with torch.cuda.stream(side):
+        a.add_(1)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph, stream=side):
+            for _ in range(10):
+                a.add_(1)
+        torch.cuda.nvtx.range_push("replays")
+        for _ in range(count):
+            graph.replay()
+        torch.cuda.nvtx.range_pop()
+    torch.cuda.synchronize()
+    tell(replays=count, nodes=10)
+
+
+def triton(count):
+    import torch
+    import triton_kernel
+    x, out = torch.ones(1 << 16, device="cuda"), torch.empty(1 << 16, device="cuda")
+    for _ in range(count):
+        triton_kernel.double[(64, )](x, out, 1 << 16, BLOCK=1024)
+    torch.cuda.synchronize()
+    tell(kernels=count, right=bool((out == 2).all()))
+
+
+def jax(count):
+    import jax.numpy as jnp
+    from jax import jit
+    step = jit(lambda x: jnp.tanh(x @ x) * 0.5)
+    x = jnp.ones((512, 512))
+    for _ in range(count):
+        x = step(x)
+    x.block_until_ready()
+    tell(steps=count)
+
+
+def children(count):
+    """Worker processes, started afresh, each on a GPU; they end as multiprocessing's do, by os._exit."""
+    import torch
+    torch.multiprocessing.set_start_method("spawn")
+    workers = [torch.multiprocessing.Process(target=small, args=(count, )) for _ in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    tell(processes=2, kernels=2 * (count + 200), codes=[worker.exitcode for worker in workers])
+
+
+def killed(count):
+    """Ends by SIGTERM in the middle."""
+    import signal
+    import torch
+    a = torch.ones(1024, device="cuda")
+    for _ in range(count):
+        a.add_(1)
+    torch.cuda.synchronize()
+    tell(kernels=count)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+
+def holds(count):
+    """PyTorch's profiler inside: only one has CUPTI; both programs must run to their end."""
+    profiled(count)
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1]](int(sys.argv[2]) if len(sys.argv) > 2 else 100)

@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""h200_record.py [--list] [STEP...] - rbwp record on a GPU: is every kernel in the file, once, inside the process's time and
+behind its call; are annotations the union of the kernels; what it costs beside the plain program and PyTorch's profiler, how many
+bytes a kernel takes. Figures are printed with their targets; the exit status is 1 if a step failed or a target was missed.
+h200_record.sh builds all and runs it. RBWP_COMMAND: the command; OUT: where profiles are left."""
+import collections
+import json
+import os
+import pathlib
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import traceback
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
+
+import annotations  # noqa: E402
+
+RBWP, OUT = os.environ.get("RBWP_COMMAND", "rbwp"), pathlib.Path(os.environ.get("OUT", "."))
+PROGRAMS = [sys.executable, str(HERE / "h200_programs.py")]
+STEPS, missed = {}, []
+SMALL = 20000
+
+
+def step(function):
+    STEPS[function.__name__] = function
+    return function
+
+
+def figure(what, value, unit="", most=None, least=None):
+    good = (most is None or value <= most) and (least is None or value >= least)
+    if not good:
+        missed.append(what)
+    wanted = " and ".join(f"at {word} {bound:g}" for word, bound in (("least", least), ("most", most)) if bound is not None)
+    print(f"figure {what}: {value:.6g} {unit}{f'  target: {wanted}: ' + ('met' if good else 'MISSED') if wanted else ''}", flush=True)
+
+
+def right(what, good, text=""):
+    if not good:
+        missed.append(what)
+    print(f"{'right' if good else 'WRONG'}: {what}{': ' if text else ''}{text}", flush=True)
+
+
+def run(words, code=0, **environment):
+    """(facts that the program printed, lines of standard error)"""
+    done = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=240, env={**os.environ, **environment})
+    if done.returncode != code:
+        raise RuntimeError(f"{words}: exit {done.returncode}: {done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.stderr.splitlines()
+
+
+def record(name, words, what="gpu,ranges", options=(), code=0):
+    """(file, facts, summary)"""
+    path = OUT / f"{name}.bin"
+    facts, told = run([RBWP, "record", "--what", what, "-f", "-o", path, *options, "--", *words], code)
+    print("\n".join(f"    {line}" for line in told[:14]), flush=True)
+    return path, facts, told
+
+
+def sound(name, path, own=None):
+    """Every row is possible; own: how many kernels there must be. The kernels' rows."""
+    subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
+    found = annotations.tables(path)
+    kernels = [row for row in found["gpu_activity"] if row["kind"] == 0]
+    if own is not None:
+        right(f"{name}: every kernel", len(kernels) == own, f"{len(kernels)} of {own}")
+    right(f"{name}: behind their calls", all(row["begin"] <= row["start"] + row["start_bound"] for row in kernels))
+    early = sum(row["start_bound"] > 0 for row in kernels)
+    figure(f"{name}: kernels that seem to begin before their call", early, "", most=0)
+    unknown = sum(row["thread"] == 0 for row in kernels)
+    figure(f"{name}: kernels whose call is not known", unknown, "", most=0)
+    info = json.loads(subprocess.run([RBWP, "info", "--json", path], capture_output=True, check=True).stdout)
+    session = info.get("session") or {}
+    if "start" in session and "stop" in session:
+        right(f"{name}: inside the session", all(session["start"] <= row["begin"] and row["stop"] <= session["stop"] for row in kernels))
+    right(f"{name}: nothing lost", info["lost_records"] == 0, str(info["lost_records"]))
+    return found, kernels
+
+
+def union(name, path):
+    try:
+        right(f"{name}: annotations are the kernels' union", True, f"{annotations.check(RBWP, path)} of them")
+    except AssertionError as error:
+        right(f"{name}: annotations are the kernels' union", False, str(error)[:300])
+
+
+@step
+def first():
+    """One short run, so that what is wrong with the machine shows at once; and which numbers calls go by."""
+    path, facts, _ = record("first", [*PROGRAMS, "small", 300], "gpu")
+    _, kernels = sound("first", path, facts[0]["kernels"])
+    names = collections.Counter(row["name"] for row in kernels)
+    print("    ", names.most_common(3))
+
+
+@step
+def cost():
+    """Plain, kernels only, with ranges, all sources, PyTorch's profiler: in turns, medians."""
+    ways = {"plain": lambda: run([*PROGRAMS, "small", SMALL])[0][0],
+            "gpu": lambda: record("cost-gpu", [*PROGRAMS, "small", SMALL], "gpu")[1][0],
+            "gpu,ranges": lambda: record("cost-ranges", [*PROGRAMS, "small", SMALL])[1][0],
+            "all": lambda: record("cost-all", [*PROGRAMS, "small", SMALL], "gpu,ranges,threads")[1][0],
+            "torch.profiler": lambda: run([*PROGRAMS, "profiled", SMALL])[0][0]}
+    took = {way: [] for way in ways}
+    for _ in range(5):
+        for way, go in ways.items():
+            took[way].append(go())
+    seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
+    for way, value in seconds.items():
+        figure(f"cost: {way}", value / SMALL * 1e6, "us a kernel")
+    figure("cost: kernels only, times plain", seconds["gpu"] / seconds["plain"], "", most=1.25)
+    figure("cost: with ranges, times plain", seconds["gpu,ranges"] / seconds["plain"], "", most=1.35)
+    figure("cost: with threads, times plain", seconds["all"] / seconds["plain"])
+    figure("cost: times PyTorch's profiler", seconds["gpu,ranges"] / seconds["torch.profiler"], "", most=1)
+    size = (OUT / "cost-gpu.bin").stat().st_size
+    theirs = took["torch.profiler"][-1]
+    figure("cost: bytes a kernel", size / (SMALL + 200), "", most=12)
+    figure("cost: size, times PyTorch's trace", size / theirs["bytes"], "", most=1)
+    _, kernels = sound("cost", OUT / "cost-gpu.bin", SMALL + 200)
+    mean_us = statistics.mean(row["stop"] - row["start"] for row in kernels[200:]) / 1000
+    right("cost: PyTorch's profiler counts the same", theirs["kernels"] == SMALL, f"{theirs['kernels']} of {SMALL}")
+    figure("cost: mean kernel, times PyTorch's", mean_us / theirs["mean_us"], "", most=1.05, least=0.95)
+
+
+@step
+def ranges():
+    path, facts, _ = record("ranges", [*PROGRAMS, "ranged", SMALL])
+    found, kernels = sound("ranges", path)
+    tens = [row for row in found["range"] if row["name"] == "ten"]
+    right("ranges: all of them", len(tens) == facts[0]["ranges"], f"{len(tens)} of {facts[0]['ranges']}")
+    inside = collections.Counter(row["range"] for row in kernels if row["range"])
+    right("ranges: ten kernels in each", len(inside) == len(tens) and set(inside.values()) == {10}, str(collections.Counter(inside.values())))
+    union("ranges", path)
+
+
+@step
+def training():
+    path, _, told = record("train", [*PROGRAMS, "train", 20], options=["--report", OUT / "train.html"])
+    found, kernels = sound("training", path)
+    names = collections.Counter(row["name"] for row in found["range"])
+    for name in ("forward", "backward", "optimiser"):
+        right(f"training: ranges {name}", names[name] == 20, str(names[name]))
+    right("training: operators' numbers are no part of names", not any("op_id" in name for name in names), str(list(names)[:5]))
+    right("training: a summary", any("top kernels" in line for line in told))
+    union("training", path)
+    subprocess.run([RBWP, "export", "-f", "--to", "kineto", "-o", OUT / "train.pt.trace.json", path], check=True)
+    one = OUT / "train.one.bin"
+    run([RBWP, "record", "--what", "gpu,ranges", "--capture-range", "ProfilerStep#7", "-f", "-o", one, "--", *PROGRAMS, "train", 20])
+    steps = {row["name"] for row in annotations.tables(one)["range"] if row["name"].startswith("ProfilerStep")}
+    right("training: a window of one step", steps == {"ProfilerStep#7"}, str(steps))
+
+
+@step
+def graphs():
+    path, facts, _ = record("graphs", [*PROGRAMS, "graphs", 200])
+    _, kernels = sound("graphs", path)
+    nodes = [row for row in kernels if row["graph_node"]]
+    right("graphs: every node of every replay", len(nodes) == facts[0]["replays"] * facts[0]["nodes"], str(len(nodes)))
+    each = collections.Counter(row["correlation"] for row in nodes)
+    right("graphs: a launch's nodes have its call", set(each.values()) == {facts[0]["nodes"]} and all(row["range"] for row in nodes),
+          str(collections.Counter(each.values())))
+    union("graphs", path)
+
+
+@step
+def triton():
+    path, facts, _ = record("triton", [*PROGRAMS, "triton", 500])
+    _, kernels = sound("triton", path)
+    right("triton: results", facts[0]["right"])
+    own = sum(row["name"] == "double" for row in kernels)
+    right("triton: every kernel", own == 500, str(own))
+
+
+@step
+def jax():
+    try:
+        subprocess.run([sys.executable, "-c", "import jax; assert jax.devices('gpu')"], check=True, capture_output=True, timeout=120)
+    except (subprocess.SubprocessError, OSError):
+        print("not here: JAX with a GPU")
+        return
+    path, _, _ = record("jax", [*PROGRAMS, "jax", 300])
+    _, kernels = sound("jax", path)
+    right("jax: kernels", len(kernels) >= 300, str(len(kernels)))
+
+
+@step
+def streams():
+    nvcc = shutil.which("nvcc")
+    program = OUT / "streams"
+    include = next((path for path in ("/usr/local/cuda/include", "/usr/local/cuda-13.0/include") if os.path.exists(f"{path}/nvtx3")), None)
+    if not nvcc or not include:
+        print("not here: nvcc, or NVTX's headers")
+        return
+    subprocess.run([nvcc, "-O2", "-arch=native", "-o", program, HERE / "streams.cu", "-ldl"], check=True)
+    path, facts, _ = record("streams", [program, 2000], "gpu,ranges,threads")
+    found, kernels = sound("streams", path, 4000)
+    right("streams: one of each thread", len({row["stream"] for row in kernels}) == 2 and len({row["thread"] for row in kernels}) == 2)
+    shortest, longest = min(one["shortest_ns"] for one in facts), max(one["longest_ns"] for one in facts)
+    took = [row["stop"] - row["start"] for row in kernels]
+    figure("streams: shortest kernel less its own time", min(took) - shortest, "ns", least=-100)
+    figure("streams: median kernel", statistics.median(took), "ns", least=shortest, most=longest + 5000)
+    right("streams: copies and sets", collections.Counter(row["kind"] for row in found["gpu_activity"])[1] == 2)
+    right("streams: what threads did", len(found["wait"]) > 0)
+    union("streams", path)
+
+
+@step
+def processes():
+    for old in OUT.glob("several*.bin"):
+        old.unlink()
+    facts, _ = run([RBWP, "record", "--what", "gpu,ranges", "-f", "-o", OUT / "several-%p.bin", "--", *PROGRAMS, "children", 2000])
+    files = sorted(OUT.glob("several-*.bin"))
+    right("processes: a file each", len(files) == 2, str(files))
+    kernels = sum(sum(row["kind"] == 0 for row in annotations.tables(path)["gpu_activity"]) for path in files)
+    right("processes: every kernel", kernels == facts[-1]["kernels"], f"{kernels} of {facts[-1]['kernels']}")
+    right("processes: they ended as without", facts[-1]["codes"] == [0, 0], str(facts[-1]))
+
+
+@step
+def ends():
+    path, facts, _ = record("killed", [*PROGRAMS, "killed", 3000], code=-signal.SIGTERM)
+    kernels = [row for row in annotations.tables(path)["gpu_activity"] if row["kind"] == 0 and "add" in row["name"].lower()]
+    right("ends: SIGTERM loses nothing", len(kernels) >= facts[0]["kernels"], f"{len(kernels)} of {facts[0]['kernels']}")
+
+
+@step
+def together():
+    """A program that has PyTorch's profiler on: both go on, and whoever has not CUPTI says so."""
+    path, facts, told = record("together", [*PROGRAMS, "holds", 2000])
+    kernels = sum(row["kind"] == 0 for row in annotations.tables(path)["gpu_activity"]) if path.exists() else 0
+    print(f"    ours {kernels}, PyTorch's {facts[0]['kernels']}; {[line for line in told if 'CUPTI' in line]}")
+    right("together: somebody has all kernels", kernels >= 2200 or facts[0]["kernels"] >= 2000)
+
+
+if __name__ == "__main__":
+    wanted = [name for name in STEPS if not sys.argv[1:] or any(word in name for word in sys.argv[1:])]
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(STEPS))
+        sys.exit(0)
+    for name in wanted:
+        print(f"== {name}", flush=True)
+        try:
+            STEPS[name]()
+        except Exception:  # one step spoils no other
+            traceback.print_exc()
+            missed.append(name)
+    print(f"== missed: {missed}" if missed else "== all met")
+    sys.exit(bool(missed))
