@@ -7,7 +7,8 @@
 #include "row_hold.h"
 
 struct open_range {
-    struct held_row row;
+    uint64_t *cells; /* of its row, as long as that is held */
+    uint64_t fill;   /* of whose chunk: as in struct held_row; 0 none */
     uint64_t start_ticks, name, number, id, parent;
     uint32_t kind; /* enum rbwp_range_kind */
 };

@@ -9,6 +9,7 @@
 #include "live_relog.h"
 #include "record_extend.h"
 #include "recording.h"
+#include "row_hold.h"
 #include "test_point.h"
 
 #include <pthread.h>
@@ -128,6 +129,7 @@ enum rbwp_status rbwp_thread_detach(void)
     recording_hand_over(entry);
     TEST_POINT("detach: handed over");
     memset(self, 0, sizeof *self);
+    row_hold_own = (struct held_own){0};
     pthread_setspecific(exit_key, NULL);
     thread_registry_remove(entry);
     unlock_with_signals(&signals);

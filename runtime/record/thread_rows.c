@@ -29,7 +29,8 @@ struct row_place *thread_rows_place(struct thread *thread, unsigned number, stru
     if (!place)
         return NULL;
     place->table = table;
-    place->columns = columns;
+    place->held.columns = columns;
+    thread_rows_let_go(place);
     thread->row_places[number - 1] = place;
     return place;
 }
@@ -37,10 +38,8 @@ struct row_place *thread_rows_place(struct thread *thread, unsigned number, stru
 void thread_rows_forget(struct thread *thread)
 {
     for (uint32_t i = 0; i < thread->row_place_count; i++)
-        if (thread->row_places[i]) {
-            thread->row_places[i]->chunk = NULL;
-            thread->row_places[i]->left = 0;
-        }
+        if (thread->row_places[i])
+            thread_rows_let_go(thread->row_places[i]);
 }
 
 void thread_rows_free(struct thread *thread)

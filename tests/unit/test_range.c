@@ -247,6 +247,63 @@ static void test_other_thread(void **state)
     read_table_free(&table);
 }
 
+static void *start_range(void *context)
+{
+    *(uint64_t *)context = rbwp_range_start(0, 40);
+    return NULL;
+}
+
+/* The first row that a thread writes in a session may be the stop of another one's range: what it
+ * had open in the session before is around nothing. */
+static void test_first_row_is_a_stop(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    uint64_t started = 0;
+    struct rbwp_session *session = start_session(1);
+    rbwp_range_push(0, 1);
+    stop(session);
+    session = start_session(1);
+    assert_int_equal(pthread_create(&thread, NULL, start_range, &started), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    rbwp_range_stop(started);
+    rbwp_range_push(0, 2);
+    rbwp_range_pop();
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 3);
+    assert_int_equal(row_of(&table, 2)[PARENT], 0);
+    read_table_free(&table);
+}
+
+/* A thread that is attached again is another one to the file, where a range that it had open goes
+ * on. */
+static void test_attached_again(void **state)
+{
+    (void)state;
+    struct rbwp_session *session = start_session(1);
+    for (uint64_t i = 0; i < 4; i++) {
+        rbwp_range_push(0, 1);
+        rbwp_range_push(0, 2);
+        rbwp_range_pop();
+        assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+        assert_int_equal(rbwp_thread_attach(NULL), RBWP_OK);
+        rbwp_range_pop();
+        rbwp_range_push(0, 3 + i);
+        rbwp_range_pop();
+    }
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 16);
+    for (uint64_t i = 0; i < 4; i++) {
+        const uint64_t *again = row_of(&table, 3 + i);
+        assert_int_equal(again[PARENT], 0);
+        assert_int_not_equal(again[STOP], 0);
+        assert_true(i == 0 || again[THREAD] != row_of(&table, 2 + i)[THREAD]);
+    }
+    for (size_t i = 0; i < table.rows; i++)
+        assert_int_equal(read_table_row(&table, i)[THREAD], table.threads[i]);
+    read_table_free(&table);
+}
+
 /* ---- the end of the process ---------------------------------------------------------------- */
 
 /* Killed inside a range: that is there, open, and so are those that had ended. */
@@ -288,9 +345,10 @@ static void test_killed(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),       cmocka_unit_test(test_long_range),
-        cmocka_unit_test(test_sessions),     cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_other_thread), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_nested),         cmocka_unit_test(test_long_range),
+        cmocka_unit_test(test_sessions),       cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_other_thread),   cmocka_unit_test(test_first_row_is_a_stop),
+        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,40 @@ struct held_row {
     uint64_t *rows, count; /* where FILE.live says how many rows there are, and with this one */
 };
 
+/* Where a thread writes the rows of one table. Inside the library: the part of it that the inline
+ * calls below need. */
+struct held_place {
+    uint64_t *next;      /* where the next row goes */
+    uint64_t fill;       /* of the chunk, as above; HELD_BY_NONE without one */
+    uint64_t *live_rows; /* where FILE.live says how many rows there are */
+    uint64_t rows;       /* how many there are */
+    uint32_t left;       /* rows that the chunk has room for; 0 without one */
+    uint32_t columns;
+};
+#define HELD_BY_NONE UINT64_MAX
+
+/* The calling thread's place for the one table that is written most, and the thread's id: at hand
+ * without going through what the thread has. */
+struct held_own {
+    struct held_place *place; /* NULL: not asked for since the thread was attached */
+    uint64_t thread_id;
+};
+extern _Thread_local struct held_own row_hold_own __attribute__((tls_model("initial-exec")));
+/* Puts it there, if the thread has written a row of the table. */
+void row_hold_keep(unsigned table);
+/* The next row of a place that has some left: all its cells are to be stored before the commit. */
+static inline uint64_t *row_hold_take(struct held_place *place)
+{
+    uint64_t *cells = place->next;
+    place->next = cells + place->columns;
+    place->left--;
+    return cells;
+}
+static inline void row_hold_count(struct held_place *place)
+{
+    __atomic_store_n(place->live_rows, ++place->rows, __ATOMIC_RELEASE);
+}
+
 /* Room for a row: all its cells are to be stored, then it is committed. As rbwp_row_add. False: it
  * is lost, and held by nobody. */
 bool row_hold(unsigned table, struct held_row *row_out);
