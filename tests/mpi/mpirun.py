@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs tests/mpi/mpi_job under the MPI library that the environment names (MPI, MPIRUN, JOB), on this machine alone,
-as root or not, with more processes than CPUs."""
+"""Runs programs under the MPI library that the environment names (MPI, MPIRUN; JOB is tests/mpi/mpi_job), on this machine
+alone, as root or not, with more processes than CPUs."""
 import os
 import pathlib
 import re
@@ -18,10 +18,9 @@ OPTIONS = {
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")}
 
 
-def run(nodes, mode, folder, *, keep_launcher_blind=False, seconds=60):
-    """(exit status, {node: [its lines]}). A launcher that is kept blind does not see how a process ended, and so does
-    not end the others: what they do by themselves can be seen."""
-    command = [os.environ["JOB"], mode, str(folder)]
+def launch(nodes, command, *, keep_launcher_blind=False, seconds=60):
+    """(exit status, what it wrote to stdout, and with that to stderr). A launcher that is kept blind does not see how a
+    process ended, and so does not end the others: what they do by themselves can be seen."""
     if keep_launcher_blind:
         command = ["sh", "-c", '"$@"; echo "status $?"; sleep 1; exit 0', "sh", *command]
     done = subprocess.run([os.environ["MPIRUN"], *OPTIONS.get(FLAVOUR, []), "-n", str(nodes), *command],
@@ -29,10 +28,16 @@ def run(nodes, mode, folder, *, keep_launcher_blind=False, seconds=60):
     text = done.stdout + done.stderr
     if "Sanitizer" in text or "runtime error" in text:
         sys.exit(text)
+    return done.returncode, done.stdout, text
+
+
+def run(nodes, mode, folder, **options):
+    """(exit status, {node: [its lines]}, all it wrote) of mpi_job."""
+    status, said, text = launch(nodes, [os.environ["JOB"], mode, str(folder)], **options)
     lines = {}
-    for node, line in re.findall(r"^node (\d+): (.*)$", done.stdout, re.M):
+    for node, line in re.findall(r"^node (\d+): (.*)$", said, re.M):
         lines.setdefault(int(node), []).append(line)
-    return done.returncode, lines, text
+    return status, lines, text
 
 
 def rbwp(*words, status=0):
@@ -41,5 +46,5 @@ def rbwp(*words, status=0):
     return done.stdout + done.stderr
 
 
-def files(folder):
-    return sorted(pathlib.Path(folder).glob("node_*.bin"))
+def files(folder, pattern="node_*.bin"):
+    return sorted(pathlib.Path(folder).glob(pattern))
