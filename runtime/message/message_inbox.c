@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LINE_BYTES 64u
 #define SKIP (UINT64_C(1) << 63)
 
 _Static_assert(sizeof(struct inbox_entry) % 8 == 0, "entries are aligned to 8 bytes");
@@ -14,10 +13,9 @@ enum rbwp_status inbox_make(struct inbox *inbox, uint64_t capacity)
     uint64_t power = INBOX_BYTES_MIN;
     while (power < capacity && power < INBOX_BYTES_MAX)
         power *= 2;
-    inbox->bytes = aligned_alloc(LINE_BYTES, (size_t)power);
+    inbox->bytes = calloc(1, (size_t)power); /* what is not used is not touched */
     if (!inbox->bytes)
         return RBWP_E_MEMORY;
-    memset(inbox->bytes, 0, (size_t)power);
     inbox->capacity = power;
     inbox->next = 0;
     atomic_init(&inbox->tail, 0);

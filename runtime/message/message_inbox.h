@@ -29,7 +29,7 @@ struct inbox_entry {
 #define INBOX_BYTES_MAX (UINT64_C(1) << 40)
 
 struct inbox {
-    uint8_t *bytes; /* aligned to 64 */
+    uint8_t *bytes;
     uint64_t capacity;
     /* Putters; a line of its own. free_until: what they know of head. */
     _Alignas(64) _Atomic uint64_t tail;

@@ -9,26 +9,25 @@
 
 static const uint8_t filling[8];
 
-/* head, header, payload (or the loan); all have to stay. */
-static struct rbwp_packet packet_make(const struct packet_head *head, const void *header,
-                                      const void *behind, uint32_t behind_bytes)
+static void add_piece(struct rbwp_packet *packet, const void *data, uint32_t bytes)
 {
-    const uint32_t fill = packet_filled(head->header_bytes) - head->header_bytes;
-    struct rbwp_packet packet = {.count = 1, .piece = {{head, sizeof *head}}};
-    packet.bytes = (uint32_t)sizeof *head + head->header_bytes + fill + behind_bytes;
-    if (head->header_bytes) {
-        packet.piece[packet.count].data = header;
-        packet.piece[packet.count++].bytes = head->header_bytes;
-    }
-    if (fill) {
-        packet.piece[packet.count].data = filling;
-        packet.piece[packet.count++].bytes = fill;
-    }
-    if (behind_bytes) {
-        packet.piece[packet.count].data = behind;
-        packet.piece[packet.count++].bytes = behind_bytes;
-    }
-    return packet;
+    if (bytes == 0)
+        return;
+    packet->piece[packet->count].data = data;
+    packet->piece[packet->count++].bytes = bytes;
+    packet->bytes += bytes;
+}
+
+/* head, header, payload (or the loan); all have to stay. Pieces that there are not stay as they
+ * are: to clear them takes longer than all else here. */
+static void packet_make(struct rbwp_packet *packet, const struct packet_head *head,
+                        const void *header, const void *behind, uint32_t behind_bytes)
+{
+    packet->count = packet->bytes = 0;
+    add_piece(packet, head, sizeof *head);
+    add_piece(packet, header, head->header_bytes);
+    add_piece(packet, filling, packet_filled(head->header_bytes) - head->header_bytes);
+    add_piece(packet, behind, behind_bytes);
 }
 
 /* Outside any do_work: sleeps until there is room. */
@@ -71,8 +70,8 @@ static enum rbwp_status send_short(struct rbwp_endpoint *endpoint, const struct 
                                    struct packet_head *head)
 {
     head->kind = PACKET_SHORT;
-    const struct rbwp_packet packet =
-        packet_make(head, send->header, send->payload, (uint32_t)send->payload_bytes);
+    struct rbwp_packet packet;
+    packet_make(&packet, head, send->header, send->payload, (uint32_t)send->payload_bytes);
     enum rbwp_status status = send_packet(endpoint, send->node, &packet, head, send->wait_ns);
     if (status == RBWP_OK && send->done)
         send->done(send->argument, RBWP_OK);
@@ -103,8 +102,8 @@ static enum rbwp_status send_long(struct rbwp_endpoint *endpoint, const struct r
     enum rbwp_status status = begin_waiting(endpoint, send, head, &loan);
     if (status != RBWP_OK)
         return status;
-    const struct rbwp_packet packet =
-        packet_make(head, send->header, &loan, loan ? (uint32_t)sizeof loan : 0);
+    struct rbwp_packet packet;
+    packet_make(&packet, head, send->header, &loan, loan ? (uint32_t)sizeof loan : 0);
     status = send_packet(endpoint, send->node, &packet, head, send->wait_ns);
     if (status == RBWP_OK) {
         atomic_fetch_add_explicit(&endpoint->long_sent, 1, memory_order_relaxed);
