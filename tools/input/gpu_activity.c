@@ -82,6 +82,10 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
     const uint64_t *launching = column(rows, "launching", RBWP_COLUMN_DURATION);
     const uint64_t *name = column(rows, "name", RBWP_COLUMN_NAME);
     const uint64_t *range = column(rows, "range", RBWP_COLUMN_U64);
+    const uint64_t *kind = column(rows, "kind", RBWP_COLUMN_U64);
+    const uint64_t *bytes = column(rows, "bytes", RBWP_COLUMN_U64);
+    const uint64_t *node = column(rows, "graph_node", RBWP_COLUMN_U64);
+    const uint64_t *shape = column(rows, "shape", RBWP_COLUMN_U64);
     for (uint32_t i = 0; i < rows->rows; i++)
         found(context, &(struct gpu_fact){
                            .proc_id = cell(processor, i),
@@ -96,6 +100,12 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
                            .stream = cell(stream, i),
                            .correlation = cell(correlation, i),
                            .range = cell(range, i),
+                           .bytes = cell(bytes, i),
+                           .graph_node = cell(node, i),
+                           .shape = cell(shape, i),
+                           .kind = cell(kind, i) == GPU_COPY  ? GPU_COPY
+                                   : cell(kind, i) == GPU_SET ? GPU_SET
+                                                              : GPU_KERNEL,
                            .name = (uint32_t)cell(name, i), /* names are fewer than 2^32 */
                            .slot = (int)(cell(slot, i) & (RBWP_SLOTS_MAX - 1)),
                            .idle = cell(idle, i) == 1,

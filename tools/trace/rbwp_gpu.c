@@ -49,6 +49,7 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
         free(gpu->launches[i]);
     launch_calls_free(gpu->calls);
     gpu_devices_free(&gpu->devices);
+    gpu_shapes_free(&gpu->shapes);
     gpu_join_stop(&gpu->join);
     span_sorter_stop(&gpu->spans);
     span_detail_free(&gpu->detail);
@@ -148,7 +149,8 @@ static void come_to_call(void *context, const struct gpu_fact *fact)
 
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
 {
-    if (gpu_facts_of_rows(rows, come_to_call, gpu))
+    if (gpu_facts_of_rows(rows, come_to_call, gpu) ||
+        gpu_shapes_take(&gpu->shapes, rows, &gpu->failed))
         return true;
     if (!gpu_devices_is_table(rows))
         return false;
@@ -198,11 +200,59 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 
 /* ---- going out -------------------------------------------------------------- */
 
-static uint32_t key(struct rbwp_gpu *gpu, uint32_t *known, const char *name)
+enum {
+    KEY_LAUNCHED,
+    KEY_STREAM,
+    KEY_BYTES,
+    KEY_NODE,
+    KEY_GRID,
+    KEY_BLOCK,
+    KEY_REGISTERS,
+    KEY_SHARED
+};
+/* Where PyTorch's profiler tells the same, as it calls them. */
+static const char *const key_names[RBWP_GPU_KEYS] = {
+    "launched",     "stream", "bytes", "graph node id", "grid", "block", "registers per thread",
+    "shared memory"};
+
+static uint32_t key(struct rbwp_gpu *gpu, unsigned which)
 {
+    uint32_t *known = &gpu->keys[which];
     if (!*known)
-        *known = trace_add_label(gpu->trace, name, (uint32_t)strlen(name));
+        *known = trace_add_label(gpu->trace, key_names[which], (uint32_t)strlen(key_names[which]));
     return *known - 1;
+}
+
+static void tell_number(struct rbwp_gpu *gpu, unsigned which, uint64_t value)
+{
+    if (value)
+        span_detail_arg(&gpu->detail, key(gpu, which), TRACE_ARG_U64, value);
+}
+
+static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t sizes[3])
+{
+    char text[80];
+    snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", sizes[0], sizes[1],
+             sizes[2]);
+    span_detail_text(&gpu->detail, key(gpu, which), TRACE_ARG_JSON, trace_text(text));
+}
+
+/* What work this was. */
+static void tell_kind(struct rbwp_gpu *gpu, const struct gpu_fact *fact)
+{
+    static const char *const words[] = {[GPU_COPY] = "gpu_memcpy", [GPU_SET] = "gpu_memset"};
+    const struct gpu_shape *shape = gpu_shapes_get(&gpu->shapes, fact->shape);
+    if (fact->kind != GPU_KERNEL)
+        gpu->detail.head.category =
+            trace_add_label(gpu->trace, words[fact->kind], (uint32_t)strlen(words[fact->kind]));
+    tell_number(gpu, KEY_BYTES, fact->bytes);
+    tell_number(gpu, KEY_NODE, fact->graph_node);
+    if (!shape)
+        return;
+    tell_sizes(gpu, KEY_GRID, shape->grid);
+    tell_sizes(gpu, KEY_BLOCK, shape->block);
+    tell_number(gpu, KEY_REGISTERS, shape->registers);
+    tell_number(gpu, KEY_SHARED, shape->shared);
 }
 
 static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
@@ -226,11 +276,10 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
         head->certain_ns = gpu_fact_least_ns(fact, trace_duration_ns(made));
     }
     if (fact->launched_ns)
-        span_detail_arg(&gpu->detail, key(gpu, &gpu->launched_key, "launched"), TRACE_ARG_TIME,
+        span_detail_arg(&gpu->detail, key(gpu, KEY_LAUNCHED), TRACE_ARG_TIME,
                         (uint64_t)trace_on_axis(axis, fact->launched_ns));
-    if (fact->stream)
-        span_detail_arg(&gpu->detail, key(gpu, &gpu->stream_key, "stream"), TRACE_ARG_U64,
-                        fact->stream);
+    tell_number(gpu, KEY_STREAM, fact->stream);
+    tell_kind(gpu, fact);
 }
 
 static void tell_inferred(struct rbwp_gpu *gpu, const struct gpu_work *work)

@@ -12,6 +12,7 @@
 #define RBWP_GPU_H
 
 #include "gpu_join.h"
+#include "gpu_shapes.h"
 #include "launch_calls.h"
 #include "span_detail.h"
 #include "span_sorter.h"
@@ -35,6 +36,8 @@ struct rbwp_gpu_host {
     void (*work)(void *context, const struct gpu_fact *fact, const struct trace_span *made);
 };
 
+enum { RBWP_GPU_KEYS = 8 };
+
 struct rbwp_gpu {
     struct rbwp_gpu_host host;
     struct trace *trace;
@@ -53,8 +56,9 @@ struct rbwp_gpu {
         uint32_t track;
     } gpus[RBWP_GPUS_MAX];
     uint32_t gpu_count;
-    uint32_t stream_key, launched_key; /* names of arguments + 1 */
-    bool failed;                       /* out of memory */
+    struct gpu_shapes shapes;
+    uint32_t keys[RBWP_GPU_KEYS]; /* names of arguments + 1 */
+    bool failed;                  /* out of memory */
 };
 
 /* host, trace, options and process are set. expected: GPU work may come. */

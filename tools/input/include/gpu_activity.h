@@ -12,6 +12,8 @@
 #define GPU_DEVICE_TABLE "gpu_device"
 #define GPU_ANY_SLOT (-1)
 
+enum gpu_work_kind { GPU_KERNEL = 0, GPU_COPY = 1, GPU_SET = 2 }; /* as in the table */
+
 struct gpu_fact {
     uint64_t proc_id;
     int64_t start_ns, stop_ns;              /* as in the record */
@@ -22,9 +24,11 @@ struct gpu_fact {
     uint64_t launching_ns;                  /* the stream had been free for so long before start */
     uint64_t stream, correlation;           /* 0 not known */
     uint64_t range;                         /* in which it was launched, 0 none */
-    uint64_t call; /* id of the span in which it was launched, 0 not known */
-    uint32_t name; /* of the file's names, 0 not known */
-    int slot;      /* GPU_ANY_SLOT: not told */
+    uint64_t call;                     /* id of the span in which it was launched, 0 not known */
+    uint64_t bytes, graph_node, shape; /* as in the table; 0 not known, or none */
+    uint32_t name;                     /* of the file's names, 0 not known */
+    enum gpu_work_kind kind;
+    int slot; /* GPU_ANY_SLOT: not told */
     bool idle;
     bool is_row; /* of gpu_activity: work even where no record is */
 };
