@@ -178,8 +178,49 @@ assert f"{again}: is of rank 2 of the job, as {files[2]} is, but of another proc
 assert out == run("merge", "--to=ndjson", *files)[0]
 assert len(processes(run("merge", "--to=ndjson", "--force-merge", *files, again)[0])) == 5
 many = of_job("many", "-c", "0")
-error = run("merge", "--to=ndjson", "--force-merge", many[1], code=3)[1]
-assert "of the job's 4 nodes 3 have no file here: 0, 2, 3;" in error, error
+error = run("merge", "--to=ndjson", "--force-merge", *many[1:3], code=3)[1]
+assert "of the job's 4 nodes 2 have no file here: 0, 3;" in error, error
+run("merge", "--to=ndjson", many[1])  # who gives one file wants that one
+
+# The critical path is that of a walk back from the end, which looks at all calls and messages for each step.
+def walk_back(name, paths):
+    calls = [[] for _ in paths]
+    for node, path in enumerate(paths):
+        for line in run("export", "--to=ndjson", path)[0].splitlines():
+            s = json.loads(line)
+            if s["category"] == "bgwork" and s["name"] != "messages":
+                calls[node].append((s["start_ns"], s["start_ns"] + s["duration_ns"]))
+    rows = [{key: int(value) for key, value in row.items() if key != "handler"} for row in csv.DictReader(open(f"{work}/{name}/messages.csv"))]
+    waited = [row for row in rows if not any(start <= row["start_ns"] and stop > row["arrived_ns"] for start, stop in calls[row["to"]])]
+    ends = [(stop, node) for node, some in enumerate(calls) for _, stop in some] + [(row["stop_ns"], row["to"]) for row in rows]
+    at, node = max(ends)
+    keys = [row["key"] for row in rows if row["stop_ns"] == at and row["to"] == node][:1]
+    found = next((row for row in rows if row["key"] in keys), None)
+    path = []
+    while True:
+        before = [row for row in waited if row["to"] == node and row["start_ns"] <= at]
+        found = found or (max(before, key=lambda row: row["start_ns"]) if before else None)
+        if not found:
+            return path, node
+        path.insert(0, found["key"])
+        at, node, found = found["sent_ns"], found["from"], None
+
+
+for name, options in ("even", []), ("slow", ["-x", "2", "-f", "300"]), ("late", ["-x", "1", "-f", "120"]):
+    paths = of_job(name, "-r", "300", "-s", "15", "-T", *options)
+    expected, first = walk_back(name, paths)
+    got = json.loads(run("stats", "--critical-path", "--json", *paths)[0])
+    assert [hop["key"] for hop in got["hops"]] == expected and got["first_node"] == first, (name, expected, got)
+    assert got["network"] + got["queue"] + got["handling"] + got["work"] == got["last"] - got["first"], got
+    assert sum(line["messages"] for line in got["lines"]) == len(expected) and len(expected) > (name != "slow") * 5, name
+    if name == "slow":
+        slow = got["first_work"] + sum(line["work"] for line in got["lines"] if line["node"] == 2)
+        assert got["first_node"] == 2 and slow > 0.8 * (got["last"] - got["first"]), got
+text = run("stats", "--critical-path", *paths)[0].decode()
+assert re.match(r"Critical path through \d+ of 120 messages, over a run of .*\nwork [\d.]+ %, handlers .*\n\n +share +messages.*\n"
+                r" +[\d.]+% .* make_job 40000, node \d  \(from the beginning\)\n +[\d.]+% +\d+ .* halo (east|west)\n", text), text
+error = run("stats", "--critical-path", of_job("mute", "-m")[0], code=1)[1]
+assert "no message has both of its ends in these files" in error, error
 
 # As they were: each clock shows its own time.
 out, told = run("merge", "--to=ndjson", "--raw-times", *files)

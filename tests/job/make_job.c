@@ -227,10 +227,12 @@ static void find_times(void)
         }
         for (unsigned node = 0; node < job.nodes; node++) {
             struct handled handled[2];
+            int64_t ready_ns = step_of(node, step)->computed_ns + 1000; /* and sent */
             if (job.messages)
                 handled_by(node, step, handled);
-            step_of(node, step + 1)->start_ns =
-                job.messages ? handled[1].stop_ns + 500 : step_of(node, step)->computed_ns + 1000;
+            if (job.messages && handled[1].stop_ns > ready_ns)
+                ready_ns = handled[1].stop_ns;
+            step_of(node, step + 1)->start_ns = ready_ns + 500;
         }
     }
 }

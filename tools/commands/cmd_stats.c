@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp stats: sums over files. Adding up and the forms are in stats/. */
+#include "critical_report.h"
 #include "message.h"
 #include "stats_report.h"
 
@@ -46,6 +47,8 @@ static const struct option stats_option_table[] = {
     {"cache", 0, "DIR", "beside",
      "keep the sums of each file in DIR, or beside it, for the next time",
      offsetof(struct stats_report_options, cache), option_store_text},
+    {"critical-path", 0, NULL, NULL, "the chain of messages and work that held a job up, alone",
+     offsetof(struct stats_report_options, critical_path), option_store_true},
     {"top", 0, "N", NULL, "the N longest calls (default 10, 0 none)", 0, store_top},
     {0},
 };
@@ -67,7 +70,7 @@ static enum exit_code run(void *config, struct operands files)
         message_usage("no FILE given ('-' is standard input)");
         return EXIT_USAGE;
     }
-    return stats_report(options, files);
+    return (options->critical_path ? critical_report : stats_report)(options, files);
 }
 
 const struct command command_stats = {

@@ -20,7 +20,7 @@ struct align_options {
     const char *shifts[ALIGN_SHIFTS_MAX];
     unsigned shift_count;
     bool force;
-    bool whole_job; /* nodes that have no file are told */
+    bool whole_job; /* of several files: nodes that have none are told */
     bool no_clocks; /* comparisons with other nodes' clocks are not used */
     bool quiet;     /* how files came onto one axis is not told */
 };

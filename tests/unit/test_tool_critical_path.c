@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* critical_path.h: the chain goes from the end of the run to the message that a node waited for
+ * last, not to one that came while it worked; from a message sent inside a handler to that
+ * handler's. */
+#include "critical_path.h"
+#include "unit.h"
+
+#include <string.h>
+
+enum { NODES = 3, SLOT_WORK = 1, SLOT_MESSAGES = 2 };
+
+static struct critical_path path;
+static struct trace *trace;
+static uint32_t worker[NODES], handler[NODES], sent_rows[NODES], sent_by_handler[NODES],
+    handled_rows[NODES];
+static uint32_t name;
+
+static uint32_t add_thread(uint32_t process, uint64_t id)
+{
+    return trace_add_track(trace, (struct trace_track){.process = process,
+                                                       .kind = TRACE_THREAD,
+                                                       .id = id,
+                                                       .name = trace_text("thread")});
+}
+
+static uint32_t add_rows(uint32_t thread, uint64_t id)
+{
+    return trace_add_track_below(
+        trace, thread,
+        (struct trace_track){.kind = TRACE_TABLE, .id = id, .name = trace_text("rows")});
+}
+
+static int start(void **state)
+{
+    (void)state;
+    critical_path_start(&path, &trace);
+    const struct trace_sink sink = critical_path_sink(&path);
+    trace = trace_new(&sink, 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        uint32_t process =
+            trace_add_process(trace, (struct trace_process){.node = i, .name = trace_text("p")});
+        worker[i] = add_thread(process, 1);
+        handler[i] = add_thread(process, 2);
+        sent_rows[i] = add_rows(worker[i], 1);
+        sent_by_handler[i] = add_rows(handler[i], 2);
+        handled_rows[i] = add_rows(handler[i], 3);
+    }
+    name = trace_add_name(trace, "halo", 4);
+    return 0;
+}
+
+static int stop(void **state)
+{
+    (void)state;
+    critical_path_free(&path);
+    trace_free(trace);
+    trace = NULL;
+    return 0;
+}
+
+static void call(uint32_t node, int64_t start_ns, int64_t stop_ns)
+{
+    const struct trace_span span = {.start_ns = start_ns,
+                                    .stop_ns = stop_ns,
+                                    .track = worker[node],
+                                    .category = TRACE_CALL,
+                                    .item = SLOT_WORK};
+    trace_add_spans(trace, &span, 1, NULL);
+}
+
+/* A message, with the call and the sub-item in which it is handled; from_ns: sent by the handler
+ * thread if by_handler. */
+static void send(uint64_t key, uint32_t from, int64_t sent_ns, bool by_handler, uint32_t to,
+                 int64_t arrived_ns, int64_t start_ns, int64_t stop_ns)
+{
+    const struct trace_span spans[] = {{.start_ns = start_ns - 1,
+                                        .stop_ns = stop_ns + 1,
+                                        .track = handler[to],
+                                        .category = TRACE_CALL,
+                                        .item = SLOT_MESSAGES},
+                                       {.start_ns = start_ns,
+                                        .stop_ns = stop_ns,
+                                        .track = handler[to],
+                                        .category = TRACE_AM,
+                                        .depth = 1}};
+    trace_add_spans(trace, spans, 2, NULL);
+    trace_add_message_end(trace, &(struct trace_message_end){
+                                     .key = key,
+                                     .start_ns = sent_ns,
+                                     .stop_ns = sent_ns + 1,
+                                     .arrived_ns = sent_ns,
+                                     .track = by_handler ? sent_by_handler[from] : sent_rows[from],
+                                     .name = name});
+    trace_add_message_end(trace, &(struct trace_message_end){.key = key,
+                                                             .start_ns = start_ns,
+                                                             .stop_ns = stop_ns,
+                                                             .arrived_ns = arrived_ns,
+                                                             .track = handled_rows[to],
+                                                             .name = name,
+                                                             .handled = true});
+}
+
+static void finish(void)
+{
+    trace_finish(trace);
+    critical_path_finish(&path);
+    assert_false(path.failed);
+}
+
+static void assert_hop(uint32_t at, uint64_t key, uint64_t network_ns, uint64_t queue_ns,
+                       uint64_t handling_ns, uint64_t work_ns)
+{
+    const struct critical_hop *hop = &path.hops[at];
+    assert_int_equal(hop->key, key);
+    assert_int_equal(hop->network_ns, network_ns);
+    assert_int_equal(hop->queue_ns, queue_ns);
+    assert_int_equal(hop->handling_ns, handling_ns);
+    assert_int_equal(hop->work_ns, work_ns);
+}
+
+/* Node 1 waits for node 0's message, and works on; node 2's came while node 1 worked. */
+static void what_was_waited_for_counts(void **state)
+{
+    (void)state;
+    call(0, 0, 1000);
+    send(1, 0, 990, false, 1, 1100, 1150, 1200);
+    call(2, 0, 1500);
+    call(1, 1250, 3000);
+    send(2, 2, 1400, false, 1, 1600, 1650, 1700);
+    finish();
+    assert_int_equal(path.hop_count, 1);
+    assert_int_equal(path.messages, 2);
+    assert_hop(0, 1, 110, 50, 50, 1800);
+    assert_int_equal(path.first_process, 0);
+    assert_int_equal(path.last_process, 1);
+    assert_int_equal(path.first_work_ns, 990);
+    assert_int_equal(path.last_ns, 3000);
+}
+
+/* In a gap between two calls that is over before the handler begins nobody waited. */
+static void a_gap_between_calls_is_no_wait(void **state)
+{
+    (void)state;
+    call(0, 0, 100);
+    send(1, 0, 50, false, 1, 1005, 1050, 1060);
+    call(1, 0, 1000);
+    call(1, 1010, 2000);
+    finish();
+    assert_int_equal(path.hop_count, 0);
+    assert_int_equal(path.first_process, 1);
+    assert_int_equal(path.first_work_ns, 2000);
+}
+
+/* A handler that sends goes back to its own message, though its node worked all the while, also
+ * where another one was handled meanwhile. The run ends with a handler. */
+static void a_handler_sends(void **state)
+{
+    (void)state;
+    call(0, 0, 500);
+    call(1, 0, 3900);
+    send(1, 0, 400, false, 1, 600, 700, 900);
+    send(2, 1, 800, true, 2, 1000, 1010, 1200);
+    send(3, 2, 1100, true, 0, 1300, 4000, 5000);
+    finish();
+    assert_int_equal(path.hop_count, 3);
+    assert_hop(0, 1, 200, 100, 100, 0);
+    assert_hop(1, 2, 200, 10, 90, 0);
+    assert_hop(2, 3, 200, 2700, 1000, 0);
+    assert_int_equal(path.first_process, 0);
+    assert_int_equal(path.first_work_ns, 400);
+}
+
+/* Clocks that err make no message handled before it was sent, and no chain longer than the run. */
+static void clocks_err(void **state)
+{
+    (void)state;
+    call(0, 0, 1000);
+    send(1, 0, 900, false, 1, 850, 870, 880);
+    send(2, 1, 875, true, 0, 1100, 1100, 1400);
+    finish();
+    assert_int_equal(path.hop_count, 1);
+    assert_hop(0, 2, 225, 0, 300, 0);
+}
+
+/* Messages under way and chains are given back, and many of both are no trouble. */
+static void many_messages(void **state)
+{
+    (void)state;
+    enum { MANY = 20000 };
+    for (uint64_t i = 0; i < MANY; i++) { /* to and fro, and as many that nobody waits for */
+        int64_t at_ns = (int64_t)i * 100;
+        send(2 * i + 1, i % 2, at_ns + 50, true, (i + 1) % 2, at_ns + 60, at_ns + 110, at_ns + 160);
+        send(2 * i + 2, i % 2, at_ns + 50, false, 2, MANY * 100 + (int64_t)i, MANY * 100 + 90000,
+             MANY * 100 + 90001);
+    }
+    call(2, 0, MANY * 100 + 100000);
+    call(0, MANY * 100 + 200000, MANY * 100 + 200001);
+    finish();
+    assert_int_equal(path.hop_count, MANY);
+    for (uint32_t i = 0; i < MANY; i++)
+        assert_int_equal(path.hops[i].key, 2 * i + 1);
+}
+
+static void nothing_comes(void **state)
+{
+    (void)state;
+    finish();
+    assert_int_equal(path.hop_count + path.messages, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_waited_for_counts, start, stop),
+        cmocka_unit_test_setup_teardown(a_gap_between_calls_is_no_wait, start, stop),
+        cmocka_unit_test_setup_teardown(a_handler_sends, start, stop),
+        cmocka_unit_test_setup_teardown(clocks_err, start, stop),
+        cmocka_unit_test_setup_teardown(many_messages, start, stop),
+        cmocka_unit_test_setup_teardown(nothing_comes, start, stop),
+    };
+    return cmocka_run_group_tests_name("critical_path", tests, NULL, NULL);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls and messages are events that are sorted by time and walked through once. Each process has
+ * the message that it waited for last; each message keeps the one that its sender had then. So
+ * chains grow as trees whose branches are given back when nothing refers to them any more.
+ */
+#include "critical_path.h"
+#include "grow.h"
+#include "message.h"
+
+#include <stdlib.h>
+
+enum { SLOTS = 256, HANDLERS_KEPT = 8, FIRST_PLACES = 1024 };
+
+/* At one time: what ends has ended, what begins has not begun. */
+enum event_kind { CALL_ENDS, ARRIVED, SENT, CALL_BEGINS, HANDLED };
+
+struct event {
+    int64_t time_ns;
+    uint64_t key;           /* of a message */
+    uint32_t kind, process; /* where it happens */
+    uint32_t thread, item;  /* track; slot of a call */
+    uint32_t name;          /* of a handler */
+    uint32_t from_process, to_process;
+    int64_t sent_ns, arrived_ns, start_ns, stop_ns;
+};
+_Static_assert(sizeof(struct event) % 8 == 0, "as the sorter wants it");
+
+struct critical_track {
+    bool is_thread;
+    uint32_t item; /* of the outermost call that came last */
+    int64_t stop_ns;
+};
+
+/* A handler's run, and the message behind which the sender of its own message was. */
+struct link {
+    struct link *before; /* NULL: none */
+    uint64_t refs;
+    struct event event; /* HANDLED */
+};
+
+struct critical_process {
+    bool handles[SLOTS]; /* slots in whose calls messages are handled */
+    uint32_t busy;       /* threads that work, not counting those */
+    uint64_t begins;     /* calls that have begun */
+    struct link *waited; /* the message that it waited for last */
+    struct link *recent[HANDLERS_KEPT];
+    uint32_t next_recent;
+};
+
+/* Of a message that was sent and not handled yet. */
+struct flight {
+    uint64_t key; /* 0: a free place */
+    uint64_t begins;
+    struct link *before;
+    bool found_idle;
+};
+
+struct walk {
+    struct critical_path *path;
+    struct flight *flights;
+    uint64_t flight_room, flight_count;
+    struct link *last; /* the handler that ended last */
+    bool failed;
+};
+
+/* ---- events ------------------------------------------------------------------------------- */
+
+static int compare(const void *left, const void *right)
+{
+    const struct event *a = left, *b = right;
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns ? -1 : 1;
+    if (a->kind != b->kind)
+        return a->kind < b->kind ? -1 : 1;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    if (a->process != b->process)
+        return a->process < b->process ? -1 : 1;
+    return (a->thread > b->thread) - (a->thread < b->thread);
+}
+
+static const struct merge_order events_order = {.what = "calls and messages",
+                                                .item_bytes = sizeof(struct event),
+                                                .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                                .compare = compare};
+
+static void fail(struct critical_path *path)
+{
+    if (!path->failed)
+        message("out of memory: no critical path can be told");
+    path->failed = true;
+}
+
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct critical_path *path = context;
+    if (!grow_zeroed32(&path->processes, &path->process_room, process->number + 1,
+                       sizeof *path->processes))
+        fail(path);
+}
+
+static void take_track(void *context, const struct trace_track *track)
+{
+    struct critical_path *path = context;
+    if (!grow_zeroed32(&path->tracks, &path->track_room, track->number + 1, sizeof *path->tracks))
+        fail(path);
+    else
+        path->tracks[track->number] =
+            (struct critical_track){.is_thread = track->kind == TRACE_THREAD, .stop_ns = INT64_MIN};
+}
+
+static void add_call(struct critical_path *path, uint32_t process, const struct trace_span *span)
+{
+    struct event event = {.time_ns = span->start_ns,
+                          .kind = CALL_BEGINS,
+                          .process = process,
+                          .thread = span->track,
+                          .item = span->item};
+    merge_sorter_add(&path->events, &event, NULL);
+    event.time_ns = span->stop_ns;
+    event.kind = CALL_ENDS;
+    merge_sorter_add(&path->events, &event, NULL);
+}
+
+/* Handlers are sub-items: the call around one is known by then. */
+static void take_span(struct critical_path *path, const struct trace_span *span)
+{
+    struct critical_track *track = &path->tracks[span->track];
+    uint32_t process = trace_track_of(*path->trace, span->track)->process;
+    if (span->category == TRACE_AM && span->start_ns <= track->stop_ns && track->item < SLOTS)
+        path->processes[process].handles[track->item] = true;
+    if (span->category != TRACE_CALL || span->depth > 0)
+        return;
+    track->item = span->item;
+    track->stop_ns = span->stop_ns;
+    if (span->start_ns < span->stop_ns)
+        add_call(path, process, span);
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct critical_path *path = context;
+    (void)details;
+    for (size_t i = 0; i < count && !path->failed; i++)
+        if (path->tracks[spans[i].track].is_thread)
+            take_span(path, &spans[i]);
+}
+
+/* The thread below which the row stands; of a row without one its own track. */
+static uint32_t thread_of(const struct critical_path *path, uint32_t track)
+{
+    uint32_t above = trace_track_of(*path->trace, track)->parent;
+    return above == TRACE_NONE ? track : above;
+}
+
+static void take_message(void *context, const struct trace_message *message)
+{
+    struct critical_path *path = context;
+    const struct trace_message_end *sent = &message->sent, *handled = &message->handled;
+    struct event event = {.time_ns = sent->start_ns,
+                          .key = handled->key,
+                          .kind = SENT,
+                          .process = message->from_process,
+                          .thread = thread_of(path, sent->track),
+                          .name = handled->name,
+                          .from_process = message->from_process,
+                          .to_process = message->to_process,
+                          .sent_ns = sent->start_ns,
+                          .arrived_ns = handled->arrived_ns,
+                          .start_ns = handled->start_ns,
+                          .stop_ns = handled->stop_ns};
+    path->messages++;
+    merge_sorter_add(&path->events, &event, NULL);
+    /* Clocks err: it comes in this order all the same. */
+    event.process = message->to_process;
+    event.thread = thread_of(path, handled->track);
+    event.kind = ARRIVED;
+    event.time_ns = handled->arrived_ns > sent->start_ns ? handled->arrived_ns : sent->start_ns;
+    event.time_ns += event.time_ns == sent->start_ns; /* sent comes behind arrived, at one time */
+    merge_sorter_add(&path->events, &event, NULL);
+    event.kind = HANDLED;
+    event.time_ns = handled->start_ns > event.time_ns ? handled->start_ns : event.time_ns;
+    merge_sorter_add(&path->events, &event, NULL);
+}
+
+static bool is_full(void *context)
+{
+    const struct critical_path *path = context;
+    return path->failed;
+}
+
+void critical_path_start(struct critical_path *path, struct trace *const *trace)
+{
+    *path = (struct critical_path){.trace = trace};
+    merge_sorter_start(&path->events, &events_order);
+}
+
+struct trace_sink critical_path_sink(struct critical_path *path)
+{
+    return (struct trace_sink){
+        .context = path,
+        .process = take_process,
+        .track = take_track,
+        .spans = take_spans,
+        .message = take_message,
+        .full = is_full,
+    };
+}
+
+/* ---- chains ------------------------------------------------------------------------------- */
+
+static struct link *hold(struct link *link)
+{
+    if (link)
+        link->refs++;
+    return link;
+}
+
+static void drop(struct link *link)
+{
+    while (link && --link->refs == 0) {
+        struct link *before = link->before;
+        free(link);
+        link = before;
+    }
+}
+
+static void put(struct link **place, struct link *link)
+{
+    struct link *old = *place;
+    *place = hold(link);
+    drop(old);
+}
+
+/* ---- messages under way ------------------------------------------------------------------- */
+
+static uint64_t place_for(const struct walk *walk, uint64_t key)
+{
+    uint64_t at = key * UINT64_C(0x9e3779b97f4a7c15);
+    at ^= at >> 32;
+    while (walk->flights[at & (walk->flight_room - 1)].key &&
+           walk->flights[at & (walk->flight_room - 1)].key != key)
+        at++;
+    return at & (walk->flight_room - 1);
+}
+
+static bool make_room(struct walk *walk)
+{
+    if (2 * (walk->flight_count + 1) <= walk->flight_room)
+        return true;
+    struct flight *old = walk->flights;
+    uint64_t old_room = walk->flight_room;
+    walk->flight_room = old_room ? 2 * old_room : FIRST_PLACES;
+    walk->flights = calloc(walk->flight_room, sizeof *walk->flights);
+    if (!walk->flights) {
+        walk->flights = old;
+        walk->flight_room = old_room;
+        return false;
+    }
+    for (uint64_t i = 0; i < old_room; i++)
+        if (old[i].key)
+            walk->flights[place_for(walk, old[i].key)] = old[i];
+    free(old);
+    return true;
+}
+
+/* Moves up what stood behind it, so that it is found again. */
+static void remove_at(struct walk *walk, uint64_t at)
+{
+    walk->flights[at] = (struct flight){0};
+    walk->flight_count--;
+    for (uint64_t next = (at + 1) & (walk->flight_room - 1); walk->flights[next].key;
+         next = (next + 1) & (walk->flight_room - 1)) {
+        struct flight moved = walk->flights[next];
+        walk->flights[next].key = 0;
+        walk->flights[place_for(walk, moved.key)] = moved;
+    }
+}
+
+/* ---- the walk ------------------------------------------------------------------------------ */
+
+/* The handler inside which it was sent, or else the message that its sender had waited for. */
+static struct link *cause_of(const struct critical_process *process, const struct event *sent)
+{
+    for (uint32_t i = 0; i < HANDLERS_KEPT; i++) {
+        struct link *link = process->recent[i];
+        if (link && link->event.thread == sent->thread && link->event.start_ns <= sent->time_ns &&
+            sent->time_ns <= link->event.stop_ns)
+            return link;
+    }
+    return process->waited;
+}
+
+static void send(struct walk *walk, const struct event *event)
+{
+    if (!make_room(walk)) {
+        walk->failed = true;
+        return;
+    }
+    struct flight *flight = &walk->flights[place_for(walk, event->key)];
+    *flight = (struct flight){
+        .key = event->key,
+        .before = hold(cause_of(&walk->path->processes[event->process], event)),
+    };
+    walk->flight_count++;
+}
+
+static void arrive(struct walk *walk, const struct event *event)
+{
+    const struct critical_process *process = &walk->path->processes[event->process];
+    struct flight *flight = &walk->flights[place_for(walk, event->key)];
+    flight->found_idle = process->busy == 0;
+    flight->begins = process->begins;
+}
+
+static void handle(struct walk *walk, const struct event *event)
+{
+    struct critical_process *process = &walk->path->processes[event->process];
+    uint64_t at = place_for(walk, event->key);
+    struct flight flight = walk->flights[at];
+    struct link *link = malloc(sizeof *link);
+    remove_at(walk, at);
+    if (!link) {
+        drop(flight.before);
+        walk->failed = true;
+        return;
+    }
+    *link = (struct link){.before = flight.before, .refs = 1, .event = *event};
+    if (flight.found_idle && flight.begins == process->begins)
+        put(&process->waited, link);
+    put(&process->recent[process->next_recent++ % HANDLERS_KEPT], link);
+    if (!walk->last || event->stop_ns > walk->last->event.stop_ns)
+        put(&walk->last, link);
+    drop(link);
+}
+
+/* The run: calls that handle messages alone are around handlers, and are none of it. */
+static void widen(struct critical_path *path, int64_t start_ns, int64_t stop_ns, uint32_t process)
+{
+    if (!path->any || start_ns < path->first_ns)
+        path->first_ns = start_ns;
+    if (!path->any || stop_ns > path->last_ns) {
+        path->last_ns = stop_ns;
+        path->last_process = process;
+    }
+    path->any = true;
+}
+
+static void count_call(struct critical_path *path, struct critical_process *process,
+                       const struct event *event)
+{
+    bool begins = event->kind == CALL_BEGINS;
+    process->busy += begins ? 1 : -1u;
+    process->begins += begins;
+    widen(path, event->time_ns, event->time_ns, event->process);
+}
+
+static bool take_event(void *context, const void *item, const uint64_t *payload)
+{
+    struct walk *walk = context;
+    const struct event *event = item;
+    struct critical_process *process = &walk->path->processes[event->process];
+    bool counts = event->item >= SLOTS || !process->handles[event->item];
+    (void)payload;
+    switch (event->kind) {
+    case CALL_BEGINS:
+    case CALL_ENDS:
+        if (counts)
+            count_call(walk->path, process, event);
+        break;
+    case SENT:
+        widen(walk->path, event->sent_ns, event->stop_ns, event->to_process);
+        send(walk, event);
+        break;
+    case ARRIVED:
+        arrive(walk, event);
+        break;
+    default:
+        handle(walk, event);
+    }
+    return !walk->failed;
+}
+
+/* ---- the result ----------------------------------------------------------------------------- */
+
+static uint64_t between_ns(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
+/* until_ns: when its receiver sent the next message, or the run ended. */
+static struct critical_hop hop_of(const struct event *event, int64_t until_ns)
+{
+    int64_t done_ns = event->stop_ns < until_ns ? event->stop_ns : until_ns;
+    return (struct critical_hop){
+        .key = event->key,
+        .from_process = event->from_process,
+        .to_process = event->process,
+        .name = event->name,
+        .sent_ns = event->sent_ns,
+        .network_ns = between_ns(event->sent_ns, event->arrived_ns),
+        .queue_ns = between_ns(event->arrived_ns, event->start_ns),
+        .handling_ns = between_ns(event->start_ns, done_ns),
+        .work_ns = between_ns(done_ns, until_ns),
+    };
+}
+
+/* What the run ended with: a handler, or work that its node did behind what it waited for. */
+static const struct link *end_of(const struct walk *walk)
+{
+    const struct critical_path *path = walk->path;
+    const struct link *last = walk->last;
+    if (last && last->event.process == path->last_process && last->event.stop_ns == path->last_ns)
+        return last;
+    return path->processes[path->last_process].waited;
+}
+
+static void note_chain(struct critical_path *path, const struct link *last)
+{
+    int64_t until_ns = path->last_ns;
+    uint32_t count = 0;
+    for (const struct link *link = last; link; link = link->before)
+        count++;
+    path->hops = calloc(count + 1u, sizeof *path->hops);
+    path->first_process = path->last_process;
+    if (!path->hops) {
+        fail(path);
+        return;
+    }
+    path->hop_count = count;
+    for (const struct link *link = last; link; link = link->before) {
+        path->hops[--count] = hop_of(&link->event, until_ns);
+        path->first_process = link->event.from_process;
+        until_ns = link->event.sent_ns;
+    }
+    path->first_work_ns = between_ns(path->first_ns, until_ns);
+}
+
+static void free_walk(struct walk *walk)
+{
+    for (uint64_t i = 0; i < walk->flight_room; i++)
+        if (walk->flights[i].key)
+            drop(walk->flights[i].before);
+    free(walk->flights);
+    drop(walk->last);
+    for (uint32_t i = 0; i < walk->path->process_room; i++) {
+        drop(walk->path->processes[i].waited);
+        for (uint32_t j = 0; j < HANDLERS_KEPT; j++)
+            drop(walk->path->processes[i].recent[j]);
+    }
+}
+
+void critical_path_finish(struct critical_path *path)
+{
+    struct walk walk = {.path = path};
+    merge_sorter_finish(&path->events, take_event, &walk);
+    if (walk.failed)
+        fail(path);
+    path->failed |= path->events.failed; /* the user was told */
+    if (path->any && !path->failed)
+        note_chain(path, end_of(&walk));
+    free_walk(&walk);
+    free(path->processes);
+    free(path->tracks);
+    path->processes = NULL;
+    path->tracks = NULL;
+    path->process_room = path->track_room = 0;
+}
+
+void critical_path_free(struct critical_path *path)
+{
+    merge_sorter_stop(&path->events);
+    free(path->hops);
+    free(path->processes);
+    free(path->tracks);
+    *path = (struct critical_path){0};
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* critical_report.h - the critical path through messages (critical_path.h) of files, as a table or
+ * as JSON. */
+#ifndef CRITICAL_REPORT_H
+#define CRITICAL_REPORT_H
+
+#include "stats_report.h"
+
+/* Of options: reading, json and top, which is the number of lines. */
+enum exit_code critical_report(const struct stats_report_options *options, struct operands files);
+
+#endif /* CRITICAL_REPORT_H */
