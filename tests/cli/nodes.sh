@@ -222,6 +222,13 @@ assert re.match(r"Critical path through \d+ of 120 messages, over a run of .*\nw
 error = run("stats", "--critical-path", of_job("mute", "-m")[0], code=1)[1]
 assert "no message has both of its ends in these files" in error, error
 
+# check holds the files of a job against each other, too.
+assert run("check", *files)[1] == ""
+for given, wanted in ([*files[:2], with_clocks(files[2], lying), files[3]], "80 of 320 messages were handled before they were sent"), (
+        files[1:], "of the job's 4 nodes 1 have no file here: 0;"), ([*files, again], "of rank 2 of the job"):
+    out, error = run("check", *given, code=3)
+    assert wanted in error and out.count(b": good: ") == len(given), (out, error)
+
 # As they were: each clock shows its own time.
 out, told = run("merge", "--to=ndjson", "--raw-times", *files)
 spans = [json.loads(line) for line in out.splitlines()]

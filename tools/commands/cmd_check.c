@@ -3,6 +3,7 @@
  * rbwp check: does a file keep the rules of SPEC.md? The rules are checked by
  * the library; here each break becomes a line or a JSON object.
  */
+#include "check_messages.h"
 #include "gzip_input.h"
 #include "input.h"
 #include "live_path.h"
@@ -49,6 +50,8 @@ struct check {
     const char *path, *name;
     uint64_t shown; /* breaks, and the cut */
     uint64_t files;
+    uint64_t with_messages; /* of them */
+    bool unread;            /* one could not be read at all, or cannot be read again */
     struct rbwp_verify_result result;
 };
 
@@ -260,6 +263,15 @@ static bool has_live(const struct check *check)
     return has;
 }
 
+static bool has_messages(const struct rbwp_verify_result *result)
+{
+    static const char begin[] = "message_"; /* _sent, _handled */
+    for (uint32_t i = 0; i < result->table_count && i < RBWP_VERIFY_TABLES; i++)
+        if (result->tables[i].rows && strncmp(result->tables[i].name, begin, strlen(begin)) == 0)
+            return true;
+    return false;
+}
+
 /* What is gzip is unpacked first. */
 static enum rbwp_status verify(struct check *check, bool standard, struct rbwp_error *error)
 {
@@ -298,6 +310,8 @@ static enum exit_code check_file(struct check *check, const char *path)
     }
     enum rbwp_status status = verify(check, standard, &error);
     enum exit_code code = judge(&check->result, status);
+    check->with_messages += has_messages(&check->result);
+    check->unread |= status < 0 || standard;
     struct losses losses = find_losses(check);
     if (status < 0 && check->shown == 0)
         message("%s: %s", check->name, error.text);
@@ -329,6 +343,8 @@ static enum exit_code run(void *config, struct operands files)
     for (int i = 0; i < files.count && !out_failed(&out); i++)
         code = exit_worse(code, check_file(&check, files.words[i]));
     out_text(&out, array ? "]\n" : options->json ? "\n" : "");
+    if (check.with_messages > 1 && !check.unread)
+        code = exit_worse(code, check_messages(&options->inputs, files));
     return exit_worse(code, out_close(&out));
 }
 
@@ -339,8 +355,9 @@ const struct command command_check = {
     .description =
         "Checks RBWP files against every rule of SPEC.md and reports all breaks by number;\n"
         "'-' is standard input.\n"
-        "Exit status: 0 all rules hold, 1 not readable at all, 2 usage, 3 rules are broken\n"
-        "or the file is cut.",
+        "Files with messages between nodes are also held against each other.\n"
+        "Exit status: 0 all rules hold, 1 not readable at all, 2 usage, 3 rules are broken,\n"
+        "the file is cut, or files contradict each other.",
     .groups = check_groups,
     .config_bytes = sizeof(struct check_options),
     .inputs = INPUTS_EACH,
