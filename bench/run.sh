@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 rounds=${1:-5}
 dir=${RBWP_BENCH_DIR:-build/bench}
-cmake -S . -B "$dir" -DRBWP_BUILD_BENCH=ON >/dev/null
+cmake -S . -B "$dir" -DRBWP_BUILD_BENCH=ON -DRBWP_BUILD_EXAMPLES=ON >/dev/null
 cmake --build "$dir" -j "$(nproc)" >/dev/null
 
 echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
@@ -39,6 +39,14 @@ echo "== ranges"
 echo
 echo "== messages"
 "$dir/bench/bench_message"
+
+echo
+echo "== partitioning"
+"$dir/bench/bench_partition"
+
+echo
+echo "== a job of four nodes"
+bench/stencil_cost.sh "$rounds" "$dir/examples/stencil"
 
 echo
 echo "== probes in PTX"

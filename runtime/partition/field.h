@@ -7,7 +7,7 @@
 #include "rbwp_partition.h"
 #include "space.h"
 
-enum { FIELD_PIECE_POINTS = 256 };
+enum { FIELD_PIECE_POINTS = 128 };
 
 /* Room for the values of a piece, as they are stored or filled in. */
 union field_values {

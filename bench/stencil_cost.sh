@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# stencil_cost.sh [ROUNDS [STENCIL]] - what profiling at level 2 costs a job of 4 nodes: the stencil with and without, in
+# turns, medians. By the time of an iteration, which is what a user waits for, and by the processors' time of the whole job,
+# which says something on a machine that has other things to do, too. In 4 processes where mpirun is, else in one.
+set -euo pipefail
+here=$(cd "$(dirname "$0")/.." && pwd)
+rounds=${1:-9} stencil=$(realpath "${2:-$here/build/examples/stencil}")
+side=${SIDE:-1200} iterations=${ITERATIONS:-100} target=${TARGET:-1.02}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+launch=()
+nodes=(--nodes 4)
+if [[ $(ldd "$stencil") == *librbwp-mpi* ]] && command -v "${MPIRUN:=mpirun}" >/dev/null; then
+    launch=("$MPIRUN" -n 4)
+    nodes=()
+    if "$MPIRUN" --version | grep -q 'Open MPI\|OpenRTE'; then
+        launch=("$MPIRUN" --allow-run-as-root --oversubscribe --bind-to none --mca plm isolated
+            --mca btl_vader_single_copy_mechanism none -n 4)
+    fi
+fi
+
+# once LEVEL: "seconds-an-iteration processor-seconds".
+once() {
+    local TIMEFORMAT='%U %S'
+    { time "${launch[@]}" "$stencil" "${nodes[@]}" --side "$side" --iterations "$iterations" \
+        -bgworkprofile "$1" >out 2>err; } 2>cpu || { cat out err; exit 1; }
+    awk 'FNR == NR {if ($1 == "time") print_this = $2; next} {print print_this, $1 + $2}' out <(tail -1 cpu)
+    rm -f bgwork_*
+}
+
+for ((round = 0; round < rounds; round++)); do
+    for level in 0 2; do
+        once $level >>"level_$level"
+    done
+done
+
+median() { # FILE COLUMN
+    awk -v c="$2" '{print $c}' "$1" | sort -g | awk '{v[NR] = $1} END {print v[int((NR + 1) / 2)]}'
+}
+echo "stencil    $side x $side, $iterations iterations, 4 nodes in $([[ ${#launch[@]} -gt 0 ]] && echo "4 processes" || echo "one process"), $rounds rounds"
+for what in "1 iteration" "2 processors"; do
+    plain=$(median level_0 "${what% *}") profiled=$(median level_2 "${what% *}")
+    awk -v n="${what#* }" -v a="$plain" -v b="$profiled" -v t="$target" \
+        'BEGIN {printf "%-10s %.6f s plain, %.6f s at level 2: %.4f x, target %.2f: %s\n", n, a, b, b / a, t, b <= t * a ? "met" : "missed"}'
+done
