@@ -39,6 +39,12 @@ echo "== ranges"
 echo
 echo "== messages"
 "$dir/bench/bench_message"
+# Under each MPI library that is here.
+for program in "$dir"/bench/bench_message_mpi-*; do
+    flavour=${program##*-} options=()
+    [[ $flavour != openmpi ]] || options=(--allow-run-as-root --oversubscribe --bind-to none)
+    [[ ! -x $program ]] || { echo "$flavour" && "mpiexec.$flavour" "${options[@]}" -n 2 "$program"; }
+done
 
 echo
 echo "== partitioning"

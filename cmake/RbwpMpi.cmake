@@ -3,6 +3,15 @@
 # rbwp::mpi are the default one's; those of another are librbwp-mpi-FLAVOUR.so and
 # rbwp::mpi-FLAVOUR. Their ABIs differ, so a program takes one of them.
 
+# The target of librbwp-mpi for an MPI library.
+function(rbwp_mpi_target target_out flavour)
+  set(target rbwp-mpi)
+  if(TARGET rbwp-mpi-${flavour})
+    set(target rbwp-mpi-${flavour})
+  endif()
+  set(${target_out} ${target} PARENT_SCOPE)
+endfunction()
+
 function(rbwp_mpi_library flavour suffix)
   set(target rbwp-mpi${suffix})
   set(folders ${RBWP_MPI_LINK_${flavour}}) # where its libraries lie, unless that is searched anyway

@@ -197,7 +197,6 @@ bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
     inbox_be_busy(&endpoint->inbox);
     do {
         polled = transport->ops->poll && transport->ops->poll(transport, deadline);
-        worked |= polled;
         worked |= endpoint_take_losses(endpoint);
         worked |= long_progress(endpoint);
         worked |= outbox_flush(endpoint);

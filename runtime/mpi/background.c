@@ -29,6 +29,8 @@ static bool look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
     clocks_tick(mpi, now_ticks);
     watch_tick(mpi, now_ticks);
     bool had = !worker_looks && joined_poll(mpi);
+    if (had)
+        atomic_store_explicit(&mpi->background_had, true, memory_order_relaxed);
     pthread_mutex_unlock(&mpi->polling);
     return had;
 }

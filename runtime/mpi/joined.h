@@ -49,6 +49,7 @@ struct rbwp_mpi {
     bool *told_left;                  /* by node: that no endpoint is here. polling guards it */
     bool left_in_order;               /* the endpoint that was here. polling guards it */
     _Atomic(uint64_t) polled_ticks;   /* when a worker last looked */
+    _Atomic(bool) background_had;     /* it found something, and a worker has not looked since */
     _Atomic(bool) stopping;           /* the background is to end */
     pthread_t background;
     bool has_background;

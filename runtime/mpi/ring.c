@@ -7,40 +7,45 @@
 
 #include <stdlib.h>
 
-#define PACKETS_A_POLL 64 /* so that a slice gets to its end */
+#define AT_A_TIME_MAX 32 /* of the ring, so that senders always find receives that are posted */
 
-static int post(struct rbwp_mpi *mpi, unsigned at)
+/* Posts receives that are missing at the end of the ring. */
+static int fill_up(struct rbwp_mpi *mpi)
 {
     struct ring *ring = &mpi->ring;
-    return MPI_Irecv(ring->packet[at], PACKET_BYTES_MAX, MPI_BYTE, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                     mpi->packets, &ring->request[at]);
+    while (ring->posted < RING_RECEIVES) {
+        unsigned at = (ring->head + ring->posted) % RING_RECEIVES;
+        int code = MPI_Irecv(ring->packet[at], PACKET_BYTES_MAX, MPI_BYTE, MPI_ANY_SOURCE,
+                             MPI_ANY_TAG, mpi->packets, &ring->request[at]);
+        if (code != MPI_SUCCESS)
+            return code;
+        ring->posted++;
+    }
+    return MPI_SUCCESS;
 }
 
 enum rbwp_status ring_open(struct rbwp_mpi *mpi, struct rbwp_error *error)
 {
     struct ring *ring = &mpi->ring;
+    ring->at_a_time = 1;
     ring->packet = malloc(sizeof *ring->packet * RING_RECEIVES);
     if (!ring->packet)
         return failure(error, RBWP_E_MEMORY, 0, "no memory to receive messages in");
-    while (ring->posted < RING_RECEIVES) {
-        int code = post(mpi, ring->posted);
-        if (code != MPI_SUCCESS)
-            return joined_failure(error, "MPI_Irecv", code);
-        ring->posted++;
-    }
-    return RBWP_OK;
+    int code = fill_up(mpi);
+    return code == MPI_SUCCESS ? RBWP_OK : joined_failure(error, "MPI_Irecv", code);
 }
 
 void ring_close(struct rbwp_mpi *mpi)
 {
     struct ring *ring = &mpi->ring;
-    for (unsigned i = 0; i < ring->posted; i++) {
-        if (ring->request[i] == MPI_REQUEST_NULL)
+    for (; ring->posted > 0; ring->posted--) {
+        MPI_Request *request = &ring->request[ring->head];
+        ring->head = (ring->head + 1) % RING_RECEIVES;
+        if (*request == MPI_REQUEST_NULL)
             continue;
-        MPI_Cancel(&ring->request[i]);
-        MPI_Wait(&ring->request[i], MPI_STATUS_IGNORE);
+        MPI_Cancel(request);
+        MPI_Wait(request, MPI_STATUS_IGNORE);
     }
-    ring->posted = 0;
     free(ring->packet);
     ring->packet = NULL;
 }
@@ -81,7 +86,7 @@ static void broken(struct rbwp_mpi *mpi, const char *call, int code)
         if (node != mpi->node)
             watch_lose(mpi, node, error.text);
     }
-    mpi->ring.request[mpi->ring.head] = MPI_REQUEST_NULL;
+    mpi->ring.is_broken = true;
 }
 
 /* True if the head has come. */
@@ -90,8 +95,6 @@ static bool head_is_here(struct rbwp_mpi *mpi)
     struct ring *ring = &mpi->ring;
     if (ring->held)
         return true;
-    if (ring->request[ring->head] == MPI_REQUEST_NULL)
-        return false;
     int is_here = 0;
     int code = MPI_Test(&ring->request[ring->head], &is_here, &ring->status);
     if (code != MPI_SUCCESS)
@@ -102,18 +105,21 @@ static bool head_is_here(struct rbwp_mpi *mpi)
 bool ring_poll(struct rbwp_mpi *mpi)
 {
     struct ring *ring = &mpi->ring;
+    if (ring->is_broken)
+        return false;
+    int code = fill_up(mpi);
+    if (code != MPI_SUCCESS)
+        broken(mpi, "MPI_Irecv", code);
     unsigned count = 0;
-    while (count < PACKETS_A_POLL && head_is_here(mpi)) {
+    while (count < ring->at_a_time && !ring->is_broken && head_is_here(mpi)) {
         ring->held = !hand_on(mpi, &ring->status, ring->packet[ring->head]);
         if (ring->held)
             break;
-        int code = post(mpi, ring->head);
-        if (code != MPI_SUCCESS) {
-            broken(mpi, "MPI_Irecv", code);
-            break;
-        }
         ring->head = (ring->head + 1) % RING_RECEIVES;
+        ring->posted--;
         count++;
     }
+    bool all = count == ring->at_a_time;
+    ring->at_a_time = !all ? 1 : count < AT_A_TIME_MAX ? 2 * count : count;
     return count > 0;
 }

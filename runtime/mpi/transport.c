@@ -9,13 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SPIN_NS 20000    /* a worker looks so long after the last packet */
-#define LOOKS_A_YIELD 16 /* of a worker that spins: who sends may need its CPU */
+#define LOOK_NS                                                                                    \
+    100000           /* a worker looks so long after the last packet: longer than it takes the     \
+                        background to find one and wake a worker, or they never meet */
+#define SPIN_NS 5000 /* of that, without letting the manager's other items run */
 
 struct transport {
     struct rbwp_transport base;
     struct rbwp_mpi *mpi;
-    uint64_t spin_ticks;
+    uint64_t spin_ticks, look_ticks;
     uint64_t had_ticks; /* of the last poll that did something; poll's alone */
 };
 
@@ -62,31 +64,31 @@ static enum rbwp_status receive_payload(struct rbwp_transport *base, uint32_t no
     return transfers_begin(of(base)->mpi, &end);
 }
 
-/* Spins for a while after the last packet, which may outrun the deadline: the answer to what a
- * handler sent comes soon, and a call of the work item costs more than a look. From false on it is
- * the background that looks. */
+/* Goes on looking for a while after the last packet: the answer to what a handler sent comes soon.
+ * From false on it is the background that looks; what that found waits in the inbox for its
+ * handler, so there is no spinning then. The deadline is far behind what this takes. */
 static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline deadline)
 {
     struct transport *transport = of(base);
     struct rbwp_mpi *mpi = transport->mpi;
     (void)deadline;
-    for (unsigned looks = 1;; looks++) {
+    bool is_woken = atomic_exchange_explicit(&mpi->background_had, false, memory_order_relaxed);
+    uint64_t begin_ticks = rbwp_now_ticks(), now_ticks;
+    do {
         pthread_mutex_lock(&mpi->polling);
         bool had = joined_poll(mpi);
         pthread_mutex_unlock(&mpi->polling);
-        uint64_t now_ticks = rbwp_now_ticks();
-        atomic_store_explicit(&mpi->polled_ticks, now_ticks, memory_order_relaxed);
-        if (had) {
+        now_ticks = rbwp_now_ticks();
+        if (had || is_woken)
             transport->had_ticks = now_ticks;
-            return true;
-        }
-        if (now_ticks - transport->had_ticks >= transport->spin_ticks) {
-            atomic_store_explicit(&mpi->polled_ticks, 0, memory_order_relaxed);
-            return false;
-        }
-        if (looks % LOOKS_A_YIELD == 0)
-            sched_yield();
-    }
+        is_woken |= had;
+    } while (!is_woken && now_ticks - begin_ticks < transport->spin_ticks &&
+             now_ticks - transport->had_ticks < transport->look_ticks);
+    bool looks_on = now_ticks - transport->had_ticks < transport->look_ticks;
+    atomic_store_explicit(&mpi->polled_ticks, looks_on ? now_ticks : 0, memory_order_relaxed);
+    if (!is_woken && looks_on)
+        sched_yield(); /* who sends may need this CPU */
+    return looks_on;
 }
 
 /* The others are told when they still send here: most never do. */
@@ -138,6 +140,7 @@ enum rbwp_status rbwp_mpi_transport(struct rbwp_mpi *mpi, struct rbwp_transport 
     };
     transport->mpi = mpi;
     transport->spin_ticks = rbwp_ticks_from_ns(SPIN_NS);
+    transport->look_ticks = rbwp_ticks_from_ns(LOOK_NS);
     pthread_mutex_lock(&mpi->polling);
     bool is_free = !mpi->transport;
     if (is_free)

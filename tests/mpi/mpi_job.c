@@ -8,7 +8,6 @@
  *   leaves   the last node closes its endpoint while node 0 goes on sending to it
  *   dies     the last node kills itself; the others wait for it
  *   silent   the last node stops (SIGSTOP), and is watched by its signs of life
- *   exits    the last node ends without a word
  *   own      MPI is the program's own, without MPI_THREAD_MULTIPLE
  *
  * A line that begins with "node N: " is for the test. Exit status: 0 all was as it should be; 3 a
@@ -292,11 +291,6 @@ static void be_silent(void)
         pause();
 }
 
-static void end(void)
-{
-    _exit(0);
-}
-
 /* A program that initialised MPI for one thread alone. */
 static int start_on_own_mpi(int argc, char **argv)
 {
@@ -332,8 +326,6 @@ int main(int argc, char **argv)
         do_leaves();
     else if (strcmp(mode, "dies") == 0)
         do_without_last(die);
-    else if (strcmp(mode, "exits") == 0)
-        do_without_last(end);
     else if (is_silent)
         do_without_last(be_silent);
     stop_endpoint();

@@ -22,7 +22,7 @@ def launch(nodes, command, *, keep_launcher_blind=False, seconds=60):
     """(exit status, what it wrote to stdout, and with that to stderr). A launcher that is kept blind does not see how a
     process ended, and so does not end the others: what they do by themselves can be seen."""
     if keep_launcher_blind:
-        command = ["sh", "-c", '"$@"; echo "status $?"; sleep 1; exit 0', "sh", *command]
+        command = ["sh", "-c", '"$@"; echo "status $?"; sleep 0.5; exit 0', "sh", *command]
     done = subprocess.run([os.environ["MPIRUN"], *OPTIONS.get(FLAVOUR, []), "-n", str(nodes), *command],
                           capture_output=True, text=True, timeout=seconds, env=ENVIRONMENT)
     text = done.stdout + done.stderr
