@@ -209,7 +209,7 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
     set_busy(waiter, false);
 }
 
-void wait_abandon(struct wait *wait)
+void wait_left(struct wait *wait)
 {
     wait_end(wait, WAIT_FAILED);
 }

@@ -2,7 +2,8 @@
 /*
  * waiter.h - a thread that waits: when, for what, who ended it.
  *
- *     struct wait wait WAIT_CLEANED = wait_begin(WAIT_SEMAPHORE, (uint64_t)sem);
+ *     struct wait wait WAIT_CLEANED;
+ *     wait_begin(&wait, WAIT_SEMAPHORE, (uint64_t)sem);
  *     int result = REAL(sem_wait)(sem);
  *     wait_end(&wait, result == 0 ? WAIT_WOKEN : WAIT_FAILED);
  *
@@ -116,39 +117,39 @@ void waiter_start_clock(void);
 /* In a forked child: nothing is recorded. */
 void waiter_forget(void);
 
-static inline struct wait wait_for(enum wait_kind kind, uint64_t object,
-                                   struct wakes_bucket *bucket)
+/* In place: what is made and then copied waits for itself. Not all of it is needed, and it is made
+ * often. */
+static inline void wait_for(struct wait *wait, enum wait_kind kind, uint64_t object,
+                            struct wakes_bucket *bucket)
 {
     struct waiter *waiter = waiter_mine;
-    struct wait wait; /* not all of it is needed, and it is made often */
-    wait.waiter = NULL;
-    wait.bucket = bucket;
-    wait.object = object;
-    wait.kind = kind;
-    wait.ended = false;
+    wait->waiter = NULL;
     if (!waiter || atomic_load_explicit(&waiter->busy, memory_order_relaxed) ||
         atomic_load_explicit(&waiter->kind, memory_order_relaxed) != WAIT_NONE)
-        return wait;
-    wait.waiter = waiter;
-    wait.since_ticks = rbwp_now_ticks();
-    atomic_store_explicit(&waiter->since_ticks, wait.since_ticks, memory_order_relaxed);
+        return;
+    wait->waiter = waiter;
+    wait->bucket = bucket;
+    wait->object = object;
+    wait->kind = kind;
+    wait->ended = false;
+    wait->since_ticks = rbwp_now_ticks();
+    atomic_store_explicit(&waiter->since_ticks, wait->since_ticks, memory_order_relaxed);
     atomic_store_explicit(&waiter->object, object, memory_order_relaxed);
     atomic_store_explicit(&waiter->kind, kind, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     if (__builtin_expect(!(waiter->short_kinds >> kind & 1), 0))
-        waiter_end_stretch(&wait);
+        waiter_end_stretch(wait);
     if (bucket)
         wakes_join(bucket);
-    return wait;
 }
 /* Something that nobody signals, or nobody that we see. */
-static inline struct wait wait_begin(enum wait_kind kind, uint64_t object)
+static inline void wait_begin(struct wait *wait, enum wait_kind kind, uint64_t object)
 {
-    return wait_for(kind, object, NULL);
+    wait_for(wait, kind, object, NULL);
 }
-static inline struct wait wait_begin_woken(enum wait_kind kind, const void *object)
+static inline void wait_begin_woken(struct wait *wait, enum wait_kind kind, const void *object)
 {
-    return wait_for(kind, (uintptr_t)object, wakes_bucket_of((uintptr_t)object));
+    wait_for(wait, kind, (uintptr_t)object, wakes_bucket_of((uintptr_t)object));
 }
 
 static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome, enum wakes_which which)
@@ -170,7 +171,12 @@ static inline void wait_end(struct wait *wait, enum wait_outcome outcome)
 }
 
 /* A thread that is cancelled leaves its wait by unwinding. */
-void wait_abandon(struct wait *wait);
+void wait_left(struct wait *wait);
+static inline void wait_abandon(struct wait *wait)
+{
+    if (__builtin_expect(wait->waiter != NULL, 0))
+        wait_left(wait);
+}
 #define WAIT_CLEANED __attribute__((cleanup(wait_abandon)))
 
 #endif /* WAITER_H */

@@ -7,7 +7,8 @@
 
 #define MOVE(kind, fd, call)                                                                       \
     do {                                                                                           \
-        struct wait wait WAIT_CLEANED = wait_begin(kind, (uint64_t)(fd));                          \
+        struct wait wait WAIT_CLEANED;                                                             \
+        wait_begin(&wait, kind, (uint64_t)(fd));                                                   \
         __typeof__(call) result = call;                                                            \
         wait_end(&wait, WAIT_WOKEN);                                                               \
         return result;                                                                             \

@@ -24,7 +24,8 @@ static enum wait_outcome outcome_of(int error)
         int got = try;                                                                             \
         if (__builtin_expect(got != EBUSY, 1))                                                     \
             return got;                                                                            \
-        struct wait wait = wait_begin_woken(kind, object);                                         \
+        struct wait wait;                                                                          \
+        wait_begin_woken(&wait, kind, object);                                                     \
         got = call;                                                                                \
         wait_end_by(&wait, outcome_of(got), WAKES_LATEST);                                         \
         return got;                                                                                \
@@ -104,7 +105,8 @@ SHOWN int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     wakes_tell((uintptr_t)barrier, WAKES_ALL);
-    struct wait wait = wait_begin_woken(WAIT_BARRIER, barrier);
+    struct wait wait;
+    wait_begin_woken(&wait, WAIT_BARRIER, barrier);
     int result = REAL(pthread_barrier_wait)(barrier);
     wait_end_by(&wait, WAIT_WOKEN, WAKES_LATEST);
     return result;
@@ -119,7 +121,8 @@ SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
         if (REAL(sem_trywait)(sem) == 0)                                                           \
             return 0;                                                                              \
         errno = error;                                                                             \
-        struct wait wait WAIT_CLEANED = wait_begin_woken(WAIT_SEMAPHORE, sem);                     \
+        struct wait wait WAIT_CLEANED;                                                             \
+        wait_begin_woken(&wait, WAIT_SEMAPHORE, sem);                                              \
         int result = call;                                                                         \
         wait_end(&wait, outcome_of(result));                                                       \
         return result;                                                                             \
@@ -173,7 +176,8 @@ typedef int (*cond_signal_fn)(pthread_cond_t *);
 #define CONDITION(call_)                                                                           \
     do {                                                                                           \
         wakes_tell((uintptr_t)mutex, WAKES_ONE);                                                   \
-        struct wait wait WAIT_CLEANED = wait_begin_woken(WAIT_CONDITION, cond);                    \
+        struct wait wait WAIT_CLEANED;                                                             \
+        wait_begin_woken(&wait, WAIT_CONDITION, cond);                                             \
         int result = call_;                                                                        \
         wait_end(&wait, outcome_of(result));                                                       \
         return result;                                                                             \

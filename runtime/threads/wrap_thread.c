@@ -100,7 +100,8 @@ SHOWN int pthread_setname_np(pthread_t thread, const char *name)
         int error = REAL(pthread_tryjoin_np)(thread, result);                                      \
         if (error != EBUSY)                                                                        \
             return error;                                                                          \
-        struct wait wait WAIT_CLEANED = wait_begin_woken(WAIT_JOIN, (const void *)(thread));       \
+        struct wait wait WAIT_CLEANED;                                                             \
+        wait_begin_woken(&wait, WAIT_JOIN, (const void *)(thread));                                \
         error = call;                                                                              \
         wait_end(&wait, error ? WAIT_FAILED : WAIT_WOKEN);                                         \
         return error;                                                                              \

@@ -10,7 +10,8 @@
 
 #define WAIT_WHILE(kind, object, call, timed_out)                                                  \
     do {                                                                                           \
-        struct wait begun WAIT_CLEANED = wait_begin(kind, (uint64_t)(object));                     \
+        struct wait begun WAIT_CLEANED;                                                            \
+        wait_begin(&begun, kind, (uint64_t)(object));                                              \
         __typeof__(call) result = call;                                                            \
         wait_end(&begun, (timed_out) ? WAIT_FAILED : WAIT_WOKEN);                                  \
         return result;                                                                             \
@@ -153,7 +154,8 @@ static long futex(syscall_fn real, long number, const long *args)
         wakes_tell((uintptr_t)args[0], args[2] == 1 ? WAKES_ONE : WAKES_ALL);
     if (operation != FUTEX_WAIT && operation != FUTEX_WAIT_BITSET)
         return real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
-    struct wait wait = wait_begin_woken(WAIT_FUTEX, (const void *)args[0]);
+    struct wait wait;
+    wait_begin_woken(&wait, WAIT_FUTEX, (const void *)args[0]);
     long result = real(number, args[0], args[1], args[2], args[3], args[4], args[5]);
     wait_end(&wait, result < 0 && errno == ETIMEDOUT ? WAIT_FAILED : WAIT_WOKEN);
     return result;
