@@ -44,8 +44,6 @@ enum {
 _Static_assert(sizeof range_columns / sizeof range_columns[0] == COLUMNS, "a cell a column");
 
 struct range_stack {
-    const void *thread; /* of rbwp_self_, when the rest was looked at */
-    uint64_t thread_id;
     uint32_t session;                                   /* in which the ranges were pushed */
     uint32_t beyond;                                    /* that are open and had no room */
     struct open_range open[1 + RBWP_RANGES_NESTED_MAX]; /* from 1 on; the first one is none */
@@ -119,15 +117,12 @@ static __attribute__((noinline)) struct range_stack *make_stack(void)
         own.top = made->open;
         own.limit = &made->open[RBWP_RANGES_NESTED_MAX];
     }
-    own.stack->thread = self->thread;
-    own.stack->thread_id = rbwp_extend_thread();
     return own.stack;
 }
 
 static inline struct range_stack *stack_of_thread(void)
 {
-    struct range_stack *stack = own.stack;
-    return stack && stack->thread && stack->thread == rbwp_self_.thread ? stack : make_stack();
+    return own.stack && rbwp_self_.thread ? own.stack : make_stack();
 }
 
 /* What was pushed in an earlier session belongs to none any more. */
@@ -163,24 +158,22 @@ static inline struct range_stack *stack_of_session(void)
 
 /* ---- rows ------------------------------------------------------------------- */
 
-/* By value: what is stored is not read again. */
-static inline void store_cells(uint64_t *cells, struct open_range range, uint64_t thread_id,
-                               uint64_t stop_ticks, struct rbwp_payload payload)
+static void store_cells(uint64_t *cells, const struct open_range *range, uint64_t stop_ticks,
+                        struct rbwp_payload payload)
 {
-    cells[START_COLUMN] = range.start_ticks;
+    cells[START_COLUMN] = range->start_ticks;
     cells[STOP_COLUMN] = stop_ticks;
-    cells[THREAD_COLUMN] = thread_id;
-    cells[NAME_COLUMN] = range.name;
-    cells[RANGE_COLUMN] = range.number;
-    cells[ID_COLUMN] = range.id;
-    cells[PARENT_COLUMN] = range.parent;
-    cells[KIND_COLUMN] = range.kind;
+    cells[THREAD_COLUMN] = rbwp_extend_thread();
+    cells[NAME_COLUMN] = range->name;
+    cells[RANGE_COLUMN] = range->number;
+    cells[ID_COLUMN] = range->id;
+    cells[PARENT_COLUMN] = range->parent;
+    cells[KIND_COLUMN] = range->kind;
     cells[PAYLOAD_TYPE_COLUMN] = payload.type;
     cells[PAYLOAD_COLUMN] = payload.bits;
 }
 
-static void write_row(struct open_range *range, uint64_t thread_id, uint64_t stop_ticks,
-                      struct rbwp_payload payload)
+static void write_row(struct open_range *range, uint64_t stop_ticks, struct rbwp_payload payload)
 {
     struct held_row row;
     bool held = row_hold(table, &row);
@@ -188,7 +181,7 @@ static void write_row(struct open_range *range, uint64_t thread_id, uint64_t sto
     range->fill = row.fill;
     if (!held)
         return;
-    store_cells(row.cells, *range, thread_id, stop_ticks, payload);
+    store_cells(row.cells, range, stop_ticks, payload);
     row_hold_commit(&row);
 }
 
@@ -196,7 +189,7 @@ static __attribute__((noinline)) void write_stop(struct open_range *range, uint6
 {
     range->kind |= RBWP_RANGE_STOP_;
     (void)stack_of_session();
-    write_row(range, rbwp_extend_thread(), stop_ticks, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
+    write_row(range, stop_ticks, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
 }
 
 void range_complete(struct open_range *range, uint64_t stop_ticks)
@@ -235,7 +228,7 @@ static __attribute__((noinline)) void push_slowly(uint64_t name, uint64_t id,
         range->id = id;
         range->parent = range[-1].number;
         range->kind = RBWP_RANGE_PUSHED;
-        write_row(range, stack->thread_id, 0, payload);
+        write_row(range, 0, payload);
         row_hold_keep(table);
     }
     rbwp_leave_(self);
@@ -284,8 +277,8 @@ void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, u
 }
 
 /* One that is none has its place in the stack, too, so that its pop ends no other. */
-static void enter(const struct range_stack *stack, struct open_range *range,
-                  const struct rbwp_range_carried *carried, uint64_t ticks)
+static void enter(struct open_range *range, const struct rbwp_range_carried *carried,
+                  uint64_t ticks)
 {
     *range = (struct open_range){.start_ticks = ticks,
                                  .name = carried->name,
@@ -295,7 +288,7 @@ static void enter(const struct range_stack *stack, struct open_range *range,
     if (!carried->range)
         return;
     range->number = new_number();
-    write_row(range, stack->thread_id, 0, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
+    write_row(range, 0, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
 }
 
 void rbwp_range_enter_(const struct rbwp_range_carried *carried, uint64_t ticks)
@@ -306,7 +299,7 @@ void rbwp_range_enter_(const struct rbwp_range_carried *carried, uint64_t ticks)
         return;
     struct open_range *range = push(stack);
     if (range)
-        enter(stack, range, carried, ticks);
+        enter(range, carried, ticks);
     rbwp_leave_(self);
     if (!range)
         rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
@@ -376,7 +369,7 @@ bool range_write(struct open_range *range, uint64_t stop_ticks, struct rbwp_payl
     refresh(stack);
     range->number = new_number();
     range->parent = own.top->number;
-    write_row(range, stack->thread_id, stop_ticks, payload);
+    write_row(range, stop_ticks, payload);
     rbwp_leave_(self);
     return true;
 }

@@ -13,7 +13,9 @@ rbwp, golden, here, work, everything, make_model = sys.argv[1:]
 sys.path.insert(0, here)
 import export_expect as x
 import ranges_make
-from ranges_make import ACTIVITY, RANGE
+from ranges_make import RANGE
+
+ACTIVITY = ranges_make.ACTIVITY + [("kind", 1, 0), ("bytes", 1, 0), ("graph_node", 1, 0)]
 
 GRID = 7889238 * 10**9
 ZERO = 215 * GRID
@@ -86,7 +88,7 @@ def hta(text, trace):
     for e in on_gpu:
         assert isinstance(e["args"]["stream"], int) and isinstance(e["args"]["correlation"], int) and (e["pid"], e["tid"]) == (e["args"]["device"], e["args"]["stream"]), e
         call = calls.get(e["args"]["correlation"])
-        assert call is None or ns(call["ts"]) <= ns(e["ts"]) and call["pid"] != e["pid"] and call["name"] == "cudaLaunchKernel", (e, call)
+        assert call is None or ns(call["ts"]) <= ns(e["ts"]) and call["pid"] != e["pid"] and call["name"] == {"kernel": "cudaGraphLaunch" if "graph node id" in e["args"] else "cudaLaunchKernel", "gpu_memcpy": "cudaMemcpyAsync"}[e["cat"]], (e, call)
     return on_gpu, calls
 
 
@@ -94,16 +96,16 @@ def row(start, stop, name, number, id, parent=0, kind=0, thread=7):
     return (ZERO + start, ZERO + stop if stop else 0, thread, name, number, id, parent, kind, 0, 0)
 
 
-def kernel(start, stop, stream, number, correlation, begin=0, end=0, name=3):
-    return (ZERO + start, ZERO + stop, 5, stream, 7, 0, ZERO + begin if begin else 0, ZERO + end if end else 0, name, correlation, number)
+def kernel(start, stop, stream, number, correlation, begin=0, end=0, name=3, kind=0, bytes=0, node=0):
+    return (ZERO + start, ZERO + stop, 5, stream, 7, 0, ZERO + begin if begin else 0, ZERO + end if end else 0, name, correlation, number, kind, bytes, node)
 
 
 # ---- the example, with one range more that never ends, and a graph whose call launches two -----------------------------------
 path = f"{work}/example.bin"
-ranges_make.write(path, [b"user_function", b"open", b"k", b"k2", b"ProfilerStep#3"],
+ranges_make.write(path, [b"user_function", b"open", b"k", b"k2", b"ProfilerStep#3", b"Memcpy HtoD (Pageable -> Device)"],
                   ("range", RANGE, [row(500, 2500, 1, 1, 1234), row(2600, 0, 2, 2, BIG, kind=0), row(3000, 3000, 5, 3, 9, kind=2)]),
-                  ("gpu_activity", ACTIVITY, [kernel(1000, 1500, 7, 1, 77, 600, 700), kernel(1600, 1700, 7, 1, 78, 710, 720), kernel(900, 1200, 9, 1, 79, 730, 740, 4),
-                                              kernel(2700, 2800, 7, 2, 80, 2650, 2660), kernel(2750, 2900, 9, 2, 80, 2650, 2660), kernel(4000, 4100, 0, 0, 0)]),
+                  ("gpu_activity", ACTIVITY, [kernel(1000, 1500, 7, 1, 77, 600, 700), kernel(1600, 1700, 7, 1, 78, 710, 720, 6, 1, 4096), kernel(900, 1200, 9, 1, 79, 730, 740, 4),
+                                              kernel(2700, 2800, 7, 2, 80, 2650, 2660, node=3), kernel(2750, 2900, 9, 2, 80, 2650, 2660, node=4), kernel(4000, 4100, 0, 0, 0)]),
                   zero=ZERO, stop=5000)
 text = run("export", "--to", "kineto", path).stdout
 trace = load(text)
@@ -119,6 +121,7 @@ assert notes == [("user_function", 0, 7, "0.999", "0.702", 1234), ("open", 0, 7,
 assert all(not {"stream", "device", "correlation"} & set(e["args"]) for e in spans["gpu_user_annotation"])
 on_gpu, calls = hta(text, trace)
 assert len(on_gpu) == 6 and sorted(calls) == [77, 78, 79, 80], (on_gpu, calls)
+assert [(e["name"], e["args"]["bytes"], e["args"]["stream"]) for e in on_gpu if e["cat"] == "gpu_memcpy"] == [("Memcpy HtoD (Pageable -> Device)", 4096, 7)], on_gpu
 k, = [e for e in on_gpu if e["args"]["correlation"] == 77]
 assert (k["cat"], k["name"], k["ts"], k["dur"], k["pid"], k["tid"]) == ("kernel", "k", "1.000", "0.500", 0, 7) and list(k["args"])[:3] == ["device", "correlation", "launched"], k
 assert (calls[77]["ts"], calls[77]["dur"], calls[77]["cat"]) == ("0.600", "0.100", "cuda_runtime")

@@ -304,6 +304,28 @@ static void test_attached_again(void **state)
     read_table_free(&table);
 }
 
+/* The same between sessions, where the memory of the thread that was is used anew. */
+static void test_attached_between_sessions(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rbwp_session *session = start_session(1);
+        rbwp_range_push(0, 1);
+        rbwp_range_push(0, 2);
+        rbwp_range_pop();
+        rbwp_range_pop();
+        struct read_table table = stop_and_read(session);
+        assert_int_equal(table.rows, 2);
+        for (size_t row = 0; row < table.rows; row++)
+            assert_int_equal(read_table_row(&table, row)[THREAD], table.threads[row]);
+        read_table_free(&table);
+        for (int again = 0; again < 20; again++) {
+            assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+            assert_int_equal(rbwp_thread_attach(NULL), RBWP_OK);
+        }
+    }
+}
+
 /* ---- the end of the process ---------------------------------------------------------------- */
 
 /* Killed inside a range: that is there, open, and so are those that had ended. */
@@ -348,7 +370,8 @@ int main(void)
         cmocka_unit_test(test_nested),         cmocka_unit_test(test_long_range),
         cmocka_unit_test(test_sessions),       cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_other_thread),   cmocka_unit_test(test_first_row_is_a_stop),
-        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_attached_between_sessions),
+        cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

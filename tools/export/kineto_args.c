@@ -15,7 +15,7 @@ enum { PROCESS_SHIFT = 40 };
 
 void kineto_take_name(void *context, uint32_t number, struct trace_text name)
 {
-    static const char *const words[] = {"launched", "id", "range"};
+    static const char *const words[] = {"launched", "id", "range", "graph node id"};
     struct chrome *chrome = context;
     for (unsigned key = 0; key < KINETO_KEYS; key++) {
         const char *word =

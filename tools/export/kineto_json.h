@@ -23,6 +23,7 @@ enum kineto_key {
     KINETO_LAUNCHED = KINETO_MADE_KEYS, /* when its launching call was done */
     KINETO_ID,
     KINETO_RANGE,
+    KINETO_GRAPH_NODE, /* of a graph that was launched as a whole */
     KINETO_KEYS
 };
 
