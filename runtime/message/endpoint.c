@@ -60,9 +60,23 @@ static enum rbwp_status complete(const struct rbwp_endpoint_config *given,
     return RBWP_OK;
 }
 
+static bool has_its_calls(const struct rbwp_transport *transport)
+{
+    const struct rbwp_transport_ops *ops = transport->ops;
+    return ops->start && ops->send && ops->close &&
+           (transport->shares_memory || (ops->send_payload && ops->receive_payload));
+}
+
 static enum rbwp_status check_transport(const struct rbwp_transport *transport,
                                         struct rbwp_error *error)
 {
+    /* It is written by others, and its calls are made through these. */
+    if (transport->size != sizeof *transport || transport->ops->size != sizeof *transport->ops)
+        return failure(error, RBWP_E_UNSUPPORTED, 0,
+                       "message: the transport was built for another version than %s",
+                       RBWP_VERSION_STRING);
+    if (!has_its_calls(transport))
+        return failure(error, RBWP_E_INVALID, 0, "message: the transport lacks calls");
     if (transport->nodes == 0 || transport->nodes > RBWP_MESSAGE_NODES_MAX ||
         transport->node >= transport->nodes)
         return failure(error, RBWP_E_INVALID, 0, "message: node %u of %u; there are 1 to %u",

@@ -135,6 +135,7 @@ static struct long_send remove_send(struct message_longs *longs, struct long_sen
     const uint32_t generation = (send->generation + 1) & (UINT32_MAX >> 1); /* RECEIVE_TOKEN */
     *send = (struct long_send){.generation = generation, .next_free = longs->free_send};
     longs->free_send = (uint32_t)(send - longs->sends);
+    atomic_fetch_sub(&longs->sending, 1);
     return removed;
 }
 
@@ -162,6 +163,7 @@ static bool put_send(struct message_longs *longs, const struct long_send *put, u
         *send = *put;
         send->generation = generation;
         *number_out = number_of(longs, send);
+        atomic_fetch_add(&longs->sending, 1);
     }
     pthread_mutex_unlock(&longs->lock);
     return has_room;
@@ -215,6 +217,7 @@ void long_went(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node)
     if (lost.loan)
         loan_revoke(lost.loan);
     end_send(&lost, RBWP_E_IO);
+    endpoint_wake(endpoint);
 }
 
 void long_cancel(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node)
@@ -225,6 +228,7 @@ void long_cancel(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node)
     free(send.loan); /* nobody else has heard of it */
     free(send.copy);
     outbox_changed(endpoint);
+    endpoint_wake(endpoint);
 }
 
 void long_granted(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *grant)
@@ -553,7 +557,8 @@ bool long_progress(struct rbwp_endpoint *endpoint)
     return true;
 }
 
-bool long_is_receiving(const struct rbwp_endpoint *endpoint)
+bool long_is_busy(const struct rbwp_endpoint *endpoint)
 {
-    return endpoint->longs.receive_count > 0 || endpoint->longs.first;
+    return endpoint->longs.receive_count > 0 || endpoint->longs.first ||
+           atomic_load(&endpoint->longs.sending) > 0;
 }

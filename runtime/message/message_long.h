@@ -74,6 +74,7 @@ struct message_longs {
     pthread_mutex_t lock;
     struct long_send *sends;
     uint32_t send_max, free_send; /* a list; send_max: none is free */
+    _Atomic uint32_t sending;     /* that are not free; writer: under the lock */
     struct long_through *through, **through_last;
     atomic_bool has_through;
     struct long_receive **receives; /* by tag; guarded by the lock */
@@ -116,7 +117,7 @@ void long_note_through(struct rbwp_endpoint *endpoint, uint64_t token, enum rbwp
 bool long_lose_node(struct rbwp_endpoint *endpoint, uint32_t node);
 /* Carries on with what the transport has told. The item. True: there was something. */
 bool long_progress(struct rbwp_endpoint *endpoint);
-/* Payloads are coming. The item. */
-bool long_is_receiving(const struct rbwp_endpoint *endpoint);
+/* Payloads are coming, or lent. The item, which is woken when there is none any more. */
+bool long_is_busy(const struct rbwp_endpoint *endpoint);
 
 #endif /* MESSAGE_LONG_H */

@@ -201,7 +201,7 @@ bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
         worked |= long_progress(endpoint);
         worked |= outbox_flush(endpoint);
         more = take_inbox(endpoint, deadline, &worked);
-        if (!more && !long_is_receiving(endpoint) && outbox_is_empty(endpoint))
+        if (!more && !long_is_busy(endpoint) && outbox_is_empty(endpoint))
             worked |= quiesce_idle(endpoint);
         give_back(endpoint);
     } while (!more && !inbox_go_idle(&endpoint->inbox) && !rbwp_deadline_passed(deadline));

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WIRE_NODES_MAX = 16 };
+enum { WIRE_NODES_MAX = 16, LATE_MAX = 8 };
 
 struct wire_packet {
     uint32_t bytes;
@@ -28,6 +28,8 @@ struct wire_pair {
     uint32_t first, count;
     bool starved; /* its sender was turned away */
     struct wire_payload receives[WIRE_TAGS], sends[WIRE_TAGS];
+    uint64_t late[LATE_MAX]; /* payloads whose sender is told in another round */
+    uint32_t late_count;
 };
 
 struct wire_node {
@@ -41,6 +43,7 @@ struct wire {
     pthread_mutex_t lock;    /* guards all; not held while endpoints are called */
     pthread_mutex_t calling; /* held while they are: close waits for it */
     uint32_t count, open, most;
+    bool senders_wait;
     atomic_bool running;
     pthread_t thread;
     struct wire_node nodes[WIRE_NODES_MAX];
@@ -224,16 +227,33 @@ static bool deliver_payload(struct wire *wire, uint32_t from, uint32_t to, uint3
     struct rbwp_endpoint *sender = wire->nodes[from].endpoint;
     struct rbwp_endpoint *receiver = wire->nodes[to].endpoint;
     const bool goes = send.there && receive.there && sender && receiver;
-    if (goes)
+    if (goes) {
         pair->sends[tag].there = pair->receives[tag].there = false;
+        assert_true(pair->late_count < LATE_MAX);
+        pair->late[pair->late_count++] = send.token;
+    }
     pthread_mutex_unlock(&wire->lock);
     if (!goes)
         return false;
     assert_int_equal(send.bytes, receive.bytes);
     memcpy(receive.memory, send.memory, (size_t)send.bytes);
     rbwp_transport_payload_done(receiver, receive.token, RBWP_OK);
-    rbwp_transport_payload_done(sender, send.token, RBWP_OK);
     return true;
+}
+
+static bool tell_senders(struct wire *wire, uint32_t from, uint32_t to)
+{
+    struct wire_pair *pair = &wire->pairs[from][to];
+    pthread_mutex_lock(&wire->lock);
+    const uint32_t count = wire->senders_wait ? 0 : pair->late_count;
+    uint64_t tokens[LATE_MAX];
+    memcpy(tokens, pair->late, sizeof tokens);
+    struct rbwp_endpoint *sender = wire->nodes[from].endpoint;
+    pair->late_count -= count;
+    pthread_mutex_unlock(&wire->lock);
+    for (uint32_t i = 0; sender && i < count; i++)
+        rbwp_transport_payload_done(sender, tokens[i], RBWP_OK);
+    return count > 0;
 }
 
 bool wire_deliver(struct wire *wire)
@@ -242,6 +262,7 @@ bool wire_deliver(struct wire *wire)
     pthread_mutex_lock(&wire->calling);
     for (uint32_t from = 0; from < wire->count; from++)
         for (uint32_t to = 0; to < wire->count; to++) {
+            any |= tell_senders(wire, from, to);
             any |= deliver_packets(wire, from, to);
             for (uint32_t tag = 0; tag < WIRE_TAGS; tag++)
                 any |= deliver_payload(wire, from, to, tag);
@@ -269,6 +290,13 @@ void wire_stop(struct wire *wire)
 {
     if (atomic_exchange(&wire->running, false))
         pthread_join(wire->thread, NULL);
+}
+
+void wire_tell_senders(struct wire *wire, bool now)
+{
+    pthread_mutex_lock(&wire->lock);
+    wire->senders_wait = !now;
+    pthread_mutex_unlock(&wire->lock);
 }
 
 void wire_cut(struct wire *wire, uint32_t node)

@@ -26,6 +26,9 @@ bool wire_deliver(struct wire *wire);
 void wire_start(struct wire *wire);
 void wire_stop(struct wire *wire);
 
+/* Whether those who sent payloads are told that they are through, or later. */
+void wire_tell_senders(struct wire *wire, bool now);
+
 /* From here on sends to the node fail. */
 void wire_cut(struct wire *wire, uint32_t node);
 

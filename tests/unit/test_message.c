@@ -2,6 +2,7 @@
 /* Tests of active messages over loopback: names, order, room, long payloads, quiet, the end, and
  * the profile. */
 #include "message_support.h"
+#include "rbwp_transport.h"
 #include "record_support.h"
 #include "rows_support.h"
 #include "unit.h"
@@ -208,6 +209,44 @@ static void refusals_say_why(void **state)
     job_free(&job);
     struct rbwp_transport *transport;
     assert_int_equal(rbwp_loopback_new(0, &transport, &error), RBWP_E_INVALID);
+}
+
+static void note_closed(struct rbwp_transport *transport, bool in_order)
+{
+    assert_true(in_order);
+    transport->node = 77;
+}
+
+static void refuse_transport(struct rbwp_work_manager *manager, struct rbwp_transport transport,
+                             enum rbwp_status expected, const char *reason)
+{
+    struct rbwp_endpoint *endpoint;
+    struct rbwp_error error;
+    assert_int_equal(rbwp_endpoint_new(manager, &transport, NULL, &endpoint, &error), expected);
+    assert_null(endpoint);
+    assert_non_null(strstr(error.text, reason));
+    assert_int_equal(transport.node, 77);
+}
+
+/* Guards: a transport that was built with another header, or lacks what is called, is refused
+ * before anything of it is used, and closed. */
+static void strange_transports_are_refused(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager = message_manager(0);
+    struct rbwp_transport_ops ops = {.size = sizeof ops, .close = note_closed};
+    const struct rbwp_transport good = {.size = sizeof good,
+                                        .ops = &ops,
+                                        .nodes = 1,
+                                        .packet_bytes_max = RBWP_PACKET_BYTES_MIN,
+                                        .tags = 1};
+    struct rbwp_transport bad = good;
+    bad.size += 8;
+    refuse_transport(manager, bad, RBWP_E_UNSUPPORTED, "another version");
+    refuse_transport(manager, good, RBWP_E_INVALID, "lacks calls");
+    ops.size--;
+    refuse_transport(manager, good, RBWP_E_UNSUPPORTED, "another version");
+    assert_int_equal(rbwp_work_stop(manager, true, NULL), RBWP_OK);
 }
 
 /* ---- room ------------------------------------------------------------------------- */
@@ -824,6 +863,7 @@ int main(void)
         cmocka_unit_test(order_holds_where_senders_wait),
         cmocka_unit_test(unknown_handlers_are_told),
         cmocka_unit_test(refusals_say_why),
+        cmocka_unit_test(strange_transports_are_refused),
         cmocka_unit_test(a_full_inbox_says_again),
         cmocka_unit_test(handlers_never_wait),
         cmocka_unit_test(nothing_overtakes_what_is_kept),

@@ -214,6 +214,35 @@ static void incoming_payloads_wait_for_room(void **state)
     job_free(&wired.job);
 }
 
+/* Guards: when the job is quiet every payload that was lent is back, though the sender hears of it
+ * after its message was handled. */
+static void quiet_is_when_payloads_are_back(void **state)
+{
+    (void)state;
+    struct wired wired = wired_new(2, 0, NULL);
+    struct seen seen = {0};
+    struct ended ended = {0};
+    static const uint8_t big[BIG];
+    const unsigned handler = job_register(&wired.job, "long", see, &seen);
+    job_start(&wired.job);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(lend_out(wired.job.endpoint[0], 1, handler, big, BIG, &ended), RBWP_OK);
+    wire_tell_senders(wired.wire, false);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(wired.job.endpoint[i], 0, NULL), RBWP_AGAIN);
+    run_all(&wired);
+    assert_int_equal(seen.count, 3);
+    assert_int_equal(ended.count, 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(wired.job.endpoint[i], 0, NULL), RBWP_AGAIN);
+    wire_tell_senders(wired.wire, true);
+    run_all(&wired);
+    assert_int_equal(ended.count, 3);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(rbwp_endpoint_quiesce(wired.job.endpoint[i], 0, NULL), RBWP_OK);
+    job_free(&wired.job);
+}
+
 /* Guards: a payload that the other node does not want is given back with the reason, and the job
  * still becomes quiet: unknown handler, longer than it takes. */
 static void refused_payloads_come_back(void **state)
@@ -507,6 +536,7 @@ int main(void)
         cmocka_unit_test(the_window_bounds_what_is_under_way),
         cmocka_unit_test(long_payloads_meet_the_receiver),
         cmocka_unit_test(incoming_payloads_wait_for_room),
+        cmocka_unit_test(quiet_is_when_payloads_are_back),
         cmocka_unit_test(refused_payloads_come_back),
         cmocka_unit_test(a_lost_node_ends_what_waits_for_it),
         cmocka_unit_test(leaving_early_is_said),

@@ -112,7 +112,8 @@ struct rbwp_endpoint_config {
 /*
  * Makes an endpoint on a transport, or with transport NULL as the only node of a loopback of its
  * own. The transport is the endpoint's from here on, also on failure: it is closed with it. The
- * manager must outlive it. config may be NULL. RBWP_E_INVALID, RBWP_E_MEMORY, RBWP_E_LIMIT,
+ * manager must outlive it. config may be NULL. RBWP_E_UNSUPPORTED: the transport was built with the
+ * header of another version; RBWP_E_INVALID, RBWP_E_MEMORY, RBWP_E_LIMIT,
  * RBWP_E_STATE as rbwp_work_add says. *endpoint_out is NULL on failure.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_endpoint_new(struct rbwp_work_manager *manager,
@@ -219,10 +220,10 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_message_send_from(struct rbwp_endpo
 
 /*
  * Waits until the whole job is quiet: every node has come here, every message sent has been
- * handled, those that handlers sent meanwhile included, and none is under way. What handlers left
- * to other work items is not known: drain that first. All nodes call it,
- * the same number of times; it is a barrier. Messages that threads outside handlers send meanwhile
- * may be counted or not.
+ * handled, those that handlers sent meanwhile included, none is under way, and done has been called
+ * for every payload. What handlers left to other work items is not known: drain that first. All
+ * nodes call it, the same number of times; it is a barrier. Messages that threads outside handlers
+ * send meanwhile may be counted or not.
  *
  * RBWP_OK: it is quiet. RBWP_AGAIN: not within wait_ns; call it again, with wait_ns 0 to look
  * only: inside a do_work it looks only, and in a manager without workers whoever waits runs what is
