@@ -189,7 +189,8 @@ void tile_begin(struct tile *tile)
 {
     if (tile->plan->gives_count + tile->plan->needs_count == 0)
         begin_iteration(tile);
-    give_pieces(tile);
+    else
+        give_pieces(tile);
 }
 
 struct tile_inlet *tile_inlet_of(struct tile *tile, unsigned from, unsigned number,
