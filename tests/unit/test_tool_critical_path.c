@@ -182,6 +182,18 @@ static void clocks_err(void **state)
     assert_hop(0, 2, 225, 0, 300, 0);
 }
 
+/* Times of strangers: nothing can come behind the last one, and no sum of them leaves the range. */
+static void times_at_the_ends(void **state)
+{
+    (void)state;
+    send(1, 0, INT64_MAX, false, 1, INT64_MIN, INT64_MIN + 1, INT64_MAX - 1);
+    send(2, 1, INT64_MIN, false, 0, INT64_MAX, INT64_MAX, INT64_MAX - 1);
+    finish();
+    assert_int_equal(path.messages, 2);
+    assert_int_equal(trace_totals(trace)->too_early, 1);
+    assert_true(trace_message_early_ns(&trace_totals(trace)->earliest) == UINT64_MAX - 1);
+}
+
 /* Messages under way and chains are given back, and many of both are no trouble. */
 static void many_messages(void **state)
 {
@@ -215,6 +227,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_gap_between_calls_is_no_wait, start, stop),
         cmocka_unit_test_setup_teardown(a_handler_sends, start, stop),
         cmocka_unit_test_setup_teardown(clocks_err, start, stop),
+        cmocka_unit_test_setup_teardown(times_at_the_ends, start, stop),
         cmocka_unit_test_setup_teardown(many_messages, start, stop),
         cmocka_unit_test_setup_teardown(nothing_comes, start, stop),
     };

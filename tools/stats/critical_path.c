@@ -177,8 +177,9 @@ static void take_message(void *context, const struct trace_message *message)
     event.process = message->to_process;
     event.thread = thread_of(path, handled->track);
     event.kind = ARRIVED;
-    event.time_ns = handled->arrived_ns > sent->start_ns ? handled->arrived_ns : sent->start_ns;
-    event.time_ns += event.time_ns == sent->start_ns; /* sent comes behind arrived, at one time */
+    event.time_ns = sent->start_ns < INT64_MAX ? sent->start_ns + 1 : INT64_MAX;
+    if (handled->arrived_ns > event.time_ns)
+        event.time_ns = handled->arrived_ns;
     merge_sorter_add(&path->events, &event, NULL);
     event.kind = HANDLED;
     event.time_ns = handled->start_ns > event.time_ns ? handled->start_ns : event.time_ns;
@@ -307,10 +308,21 @@ static void send(struct walk *walk, const struct event *event)
     walk->flight_count++;
 }
 
+/* NULL: times of strangers, where nothing is behind the last one. */
+static struct flight *find(const struct walk *walk, uint64_t key)
+{
+    if (walk->flight_room == 0)
+        return NULL;
+    struct flight *flight = &walk->flights[place_for(walk, key)];
+    return flight->key ? flight : NULL;
+}
+
 static void arrive(struct walk *walk, const struct event *event)
 {
     const struct critical_process *process = &walk->path->processes[event->process];
-    struct flight *flight = &walk->flights[place_for(walk, event->key)];
+    struct flight *flight = find(walk, event->key);
+    if (!flight)
+        return;
     flight->found_idle = process->busy == 0;
     flight->begins = process->begins;
 }
@@ -318,10 +330,12 @@ static void arrive(struct walk *walk, const struct event *event)
 static void handle(struct walk *walk, const struct event *event)
 {
     struct critical_process *process = &walk->path->processes[event->process];
-    uint64_t at = place_for(walk, event->key);
-    struct flight flight = walk->flights[at];
+    const struct flight *found = find(walk, event->key);
+    if (!found)
+        return;
+    struct flight flight = *found;
     struct link *link = malloc(sizeof *link);
-    remove_at(walk, at);
+    remove_at(walk, (uint64_t)(found - walk->flights));
     if (!link) {
         drop(flight.before);
         walk->failed = true;

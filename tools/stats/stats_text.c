@@ -597,9 +597,10 @@ void stats_text(struct out *out, const struct stats *stats, unsigned sections, s
                         .width = terminal_width(out->fd),
                         .shorten = isatty(out->fd)};
     head(&view);
-    if (sections & SECTION_WORK_ITEMS)
+    if (sections & SECTION_WORK_ITEMS) {
         rows(&view, "Work items", SECTION_WORK_ITEMS);
-    rows(&view, "Queue delay of work items", SECTION_QUEUED);
+        rows(&view, "Queue delay of work items", SECTION_QUEUED);
+    }
     if (sections & SECTION_SUB_ITEMS)
         rows(&view, "Sub-items", SECTION_SUB_ITEMS);
     if (sections & SECTION_GPU_WORK)

@@ -378,11 +378,10 @@ static void find_bound(const struct trace *trace, struct trace_message *message)
 /* No handler begins before its message was sent: else the clocks are wrong. */
 static void look_for_cause(struct trace_totals *totals, const struct trace_message *message)
 {
-    int64_t took_ns = message->handled.start_ns - message->sent.start_ns;
-    if (took_ns >= 0 || (uint64_t)-took_ns <= message->bound_ns)
+    uint64_t early_ns = trace_message_early_ns(message);
+    if (early_ns <= message->bound_ns)
         return;
-    int64_t worst_ns = totals->earliest.handled.start_ns - totals->earliest.sent.start_ns;
-    if (totals->too_early++ == 0 || took_ns < worst_ns)
+    if (totals->too_early++ == 0 || early_ns > trace_message_early_ns(&totals->earliest))
         totals->earliest = *message;
 }
 

@@ -143,11 +143,10 @@ static void tell_too_early(const struct trace *trace)
         snprintf(bound, sizeof bound, "which are wrong by %" PRIu64 " ns at most", worst->bound_ns);
     message(
         "%" PRIu64 " of %" PRIu64 " messages were handled before they were sent, by the clocks, "
-        "%s; the worst: '%.*s' from node %" PRIu32 " to node %" PRIu32 ", %" PRId64 " ns before",
+        "%s; the worst: '%.*s' from node %" PRIu32 " to node %" PRIu32 ", %" PRIu64 " ns before",
         totals->too_early, totals->messages, bound, (int)handler.bytes, handler.text,
         trace_process_of(trace, worst->from_process)->node,
-        trace_process_of(trace, worst->to_process)->node,
-        worst->sent.start_ns - worst->handled.start_ns);
+        trace_process_of(trace, worst->to_process)->node, trace_message_early_ns(worst));
 }
 
 /* Ends that lead nowhere, and messages that came too early. */

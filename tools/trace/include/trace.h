@@ -278,6 +278,13 @@ struct trace_message {
     uint64_t bound_ns;
 };
 
+/* By how much its handler began before it was sent; 0 of one in good order. */
+static inline uint64_t trace_message_early_ns(const struct trace_message *message)
+{
+    int64_t sent_ns = message->sent.start_ns, start_ns = message->handled.start_ns;
+    return start_ns < sent_ns ? (uint64_t)sent_ns - (uint64_t)start_ns : 0;
+}
+
 /* ---- counters, tables, losses --------------------------------------------------------- */
 
 struct trace_sample {
