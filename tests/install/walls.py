@@ -5,7 +5,7 @@
 Reads the table of rooms (cmake/rooms.txt), as the build does, and looks at what was really built:
 the commands by which each room's files were compiled, and the names in their objects. For each room:
 - it finds the headers that the rooms show which it may see, and no other room's;
-- a header that it must not see does not compile (tried with the compiler, one for each other room);
+- the compiler itself does not find what it must not see: the private headers of all others, and what those show to others;
 - every function and variable that it takes from the project is one of a room that it may see;
 - no include goes round the include path;
 - one object more, which takes something of every room, is found to be wrong for each that it must not see.
@@ -65,9 +65,12 @@ class Room:
                 return (folder / header.name).resolve() == header
         return False
 
-    def compiles(self, header):
-        return subprocess.run(["cc", *self.flags, "-fsyntax-only", "-x", "c", "-"], cwd=self.folder,
-                              input=f'#include "{header.name}"\n', capture_output=True, text=True).returncode == 0
+    def found_by_compiler(self, headers):
+        """The names of those that the compiler finds with the flags of the room; the system has a numa.h, too."""
+        text = "".join(f'#if __has_include("{name}")\nfound {name}\n#endif\n' for name in headers)
+        done = subprocess.run(["cc", *self.flags, "-nostdinc", "-E", "-P", "-x", "c", "-"], cwd=self.folder, input=text,
+                              capture_output=True, text=True, check=True)
+        return set(re.findall(r"^found (.+)$", done.stdout, re.M))
 
     def names(self):
         """(defined, taken) by its objects."""
@@ -91,6 +94,7 @@ def names_of(objects):
 
 def wrong_includes(rooms, table):
     for name, room in rooms.items():
+        hidden = set()
         for other_name, other in rooms.items():
             if other_name == name:
                 continue
@@ -98,10 +102,11 @@ def wrong_includes(rooms, table):
             for header in sorted(other.private | other.shown):
                 if room.finds(header) != (sees and header in other.shown):
                     yield f"{name} {'does not find' if sees else 'finds'} {header.name} of {other_name}"
-            hidden = sorted(other.private) or ([] if sees else sorted(other.shown))
-            own = {header.name for header in room.private | room.shown}
-            if hidden and hidden[0].name not in own and room.compiles(hidden[0]):
-                yield f"{name}: including {hidden[0].name} of {other_name} compiles"
+            hidden |= {header.name for header in (other.private if sees else other.private | other.shown)}
+        own = {header.name for header in room.private | room.shown}
+        shown = {header.name for seen in table[name] for header in rooms[seen].shown}
+        for header in sorted(room.found_by_compiler(sorted(hidden - own - shown) + sorted(shown)) ^ shown):
+            yield f"{name}: the compiler {'does not find' if header in shown else 'finds'} {header}"
         for file in [*room.folder.glob("*.[ch]"), *room.shown]:
             for line in re.findall(r'^\s*#\s*include\s*["<](?:\.\./|/|(?:format|runtime|tools|gpu)/).*',
                                    file.read_text(), re.M):

@@ -102,8 +102,8 @@ holds settled
 for bug in 1 2 3 4 5 6 7 8; do catches settled -DBUG_$bug; done
 
 # Ends as it should, and without turning in circles.
-holds lent
-holds lent -l
+compile=$quick holds lent
+compile=$quick holds lent -l
 for bug in 1 2 3 4; do catches lent -DBUG_$bug; done
 catches lent -l -DBUG_5
 
