@@ -152,6 +152,7 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
         while (valid_bytes &&
                cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_OK)
             take_record(record);
+    inject_rows_devices();
     if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
         inject_rows_lost(dropped);
     free_buffers[free_count++] = buffer;
@@ -187,7 +188,6 @@ static void close_source(void)
 static void flush(bool all)
 {
     (void)cupti.cuptiActivityFlushAll(all ? CUPTI_FLUSH_FORCED : 0);
-    inject_rows_devices();
 }
 
 const struct inject_source inject_activity = {open_source, close_source, flush};

@@ -110,6 +110,7 @@ void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call
     bool waits = domain == CUPTI_DOMAIN_DRIVER && is_wait(id);
     if (!inject_records() || !call->correlation)
         return;
+    inject_rows_look();
     if (!waits && call->site == CUPTI_ENTER)
         begin(call);
     else if (!waits)

@@ -68,6 +68,12 @@ static unsigned activity_table, device_table, shape_table, call_table; /* 0: not
 static unsigned slot;
 static atomic_bool met[DEVICES_MAX];
 static bool told[DEVICES_MAX];
+static struct device_facts {
+    char name[128];
+    int processors;
+    size_t memory;
+} known_devices[DEVICES_MAX];
+static atomic_bool looked;
 
 static struct {
     uint64_t cells[SHAPE_COLUMNS];
@@ -175,19 +181,36 @@ void inject_rows_lost(uint64_t count)
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
+static void look(void)
+{
+    for (int device = 0; device < DEVICES_MAX; device++) {
+        struct device_facts *facts = &known_devices[device];
+        if (cu.cuDeviceGetName(facts->name, sizeof facts->name - 1, device) != CUDA_OK) {
+            facts->name[0] = '\0';
+            break; /* there are no more */
+        }
+        if (cu.cuDeviceGetAttribute(&facts->processors, CUDA_SMS, device) != CUDA_OK)
+            facts->processors = 0;
+        if (!cu.cuDeviceTotalMem_v2 || cu.cuDeviceTotalMem_v2(&facts->memory, device) != CUDA_OK)
+            facts->memory = 0;
+    }
+    atomic_store_explicit(&looked, true, memory_order_release);
+}
+
+void inject_rows_look(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    if (!atomic_load_explicit(&looked, memory_order_relaxed))
+        pthread_once(&once, look);
+}
+
 static void tell_device(int device)
 {
-    char name[128] = "";
-    int processors = 0;
-    size_t memory = 0;
-    if (cu.cuDeviceGetName(name, sizeof name - 1, device) != CUDA_OK)
-        name[0] = '\0';
-    if (cu.cuDeviceGetAttribute(&processors, CUDA_SMS, device) != CUDA_OK)
-        processors = 0;
-    if (!cu.cuDeviceTotalMem_v2 || cu.cuDeviceTotalMem_v2(&memory, device) != CUDA_OK)
-        memory = 0;
+    static const struct device_facts unknown;
+    const struct device_facts *facts =
+        atomic_load_explicit(&looked, memory_order_acquire) ? &known_devices[device] : &unknown;
     const uint64_t cells[] = {processor_of((uint32_t)device),
-                              name[0] ? inject_name(name) : 0,
+                              facts->name[0] ? inject_name(facts->name) : 0,
                               0,
                               0,
                               0,
@@ -195,8 +218,8 @@ static void tell_device(int device)
                               0,
                               0,
                               0,
-                              (uint64_t)processors,
-                              memory};
+                              (uint64_t)facts->processors,
+                              facts->memory};
     _Static_assert(sizeof cells / sizeof cells[0] ==
                        sizeof device_columns / sizeof device_columns[0],
                    "a cell a column");

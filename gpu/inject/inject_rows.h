@@ -3,7 +3,7 @@
  * inject_rows.h - what a GPU did as rows of tables (SPEC.md, section 9.3). Times are of
  * CLOCK_MONOTONIC, and become times of the session here.
  *
- * All but inject_rows_wait: one thread at a time.
+ * All but inject_rows_wait and inject_rows_look: one thread at a time.
  */
 #ifndef INJECT_ROWS_H
 #define INJECT_ROWS_H
@@ -25,8 +25,9 @@ struct inject_work {
 void inject_rows_prepare(void);
 /* call: all 0 where it is not known. */
 void inject_rows_work(const struct inject_work *work, const struct inject_call *call);
-/* A row for each device that had work since the last time and has none. On a thread that may call
- * the driver. */
+/* Asks the driver what devices there are, once: while it works, as it does in a call. */
+void inject_rows_look(void);
+/* A row for each device that had work and has none yet. */
 void inject_rows_devices(void);
 /* What CUPTI had no room for. */
 void inject_rows_lost(uint64_t count);
