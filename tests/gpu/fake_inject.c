@@ -80,6 +80,7 @@ static cupti_timestamp timestamp;
 static _Atomic bool tells[32]; /* by kind */
 static uint8_t *buffer;
 static size_t buffer_bytes, buffer_used, dropped;
+static uint64_t last_end_ns;
 static uint64_t lasts_ns = 1000;
 static _Atomic uint32_t last_correlation;
 static bool runtime_apart;
@@ -125,6 +126,7 @@ static void add_record(const void *record, size_t bytes)
         buffer_wanted(&buffer, &buffer_bytes, &records_max);
     }
     dropped += !buffer;
+    last_end_ns = timestamp ? timestamp() + lasts_ns : 0;
     if (buffer) {
         memset(buffer + buffer_used, 0xee, all); /* what a later version adds */
         memcpy(buffer + buffer_used, record, bytes);
@@ -208,11 +210,12 @@ cupti_result cuptiActivityDisable(cupti_kind kind)
     tells[kind] = false;
     return 0;
 }
+/* Unless it is forced, a buffer stays that has work which has not ended. */
 cupti_result cuptiActivityFlushAll(uint32_t how)
 {
-    (void)how;
     pthread_mutex_lock(&records_lock);
-    hand_over();
+    if (how == CUPTI_FLUSH_FORCED || !timestamp || timestamp() >= last_end_ns)
+        hand_over();
     pthread_mutex_unlock(&records_lock);
     return fake_call("cupti_flush");
 }

@@ -289,6 +289,7 @@ static void launches_by_runtime(void)
 {
     void *function = function_of("first");
     fake_runtime_apart(getenv("APART") != NULL);
+    fake_work_lasts(0);
     for (int i = 0; i < 200; i++) {
         CHECK(fake_runtime_launch(function, NULL) == 0);
         if (i == 100)
@@ -538,6 +539,22 @@ static void test_nothing_makes_no_file(void **state)
 
 /* ---- ends ---- */
 
+/* What the GPU still works on is asked for. */
+static void ends_while_it_works(void)
+{
+    fake_work_lasts(UINT64_C(100000000000));
+    CHECK(launch(function_of("first"), NULL) == 0);
+}
+
+static void test_end(void **state)
+{
+    (void)state;
+    assert_int_equal(run(ends_while_it_works), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 1);
+    read_table_free(&work);
+}
+
 static void is_terminated(void)
 {
     CHECK(launch(function_of("first"), NULL) == 0);
@@ -680,6 +697,7 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_window_of_signals, set_up),
         cmocka_unit_test_setup(test_window_of_time, set_up),
         cmocka_unit_test_setup(test_nothing_makes_no_file, set_up),
+        cmocka_unit_test_setup(test_end, set_up),
         cmocka_unit_test_setup(test_terminated, set_up),
         cmocka_unit_test_setup(test__exit, set_up),
         cmocka_unit_test_setup(test_children, set_up),
