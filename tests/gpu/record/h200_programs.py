@@ -4,6 +4,7 @@
 its loop, and how many kernels of its own it launched, where it knows."""
 import json
 import os
+import statistics
 import sys
 import time
 
@@ -12,19 +13,39 @@ def tell(**facts):
     print(json.dumps(facts), flush=True)
 
 
-def small(count):
-    """The loop of the targets: many small kernels, nothing else."""
+REPEATS = 5  # of a loop; the median counts
+
+
+def loops(go, wait):
+    """Median seconds of a loop, and of its calls alone."""
+    seconds, calls = [], []
+    for _ in range(REPEATS):
+        begin = time.perf_counter()
+        go()
+        calls.append(time.perf_counter() - begin)
+        wait()
+        seconds.append(time.perf_counter() - begin)
+    return statistics.median(seconds), statistics.median(calls)
+
+
+def additions(count):
     import torch
     a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
     for _ in range(200):
         torch.add(a, b, out=a)
     torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(count):
-        torch.add(a, b, out=a)
-    launched = time.perf_counter() - begin
-    torch.cuda.synchronize()
-    tell(seconds=time.perf_counter() - begin, launch_us=launched / count * 1e6, kernels=count + 200)
+
+    def go():
+        for _ in range(count):
+            torch.add(a, b, out=a)
+
+    return go, torch.cuda.synchronize
+
+
+def small(count):
+    """The loop of the targets: many small kernels, nothing else."""
+    seconds, calls = loops(*additions(count))
+    tell(seconds=seconds, launch_us=calls / count * 1e6, kernels=REPEATS * count + 200)
 
 
 def ranged(count):
@@ -32,37 +53,31 @@ def ranged(count):
     import torch
     a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
     torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(count // 10):
-        torch.cuda.nvtx.range_push("ten")
-        for _ in range(10):
-            torch.add(a, b, out=a)
-        torch.cuda.nvtx.range_pop()
-    torch.cuda.synchronize()
-    tell(seconds=time.perf_counter() - begin, kernels=count // 10 * 10, ranges=count // 10)
+
+    def go():
+        for _ in range(count // 10):
+            torch.cuda.nvtx.range_push("ten")
+            for _ in range(10):
+                torch.add(a, b, out=a)
+            torch.cuda.nvtx.range_pop()
+
+    seconds, _ = loops(go, torch.cuda.synchronize)
+    tell(seconds=seconds, kernels=REPEATS * count // 10 * 10, ranges=REPEATS * count // 10)
 
 
 def profiled(count):
     """small under PyTorch's own profiler: what it takes, how large its trace is, what it counts."""
-    import torch
     from torch.profiler import ProfilerActivity, profile
-    a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
-    for _ in range(200):
-        torch.add(a, b, out=a)
-    torch.cuda.synchronize()
+    go, wait = additions(count)
     with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as recorded:
-        begin = time.perf_counter()
-        for _ in range(count):
-            torch.add(a, b, out=a)
-        torch.cuda.synchronize()
-        seconds = time.perf_counter() - begin
+        seconds, _ = loops(go, wait)
     path = os.path.join(os.environ.get("OUT", "."), f"torch-{os.getpid()}.json")
     recorded.export_chrome_trace(path)
     with open(path) as file:
         kernels = [event["dur"] for event in json.load(file)["traceEvents"] if event.get("cat") == "kernel"]
     bytes_ = os.path.getsize(path)
     os.remove(path)
-    tell(seconds=seconds, kernels=len(kernels), bytes=bytes_, mean_us=sum(kernels) / max(1, len(kernels)))
+    tell(seconds=seconds, kernels=len(kernels), expected=REPEATS * count, bytes=bytes_, mean_us=sum(kernels) / max(1, len(kernels)))
 
 
 def model():
@@ -142,7 +157,7 @@ def children(count):
         worker.start()
     for worker in workers:
         worker.join()
-    tell(processes=2, kernels=2 * (count + 200), codes=[worker.exitcode for worker in workers])
+    tell(processes=2, kernels=2 * (REPEATS * count + 200), codes=[worker.exitcode for worker in workers])
 
 
 def killed(count):
