@@ -93,6 +93,16 @@ def test_processes(folder):
         assert found == [280] * count and told[0].count(f" and {count - 1} more: {2 * TRAIN} kernels and"), (file, found, told)
 
 
+def test_beside_another(folder):
+    """A rank that still runs writes to a file of the same pattern: that is left alone."""
+    flags = f"-bgworkprofile 1 -bgworkprofile_logfile {folder / 'each-1.bin'}"
+    with subprocess.Popen([PROGRAM, "work", "100000"], stdout=subprocess.PIPE, text=True, env={**ENVIRONMENT, "RBWP_FLAGS": flags}) as other:
+        other.stdout.readline()
+        _, told = record(folder, PROGRAM, "train", what="gpu,ranges", file="each-%p.bin")
+        assert told[0].count(f": {TRAIN} kernels and") and (folder / "each-1.bin.live").exists(), told
+        other.terminate()
+
+
 def test_windows(folder):
     record(folder, PROGRAM, "train", what="gpu,ranges", options=["--capture-range", "ProfilerStep#3"])
     found = rows(folder / "out.bin")
@@ -147,7 +157,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_windows, test_work, test_not_there, test_usage):
+for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work, test_not_there, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("record: all passed")

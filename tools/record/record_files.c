@@ -49,30 +49,35 @@ static bool pattern_of(const char *name, char *pattern, size_t bytes)
 
 /* ---- what is whole --------------------------------------------------------------------- */
 
-/* In the place of FILE and FILE.live: all that was in both. */
-static bool make_whole(const char *file, const char *live)
+enum whole { WHOLE, WRITTEN, BROKEN };
+
+/* In the place of FILE and FILE.live: all that was in both. WRITTEN: by a process that goes on,
+ * which may be another's altogether (a rank beside this one). */
+static enum whole make_whole(const char *file, const char *live)
 {
     char whole[PATH_MAX];
     struct rbwp_recover_result result;
     struct rbwp_error error;
     if (snprintf(whole, sizeof whole, "%s.XXXXXX", file) >= (int)sizeof whole)
-        return false;
+        return BROKEN;
     mode_t mask = umask(0);
     umask(mask);
     int fd = mkstemp(whole);
     if (fd < 0) {
         message("%s: %s", whole, strerror(errno));
-        return false;
+        return BROKEN;
     }
     struct rbwp_sink sink = rbwp_sink_fd(&fd);
     bool good = rbwp_recover(file, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
     good = fchmod(fd, 0666 & ~mask) == 0 && good;
-    good = close(fd) == 0 && good && rename(whole, file) == 0;
-    if (good)
-        unlink(live);
-    else
+    good = close(fd) == 0 && good;
+    const bool written = good && result.is_written;
+    if (written || !good || rename(whole, file) != 0) {
         unlink(whole);
-    return good;
+        return written ? WRITTEN : BROKEN;
+    }
+    unlink(live);
+    return WHOLE;
 }
 
 /* ---- what is there --------------------------------------------------------------------- */
@@ -95,10 +100,11 @@ static void add(struct record_files *files, const char *path, const struct times
         if (strcmp(files->paths[i], path) == 0)
             return;
     snprintf(live, sizeof live, "%s.live", path);
-    if (access(live, F_OK) == 0 && !make_whole(path, live)) {
+    const enum whole whole = access(live, F_OK) == 0 ? make_whole(path, live) : WHOLE;
+    if (whole == BROKEN)
         message("%s: it is as the program left it: rbwp repair %s", path, path);
+    if (whole != WHOLE)
         return;
-    }
     char **more = realloc(files->paths, (files->count + 2) * sizeof *more);
     if (!more)
         return;
