@@ -22,7 +22,9 @@ endforeach()
 get_property(rbwp_mpi_targets GLOBAL PROPERTY RBWP_MPI_TARGETS)
 foreach(target IN LISTS rbwp_mpi_targets)
   install(TARGETS ${target} EXPORT ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(EXPORT ${target} NAMESPACE rbwp:: FILE ${target}.cmake DESTINATION ${rbwp_package_dir})
+  # CMake takes all NAME-*.cmake for parts of NAME.cmake.
+  install(EXPORT ${target} NAMESPACE rbwp:: FILE ${target}-library.cmake
+    DESTINATION ${rbwp_package_dir})
 endforeach()
 string(REPLACE "rbwp-" "" rbwp_mpi_components "${rbwp_mpi_targets}")
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/rbwp-config.cmake.in

@@ -14,5 +14,8 @@ if(SQLite3_FOUND)
   string(APPEND CPACK_DEBIAN_PACKAGE_DEPENDS ", libsqlite3-0")
 endif()
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "zlib1g-dev")
+if(RBWP_MPI_FLAVOURS) # librbwp-mpi is for programs that have theirs
+  string(APPEND CPACK_DEBIAN_PACKAGE_SUGGESTS ", libopenmpi3 | libmpich12")
+endif()
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)

@@ -19,7 +19,7 @@ expected() {
         "cmake/rbwp/rbwp-"{shared,static}"-$config.cmake"
     for library in "${mpi[@]}"; do
         printf "$LIBDIR/%s\n" "lib$library.so" "lib$library.so.$minor" "lib$library.so.$version" \
-            "pkgconfig/$library.pc" "cmake/rbwp/$library.cmake" "cmake/rbwp/$library-$config.cmake"
+            "pkgconfig/$library.pc" "cmake/rbwp/$library-library.cmake" "cmake/rbwp/$library-library-$config.cmake"
     done
     printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
         zsh/site-functions/_rbwp
