@@ -34,17 +34,25 @@ uint64_t rbwp_queue_thread_(void)
     return rbwp_extend_thread();
 }
 
-static inline void write_row(const struct rbwp_ticket *ticket, uint64_t ticks)
+static inline void fill(uint64_t *cells, uint64_t thread, const struct rbwp_ticket *ticket,
+                        uint64_t ticks)
+{
+    cells[ENQUEUED_COLUMN] = ticket->ticks < ticks ? ticket->ticks : ticks;
+    cells[BEGUN_COLUMN] = ticks;
+    cells[THREAD_COLUMN] = thread;
+    cells[SLOT_COLUMN] = ticket->slot;
+    cells[FROM_COLUMN] = ticket->thread;
+}
+
+/* The thread's first row of a session, or of a chunk. */
+static __attribute__((noinline)) void write_first(const struct rbwp_ticket *ticket, uint64_t ticks)
 {
     struct held_row row;
-    if (!row_hold(table, &row))
+    if (!table || !row_hold(table, &row))
         return;
-    row.cells[ENQUEUED_COLUMN] = ticket->ticks < ticks ? ticket->ticks : ticks;
-    row.cells[BEGUN_COLUMN] = ticks;
-    row.cells[THREAD_COLUMN] = rbwp_extend_thread();
-    row.cells[SLOT_COLUMN] = ticket->slot;
-    row.cells[FROM_COLUMN] = ticket->thread;
+    fill(row.cells, rbwp_extend_thread(), ticket, ticks);
     row_hold_commit(&row);
+    row_hold_keep(table, HELD_QUEUED);
 }
 
 void rbwp_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks)
@@ -57,9 +65,16 @@ void rbwp_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t tick
         rbwp_extend_loss(RBWP_LOSS_RANGE, 1);
         return;
     }
-    pthread_once(&once, prepare);
-    if (!table || !rbwp_enter_(self, 1))
+    if (!row_hold_own.place[HELD_QUEUED])
+        pthread_once(&once, prepare);
+    if (!rbwp_enter_(self, 1))
         return;
-    write_row(ticket, ticks);
+    struct held_place *place = row_hold_own.place[HELD_QUEUED];
+    if (__builtin_expect(place && place->left, 1)) {
+        fill(row_hold_take(place), row_hold_own.thread_id, ticket, ticks);
+        row_hold_count(place);
+    } else {
+        write_first(ticket, ticks);
+    }
     rbwp_leave_(self);
 }

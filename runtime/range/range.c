@@ -229,7 +229,7 @@ static __attribute__((noinline)) void push_slowly(uint64_t name, uint64_t id,
         range->parent = range[-1].number;
         range->kind = RBWP_RANGE_PUSHED;
         write_row(range, 0, payload);
-        row_hold_keep(table);
+        row_hold_keep(table, HELD_RANGES);
     }
     rbwp_leave_(self);
     if (!range)
@@ -266,7 +266,7 @@ void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, u
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_enter_(self, 1))
         return;
-    struct held_place *place = row_hold_own.place;
+    struct held_place *place = row_hold_own.place[HELD_RANGES];
     bool plain =
         place && place->left && mine->top != mine->limit && mine->next_number != mine->end_number;
     if (__builtin_expect(plain, 1))
@@ -330,7 +330,7 @@ void rbwp_range_pop_(uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_enter_(self, 1))
         return;
-    const struct held_place *place = row_hold_own.place;
+    const struct held_place *place = row_hold_own.place[HELD_RANGES];
     bool plain = place && mine->top != mine->limit && mine->top->fill == place->fill;
     if (__builtin_expect(plain, 1))
         __atomic_store_n((mine->top--)->cells + STOP_COLUMN, ticks, __ATOMIC_RELAXED);

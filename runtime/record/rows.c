@@ -245,12 +245,14 @@ static inline struct row_place *known_place(const struct thread *thread, unsigne
     return table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
 }
 
-void row_hold_keep(unsigned table)
+void row_hold_keep(unsigned table, enum held_table as)
 {
     const struct thread *thread = rbwp_self_.thread;
     struct row_place *place = thread ? known_place(thread, table) : NULL;
-    if (place)
-        row_hold_own = (struct held_own){&place->held, thread->thread_id};
+    if (!place)
+        return;
+    row_hold_own.place[as] = &place->held;
+    row_hold_own.thread_id = thread->thread_id;
 }
 
 bool row_hold(unsigned table, struct held_row *row_out)

@@ -37,15 +37,16 @@ struct held_place {
 };
 #define HELD_BY_NONE UINT64_MAX
 
-/* The calling thread's place for the one table that is written most, and the thread's id: at hand
+/* The calling thread's places for the tables that are written most, and the thread's id: at hand
  * without going through what the thread has. */
+enum held_table { HELD_RANGES, HELD_QUEUED, HELD_TABLES };
 struct held_own {
-    struct held_place *place; /* NULL: not asked for since the thread was attached */
+    struct held_place *place[HELD_TABLES]; /* NULL: not asked for since the thread was attached */
     uint64_t thread_id;
 };
 extern _Thread_local struct held_own row_hold_own __attribute__((tls_model("initial-exec")));
 /* Puts it there, if the thread has written a row of the table. */
-void row_hold_keep(unsigned table);
+void row_hold_keep(unsigned table, enum held_table as);
 /* The next row of a place that has some left: all its cells are to be stored before the commit. */
 static inline uint64_t *row_hold_take(struct held_place *place)
 {
