@@ -61,3 +61,7 @@ echo "== probes in PTX"
 echo
 echo "== lanes of kernels"
 "$dir/bench/bench_lanes" "$dir/tools/rbwp"
+
+echo
+echo "== jobs of many nodes"
+python3 -B bench/many_files.py "$dir/tools/rbwp" "$dir/bench/make_job"

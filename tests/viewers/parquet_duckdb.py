@@ -57,6 +57,14 @@ for path, code in x.golden_files(golden) + x.hard_files(work):
         begins = [s[0] for s in want.values()]
         assert int(few["n"]) == begins.count(max(begins))
 
+# A folder of files, one a node: the node is a column, from the path.
+nodes = x.m.same_run(work, [f"{golden}/{name}.bin" for name in ("gaps", "straddle", "multi_thread")])
+x.export(rbwp, nodes[0], f"{work}/parts/", *nodes[1:], kind="parquet")
+types, found = ask(f"DESCRIBE SELECT * FROM read_parquet('{work}/parts/*/*.parquet', hive_partitioning = true)",
+                   f"SELECT node::INT AS node, count(*)::INT AS n FROM read_parquet('{work}/parts/*/*.parquet', hive_partitioning = true) GROUP BY node ORDER BY node")
+assert [t["column_name"] for t in types].count("node") == 1, types
+assert found == [dict(node=node, n=len(x.expected(rbwp, path))) for node, path in enumerate(nodes)], found
+
 # A file's own tables, each a Parquet file beside that of spans.
 subprocess.run([make_model, f"{work}/rows.bin", "rows"], check=True)
 x.export(rbwp, f"{work}/rows.bin", f"{work}/rows.parquet", "-f", kind="parquet")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which exporter is meant. */
 #include "export.h"
+#include "export_parts.h"
 #include "message.h"
 #include "out_gzip.h"
 #include "progress.h"
@@ -145,5 +146,7 @@ enum exit_code export_files(const struct export_options *options, struct operand
         return EXIT_USAGE;
     }
     progress_allow(&options->reading.terminal);
+    if (exporter->has_parts && export_parts_wanted(&options->reading.output))
+        return export_parts(exporter, options, files);
     return trace_pass(&exporter->maker, options, &options->reading, files);
 }

@@ -312,5 +312,6 @@ const struct exporter exporter_npz = {
     .summary = "arrays for NumPy, which can be mapped",
     .binary = true,
     .has_columns = true,
+    .has_parts = true,
     .maker = {.empty_is_good = true, .begin = begin, .end = end},
 };

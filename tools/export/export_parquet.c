@@ -299,6 +299,7 @@ const struct exporter exporter_parquet = {
     .summary = "typed columns for DuckDB, pandas, Spark",
     .binary = true,
     .has_columns = true,
+    .has_parts = true,
     .maker.begin = begin,
     .maker.end = end,
 };

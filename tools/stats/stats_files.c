@@ -7,6 +7,9 @@
 
 #include <stdlib.h>
 
+/* So many of the longest calls of each file are kept at least, for whoever wants them next. */
+enum { TOP_LEAST = 200 };
+
 struct file_job {
     struct trace_source *source;
     const char *cache; /* NULL: none */
@@ -105,6 +108,9 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
     struct ordered_jobs *jobs = ordered_jobs_new(pass->threads, sizeof(struct file_job), run);
     enum exit_code code = EXIT_GOOD;
     struct file_job *job;
+    struct stats_options options = all->options;
+    if (options.top < TOP_LEAST)
+        options.top = TOP_LEAST;
     if (!jobs) {
         message("out of memory");
         return EXIT_BAD_DATA;
@@ -117,7 +123,7 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
         *job = (struct file_job){
             .source = &sources->list[i],
             .cache = sources->list[i].path ? cache : NULL,
-            .options = all->options,
+            .options = options,
         };
         place(job, &sources->alignments[i].axis);
         ordered_jobs_submit(jobs);

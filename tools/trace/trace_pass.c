@@ -130,7 +130,7 @@ static enum exit_code look_for_nothing(struct trace_pass *pass, const struct tra
 
 static bool reads_all(const struct trace_pass *pass)
 {
-    return !filter_is_set(&pass->filter) && !pass->options->inputs.shard.of;
+    return !pass->is_part && !filter_is_set(&pass->filter) && !pass->options->inputs.shard.of;
 }
 
 static void tell_too_early(const struct trace *trace)
@@ -169,7 +169,6 @@ static enum exit_code judge_links(const struct trace_pass *pass)
 
 static enum exit_code write_trace(struct trace_pass *pass, const struct trace_sources *sources)
 {
-    pass->origin_ns = origin_ns(sources);
     if (!pass->maker->begin(pass))
         return EXIT_BAD_DATA;
     if (pass->maker->read) {
@@ -200,7 +199,7 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct trace_so
     return code;
 }
 
-static enum exit_code open_output(struct trace_pass *pass, const struct trace_sources *sources)
+enum exit_code trace_pass_write(struct trace_pass *pass, const struct trace_sources *sources)
 {
     const struct out_options *output = &pass->options->output;
     if (pass->maker->own_output)
@@ -237,7 +236,8 @@ static enum exit_code align_and_write(struct trace_pass *pass, const struct trac
     if (!align_sources(sources->list, sources->count, &align, sources->alignments, &usage))
         return usage ? EXIT_USAGE : EXIT_BAD_DATA;
     pass->nodes = count_nodes(sources);
-    return open_output(pass, sources);
+    pass->origin_ns = origin_ns(sources);
+    return trace_pass_write(pass, sources);
 }
 
 enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,

@@ -31,6 +31,7 @@ struct exporter {
     const char *summary;
     bool binary;      /* what it writes is nothing for a terminal */
     bool has_columns; /* of which some can be chosen */
+    bool has_parts;   /* a folder may be written of several files (export_parts.h) */
     /* With an output of its own it opens the path itself; "-" is refused. */
     struct trace_maker maker;
 };

@@ -42,6 +42,7 @@ struct trace_pass {
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
+    bool is_part;                 /* of several outputs: what leads to other files is no news */
     bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
     struct trace *trace; /* set between begin and the first call of the sink */
     struct trace_sink sink; /* filled by begin */
@@ -67,6 +68,10 @@ struct trace_maker {
     /* After the last call of the sink, also when reading failed. Frees state. */
     enum exit_code (*end)(struct trace_pass *pass);
 };
+
+/* For a maker that reads in its own way: sources, by pass's maker, which has none, into an output
+ * of their own. pass is a copy of what read was given, with other options. */
+enum exit_code trace_pass_write(struct trace_pass *pass, const struct trace_sources *sources);
 
 enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
                           const struct reading_options *options, struct operands files);
