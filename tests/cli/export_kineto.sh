@@ -253,6 +253,18 @@ assert sum(e["ph"] in "sf" for e in events) == 2
 
 again(f"{work}/own.json", "own")
 
+# What a stranger makes of our own words.
+trace = json.load(open(f"{work}/example.kineto.json"))
+for e in trace["traceEvents"]:
+    if e["ph"] == "X":
+        e["dur"] = 0.001
+        e.setdefault("args", {})["rbwp"] = {"made": 2**64 - 1, "track": 2**32 - 1, "as": "nothing", "start_ns": str(2**63 - 1), "item": -1, "own": 1}
+    elif e["name"] == "thread_name":
+        e["args"].update(rbwp_works=2**32 - 1, rbwp_track=2**32 - 1, rbwp_parent=2**32 - 1)
+json.dump(trace, open(f"{work}/odd.json", "w"))
+spans = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/odd.json").stdout.splitlines()]
+assert len(spans) == 19 and all(0 <= s["duration_ns"] <= 1 and abs(s["start_ns"] - ZERO) < 10**6 for s in spans), spans
+
 # Compressed, and by its name.
 run("export", "-o", f"{work}/a.pt.trace.json.gz", f"{work}/example.bin")
 packed = load(gzip.open(f"{work}/a.pt.trace.json.gz").read())

@@ -106,6 +106,18 @@ def speedscope(name, path, trace, origin):
         assert all(abs(have[k] - want[k]) <= (0 if native else 0.4 * count) for k in have | want), (trace, have, want)
 
 
+def as_kineto(name, path, trace, origin):
+    """PyTorch's form: every event is there, and every arrow's end."""
+    events = json.load(open(trace))["traceEvents"]
+    of = lambda ph: sum(e["ph"] == ph for e in events)
+    (spans,), errors, (flows,) = node("perfetto.mjs", f"{ASSETS}/trace-processor", trace, "select count(*) from slice",
+                                      "select name, value from stats where value != 0 and severity not in ('info')", "select count(*) from flow")
+    assert (int(spans[0]), errors, int(flows[0])) == (of("X") + of("i"), [], of("f")) and of("f"), (trace, spans, errors, flows)
+    if os.environ["CHROMIUM"]:
+        seen = node("catapult.mjs", ASSETS, trace)[-1]
+        assert (seen["slices"], seen["arrows"], seen["warnings"]) == (of("X") + of("i") - 1, of("s"), []), (trace, seen)
+
+
 def files():
     for path in sorted(glob.glob(f"{golden}/*.bin")):
         yield os.path.basename(path)[:-4], path
@@ -135,6 +147,9 @@ def checks():
         yield speedscope, name, path, made["json"], origin
         if os.environ["CHROMIUM"]:
             yield catapult, name, path, made["json"], origin
+        if name == "overlap":
+            subprocess.run([rbwp, "export", "-o", f"{work}/{name}.kineto.json", path], check=True)
+            yield as_kineto, name, path, f"{work}/{name}.kineto.json", origin
 
 
 with concurrent.futures.ThreadPoolExecutor(2) as pool:

@@ -197,7 +197,7 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
     const struct chrome_row *row = &chrome->rows[track->number];
     uint32_t tid = row->lanes[lane].tid;
     bool has_row = !chrome->kineto || kineto_has_row(chrome, track, lane);
-    begin_metadata(chrome, has_row ? "thread_name" : "rbwp_track", row->pid, tid);
+    begin_metadata(chrome, has_row ? "thread_name" : "thread_sort_index", row->pid, tid);
     if (chrome->kineto && track->kind == TRACE_THREAD && track->os_id)
         write_kineto_name(chrome, track, tid);
     else
@@ -218,6 +218,8 @@ static void name_lane(struct chrome *chrome, const struct trace_track *track, ui
         out_format(out, ",\"rbwp_row\":%" PRIu32, lane);
     if (lane || chrome->kineto)
         text_if_any(chrome, "rbwp_name", track->name);
+    if (!has_row) /* of a thread without events, which viewers do not show */
+        out_format(out, ",\"sort_index\":%" PRIu32, tid);
     end_event(chrome);
     if (chrome->kineto && has_row)
         sort_index(chrome, "thread_sort_index", row->pid, tid, tid);

@@ -38,6 +38,7 @@ static bool find_member(const char *object, const char *key, uint64_t *value_out
 }
 
 enum { MODEL_BYTES_MAX = 1024 };
+#define START_MAX_NS (INT64_C(1) << 61) /* as of times: a duration and a shift fit behind it */
 
 static void take_model(struct chrome_own *own, struct trace_text text)
 {
@@ -103,7 +104,8 @@ void chrome_own_kineto(const struct chrome_event *event, struct chrome_kineto *k
         kineto_out->made = (uint32_t)value;
     if (find_member(object, "track", &value))
         kineto_out->track = (uint32_t)value;
-    if (find_member(object, "start_ns", &value)) {
+    if (find_member(object, "start_ns", &value) && (int64_t)value < START_MAX_NS &&
+        (int64_t)value > -START_MAX_NS) {
         kineto_out->clamped = true;
         kineto_out->start_ns = (int64_t)value;
     }

@@ -194,10 +194,11 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
 {
     struct trace_span span = make_span(spans, event, track);
     const struct trace_detail *detail = make_detail(spans, event, &span);
+    int64_t narrower = 2 * narrower_ns(spans, event, span.category);
     if (event->phase == 'X' && event->duration_ns < 0)
         spans->backwards++;
     else if (event->phase == 'X')
-        span.stop_ns += event->duration_ns - 2 * narrower_ns(spans, event, span.category);
+        span.stop_ns += event->duration_ns > narrower ? event->duration_ns - narrower : 0;
     else
         span.flags |= TRACE_INSTANT;
     track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;

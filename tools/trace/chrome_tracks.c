@@ -201,7 +201,9 @@ void chrome_tracks_name(struct chrome_tracks *tracks, const struct chrome_event 
         name_process(tracks, event, PROCESS_NAME);
     else if (chrome_event_is(event, "process_labels"))
         name_process(tracks, event, PROCESS_LABELS);
-    if (!chrome_event_is(event, "thread_name") && !chrome_event_is(event, "rbwp_track"))
+    bool of_own = chrome_event_is(event, "thread_sort_index") &&
+                  chrome_args_find(event->args, "rbwp_track") < CHROME_ARGS_MAX;
+    if (!chrome_event_is(event, "thread_name") && !of_own)
         return;
     struct trace_text name = chrome_args_word(event->args, "name");
     if (!name.bytes || !chrome_tracks_find(tracks, event, &number))
