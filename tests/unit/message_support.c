@@ -3,6 +3,7 @@
 #include "unit.h"
 
 #include <sched.h>
+#include <stdio.h>
 
 struct rbwp_work_manager *message_manager(uint32_t workers)
 {
@@ -96,6 +97,23 @@ void job_free(struct job *job)
     for (uint32_t i = 0; i < job->nodes; i++)
         assert_int_equal(rbwp_endpoint_free(job->endpoint[i]), RBWP_OK);
     assert_int_equal(rbwp_work_stop(job->manager, true, NULL), RBWP_OK);
+}
+
+void note_problem(void *argument, const struct rbwp_message_problem *problem)
+{
+    struct told *told = argument;
+    told->count++;
+    told->kind = (int)problem->kind;
+    told->node = problem->node;
+    snprintf(told->handler, sizeof told->handler, "%s", problem->handler);
+    snprintf(told->text, sizeof told->text, "%s", problem->error.text);
+}
+
+void note_done(void *argument, enum rbwp_status status)
+{
+    struct ended *ended = argument;
+    ended->count++;
+    ended->status = status;
 }
 
 void send_to(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handler, const void *payload,

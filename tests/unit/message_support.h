@@ -31,6 +31,23 @@ void job_start(struct job *job);
 void job_quiesce(struct job *job);
 void job_free(struct job *job);
 
+/* What was told of problems; the last one. */
+struct told {
+    int count, kind;
+    uint32_t node;
+    char handler[64], text[256];
+};
+/* For rbwp_endpoint_config, with a struct told. */
+void note_problem(void *argument, const struct rbwp_message_problem *problem);
+
+/* How payloads came back; the last one. */
+struct ended {
+    int count;
+    enum rbwp_status status;
+};
+/* For rbwp_send, with a struct ended. */
+void note_done(void *argument, enum rbwp_status status);
+
 /* Sends; the test fails if it does not go. */
 void send_to(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handler, const void *payload,
              uint64_t bytes);

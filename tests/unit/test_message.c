@@ -104,22 +104,6 @@ static void order_holds_where_senders_wait(void **state)
 
 /* ---- names ---------------------------------------------------------------------- */
 
-struct told {
-    int count, kind;
-    uint32_t node;
-    char handler[64], text[256];
-};
-
-static void note_problem(void *argument, const struct rbwp_message_problem *problem)
-{
-    struct told *told = argument;
-    told->count++;
-    told->kind = (int)problem->kind;
-    told->node = problem->node;
-    snprintf(told->handler, sizeof told->handler, "%s", problem->handler);
-    snprintf(told->text, sizeof told->text, "%s", problem->error.text);
-}
-
 /* Guards: a message for a handler that its node does not have is dropped, and its sender told by
  * name, once for each; others are not touched. The same for one that is there to send with only. */
 static void unknown_handlers_are_told(void **state)
@@ -397,18 +381,6 @@ static void nothing_overtakes_what_is_kept(void **state)
 }
 
 /* ---- long ones ----------------------------------------------------------------------- */
-
-struct ended {
-    int count;
-    enum rbwp_status status;
-};
-
-static void note_done(void *argument, enum rbwp_status status)
-{
-    struct ended *ended = argument;
-    ended->count++;
-    ended->status = status;
-}
 
 static struct rbwp_send long_send(uint32_t node, unsigned handler, const void *payload,
                                   uint64_t bytes, struct ended *ended)

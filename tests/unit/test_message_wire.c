@@ -60,33 +60,6 @@ static void see(void *argument, const struct rbwp_message *message)
         seen->sum += ((const uint8_t *)message->payload)[i];
 }
 
-struct told {
-    int count, kind;
-    uint32_t node;
-    char text[256];
-};
-
-static void note_problem(void *argument, const struct rbwp_message_problem *problem)
-{
-    struct told *told = argument;
-    told->count++;
-    told->kind = (int)problem->kind;
-    told->node = problem->node;
-    snprintf(told->text, sizeof told->text, "%s", problem->error.text);
-}
-
-struct ended {
-    int count;
-    enum rbwp_status status;
-};
-
-static void note_done(void *argument, enum rbwp_status status)
-{
-    struct ended *ended = argument;
-    ended->count++;
-    ended->status = status;
-}
-
 static enum rbwp_status lend_out(struct rbwp_endpoint *endpoint, uint32_t node, unsigned handler,
                                  const void *payload, uint64_t bytes, struct ended *ended)
 {
