@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps of each track and lane what encloses the place reached. */
 #include "check_sink.h"
+#include "align.h"
 #include "fuzz.h"
 #include "thread_map.h"
 
@@ -123,6 +124,17 @@ static void free_check(struct check *check)
     free(check->track);
 }
 
+/* By its comparisons with another clock, where it has any that can be; else by a shift. */
+static struct trace_axis axis_of(const struct trace_source *source, size_t size,
+                                 struct alignment *alignment)
+{
+    static const struct align_options by_clocks = {.method = "clocks", .quiet = true};
+    bool usage;
+    if (source->facts.clock_count && align_sources(source, 1, &by_clocks, alignment, &usage))
+        return alignment->axis;
+    return (struct trace_axis){.shift_ns = (int64_t)(size % 3) - 1};
+}
+
 void check_trace_file(const uint8_t *data, size_t size, const struct trace_format *format)
 {
     struct check check = {0};
@@ -140,7 +152,9 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
                                   .link = take_link,
                                   .table = take_table,
                                   .rows = take_rows};
-        struct trace_read_options options = {.axis = {.shift_ns = (int64_t)(size % 3) - 1}};
+        struct alignment *alignment = calloc(1, sizeof *alignment);
+        REQUIRE(alignment);
+        struct trace_read_options options = {.axis = axis_of(&source, size, alignment)};
         check.trace = trace_new(&sink, 0);
         REQUIRE(check.trace);
         enum exit_code code =
@@ -150,6 +164,7 @@ void check_trace_file(const uint8_t *data, size_t size, const struct trace_forma
         code = trace_source_close(&source);
         REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
         trace_free(check.trace);
+        align_free(alignment, 1);
     }
     free_check(&check);
     close(fd);

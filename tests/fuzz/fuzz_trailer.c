@@ -50,10 +50,26 @@ static void same_slot_uses(const struct rbwp_trailer *a, const struct rbwp_trail
     }
 }
 
+static void same_job(const struct rbwp_trailer *a, const struct rbwp_trailer *b)
+{
+    REQUIRE(a->job_fact_count == b->job_fact_count && a->node_clock_count == b->node_clock_count);
+    for (uint32_t i = 0; i < a->job_fact_count; i++) {
+        const struct rbwp_job_fact *one = &a->job_facts[i], *other = &b->job_facts[i];
+        REQUIRE(one->what == other->what && one->number == other->number);
+        same_bytes(one->text, one->text_bytes, other->text, other->text_bytes);
+    }
+    for (uint32_t i = 0; i < a->node_clock_count; i++) {
+        const struct rbwp_node_clock *one = &a->node_clocks[i], *other = &b->node_clocks[i];
+        REQUIRE(one->time_ns == other->time_ns && one->offset_ns == other->offset_ns);
+        REQUIRE(one->bound_ns == other->bound_ns && one->reference == other->reference);
+    }
+}
+
 static void same_tables(const struct rbwp_trailer *a, const struct rbwp_trailer *b)
 {
     same_threads(a, b);
     same_slot_uses(a, b);
+    same_job(a, b);
     REQUIRE(a->loss_count == b->loss_count && a->sample_count == b->sample_count);
     REQUIRE(a->index_count == b->index_count);
     for (uint32_t i = 0; i < a->loss_count; i++)
