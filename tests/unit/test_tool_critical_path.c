@@ -87,7 +87,7 @@ static void send(uint64_t key, uint32_t from, int64_t sent_ns, bool by_handler, 
     trace_add_message_end(trace, &(struct trace_message_end){
                                      .key = key,
                                      .start_ns = sent_ns,
-                                     .stop_ns = sent_ns + 1,
+                                     .stop_ns = sent_ns,
                                      .arrived_ns = sent_ns,
                                      .track = by_handler ? sent_by_handler[from] : sent_rows[from],
                                      .name = name});
