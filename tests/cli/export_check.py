@@ -57,8 +57,9 @@ def calls(start, count):
     return [r for i in range(count) for r in ((start + 20 * i, "cb", 1), (start + 20 * i + 5, "fb", 5), (start + 20 * i + 9, "fe"), (start + 20 * i + 12, "ce"))]
 
 
-def hard_files(work):
-    """Pairs of a path and the exit code that it deserves."""
+def hard_files(work, blocks=34):
+    """Pairs of a path and the exit code that it deserves. The longest file has so many blocks of each of two threads, of
+    2000 spans each: 34 are more than a row group of Parquet."""
     ends = [-(1 << 61), (1 << 61) - 1]
     names = [r for i in range(len(HOSTILE_NAMES)) for r in ((1000 + 4 * i, "cb", i), (1001 + 4 * i, "fb", i + 100), (1002 + 4 * i, "fe"), (1003 + 4 * i, "ce"))]
     files = {
@@ -69,7 +70,7 @@ def hard_files(work):
         "far": m.file([m.block(1, 0, [(ends[0], "cb", 1), (ends[0] + 1, "ce")]), m.block(2, 0, [(ends[1] - 9, "cb", 2), (ends[1], "ce")]),
                        m.block(3, 0, [(5, "gpu", 1 << 63, 255, -(1 << 63), (1 << 63) - 1), (6, "gpu", 0, 0, (1 << 63) - 1, -(1 << 63))])]),
         "deep": m.file([m.block(1, 0, [(i, "fb", 5) for i in range(3000)] + [(9000 + i, "fe") for i in range(3000)])]),
-        "many": m.file([m.block(t, i, calls(10**12 + 40000 * i + t, 1000)) for i in range(34) for t in (1, 2)], [(1, b"one")], [(5, 1, b"five")]),
+        "many": m.file([m.block(t, i, calls(10**12 + 40000 * i + t, 1000)) for i in range(blocks) for t in (1, 2)], [(1, b"one")], [(5, 1, b"five")]),
     }
     for name, data in files.items():
         with open(f"{work}/{name}.bin", "wb") as file:

@@ -72,7 +72,7 @@ def read_ndjson(path):
     return ALL, [[str(o[c]) for c in COLUMNS] + [str(o.get(c, "")) for c in LATER] for o in objects]
 
 
-for path, code in x.golden_files(golden) + x.hard_files(work):
+for path, code in x.golden_files(golden) + x.hard_files(work, blocks=6):  # several buffers
     want = x.expected(rbwp, path, code)
     tables = []
     for kind, options, read in (("csv", [], safe_csv), ("tsv", [], safe_tsv), ("ndjson", [], read_ndjson),

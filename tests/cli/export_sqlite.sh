@@ -22,7 +22,7 @@ import check_sqlite
 import export_check as x
 import rbwp_make as m
 
-for path, code in x.golden_files(golden) + x.hard_files(work):
+for path, code in x.golden_files(golden) + x.hard_files(work, blocks=10):
     check_sqlite.check(rbwp, path, code, f"{work}/out.db").close()
 
 # Busy time of overlapping GPU work is not counted twice, and work is led back to its launch.
