@@ -6,7 +6,7 @@
 # FindMPI finds one, and a machine may have several. Each has a compiler wrapper, which tells what
 # it would call; mpicc is whichever its owner made the default.
 
-option(RBWP_WITH_MPI "Build librbwp-mpi for each MPI library that is there" ON)
+option(RBWP_WITH_MPI "Build librbwp-mpi for each MPI library that is there" ${rbwp_on_top})
 set(RBWP_MPI_COMPILERS "mpicc;mpicc.openmpi;mpicc.mpich" CACHE STRING
   "Compiler wrappers of the MPI libraries to build for; the first that is there is the default one")
 
@@ -93,6 +93,8 @@ endforeach()
 list(JOIN names ", " names)
 if(names)
   message(STATUS "librbwp-mpi: for ${names}")
+elseif(NOT rbwp_on_top AND NOT RBWP_WITH_MPI)
+  # not asked for
 elseif(NOT RBWP_WITH_MPI)
   message(STATUS "librbwp-mpi: not built (RBWP_WITH_MPI is off)")
 elseif(NOT BUILD_SHARED_LIBS)

@@ -72,9 +72,9 @@ static enum rbwp_status look(struct rbwp_mpi *mpi, struct transfer *transfer)
         give_up(transfer);
         return RBWP_E_IO;
     }
-    transfer->end.payload += transfer->piece_bytes;
     transfer->end.bytes -= transfer->piece_bytes;
     if (code == MPI_SUCCESS && transfer->end.bytes > 0) {
+        transfer->end.payload += transfer->piece_bytes;
         code = begin_piece(mpi, transfer);
         if (code == MPI_SUCCESS)
             return RBWP_AGAIN;

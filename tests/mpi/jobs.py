@@ -10,7 +10,7 @@ import tempfile
 
 import mpirun
 
-SHORT, ERROR_NS = 300, 2000
+SHORT, ERROR_NS, ZERO_S = 300, 2000, 100e-6
 
 
 def check_lines(nodes, lines):
@@ -33,13 +33,16 @@ def check_clocks(nodes, lines):
 def check_files(nodes, folder):
     files = mpirun.files(folder)
     assert len(files) == nodes, files
-    job_ids = set()
+    job_ids, zeros = set(), []
     for node, path in enumerate(files):
         mpirun.rbwp("check", path)
         info = mpirun.rbwp("info", path)
         assert f"rank {node}, ranks {nodes}, launcher MPI," in info, info
         job_ids.add(re.search(r"^job +job ([^,]+),", info, re.M)[1])
+        zeros.append(float(re.search(r"^zero time +\S+ \d+:\d+:(\d+\.\d+) UTC", info, re.M)[1]))
     assert len(job_ids) == 1, job_ids
+    # The one that all agreed on, each on its clock; their sessions started when they came to it.
+    assert min((max(zeros) - min(zeros)) % 60, 60 - (max(zeros) - min(zeros))) < ZERO_S, zeros
     merged = mpirun.rbwp("merge", "-o", folder + "/merged.json", *files)
     assert "before it was sent" not in merged, merged
     return merged
