@@ -7,12 +7,6 @@
 
 /* ---- MPI ---------------------------------------------------------------------------------- */
 
-#ifdef STENCIL_WITH_MPI
-
-#include "rbwp_mpi.h"
-
-static struct rbwp_mpi *mpi;
-
 bool job_is_mpi(void)
 {
     static const char *const variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"};
@@ -21,6 +15,12 @@ bool job_is_mpi(void)
             return true;
     return false;
 }
+
+#ifdef STENCIL_WITH_MPI
+
+#include "rbwp_mpi.h"
+
+static struct rbwp_mpi *mpi;
 
 bool job_mpi_begin(int *argc, char ***argv, struct rbwp_error *error)
 {
@@ -51,13 +51,9 @@ bool job_mpi_end(struct rbwp_error *error)
 
 static bool no_mpi(struct rbwp_error *error)
 {
-    *error = (struct rbwp_error){.status = RBWP_E_UNSUPPORTED,
-                                 .text = "this stencil was built without MPI"};
-    return false;
-}
-
-bool job_is_mpi(void)
-{
+    *error = (struct rbwp_error){
+        .status = RBWP_E_UNSUPPORTED,
+        .text = "a launcher of MPI jobs started this, but it was built without librbwp-mpi"};
     return false;
 }
 

@@ -9,7 +9,7 @@
 
 #include "node.h"
 
-/* A launcher of MPI jobs has started this process among others, and it can be one of them. */
+/* A launcher of MPI jobs has started this process among others. */
 bool job_is_mpi(void);
 
 /* Joins the MPI job; before the session starts. */

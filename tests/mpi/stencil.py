@@ -38,6 +38,7 @@ def check_messages(files, messages):
     for node, path in enumerate(files):
         parsed = rbwp_reader.parse(path.read_bytes())
         assert not parsed["problems"], (path, parsed["problems"])
+        assert len(parsed["node_clocks"]) >= (2 if node else 0), (path, parsed["node_clocks"])
         for rows, name in ((sent, "message_sent"), (handled, "message_handled")):
             found, bound = rows_of(parsed, name)
             rows.update({row["key"]: (node, bound, row) for row in found})
@@ -61,6 +62,7 @@ def check_job(nodes, pieces):
         check_messages(files, pieces * (ITERATIONS + 1) + nodes)
         merged = mpirun.rbwp("merge", "-o", folder + "/merged.json", *files)
         assert "before it was sent" not in merged, merged
+        assert merged.count("aligned by comparing clocks") == nodes - 1, merged
 
 
 def check_lost_node():
