@@ -12,7 +12,7 @@ enum { JOBS_MAX = 64, MISSING_SHOWN = 10 };
 
 static bool same_text(struct trace_text a, struct trace_text b)
 {
-    return a.bytes == b.bytes && memcmp(a.text, b.text, a.bytes) == 0;
+    return a.bytes == b.bytes && (!a.bytes || memcmp(a.text, b.text, a.bytes) == 0);
 }
 
 static bool same_id(const struct trace_job *a, const struct trace_job *b)
