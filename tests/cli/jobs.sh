@@ -80,4 +80,11 @@ expect_exit 2 "$RBWP" dump -j many "$GOLDEN/gaps.bin"
 expect_error "is no number of threads"
 expect_exit 2 "$RBWP" dump -j 257 "$GOLDEN/gaps.bin"
 expect_exit 0 "$RBWP" dump -j 256 "$GOLDEN/gaps.bin"
+
+# More than 64 files are read side by side, a file on each thread.
+check "making a job" "$MAKE_JOB" -r 20 -s 1 "$work/job" 65
+expect_exit 0 "$RBWP" stats --no-progress -j 1 "$work/job"
+mv "$work/out" "$work/want"
+expect_exit 0 "$RBWP" stats --no-progress -j 4 "$work/job"
+cmp -s "$work/out" "$work/want" || fail "sums of many files differ with the number of threads"
 finish

@@ -30,6 +30,11 @@ for jobs in 1 4; do
     check "-j $jobs: the sums are not those of one pass" "$PYTHON" same.py one_pass.json many.json
 done
 
+# How they came onto one axis is not told of each.
+grep -q '^69 files: aligned by comparing clocks, shift -[0-9]* to +[0-9]* ns, error at most [0-9]* ns$' err ||
+    fail "no line of all clocks: $(head -3 err)"
+[ "$(wc -l <err)" -lt 5 ] || fail "$(wc -l <err) lines of 70 files"
+
 # Who holds the others up stands first, and threads are too many to be shown.
 stats job
 grep -A2 '^Nodes: 70' out | grep -q 'share' || fail "no table of nodes"

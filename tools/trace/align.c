@@ -44,6 +44,9 @@ const struct option align_option_table[] = {
     {0},
 };
 
+/* Of more files they are told together. */
+enum { TOLD_EACH = 64 };
+
 struct aligner {
     const struct trace_source *sources;
     int count, reference;
@@ -443,6 +446,33 @@ static void tell(const struct aligner *aligner, int i)
                   source->format->name, process, node, made->method, made->axis.shift_ns, error);
 }
 
+/* Of many, a line a method: how many there are, and the worst of what is told of one. */
+static void tell_together(const struct aligner *aligner, int first)
+{
+    const char *method = aligner->alignments[first].method;
+    int64_t least_ns = INT64_MAX, most_ns = INT64_MIN;
+    uint64_t error_ns = 0;
+    char error[64] = "no bound on the error";
+    bool bounded = true;
+    int count = 0;
+    for (int i = 0; i < aligner->count; i++) {
+        const struct alignment *made = &aligner->alignments[i];
+        if (strcmp(made->method, method) != 0)
+            continue;
+        if (i < first)
+            return; /* told before */
+        count++;
+        least_ns = made->axis.shift_ns < least_ns ? made->axis.shift_ns : least_ns;
+        most_ns = made->axis.shift_ns > most_ns ? made->axis.shift_ns : most_ns;
+        bounded &= made->bounded;
+        error_ns = made->error_ns > error_ns ? made->error_ns : error_ns;
+    }
+    if (bounded)
+        snprintf(error, sizeof error, "error at most %" PRIu64 " ns", error_ns);
+    message_plain("%d file%s: aligned by %s, shift %+" PRId64 " to %+" PRId64 " ns, %s", count,
+                  count == 1 ? "" : "s", method, least_ns, most_ns, error);
+}
+
 static int find_reference(const struct trace_source *sources, int count,
                           const struct clock_group *clocks)
 {
@@ -530,7 +560,10 @@ static bool align(struct aligner *aligner)
         if (!aligner->alignments[i].placed)
             good &= refuse(aligner, i);
     for (int i = 0; good && i < aligner->count && !aligner->options->quiet; i++)
-        tell(aligner, i);
+        if (aligner->count > TOLD_EACH)
+            tell_together(aligner, i);
+        else
+            tell(aligner, i);
     return good;
 }
 
