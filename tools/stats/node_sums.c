@@ -53,8 +53,10 @@ bool node_sums_make(struct node_sums *sums, const struct stats *stats)
 {
     *sums = (struct node_sums){.count = stats->process_count};
     sums->list = calloc(stats->process_count + (size_t)1, sizeof *sums->list);
-    if (!sums->list)
+    if (!sums->list) {
+        sums->count = 0;
         return false;
+    }
     for (uint32_t i = 0; i < stats->process_count; i++) {
         sums->list[i].process = i;
         sums->list[i].node = stats->processes[i].node;

@@ -255,6 +255,8 @@ uint32_t trace_add_track(struct trace *trace, struct trace_track track)
 
 uint32_t trace_add_track_below(struct trace *trace, uint32_t parent, struct trace_track track)
 {
+    if (parent >= trace->track_count) /* there was no memory for it */
+        return 0;
     track.parent = parent;
     track.process = trace->tracks[parent].process;
     return add_track(trace, track);
