@@ -81,6 +81,39 @@ for name in kept/*_4.bin-*; do cp kept/*_5.bin-* "$name"; done
 stats --json --cache kept job
 cmp -s out many.json || fail "damaged sums change the answer"
 
+# Nor is anything believed whose sum is right: sums or a refusal, and no crash.
+mkdir one && cp job/bgwork_3.bin one
+cat >mutate.py <<'P'
+import glob, random, struct, subprocess, sys
+rbwp, here = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, f"{here}/../python")
+from rbwp_reader import crc32c
+run = lambda: subprocess.run([rbwp, "stats", "--no-progress", "--json", "--cache", "strange", "one"], capture_output=True, timeout=60)
+want = run()
+(name,) = glob.glob("strange/*.summary")
+whole = open(name, "rb").read()
+assert want.returncode == 0 and struct.unpack("<I", whole[16:20])[0] == crc32c(whole[20:])
+rng, other = random.Random(5), 0
+for number in range(60):
+    data = bytearray(whole)
+    for _ in range(rng.randint(1, 4)):
+        at, how = rng.randrange(20, len(data)), rng.random()
+        if how < 0.5:
+            data[at] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        elif how < 0.75:
+            del data[at : at + rng.randint(1, 5)]
+        else:
+            data[at:at] = rng.choice([b"\xff" * 9 + b"\x01", b"\x80", b"\xff\xff\xff\xff\x0f"])
+    data[16:20] = struct.pack("<I", crc32c(bytes(data[20:])))
+    open(name, "wb").write(data)
+    done = run()
+    assert done.returncode in (0, 3) and b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, (number, done)
+    other += done.stdout != want.stdout
+assert 0 < other < 30, other  # some are sums, if wrong ones; most are refused
+P
+check "sums that were changed" "$PYTHON" mutate.py "$RBWP" "$here"
+
 # Beside the files, which a few files may have, too; in no folder at all; with filters, which need the files.
 cp -r job few && rm few/bgwork_[1-9]?.bin
 stats --cache=beside few
