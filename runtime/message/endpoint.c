@@ -361,6 +361,17 @@ static void say_leaving(struct rbwp_endpoint *endpoint)
             (void)!outbox_send(endpoint, node, &packet, &head);
 }
 
+/* Nothing that was sent here is left unheard, as it may be whose sender did not wait for quiet:
+ * that would wait for room for ever. What arrives from now on is turned away; a poll lets an
+ * arrival end that is under way. */
+static bool has_heard_all(struct rbwp_endpoint *endpoint)
+{
+    const struct rbwp_transport_ops *ops = endpoint->transport->ops;
+    if (ops->poll && !endpoint->shares_memory)
+        (void)!ops->poll(endpoint->transport, (struct rbwp_deadline){0});
+    return !inbox_peek(&endpoint->inbox);
+}
+
 enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
 {
     if (!endpoint)
@@ -371,7 +382,8 @@ enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
         atomic_store(&endpoint->phase, phase);
         return status;
     }
-    const bool in_order = phase == ENDPOINT_NEW || quiesce_is_over(endpoint);
+    const bool in_order =
+        phase == ENDPOINT_NEW || (quiesce_is_over(endpoint) && has_heard_all(endpoint));
     if (!in_order && !endpoint->shares_memory)
         say_leaving(endpoint);
     endpoint->transport->ops->close(endpoint->transport, in_order);

@@ -216,6 +216,8 @@ enum rbwp_status rbwp_transport_arrived(struct rbwp_endpoint *endpoint, uint32_t
 {
     if (packet->bytes > inbox_packet_bytes_max(&endpoint->inbox))
         return RBWP_E_LIMIT;
+    if (atomic_load_explicit(&endpoint->phase, memory_order_relaxed) == ENDPOINT_CLOSING)
+        return RBWP_AGAIN; /* it stays the transport's, which knows what to do without endpoint */
     const uint64_t ticks = message_rows_are_on() ? rbwp_now_ticks() : 0;
     enum inbox_put_result result = inbox_put(&endpoint->inbox, node, ticks, packet);
     if (result == INBOX_FULL) {

@@ -314,6 +314,28 @@ static void leaving_early_is_said(void **state)
     job_free(&wired.job);
 }
 
+/* Guards: who is freed with messages that came too late to be handled says so, or their sender
+ * would wait for ever where its window is full of them. */
+static void leaving_with_messages_unheard_is_said(void **state)
+{
+    (void)state;
+    struct wired wired = wired_new(2, 0, NULL);
+    struct seen seen = {0};
+    struct rbwp_error error;
+    (void)job_register(&wired.job, "any", see, &seen);
+    job_start(&wired.job);
+    quiesce_all(&wired);
+    static const uint8_t late[64];
+    const struct rbwp_packet packet = {
+        .count = 1, .bytes = sizeof late, .piece = {{late, sizeof late}}};
+    assert_int_equal(rbwp_transport_arrived(wired.job.endpoint[1], 0, &packet), RBWP_OK);
+    assert_int_equal(rbwp_endpoint_free(wired.job.endpoint[1]), RBWP_OK);
+    wired.job.nodes = 1;
+    run_all(&wired);
+    assert_int_equal(rbwp_endpoint_problem(wired.job.endpoint[0], &error), RBWP_MESSAGE_NODE_LOST);
+    job_free(&wired.job);
+}
+
 /* ---- many at once ------------------------------------------------------------------------ */
 
 static unsigned mixed_handler;
@@ -513,6 +535,7 @@ int main(void)
         cmocka_unit_test(refused_payloads_come_back),
         cmocka_unit_test(a_lost_node_ends_what_waits_for_it),
         cmocka_unit_test(leaving_early_is_said),
+        cmocka_unit_test(leaving_with_messages_unheard_is_said),
         cmocka_unit_test(short_and_long_over_a_narrow_wire),
         cmocka_unit_test(answers_get_past_full_windows),
         cmocka_unit_test(packets_of_strangers),

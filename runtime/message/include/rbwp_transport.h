@@ -67,7 +67,7 @@ struct rbwp_transport_ops {
      * Looks for what has come and what has gone out, until the deadline at most; NULL if the
      * transport has threads for all that. The endpoint's work item calls it whenever it runs. True:
      * it did something, or will soon: the item runs again, so that it is polled again. False: not
-     * before a call up, or a send, has woken the item.
+     * before a call up, or a send, has woken the item. Called once more before close.
      */
     bool (*poll)(struct rbwp_transport *transport, struct rbwp_deadline deadline);
 
