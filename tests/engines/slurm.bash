@@ -53,6 +53,9 @@ KillWait=1
 NodeName=$host NodeAddr=127.0.0.1 CPUs=4
 PartitionName=all Nodes=ALL Default=YES
 END
+    # Nothing here wants cgroups, but slurmd does not start without a plugin for them, and the one for version 2
+    # not without their file system, which a container may lack.
+    echo CgroupPlugin=cgroup/v1 >"$slurm_folder/cgroup.conf"
     export SLURM_CONF=$slurm_folder/slurm.conf
     # --force: a folder that everybody may write into, such as /tmp, is above the socket.
     slurm_daemon munged --foreground --force --key-file="$slurm_folder/munge.key" --socket="$socket" \
