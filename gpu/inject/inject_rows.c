@@ -4,6 +4,7 @@
 #include "inject_names.h"
 #include "inject_session.h"
 
+#include "gpu_columns.h"
 #include "rbwp_range.h"
 #include "record_extend.h"
 
@@ -13,41 +14,9 @@
 
 enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = 8 };
 
-static const struct rbwp_column activity_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),
-    RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, TRACK, "processor", ""),
-    RBWP_COLUMN(U64, NONE, "stream", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),
-    RBWP_COLUMN(U64, NONE, "slot", ""),
-    RBWP_COLUMN(TIME, NONE, "begin", ""),
-    RBWP_COLUMN(TIME, NONE, "end", ""),
-    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
-    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "correlation", ""),
-    RBWP_COLUMN(DURATION, NONE, "launching", ""),
-    RBWP_COLUMN(U64, NONE, "idle", ""),
-    RBWP_COLUMN(U64, NONE, "range", ""),
-    RBWP_COLUMN(U64, NONE, "kind", ""),
-    RBWP_COLUMN(U64, NONE, "bytes", "bytes"),
-    RBWP_COLUMN(U64, NONE, "graph_node", ""),
-    RBWP_COLUMN(U64, NONE, "shape", ""),
-};
+static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_3};
 static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 3, activity_columns);
-static const struct rbwp_column device_columns[] = {
-    RBWP_COLUMN(U64, ID, "processor", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "api", ""),
-    RBWP_COLUMN(U64, NONE, "rounds", ""),
-    RBWP_COLUMN(I64, NONE, "bias", "ns"),
-    RBWP_COLUMN(U64, NONE, "bias_spread", "ns"),
-    RBWP_COLUMN(U64, NONE, "idle_rounds", ""),
-    RBWP_COLUMN(I64, NONE, "idle_bias", "ns"),
-    RBWP_COLUMN(U64, NONE, "idle_bias_spread", "ns"),
-    RBWP_COLUMN(U64, NONE, "multiprocessors", ""),
-    RBWP_COLUMN(U64, NONE, "memory", "bytes"),
-};
+static const struct rbwp_column device_columns[] = {GPU_DEVICE_COLUMNS};
 static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
 static const struct rbwp_column shape_columns[] = {
     RBWP_COLUMN(U64, ID, "shape", ""),         RBWP_COLUMN(U64, NONE, "grid_x", ""),

@@ -1,42 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gpu_rows.h"
 
+#include "gpu_columns.h"
 #include "rbwp_rows.h"
 
 #include <string.h>
 
-static const struct rbwp_column activity_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),
-    RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, TRACK, "processor", ""),
-    RBWP_COLUMN(U64, NONE, "stream", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),
-    RBWP_COLUMN(U64, NONE, "slot", ""),
-    RBWP_COLUMN(TIME, NONE, "begin", ""),
-    RBWP_COLUMN(TIME, NONE, "end", ""),
-    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
-    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "correlation", ""),
-    RBWP_COLUMN(DURATION, NONE, "launching", ""),
-    RBWP_COLUMN(U64, NONE, "idle", ""),
-    RBWP_COLUMN(U64, NONE, "range", ""),
-};
+static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_2};
 static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 2, activity_columns);
 
-static const struct rbwp_column device_columns[] = {
-    RBWP_COLUMN(U64, ID, "processor", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "api", ""),
-    RBWP_COLUMN(U64, NONE, "rounds", ""),
-    RBWP_COLUMN(I64, NONE, "bias", "ns"),
-    RBWP_COLUMN(U64, NONE, "bias_spread", "ns"),
-    RBWP_COLUMN(U64, NONE, "idle_rounds", ""),
-    RBWP_COLUMN(I64, NONE, "idle_bias", "ns"),
-    RBWP_COLUMN(U64, NONE, "idle_bias_spread", "ns"),
-    RBWP_COLUMN(U64, NONE, "multiprocessors", ""),
-    RBWP_COLUMN(U64, NONE, "memory", "bytes"),
-};
+static const struct rbwp_column device_columns[] = {GPU_DEVICE_COLUMNS};
 static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
 
 /* Set before any device can be reaped. 0: not known to the process. */

@@ -2,6 +2,7 @@
 /* Names of probes are numbered once a launch; what is said of lines is summed up as rows are made.
  */
 #include "ptx_rows.h"
+#include "gpu_columns.h"
 #include "grow.h"
 #include "message.h"
 #include "ptx_timing.h"
@@ -17,20 +18,7 @@
 #define UNKNOWN UINT64_MAX
 #define WARP 32
 
-static const struct rbwp_column activity_columns[] = {
-    RBWP_COLUMN(TIME, START, "start", ""),
-    RBWP_COLUMN(TIME, STOP, "stop", ""),
-    RBWP_COLUMN(U64, TRACK, "processor", ""),
-    RBWP_COLUMN(U64, NONE, "stream", ""),
-    RBWP_COLUMN(U64, THREAD, "thread", ""),
-    RBWP_COLUMN(U64, NONE, "slot", ""),
-    RBWP_COLUMN(TIME, NONE, "begin", ""),
-    RBWP_COLUMN(TIME, NONE, "end", ""),
-    RBWP_COLUMN(DURATION, START_BOUND, "start_bound", ""),
-    RBWP_COLUMN(DURATION, STOP_BOUND, "stop_bound", ""),
-    RBWP_COLUMN(NAME, LABEL, "name", ""),
-    RBWP_COLUMN(U64, NONE, "correlation", ""),
-};
+static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_LAUNCH_COLUMNS};
 static const struct rbwp_column block_columns[] = {
     RBWP_COLUMN(TIME, START, "start", ""),      RBWP_COLUMN(TIME, STOP, "stop", ""),
     RBWP_COLUMN(U64, NONE, "processor", ""),    RBWP_COLUMN(U64, NONE, "launch", ""),
