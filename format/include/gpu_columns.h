@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpu_columns.h - the columns of the tables of GPUs (SPEC.md, section 9.3), for those who write them:
- * the recorder that reaps, the collector in programs nobody changed, and the tools that make a
- * profile of what probes left. A writer takes those up to the last one that it fills; each version
- * of gpu_activity has the columns of the one before, and more.
+ * gpu_columns.h - the columns of the tables of GPUs (SPEC.md, section 9.3), for those who write
+ * them: the recorder that reaps, the collector in programs nobody changed, and the tools that make
+ * a profile of what probes left. A writer takes those up to the last one that it fills; each
+ * version of gpu_activity has the columns of the one before, and more.
  */
 #ifndef GPU_COLUMNS_H
 #define GPU_COLUMNS_H
