@@ -39,6 +39,7 @@ assert (one["count"], one["total"], one["max"]) == (4, 1330, 1000), one
 assert [t["busy"] for t in stats["threads"]] == [t["busy"] for t in without["threads"]]
 assert stats["work_items"] == without["work_items"]
 assert "Queue delay of work items" in run("stats", "--by", "slot", path).decode()
+assert "queued" not in json.loads(run("stats", "--by", "thread", "--json", path))  # nobody asked for it
 base = f"{work}/queued.sqlite"
 run("export", "-o", base, path)
 links = sqlite3.connect(base).execute("select kind, from_ns, to_ns from link order by 2, 3").fetchall()

@@ -453,9 +453,10 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
 {
     head(out, stats);
     calls(out, stats, "open", stats->open, stats->open_count);
-    if (sections & SECTION_WORK_ITEMS)
+    if (sections & SECTION_WORK_ITEMS) {
         rows(out, stats, "work_items", SECTION_WORK_ITEMS);
-    rows(out, stats, "queued", SECTION_QUEUED);
+        rows(out, stats, "queued", SECTION_QUEUED);
+    }
     if (sections & SECTION_SUB_ITEMS)
         rows(out, stats, "sub_items", SECTION_SUB_ITEMS);
     if (sections & SECTION_GPU_WORK)
