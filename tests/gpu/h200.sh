@@ -33,15 +33,7 @@ build_all() {
         gcc -O2 -g -std=gnu11 -Wall -Wextra "${headers[@]}" -fvisibility=hidden -shared -fPIC \
             -o "$build/h200_torch.so" tests/gpu/h200_torch.c -L"$build" -lrbwp -Wl,-rpath,"$build"
 }
-begin=$SECONDS
-if build_all >"$logs/build.log" 2>&1; then
-    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
-else
-    tail -n 30 "$logs/build.log"
-    table+=("build FAILED")
-    failed=1
-    finish
-fi
+build_step || finish
 
 step "captures" 120 "$build/h200_capture" 100 "$build/captures.bin"
 step "captures check" 60 "$build/tools/rbwp" check "$build/captures.bin"

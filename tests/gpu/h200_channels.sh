@@ -34,15 +34,7 @@ build_all() {
         gcc -O2 -g -std=gnu11 -Wall -Wextra -fvisibility=hidden -Igpu/backend -Igpu/backend/include -Iformat/include -D_GNU_SOURCE -shared -fPIC \
             -o "$build/libamdhip64.so" tests/gpu/hip_shim.c -ldl -pthread
 }
-begin=$SECONDS
-if build_all >"$logs/build.log" 2>&1; then
-    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
-else
-    tail -n 30 "$logs/build.log"
-    table+=("build FAILED")
-    failed=1
-    finish
-fi
+build_step || finish
 
 # ---- run ---------------------------------------------------------------------------------------------
 

@@ -36,6 +36,28 @@ step() {
     return $status
 }
 
+# shown_step NAME LIMIT_S COMMAND...: the same of one that is worth reading while it runs: all it prints is shown, too.
+shown_step() {
+    local name=$1 limit=$2 result=passed begin=$SECONDS
+    shift 2
+    timeout "$limit" "$@" 2>&1 | tee "$logs/${name// /_}.log"
+    ((PIPESTATUS[0] == 0)) || result=FAILED failed=1
+    table+=("$(printf '%-28s %4d s  %s' "$name" $((SECONDS - begin)) "$result")")
+}
+
+# build_step: build_all, which the script defines. False where it fails: what needs nothing of it can be tried all the same.
+build_step() {
+    local begin=$SECONDS
+    if build_all >"$logs/build.log" 2>&1; then
+        table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
+    else
+        tail -n 30 "$logs/build.log"
+        table+=("build                        FAILED")
+        failed=1
+        return 1
+    fi
+}
+
 finish() {
     echo
     echo "== $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)"

@@ -17,26 +17,13 @@ build_all() {
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-shared || return 1
     "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-inject # without it the other steps can be tried
 }
-begin=$SECONDS
-if build_all >"$logs/build.log" 2>&1; then
-    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
-else
-    tail -n 30 "$logs/build.log"
-    table+=("build                        FAILED")
-    failed=1
-fi
+build_step
 export RBWP_LIBRARY=$build/librbwp.so RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
 export PATH=$PATH:/usr/local/cuda/bin TRITON_CACHE_DIR=$build/triton-cache
 rm -rf "$TRITON_CACHE_DIR" "$build/ptx-out" # what an earlier state of the code left
 mkdir -p "$build/ptx-out"
 
-begin=$SECONDS
-if OUT=$build/ptx-out timeout 500 "$python" -u tests/gpu/ptx/h200_ptx.py "$@" 2>&1 | tee "$logs/ptx.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
-    table+=("$(printf '%-28s %4d s  passed' steps $((SECONDS - begin)))")
-else
-    failed=1
-    table+=("$(printf '%-28s %4d s  FAILED' steps $((SECONDS - begin)))")
-fi
+shown_step ptx 500 env OUT="$build/ptx-out" "$python" -u tests/gpu/ptx/h200_ptx.py "$@"
 if [[ $logs != "$build" ]]; then
     find "$build/ptx-out" -maxdepth 1 -type f -size -15M -exec cp {} "$logs" \;
 fi

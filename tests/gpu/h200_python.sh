@@ -15,14 +15,7 @@ build_all() {
     "${cmake[@]}" -S . -B "$build" "${options[@]}" &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-shared
 }
-begin=$SECONDS
-if build_all >"$logs/build.log" 2>&1; then
-    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
-else
-    tail -n 30 "$logs/build.log"
-    table+=("build FAILED")
-    failed=1 # what needs no library can be tried all the same
-fi
+build_step
 export RBWP_LIBRARY=$build/librbwp.so RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python PYTHONDONTWRITEBYTECODE=1
 export TRITON_CACHE_DIR=$build/triton-cache PATH=$PATH:/usr/local/cuda/bin
 rm -rf "$TRITON_CACHE_DIR" # what an earlier state of the code left
@@ -37,18 +30,7 @@ else
     table+=("nvcc                         not here")
 fi
 
-# steps NAME ARGUMENT...: h200_python.py with all that it prints.
-steps() {
-    local name=$1 begin=$SECONDS
-    shift
-    if "$python" -u tests/gpu/python/h200_python.py "$@" 2>&1 | tee "$logs/$name.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
-        table+=("$(printf '%-28s %4d s  passed' "$name" $((SECONDS - begin)))")
-    else
-        failed=1
-        table+=("$(printf '%-28s %4d s  FAILED' "$name" $((SECONDS - begin)))")
-    fi
-}
-[[ $* == examples ]] || steps python_steps "${cost[@]}" "$@"
+[[ $* == examples ]] || shown_step python_steps 600 "$python" -u tests/gpu/python/h200_python.py "${cost[@]}" "$@"
 
 # example NAME ARGUMENT...: with all that it prints.
 example() {

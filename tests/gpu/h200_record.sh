@@ -17,25 +17,12 @@ build_all() {
     "${cmake[@]}" -S . -B "$build" "${options[@]}" &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-inject rbwp-threads rbwp-record
 }
-begin=$SECONDS
-if build_all >"$logs/build.log" 2>&1; then
-    table+=("$(printf '%-28s %4d s  passed' build $((SECONDS - begin)))")
-else
-    tail -n 30 "$logs/build.log"
-    table+=("build                        FAILED")
-    failed=1
-fi
+build_step
 export RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python:$PWD/tests/python PYTHONDONTWRITEBYTECODE=1
 export PATH=$PATH:/usr/local/cuda/bin TRITON_CACHE_DIR=$build/triton-cache
 mkdir -p "$build/record-out"
 
-begin=$SECONDS
-if OUT=$build/record-out timeout 560 "$python" -u tests/gpu/record/h200_record.py "$@" 2>&1 | tee "$logs/record.log"; [[ ${PIPESTATUS[0]} -eq 0 ]]; then
-    table+=("$(printf '%-28s %4d s  passed' steps $((SECONDS - begin)))")
-else
-    failed=1
-    table+=("$(printf '%-28s %4d s  FAILED' steps $((SECONDS - begin)))")
-fi
+shown_step record 560 env OUT="$build/record-out" "$python" -u tests/gpu/record/h200_record.py "$@"
 if [[ $logs != "$build" ]]; then
     find "$build/record-out" -maxdepth 1 -type f -size -15M -exec cp {} "$logs" \;
 fi
