@@ -33,6 +33,10 @@ echo "== tables"
 "$dir/bench/bench_model"
 
 echo
+echo "== queue delay"
+"$dir/bench/bench_queue"
+
+echo
 echo "== ranges"
 "$dir/bench/bench_range"
 

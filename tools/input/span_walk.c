@@ -116,7 +116,7 @@ static enum exit_code report(const struct span_walk *walk)
     if (late > INPUT_PROBLEM_LINES)
         message_plain("%s: ... and %" PRIu64 " more blocks out of order", name,
                       late - INPUT_PROBLEM_LINES);
-    if (builder->open && !walk->input->recovered) /* of a program that runs that is no news */
+    if (builder->open && !walk->input->recovered) /* else the views show what is open */
         message_plain("%s: %" PRIu64 " spans were still open when it ended", name, builder->open);
     if (builder->unfinished > builder->open || builder->strays)
         message_plain("%s: %" PRIu64 " unfinished spans, %" PRIu64 " ends without a begin", name,
