@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define SKIP (UINT64_C(1) << 63)
+#define FETCH_AHEAD_BYTES 512u
 
 _Static_assert(sizeof(struct inbox_entry) % 8 == 0, "entries are aligned to 8 bytes");
 
@@ -77,6 +78,21 @@ static uint64_t reserve(struct inbox *inbox, uint64_t length)
     }
 }
 
+/*
+ * A put's locked operations wait until the line that the put before wrote has come from the taker's
+ * CPU, who cleared it last: with nothing else, a trip between CPUs a message. So lines are fetched
+ * before they are needed; not too far ahead, where the taker's own prefetching ends.
+ */
+static void fetch_ahead(const struct inbox *inbox, uint64_t place)
+{
+    const void *line = entry_at(inbox, place + FETCH_AHEAD_BYTES);
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(*(const char *)line)); /* the builtin only reads */
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 static void copy_pieces(uint8_t *target, const struct rbwp_packet *packet)
 {
     for (uint32_t i = 0; i < packet->count; i++) {
@@ -94,6 +110,7 @@ enum inbox_put_result inbox_put(struct inbox *inbox, uint32_t node, uint64_t arr
     if (place == UINT64_MAX)
         return INBOX_FULL;
     struct inbox_entry *entry = entry_at(inbox, place);
+    fetch_ahead(inbox, place);
     entry->arrived_ticks = arrived_ticks;
     entry->node = node;
     entry->packet_bytes = packet->bytes;
