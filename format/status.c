@@ -84,6 +84,15 @@ const char *rbwp_left_kind_name(unsigned kind)
     return kind < sizeof(names) / sizeof(names[0]) ? names[kind] : "unknown";
 }
 
+const char *rbwp_kept_why_name(unsigned why)
+{
+    static const char *const names[] = {
+        [RBWP_KEPT_STOP] = "stop", [RBWP_KEPT_CALL] = "call",       [RBWP_KEPT_SIGNAL] = "signal",
+        [RBWP_KEPT_RULE] = "rule", [RBWP_KEPT_CONTROL] = "control", [RBWP_KEPT_ROTATED] = "rotated",
+    };
+    return why < sizeof(names) / sizeof(names[0]) ? names[why] : "unknown";
+}
+
 const char *rbwp_job_what_name(unsigned what)
 {
     static const char *const names[] = {

@@ -260,6 +260,34 @@ static void take_node_clock(const uint8_t *from, void *to)
     clock->reference = load_le32(from + 24);
 }
 
+static void put_kept(const void *from, uint8_t *to)
+{
+    const struct rbwp_kept *kept = from;
+    store_le_i64(to, kept->from_ns);
+    store_le64(to + 8, kept->dropped_records);
+    store_le64(to + 16, kept->dropped_rows);
+    store_le64(to + 24, kept->dropped_bytes);
+    store_le64(to + 32, kept->keep_bytes);
+    store_le64(to + 40, kept->keep_ns);
+    store_le32(to + 48, kept->why);
+    store_le32(to + 52, kept->part);
+    store_le16(to + 56, kept->text_bytes);
+}
+
+static void take_kept(const uint8_t *from, void *to)
+{
+    struct rbwp_kept *kept = to;
+    kept->from_ns = load_le_i64(from);
+    kept->dropped_records = load_le64(from + 8);
+    kept->dropped_rows = load_le64(from + 16);
+    kept->dropped_bytes = load_le64(from + 24);
+    kept->keep_bytes = load_le64(from + 32);
+    kept->keep_ns = load_le64(from + 40);
+    kept->why = load_le32(from + 48);
+    kept->part = load_le32(from + 52);
+    kept->text_bytes = load_le16(from + 56);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -384,6 +412,9 @@ static const struct table_section {
     {"NCLK", 32, 32, offsetof(struct rbwp_trailer, node_clocks),
      offsetof(struct rbwp_trailer, node_clock_count), sizeof(struct rbwp_node_clock), NO_NAME,
      NO_NAME, put_node_clock, take_node_clock},
+    {"KEPT", 64, 64, offsetof(struct rbwp_trailer, kept), offsetof(struct rbwp_trailer, kept_count),
+     sizeof(struct rbwp_kept), offsetof(struct rbwp_kept, text),
+     offsetof(struct rbwp_kept, text_bytes), put_kept, take_kept},
     {"INDX", 56, 56, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},

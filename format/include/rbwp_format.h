@@ -361,6 +361,30 @@ struct rbwp_node_clock {
     uint32_t reference; /* rank of the process whose clock it is */
 };
 
+/* Why a file was written that holds a part of a recording. Values are stored in files. */
+enum rbwp_kept_why {
+    RBWP_KEPT_STOP = 0,    /* the recording ended, or its process did */
+    RBWP_KEPT_CALL = 1,    /* the program asked for it */
+    RBWP_KEPT_SIGNAL = 2,  /* a signal did */
+    RBWP_KEPT_RULE = 3,    /* a rule: the text says which, and what it met */
+    RBWP_KEPT_CONTROL = 4, /* somebody asked from outside */
+    RBWP_KEPT_ROTATED = 5  /* the recording goes on in another file */
+};
+/* "stop", "call", "signal", "rule" ...; "unknown" for other values. Static text. */
+RBWP_API const char *rbwp_kept_why_name(unsigned why);
+
+/* Of a recording that keeps its newest data alone: what the file has of it. */
+struct rbwp_kept {
+    int64_t from_ns; /* what was recorded from here on is in the file; of what was before, a part */
+    /* That were recorded before, and are not in the file. */
+    uint64_t dropped_records, dropped_rows, dropped_bytes;
+    uint64_t keep_bytes, keep_ns; /* how much was to be kept; 0 = not bounded by that */
+    uint32_t why;                 /* enum rbwp_kept_why */
+    uint32_t part; /* of a recording that is cut into files: which one, from 1; 0 not */
+    uint16_t text_bytes;
+    const char *text; /* more of why; any bytes, not terminated */
+};
+
 /*
  * A section of the trailer whose tag SPEC.md does not name: a program's own. Tags that begin with
  * 'x' or 'X' are for that. The data are the program's; a reader hands them out as they are stored.
@@ -405,6 +429,9 @@ struct rbwp_trailer {
     const struct rbwp_job_fact *job_facts; /* of those with the same what the first counts */
     const struct rbwp_node_clock *node_clocks;
     uint32_t job_fact_count, node_clock_count;
+
+    const struct rbwp_kept *kept; /* the first counts; none: the file has the whole recording */
+    uint32_t kept_count;
 };
 
 #ifdef __cplusplus

@@ -65,11 +65,26 @@ static void same_job(const struct rbwp_trailer *a, const struct rbwp_trailer *b)
     }
 }
 
+static void same_kept(const struct rbwp_trailer *a, const struct rbwp_trailer *b)
+{
+    REQUIRE(a->kept_count == b->kept_count);
+    for (uint32_t i = 0; i < a->kept_count; i++) {
+        const struct rbwp_kept *one = &a->kept[i], *other = &b->kept[i];
+        REQUIRE(one->from_ns == other->from_ns && one->why == other->why);
+        REQUIRE(one->dropped_records == other->dropped_records);
+        REQUIRE(one->dropped_rows == other->dropped_rows && one->part == other->part);
+        REQUIRE(one->dropped_bytes == other->dropped_bytes);
+        REQUIRE(one->keep_bytes == other->keep_bytes && one->keep_ns == other->keep_ns);
+        same_bytes(one->text, one->text_bytes, other->text, other->text_bytes);
+    }
+}
+
 static void same_tables(const struct rbwp_trailer *a, const struct rbwp_trailer *b)
 {
     same_threads(a, b);
     same_slot_uses(a, b);
     same_job(a, b);
+    same_kept(a, b);
     REQUIRE(a->loss_count == b->loss_count && a->sample_count == b->sample_count);
     REQUIRE(a->index_count == b->index_count);
     for (uint32_t i = 0; i < a->loss_count; i++)

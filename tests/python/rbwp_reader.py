@@ -769,6 +769,8 @@ SECTIONS = {
     b"PROC": TableSection("processes", "16sqH6x", "boot_id", "start_since_boot", "name"),
     b"JOBM": TableSection("job", "IH2xq", "what", "name", "number"),
     b"NCLK": TableSection("node_clocks", "qqQI4x", "time", "offset", "bound", "reference"),
+    b"KEPT": TableSection("kept", "qQQQQQIIH6x", "from", "dropped_records", "dropped_rows", "dropped_bytes",
+                          "keep_bytes", "keep_ns", "why", "part", "name"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",

@@ -104,6 +104,12 @@ class Sections(unittest.TestCase):
         clocks = self.values(table_section(b"NCLK", [entry], 32))["node_clocks"]
         self.assertEqual(clocks, [{"time": 5, "offset": -6, "bound": 1 << 63, "reference": 3}])
 
+    def test_kept(self):
+        entry = struct.pack("<qQQQQQIIH6xQ", -5, 6, 7, 8, 64 << 20, 9, 3, 2, 4, 99)
+        kept = self.values(table_section(b"KEPT", [entry], 72, b"slow"))["kept"]
+        self.assertEqual(kept, [{"from": -5, "dropped_records": 6, "dropped_rows": 7, "dropped_bytes": 8,
+                                 "keep_bytes": 64 << 20, "keep_ns": 9, "why": 3, "part": 2, "name": "slow"}])
+
     def test_gpus_with_idle_bias(self):
         """Entries as they are written now."""
         entry = struct.pack("<QIIqqH6xI4xqq", 7, 2, 101, 4500, 30, 1, 99, 4600, 40)

@@ -22,6 +22,9 @@ static const struct rbwp_job_fact job_facts[] = {
     {RBWP_JOB_ID, 0, 5, "12\0[3]"}, {RBWP_JOB_RANK, INT64_MIN, 0, ""}, {99, 7, 1, "x"}};
 static const struct rbwp_node_clock node_clocks[] = {{-1, INT64_MIN, UINT64_MAX, UINT32_MAX},
                                                      {INT64_MAX, 2, 3, 0}};
+static const struct rbwp_kept newest = {
+    -3,    UINT64_C(1) << 63, 7, UINT64_MAX, 64 << 20, UINT64_C(1) << 40, RBWP_KEPT_RULE, 9, 4,
+    "slow"};
 static const struct rbwp_section sections[] = {
     {"xQED", 3, "a\0b"}, {"xQED", 0, ""}, {"Q\n\0\xff", 1, "z"}};
 static const struct trailer_tables tables = {91, 18, 1, 2, 0x8df9ca61, true};
@@ -64,6 +67,8 @@ static struct rbwp_trailer full_trailer(void)
         .node_clocks = node_clocks,
         .job_fact_count = 3,
         .node_clock_count = 2,
+        .kept = &newest,
+        .kept_count = 1,
     };
 }
 
@@ -201,6 +206,17 @@ static void all_values_round_trip(void **state)
         assert_true(got->node_clocks[i].bound_ns == node_clocks[i].bound_ns);
         assert_int_equal(got->node_clocks[i].reference, node_clocks[i].reference);
     }
+    assert_int_equal(got->kept_count, 1);
+    assert_int_equal(got->kept->from_ns, -3);
+    assert_int_equal(got->kept->dropped_records, newest.dropped_records);
+    assert_int_equal(got->kept->dropped_rows, 7);
+    assert_int_equal(got->kept->dropped_bytes, newest.dropped_bytes);
+    assert_int_equal(got->kept->keep_bytes, 64 << 20);
+    assert_int_equal(got->kept->keep_ns, newest.keep_ns);
+    assert_int_equal(got->kept->why, RBWP_KEPT_RULE);
+    assert_int_equal(got->kept->part, 9);
+    assert_int_equal(got->kept->text_bytes, 4);
+    assert_memory_equal(got->kept->text, "slow", 4);
     assert_same_sections(got, &expected);
     assert_memory_equal(&trailer.tables, &tables, sizeof(tables));
     trailer_free(&trailer);

@@ -214,6 +214,53 @@ static void node_clocks(struct out *out, const struct info *info,
     }
 }
 
+static void keep_wish(struct out *out, const struct rbwp_kept *kept)
+{
+    char text[QUANTITY_BYTES];
+    if (kept->keep_bytes == 0 && kept->keep_ns == 0)
+        return;
+    out_text(out, "; to be kept were ");
+    if (kept->keep_bytes) {
+        grouped(out, kept->keep_bytes);
+        out_text(out, kept->keep_ns ? " bytes, " : " bytes");
+    }
+    if (kept->keep_ns)
+        out_text(out, quantity_duration(text, kept->keep_ns));
+}
+
+/* Which part of a recording the file has, if not all of it. */
+static void kept_part(struct out *out, const struct info *info, const struct rbwp_trailer *trailer)
+{
+    const struct rbwp_kept *kept = trailer->kept;
+    if (trailer->kept_count == 0)
+        return;
+    label(out, "KEPT");
+    if (kept->from_ns) {
+        out_text(out, "what was recorded from ");
+        run_time(out, info, kept->from_ns);
+        out_text(out, " on; before it ");
+        grouped(out, kept->dropped_records);
+        out_text(out, " records and ");
+        grouped(out, kept->dropped_rows);
+        out_text(out, " rows were not kept");
+    } else {
+        out_text(out, "all that was recorded");
+    }
+    keep_wish(out, kept);
+    out_text(out, "\n");
+    if (kept->part) {
+        label(out, "part");
+        out_format(out, "%" PRIu32 " of the files that the recording was cut into\n", kept->part);
+    }
+    label(out, "written");
+    out_format(out, "because of: %s", rbwp_kept_why_name(kept->why));
+    if (kept->text_bytes) {
+        out_text(out, ": ");
+        text_name(out, kept->text, kept->text_bytes);
+    }
+    out_text(out, "\n");
+}
+
 static void session(struct out *out, const struct rbwp_trailer *trailer)
 {
     label(out, "session");
@@ -547,6 +594,7 @@ void info_text(struct out *out, const struct info *info)
         job(out, trailer);
         clock_facts(out, info, trailer);
         node_clocks(out, info, trailer);
+        kept_part(out, info, trailer);
         gpus(out, trailer->gpus, trailer->gpu_count);
     }
     gpus(out, info->tables.gpus.list, info->tables.gpus.count);

@@ -382,6 +382,30 @@ static void node_clocks(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void kept(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"kept\":[");
+    for (uint32_t i = 0; i < trailer->kept_count; i++) {
+        const struct rbwp_kept *entry = &trailer->kept[i];
+        element(out, i);
+        out_text(out, "{");
+        json_i64(out, "from", entry->from_ns);
+        plain_member(out, "dropped_records", entry->dropped_records);
+        plain_member(out, "dropped_rows", entry->dropped_rows);
+        plain_member(out, "dropped_bytes", entry->dropped_bytes);
+        plain_member(out, "keep_bytes", entry->keep_bytes);
+        plain_member(out, "keep_ns", entry->keep_ns);
+        plain_member(out, "why", entry->why);
+        comma(out);
+        json_plain(out, "why_name", rbwp_kept_why_name(entry->why));
+        plain_member(out, "part", entry->part);
+        comma(out);
+        json_name(out, "name", entry->text, entry->text_bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 /* Sections that the format does not name; what is in them only their program knows. */
 static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer)
 {
@@ -400,8 +424,8 @@ static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session,  clock_facts, threads, losses,      slot_uses,
-        left_out, process,     job,     node_clocks, unknown_sections};
+        session, clock_facts, threads,     losses, slot_uses,       left_out,
+        process, job,         node_clocks, kept,   unknown_sections};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

@@ -72,4 +72,8 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
                       lost.records_most);
     if (lost.left_out)
         tell_left_out(name, trailer);
+    if (trailer && trailer->kept_count && trailer->kept->from_ns)
+        message_plain("%s: has the newest part of a recording; %" PRIu64
+                      " records before it were not kept: rbwp info tells from when on",
+                      name, trailer->kept->dropped_records);
 }
