@@ -37,6 +37,10 @@ echo "== queue delay"
 "$dir/bench/bench_queue"
 
 echo
+echo "== arguments and counters"
+"$dir/bench/bench_args"
+
+echo
 echo "== ranges"
 "$dir/bench/bench_range"
 

@@ -273,6 +273,11 @@ void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)
     rbwp_leave_(self);
 }
 
+uint64_t rbwp_extend_item_ticks(void)
+{
+    return chunk_line_item_ticks(&rbwp_self_, rbwp_self_.thread);
+}
+
 void rbwp_set_time_limit(uint64_t limit_ns)
 {
     struct rbwp_self_ *self = &rbwp_self_;

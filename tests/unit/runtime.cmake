@@ -10,6 +10,7 @@ endforeach()
 rbwp_unit_test(test_rows test_rows.c)
 rbwp_unit_test(test_range test_range.c)
 rbwp_unit_test(test_queue test_queue.c)
+rbwp_unit_test(test_args test_args.c)
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)

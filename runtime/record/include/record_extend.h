@@ -16,6 +16,10 @@ void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
 /* The calling thread, as block headers name it; 0 if it is not attached. */
 uint64_t rbwp_extend_thread(void);
 
+/* When the open item of the calling thread began, which has one; between rbwp_enter_ and
+ * rbwp_leave_. */
+uint64_t rbwp_extend_item_ticks(void);
+
 /* Gives an attached thread another name, as rbwp_thread_attach does its own. RBWP_E_STATE: there is
  * none of that number (any more); RBWP_E_MEMORY. */
 enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);

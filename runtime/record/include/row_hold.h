@@ -39,7 +39,7 @@ struct held_place {
 
 /* The calling thread's places for the tables that are written most, and the thread's id: at hand
  * without going through what the thread has. */
-enum held_table { HELD_RANGES, HELD_QUEUED, HELD_TABLES };
+enum held_table { HELD_RANGES, HELD_QUEUED, HELD_ARGUMENTS, HELD_COUNTERS, HELD_TABLES };
 struct held_own {
     struct held_place *place[HELD_TABLES]; /* NULL: not asked for since the thread was attached */
     uint64_t thread_id;
@@ -55,9 +55,14 @@ static inline uint64_t *row_hold_take(struct held_place *place)
     place->left--;
     return cells;
 }
+static inline void row_hold_count_rows(struct held_place *place, uint32_t rows)
+{
+    place->rows += rows;
+    __atomic_store_n(place->live_rows, place->rows, __ATOMIC_RELEASE);
+}
 static inline void row_hold_count(struct held_place *place)
 {
-    __atomic_store_n(place->live_rows, ++place->rows, __ATOMIC_RELEASE);
+    row_hold_count_rows(place, 1);
 }
 
 /* Room for a row: all its cells are to be stored, then it is committed. As rbwp_row_add. False: it

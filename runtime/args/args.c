@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * args.c - the rows of the table "argument". A row names its item by thread and begin: both are at
+ * hand where the item is open, so that no clock is read and nothing is kept of the item.
+ */
+#include "rbwp_args.h"
+
+#include "record_extend.h"
+#include "row_hold.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { PIECE_BYTES = 8, PIECES_MAX = RBWP_ARG_TEXT_BYTES_MAX / PIECE_BYTES };
+
+static const struct rbwp_column argument_columns[] = {
+    RBWP_COLUMN(TIME, START, "begun", ""), RBWP_COLUMN(U64, THREAD, "thread", ""),
+    RBWP_COLUMN(NAME, LABEL, "key", ""),   RBWP_COLUMN(U64, NONE, "type", ""),
+    RBWP_COLUMN(U64, NONE, "value", ""),
+};
+static const struct rbwp_schema argument_schema = RBWP_SCHEMA("argument", 1, argument_columns);
+enum { BEGUN_COLUMN, THREAD_COLUMN, KEY_COLUMN, TYPE_COLUMN, VALUE_COLUMN, COLUMNS };
+_Static_assert(sizeof argument_columns / sizeof argument_columns[0] == COLUMNS, "a cell a column");
+
+/* One argument: its first row, and the pieces of a text behind that. */
+struct argument {
+    uint64_t key;
+    unsigned type;
+    unsigned rows;
+    const uint64_t *values;
+};
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static unsigned table; /* 0: could not be made known */
+
+static void prepare(void)
+{
+    unsigned number;
+    if (row_hold_register(&argument_schema, &number) == RBWP_OK)
+        table = number;
+}
+
+uint64_t rbwp_arg_key(const char *name)
+{
+    uint64_t number = 0;
+    if (name)
+        (void)!rbwp_name_intern(name, strlen(name), &number);
+    return number;
+}
+
+static inline void fill(uint64_t *cells, uint64_t thread, const struct argument *argument,
+                        unsigned row, uint64_t begun_ticks)
+{
+    cells[BEGUN_COLUMN] = begun_ticks;
+    cells[THREAD_COLUMN] = thread;
+    cells[KEY_COLUMN] = argument->key;
+    cells[TYPE_COLUMN] = row ? RBWP_ARG_TEXT_MORE : argument->type;
+    cells[VALUE_COLUMN] = argument->values[row];
+}
+
+/* The thread's first row of a session, or of a chunk. */
+static __attribute__((noinline)) void write_slowly(const struct argument *argument,
+                                                   uint64_t begun_ticks)
+{
+    struct held_row row;
+    for (unsigned i = 0; i < argument->rows; i++) {
+        if (!table || !row_hold(table, &row))
+            return;
+        fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
+        row_hold_commit(&row);
+    }
+    row_hold_keep(table, HELD_ARGUMENTS);
+}
+
+/* An item whose chunk was full has gone on to another one; nearly none has. */
+static inline uint64_t item_ticks(const struct rbwp_self_ *self)
+{
+    if (__builtin_expect(self->pending & RBWP_PENDING_SLOW_, 0))
+        return rbwp_extend_item_ticks();
+    return self->base_ticks + (*self->item >> RBWP_EVENT_TIME_SHIFT_);
+}
+
+static inline void write_inside(const struct rbwp_self_ *self, const struct argument *argument)
+{
+    struct held_place *place = row_hold_own.place[HELD_ARGUMENTS];
+    uint64_t begun_ticks = item_ticks(self);
+    if (__builtin_expect(!place || place->left < argument->rows, 0)) {
+        write_slowly(argument, begun_ticks);
+        return;
+    }
+    for (unsigned i = 0; i < argument->rows; i++)
+        fill(row_hold_take(place), row_hold_own.thread_id, argument, i, begun_ticks);
+    row_hold_count_rows(place, argument->rows);
+}
+
+static inline void write_rows(const struct argument *argument)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!row_hold_own.place[HELD_ARGUMENTS])
+        pthread_once(&once, prepare);
+    if (!rbwp_enter_(self, 2))
+        return;
+    if (__builtin_expect(self->item != NULL, 1))
+        write_inside(self, argument);
+    rbwp_leave_(self);
+}
+
+void rbwp_arg_(uint64_t key, unsigned type, uint64_t bits)
+{
+    const struct argument argument = {key, type, 1, &bits};
+    write_rows(&argument);
+}
+
+/* The next bytes of a text, which it moves on; they are few, so that a copy would take longer. */
+static inline uint64_t next_piece(const char **text)
+{
+    uint64_t piece = 0;
+    const char *at = *text;
+    for (unsigned shift = 0; shift < 8 * PIECE_BYTES && *at; shift += 8)
+        piece |= (uint64_t)(uint8_t)*at++ << shift;
+    *text = at;
+    return piece;
+}
+
+void rbwp_arg_text_(uint64_t key, const char *text)
+{
+    uint64_t pieces[PIECES_MAX];
+    unsigned rows = 0;
+    if (!text)
+        return;
+    do
+        pieces[rows++] = next_piece(&text);
+    while (*text && rows < PIECES_MAX);
+    const struct argument argument = {key, RBWP_ARG_TEXT, rows, pieces};
+    write_rows(&argument);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* counter.c - counters by name, and the rows of the table "counter". */
+#include "rbwp_counter.h"
+
+#include "record_extend.h"
+#include "row_hold.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const struct rbwp_column counter_columns[] = {
+    RBWP_COLUMN(TIME, START, "time", ""),
+    RBWP_COLUMN(NAME, LABEL, "counter", ""),
+    RBWP_COLUMN(I64, COUNTER, "value", ""),
+    RBWP_COLUMN(NAME, NONE, "unit", ""),
+};
+static const struct rbwp_schema counter_schema = RBWP_SCHEMA("counter", 1, counter_columns);
+enum { TIME_COLUMN, COUNTER_COLUMN, VALUE_COLUMN, UNIT_COLUMN, COLUMNS };
+_Static_assert(sizeof counter_columns / sizeof counter_columns[0] == COLUMNS, "a cell a column");
+
+struct counter {
+    uint64_t name, unit;
+};
+
+static struct counter counters[RBWP_COUNTERS_MAX];
+static unsigned count;                                   /* those before it do not change */
+static unsigned table;                                   /* 0: not known yet */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards who adds one */
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* In a forked child whoever held the lock does not exist. */
+static void forget_in_child(void)
+{
+    pthread_mutex_init(&lock, NULL);
+}
+
+static void prepare(void)
+{
+    pthread_atfork(NULL, NULL, forget_in_child);
+}
+
+/* Locked. */
+static enum rbwp_status find_or_add(struct counter wanted, unsigned *id_out)
+{
+    unsigned known = count;
+    for (unsigned i = 0; i < known; i++)
+        if (counters[i].name == wanted.name && counters[i].unit == wanted.unit) {
+            *id_out = i + 1;
+            return RBWP_OK;
+        }
+    if (known == RBWP_COUNTERS_MAX)
+        return RBWP_E_LIMIT;
+    counters[known] = wanted;
+    __atomic_store_n(&count, known + 1, __ATOMIC_RELEASE);
+    *id_out = known + 1;
+    return RBWP_OK;
+}
+
+enum rbwp_status rbwp_counter_register(const char *name, const char *unit, unsigned *id_out)
+{
+    struct counter wanted = {0};
+    *id_out = 0;
+    if (!name || !name[0])
+        return RBWP_E_INVALID;
+    enum rbwp_status status = rbwp_name_intern(name, strlen(name), &wanted.name);
+    if (status == RBWP_OK && unit && unit[0])
+        status = rbwp_name_intern(unit, strlen(unit), &wanted.unit);
+    if (status != RBWP_OK)
+        return status;
+    pthread_once(&once, prepare);
+    pthread_mutex_lock(&lock);
+    if (!table)
+        status = row_hold_register(&counter_schema, &table);
+    if (status == RBWP_OK)
+        status = find_or_add(wanted, id_out);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+static inline void fill(uint64_t *cells, const struct counter *counter, int64_t value,
+                        uint64_t ticks)
+{
+    cells[TIME_COLUMN] = ticks;
+    cells[COUNTER_COLUMN] = counter->name;
+    cells[VALUE_COLUMN] = (uint64_t)value;
+    cells[UNIT_COLUMN] = counter->unit;
+}
+
+/* A thread that is not attached, or its first row of a session or chunk. */
+static __attribute__((noinline)) void write_slowly(const struct counter *counter, int64_t value,
+                                                   uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    uint64_t cells[COLUMNS];
+    fill(cells, counter, value, ticks);
+    rbwp_row_add_(table, cells);
+    if (self->thread && rbwp_enter_(self, 2)) {
+        row_hold_keep(table, HELD_COUNTERS);
+        rbwp_leave_(self);
+    }
+}
+
+void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    /* acquire: pairs with the store that makes one known */
+    if (id - 1 >= __atomic_load_n(&count, __ATOMIC_ACQUIRE)) {
+        rbwp_extend_loss(RBWP_LOSS_RANGE, 1);
+        return;
+    }
+    const struct counter *counter = &counters[id - 1];
+    if (!rbwp_enter_(self, 2))
+        return;
+    struct held_place *place = row_hold_own.place[HELD_COUNTERS];
+    bool plain = place && place->left;
+    if (__builtin_expect(plain, 1)) {
+        fill(row_hold_take(place), counter, value, ticks);
+        row_hold_count(place);
+    }
+    rbwp_leave_(self);
+    if (__builtin_expect(!plain, 0))
+        write_slowly(counter, value, ticks);
+}
