@@ -114,6 +114,24 @@ uint64_t chunk_line_item_ticks(const struct rbwp_self_ *self, const struct threa
     return chunk_of_item(thread)->base_ticks + (*self->item >> RBWP_EVENT_TIME_SHIFT_);
 }
 
+static bool has_gpu_work(const uint64_t *word, const uint64_t *end)
+{
+    while (word < end && kind_of(*word) != RBWP_EVENT_GPU_)
+        word++; /* an event of another kind is one word */
+    return word < end;
+}
+
+bool chunk_line_item_has_gpu_work(const struct rbwp_self_ *self, const struct thread *thread)
+{
+    const uint64_t *from = self->item;
+    for (const struct chunk *held = thread->held_first; held; held = held->next) {
+        if (has_gpu_work(from, held->words + held->used))
+            return true;
+        from = held->next ? held->next->words : thread->chunk->words;
+    }
+    return has_gpu_work(from, self->next);
+}
+
 /* At the cap the open item's chunks must be written to make room: it can't be taken back any more.
  */
 static void keep_item(struct rbwp_self_ *self, struct thread *thread)
@@ -121,6 +139,7 @@ static void keep_item(struct rbwp_self_ *self, struct thread *thread)
     if (!thread->held_first)
         return;
     thread->kept_begin_ticks = chunk_line_item_ticks(self, thread);
+    thread->kept_word = *self->item;
     thread->kept = true;
     self->item = &thread->kept_word;
     chunk_line_publish_held(thread);
@@ -255,7 +274,6 @@ void chunk_line_take_back(struct rbwp_self_ *self, struct thread *thread)
         self->next = begin_chunk->words + used;
     }
     clear_words(self, self->item);
-    self->discarded++;
 }
 
 /* ---- the end of a session ------------------------------------------------------------ */

@@ -34,6 +34,8 @@ uint32_t chunk_line_words(const struct rbwp_self_ *self, const struct chunk *chu
 uint64_t chunk_line_item_ticks(const struct rbwp_self_ *self, const struct thread *thread);
 /* The open item stays: what is held goes to the writer. */
 void chunk_line_publish_held(struct thread *thread);
+/* The open item has GPU work in it. It is not kept. */
+bool chunk_line_item_has_gpu_work(const struct rbwp_self_ *self, const struct thread *thread);
 /* The open item, which is not kept, leaves no trace. */
 void chunk_line_take_back(struct rbwp_self_ *self, struct thread *thread);
 

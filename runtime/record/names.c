@@ -5,6 +5,7 @@
 #include "live.h"
 #include "live_relog.h"
 #include "on_load.h"
+#include "slot_limits.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -258,6 +259,8 @@ static void forget_released(void)
 
 enum rbwp_status rbwp_work_item_release(unsigned slot)
 {
+    if (slot < RBWP_SLOTS_MAX)
+        slot_limits_clear(slot);
     pthread_mutex_lock(&lock);
     struct slot_use *use = slot < RBWP_SLOTS_MAX ? current[slot] : NULL;
     if (use) {

@@ -9,6 +9,7 @@
 #include "chunk_pool.h"
 #include "record_extend.h"
 #include "recording.h"
+#include "slot_limits.h"
 #include "thread_losses.h"
 
 #define EVENT_TICKS_MAX ((UINT64_C(1) << RBWP_EVENT_TIME_BITS_) - 1)
@@ -138,6 +139,19 @@ static void end_nested(struct rbwp_self_ *self, struct thread *thread)
     set_pending(self, thread, open_fine(self));
 }
 
+static unsigned slot_of_item(const struct rbwp_self_ *self)
+{
+    return (unsigned)(*self->item >> RBWP_EVENT_KIND_BITS_) & (RBWP_SLOTS_MAX - 1);
+}
+
+/* Whether the open item, whose chunks the thread still has, is too short for its slot. */
+static bool is_brief(const struct rbwp_self_ *self, const struct thread *thread, uint64_t ticks)
+{
+    uint64_t begin = chunk_line_item_ticks(self, thread);
+    return slot_limits_is_brief(slot_of_item(self), ticks > begin ? ticks - begin : 0) &&
+           !chunk_line_item_has_gpu_work(self, thread);
+}
+
 static bool outran(const struct rbwp_self_ *self, const struct thread *thread, uint64_t ticks)
 {
     uint64_t begin = chunk_line_item_ticks(self, thread);
@@ -151,6 +165,17 @@ static void close_fine(struct rbwp_self_ *self, struct thread *thread, uint64_t 
         count_loss(thread, RBWP_LOSS_UNCLOSED_FINE, ticks);
     for (uint32_t depth = open_fine(self); depth > 0; depth--)
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
+}
+
+/* The item leaves no trace: it did no work, or was too short. */
+static void take_back(struct rbwp_self_ *self, struct thread *thread, bool empty)
+{
+    if (empty)
+        self->discarded++;
+    else
+        slot_limits_count(thread, slot_of_item(self));
+    chunk_line_take_back(self, thread);
+    close_item(self, thread);
 }
 
 void rbwp_end_slow_(uint64_t ticks)
@@ -178,17 +203,19 @@ void rbwp_end_slow_(uint64_t ticks)
         return;
     }
     bool empty = (self->pending & RBWP_PENDING_EMPTY_) != 0 && !outran(self, thread, ticks);
-    if (empty && !thread->kept) {
-        chunk_line_take_back(self, thread);
-        close_item(self, thread);
+    if (!thread->kept && (empty || is_brief(self, thread, ticks))) {
+        take_back(self, thread, empty);
         return;
     }
     if (empty)
         count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
     close_fine(self, thread, ticks);
+    const unsigned slot = slot_of_item(self);
+    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread);
     put_end(self, thread, RBWP_EVENT_END_, ticks);
     chunk_line_publish_held(thread);
     close_item(self, thread);
+    slot_limits_ring(slot, begin_ticks, ticks);
 }
 
 void rbwp_fine_begin_slow_(unsigned id, uint64_t ticks)

@@ -10,6 +10,7 @@
 #include "record_extend.h"
 #include "recording.h"
 #include "row_hold.h"
+#include "slot_limits.h"
 #include "test_point.h"
 
 #include <pthread.h>
@@ -66,6 +67,7 @@ static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
     thread_registry_add(entry);
     memset(self, 0, sizeof *self);
     self->keep_ticks = UINT64_MAX;
+    self->limits = slot_limits_table();
     self->thread = entry;
 }
 

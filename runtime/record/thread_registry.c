@@ -5,6 +5,7 @@
 #include "live.h"
 #include "on_load.h"
 #include "settled.h"
+#include "slot_limits.h"
 #include "thread_rows.h"
 
 #include <pthread.h>
@@ -86,6 +87,7 @@ static void unlink_attached(struct thread *entry)
 static void free_entry(struct thread *entry)
 {
     thread_rows_free(entry);
+    free(atomic_load_explicit(&entry->left_out, memory_order_relaxed));
     free(entry->name);
     free(entry);
 }
@@ -232,6 +234,7 @@ void thread_registry_end_session(void)
 static void forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL); /* whoever held it does not exist here */
+    slot_limits_forget_all();
     struct thread *mine = rbwp_self_.thread;
     for (struct thread *entry = first, *next; entry; entry = next) {
         next = entry->next;
@@ -249,11 +252,10 @@ static void forget_in_child(void)
     if (mine)
         link_first(mine);
     if (mine) {
-        uint64_t keep_ticks = rbwp_self_.keep_ticks;
-        memset(&rbwp_self_, 0, sizeof rbwp_self_);
-        rbwp_self_.keep_ticks = keep_ticks;
-        rbwp_self_.thread = mine;
+        rbwp_self_ = (struct rbwp_self_){
+            .keep_ticks = rbwp_self_.keep_ticks, .limits = rbwp_self_.limits, .thread = mine};
         thread_forget_calls(mine);
+        slot_limits_forget(mine);
         atomic_store_explicit(&mine->chunks, 0, memory_order_relaxed);
         atomic_store_explicit(&mine->row_chunks, 0, memory_order_relaxed);
         mine->os_id = (uint64_t)syscall(SYS_gettid);
@@ -287,6 +289,7 @@ void thread_registry_name(struct thread *entry, char *name)
 void thread_registry_remove(struct thread *entry)
 {
     entry->self = NULL;
+    slot_limits_take_over(entry);
     entry->detached_monotonic_ns = clock_now_ns(0);
     thread_rows_free(entry);
     if (in_session) {

@@ -67,6 +67,7 @@ struct thread {
     struct row_place **row_places; /* by number of the table - 1; NULL: none written yet */
     uint32_t row_place_count;
     struct loss_tally loss[LOSS_CAUSES];
+    _Atomic uint64_t *_Atomic left_out; /* items, by slot; made and counted by slot_limits.h */
     _Atomic uint32_t refused; /* calls from signal handlers; written by the thread's handlers */
     _Atomic bool waits;       /* for memory, at the cap; reader: recording_end */
 

@@ -11,6 +11,7 @@ rbwp_unit_test(test_rows test_rows.c)
 rbwp_unit_test(test_range test_range.c)
 rbwp_unit_test(test_queue test_queue.c)
 rbwp_unit_test(test_args test_args.c)
+rbwp_unit_test(test_slot_limits test_slot_limits.c)
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)

@@ -83,11 +83,18 @@ RBWP_API int64_t rbwp_now_ns(void);
 
 /* ---- internals of the inline calls: not for use, change with the library's minor version --- */
 
+/* Of a slot: an end looks whether its item lasted at least least_ticks and less than span_ticks
+ * more; else its slow side does. */
+struct rbwp_slot_limit_ {
+    uint64_t least_ticks, span_ticks;
+};
+
 struct rbwp_self_ {
     uint64_t *next;      /* where the next event goes; NULL before the first of a session */
     uint64_t *limit;     /* end of the chunk; next == limit sends a call to its slow side */
     uint64_t *item;      /* event of the open coarse begin, NULL if none is open */
     uint64_t base_ticks; /* of the chunk: events hold ticks since it */
+    const struct rbwp_slot_limit_ *limits; /* by slot; NULL: no slot has any */
     uint64_t keep_ticks; /* an empty call that lasted at least this long is kept */
     uint64_t discarded;  /* empty calls that left no trace, this session */
     void *thread;        /* the registry's entry; NULL when not attached */
@@ -204,6 +211,19 @@ static inline bool rbwp_has_room_(const struct rbwp_self_ *self, uint64_t ticks_
            __builtin_expect(ticks_in_chunk >> RBWP_EVENT_TIME_BITS_ == 0, 1);
 }
 
+/* Whether the open item, which has begun in this chunk, is to be recorded and no more. */
+static inline bool rbwp_is_within_limits_(const struct rbwp_self_ *self, uint64_t ticks_in_chunk)
+{
+    const struct rbwp_slot_limit_ *limit = __atomic_load_n(&self->limits, __ATOMIC_RELAXED);
+    if (__builtin_expect(!limit, 1))
+        return true;
+    uint64_t begin = *self->item;
+    limit += begin >> RBWP_EVENT_KIND_BITS_ & (RBWP_SLOTS_MAX - 1);
+    return ticks_in_chunk - (begin >> RBWP_EVENT_TIME_SHIFT_) -
+               __atomic_load_n(&limit->least_ticks, __ATOMIC_RELAXED) <
+           __atomic_load_n(&limit->span_ticks, __ATOMIC_RELAXED);
+}
+
 /* One store makes the event: a crash finds all of it or nothing. */
 static inline void rbwp_put_(struct rbwp_self_ *self, unsigned kind, unsigned id,
                              uint64_t ticks_in_chunk)
@@ -255,7 +275,8 @@ static inline void rbwp_end_at(uint64_t ticks)
     if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
         return;
     uint64_t since = ticks - self->base_ticks;
-    if (rbwp_has_room_(self, since) && self->item && !self->pending) {
+    if (rbwp_has_room_(self, since) && self->item && !self->pending &&
+        rbwp_is_within_limits_(self, since)) {
         self->item = NULL;
         rbwp_put_(self, RBWP_EVENT_END_, 0, since);
     } else if (self->pending == RBWP_PENDING_EMPTY_ && self->item && self->next == self->item + 1 &&
