@@ -33,7 +33,7 @@ wrong "--thread '' is empty" "$dump" --thread= "$gaps"
 wrong "--min-duration needs --spans" "$dump" --min-duration 1us "$gaps"
 wrong "unknown option '--json'" "$dump" --json "$gaps"
 # No word is suggested that nobody meant; a file in the place of a command is told from a misspelt one.
-wrong "unknown option '--sort' (" "$RBWP" stats --sort "$gaps"
+wrong "unknown option '--sort' (" "$RBWP" timeline --sort "$gaps"
 wrong "'$gaps' is a file, a command comes first: rbwp info '$gaps' tells what is in it" "$RBWP" "$gaps"
 wrong "unknown command 'nothing' (" "$RBWP" nothing
 

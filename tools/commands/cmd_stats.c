@@ -31,6 +31,51 @@ static bool store_sections(void *value, const char *text, struct option_error *e
     return false;
 }
 
+static bool unknown_column(struct option_error *error, const char *what)
+{
+    snprintf(error->text, sizeof error->text,
+             "%s none of count, total, share, self, mean, p50, p90, p99, max, kind, id, name",
+             what);
+    return false;
+}
+
+static bool store_sort(void *value, const char *text, struct option_error *error)
+{
+    struct stats_report_options *options = value;
+    options->sort.set = true;
+    options->sort.column = stats_column_of(text, strlen(text));
+    return options->sort.column < STATS_COLUMNS || unknown_column(error, "is");
+}
+
+/* "count,p99": each at most once. */
+static bool store_columns(void *value, const char *text, struct option_error *error)
+{
+    struct stats_columns columns = {{0}, 0};
+    for (const char *at = text;; at++) {
+        size_t bytes = strcspn(at, ",");
+        enum stats_column column = stats_column_of(at, bytes);
+        if (column == STATS_COLUMNS)
+            return unknown_column(error, "has a word that is");
+        if (memchr(columns.list, (int)column, columns.count)) {
+            snprintf(error->text, sizeof error->text, "has %s twice", stats_column_name[column]);
+            return false;
+        }
+        columns.list[columns.count++] = (uint8_t)column;
+        at += bytes;
+        if (*at == '\0')
+            break;
+    }
+    *(struct stats_columns *)value = columns;
+    return true;
+}
+
+static bool store_findings(void *value, const char *text, struct option_error *error)
+{
+    (void)text, (void)error;
+    *(unsigned *)value |= SECTION_FINDINGS;
+    return true;
+}
+
 static bool store_top(void *value, const char *text, struct option_error *error)
 {
     struct stats_report_options *options = value;
@@ -44,6 +89,13 @@ static const struct option stats_option_table[] = {
     {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message",
      "only this table; may be repeated", offsetof(struct stats_report_options, sections),
      store_sections},
+    {"findings", 0, NULL, NULL, "what stands out: who was idle, hung, slow at times",
+     offsetof(struct stats_report_options, sections), store_findings},
+    {"sort", 0, "COLUMN", "count total share self mean p50 p90 p99 max kind id name",
+     "by which column rows are sorted (total)", 0, store_sort},
+    {"columns", 0, "COLUMN,...", "count total share self mean p50 p90 p99 max kind id name",
+     "which columns rows have (all that fit)", offsetof(struct stats_report_options, columns),
+     store_columns},
     {"cache", 0, "DIR", "beside",
      "keep the sums of each file in DIR, or beside it, for the next time",
      offsetof(struct stats_report_options, cache), option_store_text},

@@ -392,6 +392,14 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
     }
 }
 
+static void count_turn(struct stats *stats, const struct stats_track *track,
+                       const struct trace_span *span, uint32_t row)
+{
+    if (stats->options.turns && span->category == TRACE_CALL && stats_is_worker(track) &&
+        !(span->flags & TRACE_UNFINISHED) && !slot_turns_add(&stats->turns, row, span))
+        stats_fail(stats);
+}
+
 static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span)
 {
     uint32_t row = row_of(stats, span);
@@ -405,6 +413,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     if (is_outermost(stats, track, span))
         count_busy(stats, track, span);
     keep_call(stats, span, row);
+    count_turn(stats, track, span, row);
     if (track->spans++ == 0)
         track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
     track->first_ns = span->start_ns < track->first_ns ? span->start_ns : track->first_ns;
@@ -622,6 +631,7 @@ void stats_free(struct stats *stats)
     inside_kernels_free(&stats->inside);
     kernel_lines_free(&stats->lines);
     message_sums_free(&stats->messages);
+    slot_turns_free(&stats->turns);
     for (uint32_t i = 0; i < stats->row_count; i++) {
         free_text(stats->rows[i].name);
         histogram_free(&stats->rows[i].durations);

@@ -93,9 +93,9 @@ static void row_object(struct out *out, const struct stats *stats, const struct 
 }
 
 static void rows(struct out *out, const struct stats *stats, const char *key,
-                 enum stats_section section)
+                 enum stats_section section, enum stats_column by)
 {
-    uint32_t count = 0, *order = stats_rows_of(stats, section, &count);
+    uint32_t count = 0, *order = stats_rows_of(stats, section, by, &count);
     if (!order)
         out_give_up(out, ENOMEM);
     open_list(out, key);
@@ -449,18 +449,49 @@ static void losses(struct out *out, const struct stats *stats)
     out_text(out, "]");
 }
 
-void stats_json(struct out *out, const struct stats *stats, unsigned sections)
+static void findings(struct out *out, const struct stats *stats, const struct findings *all)
 {
+    open_list(out, "findings");
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct finding *finding = &all->list[i];
+        comma(out, i == 0);
+        out_text(out, "{");
+        json_plain(out, "what", finding_name[finding->what]);
+        out_text(out, ",");
+        json_name(out, "text", finding->text, finding->bytes);
+        if (finding->placed) {
+            out_text(out, ",");
+            json_i64(out, "from", finding->from_ns);
+            out_text(out, ",");
+            json_i64(out, "to", finding->to_ns);
+        }
+        if (finding->track != TRACE_NONE)
+            member(out, "thread_id", stats->tracks[finding->track].track.id);
+        if (finding->row != TRACE_NONE) {
+            out_text(out, ",");
+            text(out, "name", stats->rows[finding->row].name);
+        }
+        fraction(out, "weight", finding->weight);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
+void stats_json(struct out *out, const struct stats *stats, const struct stats_form *form)
+{
+    unsigned sections = form->sections;
     head(out, stats);
     calls(out, stats, "open", stats->open, stats->open_count);
+    if (sections & SECTION_FINDINGS)
+        findings(out, stats, form->findings);
     if (sections & SECTION_WORK_ITEMS) {
-        rows(out, stats, "work_items", SECTION_WORK_ITEMS);
-        rows(out, stats, "queued", SECTION_QUEUED);
+        rows(out, stats, "work_items", SECTION_WORK_ITEMS, form->order);
+        rows(out, stats, "queued", SECTION_QUEUED, form->order);
     }
     if (sections & SECTION_SUB_ITEMS)
-        rows(out, stats, "sub_items", SECTION_SUB_ITEMS);
+        rows(out, stats, "sub_items", SECTION_SUB_ITEMS, form->order);
     if (sections & SECTION_GPU_WORK)
-        rows(out, stats, "gpu_work", SECTION_GPU_WORK);
+        rows(out, stats, "gpu_work", SECTION_GPU_WORK, form->order);
     if (sections & SECTION_NODES)
         stats_nodes_json(out, stats);
     if (sections & SECTION_THREADS)
@@ -472,8 +503,8 @@ void stats_json(struct out *out, const struct stats *stats, unsigned sections)
         kernel_lines(out, &stats->lines);
     }
     if (sections & SECTION_RANGES) {
-        rows(out, stats, "ranges", SECTION_RANGES);
-        rows(out, stats, "gpu_ranges", SECTION_GPU_RANGES);
+        rows(out, stats, "ranges", SECTION_RANGES, form->order);
+        rows(out, stats, "gpu_ranges", SECTION_GPU_RANGES, form->order);
         tracks(out, stats, "other_tracks", is_other);
     }
     if (sections & SECTION_COUNTERS)

@@ -2,11 +2,13 @@
 /* From files to the report, by one pass over them. */
 #include "stats_report.h"
 #include "message.h"
+#include "filter_options.h"
 #include "progress.h"
 #include "stats_files.h"
 #include "stats_forms.h"
 #include "summary_cache.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 enum { TOP_DEFAULT = 10 };
@@ -33,6 +35,7 @@ static bool begin(struct trace_pass *pass)
                    .orphans = options->reading.filter.kinds != 0,
                    .inside = one_pass && (!options->sections || options->sections & SECTION_INSIDE),
                    .cells = true,
+                   .turns = options->sections & SECTION_FINDINGS,
                });
     pass->sink = stats_sink(stats);
     pass->state = stats;
@@ -54,6 +57,32 @@ static unsigned sections_of(const struct stats_report_options *options, const st
     return sections;
 }
 
+/* Nobody can say of a choice of calls who was idle. */
+static bool is_choice(const struct filter_options *filter)
+{
+    return filter->slots.count || filter->threads.count || filter->kinds || filter->duration.set;
+}
+
+static void show(struct trace_pass *pass, const struct stats *stats, unsigned sections)
+{
+    const struct stats_report_options *options = pass->asked;
+    struct findings findings = {0};
+    if (sections & SECTION_FINDINGS)
+        findings_make(&findings, stats, is_choice(&options->reading.filter));
+    if (findings.failed)
+        out_give_up(&pass->out, ENOMEM);
+    const struct stats_form form = {.sections = sections,
+                                    .order = options->sort.set ? options->sort.column : STATS_TOTAL,
+                                    .columns = options->columns,
+                                    .findings = &findings};
+    if (options->json)
+        stats_json(&pass->out, stats, &form);
+    else
+        stats_text(&pass->out, stats, &form,
+                   terminal_colors(&options->reading.terminal, pass->out.fd));
+    findings_free(&findings);
+}
+
 static enum exit_code end(struct trace_pass *pass)
 {
     const struct stats_report_options *options = pass->asked;
@@ -68,11 +97,7 @@ static enum exit_code end(struct trace_pass *pass)
     unsigned sections = sections_of(options, stats);
     if (options->top.set)
         sections |= SECTION_LONGEST;
-    if (options->json)
-        stats_json(&pass->out, stats, sections);
-    else
-        stats_text(&pass->out, stats, sections,
-                   terminal_colors(&options->reading.terminal, pass->out.fd));
+    show(pass, stats, sections);
     bool whole = !stats->failed && !stats->inside.failed && !stats->lines.failed &&
                  stats->concurrency.levels > 0;
     enum exit_code code = whole ? EXIT_GOOD : EXIT_PARTLY;

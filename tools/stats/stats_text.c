@@ -30,6 +30,7 @@ enum {
 struct view {
     struct out *out;
     const struct stats *stats;
+    const struct stats_form *form;
     struct colors colors;
     unsigned width; /* columns of a line */
     bool shorten;   /* names that do not fit into it */
@@ -166,61 +167,81 @@ static void head(const struct view *view)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
-enum column { COUNT, TOTAL, SHARE, SELF, MEAN, P50, P90, P99, LONGEST, KIND, ITEM, COLUMNS };
+static const int widths[STATS_COLUMNS] = {
+    /* below 0: to the left, with two blanks before it */
+    [STATS_COUNT] = 12,   [STATS_TOTAL] = 10, [STATS_SHARE] = 8, [STATS_SELF] = 10,
+    [STATS_MEAN] = 10,    [STATS_P50] = 9,    [STATS_P90] = 9,   [STATS_P99] = 9,
+    [STATS_LONGEST] = 10, [STATS_KIND] = -8,  [STATS_ITEM] = 6};
 
-static const struct {
-    const char *title;
-    int width; /* below 0: to the left, with two blanks before it */
-} columns[COLUMNS] = {{"count", 12}, {"total", 10}, {"share", 8}, {"self", 10},
-                      {"mean", 10},  {"p50", 9},    {"p90", 9},   {"p99", 9},
-                      {"max", 10},   {"kind", -8},  {"id", 6}};
-
-/* The columns that fit, as bits, and how wide they are together. */
-static unsigned choose_columns(const struct view *view, unsigned *taken_out)
+static unsigned width_of(unsigned column)
 {
-    static const unsigned least_needed[] = {ITEM, P90, KIND, MEAN, SELF, P50, P99, LONGEST};
-    unsigned chosen = (1u << COLUMNS) - 1, taken = 0;
-    for (unsigned i = 0; i < COLUMNS; i++)
-        taken += (unsigned)(columns[i].width < 0 ? 2 - columns[i].width : columns[i].width);
+    return (unsigned)(widths[column] < 0 ? 2 - widths[column] : widths[column]);
+}
+
+/* All columns that fit, but the name. */
+static struct stats_columns fitting_columns(const struct view *view)
+{
+    static const unsigned least_needed[] = {STATS_ITEM, STATS_P90, STATS_KIND, STATS_MEAN,
+                                            STATS_SELF, STATS_P50, STATS_P99,  STATS_LONGEST};
+    struct stats_columns fit = {{0}, 0};
+    unsigned chosen = (1u << STATS_NAME) - 1, taken = 0;
+    for (unsigned i = 0; i < STATS_NAME; i++)
+        taken += width_of(i);
     for (unsigned i = 0; i < sizeof least_needed / sizeof least_needed[0] &&
                          taken + 2 + NAME_COLUMNS_MIN > view->width;
          i++) {
-        int width = columns[least_needed[i]].width;
         chosen &= ~(1u << least_needed[i]);
-        taken -= (unsigned)(width < 0 ? 2 - width : width);
+        taken -= width_of(least_needed[i]);
     }
-    *taken_out = taken;
+    for (unsigned i = 0; i < STATS_NAME; i++)
+        if (chosen >> i & 1)
+            fit.list[fit.count++] = (uint8_t)i;
+    return fit;
+}
+
+/* Names stand last, whatever was asked for. */
+static struct stats_columns choose_columns(const struct view *view, unsigned *taken_out)
+{
+    struct stats_columns chosen = {{0}, 0};
+    const struct stats_columns *asked = &view->form->columns;
+    for (unsigned i = 0; i < asked->count; i++)
+        if (asked->list[i] != STATS_NAME)
+            chosen.list[chosen.count++] = asked->list[i];
+    if (asked->count == 0)
+        chosen = fitting_columns(view);
+    *taken_out = 0;
+    for (unsigned i = 0; i < chosen.count; i++)
+        *taken_out += width_of(chosen.list[i]);
     return chosen;
 }
 
-static void cell(const struct view *view, const struct stats_row *row, enum column column)
+static void cell(const struct view *view, const struct stats_row *row, enum stats_column column)
 {
     struct out *out = view->out;
-    const uint64_t durations[COLUMNS] = {[TOTAL] = row->total_ns,
-                                         [SELF] = stats_self_ns(row),
-                                         [MEAN] = stats_mean_ns(row),
-                                         [LONGEST] = row->max_ns};
-    if (column == COUNT)
-        number(out, columns[COUNT].width, row->count);
-    else if (column == SHARE)
+    const uint64_t durations[STATS_COLUMNS] = {[STATS_TOTAL] = row->total_ns,
+                                               [STATS_SELF] = stats_self_ns(row),
+                                               [STATS_MEAN] = stats_mean_ns(row),
+                                               [STATS_LONGEST] = row->max_ns};
+    if (column == STATS_COUNT)
+        number(out, widths[STATS_COUNT], row->count);
+    else if (column == STATS_SHARE)
         out_format(out, " %6.1f%%", 100 * stats_share(view->stats, row->total_ns));
-    else if (column == KIND)
+    else if (column == STATS_KIND)
         out_format(out, "  %-8s", trace_category_name[row->category]);
-    else if (column == ITEM)
+    else if (column == STATS_ITEM)
         out_format(out, "%6" PRIu32, row->item);
-    else if (column == P50 || column == P90 || column == P99)
-        quantile(out, row, column == P50 ? 500 : column == P90 ? 900 : 990);
+    else if (column == STATS_P50 || column == STATS_P90 || column == STATS_P99)
+        quantile(out, row, column == STATS_P50 ? 500 : column == STATS_P90 ? 900 : 990);
     else
         duration(out, durations[column]);
 }
 
-static void row_line(const struct view *view, const struct stats_row *row, unsigned chosen,
-                     unsigned taken)
+static void row_line(const struct view *view, const struct stats_row *row,
+                     const struct stats_columns *chosen, unsigned taken)
 {
     struct out *out = view->out;
-    for (unsigned i = 0; i < COLUMNS; i++)
-        if (chosen >> i & 1)
-            cell(view, row, (enum column)i);
+    for (unsigned i = 0; i < chosen->count; i++)
+        cell(view, row, (enum stats_column)chosen->list[i]);
     last_name(view, taken, row->name);
     if (row->unfinished > row->open)
         out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red,
@@ -233,21 +254,21 @@ static void row_line(const struct view *view, const struct stats_row *row, unsig
 
 static void rows(const struct view *view, const char *text, enum stats_section section)
 {
-    uint32_t count = 0, *order = stats_rows_of(view->stats, section, &count);
-    unsigned taken, chosen = choose_columns(view, &taken);
+    uint32_t count = 0, *order = stats_rows_of(view->stats, section, view->form->order, &count);
+    unsigned taken;
+    const struct stats_columns chosen = choose_columns(view, &taken);
     if (!order)
         out_give_up(view->out, ENOMEM);
     if (count) {
         title(view, text);
         out_text(view->out, view->colors.dim);
-        for (unsigned i = 0; i < COLUMNS; i++)
-            if (chosen >> i & 1)
-                out_format(view->out, "%s%*s", columns[i].width < 0 ? "  " : "", columns[i].width,
-                           columns[i].title);
+        for (unsigned i = 0; i < chosen.count; i++)
+            out_format(view->out, "%s%*s", widths[chosen.list[i]] < 0 ? "  " : "",
+                       widths[chosen.list[i]], stats_column_name[chosen.list[i]]);
         out_format(view->out, "  name%s\n", view->colors.off);
     }
     for (uint32_t i = 0; i < count; i++)
-        row_line(view, &view->stats->rows[order[i]], chosen, taken);
+        row_line(view, &view->stats->rows[order[i]], &chosen, taken);
     free(order);
 }
 
@@ -589,14 +610,39 @@ static void longest(const struct view *view)
     }
 }
 
-void stats_text(struct out *out, const struct stats *stats, unsigned sections, struct colors colors)
+/* What stands out, with the time to look at. */
+static void findings(const struct view *view)
 {
+    const struct findings *all = view->form->findings;
+    char time[QUANTITY_BYTES];
+    title(view, "Findings");
+    if (all->count == 0)
+        out_text(view->out, "   nothing stands out\n");
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct finding *finding = &all->list[i];
+        bool bad = finding->what == FINDING_LOST || finding->what == FINDING_HUNG;
+        out_format(view->out, "%17s  %s",
+                   finding->placed ? quantity_time(time, finding->from_ns, view->stats->zero_ns)
+                                   : "",
+                   bad ? view->colors.red : "");
+        text_name(view->out, finding->text, finding->bytes);
+        out_format(view->out, "%s\n", bad ? view->colors.off : "");
+    }
+}
+
+void stats_text(struct out *out, const struct stats *stats, const struct stats_form *form,
+                struct colors colors)
+{
+    unsigned sections = form->sections;
     struct view view = {.out = out,
                         .stats = stats,
+                        .form = form,
                         .colors = colors,
                         .width = terminal_width(out->fd),
                         .shorten = isatty(out->fd)};
     head(&view);
+    if (sections & SECTION_FINDINGS)
+        findings(&view);
     if (sections & SECTION_WORK_ITEMS) {
         rows(&view, "Work items", SECTION_WORK_ITEMS);
         rows(&view, "Queue delay of work items", SECTION_QUEUED);

@@ -36,6 +36,7 @@
 #include "inside_kernels.h"
 #include "kernel_lines.h"
 #include "message_sums.h"
+#include "slot_turns.h"
 #include "trace.h"
 #include "track_sums.h"
 #include "work_depth.h"
@@ -115,6 +116,7 @@ struct stats_options {
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
     bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
+    bool turns;          /* which workers serve which slot when */
 };
 
 struct stats {
@@ -142,6 +144,7 @@ struct stats {
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
     struct kernel_lines lines;    /* likewise */
+    struct slot_turns turns;      /* if options.turns */
 
     /* While it is filled. */
     struct concurrency ends;

@@ -14,6 +14,11 @@ struct stats_report_options {
     unsigned sections;  /* 0: all */
     struct {
         bool set;
+        enum stats_column column;
+    } sort;
+    struct stats_columns columns;
+    struct {
+        bool set;
         uint32_t count;
     } top;
 };

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+# What rbwp stats --findings says of files made for it: each sentence where its reason is there, none where it is
+# not, with the place to look at; --sort and --columns show rows as they were asked for. Guards that slots are
+# said to be served in turn only where no two workers were in one at once, and that names stay harmless.
+. "$(dirname "$0")/lib.sh"
+
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "findings"
+import json, re, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.path.insert(0, here)
+import rbwp_make as m
+
+MS = 10**6
+SLOTS = [(1, b"parse"), (2, b"write"), (3, b"scan")]
+
+
+def run(*words, code=0):
+    done = subprocess.run([rbwp, "stats", *words], capture_output=True, text=True)
+    assert done.returncode == code, (words, done)
+    return done.stdout
+
+
+def made(calls, name="made"):
+    """calls: (thread, slot, start, length), in ms."""
+    records = {}
+    for thread, slot, start, length in calls:
+        records.setdefault(thread, []).extend([(int(1000 + start * MS), "cb", slot), (int(1000 + (start + length) * MS), "ce")])
+    path = f"{work}/{name}"
+    open(path, "wb").write(m.file([m.block(t, i, r) for i, (t, r) in enumerate(records.items())], SLOTS))
+    return path
+
+
+def found(calls, *options):
+    return {f["what"]: f for f in json.loads(run("--json", "--findings", *options, made(calls)))["findings"]}
+
+
+# Two workers that are busy throughout and never pass a slot to each other: all busy, nothing else.
+even = [(w, w, 10 * i, 9.5) for w in (1, 2) for i in range(100)]
+assert set(found(even)) == {"all_busy"}, found(even)
+assert "nothing stands out" in run("--findings", made([(1, 1, 10 * i, 6) for i in range(100)])), run("--findings", made([(1, 1, 10 * i, 6) for i in range(100)]))
+# One stops early, one begins late, one pauses: each is told with its time, and by name.
+stops = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)])["idle_at_end"]
+assert stops["thread_id"] == 2 and stops["from"] == 1000 + 795 * MS and stops["to"] == 1000 + 995 * MS, stops
+assert stops["text"] == "thread 0x2 was idle for the last 200 ms (20.1 % of the run)", stops
+late = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(30, 100)])["late_start"]
+assert late["text"] == "thread 0x2 began after 300 ms (30.2 % of the run)" and late["to"] == 1000 + 300 * MS, late
+pause = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(100) if not 40 <= i < 60])["idle"]
+assert pause["text"].startswith("thread 0x2 was idle for 205 ms on end") and pause["from"] == 1000 + 395 * MS, pause
+# Of a choice of slots nobody can say who was idle.
+assert not {"idle", "idle_at_end", "all_idle"} & set(found(stops and [(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)], "--slot", "2"))
+# Many idle ones are three sentences and a number.
+many = run("--findings", made([(1, 1, 10 * i, 5) for i in range(100)] + [(w, 2, 10 * i, 5) for w in range(2, 12) for i in range(50)]))
+assert many.count("idle for the last") == 3 and "7 more workers did nothing at its end" in many, many
+# p99 at 30 times the median; 5 times is nothing; the longest call is where to look.
+tail = lambda long: [(1, 1, 100 * i, long if i % 50 == 49 else 3) for i in range(1000)]
+assert re.fullmatch(r"p99 of 'parse' is (29|30) x its p50: \d\d\.\d ms against 3\.00 ms", found(tail(90))["tail"]["text"]), found(tail(90))
+assert found(tail(90))["tail"]["from"] == 1000 + 4900 * MS and "tail" not in found(tail(15))
+# One call of many took most of the time.
+one = found([(1, 1, 10 * i, 1) for i in range(50)] + [(1, 1, 600, 300)])["longest"]
+assert one["text"] == "one of 51 'parse' took 300 ms, 86 % of the time of all" and one["from"] == 1000 + 600 * MS, one
+# In turn: by two workers, never at once. One moment together, or one worker alone for most of it, and nothing is said.
+turns = [(1 + i % 2, 2, 10 * i, 8) for i in range(100)]
+said = found(turns)["in_turn"]
+assert said["text"].startswith("2 workers serve 'write' in turn, never two at once: 80.") and said["name"] == "write", said
+assert "in_turn" not in found(turns[:-1] + [(2, 2, 980, 8), (1, 2, 985, 8)]), "two were in it at once"
+assert "in_turn" not in found([(1, 2, 10 * i, 8) for i in range(95)] + [(2, 2, 950 + 10 * i, 8) for i in range(5)])
+assert "in_turn" not in found([(t, s, a, l / 4) for t, s, a, l in turns] + [(3, 1, 10 * i, 8) for i in range(100)]), "less than a quarter of the run"
+# More calls than are kept: when one worker's are cut off, nothing is said of what others do later, while it is there.
+crowd = [(1, 2, i / 50, 1 / 60) for i in range(6000)]
+assert "in_turn" not in found(crowd + [(2 + i % 2, 2, 60 + i / 50 + 0.01, 1 / 60) for i in range(2000)])
+# Uneven, and nobody busy.
+uneven = found([(1, 1, 10 * i, 9) for i in range(100)] + [(2, 2, 10 * i, 1) for i in range(100)])["uneven"]
+assert uneven["text"] == "thread 0x1 was busy for 90.1 % of the run, the other for 10.0 %", uneven
+assert found([(w, w, 10 * i, 2) for w in (1, 2) for i in range(100)])["all_idle"]["text"].startswith("nobody was busy for 79.8 % of the run (792 ms in all)")
+# What weighs most comes first, and names cannot move a cursor.
+assert [f["weight"] for f in found(stops and turns).values()] == sorted((f["weight"] for f in found(turns).values()), reverse=True)
+SLOTS[1] = (2, b"\x1b[2J" + "\u00e9".encode() * 50)
+evil = run("--findings", made(turns))
+assert "\033" not in evil and "workers serve" in evil and "\u00e9.." in evil, evil
+
+# Rows in the order, and with the columns, that were asked for.
+path = made([(1, 1, 10 * i, 1) for i in range(10)] + [(1, 2, 500 + 10 * i, 5) for i in range(4)] + [(1, 3, 900, 3)], "rows")
+names = lambda *options: [r["name"][:4] for r in json.loads(run("--json", "--by", "slot", *options, path))["work_items"]]
+assert names() == names("--sort", "total") == names("--sort", "share") == [names()[0], "pars", "scan"]
+assert names("--sort", "count")[0] == "pars" and names("--sort", "id")[0] == "pars" and names("--sort", "p99")[1:] == ["scan", "pars"]
+assert names("--sort", "name") == sorted(names("--sort", "name"))
+head, *rows = run("--by", "slot", "--sort", "count", "--columns", "p99,count,kind,name", path).split("Work items\n")[1].splitlines()
+assert head.split() == ["p99", "count", "kind", "name"], head
+assert rows[0].split() == ["1.00", "ms", "10", "bgwork", "parse"], rows
+P
+gaps=$GOLDEN/gaps.bin
+for options in "--sort thing $gaps" "--columns p99,p99 $gaps" "--columns p99,,count $gaps" "--columns= $gaps"; do
+    expect_exit 2 "$RBWP" stats $options
+    expect_one_line
+    expect_no_output
+done
+finish

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One function for each kind of finding; what it takes to be one stands before it. */
+#include "findings.h"
+
+#include "grow.h"
+#include "quantity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SHOWN = 3,             /* of one kind */
+    NAME_BYTES = 60,       /* of a name in a sentence */
+    TAIL_CALLS = 100,      /* p99 of fewer is their longest */
+    TAIL_RATIO = 10,       /* p99 to median */
+    TURN_HANDOVERS = 20,   /* fewer may be chance */
+    QUEUED_LOOKED_AT = 256 /* rows of slots */
+};
+#define IDLE_PART 0.10     /* of the run */
+#define TURN_PART 0.25     /* of the run, that a slot is served */
+#define ALL_PART 0.25      /* of the run, that nobody is busy */
+#define ALL_BUSY_PART 0.80 /* of the run, that everybody is */
+#define GPU_IDLE_PART 0.50
+#define TAIL_PART 0.01 /* of the workers' time, that a row has */
+#define LEAST_NS UINT64_C(1000000)
+
+const char *const finding_name[FINDING_KINDS] = {
+    "lost",    "hung",   "idle_at_end", "late_start", "idle",     "tail",     "longest",
+    "in_turn", "queued", "uneven",      "all_idle",   "all_busy", "gpu_idle", "polls"};
+
+struct search {
+    struct findings *findings;
+    const struct stats *stats;
+    double run_ns;
+    uint32_t queued; /* rows of that category so far */
+    FILE *text;
+    struct finding now;
+};
+
+/* ---- sentences ------------------------------------------------------------------------- */
+
+/* A finding begins; what is written to search->text is its sentence. False without memory. */
+static bool begin(struct search *search, enum finding_what what, double weight)
+{
+    search->now =
+        (struct finding){.what = what, .track = TRACE_NONE, .row = TRACE_NONE, .weight = weight};
+    search->text = open_memstream(&search->now.text, &search->now.bytes);
+    search->findings->failed |= !search->text;
+    return search->text != NULL;
+}
+
+static void end(struct search *search)
+{
+    struct findings *findings = search->findings;
+    bool written = fclose(search->text) == 0 && search->now.text;
+    if (written && grow_array32(&findings->list, &findings->room, findings->count + 1,
+                                sizeof *findings->list)) {
+        findings->list[findings->count++] = search->now;
+        return;
+    }
+    free(search->now.text);
+    findings->failed = true;
+}
+
+static void place(struct search *search, int64_t from_ns, int64_t to_ns)
+{
+    search->now.placed = true;
+    search->now.from_ns = from_ns;
+    search->now.to_ns = to_ns;
+}
+
+/* Whole characters of it. */
+static void say_name(struct search *search, struct trace_text name)
+{
+    uint32_t bytes = name.bytes < NAME_BYTES ? name.bytes : NAME_BYTES;
+    while (bytes && bytes < name.bytes && ((uint8_t)name.text[bytes] & 0xc0) == 0x80)
+        bytes--;
+    fwrite(name.text, 1, bytes, search->text);
+    if (bytes < name.bytes)
+        fputs("..", search->text);
+}
+
+static void say_quoted(struct search *search, struct trace_text name)
+{
+    fputc('\'', search->text);
+    say_name(search, name);
+    fputc('\'', search->text);
+}
+
+static void say_track(struct search *search, uint32_t number)
+{
+    const struct stats *stats = search->stats;
+    const struct stats_track *track = &stats->tracks[number];
+    search->now.track = number;
+    say_name(search, track->track.name);
+    if (stats->process_count > 1 && track->track.process < stats->process_count) {
+        fputs(" of ", search->text);
+        say_name(search, stats->processes[track->track.process].name);
+    }
+}
+
+static void say_row(struct search *search, uint32_t number)
+{
+    search->now.row = number;
+    say_quoted(search, search->stats->rows[number].name);
+}
+
+static void say_time(struct search *search, uint64_t ns)
+{
+    char text[QUANTITY_BYTES];
+    fputs(quantity_rough(text, ns, 3), search->text);
+}
+
+static void say_number(struct search *search, uint64_t value)
+{
+    char text[QUANTITY_BYTES];
+    fputs(quantity_grouped(text, value), search->text);
+}
+
+static double part(const struct search *search, uint64_t ns)
+{
+    return search->run_ns > 0 ? (double)ns / search->run_ns : 0;
+}
+
+static uint64_t since(int64_t from_ns, int64_t to_ns)
+{
+    return to_ns > from_ns ? (uint64_t)to_ns - (uint64_t)from_ns : 0;
+}
+
+/* ---- what is wrong ---------------------------------------------------------------------- */
+
+static void find_lost(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    if (stats->lost_records == 0 || !begin(search, FINDING_LOST, 4))
+        return;
+    say_number(search, stats->lost_records);
+    fputs(" records were lost: all figures are too small", search->text);
+    end(search);
+}
+
+static void find_hung(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    for (uint32_t i = 0, shown = 0; i < stats->open_count && shown < SHOWN; i++) {
+        const struct stats_call *call = &stats->open[i];
+        if (!stats_is_hung(stats, call) ||
+            !begin(search, FINDING_HUNG, 2 + part(search, call->duration_ns)))
+            continue;
+        shown++;
+        say_track(search, call->track);
+        fputs(" hung for ", search->text);
+        say_time(search, call->duration_ns);
+        fputs(" in ", search->text);
+        say_row(search, call->row);
+        fputs(", until this ended", search->text);
+        place(search, call->start_ns, call->start_ns + (int64_t)call->duration_ns);
+        end(search);
+    }
+}
+
+/* ---- who was idle ------------------------------------------------------------------------ */
+
+struct stretch {
+    int64_t from_ns, to_ns;
+};
+/* When a worker did nothing, of the kind that is looked for. */
+typedef struct stretch (*idle_of)(const struct search *search, const struct stats_track *track);
+
+static struct stretch idle_at_end(const struct search *search, const struct stats_track *track)
+{
+    return (struct stretch){track->busy.until_ns, search->stats->run_last_ns};
+}
+static struct stretch idle_at_start(const struct search *search, const struct stats_track *track)
+{
+    return (struct stretch){search->stats->run_first_ns, track->busy.first_ns};
+}
+static struct stretch idle_between(const struct search *search, const struct stats_track *track)
+{
+    int64_t from_ns = track->busy.longest_gap_at_ns;
+    (void)search;
+    return (struct stretch){from_ns, from_ns + (int64_t)track->busy.longest_gap_ns};
+}
+
+static void say_idle(struct search *search, enum finding_what what, struct stretch idle)
+{
+    uint64_t ns = since(idle.from_ns, idle.to_ns);
+    fputs(what == FINDING_IDLE_AT_END  ? " was idle for the last "
+          : what == FINDING_LATE_START ? " began after "
+                                       : " was idle for ",
+          search->text);
+    say_time(search, ns);
+    if (what == FINDING_IDLE)
+        fputs(" on end", search->text);
+    fprintf(search->text, " (%.1f %% of the run)", 100 * part(search, ns));
+    place(search, idle.from_ns, idle.to_ns);
+}
+
+static void say_more_idle(struct search *search, enum finding_what what, uint32_t more)
+{
+    if (!begin(search, what, 0.001))
+        return;
+    fprintf(search->text, "%" PRIu32 " more worker%s %s for %.0f %% of the run or longer", more,
+            more == 1 ? "" : "s",
+            what == FINDING_IDLE_AT_END  ? "did nothing at its end"
+            : what == FINDING_LATE_START ? "did nothing at its beginning"
+                                         : "did nothing on end",
+            100 * IDLE_PART);
+    end(search);
+}
+
+/* A tenth of the run, and a millisecond. */
+static bool is_idle(const struct search *search, const struct stats_track *track, idle_of idle,
+                    uint64_t *ns_out)
+{
+    if (!stats_is_worker(track) || !track->busy.any)
+        return false;
+    struct stretch stretch = idle(search, track);
+    *ns_out = since(stretch.from_ns, stretch.to_ns);
+    return *ns_out >= LEAST_NS && part(search, *ns_out) >= IDLE_PART;
+}
+
+/* The SHOWN longest, and how many more there are. */
+static void find_idle(struct search *search, enum finding_what what, idle_of idle)
+{
+    const struct stats *stats = search->stats;
+    uint32_t longest[SHOWN], shown = 0, all = 0;
+    uint64_t lengths_ns[SHOWN], ns;
+    for (uint32_t i = 0; i < stats->track_count; i++) {
+        if (!is_idle(search, &stats->tracks[i], idle, &ns))
+            continue;
+        uint32_t at = shown < SHOWN ? shown++ : SHOWN;
+        for (all++; at > 0 && lengths_ns[at - 1] < ns; at--)
+            if (at < SHOWN) {
+                longest[at] = longest[at - 1];
+                lengths_ns[at] = lengths_ns[at - 1];
+            }
+        if (at < SHOWN) {
+            longest[at] = i;
+            lengths_ns[at] = ns;
+        }
+    }
+    for (uint32_t i = 0; i < shown; i++) {
+        double weight = part(search, lengths_ns[i]) / (stats->workers ? stats->workers : 1);
+        if (!begin(search, what, weight))
+            continue;
+        say_track(search, longest[i]);
+        say_idle(search, what, idle(search, &stats->tracks[longest[i]]));
+        end(search);
+    }
+    if (all > shown)
+        say_more_idle(search, what, all - shown);
+}
+
+/* The busiest for half of the run, and twice as long as the others. */
+static void find_uneven(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    uint32_t busiest = TRACE_NONE;
+    for (uint32_t i = 0; i < stats->track_count; i++)
+        if (stats_is_worker(&stats->tracks[i]) &&
+            (busiest == TRACE_NONE ||
+             stats->tracks[i].busy.busy_ns > stats->tracks[busiest].busy.busy_ns))
+            busiest = i;
+    if (busiest == TRACE_NONE || stats->workers < 2)
+        return;
+    uint64_t most_ns = stats->tracks[busiest].busy.busy_ns;
+    uint64_t others_ns = (stats->worker_busy_ns - most_ns) / (stats->workers - 1);
+    if (part(search, most_ns) < 0.5 || most_ns < 2 * others_ns ||
+        !begin(search, FINDING_UNEVEN, part(search, most_ns - others_ns) / 2))
+        return;
+    say_track(search, busiest);
+    fprintf(search->text, " was busy for %.1f %% of the run, the other%s for %.1f %%%s",
+            100 * part(search, most_ns), stats->workers == 2 ? "" : "s",
+            100 * part(search, others_ns), stats->workers == 2 ? "" : " on average");
+    end(search);
+}
+
+/* Of several workers none was busy for a quarter of the run, or all for four fifths. */
+static void find_all(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    const struct concurrency_result *result = &stats->concurrency;
+    uint64_t none_ns = result->levels ? result->level_ns[0] : 0;
+    uint64_t all_ns = result->levels > stats->workers ? result->level_ns[stats->workers] : 0;
+    if (stats->merged || stats->workers < 2)
+        return;
+    if (none_ns >= LEAST_NS && part(search, none_ns) >= ALL_PART &&
+        begin(search, FINDING_ALL_IDLE, part(search, none_ns))) {
+        fprintf(search->text, "nobody was busy for %.1f %% of the run (",
+                100 * part(search, none_ns));
+        say_time(search, none_ns);
+        fputs(" in all)", search->text);
+        end(search);
+    }
+    if (part(search, all_ns) >= ALL_BUSY_PART && begin(search, FINDING_ALL_BUSY, 0.1)) {
+        fprintf(search->text, "all %" PRIu32 " workers were busy for %.1f %% of the run",
+                stats->workers, 100 * part(search, all_ns));
+        end(search);
+    }
+}
+
+/* GPUs, for half of the run. */
+static void find_gpu_idle(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    for (uint32_t i = 0, shown = 0; i < stats->track_count && shown < SHOWN; i++) {
+        const struct stats_track *track = &stats->tracks[i];
+        double idle = 1 - part(search, track->busy.busy_ns);
+        if (track->track.kind != TRACE_GPU || !track->busy.any || idle < GPU_IDLE_PART ||
+            !begin(search, FINDING_GPU_IDLE, idle / 2))
+            continue;
+        shown++;
+        say_track(search, i);
+        fprintf(search->text, " was idle for %.1f %% of the run", 100 * idle);
+        if (track->busy.longest_gap_ns) {
+            fputs(", for ", search->text);
+            say_time(search, track->busy.longest_gap_ns);
+            fputs(" on end", search->text);
+            place(search, track->busy.longest_gap_at_ns,
+                  track->busy.longest_gap_at_ns + (int64_t)track->busy.longest_gap_ns);
+        }
+        end(search);
+    }
+}
+
+/* ---- what took long ------------------------------------------------------------------------ */
+
+static bool is_work(const struct stats_row *row)
+{
+    return row->category != TRACE_RANGE && row->category != TRACE_ANNOTATION &&
+           row->category != TRACE_QUEUED && row->category != TRACE_WAIT;
+}
+
+/* The longest call of a row, if it is one of those that are known. */
+static void place_longest(struct search *search, uint32_t row)
+{
+    const struct stats *stats = search->stats;
+    for (uint32_t i = 0; i < stats->longest_count; i++)
+        if (stats->longest[i].row == row) {
+            search->now.track = stats->longest[i].track;
+            place(search, stats->longest[i].start_ns,
+                  stats->longest[i].start_ns + (int64_t)stats->longest[i].duration_ns);
+            return;
+        }
+}
+
+/* A 99th percentile ten times the median, of 100 spans or more. */
+static void find_tail(struct search *search, uint32_t number)
+{
+    const struct stats_row *row = &search->stats->rows[number];
+    uint64_t p50_ns = stats_quantile_ns(row, 500), p99_ns = stats_quantile_ns(row, 990);
+    double share = stats_share(search->stats, row->total_ns);
+    if (row->count < TAIL_CALLS || p50_ns == 0 || p99_ns / p50_ns < TAIL_RATIO ||
+        share < TAIL_PART || !begin(search, FINDING_TAIL, share / 2))
+        return;
+    fputs("p99 of ", search->text);
+    say_row(search, number);
+    fprintf(search->text, " is %" PRIu64 " x its p50: ", p99_ns / p50_ns);
+    say_time(search, p99_ns);
+    fputs(" against ", search->text);
+    say_time(search, p50_ns);
+    place_longest(search, number);
+    end(search);
+}
+
+/* One span that took half of the time of its row, and a tenth of the run. */
+static void find_longest(struct search *search, uint32_t number)
+{
+    const struct stats_row *row = &search->stats->rows[number];
+    if (row->count < 2 || row->max_ns < row->total_ns / 2 || row->max_ns < LEAST_NS ||
+        part(search, row->max_ns) < IDLE_PART ||
+        !begin(search, FINDING_LONGEST, part(search, row->max_ns) / 2))
+        return;
+    fputs("one of ", search->text);
+    say_number(search, row->count);
+    fputc(' ', search->text);
+    say_row(search, number);
+    fputs(" took ", search->text);
+    say_time(search, row->max_ns);
+    fprintf(search->text, ", %.0f %% of the time of all",
+            100 * (double)row->max_ns / (double)row->total_ns);
+    place_longest(search, number);
+    end(search);
+}
+
+/* A slot that workers pass to each other and never serve together, for a quarter of the run. */
+static void find_in_turn(struct search *search, uint32_t number)
+{
+    const struct stats_row *row = &search->stats->rows[number];
+    if (row->category != TRACE_CALL || part(search, row->total_ns) < TURN_PART)
+        return;
+    struct slot_turns_result turns = slot_turns_of(&search->stats->turns, number);
+    if (turns.workers < 2 || turns.overlaps || turns.handovers < TURN_HANDOVERS ||
+        turns.handovers < turns.calls / 10 ||
+        !begin(search, FINDING_IN_TURN, part(search, row->total_ns)))
+        return;
+    fprintf(search->text, "%" PRIu32 " workers serve ", turns.workers);
+    say_row(search, number);
+    fprintf(search->text, " in turn, never two at once: %.1f %% of the run goes by in it",
+            100 * part(search, row->total_ns));
+    end(search);
+}
+
+/* Work that waited longer than it ran, and a millisecond. */
+static void find_queued(struct search *search, uint32_t number)
+{
+    const struct stats *stats = search->stats;
+    const struct stats_row *queued = &stats->rows[number];
+    if (queued->category != TRACE_QUEUED || search->queued++ >= QUEUED_LOOKED_AT)
+        return;
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        const struct stats_row *row = &stats->rows[i];
+        uint64_t waited_ns = stats_mean_ns(queued), ran_ns = stats_mean_ns(row);
+        if (row->category != TRACE_CALL || row->item != queued->item || waited_ns <= ran_ns ||
+            stats_quantile_ns(queued, 990) < LEAST_NS || queued->count < TURN_HANDOVERS ||
+            !begin(search, FINDING_QUEUED, stats_share(stats, row->total_ns)))
+            continue;
+        say_row(search, i);
+        fputs(" waited for ", search->text);
+        say_time(search, waited_ns);
+        fputs(" on average (p99 ", search->text);
+        say_time(search, stats_quantile_ns(queued, 990));
+        fputs(") before it ran for ", search->text);
+        say_time(search, ran_ns);
+        end(search);
+        return;
+    }
+}
+
+/* A hundred for each call that did something. */
+static void find_polls(struct search *search)
+{
+    const struct stats *stats = search->stats;
+    uint64_t polls = 0, calls = 0;
+    for (uint32_t i = 0; i < stats->process_count; i++)
+        polls += stats->processes[i].empty_polls;
+    for (uint32_t i = 0; i < stats->track_count; i++)
+        calls += stats_is_worker(&stats->tracks[i]) ? stats->tracks[i].calls : 0;
+    if (polls < 1000 || polls / 100 < calls || !begin(search, FINDING_POLLS, 0.01))
+        return;
+    say_number(search, polls);
+    fputs(" polls found nothing, against ", search->text);
+    say_number(search, calls);
+    fputs(calls == 1 ? " call that did something" : " calls that did something", search->text);
+    end(search);
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static int heavier_first(const void *a, const void *b)
+{
+    const struct finding *left = a, *right = b;
+    if (left->weight < right->weight || left->weight > right->weight)
+        return left->weight > right->weight ? -1 : 1;
+    if (left->what != right->what)
+        return left->what < right->what ? -1 : 1;
+    return strcmp(left->text, right->text);
+}
+
+/* Of a kind with many the ones that weigh most. */
+static void keep_few(struct findings *findings)
+{
+    uint32_t of_kind[FINDING_KINDS] = {0}, kept = 0;
+    for (uint32_t i = 0; i < findings->count; i++) {
+        if (of_kind[findings->list[i].what]++ <= SHOWN)
+            findings->list[kept++] = findings->list[i];
+        else
+            free(findings->list[i].text);
+    }
+    findings->count = kept;
+}
+
+void findings_make(struct findings *findings, const struct stats *stats, bool filtered)
+{
+    struct search search = {
+        .findings = findings, .stats = stats, .run_ns = (double)stats_extent_ns(stats)};
+    *findings = (struct findings){0};
+    find_lost(&search);
+    find_hung(&search);
+    if (!filtered) {
+        find_idle(&search, FINDING_IDLE_AT_END, idle_at_end);
+        find_idle(&search, FINDING_LATE_START, idle_at_start);
+        find_idle(&search, FINDING_IDLE, idle_between);
+        find_uneven(&search);
+        find_all(&search);
+        find_gpu_idle(&search);
+        find_polls(&search);
+    }
+    for (uint32_t i = 0; i < stats->row_count; i++) {
+        if (is_work(&stats->rows[i])) {
+            find_tail(&search, i);
+            find_longest(&search, i);
+        }
+        find_in_turn(&search, i);
+        find_queued(&search, i);
+    }
+    if (findings->count)
+        qsort(findings->list, findings->count, sizeof *findings->list, heavier_first);
+    keep_few(findings);
+}
+
+void findings_free(struct findings *findings)
+{
+    for (uint32_t i = 0; i < findings->count; i++)
+        free(findings->list[i].text);
+    free(findings->list);
+    *findings = (struct findings){0};
+}

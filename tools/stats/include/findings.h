@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * findings.h - what stands out in the sums: sentences for people, each with the place to look at.
+ *
+ * They say what is so, never why. A finding needs a least amount of the run, so that short and
+ * ordinary things do not hide the others (the limits stand in findings.c and in rbwp-stats(1)).
+ */
+#ifndef FINDINGS_H
+#define FINDINGS_H
+
+#include "stats.h"
+
+enum finding_what {
+    FINDING_LOST,
+    FINDING_HUNG,
+    FINDING_IDLE_AT_END,
+    FINDING_LATE_START,
+    FINDING_IDLE,
+    FINDING_TAIL,
+    FINDING_LONGEST,
+    FINDING_IN_TURN,
+    FINDING_QUEUED,
+    FINDING_UNEVEN,
+    FINDING_ALL_IDLE,
+    FINDING_ALL_BUSY,
+    FINDING_GPU_IDLE,
+    FINDING_POLLS,
+    FINDING_KINDS
+};
+/* "lost", "hung", "idle_at_end" ... */
+extern const char *const finding_name[FINDING_KINDS];
+
+struct finding {
+    enum finding_what what;
+    uint32_t track, row;    /* TRACE_NONE: of none, or several */
+    bool placed;            /* the times are known */
+    int64_t from_ns, to_ns; /* where to look */
+    double weight;          /* about: the part of the run that it concerns; more of what is worse */
+    char *text;             /* may hold any bytes that names have */
+    size_t bytes;
+};
+struct findings {
+    struct finding *list; /* what weighs most first */
+    uint32_t count, room;
+    bool failed; /* out of memory; some are missing */
+};
+
+/* filtered: the sums are of a choice of slots, threads or kinds, of which nobody can say who was
+ * idle. Slots that workers serve in turn are found if stats->options.turns was set. */
+void findings_make(struct findings *findings, const struct stats *stats, bool filtered);
+void findings_free(struct findings *findings);
+
+#endif /* FINDINGS_H */
