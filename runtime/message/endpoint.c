@@ -2,6 +2,7 @@
 /* endpoint.c - endpoints and their handlers come and go. */
 #include "failure.h"
 #include "message_outbox.h"
+#include "rbwp_record.h"
 #include "sized.h"
 #include "text_hash.h"
 #include "work_extend.h"
@@ -16,6 +17,7 @@
 #define INCOMING_DEFAULT_BYTES (UINT64_C(256) << 20)
 #define COUNT_MAX (1u << 24) /* of windows and of long messages */
 #define HANDLER_NAME_BYTES_MAX 255u
+#define LINGER_NS 200 /* about what a line of the cache takes from CPU to CPU */
 
 void endpoint_wake(struct rbwp_endpoint *endpoint)
 {
@@ -105,6 +107,7 @@ static struct rbwp_endpoint *allocate(struct rbwp_work_manager *manager,
     endpoint->window = transport->shares_memory ? 0 : config->window;
     endpoint->payload_bytes_max = config->payload_bytes_max;
     endpoint->incoming_bytes_max = config->incoming_bytes_max;
+    endpoint->linger_ticks = rbwp_ticks_from_ns(LINGER_NS);
     endpoint->problem = config->problem;
     endpoint->problem_argument = config->argument;
     atomic_init(&endpoint->lost_node, endpoint->nodes);

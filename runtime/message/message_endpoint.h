@@ -72,6 +72,7 @@ struct rbwp_endpoint {
     uint32_t node, nodes;
     uint32_t short_bytes;
     uint32_t window; /* 0: the inbox is all there is */
+    uint64_t linger_ticks;
     uint64_t payload_bytes_max, incoming_bytes_max;
     rbwp_message_problem_fn problem;
     void *problem_argument;
@@ -105,8 +106,8 @@ struct rbwp_endpoint {
     _Atomic uint32_t lost_node,
         left_node; /* the first that is lost, or left in order; nodes: none */
 
+    _Atomic(struct lost_note *) lost_notes; /* the newest first; the item takes them all at once */
     pthread_mutex_t problem_lock;
-    struct lost_note *lost_notes;                /* guarded by it */
     struct problem_told told[PROBLEMS_TOLD_MAX]; /* guarded by problem_lock, with what follows */
     uint32_t told_count;
     int first_problem;

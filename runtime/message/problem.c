@@ -109,10 +109,9 @@ void endpoint_lose(struct rbwp_endpoint *endpoint, uint32_t node, const char *te
         note->node = node;
         note->in_order = !text;
         snprintf(note->text, sizeof note->text, "%s", text ? text : "");
-        pthread_mutex_lock(&endpoint->problem_lock);
-        note->next = endpoint->lost_notes;
-        endpoint->lost_notes = note;
-        pthread_mutex_unlock(&endpoint->problem_lock);
+        note->next = atomic_load_explicit(&endpoint->lost_notes, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak(&endpoint->lost_notes, &note->next, note))
+            ;
     }
     endpoint_wake(endpoint);
     outbox_changed(endpoint);
@@ -130,21 +129,19 @@ static void take_loss(struct rbwp_endpoint *endpoint, const struct lost_note *no
 
 void endpoint_forget_losses(struct rbwp_endpoint *endpoint)
 {
-    while (endpoint->lost_notes) {
-        struct lost_note *note = endpoint->lost_notes;
-        endpoint->lost_notes = note->next;
+    struct lost_note *notes = atomic_exchange(&endpoint->lost_notes, NULL);
+    while (notes) {
+        struct lost_note *note = notes;
+        notes = note->next;
         free(note);
     }
 }
 
 bool endpoint_take_losses(struct rbwp_endpoint *endpoint)
 {
-    pthread_mutex_lock(&endpoint->problem_lock);
-    struct lost_note *notes = endpoint->lost_notes;
-    endpoint->lost_notes = NULL;
-    pthread_mutex_unlock(&endpoint->problem_lock);
-    if (!notes)
+    if (!atomic_load_explicit(&endpoint->lost_notes, memory_order_relaxed))
         return false;
+    struct lost_note *notes = atomic_exchange(&endpoint->lost_notes, NULL);
     while (notes) {
         struct lost_note *note = notes;
         notes = note->next;

@@ -2,6 +2,9 @@
 /* serve.c - the work item: what came is handled, what was kept is sent. */
 #include "message_outbox.h"
 #include "rbwp_record.h"
+#include "work_extend.h"
+
+#define LINGERS_MAX 4 /* after the last message, LINGER_NS each */
 
 static const struct message_handler *handler_at(const struct rbwp_endpoint *endpoint, uint64_t hash)
 {
@@ -172,17 +175,36 @@ static void give_back(struct rbwp_endpoint *endpoint)
 /* True: the slice is over, and there may be more. */
 static bool take_inbox(struct rbwp_endpoint *endpoint, struct rbwp_deadline deadline, bool *worked)
 {
-    const struct inbox_entry *entry;
-    while ((entry = inbox_peek(&endpoint->inbox))) {
+    const struct inbox_entry *entry = inbox_peek(&endpoint->inbox);
+    while (entry) {
         take_entry(endpoint, entry);
         inbox_drop(&endpoint->inbox);
         *worked = true;
         if (inbox_dropped_bytes(&endpoint->inbox) > endpoint->inbox.capacity / 8)
             give_back(endpoint);
-        if (rbwp_deadline_passed(deadline))
+        entry = inbox_peek(&endpoint->inbox);
+        if (entry &&
+            rbwp_deadline_passed(deadline)) /* a message alone costs no look at the clock */
             return true;
     }
     return false;
+}
+
+/*
+ * Whoever writes the inbox's next entry is disturbed by each look at it, and has to wake the item
+ * once it is idle: with a look as soon as the inbox is empty both sides would take turns. So the
+ * item waits a little for several messages to come, while the manager has nothing else to do. A
+ * transport that polls has no such writer.
+ */
+static bool linger(const struct rbwp_endpoint *endpoint, unsigned *lingers)
+{
+    if (*lingers == 0 || endpoint->transport->ops->poll || work_has_candidate(endpoint->manager))
+        return false;
+    (*lingers)--;
+    const uint64_t end_ticks = rbwp_now_ticks() + endpoint->linger_ticks;
+    while (rbwp_now_ticks() < end_ticks)
+        work_relax();
+    return true;
 }
 
 bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
@@ -190,6 +212,7 @@ bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
     struct rbwp_endpoint *endpoint = argument;
     struct rbwp_transport *transport = endpoint->transport;
     bool worked = false, polled, more;
+    unsigned lingers = 0;
     if (atomic_load_explicit(&endpoint->phase, memory_order_acquire) == ENDPOINT_NEW) {
         rbwp_set_worked(false);
         return false;
@@ -200,11 +223,16 @@ bool endpoint_serve(void *argument, struct rbwp_deadline deadline)
         worked |= endpoint_take_losses(endpoint);
         worked |= long_progress(endpoint);
         worked |= outbox_flush(endpoint);
-        more = take_inbox(endpoint, deadline, &worked);
+        bool took = false;
+        more = take_inbox(endpoint, deadline, &took);
+        worked |= took;
+        if (took)
+            lingers = LINGERS_MAX;
         if (!more && !long_is_busy(endpoint) && outbox_is_empty(endpoint))
             worked |= quiesce_idle(endpoint);
         give_back(endpoint);
-    } while (!more && !inbox_go_idle(&endpoint->inbox) && !rbwp_deadline_passed(deadline));
+    } while (!more && (linger(endpoint, &lingers) || !inbox_go_idle(&endpoint->inbox)) &&
+             !rbwp_deadline_passed(deadline));
     rbwp_set_worked(worked);
     return more || polled || !atomic_load_explicit(&endpoint->inbox.idle, memory_order_relaxed);
 }

@@ -10,15 +10,18 @@
 #include <string.h>
 
 #define LOOK_NS                                                                                    \
-    100000           /* a worker looks so long after the last packet: longer than it takes the     \
-                        background to find one and wake a worker, or they never meet */
-#define SPIN_NS 5000 /* of that, without letting the manager's other items run */
+    100000             /* a worker looks so long after the last packet: longer than it takes the   \
+                          background to find one and wake a worker, or they never meet */
+#define SPIN_NS 5000   /* of that, without letting the manager's other items run */
+#define HAD_PER_TIME 8 /* polls that find something, for each that reads the clock */
 
 struct transport {
     struct rbwp_transport base;
     struct rbwp_mpi *mpi;
     uint64_t spin_ticks, look_ticks;
-    uint64_t had_ticks; /* of the last poll that did something; poll's alone */
+    /* Poll's alone. */
+    uint64_t had_ticks; /* about when something was last found */
+    unsigned had_since; /* polls in a row that found something */
 };
 
 static struct transport *of(struct rbwp_transport *base)
@@ -64,6 +67,30 @@ static enum rbwp_status receive_payload(struct rbwp_transport *base, uint32_t no
     return transfers_begin(of(base)->mpi, &end);
 }
 
+/* True: the background has found something, which waits in the inbox. */
+static bool was_woken(struct rbwp_mpi *mpi)
+{
+    return atomic_load_explicit(&mpi->background_had, memory_order_relaxed) &&
+           atomic_exchange_explicit(&mpi->background_had, false, memory_order_relaxed);
+}
+
+static bool look(struct rbwp_mpi *mpi)
+{
+    pthread_mutex_lock(&mpi->polling);
+    bool had = joined_poll(mpi);
+    pthread_mutex_unlock(&mpi->polling);
+    return had;
+}
+
+/* Something is there, and its handler is waited for on another node: the clock can wait. */
+static bool go_and_handle(struct transport *transport)
+{
+    if (++transport->had_since % HAD_PER_TIME == 0) /* the background is told now and then */
+        atomic_store_explicit(&transport->mpi->polled_ticks, rbwp_now_ticks(),
+                              memory_order_relaxed);
+    return true;
+}
+
 /* Goes on looking for a while after the last packet: the answer to what a handler sent comes soon.
  * From false on it is the background that looks; what that found waits in the inbox for its
  * handler, so there is no spinning then. The deadline is far behind what this takes. */
@@ -72,22 +99,25 @@ static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline dea
     struct transport *transport = of(base);
     struct rbwp_mpi *mpi = transport->mpi;
     (void)deadline;
-    bool is_woken = atomic_exchange_explicit(&mpi->background_had, false, memory_order_relaxed);
-    uint64_t begin_ticks = rbwp_now_ticks(), now_ticks;
-    do {
-        pthread_mutex_lock(&mpi->polling);
-        bool had = joined_poll(mpi);
-        pthread_mutex_unlock(&mpi->polling);
-        now_ticks = rbwp_now_ticks();
-        if (had || is_woken)
-            transport->had_ticks = now_ticks;
-        is_woken |= had;
-    } while (!is_woken && now_ticks - begin_ticks < transport->spin_ticks &&
-             now_ticks - transport->had_ticks < transport->look_ticks);
-    bool looks_on = now_ticks - transport->had_ticks < transport->look_ticks;
-    atomic_store_explicit(&mpi->polled_ticks, looks_on ? now_ticks : 0, memory_order_relaxed);
-    if (!is_woken && looks_on)
+    if (look(mpi) | was_woken(mpi))
+        return go_and_handle(transport);
+    const uint64_t begin_ticks = rbwp_now_ticks();
+    if (transport->had_since > 0)
+        transport->had_ticks = begin_ticks;
+    transport->had_since = 0;
+    bool looks_on = begin_ticks - transport->had_ticks < transport->look_ticks;
+    for (uint64_t now_ticks = begin_ticks; looks_on; now_ticks = rbwp_now_ticks()) {
+        atomic_store_explicit(&mpi->polled_ticks, now_ticks, memory_order_relaxed);
+        if (now_ticks - begin_ticks >= transport->spin_ticks)
+            break;
+        if (look(mpi))
+            return go_and_handle(transport);
+        looks_on = now_ticks - transport->had_ticks < transport->look_ticks;
+    }
+    if (looks_on)
         sched_yield(); /* who sends may need this CPU */
+    else
+        atomic_store_explicit(&mpi->polled_ticks, 0, memory_order_relaxed);
     return looks_on;
 }
 

@@ -253,9 +253,7 @@ static bool is_quiet(struct rbwp_work_manager *manager, unsigned slot)
 
 static bool is_quiet_or_has_candidate(struct rbwp_work_manager *manager, unsigned slot)
 {
-    struct work_filter all;
-    work_filter_fill(&all);
-    return is_quiet(manager, slot) || work_mask_has_candidate(&manager->mask, &all);
+    return is_quiet(manager, slot) || work_has_candidate(manager);
 }
 
 void rbwp_work_drain(struct rbwp_work_manager *manager)

@@ -52,6 +52,13 @@ bool work_is_lent_only(const struct rbwp_work_manager *manager)
     return manager->is_lent_only;
 }
 
+bool work_has_candidate(const struct rbwp_work_manager *manager)
+{
+    struct work_filter all;
+    work_filter_fill(&all);
+    return work_mask_has_candidate(&manager->mask, &all);
+}
+
 bool work_is_closed(const struct rbwp_work_manager *manager)
 {
     /* Sequentially consistent: a worker looks after it has lain down (doorbell.h, 5), and who
@@ -152,15 +159,6 @@ static int claim(struct work_runner *runner)
     return work_mask_claim(&runner->manager->mask, &runner->group->filter, &runner->cursor);
 }
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
-
 /* All other workers of the group sleep. */
 static bool is_alone(const struct work_group *group)
 {
@@ -189,7 +187,7 @@ static int look(struct work_runner *runner)
         if (now >= end_ticks)
             return -1;
         if (now < yield_ticks || is_alone(runner->group)) {
-            relax();
+            work_relax();
             continue;
         }
         doorbell_lie_down(&runner->group->bell);
@@ -216,7 +214,7 @@ static int wait_for_work(struct work_runner *runner)
 
     event_signal(&manager->settled);
     for (int i = 0; i < UNANNOUNCED_POLLS && manager->spin_ticks > 0; i++) {
-        relax();
+        work_relax();
         int slot = claim(runner);
         if (slot >= 0)
             return slot;

@@ -15,4 +15,17 @@ bool work_is_inside(void);
 /* The manager has no workers: who waits does the work. */
 bool work_is_lent_only(const struct rbwp_work_manager *manager);
 
+/* Some item waits for a worker. A glance. */
+bool work_has_candidate(const struct rbwp_work_manager *manager);
+
+/* A moment's rest for who looks at the same thing again and again. */
+static inline void work_relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
 #endif /* WORK_EXTEND_H */
