@@ -6,6 +6,8 @@
  * that take jobs from a counter. The second half is what recording it takes.
  * Run it with -bgworkprofile 1 (or 2) and look at bgwork_0.bin with rbwp-dump.
  */
+#include "rbwp_args.h"
+#include "rbwp_counter.h"
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 
@@ -52,17 +54,23 @@ static int pool_run(struct pool *pool)
     return started > 0;
 }
 
+static int terms_of(int job)
+{
+    return 2000 + 50 * (job % 7);
+}
+
 static double job_itself(int job)
 {
     double sum = 0;
-    for (int i = 1; i < 2000 + 50 * (job % 7); i++)
+    for (int i = 1; i < terms_of(job); i++)
         sum += 1.0 / i;
     return sum;
 }
 
 /* ---- recording it ------------------------------------------------------------------ */
 
-static unsigned slot, part;
+static unsigned slot, part, jobs_left;
+static uint64_t terms, parity;
 static _Atomic double result;
 
 static void attach(unsigned number)
@@ -78,6 +86,11 @@ static void recorded_job(int job)
     rbwp_fine_begin(part); /* seen at level 2 */
     atomic_store(&result, job_itself(job));
     rbwp_fine_end();
+    if (job % 10 != 0) { /* what it was about, and how much is left: at level 2, too */
+        rbwp_arg_u64(terms, (uint64_t)terms_of(job));
+        rbwp_arg_text(parity, job % 2 ? "odd" : "even");
+        rbwp_counter(jobs_left, JOBS - 1 - job);
+    }
     rbwp_set_worked(job % 10 != 0); /* say that every tenth found nothing to do: no record */
     rbwp_end();
 }
@@ -87,12 +100,15 @@ int main(int argc, char **argv)
     struct rbwp_session_config config;
     struct rbwp_session *session = NULL;
     struct rbwp_session_summary summary;
-    struct rbwp_error error = {.text = "no slot or sub-item left"};
+    struct rbwp_error error = {.text = "no slot, sub-item or counter left"};
     struct pool pool = {.thread_begins = attach, .run_job = recorded_job};
 
+    terms = rbwp_arg_key("terms");
+    parity = rbwp_arg_key("parity");
     rbwp_session_defaults(&config);
     if (rbwp_work_item_register("harmonic sums", &slot) != RBWP_OK ||
         rbwp_sub_item_register(RBWP_AM_HANDLER, "one sum", &part) != RBWP_OK ||
+        rbwp_counter_register("jobs left", "jobs", &jobs_left) != RBWP_OK ||
         rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
         fprintf(stderr, "foreign_pool: %s\n", error.text);
         return 2;

@@ -14,6 +14,8 @@ expect_output 'pool thread'
 expect 0 "$dump" --spans two.bin
 expect_output 'harmonic sums'
 expect_output 'one sum'
+expect 0 "$RBWP" export --to ndjson two.bin
+[[ $(grep -c '"args":{"terms":2[0-9]*,"parity":"odd"}' out) -eq 150 ]] || fail "the odd jobs' arguments"
 rm bgwork_0.bin
 expect 0 "$FOREIGN_POOL"
 [[ -e bgwork_0.bin ]] && fail "a profile was written without being asked for"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track_batch.h: from the order of ends to that of begins. */
+/* track_batch.h: from the order of ends to that of begins, each span with its own detail. */
 #include "span_order.h"
 #include "track_batch.h"
 #include "unit.h"
@@ -16,11 +16,12 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct seen *seen = context;
-    (void)details;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(spans[i].track, 3);
         if (i > 0 && !(spans[i].flags & TRACE_LATE))
             assert_true(span_order(&spans[i - 1], &spans[i]) < 0);
+        const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
+        assert_int_equal(detail ? detail->correlation : 0, spans[i].id % 2 ? spans[i].id : 0);
     }
     seen->spans = realloc(seen->spans, (seen->count + count) * sizeof *spans);
     memcpy(seen->spans + seen->count, spans, count * sizeof *spans);
@@ -53,7 +54,9 @@ static void add(struct fixture *fixture, int64_t start_ns, int64_t stop_ns, bool
 {
     struct trace_span span = {
         .start_ns = start_ns, .stop_ns = stop_ns, .id = (uint64_t)start_ns + 1};
-    assert_true(track_batch_add(&fixture->batch, fixture->trace, &span, outermost));
+    struct trace_detail detail = {.words = sizeof detail / 8, .correlation = span.id};
+    assert_true(track_batch_add(&fixture->batch, fixture->trace, &span,
+                                span.id % 2 ? &detail : NULL, outermost));
 }
 
 /* A tree comes inner ones first and leaves outer ones first; one that is open stays back. */

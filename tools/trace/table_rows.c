@@ -16,6 +16,7 @@ enum { NAME_BYTES = 256, BATCH_SAMPLES = 1024, THREADS_MAX = 1024 /* of a kernel
 /* Track of a table for one value of its columns. */
 struct table_track {
     uint64_t value, thread_id;
+    uint64_t unit;          /* name of that of a counter's values; 0: its column says it */
     uint16_t table, column; /* column: of the counter, else TABLE_NO_COLUMN */
     bool wanted;
     uint32_t track;
@@ -194,11 +195,24 @@ static struct table_shape *shape_of(struct table_rows *tables, const struct rbwp
 
 /* ---- tracks ----------------------------------------------------------------- */
 
+/* A counter that says its unit is known by its name alone. False: it has none. */
+static bool put_plain_name(struct table_rows *tables, uint64_t number, char *name, size_t room)
+{
+    uint32_t label = label_of(tables, number);
+    struct trace_text text = trace_label_of(tables->trace, label);
+    if (label && text.bytes)
+        snprintf(name, room, "%.*s", text.bytes < NAME_BYTES ? (int)text.bytes : NAME_BYTES,
+                 text.text);
+    return label && text.bytes;
+}
+
 static void name_track(struct table_rows *tables, const struct rbwp_schema *schema,
                        const struct table_shape *shape, const struct table_track *track, char *name,
                        size_t room)
 {
     uint16_t by = has(shape->track) ? shape->track : shape->label;
+    if (has(shape->unit) && put_plain_name(tables, track->value, name, room))
+        return;
     bool split = has(shape->track) || (has(track->column) && has(shape->label));
     int used = snprintf(name, room, "%.*s",
                         schema->name_bytes < NAME_BYTES / 2 ? schema->name_bytes : NAME_BYTES / 2,
@@ -232,7 +246,8 @@ static void make_track(struct table_rows *tables, const struct rbwp_schema *sche
                                .name = trace_text(name)};
     if (has(track->column)) {
         const struct rbwp_column *column = &schema->columns[track->column];
-        made.unit = (struct trace_text){column->unit, column->unit_bytes};
+        made.unit = track->unit ? trace_label_of(tables->trace, label_of(tables, track->unit))
+                                : (struct trace_text){column->unit, column->unit_bytes};
     }
     track->track = above == TRACE_NONE ? trace_add_track(tables->trace, made)
                                        : trace_add_track_below(tables->trace, above, made);
@@ -240,7 +255,8 @@ static void make_track(struct table_rows *tables, const struct rbwp_schema *sche
 
 static uint64_t hash(const struct table_track *track)
 {
-    uint64_t value = (track->value ^ track->thread_id << 32) * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t value =
+        (track->value ^ track->thread_id << 32 ^ track->unit << 40) * UINT64_C(0x9e3779b97f4a7c15);
     value ^= (uint64_t)track->table << 16 ^ track->column ^ track->thread_id;
     value *= UINT64_C(0x9e3779b97f4a7c15);
     return value ^ value >> 29;
@@ -248,8 +264,8 @@ static uint64_t hash(const struct table_track *track)
 
 static bool is_same(const struct table_track *a, const struct table_track *b)
 {
-    return a->value == b->value && a->thread_id == b->thread_id && a->table == b->table &&
-           a->column == b->column;
+    return a->value == b->value && a->thread_id == b->thread_id && a->unit == b->unit &&
+           a->table == b->table && a->column == b->column;
 }
 
 /* The cell that has the track, or the free one where it belongs. */
@@ -320,8 +336,10 @@ static void take_counter(struct table_rows *tables, const struct table_shape *sh
     for (uint32_t i = 0; i < rows->rows && !tables->failed; i++) {
         int64_t time_ns = (int64_t)rows->cells[shape->start][i];
         uint64_t value = cell(rows, by, i), thread_id = cell(rows, shape->thread, i);
-        if (!track || key.value != value || key.thread_id != thread_id) {
+        uint64_t unit = cell(rows, shape->unit, i);
+        if (!track || key.value != value || key.thread_id != thread_id || key.unit != unit) {
             key.value = value;
+            key.unit = unit;
             key.thread_id = thread_id;
             track = track_of(tables, schema, shape, key, time_ns);
             tables->failed |= !track;

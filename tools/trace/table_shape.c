@@ -99,6 +99,13 @@ static enum table_kind kind_of(const struct table_shape *shape)
     return shape->counter_count ? TABLE_COUNTERS : TABLE_INSTANTS;
 }
 
+static uint16_t unit_column(const struct rbwp_schema *schema)
+{
+    uint16_t at = schema_column(schema, "unit");
+    return at != TABLE_NO_COLUMN && schema->columns[at].type == RBWP_COLUMN_NAME ? at
+                                                                                 : TABLE_NO_COLUMN;
+}
+
 void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schema)
 {
     const uint16_t none = TABLE_NO_COLUMN;
@@ -110,7 +117,8 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
                                   .start_bound = none,
                                   .stop_bound = none,
                                   .from = none,
-                                  .to = none};
+                                  .to = none,
+                                  .unit = none};
     kernel_columns_find(&shape->kernel, schema);
     wait_columns_find(&shape->wait, schema);
     queue_columns_find(&shape->queue, schema);
@@ -123,8 +131,11 @@ void table_shape_find(struct table_shape *shape, const struct rbwp_schema *schem
     shape->kind = kind_of(shape);
     shape->stop_is_duration =
         shape->stop != TABLE_NO_COLUMN && schema->columns[shape->stop].type == RBWP_COLUMN_DURATION;
-    if (shape->kind == TABLE_COUNTERS)
+    if (shape->kind == TABLE_COUNTERS) {
+        if (schema_is_named(schema, "counter"))
+            shape->unit = unit_column(schema);
         return;
+    }
     for (uint16_t i = 0; i < shape->counter_count; i++) /* of a span they are arguments */
         shape->args[shape->arg_count++] = shape->counters[i];
     shape->counter_count = 0;

@@ -21,6 +21,7 @@ struct table_shape {
     enum table_kind kind;
     uint16_t start, stop, label, track, thread; /* columns, TABLE_NO_COLUMN none */
     uint16_t start_bound, stop_bound, from, to;
+    uint16_t unit; /* of counters: a name that is the unit of the row's value */
     bool stop_is_duration;
     uint16_t counters[RBWP_COLUMNS_MAX], args[RBWP_COLUMNS_MAX];
     uint16_t counter_count, arg_count;

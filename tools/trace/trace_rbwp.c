@@ -5,6 +5,7 @@
  * The spans of threads are passed on block by block, GPU work at the end
  * (rbwp_gpu.h).
  */
+#include "call_args.h"
 #include "kept_losses.h"
 #include "losses.h"
 #include "message.h"
@@ -55,6 +56,7 @@ struct rbwp_source {
     uint64_t broken_tables;                 /* blocks that were left out */
     struct rbwp_gpu gpu;
     struct table_rows tables;
+    struct call_args args;
     struct range_rows ranges;
     struct kept_losses damages;
     struct span_walk *walk;
@@ -414,7 +416,10 @@ static void take_span(void *context, const struct span *span)
     if (track == TRACE_NONE) /* its thread got the name that is wanted later */
         source->thread->batch.track =
             add_thread_track(source, span->thread_id, span_name_time_ns(span));
-    if (!track_batch_add(&source->thread->batch, source->trace, &made, span->parent == 0))
+    const struct trace_detail *detail =
+        span->kind == SPAN_COARSE ? call_args_of(&source->args, span->thread_id, span->begin_ns)
+                                  : NULL;
+    if (!track_batch_add(&source->thread->batch, source->trace, &made, detail, span->parent == 0))
         fail(source);
 }
 
@@ -553,6 +558,8 @@ static void take_rows(struct rbwp_source *source, const struct rbwp_rows *rows)
 {
     filter_resolve(&source->filter, rows->first_ns);
     source->ranges.last_ns = at_least(source->ranges.last_ns, rows->last_ns);
+    if (call_args_has(&source->args, rows->schema))
+        return;
     if (!rbwp_gpu_rows(&source->gpu, rows) &&
         !range_rows_take(&source->ranges, source->catalog, rows))
         table_rows_take(&source->tables, source->catalog, rows);
@@ -750,6 +757,7 @@ static void free_reading(struct rbwp_source *source)
     rbwp_gpu_stop(&source->gpu);
     table_rows_stop(&source->tables);
     range_rows_stop(&source->ranges);
+    call_args_free(&source->args);
     rbwp_catalog_free(source->catalog);
     kept_losses_free(&source->damages);
     filter_stop(&source->filter);
@@ -790,6 +798,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     start_gpus(source);
     start_tables(source);
     source->walk = &walk;
+    call_args_load(&source->args, trace, &source->input);
     if (options->threads)
         input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
@@ -802,8 +811,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     add_losses(source);
     kept_losses_tell(&source->damages, trace);
     add_facts(source, &walk);
-    if (source->gpu.failed || source->tables.failed || source->ranges.failed ||
-        source->damages.failed)
+    if (source->gpu.failed || source->args.failed || source->tables.failed ||
+        source->ranges.failed || source->damages.failed)
         fail(source);
     if (source->failed || !good || source->broken_tables || trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);

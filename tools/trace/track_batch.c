@@ -2,6 +2,7 @@
 /* Batches. A tree of spans arrives inner ones first, so its order is nearly right already but for
  * the outer ones, which move to the front. */
 #include "track_batch.h"
+#include "span_detail.h"
 #include "span_order.h"
 
 #include <stdlib.h>
@@ -18,6 +19,7 @@ void track_batch_free(struct track_batch *batch)
 {
     free(batch->spans);
     lanes_free(&batch->lanes);
+    span_details_free(&batch->details);
 }
 
 static int compare(const void *a, const void *b)
@@ -61,8 +63,9 @@ static void close_tree(struct track_batch *batch)
 }
 
 bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
-                     bool outermost)
+                     const struct trace_detail *detail, bool outermost)
 {
+    bool failed = false;
     if (batch->count - batch->tree == TRACK_BATCH_SPANS)
         track_batch_finish(batch, trace);
     if (batch->count == batch->room) {
@@ -73,11 +76,13 @@ bool track_batch_add(struct track_batch *batch, struct trace *trace, const struc
         batch->spans = moved;
         batch->room = room;
     }
-    batch->spans[batch->count] = *span;
-    batch->spans[batch->count++].track = batch->track;
+    struct trace_span *copy = &batch->spans[batch->count++];
+    *copy = *span;
+    copy->track = batch->track;
+    copy->detail = span_details_add(&batch->details, detail, &failed);
     if (outermost)
         close_tree(batch);
-    return true;
+    return !failed;
 }
 
 void track_batch_pass(struct track_batch *batch, struct trace *trace)
@@ -85,9 +90,12 @@ void track_batch_pass(struct track_batch *batch, struct trace *trace)
     uint32_t left = batch->count - batch->tree;
     if (batch->lanes.failed)
         trace_out_of_memory(trace);
-    trace_add_spans(trace, batch->spans, batch->tree, NULL);
+    trace_add_spans(trace, batch->spans, batch->tree,
+                    batch->details.count ? &batch->details : NULL);
     if (left && batch->tree)
         memmove(batch->spans, batch->spans + batch->tree, left * sizeof *batch->spans);
+    if (left == 0)
+        span_details_clear(&batch->details);
     batch->count = left;
     batch->tree = 0;
 }

@@ -23,13 +23,14 @@ struct track_batch {
     uint32_t count, room;
     int64_t last_start_ns; /* of what was put in order */
     struct lanes lanes;
+    struct trace_details details; /* of the spans */
 };
 
 void track_batch_start(struct track_batch *batch, uint32_t track);
-/* The next span that ended. Lane, depth and TRACE_LATE are filled here. False when out of memory:
- * the span is lost. */
+/* The next span that ended. Lane, depth and TRACE_LATE are filled here. detail: NULL for none; it
+ * is copied. False when out of memory: the span is lost, or its detail. */
 bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
-                     bool outermost);
+                     const struct trace_detail *detail, bool outermost);
 /* Passes on all that is in order. */
 void track_batch_pass(struct track_batch *batch, struct trace *trace);
 /* All, at the end of its track. */
