@@ -5,7 +5,8 @@
  * The driver looks for InitializeInjection in the library of CUDA_INJECTION64_PATH, in cuInit. Each
  * source of records is asked for by its variable of the environment (RBWP_PTX_DIR: kernels with
  * probes; RBWP_INJECT_FILE: what GPUs did, inject_session.h) and says which of the driver's calls
- * it wants to see; CUPTI calls back on the program's threads, around these. Whatever is missing,
+ * it wants to see; CUPTI calls back on the program's threads, around these. Without CUPTI, work of
+ * GPUs is timed by events where the library is preloaded (inject_hooks.h). Whatever is missing,
  * the program goes on, and one line says what is not recorded. Ranges come another way
  * (inject_nvtx.c).
  *
@@ -14,7 +15,9 @@
  */
 #include "inject_activity.h"
 #include "inject_calls.h"
+#include "inject_events.h"
 #include "inject_handles.h"
+#include "inject_hooks.h"
 #include "inject_library.h"
 #include "inject_ptx.h"
 #include "inject_say.h"
@@ -162,9 +165,9 @@ static bool subscribe(cupti_subscriber *subscriber)
 {
     int code = cupti.cuptiSubscribe(subscriber, called, NULL);
     if (code == CUPTI_TAKEN)
-        inject_say("kernels are not recorded: another tool has CUPTI already");
+        inject_say_no_cupti("another tool has CUPTI already");
     else if (code != CUPTI_OK)
-        inject_say("kernels are not recorded: CUPTI says %d", code);
+        inject_say_no_cupti("CUPTI says %d", code);
     return code == CUPTI_OK;
 }
 
@@ -193,29 +196,47 @@ static void in_child(void)
     atomic_store(&on, false);
     atomic_store(&opened, false);
     inject_activity_forget();
+    inject_events_forget();
 }
 
-static void begin(void)
+/* False: nothing of what is wanted comes by CUPTI. */
+static bool begin_cupti(const char *folder)
 {
-    const char *folder = getenv("RBWP_PTX_DIR");
     cupti_subscriber subscriber;
-    probes = folder && *folder;
-    gpu = inject_wanted() & INJECT_GPU;
-    if ((!probes && !gpu) || !inject_library_open() || (probes && !inject_ptx_open(folder)) ||
-        !subscribe(&subscriber))
-        return;
-    pthread_atfork(NULL, NULL, in_child);
+    if (!inject_cupti_open() || (probes && !inject_ptx_open(folder)) || !subscribe(&subscriber))
+        return false;
     atomic_store(&on, probes);
     gpu = gpu && inject_activity_open(subscriber, probes);
     atomic_store(&opened, true);
     if (probes && !subscribe_probes(subscriber))
         probes = false;
-    if (!probes && !gpu) {
-        in_child();
-        (void)cupti.cuptiUnsubscribe(subscriber);
-    } else if (gpu) {
+    if (gpu)
         inject_session_begin(&inject_activity);
-    }
+    if (probes || gpu)
+        return true;
+    atomic_store(&on, false);
+    atomic_store(&opened, false);
+    (void)cupti.cuptiUnsubscribe(subscriber);
+    return false;
+}
+
+static void begin(void)
+{
+    const char *folder = getenv("RBWP_PTX_DIR");
+    const bool want_gpu = inject_wanted() & INJECT_GPU;
+    const bool events = want_gpu && inject_hooks_stand();
+    probes = folder && *folder;
+    gpu = want_gpu && !(events && inject_events_wish() == EVENTS_ALWAYS);
+    if ((!probes && !want_gpu) || !inject_driver_open())
+        return;
+    pthread_atfork(NULL, NULL, in_child);
+    if (events && !probes)
+        inject_without_cupti = "kernels are timed by events around their launches, to some "
+                               "microseconds";
+    if (((probes || gpu) && begin_cupti(folder) && gpu) || !events || !inject_events_open())
+        return;
+    gpu = false;
+    inject_session_begin(&inject_events);
 }
 
 __attribute__((destructor)) static void end(void)

@@ -42,6 +42,7 @@ typedef unsigned long long inject_address;
     X(cuCtxPushCurrent_v2, 0, (inject_context))                                                    \
     X(cuCtxPopCurrent_v2, 0, (inject_context *))                                                   \
     X(cuCtxGetDevice, 0, (inject_device_number *))                                                 \
+    X(cuCtxGetCurrent, 1, (inject_context *))                                                      \
     X(cuStreamGetCtx, 0, (inject_stream, inject_context *))                                        \
     X(cuStreamGetId, 1, (inject_stream, unsigned long long *))                                     \
     X(cuStreamCreate, 0, (inject_stream *, unsigned))                                              \
@@ -51,6 +52,7 @@ typedef unsigned long long inject_address;
     X(cuEventDestroy_v2, 0, (inject_event))                                                        \
     X(cuEventRecord, 0, (inject_event, inject_stream))                                             \
     X(cuEventQuery, 0, (inject_event))                                                             \
+    X(cuEventElapsedTime, 1, (float *, inject_event, inject_event))                                \
     X(cuMemAlloc_v2, 0, (inject_address *, size_t))                                                \
     X(cuMemAllocHost_v2, 0, (void **, size_t))                                                     \
     X(cuMemGetInfo_v2, 0, (size_t *, size_t *))                                                    \

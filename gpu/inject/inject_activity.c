@@ -200,13 +200,13 @@ bool inject_activity_open(cupti_subscriber subscriber, bool probes)
     if (!cupti.cuptiActivityRegisterTimestampCallback || !cupti.cuptiActivityRegisterCallbacks ||
         !cupti.cuptiActivityEnable || !cupti.cuptiActivityDisable || !cupti.cuptiActivityFlushAll ||
         !cupti.cuptiActivityGetNextRecord || !cupti.cuptiActivityGetNumDroppedRecords) {
-        inject_say("kernels are not recorded: this CUPTI does not tell of finished ones");
+        inject_say_no_cupti("this CUPTI does not tell of finished ones");
         return false;
     }
     if (!inject_calls_open() || !inject_calls_watch(subscriber, true) ||
         cupti.cuptiActivityRegisterTimestampCallback(timestamp) != CUPTI_OK ||
         cupti.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled) != CUPTI_OK) {
-        inject_say("kernels are not recorded: CUPTI refused, or there is no memory");
+        inject_say_no_cupti("CUPTI refused, or there is no memory");
         return false;
     }
     if (!probes) /* until the window opens */

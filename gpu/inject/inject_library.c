@@ -4,6 +4,7 @@
  * loaded already (PyTorch brings it) is taken first, whichever version it has.
  */
 #include "inject_library.h"
+#include "inject_hooks.h"
 #include "inject_say.h"
 
 #include <dlfcn.h>
@@ -36,7 +37,7 @@ static const struct symbol cupti_symbols[] = {
 static const char *load_symbols(void *library, const struct symbol *symbols, void *functions)
 {
     for (; symbols->name; symbols++) {
-        void *address = dlsym(library, symbols->name);
+        void *address = inject_find(library, symbols->name);
         if (!address && !symbols->optional)
             return symbols->name;
         memcpy((char *)functions + symbols->offset, &address, sizeof address);
@@ -49,7 +50,7 @@ static void *open_library(const char *path, int how)
     return dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | how);
 }
 
-static bool open_driver(void)
+bool inject_driver_open(void)
 {
     const char *given = getenv("RBWP_CUDA");
     void *library = open_library(given && *given ? given : "libcuda.so.1", 0);
@@ -112,29 +113,23 @@ static bool known_version(uint32_t version)
     return (version >= 18 && version < 100) || (version >= 120000 && version < 140000);
 }
 
-static bool open_cupti(void)
+bool inject_cupti_open(void)
 {
     uint32_t version = 0;
     void *library = find_cupti();
     const char *missing = library ? load_symbols(library, cupti_symbols, &cupti) : NULL;
     if (!library || missing) {
         const char *why = dlerror();
-        inject_say("kernels are not recorded: no CUPTI (RBWP_CUPTI names its library): %s",
-                   missing ? missing
-                   : why   ? why
-                           : "not found");
+        inject_say_no_cupti("no CUPTI (RBWP_CUPTI names its library): %s", missing ? missing
+                                                                           : why   ? why
+                                                                                   : "not found");
         return false;
     }
     if (cupti.cuptiGetVersion(&version) != CUPTI_OK || !known_version(version)) {
-        inject_say("kernels are not recorded: CUPTI's version %u is not known, those of CUDA 12 "
-                   "and 13 are (RBWP_CUPTI names one)",
-                   version);
+        inject_say_no_cupti("CUPTI's version %u is not known, those of CUDA 12 and 13 are "
+                            "(RBWP_CUPTI names one)",
+                            version);
         return false;
     }
     return true;
-}
-
-bool inject_library_open(void)
-{
-    return open_driver() && open_cupti();
 }

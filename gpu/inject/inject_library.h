@@ -7,11 +7,13 @@
 
 #include <stdbool.h>
 
-/* The driver's functions, once inject_library_open was true. */
+/* The driver's functions, once inject_driver_open was true. */
 extern struct inject_functions cu;
 extern struct cupti_functions cupti;
 
-/* False with the line said. RBWP_CUPTI names CUPTI's library where it is not found by itself. */
-bool inject_library_open(void);
+/* False with the line said. */
+bool inject_driver_open(void);
+/* The same. RBWP_CUPTI names CUPTI's library where it is not found by itself. */
+bool inject_cupti_open(void);
 
 #endif /* INJECT_LIBRARY_H */

@@ -15,8 +15,13 @@ enum inject_work_kind { WORK_KERNEL, WORK_COPY, WORK_SET };
 struct inject_work {
     enum inject_work_kind kind;
     const char *name; /* of a kernel as the compiler wrote it */
-    uint32_t device, stream, correlation;
+    uint32_t device, correlation;
+    uint64_t stream;
     uint64_t start_ns, end_ns, bytes, graph_node;
+    /* Where the GPU did not tell its times itself, as in the table: by so much they may be wrong,
+     * and whether the stream was idle. */
+    uint64_t bound_ns, launching_ns;
+    bool idle;
     /* Of a kernel: grid and block, registers of a thread, bytes of shared memory of a block. */
     uint64_t shape[8];
 };

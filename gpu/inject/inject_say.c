@@ -7,17 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-void inject_say(const char *format, ...)
+const char *inject_without_cupti = "kernels are not recorded";
+
+static void say(const char *before, const char *format, va_list list)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    char line[512] = "rbwp: ";
-    va_list list;
+    char line[512];
     if (atomic_flag_test_and_set(&said))
         return;
-    size_t used = strlen(line);
-    va_start(list, format);
+    size_t used = (size_t)snprintf(line, sizeof line / 2, "rbwp: %s", before);
     vsnprintf(line + used, sizeof line - used - 1, format, list);
-    va_end(list);
     for (char *at = line; *at; at++)
         if ((unsigned char)*at < ' ' || *at == 127)
             *at = '?';
@@ -25,4 +24,22 @@ void inject_say(const char *format, ...)
     line[used] = '\n';
     if (write(STDERR_FILENO, line, used + 1) < 0)
         return; /* nobody to tell */
+}
+
+void inject_say(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    say("", format, list);
+    va_end(list);
+}
+
+void inject_say_no_cupti(const char *format, ...)
+{
+    char before[128];
+    va_list list;
+    snprintf(before, sizeof before, "%s: ", inject_without_cupti);
+    va_start(list, format);
+    say(before, format, list);
+    va_end(list);
 }

@@ -32,8 +32,21 @@ typedef CUpti_Activity cupti_record;
 typedef CUpti_BuffersCallbackRequestFunc cupti_buffer_wanted;
 typedef CUpti_BuffersCallbackCompleteFunc cupti_buffer_filled;
 typedef CUpti_TimestampCallbackFunc cupti_timestamp;
-#include "inject_abi.h"
+typedef CUDA_MEMCPY2D inject_copy_2d;
+typedef CUDA_MEMCPY3D inject_copy_3d;
+typedef CUDA_MEMCPY3D_PEER inject_copy_peers;
+typedef CUgraphExec inject_graph;
+typedef CUlibrary inject_library_handle;
+typedef CUlaunchConfig inject_launch_config;
+#include "hooks_abi.h"
 
+#define CHECK(symbol, asked, parameters, ...)                                                      \
+    _Static_assert(__builtin_types_compatible_p(inject_result(*) parameters, __typeof__(&symbol)), \
+                   #symbol " has another prototype");
+HOOK_STREAM_CALLS(CHECK)
+HOOK_DEFAULT_CALLS(CHECK)
+HOOK_OTHER_CALLS(CHECK)
+#undef CHECK
 #define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct inject_functions, symbol, symbol)
 INJECT_FUNCTIONS(CHECK)
 #undef CHECK
@@ -47,6 +60,9 @@ ABI_PASSED_AS(CUstreamCaptureMode, int);
 ABI_PASSED_AS(CUstreamCaptureStatus, int);
 ABI_PASSED_AS(CUdeviceptr, unsigned long long);
 ABI_PASSED_AS(CUkernel, void *);
+ABI_PASSED_AS(CUgraphExec, void *);
+ABI_PASSED_AS(CUlibrary, void *);
+ABI_PASSED_AS(CUdriverProcAddressQueryResult, int);
 ABI_PASSED_AS(CUptiResult, int);
 ABI_PASSED_AS(CUpti_CallbackDomain, int);
 ABI_PASSED_AS(CUpti_ActivityKind, int);
@@ -61,6 +77,8 @@ CUPTI_WORK_CALLS(CHECK)
 CUPTI_WAIT_CALLS(CHECK)
 #undef CHECK
 ABI_SAME(CUDA_OK, (int)CUDA_SUCCESS);
+ABI_SAME(CUDA_NOT_STARTED, (int)CUDA_ERROR_NOT_INITIALIZED);
+ABI_SAME(CUDA_PROC_PER_THREAD, (int)CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
 ABI_SAME(CUDA_NOT_READY, (int)CUDA_ERROR_NOT_READY);
 ABI_SAME(CUDA_NOTHING_CAPTURED, (int)CU_STREAM_CAPTURE_STATUS_NONE);
 ABI_SAME(CUDA_LEAVE_CAPTURES_ALONE, (int)CU_STREAM_CAPTURE_MODE_RELAXED);

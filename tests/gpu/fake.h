@@ -73,6 +73,8 @@ struct fake_event {
     unsigned long number; /* of the thing that it is */
     unsigned asked;
     bool captured; /* recorded in a capture: it says nothing */
+    bool timed;
+    long long time_ns; /* when it was recorded, by the device's timer */
 };
 
 /* Counts a call; the code that it shall fail with, or 0. */
@@ -92,9 +94,11 @@ FAKE_API void fake_enqueue(struct fake_stream *stream);
 /* A kernel, by its name; that of "rbwp_fill" is long: it runs until three things were enqueued
  * behind it; "rbwp_clock" stores fake_timer() where its argument points (NULL: none are known). */
 int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments);
-struct fake_event *fake_event_new(void);
+struct fake_event *fake_event_new(bool timed);
 void fake_event_free(struct fake_event *event);
 int fake_event_mark(struct fake_event *event, struct fake_stream *stream);
+/* Between two that are complete; 400: they are of no time. */
+int fake_event_elapsed(const struct fake_event *from, const struct fake_event *to, float *ms_out);
 /* 0, 600, or 907 for one recorded in a capture, which that destroys. */
 int fake_event_query(struct fake_event *event);
 

@@ -148,10 +148,10 @@ cuda_result cuThreadExchangeStreamCaptureMode(cuda_capture_mode *mode)
 }
 cuda_result cuEventCreate(cuda_event *event, unsigned flags)
 {
-    if (flags != CUDA_EVENT_DISABLE_TIMING || depth == 0)
+    if (depth == 0)
         return 201;
     CALL("event_create");
-    *event = fake_event_new();
+    *event = fake_event_new(flags != CUDA_EVENT_DISABLE_TIMING);
     return 0;
 }
 cuda_result cuEventDestroy_v2(cuda_event event)

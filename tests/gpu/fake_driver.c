@@ -337,9 +337,10 @@ int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments
     return 0;
 }
 
-struct fake_event *fake_event_new(void)
+struct fake_event *fake_event_new(bool timed)
 {
     struct fake_event *event = calloc(1, sizeof *event);
+    event->timed = timed;
     pthread_mutex_lock(&lock);
     live_events++;
     pthread_mutex_unlock(&lock);
@@ -368,10 +369,21 @@ int fake_event_mark(struct fake_event *event, struct fake_stream *stream)
         event->number = add(event->stream);
         event->captured = event->stream->capturing;
         event->asked = 0;
+        event->time_ns = fake_timer();
         event->stream->unseen += !event->captured;
     }
     pthread_mutex_unlock(&lock);
     return code;
+}
+
+int fake_event_elapsed(const struct fake_event *from, const struct fake_event *to, float *ms_out)
+{
+    pthread_mutex_lock(&lock);
+    bool good = from->timed && to->timed && from->stream->completed >= from->number &&
+                to->stream->completed >= to->number;
+    *ms_out = (float)((double)(to->time_ns - from->time_ns) / 1e6);
+    pthread_mutex_unlock(&lock);
+    return good ? 0 : 400;
 }
 
 int fake_event_query(struct fake_event *event)

@@ -118,7 +118,7 @@ hip_result hipEventCreateWithFlags(hip_event *event, unsigned flags)
     if (flags != HIP_EVENT_DISABLE_TIMING)
         return 1;
     CALL("event_create");
-    *event = fake_event_new();
+    *event = fake_event_new(false);
     return 0;
 }
 hip_result hipEventDestroy(hip_event event)

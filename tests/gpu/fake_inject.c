@@ -3,6 +3,7 @@
 #include "ptx_cell.h"
 #include "ptx_probe.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -407,6 +408,42 @@ int cuKernelGetFunction(void **function, void *kernel)
     int code = find(*function) ? 0 : 400;
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuKernelGetFunction, &params, NULL, &code);
     return code;
+}
+
+/* ---- events ---- */
+
+FAKE_API int cuCtxGetCurrent(void **context);
+int cuCtxGetCurrent(void **context)
+{
+    *context = fake_context();
+    return 0;
+}
+FAKE_API int cuEventElapsedTime(float *ms, void *from, void *to);
+int cuEventElapsedTime(float *ms, void *from, void *to)
+{
+    int code = fake_unsafe_call("event_elapsed");
+    return code ? code : fake_event_elapsed(from, to, ms);
+}
+int cuCtxDestroy_v2(void *context)
+{
+    fake_context_goes(context);
+    return fake_call("context_destroy");
+}
+
+/* ---- how functions are found, as the CUDA runtime does ---- */
+
+int cuGetProcAddress_v2(const char *symbol, void **function, int of_version, uint64_t flags,
+                        int *status)
+{
+    static const char *const endings[] = {"_ptsz", "_v2", ""};
+    char name[64];
+    *function = NULL;
+    for (int i = flags & 2 ? 0 : 1; i < 3 && !*function; i++) {
+        snprintf(name, sizeof name, "%s%s", symbol, endings[i]);
+        *function = dlsym(RTLD_DEFAULT, name);
+    }
+    *status = !*function;
+    return *function && of_version ? 0 : 500;
 }
 
 /* ---- memory ---- */

@@ -29,6 +29,9 @@ FAKE_API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *fun
                               void **arguments, void **extra);
 FAKE_API int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 FAKE_API int cuLibraryUnload(void *library);
+FAKE_API int cuCtxDestroy_v2(void *context);
+FAKE_API int cuGetProcAddress_v2(const char *symbol, void **function, int of_version,
+                                 uint64_t flags, int *status);
 FAKE_API int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, unsigned grid_y,
                                             unsigned grid_z, unsigned block_x, unsigned block_y,
                                             unsigned block_z, unsigned shared_bytes, void *stream,

@@ -120,7 +120,7 @@ ocl_int clEnqueueMarkerWithWaitList(ocl_queue queue, ocl_uint count, const ocl_e
 {
     (void)count, (void)waits;
     CALL("event_record");
-    *event = fake_event_new();
+    *event = fake_event_new(false);
     (void)fake_event_mark(*event, queue);
     return 0;
 }

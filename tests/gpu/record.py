@@ -139,14 +139,34 @@ def test_work(folder):
 def test_not_there(folder):
     """One line, and the program runs."""
     for words, code, more in ((["true"], 0, {}), ([PROGRAM, "cpu"], 0, {}), (["no such program"], 127, {}),
-                              ([PROGRAM, "train"], 0, {"RBWP_INJECT": "/nowhere/lib.so"}), ([PROGRAM, "train"], 0, {"RBWP_CUPTI": "/nowhere"}),
-                              ([PROGRAM, "train"], 0, {"CUDA_INJECTION64_PATH": "/nowhere/theirs.so"})):
+                              ([PROGRAM, "train"], 0, {"RBWP_INJECT": "/nowhere/lib.so"}), ([PROGRAM, "train"], 0, {"RBWP_CUPTI": "/nowhere", "RBWP_INJECT_EVENTS": "0"})):
         (folder / "out.bin").unlink(missing_ok=True)
         _, told = record(folder, *words, code=code, what="gpu", **more)
         said = [line for line in told if line.startswith("rbwp")]
         assert 1 <= len(said) <= 2 and not (folder / "out.bin").exists(), (words, told)
     _, told = record(folder, "true")  # what is there is recorded, and what is not is no news
     assert not any("GPU" in line for line in told), told
+
+
+def test_events(folder):
+    """Without CUPTI, or where another tool has it, work is timed by events: all of it, each in its range, none before its call."""
+    theirs = {"CUDA_INJECTION64_PATH": "/nowhere/theirs.so"}
+    for what, more in (("gpu,ranges", {"RBWP_CUPTI": "/nowhere"}), ("gpu,ranges", theirs), (None, {"RBWP_INJECT_EVENTS": "1"})):
+        (folder / "out.bin").unlink(missing_ok=True)
+        _, told = record(folder, PROGRAM, "train", what=what, **more)
+        said = [line for line in told if line.startswith("rbwp")]
+        assert len(said) == (what is not None) and all("timed by events" in line for line in said), told
+        assert any(f": {TRAIN} kernels and 20 copies and sets on 1 GPU in " in line for line in told), told
+        is_good(folder / "out.bin")
+        work = rows(folder / "out.bin")["gpu_activity"]
+        assert all(row["begin"] <= row["start"] <= row["stop"] and row["begin"] <= row["end"] and row["thread"] and row["range"] for row in work)
+        assert {row["name"] for row in work} == {"first", "Memcpy HtoD"} and len({row["correlation"] for row in work}) == 280, work[0]
+        assert annotations.check(RBWP, folder / "out.bin") == 20 * (2 + 1 + 2 + 1)
+    for how, code in (("_exit", 6), ("term", -signal.SIGTERM)):
+        record(folder, PROGRAM, how, code=code, what="gpu,ranges", **theirs)
+        assert len(rows(folder / "out.bin")["gpu_activity"]) == 280, how
+    record(folder, PROGRAM, "children", code=5, what="gpu,ranges", file="each-%p.bin", **theirs)
+    assert [len(rows(path)["gpu_activity"]) for path in folder.glob("each-*.bin")] == [280] * 2
 
 
 def test_usage(folder):
@@ -157,7 +177,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work, test_not_there, test_usage):
+for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work, test_not_there, test_events, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("record: all passed")

@@ -2,11 +2,13 @@
 /*
  * Guards that librbwp-inject.so writes all that a program's GPUs did and the ranges that it marked:
  * each piece of work once, with the call that launched it, its thread, its range and its place in a
- * graph; in windows, forked children and however the program ends. Each test is a process of its
- * own, in which the fake driver, the fake CUPTI and a program's side of NVTX call the library.
+ * graph; in windows, forked children and however the program ends; and where CUPTI is not to be
+ * had, timed by events. Each test is a process of its own, in which the fake driver, the fake CUPTI
+ * and a program's side of NVTX call the library.
  */
 #include "fake_inject.h"
 #include "nvtx_program.h"
+#include "rbwp_reader.h"
 #include "rows_support.h"
 
 #include <fcntl.h>
@@ -90,6 +92,9 @@ __attribute__((visibility("default"))) const char *__tsan_default_options(void)
     return "atexit_sleep_ms=0";
 }
 
+/* What a program does before it starts the driver; NULL: nothing. */
+static void (*find_functions)(void);
+
 /* ---- processes ---- */
 
 static void child(void (*scenario)(void))
@@ -102,6 +107,8 @@ static void child(void (*scenario)(void))
     int (*initialize)(void) = NULL;
     CHECK(handle);
     *(void **)&initialize = dlsym(handle, "InitializeInjection");
+    if (find_functions)
+        find_functions();
     CHECK(initialize && initialize() == 1);
     cuCtxPushCurrent_v2((void *)1);
     scenario();
@@ -143,10 +150,11 @@ static void assert_said(const char *part)
 
 static int set_up(void **state)
 {
-    static const char *const others[] = {"RBWP_INJECT_WHAT",   "RBWP_INJECT_AFTER_MS",
-                                         "RBWP_INJECT_FOR_MS", "RBWP_INJECT_SIGNAL",
-                                         "RBWP_INJECT_RANGE",  "RBWP_INJECT_BUFSIZE"};
+    static const char *const others[] = {
+        "RBWP_INJECT_WHAT",  "RBWP_INJECT_AFTER_MS", "RBWP_INJECT_FOR_MS", "RBWP_INJECT_SIGNAL",
+        "RBWP_INJECT_RANGE", "RBWP_INJECT_BUFSIZE",  "RBWP_INJECT_EVENTS"};
     (void)state;
+    find_functions = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         unsetenv(others[i]);
     unsetenv("RBWP_PTX_DIR");
@@ -680,6 +688,317 @@ static void test_missing(void **state)
     }
 }
 
+/* ---- without CUPTI: work is timed by events ------------------------------------------------- */
+
+/* As they are found where the library is preloaded: by dlsym, and by what that finds. */
+static struct {
+    void *(*dlsym)(void *, const char *);
+    inject_result (*proc)(const char *, void **, int, uint64_t, int *);
+    inject_result (*function)(inject_function *, inject_module_handle, const char *);
+    inject_result (*launch)(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                            unsigned, unsigned, inject_stream, void **, void **);
+    inject_result (*launch_ex)(const struct cuda_launch_config *, inject_function, void **,
+                               void **);
+    inject_result (*cooperative)(inject_function, unsigned, unsigned, unsigned, unsigned, unsigned,
+                                 unsigned, unsigned, inject_stream, void **);
+    inject_result (*copy)(inject_address, const void *, size_t, inject_stream);
+    inject_result (*set)(inject_address, unsigned char, size_t, inject_stream);
+    inject_result (*graph)(void *, inject_stream);
+    inject_result (*synchronize)(inject_stream);
+    inject_result (*destroy)(inject_context);
+} hooked;
+
+static void *by_proc(const char *name, int version, uint64_t flags)
+{
+    void *found = NULL;
+    int status;
+    CHECK(hooked.proc(name, &found, version, flags, &status) == 0 && status == 0);
+    return found;
+}
+
+/* The driver's own, which is not ours. */
+static bool is_hooked(void *found, const char *symbol)
+{
+    return found && found != dlsym(RTLD_DEFAULT, symbol);
+}
+
+static void find_hooked(void)
+{
+    void *cuda = dlopen(driver, RTLD_NOW);
+    *(void **)&hooked.dlsym = dlsym(handle, "dlsym");
+    *(void **)&hooked.proc = hooked.dlsym(cuda, "cuGetProcAddress_v2");
+    *(void **)&hooked.proc =
+        by_proc("cuGetProcAddress", 12000, 0); /* the CUDA runtime asks twice */
+    *(void **)&hooked.function = by_proc("cuModuleGetFunction", 3020, 2);
+    *(void **)&hooked.launch = hooked.dlsym(cuda, "cuLaunchKernel");
+    *(void **)&hooked.launch_ex = by_proc("cuLaunchKernelEx", 11060, 0);
+    *(void **)&hooked.cooperative = by_proc("cuLaunchCooperativeKernel", 9000, 2);
+    *(void **)&hooked.copy = by_proc("cuMemcpyHtoDAsync", 3020, 0);
+    *(void **)&hooked.set = hooked.dlsym(cuda, "cuMemsetD8Async");
+    *(void **)&hooked.graph = by_proc("cuGraphLaunch", 10000, 0);
+    *(void **)&hooked.synchronize = by_proc("cuStreamSynchronize", 3020, 0);
+    *(void **)&hooked.destroy = by_proc("cuCtxDestroy", 4000, 0);
+    void *found = by_proc("cuLaunchKernel", 7000, 0);
+    CHECK(!memcmp(&found, &hooked.launch, sizeof found) && is_hooked(found, "cuLaunchKernel"));
+    CHECK(!is_hooked(hooked.dlsym(cuda, "cuStreamCreate"), "cuStreamCreate"));
+    CHECK(!hooked.dlsym(cuda, "cuNothing") && dlerror());
+    CHECK(hooked.dlsym(cuda, "strlen") == dlsym(cuda, "strlen"));
+}
+
+static int set_up_events(void **state)
+{
+    set_up(state);
+    setenv("RBWP_CUPTI", "/nowhere", 1);
+    find_functions = find_hooked;
+#if !defined __GLIBC__ || !(defined __x86_64__ || defined __aarch64__)
+    skip();
+#endif
+    return 0;
+}
+
+static void *hooked_function(const char *name)
+{
+    void *module, *function;
+    CHECK(cuModuleLoadData(&module, name) == 0 && hooked.function(&function, module, name) == 0);
+    return function;
+}
+
+static int hooked_launch(void *function, void *where)
+{
+    return hooked.launch(function, 3, 2, 1, 64, 1, 1, 8, where, NULL, NULL);
+}
+
+static void works_by_events(void)
+{
+    static char memory[4096];
+    CHECK(cuStreamCreate(&stream, 0) == 0);
+    void *saxpy = hooked_function("_Z5saxpyfPfS_");
+    const struct cuda_launch_config config = {3, 2, 1, 64, 1, 1, 8, stream, NULL, 0};
+    for (int i = 0; i < 10; i++)
+        CHECK(hooked_launch(saxpy, i % 2 ? stream : NULL) == 0);
+    CHECK(hooked.launch(saxpy, 0, 0, 0, 0, 0, 0, 0, stream, NULL, NULL) != 0); /* is none */
+    CHECK(hooked.launch_ex(&config, saxpy, NULL, NULL) == 0);
+    CHECK(hooked.cooperative(saxpy, 3, 2, 1, 64, 1, 1, 8, NULL, NULL) == 0);
+    CHECK(hooked.copy((uintptr_t)memory, memory + 2048, 1000, stream) == 0);
+    CHECK(hooked.set((uintptr_t)memory, 1, 500, NULL) == 0);
+    CHECK(hooked.graph((void *)3, stream) == 0);
+    CHECK(hooked.synchronize(stream) == 0);
+}
+
+static void test_events(void **state)
+{
+    (void)state;
+    assert_int_equal(run(works_by_events), 0);
+    assert_said("timed by events");
+    struct read_table work = read_table(file, "gpu_activity"), calls = read_table(file, "gpu_call"),
+                      devices = read_table(file, "gpu_device");
+    unsigned kernels = 0, per_thread = 0, on_stream = 0;
+    uint64_t theirs = 0;
+    assert_int_equal(work.rows, 15);
+    assert_int_equal(calls.rows, 1);
+    assert_int_equal(devices.rows, 1);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        const char *name = name_of(&work, row[NAME]);
+        assert_true(row[BEGIN] <= row[START] && row[START] <= row[STOP] && row[BEGIN] <= row[END]);
+        assert_true(row[THREAD] != 0 && row[CORRELATION] != 0 && row[STREAM] != 0);
+        assert_int_equal(row[PROCESSOR], UINT64_C(1) << 32);
+        if (row[KIND] == 1)
+            theirs = row[STREAM];
+        kernels += strcmp(name, "saxpy(float, float*, float*)") == 0 && row[SHAPE] == 1;
+        assert_true(row[KIND] != 1 || (row[BYTES] == 1000 && strcmp(name, "Memcpy HtoD") == 0));
+        assert_true(row[KIND] != 2 || (row[BYTES] == 500 && strcmp(name, "Memset") == 0));
+    }
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        on_stream += row[STREAM] == theirs;
+        per_thread += row[STREAM] != theirs && row[STREAM] > 2;
+    }
+    assert_int_equal(kernels, 12);
+    assert_int_equal(on_stream, 5 + 1 + 1 + 1);
+    assert_int_equal(per_thread, 1);
+    read_table_free(&work);
+    read_table_free(&calls);
+    read_table_free(&devices);
+}
+
+/* Nothing of ours is in a graph, and what waits meanwhile is asked for without harm to it. */
+static void captures(void)
+{
+    void *other, *function = hooked_function("first");
+    CHECK(cuStreamCreate(&stream, 0) == 0 && cuStreamCreate(&other, 0) == 0);
+    fake_hold(true);
+    CHECK(hooked_launch(function, other) == 0);
+    unsigned asked = fake_count("event_query");
+    fake_capture_begin(stream, FAKE_GLOBAL);
+    for (int i = 0; i < 3; i++)
+        CHECK(hooked_launch(function, stream) == 0);
+    (void)hooked_launch(function, NULL); /* the default stream is part of every capture */
+    CHECK(hooked_launch(function, other) == 0);
+    while (fake_count("event_query") < asked + 4)
+        sched_yield();
+    CHECK(fake_capture_end(stream) == 3);
+    fake_hold(false);
+}
+
+static void test_events_captures(void **state)
+{
+    (void)state;
+    assert_int_equal(run(captures), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 2);
+    read_table_free(&work);
+}
+
+static uint64_t lost_rows(void)
+{
+    struct rbwp_reader *reader;
+    struct rbwp_block block;
+    uint64_t count = 0;
+    assert_int_equal(rbwp_reader_open(file, NULL, &reader, NULL), RBWP_OK);
+    while (rbwp_reader_next_block(reader, &block) == RBWP_OK)
+        ;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    for (uint32_t i = 0; trailer && i < trailer->loss_count; i++)
+        count += trailer->losses[i].cause == RBWP_LOSS_ROWS ? trailer->losses[i].count : 0;
+    rbwp_reader_close(reader);
+    return count;
+}
+
+/* What a context takes with it is counted; the next one at its address begins anew. */
+static void loses_a_context(void)
+{
+    void *function = hooked_function("first");
+    fake_hold(true);
+    for (int i = 0; i < 3; i++)
+        CHECK(hooked_launch(function, NULL) == 0);
+    CHECK(hooked.destroy((void *)1) == 0);
+    unsigned asked = fake_count("event_create");
+    fake_hold(false);
+    for (int i = 0; i < 2; i++)
+        CHECK(hooked_launch(function, NULL) == 0);
+    CHECK(fake_count("event_create") > asked);
+}
+
+/* More than are waited for: the program never waits, nor does its memory grow. */
+enum { PENDING_MAX = 16384, BEYOND = 100 };
+static void launches_too_many(void)
+{
+    void *function = hooked_function("first");
+    fake_hold(true);
+    for (int i = 0; i < PENDING_MAX + BEYOND; i++)
+        CHECK(hooked_launch(function, NULL) == 0);
+    fake_hold(false);
+}
+
+/* What still runs when the process ends, however long. */
+static void ends_before_its_work(void)
+{
+    void *function = hooked_function("first");
+    for (int i = 0; i < 4; i++) {
+        fake_hold(i >= 2);
+        CHECK(hooked_launch(function, NULL) == 0);
+    }
+    fake_hold(true);
+}
+
+/* An event that the driver refuses costs its row, and no more. */
+static void is_refused_events(void)
+{
+    void *function = hooked_function("first");
+    CHECK(hooked_launch(function, NULL) == 0);
+    fake_fail("event_record", 700, 0, 1);
+    CHECK(hooked_launch(function, NULL) == 0);
+    fake_fail("event_record", 700, 1, 1);
+    CHECK(hooked_launch(function, NULL) == 0);
+    CHECK(hooked_launch(function, NULL) == 0);
+}
+
+static void test_events_lost(void **state)
+{
+    static const struct {
+        void (*scenario)(void);
+        unsigned told, lost;
+    } cases[] = {{loses_a_context, 2, 3},
+                 {launches_too_many, PENDING_MAX, BEYOND},
+                 {ends_before_its_work, 2, 2},
+                 {is_refused_events, 2, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(run(cases[i].scenario), 0);
+        struct read_table work = read_table(file, "gpu_activity");
+        assert_int_equal(work.rows, cases[i].told);
+        assert_int_equal(lost_rows(), cases[i].lost);
+        read_table_free(&work);
+    }
+}
+
+enum { EVENT_LAUNCHES = 8000 }; /* fewer than are waited for: nobody need be quick */
+
+static void *hooked_launches(void *function)
+{
+    cuCtxPushCurrent_v2((void *)1);
+    for (int i = 0; i < EVENT_LAUNCHES / THREADS; i++)
+        CHECK(hooked_launch(function, stream) == 0);
+    return NULL;
+}
+
+static void many_by_events(void)
+{
+    pthread_t threads[THREADS];
+    void *function = hooked_function("first");
+    CHECK(cuStreamCreate(&stream, 0) == 0);
+    for (int i = 0; i < THREADS; i++)
+        CHECK(pthread_create(&threads[i], NULL, hooked_launches, function) == 0);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void test_events_of_many(void **state)
+{
+    static bool met[EVENT_LAUNCHES + 1];
+    (void)state;
+    assert_int_equal(run(many_by_events), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, EVENT_LAUNCHES);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        assert_in_range(row[CORRELATION], 1, EVENT_LAUNCHES);
+        assert_false(met[row[CORRELATION]]);
+        met[row[CORRELATION]] = true;
+        assert_true(row[THREAD] && row[BEGIN] && row[BEGIN] <= row[START]);
+    }
+    read_table_free(&work);
+}
+
+/* While the window is closed no event is recorded. */
+static void in_a_window(void)
+{
+    void *function = hooked_function("first");
+    CHECK(nvtx_find_tool(handle));
+    for (int i = 0; i < 4; i++) {
+        CHECK(hooked_launch(function, NULL) == 0);
+        unsigned before = fake_count("event_record");
+        nvtx_push(i == 2 ? "step" : "another");
+        CHECK(hooked_launch(function, NULL) == 0);
+        CHECK((fake_count("event_record") > before) == (i == 2));
+        nvtx_pop();
+    }
+}
+
+static void test_events_window(void **state)
+{
+    (void)state;
+    setenv("RBWP_INJECT_RANGE", "step", 1);
+    assert_int_equal(run(in_a_window), 0);
+    struct read_table work = read_table(file, "gpu_activity"),
+                      ranges_read = read_table(file, "range");
+    assert_int_equal(work.rows, 1);
+    assert_int_equal(read_table_row(&work, 0)[RANGE], read_table_row(&ranges_read, 0)[R_RANGE]);
+    read_table_free(&work);
+    read_table_free(&ranges_read);
+}
+
 int main(int count, char **words)
 {
     if (count != 3)
@@ -703,6 +1022,11 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test__exit, set_up),
         cmocka_unit_test_setup(test_children, set_up),
         cmocka_unit_test_setup(test_missing, set_up),
+        cmocka_unit_test_setup(test_events, set_up_events),
+        cmocka_unit_test_setup(test_events_captures, set_up_events),
+        cmocka_unit_test_setup(test_events_lost, set_up_events),
+        cmocka_unit_test_setup(test_events_of_many, set_up_events),
+        cmocka_unit_test_setup(test_events_window, set_up_events),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[128];

@@ -96,14 +96,29 @@ static bool set_number(const char *variable, uint64_t number,
 }
 
 /* A tool may be in the program already. */
-static bool set_injection(const char *variable, const char *library, const char *what,
-                          struct record_environment *environment)
+static bool is_taken(const char *variable, const char *library)
 {
     const char *other = getenv(variable);
-    if (!other || !*other || strcmp(other, library) == 0)
-        return record_set(environment, variable, library);
-    message("%s names another tool: %s are not recorded", variable, what);
+    return other && *other && strcmp(other, library) != 0;
+}
+
+static bool set_ranges(const char *library, struct record_environment *environment)
+{
+    if (!is_taken("NVTX_INJECTION64_PATH", library))
+        return record_set(environment, "NVTX_INJECTION64_PATH", library);
+    message("NVTX_INJECTION64_PATH names another tool: ranges are not recorded");
     return true;
+}
+
+static bool set_gpu(const char *library, struct record_environment *environment)
+{
+    if (!is_taken("CUDA_INJECTION64_PATH", library))
+        return record_set(environment, "CUDA_INJECTION64_PATH", library);
+    if (getenv("RBWP_INJECT_EVENTS")) /* whoever says so */
+        return true;
+    message("CUDA_INJECTION64_PATH names another tool: kernels are timed by events around their "
+            "launches, to some microseconds");
+    return record_set(environment, "RBWP_INJECT_EVENTS", "1");
 }
 
 static bool set_inject(const struct record_options *options, unsigned sources, const char *library,
@@ -115,8 +130,8 @@ static bool set_inject(const struct record_options *options, unsigned sources, c
                       gpu && ranges ? "gpu,ranges"
                       : gpu         ? "gpu"
                                     : "ranges") &&
-           (!gpu || set_injection("CUDA_INJECTION64_PATH", library, "GPUs", environment)) &&
-           (!ranges || set_injection("NVTX_INJECTION64_PATH", library, "ranges", environment)) &&
+           (!gpu || set_gpu(library, environment)) &&
+           (!ranges || set_ranges(library, environment)) &&
            set_number("RBWP_INJECT_AFTER_MS", (uint64_t)options->after_ns / 1000000, environment) &&
            set_number("RBWP_INJECT_FOR_MS", (uint64_t)options->for_ns / 1000000, environment) &&
            set_number("RBWP_INJECT_SIGNAL", (uint64_t)options->capture_signal, environment) &&

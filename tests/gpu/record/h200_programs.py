@@ -178,5 +178,20 @@ def holds(count):
     profiled(count)
 
 
+def subscribed(count):
+    """Has CUPTI before it starts the driver, as other tools do; the one that PyTorch brings, or the toolkit's."""
+    import ctypes
+    import glob
+    import torch
+    near = os.path.join(os.path.dirname(os.path.dirname(torch.__file__)), "nvidia", "*", "lib", "libcupti.so.1*")
+    found = [*glob.glob(near), *glob.glob("/usr/local/cuda/lib64/libcupti.so"), *glob.glob("/usr/local/cuda/extras/CUPTI/lib64/libcupti.so")]
+    cupti = ctypes.CDLL(found[0]) if found else None
+    callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)(lambda *_: None)
+    handle = ctypes.c_void_p()
+    has = cupti is not None and cupti.cuptiSubscribe(ctypes.byref(handle), callback, None) == 0
+    seconds, _ = loops(*additions(count))
+    tell(seconds=seconds, kernels=REPEATS * count + 200, subscribed=has)
+
+
 if __name__ == "__main__":
     globals()[sys.argv[1]](int(sys.argv[2]) if len(sys.argv) > 2 else 100)

@@ -53,23 +53,23 @@ def run(words, code=0, **environment):
     return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")], done.stderr.splitlines()
 
 
-def record(name, words, what="gpu,ranges", options=(), code=0):
+def record(name, words, what="gpu,ranges", options=(), code=0, **environment):
     """(file, facts, summary)"""
     path = OUT / f"{name}.bin"
-    facts, told = run([RBWP, "record", "--what", what, "-f", "-o", path, *options, "--", *words], code)
+    facts, told = run([RBWP, "record", "--what", what, "-f", "-o", path, *options, "--", *words], code, **environment)
     print("\n".join(f"    {line}" for line in told[:14]), flush=True)
     return path, facts, told
 
 
-def sound(name, path, own=None):
-    """Every row is possible; own: how many kernels there must be. The kernels' rows."""
+def sound(name, path, own=None, events=False):
+    """Every row is possible; own: how many kernels there must be; events: they were timed by these. The kernels' rows."""
     subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
     found = annotations.tables(path)
     kernels = [row for row in found["gpu_activity"] if row["kind"] == 0]
     if own is not None:
         right(f"{name}: every kernel", len(kernels) == own, f"{len(kernels)} of {own}")
     right(f"{name}: behind their calls", all(row["begin"] <= row["start"] + row["start_bound"] for row in kernels))
-    early = sum(row["start_bound"] > 0 for row in kernels)
+    early = sum(row["start"] < row["begin"] if events else row["start_bound"] > 0 for row in kernels)
     figure(f"{name}: kernels that seem to begin before their call", early, "", most=0)
     unknown = sum(row["thread"] == 0 for row in kernels)
     figure(f"{name}: kernels whose call is not known", unknown, "", most=0)
@@ -235,6 +235,88 @@ def together():
     kernels = sum(row["kind"] == 0 for row in annotations.tables(path)["gpu_activity"]) if path.exists() else 0
     print(f"    ours {kernels}, PyTorch's {facts[0]['kernels']}; {[line for line in told if 'CUPTI' in line]}")
     right("together: somebody has all kernels", kernels >= facts[0]["expected"] or facts[0]["kernels"] >= facts[0]["expected"])
+
+
+EVENTS = {"missing": {"RBWP_CUPTI": "/nowhere"}, "another's": {"CUDA_INJECTION64_PATH": "/nowhere/theirs.so"}}
+
+
+@step
+def events():
+    """CUPTI is missing, or another tool has it: every kernel all the same, by its name, about as long as CUPTI says."""
+    _, by_cupti = sound("events: beside", record("events-cupti", [*PROGRAMS, "small", 2000], "gpu")[0])
+    median = lambda rows: statistics.median(row["stop"] - row["start"] for row in rows if "elementwise" in row["name"])
+    for who, how in EVENTS.items():
+        path, facts, told = record(f"events-{who[:7]}", [*PROGRAMS, "small", 2000], "gpu", **how)
+        right(f"events: {who}: one line says so", sum("timed by events" in line for line in told) == 1, str(told[:2]))
+        _, kernels = sound(f"events: {who}", path, facts[0]["kernels"], events=True)
+        named = sum(bool(row["name"]) for row in kernels)
+        right(f"events: {who}: all have names", named == len(kernels), f"{named} of {len(kernels)}")
+        right(f"events: {who}: as CUPTI names them", {row["name"] for row in kernels} <= {row["name"] for row in by_cupti},
+              str({row["name"] for row in kernels})[:200])
+        figure(f"events: {who}: median kernel, less CUPTI's", median(kernels) - median(by_cupti), "ns", least=-500, most=6000)
+        figure(f"events: {who}: bound, median", statistics.median(row["stop_bound"] for row in kernels), "ns")
+
+
+@step
+def events_held():
+    """A program that subscribed to CUPTI before it started the driver: nobody takes that from it."""
+    path, facts, told = record("events-held", [*PROGRAMS, "subscribed", 2000])
+    if not facts[0]["subscribed"]:
+        print("not here: CUPTI for the program")
+        return
+    right("events held: one line says so", any("another tool has CUPTI" in line and "timed by events" in line for line in told), str(told[:2]))
+    sound("events held", path, facts[0]["kernels"], events=True)
+
+
+@step
+def events_profiled():
+    """PyTorch's profiler works meanwhile, and both count the same."""
+    path, facts, told = record("events-profiled", [*PROGRAMS, "holds", 2000], RBWP_INJECT_EVENTS="1")
+    _, kernels = sound("events profiled", path, events=True)
+    right("events profiled: PyTorch's profiler has all", facts[0]["kernels"] >= facts[0]["expected"], str(facts[0]))
+    right("events profiled: and so have we", len(kernels) >= facts[0]["expected"], str(len(kernels)))
+
+
+@step
+def events_more():
+    """Training, graphs, streams and threads, workers, Triton: by events."""
+    how = EVENTS["missing"]
+    path, _, _ = record("events-train", [*PROGRAMS, "train", 20], **how)
+    sound("events: training", path, events=True)
+    union("events: training", path)
+    path, facts, _ = record("events-graphs", [*PROGRAMS, "graphs", 200], **how)
+    _, kernels = sound("events: graphs", path, events=True)
+    launches = sum(row["name"] == "cuGraphLaunch" for row in kernels)
+    right("events: each replay of a graph, which was captured", launches == facts[0]["replays"], str(launches))
+    path, facts, _ = record("events-triton", [*PROGRAMS, "triton", 500], **how)
+    own = sum(row["name"] == "double" for row in sound("events: triton", path, events=True)[1])
+    right("events: triton: results, every kernel", facts[0]["right"] and own == 500, str(own))
+    program = OUT / "streams"
+    if program.exists():
+        path, _, _ = record("events-streams", [program, 2000], "gpu,ranges,threads", **how)
+        _, kernels = sound("events: streams", path, 4000, events=True)
+        right("events: one stream of each thread", len({row["stream"] for row in kernels}) == 2)
+    for old in OUT.glob("events-several*.bin"):
+        old.unlink()
+    facts, _ = run([RBWP, "record", "--what", "gpu", "-f", "-o", OUT / "events-several-%p.bin", "--", *PROGRAMS, "children", 1000], **how)
+    count = sum(len(annotations.tables(path)["gpu_activity"]) for path in OUT.glob("events-several-*.bin"))
+    right("events: processes: every kernel", count >= facts[-1]["kernels"], f"{count} of {facts[-1]['kernels']}")
+
+
+@step
+def events_cost():
+    """Plain, by events, by CUPTI: in turns."""
+    ways = {"plain": lambda: run([*PROGRAMS, "small", SMALL])[0][0],
+            "events": lambda: record("events-cost", [*PROGRAMS, "small", SMALL], "gpu", **EVENTS["missing"])[1][0],
+            "CUPTI": lambda: record("events-cost-cupti", [*PROGRAMS, "small", SMALL], "gpu")[1][0]}
+    took = {way: [] for way in ways}
+    for _ in range(2):
+        for way, go in ways.items():
+            took[way].append(go())
+    seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
+    figure("events: cost, times plain", seconds["events"] / seconds["plain"], "", most=1.35)
+    figure("events: cost, times CUPTI's", seconds["events"] / seconds["CUPTI"])
+    sound("events: cost", OUT / "events-cost.bin", took["events"][-1]["kernels"], events=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * hooks_abi.h - the driver's calls that a preloaded library stands before, in our own words; taken
+ * from cuda.h of CUDA 13.0. tests/gpu/abi_inject.c compares it with the real header.
+ */
+#ifndef HOOKS_ABI_H
+#define HOOKS_ABI_H
+
+#include "inject_abi.h"
+
+#ifndef RBWP_ABI_REAL
+typedef void inject_copy_2d, inject_copy_3d, inject_copy_peers;
+typedef void *inject_graph, *inject_library_handle;
+typedef struct cuda_launch_config inject_launch_config;
+#endif
+
+#define CUDA_NOT_STARTED 3
+#define CUDA_PROC_PER_THREAD 2
+/* Of the versions that cuGetProcAddress is asked for, the first with the forms below. */
+#define CUDA_PROC_VERSION_MIN 3020
+
+#define HOOK_GRID                                                                                  \
+    unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,         \
+        unsigned block_z, unsigned shared_bytes, inject_stream stream
+#define HOOK_GIVE_GRID grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream
+#define HOOK_ITS_GRID                                                                              \
+    .grid = {grid_x, grid_y, grid_z}, .block = {block_x, block_y, block_z},                        \
+    .shared_bytes = shared_bytes
+
+/*
+ * X(symbol, as cuGetProcAddress knows it, parameters, the same as arguments, what it puts on
+ * stream). Each has a twin, symbol_ptsz, whose stream 0 is the thread's.
+ */
+#define HOOK_STREAM_CALLS(X)                                                                       \
+    X(cuLaunchKernel, "cuLaunchKernel",                                                            \
+      (inject_function function, HOOK_GRID, void **values, void **extra),                          \
+      (function, HOOK_GIVE_GRID, values, extra), .kind = WORK_KERNEL,                              \
+      .name = inject_kernel_named(function), HOOK_ITS_GRID)                                        \
+    X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel",                                      \
+      (inject_function function, HOOK_GRID, void **values), (function, HOOK_GIVE_GRID, values),    \
+      .kind = WORK_KERNEL, .name = inject_kernel_named(function), HOOK_ITS_GRID)                   \
+    X(cuGraphLaunch, "cuGraphLaunch", (inject_graph graph, inject_stream stream), (graph, stream), \
+      .kind = WORK_KERNEL, .name = "cuGraphLaunch")                                                \
+    X(cuMemcpyAsync, "cuMemcpyAsync",                                                              \
+      (inject_address to, inject_address from, size_t bytes, inject_stream stream),                \
+      (to, from, bytes, stream), HOOK_COPY("Memcpy", bytes))                                       \
+    X(cuMemcpyHtoDAsync_v2, "cuMemcpyHtoDAsync",                                                   \
+      (inject_address to, const void *from, size_t bytes, inject_stream stream),                   \
+      (to, from, bytes, stream), HOOK_COPY("Memcpy HtoD", bytes))                                  \
+    X(cuMemcpyDtoHAsync_v2, "cuMemcpyDtoHAsync",                                                   \
+      (void *to, inject_address from, size_t bytes, inject_stream stream),                         \
+      (to, from, bytes, stream), HOOK_COPY("Memcpy DtoH", bytes))                                  \
+    X(cuMemcpyDtoDAsync_v2, "cuMemcpyDtoDAsync",                                                   \
+      (inject_address to, inject_address from, size_t bytes, inject_stream stream),                \
+      (to, from, bytes, stream), HOOK_COPY("Memcpy DtoD", bytes))                                  \
+    X(cuMemcpyPeerAsync, "cuMemcpyPeerAsync",                                                      \
+      (inject_address to, inject_context to_context, inject_address from,                          \
+       inject_context from_context, size_t bytes, inject_stream stream),                           \
+      (to, to_context, from, from_context, bytes, stream), HOOK_COPY("Memcpy PtoP", bytes))        \
+    X(cuMemcpy2DAsync_v2, "cuMemcpy2DAsync", (const inject_copy_2d *copy, inject_stream stream),   \
+      (copy, stream), HOOK_COPY("Memcpy 2D", 0))                                                   \
+    X(cuMemcpy3DAsync_v2, "cuMemcpy3DAsync", (const inject_copy_3d *copy, inject_stream stream),   \
+      (copy, stream), HOOK_COPY("Memcpy 3D", 0))                                                   \
+    X(cuMemcpy3DPeerAsync, "cuMemcpy3DPeerAsync",                                                  \
+      (const inject_copy_peers *copy, inject_stream stream), (copy, stream),                       \
+      HOOK_COPY("Memcpy PtoP", 0))                                                                 \
+    X(cuMemsetD8Async, "cuMemsetD8Async",                                                          \
+      (inject_address to, unsigned char value, size_t count, inject_stream stream),                \
+      (to, value, count, stream), HOOK_SET(count))                                                 \
+    X(cuMemsetD16Async, "cuMemsetD16Async",                                                        \
+      (inject_address to, unsigned short value, size_t count, inject_stream stream),               \
+      (to, value, count, stream), HOOK_SET(2 * count))                                             \
+    X(cuMemsetD32Async, "cuMemsetD32Async",                                                        \
+      (inject_address to, unsigned value, size_t count, inject_stream stream),                     \
+      (to, value, count, stream), HOOK_SET(4 * count))                                             \
+    X(cuMemsetD2D8Async, "cuMemsetD2D8Async",                                                      \
+      (inject_address to, size_t pitch, unsigned char value, size_t width, size_t height,          \
+       inject_stream stream),                                                                      \
+      (to, pitch, value, width, height, stream), HOOK_SET(width *height))                          \
+    X(cuMemsetD2D16Async, "cuMemsetD2D16Async",                                                    \
+      (inject_address to, size_t pitch, unsigned short value, size_t width, size_t height,         \
+       inject_stream stream),                                                                      \
+      (to, pitch, value, width, height, stream), HOOK_SET(2 * width * height))                     \
+    X(cuMemsetD2D32Async, "cuMemsetD2D32Async",                                                    \
+      (inject_address to, size_t pitch, unsigned value, size_t width, size_t height,               \
+       inject_stream stream),                                                                      \
+      (to, pitch, value, width, height, stream), HOOK_SET(4 * width * height))
+
+/* The same on the default stream; the twin is symbol_ptds. */
+#define HOOK_DEFAULT_CALLS(X)                                                                      \
+    X(cuMemcpy, "cuMemcpy", (inject_address to, inject_address from, size_t bytes),                \
+      (to, from, bytes), HOOK_COPY("Memcpy", bytes))                                               \
+    X(cuMemcpyHtoD_v2, "cuMemcpyHtoD", (inject_address to, const void *from, size_t bytes),        \
+      (to, from, bytes), HOOK_COPY("Memcpy HtoD", bytes))                                          \
+    X(cuMemcpyDtoH_v2, "cuMemcpyDtoH", (void *to, inject_address from, size_t bytes),              \
+      (to, from, bytes), HOOK_COPY("Memcpy DtoH", bytes))                                          \
+    X(cuMemcpyDtoD_v2, "cuMemcpyDtoD", (inject_address to, inject_address from, size_t bytes),     \
+      (to, from, bytes), HOOK_COPY("Memcpy DtoD", bytes))                                          \
+    X(cuMemsetD8_v2, "cuMemsetD8", (inject_address to, unsigned char value, size_t count),         \
+      (to, value, count), HOOK_SET(count))                                                         \
+    X(cuMemsetD16_v2, "cuMemsetD16", (inject_address to, unsigned short value, size_t count),      \
+      (to, value, count), HOOK_SET(2 * count))                                                     \
+    X(cuMemsetD32_v2, "cuMemsetD32", (inject_address to, unsigned value, size_t count),            \
+      (to, value, count), HOOK_SET(4 * count))
+
+#define HOOK_COPY(what, size) .kind = WORK_COPY, .name = (what), .bytes = (size)
+#define HOOK_SET(size) .kind = WORK_SET, .name = "Memset", .bytes = (size)
+
+/* X(symbol, as cuGetProcAddress knows it, parameters): what else is looked at. */
+#define HOOK_OTHER_CALLS(X)                                                                        \
+    X(cuLaunchKernelEx, "cuLaunchKernelEx",                                                        \
+      (const inject_launch_config *config, inject_function function, void **values, void **extra)) \
+    X(cuModuleGetFunction, "cuModuleGetFunction",                                                  \
+      (inject_function * made, inject_module_handle module, const char *name))                     \
+    X(cuLibraryGetKernel, "cuLibraryGetKernel",                                                    \
+      (inject_kernel_handle * made, inject_library_handle from, const char *name))                 \
+    X(cuKernelGetFunction, "cuKernelGetFunction",                                                  \
+      (inject_function * made, inject_kernel_handle kernel))                                       \
+    X(cuStreamSynchronize, "cuStreamSynchronize", (inject_stream stream))                          \
+    X(cuEventSynchronize, "cuEventSynchronize", (inject_event event))                              \
+    X(cuCtxSynchronize, "cuCtxSynchronize", (void))                                                \
+    X(cuCtxDestroy_v2, "cuCtxDestroy", (inject_context context))                                   \
+    X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", (inject_device_number device))    \
+    X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", (inject_device_number device))
+
+#endif /* HOOKS_ABI_H */

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_events.h"
+#include "inject_device.h"
+#include "inject_library.h"
+#include "inject_say.h"
+
+#include "quiet_thread.h"
+#include "rbwp_range.h"
+#include "record_extend.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { NODES_IN_BATCH = 64, LANES = 256, TICK_NS = 1000000 };
+#define BASE_EVERY_NS 100000000   /* floats of milliseconds that far are exact to 8 ns */
+#define BASE_WAIT_NS 2000000      /* no answer by then: the next time, perhaps */
+#define DRAIN_NS 1000000000       /* what has not ended by then at the end is lost */
+#define DRAIN_CONTEXT_NS 50000000 /* the same of a context that is destroyed */
+
+struct inject_event_node {
+    struct inject_event_node *next;
+    struct context *context;
+    void *start, *stop; /* events */
+    enum inject_work_kind kind;
+    const char *name;
+    uint64_t stream, bytes, begin_ns, end_ns, thread, range, shape[8];
+    uint32_t correlation;
+};
+
+/* A stream as the reaper met it. */
+struct lane {
+    uint64_t stream, used;
+    uint64_t waits;   /* in that look its oldest had not ended */
+    uint64_t stop_ns; /* of its last */
+};
+
+/* A context of the program. None is ever freed; one that is gone is known no more. */
+struct context {
+    struct context *next;
+    void *native;
+    int device;
+    atomic_bool gone;
+
+    pthread_mutex_t lock; /* guards this group */
+    struct inject_event_node *spare, *first, **last;
+    unsigned made, pending;
+
+    /* The reaper's. */
+    void *stream;  /* ours */
+    void *base[2]; /* events on it in turn; times are told from the current one on */
+    int current;   /* -1: none yet */
+    int64_t base_ns, base_bound_ns;
+    uint64_t looks;
+    struct lane lanes[LANES];
+};
+
+atomic_bool inject_events_on;
+
+static _Atomic(struct context *) contexts;
+static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t reaping = PTHREAD_MUTEX_INITIALIZER; /* one reaper at a time */
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t woken = PTHREAD_COND_INITIALIZER;
+static atomic_bool idle; /* the thread sleeps until something is pending */
+static _Atomic uint32_t last_correlation;
+
+/* ---- contexts ------------------------------------------------------------------------------- */
+
+static struct context *find_context(const void *native)
+{
+    struct context *context = atomic_load_explicit(&contexts, memory_order_acquire);
+    while (context && (context->native != native || atomic_load(&context->gone)))
+        context = context->next;
+    return context;
+}
+
+static void look_at_clock(struct context *context);
+
+/* NULL: it cannot be had. On a thread that has it current, or will have. */
+static struct context *make_context(void *native)
+{
+    struct inject_attached saved;
+    struct context *context = calloc(1, sizeof *context);
+    if (!context || !inject_attach(native, &saved)) {
+        free(context);
+        return NULL;
+    }
+    context->native = native;
+    context->last = &context->first;
+    context->current = -1;
+    pthread_mutex_init(&context->lock, NULL);
+    bool good = cu.cuCtxGetDevice(&context->device) == CUDA_OK &&
+                cu.cuStreamCreate(&context->stream, CUDA_STREAM_OF_ITS_OWN) == CUDA_OK &&
+                cu.cuEventCreate(&context->base[0], 0) == CUDA_OK &&
+                cu.cuEventCreate(&context->base[1], 0) == CUDA_OK;
+    if (good)
+        look_at_clock(context);
+    inject_detach(&saved);
+    if (good)
+        return context;
+    free(context); /* what was made goes with the program's */
+    return NULL;
+}
+
+static struct context *context_of(void *native)
+{
+    struct context *context = find_context(native);
+    if (context || !native)
+        return context;
+    pthread_mutex_lock(&making);
+    context = find_context(native);
+    if (!context && (context = make_context(native))) {
+        context->next = atomic_load(&contexts);
+        atomic_store_explicit(&contexts, context, memory_order_release);
+    }
+    pthread_mutex_unlock(&making);
+    return context;
+}
+
+/* ---- nodes ---------------------------------------------------------------------------------- */
+
+/* What could be made is used. Locked. */
+static void add_nodes(struct context *context)
+{
+    struct inject_attached saved;
+    if (context->made + NODES_IN_BATCH > EVENTS_PENDING || !inject_attach(context->native, &saved))
+        return;
+    for (int i = 0; i < NODES_IN_BATCH; i++) {
+        struct inject_event_node *node = calloc(1, sizeof *node);
+        if (!node || cu.cuEventCreate(&node->start, 0) != CUDA_OK) {
+            free(node);
+            break;
+        }
+        if (cu.cuEventCreate(&node->stop, 0) != CUDA_OK) {
+            (void)cu.cuEventDestroy_v2(node->start);
+            free(node);
+            break;
+        }
+        node->context = context;
+        node->next = context->spare;
+        context->spare = node;
+        context->made++;
+    }
+    inject_detach(&saved);
+}
+
+static struct inject_event_node *take_node(struct context *context)
+{
+    pthread_mutex_lock(&context->lock);
+    if (!context->spare)
+        add_nodes(context);
+    struct inject_event_node *node = context->spare;
+    if (node)
+        context->spare = node->next;
+    pthread_mutex_unlock(&context->lock);
+    return node;
+}
+
+static void give_back(struct inject_event_node *node)
+{
+    struct context *context = node->context;
+    pthread_mutex_lock(&context->lock);
+    node->next = context->spare;
+    context->spare = node;
+    pthread_mutex_unlock(&context->lock);
+}
+
+static void wake(void)
+{
+    if (!atomic_load(&idle))
+        return;
+    pthread_mutex_lock(&sleep_lock);
+    atomic_store(&idle, false);
+    pthread_cond_signal(&woken);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+static void push(struct inject_event_node *node)
+{
+    struct context *context = node->context;
+    pthread_mutex_lock(&context->lock);
+    node->next = NULL;
+    *context->last = node;
+    context->last = &node->next;
+    context->pending++;
+    pthread_mutex_unlock(&context->lock);
+    wake();
+}
+
+/* ---- around a call -------------------------------------------------------------------------- */
+
+static bool is_named(const void *stream)
+{
+    return (uintptr_t)stream > (uintptr_t)CUDA_STREAM_PER_THREAD;
+}
+
+/* The context of a stream is that of its launches, whichever is current. */
+static void *native_of(void *stream)
+{
+    inject_context native = NULL;
+    int code = is_named(stream) ? cu.cuStreamGetCtx(stream, &native) : cu.cuCtxGetCurrent(&native);
+    return code == CUDA_OK ? native : NULL;
+}
+
+/* What goes into a graph does not run now, and an event there would be one of its nodes. */
+static bool is_captured(void *stream)
+{
+    inject_capture_status status = CUDA_NOTHING_CAPTURED;
+    return cu.cuStreamIsCapturing(stream, &status) != CUDA_OK || status != CUDA_NOTHING_CAPTURED;
+}
+
+/* Streams per thread have one handle, and a number each. */
+static uint64_t number_of(void *stream)
+{
+    static _Thread_local char own;
+    unsigned long long number;
+    if (cu.cuStreamGetId && cu.cuStreamGetId(stream, &number) == CUDA_OK)
+        return number;
+    if (!stream)
+        stream = CUDA_STREAM_LEGACY; /* another handle of it; 0 is for what is not known */
+    return stream == CUDA_STREAM_PER_THREAD ? (uintptr_t)&own : (uintptr_t)stream;
+}
+
+static void fill(struct inject_event_node *node, const struct inject_event_work *work)
+{
+    node->kind = work->kind;
+    node->name = work->name;
+    node->bytes = work->bytes;
+    node->stream = number_of(work->stream);
+    node->thread = inject_thread();
+    node->range = rbwp_range_current();
+    for (int i = 0; i < 3; i++) {
+        node->shape[i] = work->grid[i];
+        node->shape[3 + i] = work->block[i];
+    }
+    node->shape[7] = work->shared_bytes;
+    node->correlation = atomic_fetch_add_explicit(&last_correlation, 1, memory_order_relaxed) + 1;
+    node->begin_ns = inject_now_ns();
+}
+
+void inject_event_begin(struct inject_event_bracket *bracket, const struct inject_event_work *work)
+{
+    bracket->node = NULL;
+    if (!inject_records() || is_captured(work->stream))
+        return;
+    inject_rows_look();
+    struct context *context = context_of(native_of(work->stream));
+    struct inject_event_node *node = context ? take_node(context) : NULL;
+    if (!node) {
+        inject_rows_lost(1);
+        return;
+    }
+    if (cu.cuEventRecord(node->start, work->stream) != CUDA_OK) {
+        give_back(node);
+        inject_rows_lost(1);
+        return;
+    }
+    fill(node, work);
+    bracket->node = node;
+    bracket->stream = work->stream;
+}
+
+void inject_event_end(const struct inject_event_bracket *bracket, inject_result result)
+{
+    struct inject_event_node *node = bracket->node;
+    if (!node)
+        return;
+    node->end_ns = inject_now_ns();
+    if (result != CUDA_OK) {
+        give_back(node);
+    } else if (cu.cuEventRecord(node->stop, bracket->stream) != CUDA_OK) {
+        give_back(node);
+        inject_rows_lost(1);
+    } else {
+        push(node);
+    }
+}
+
+/* ---- times ---------------------------------------------------------------------------------- */
+
+static int64_t after_base_ns(struct context *context, void *event)
+{
+    float ms = 0;
+    if (cu.cuEventElapsedTime(&ms, context->base[context->current], event) != CUDA_OK)
+        return INT64_MIN;
+    return (int64_t)((double)ms * 1e6);
+}
+
+/*
+ * The GPU's clock and the host's drift: from time to time an event is recorded and seen to be
+ * there, which happened between two readings of the host's. The clock that was told by the last
+ * such event goes on where it lies between them, and is moved to the nearer one where it does not.
+ */
+static void look_at_clock(struct context *context)
+{
+    const int next = context->current == 0;
+    int64_t before_ns = (int64_t)inject_now_ns(), after_ns = before_ns;
+    if (context->current >= 0 && before_ns - context->base_ns < BASE_EVERY_NS)
+        return;
+    if (cu.cuEventRecord(context->base[next], context->stream) != CUDA_OK ||
+        inject_wait(context->base[next], (uint64_t)before_ns + BASE_WAIT_NS) != CUDA_OK)
+        return;
+    after_ns = (int64_t)inject_now_ns();
+    int64_t told_ns = before_ns + (after_ns - before_ns) / 2;
+    if (context->current >= 0) {
+        int64_t since_ns = after_base_ns(context, context->base[next]);
+        if (since_ns != INT64_MIN)
+            told_ns = context->base_ns + since_ns;
+    }
+    context->base_ns = told_ns < before_ns ? before_ns : told_ns > after_ns ? after_ns : told_ns;
+    context->base_bound_ns = after_ns - before_ns;
+    context->current = next;
+}
+
+/* ---- what has ended ------------------------------------------------------------------------- */
+
+/* NULL: there are too many streams. */
+static struct lane *lane_of(struct context *context, uint64_t stream)
+{
+    size_t at = (size_t)(stream * UINT64_C(0x9E3779B97F4A7C15) >> 40);
+    for (size_t i = 0; i < LANES; i++) {
+        struct lane *lane = &context->lanes[(at + i) % LANES];
+        if (lane->used && lane->stream != stream)
+            continue;
+        lane->stream = stream;
+        lane->used = 1;
+        return lane;
+    }
+    return NULL;
+}
+
+static uint64_t later(uint64_t one, uint64_t other)
+{
+    return one > other ? one : other;
+}
+
+/* Its times in the host's clock; false: the driver does not say. */
+static bool times_of(struct context *context, const struct inject_event_node *node,
+                     struct lane *lane, struct inject_work *work)
+{
+    int64_t start_ns = after_base_ns(context, node->start),
+            stop_ns = after_base_ns(context, node->stop);
+    if (start_ns == INT64_MIN || stop_ns == INT64_MIN)
+        return false;
+    uint64_t free_ns = (uint64_t)(context->base_ns + start_ns);
+    work->end_ns = later((uint64_t)(context->base_ns + stop_ns), node->begin_ns);
+    work->start_ns = later(free_ns, lane ? lane->stop_ns : 0); /* its stream is in order */
+    if (work->start_ns < node->end_ns) {                       /* it was idle */
+        work->idle = true;
+        work->start_ns = node->end_ns < work->end_ns ? node->end_ns : work->end_ns;
+        work->launching_ns = work->start_ns > free_ns ? work->start_ns - free_ns : 0;
+    }
+    work->end_ns = later(work->end_ns, work->start_ns);
+    if (lane)
+        lane->stop_ns = work->end_ns;
+    return true;
+}
+
+static void tell(struct context *context, const struct inject_event_node *node, struct lane *lane)
+{
+    const struct inject_call call = {node->begin_ns, node->end_ns, node->thread, node->range};
+    struct inject_work work = {.kind = node->kind,
+                               .name = node->name,
+                               .device = (uint32_t)context->device,
+                               .stream = node->stream,
+                               .correlation = node->correlation,
+                               .bytes = node->bytes,
+                               .bound_ns = (uint64_t)context->base_bound_ns};
+    memcpy(work.shape, node->shape, sizeof work.shape);
+    if (times_of(context, node, lane, &work))
+        inject_rows_work(&work, &call);
+    else
+        inject_rows_lost(1);
+}
+
+/* False: it has not ended, and what follows on its stream has not either. */
+static bool finish(struct context *context, struct inject_event_node *node)
+{
+    struct lane *lane = lane_of(context, node->stream);
+    if (lane && lane->waits == context->looks)
+        return false;
+    int code = cu.cuEventQuery(node->stop);
+    if (code == CUDA_NOT_READY) {
+        if (lane)
+            lane->waits = context->looks;
+        return false;
+    }
+    if (code == CUDA_OK && context->current >= 0)
+        tell(context, node, lane);
+    else
+        inject_rows_lost(1);
+    return true;
+}
+
+/* In front of what has come meanwhile; last: the link behind the last of them. */
+static void keep_waiting(struct context *context, struct inject_event_node *first,
+                         struct inject_event_node **last, unsigned count)
+{
+    pthread_mutex_lock(&context->lock);
+    *last = context->first;
+    if (!context->first)
+        context->last = last;
+    context->first = first;
+    context->pending += count;
+    pthread_mutex_unlock(&context->lock);
+}
+
+static struct inject_event_node *take_pending(struct context *context)
+{
+    pthread_mutex_lock(&context->lock);
+    struct inject_event_node *first = context->first;
+    context->first = NULL;
+    context->last = &context->first;
+    context->pending = 0;
+    pthread_mutex_unlock(&context->lock);
+    return first;
+}
+
+/* How many have not ended. Attached, under reaping. */
+static unsigned look(struct context *context)
+{
+    struct inject_event_node *node = take_pending(context), *kept = NULL, **last = &kept, *next;
+    unsigned count = 0;
+    if (!node)
+        return 0;
+    context->looks++;
+    look_at_clock(context);
+    for (; node; node = next) {
+        next = node->next;
+        if (finish(context, node)) {
+            give_back(node);
+            continue;
+        }
+        *last = node;
+        last = &node->next;
+        count++;
+    }
+    *last = NULL;
+    if (kept)
+        keep_waiting(context, kept, last, count);
+    return count;
+}
+
+static unsigned reap(void)
+{
+    struct inject_attached saved;
+    unsigned count = 0;
+    pthread_mutex_lock(&reaping);
+    for (struct context *context = atomic_load(&contexts); context; context = context->next)
+        if (!atomic_load(&context->gone) && inject_attach(context->native, &saved)) {
+            count += look(context);
+            inject_detach(&saved);
+        }
+    inject_rows_devices();
+    pthread_mutex_unlock(&reaping);
+    return count;
+}
+
+static void nap(void)
+{
+    nanosleep(&(struct timespec){0, TICK_NS}, NULL);
+}
+
+/* ---- ends ----------------------------------------------------------------------------------- */
+
+/* Nothing is asked of it any more. */
+static void write_off(struct context *context)
+{
+    uint64_t lost = 0;
+    pthread_mutex_lock(&reaping);
+    atomic_store(&context->gone, true);
+    for (struct inject_event_node *node = take_pending(context); node; node = node->next)
+        lost++;
+    pthread_mutex_unlock(&reaping);
+    if (lost)
+        inject_rows_lost(lost);
+}
+
+static bool is_meant(const struct context *context, const void *native, int device)
+{
+    return !atomic_load(&context->gone) &&
+           (native ? context->native == native : context->device == device);
+}
+
+void inject_events_context_goes(void *native, int device)
+{
+    struct context *context = atomic_load(&contexts);
+    uint64_t until_ns = inject_now_ns() + DRAIN_CONTEXT_NS;
+    for (; context; context = context->next)
+        if (is_meant(context, native, device)) {
+            while (reap() && inject_now_ns() < until_ns)
+                nap();
+            write_off(context);
+        }
+}
+
+static void open_source(void)
+{
+    atomic_store(&inject_events_on, true);
+}
+
+static void close_source(void)
+{
+    atomic_store(&inject_events_on, false);
+}
+
+static void flush(bool all)
+{
+    uint64_t until_ns = inject_now_ns() + DRAIN_NS;
+    while (reap() && all && inject_now_ns() < until_ns)
+        nap();
+    for (struct context *context = atomic_load(&contexts); all && context; context = context->next)
+        write_off(context);
+}
+
+const struct inject_source inject_events = {open_source, close_source, flush};
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static bool anything_pending(void)
+{
+    for (struct context *context = atomic_load(&contexts); context; context = context->next) {
+        pthread_mutex_lock(&context->lock);
+        bool pending = context->pending && !atomic_load(&context->gone);
+        pthread_mutex_unlock(&context->lock);
+        if (pending)
+            return true;
+    }
+    return false;
+}
+
+/* Until something is pending. Whoever pushes looks at idle behind it. */
+static void rest(void)
+{
+    pthread_mutex_lock(&sleep_lock);
+    atomic_store(&idle, true);
+    while (atomic_load(&idle) && !anything_pending())
+        pthread_cond_wait(&woken, &sleep_lock);
+    atomic_store(&idle, false);
+    pthread_mutex_unlock(&sleep_lock);
+}
+
+static void *run(void *unused)
+{
+    for (;;) {
+        if (reap() == 0)
+            rest();
+        nap();
+    }
+    return unused;
+}
+
+bool inject_events_open(void)
+{
+    pthread_t thread;
+    inject_rows_prepare();
+    if (!cu.cuEventElapsedTime || !cu.cuCtxGetCurrent) {
+        inject_say("kernels are not recorded: the driver is too old to time them by events");
+        return false;
+    }
+    if (quiet_thread_start(&thread, "rbwp-events", run, NULL) != 0) {
+        inject_say("kernels are not recorded: no thread to wait for them");
+        return false;
+    }
+    pthread_detach(thread);
+    return true;
+}
+
+void inject_events_forget(void)
+{
+    atomic_store(&inject_events_on, false);
+    atomic_store(&contexts, NULL);
+    pthread_mutex_init(&making, NULL);
+    pthread_mutex_init(&reaping, NULL);
+    pthread_mutex_init(&sleep_lock, NULL);
+}

@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_hooks.h"
+#include "hooks_abi.h"
+#include "inject_events.h"
+#include "inject_device.h"
+#include "inject_kernels.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORTED __attribute__((visibility("default")))
+
+/* ---- which -------------------------------------------------------------------------------- */
+
+enum hook_number {
+#define NUMBER(symbol, ...) HOOK_##symbol,
+#define NUMBER_TWO(symbol, ...) HOOK_##symbol, HOOK_THREADS_##symbol,
+    HOOK_STREAM_CALLS(NUMBER_TWO) HOOK_DEFAULT_CALLS(NUMBER_TWO) HOOK_OTHER_CALLS(NUMBER)
+        HOOK_cuLaunchKernelEx_ptsz,
+    HOOK_cuStreamSynchronize_ptsz,
+    HOOK_cuGetProcAddress,
+    HOOK_cuGetProcAddress_v2,
+    HOOKS
+};
+struct hook {
+    const char *symbol, *asked; /* as a library has it, as cuGetProcAddress knows it */
+    bool per_thread;
+    void *ours;
+};
+static const struct hook hooks[HOOKS]; /* below */
+static _Atomic(void *) reals[HOOKS];   /* the driver's; NULL: not looked for */
+static atomic_bool handed_out;
+
+/* ---- what stands behind us ------------------------------------------------------------------ */
+
+/* Read by the code below in the program's place; NULL: there is none. */
+__attribute__((visibility("hidden"))) void *(*inject_real_dlsym)(void *, const char *);
+
+static void find_dlsym(void)
+{
+#ifdef __GLIBC__
+    static const char *const versions[] = {"GLIBC_2.34", "GLIBC_2.2.5", "GLIBC_2.17", "GLIBC_2.27"};
+    void *found = NULL;
+    for (size_t i = 0; i < sizeof versions / sizeof *versions && !found; i++)
+        found = dlvsym(RTLD_NEXT, "dlsym", versions[i]);
+    *(void **)(void *)&inject_real_dlsym = found;
+#else
+    inject_real_dlsym = dlsym;
+#endif
+}
+
+void *inject_find(void *library, const char *symbol)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_dlsym);
+    return inject_real_dlsym ? inject_real_dlsym(library, symbol) : NULL;
+}
+
+/* Of a program that is linked with the driver; else the driver's by its name. */
+static void *look_behind(enum hook_number number)
+{
+    void *real = inject_find(RTLD_NEXT, hooks[number].symbol), *library;
+    if (!real && (library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD)))
+        real = inject_find(library, hooks[number].symbol);
+    atomic_store_explicit(&reals[number], real, memory_order_release);
+    return real;
+}
+
+static void *real_of(enum hook_number number)
+{
+    void *real = atomic_load_explicit(&reals[number], memory_order_acquire);
+    return __builtin_expect(real != NULL, 1) ? real : look_behind(number);
+}
+
+#define REAL(result, number, parameters)                                                           \
+    result(*real) parameters = NULL;                                                               \
+    *(void **)(void *)&real = real_of(number);                                                     \
+    if (!real)                                                                                     \
+        return CUDA_NOT_STARTED;
+
+/* ---- what is wished ------------------------------------------------------------------------- */
+
+static enum inject_events_wish wish;
+
+static void read_wish(void)
+{
+    const char *text = secure_getenv("RBWP_INJECT_EVENTS");
+    wish = !text || !*text          ? EVENTS_WITHOUT_CUPTI
+           : strcmp(text, "0") == 0 ? EVENTS_NEVER
+                                    : EVENTS_ALWAYS;
+    pthread_atfork(NULL, NULL, inject_kernels_forked);
+}
+
+enum inject_events_wish inject_events_wish(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, read_wish);
+    return wish;
+}
+
+static bool wanted(void)
+{
+    return inject_events_wish() != EVENTS_NEVER && inject_wanted() & INJECT_GPU;
+}
+
+EXPORTED int InitializeInjection(void);
+
+/* Where the driver was told of another tool, nobody else calls it. */
+static void begin_ourselves(void)
+{
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
+    if (wanted() && inject_events_wish() == EVENTS_ALWAYS && !atomic_flag_test_and_set(&begun))
+        (void)InitializeInjection();
+}
+
+/* Only of a library that is preloaded the program itself finds functions. */
+static bool is_preloaded(void)
+{
+    void *program = dlopen(NULL, RTLD_NOW), *ours;
+    int (*initialize)(void) = InitializeInjection;
+    memcpy(&ours, &initialize, sizeof ours);
+    return program && inject_find(program, "InitializeInjection") == ours;
+}
+
+bool inject_hooks_stand(void)
+{
+    return wanted() && (atomic_load(&handed_out) || is_preloaded());
+}
+
+/* ---- calls that put work on a stream -------------------------------------------------------- */
+
+/* Whether there may be anything to do. */
+static bool looks(void)
+{
+    static atomic_bool looked;
+    if (__builtin_expect(!atomic_load_explicit(&looked, memory_order_relaxed), 0)) {
+        atomic_store(&looked, true);
+        begin_ourselves();
+    }
+    return atomic_load_explicit(&inject_events_on, memory_order_relaxed);
+}
+
+static void *on_thread(void *stream, bool per_thread)
+{
+    return !stream && per_thread ? CUDA_STREAM_PER_THREAD : stream;
+}
+
+#define BODY(number, parameters, arguments, where, ...)                                            \
+    {                                                                                              \
+        REAL(inject_result, number, parameters)                                                    \
+        struct inject_event_bracket bracket;                                                       \
+        if (!looks())                                                                              \
+            return real arguments;                                                                 \
+        const struct inject_event_work work = {.stream = (where), __VA_ARGS__};                    \
+        inject_event_begin(&bracket, &work);                                                       \
+        inject_result result = real arguments;                                                     \
+        inject_event_end(&bracket, result);                                                        \
+        return result;                                                                             \
+    }
+#define ON_STREAM(symbol, asked, parameters, arguments, ...)                                       \
+    static inject_result ours_##symbol parameters BODY(                                            \
+        HOOK_##symbol, parameters, arguments, on_thread(stream, false),                            \
+        __VA_ARGS__) static inject_result threads_##symbol parameters                              \
+    BODY(HOOK_THREADS_##symbol, parameters, arguments, on_thread(stream, true), __VA_ARGS__)
+#define ON_DEFAULT(symbol, asked, parameters, arguments, ...)                                      \
+    static inject_result ours_##symbol parameters BODY(                                            \
+        HOOK_##symbol, parameters, arguments, NULL,                                                \
+        __VA_ARGS__) static inject_result threads_##symbol parameters                              \
+    BODY(HOOK_THREADS_##symbol, parameters, arguments, CUDA_STREAM_PER_THREAD, __VA_ARGS__)
+HOOK_STREAM_CALLS(ON_STREAM)
+HOOK_DEFAULT_CALLS(ON_DEFAULT)
+
+#define LAUNCH_EX(called, number, per_thread)                                                      \
+    static inject_result called(const inject_launch_config *config, inject_function function,      \
+                                void **values, void **extra)                                       \
+        BODY(number, (const inject_launch_config *, inject_function, void **, void **),            \
+             (config, function, values, extra),                                                    \
+             on_thread(config ? config->stream : NULL, per_thread), .kind = WORK_KERNEL,           \
+             .name = inject_kernel_named(function),                                                \
+             .grid = {config ? config->grid_x : 0, config ? config->grid_y : 0,                    \
+                      config ? config->grid_z : 0},                                                \
+             .block = {config ? config->block_x : 0, config ? config->block_y : 0,                 \
+                       config ? config->block_z : 0},                                              \
+             .shared_bytes = config ? config->shared_bytes : 0)
+LAUNCH_EX(ours_cuLaunchKernelEx, HOOK_cuLaunchKernelEx, false)
+LAUNCH_EX(threads_cuLaunchKernelEx, HOOK_cuLaunchKernelEx_ptsz, true)
+
+/* ---- calls that name kernels ---------------------------------------------------------------- */
+
+static inject_result ours_cuModuleGetFunction(inject_function *made, inject_module_handle module,
+                                              const char *name)
+{
+    REAL(inject_result, HOOK_cuModuleGetFunction,
+         (inject_function *, inject_module_handle, const char *))
+    inject_result result = real(made, module, name);
+    if (result == CUDA_OK && made)
+        inject_kernel_got(*made, name);
+    return result;
+}
+
+static inject_result ours_cuLibraryGetKernel(inject_kernel_handle *made, inject_library_handle from,
+                                             const char *name)
+{
+    REAL(inject_result, HOOK_cuLibraryGetKernel,
+         (inject_kernel_handle *, inject_library_handle, const char *))
+    inject_result result = real(made, from, name);
+    if (result == CUDA_OK && made)
+        inject_kernel_got(*made, name);
+    return result;
+}
+
+static inject_result ours_cuKernelGetFunction(inject_function *made, inject_kernel_handle kernel)
+{
+    REAL(inject_result, HOOK_cuKernelGetFunction, (inject_function *, inject_kernel_handle))
+    inject_result result = real(made, kernel);
+    if (result == CUDA_OK && made)
+        inject_kernel_got_from(*made, kernel);
+    return result;
+}
+
+/* ---- calls that wait ------------------------------------------------------------------------ */
+
+#define WAIT(name, number, text, parameters, arguments)                                            \
+    static inject_result name parameters                                                           \
+    {                                                                                              \
+        REAL(inject_result, number, parameters)                                                    \
+        if (!looks() || !inject_records())                                                         \
+            return real arguments;                                                                 \
+        uint64_t begin_ns = inject_now_ns();                                                       \
+        inject_result result = real arguments;                                                     \
+        inject_rows_wait(text, begin_ns, inject_now_ns(), 0);                                      \
+        return result;                                                                             \
+    }
+WAIT(ours_cuStreamSynchronize, HOOK_cuStreamSynchronize, "cuStreamSynchronize",
+     (inject_stream stream), (stream))
+WAIT(threads_cuStreamSynchronize, HOOK_cuStreamSynchronize_ptsz, "cuStreamSynchronize",
+     (inject_stream stream), (stream))
+WAIT(ours_cuEventSynchronize, HOOK_cuEventSynchronize, "cuEventSynchronize", (inject_event event),
+     (event))
+WAIT(ours_cuCtxSynchronize, HOOK_cuCtxSynchronize, "cuCtxSynchronize", (void), ())
+
+/* ---- calls that end contexts ---------------------------------------------------------------- */
+
+static inject_result ours_cuCtxDestroy_v2(inject_context context)
+{
+    REAL(inject_result, HOOK_cuCtxDestroy_v2, (inject_context))
+    if (context)
+        inject_events_context_goes(context, 0);
+    return real(context);
+}
+
+static inject_result ours_cuDevicePrimaryCtxRelease_v2(inject_device_number device)
+{
+    REAL(inject_result, HOOK_cuDevicePrimaryCtxRelease_v2, (inject_device_number))
+    inject_events_context_goes(NULL, device);
+    return real(device);
+}
+
+static inject_result ours_cuDevicePrimaryCtxReset_v2(inject_device_number device)
+{
+    REAL(inject_result, HOOK_cuDevicePrimaryCtxReset_v2, (inject_device_number))
+    inject_events_context_goes(NULL, device);
+    return real(device);
+}
+
+/* ---- how functions are found ---------------------------------------------------------------- */
+
+/* Ours in the place of what the driver has by that name; NULL: we have none. */
+static void *hand_out(size_t number, void *real)
+{
+    if (real && real != hooks[number].ours)
+        atomic_store_explicit(&reals[number], real, memory_order_release);
+    atomic_store_explicit(&handed_out, true, memory_order_relaxed);
+    return hooks[number].ours;
+}
+
+static size_t hook_asked(const char *symbol, int version, bool per_thread)
+{
+    for (size_t i = 0; i < HOOKS && version >= CUDA_PROC_VERSION_MIN; i++)
+        if (hooks[i].per_thread == per_thread && strcmp(hooks[i].asked, symbol) == 0)
+            return i;
+    return HOOKS;
+}
+
+/* Those of calls without a default stream have one form for both. */
+static void stand_in(const char *symbol, void **function, int version, uint64_t flags)
+{
+    if (!symbol || strncmp(symbol, "cu", 2) != 0 || !function || !*function || !wanted())
+        return;
+    bool again = strcmp(symbol, "cuGetProcAddress") == 0;
+    size_t at = again ? version >= 12000 ? HOOK_cuGetProcAddress_v2 : HOOK_cuGetProcAddress
+                      : hook_asked(symbol, version, flags & CUDA_PROC_PER_THREAD);
+    if (at == HOOKS)
+        at = hook_asked(symbol, version, false);
+    if (at < HOOKS)
+        *function = hand_out(at, *function);
+}
+
+static inject_result ours_cuGetProcAddress(const char *symbol, void **function, int version,
+                                           uint64_t flags)
+{
+    REAL(inject_result, HOOK_cuGetProcAddress, (const char *, void **, int, uint64_t))
+    inject_result result = real(symbol, function, version, flags);
+    if (result == CUDA_OK)
+        stand_in(symbol, function, version, flags);
+    return result;
+}
+
+static inject_result ours_cuGetProcAddress_v2(const char *symbol, void **function, int version,
+                                              uint64_t flags, int *status)
+{
+    REAL(inject_result, HOOK_cuGetProcAddress_v2, (const char *, void **, int, uint64_t, int *))
+    inject_result result = real(symbol, function, version, flags, status);
+    if (result == CUDA_OK)
+        stand_in(symbol, function, version, flags);
+    return result;
+}
+
+/* Called by dlsym below. NULL: it is the C library's to answer. */
+__attribute__((visibility("hidden"), used)) void *inject_dlsym(void *library, const char *symbol);
+void *inject_dlsym(void *library, const char *symbol)
+{
+    (void)inject_find(RTLD_NEXT, ""); /* it is needed behind this */
+    if (symbol[0] != 'c' || symbol[1] != 'u' || !wanted())
+        return NULL;
+    size_t at = 0;
+    while (at < HOOKS && strcmp(hooks[at].symbol, symbol) != 0)
+        at++;
+    if (at == HOOKS)
+        return NULL;
+    void *real = inject_find(library == RTLD_DEFAULT ? RTLD_NEXT : library, symbol);
+    return real ? hand_out(at, real) : NULL;
+}
+
+#ifdef __GLIBC__
+/*
+ * The C library's looks who calls it, where it is asked for the next one; so it is jumped to with
+ * the program's own return address.
+ */
+#if defined __x86_64__ && !defined __ILP32__
+__asm__(".text\n"
+        ".globl dlsym\n"
+        ".type dlsym, @function\n"
+        "dlsym:\n"
+        "    .cfi_startproc\n"
+        "    endbr64\n"
+        "    pushq %rdi\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    pushq %rsi\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    subq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset 8\n"
+        "    call inject_dlsym\n"
+        "    addq $8, %rsp\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    popq %rsi\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    popq %rdi\n"
+        "    .cfi_adjust_cfa_offset -8\n"
+        "    testq %rax, %rax\n"
+        "    jne 1f\n"
+        "    movq inject_real_dlsym(%rip), %rdx\n"
+        "    testq %rdx, %rdx\n"
+        "    je 1f\n"
+        "    jmp *%rdx\n"
+        "1:  ret\n"
+        "    .cfi_endproc\n"
+        ".size dlsym, . - dlsym\n");
+#elif defined __aarch64__
+__asm__(".text\n"
+        ".globl dlsym\n"
+        ".type dlsym, %function\n"
+        "dlsym:\n"
+        "    .cfi_startproc\n"
+        "    stp x29, x30, [sp, #-32]!\n"
+        "    .cfi_def_cfa_offset 32\n"
+        "    .cfi_offset 29, -32\n"
+        "    .cfi_offset 30, -24\n"
+        "    stp x0, x1, [sp, #16]\n"
+        "    bl inject_dlsym\n"
+        "    mov x2, x0\n"
+        "    ldp x0, x1, [sp, #16]\n"
+        "    ldp x29, x30, [sp], #32\n"
+        "    .cfi_def_cfa_offset 0\n"
+        "    .cfi_restore 29\n"
+        "    .cfi_restore 30\n"
+        "    cbnz x2, 1f\n"
+        "    adrp x2, inject_real_dlsym\n"
+        "    ldr x2, [x2, :lo12:inject_real_dlsym]\n"
+        "    cbz x2, 1f\n"
+        "    br x2\n"
+        "1:  mov x0, x2\n"
+        "    ret\n"
+        "    .cfi_endproc\n"
+        ".size dlsym, . - dlsym\n");
+#endif
+#endif
+
+/* ---- the table, and what a program is linked with ------------------------------------------- */
+
+/* What the table says of ours is what is exported by the driver's name. */
+#define ROW(call, asked, ...) [HOOK_##call] = {#call, asked, false, (void *)ours_##call},
+#define ROWS(call, asked, twin)                                                                    \
+    [HOOK_##call] = {#call, asked, false, (void *)ours_##call},                                    \
+    [HOOK_THREADS_##call] = {#call twin, asked, true, (void *)threads_##call},
+#define STREAM_ROWS(call, asked, ...) ROWS(call, asked, "_ptsz")
+#define DEFAULT_ROWS(call, asked, ...) ROWS(call, asked, "_ptds")
+static const struct hook hooks[HOOKS] = {
+    HOOK_STREAM_CALLS(STREAM_ROWS) HOOK_DEFAULT_CALLS(DEFAULT_ROWS) HOOK_OTHER_CALLS(
+        ROW)[HOOK_cuLaunchKernelEx_ptsz] = {"cuLaunchKernelEx_ptsz", "cuLaunchKernelEx", true,
+                                            (void *)threads_cuLaunchKernelEx},
+    [HOOK_cuStreamSynchronize_ptsz] = {"cuStreamSynchronize_ptsz", "cuStreamSynchronize", true,
+                                       (void *)threads_cuStreamSynchronize},
+    [HOOK_cuGetProcAddress] = {"cuGetProcAddress", "", false, (void *)ours_cuGetProcAddress},
+    [HOOK_cuGetProcAddress_v2] = {"cuGetProcAddress_v2", "", false,
+                                  (void *)ours_cuGetProcAddress_v2},
+};
+
+#define EXPORT(symbol, function)                                                                   \
+    extern __typeof__(function) symbol __attribute__((alias(#function), visibility("default")));
+#define EXPORT_ONE(call, ...) EXPORT(call, ours_##call)
+#define EXPORT_STREAM(call, ...) EXPORT(call, ours_##call) EXPORT(call##_ptsz, threads_##call)
+#define EXPORT_DEFAULT(call, ...) EXPORT(call, ours_##call) EXPORT(call##_ptds, threads_##call)
+HOOK_STREAM_CALLS(EXPORT_STREAM)
+HOOK_DEFAULT_CALLS(EXPORT_DEFAULT)
+HOOK_OTHER_CALLS(EXPORT_ONE)
+EXPORT(cuLaunchKernelEx_ptsz, threads_cuLaunchKernelEx)
+EXPORT(cuStreamSynchronize_ptsz, threads_cuStreamSynchronize)
+EXPORT_ONE(cuGetProcAddress)
+EXPORT_ONE(cuGetProcAddress_v2)

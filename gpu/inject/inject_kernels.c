@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "inject_kernels.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_SLOTS = 256, SLOTS_MAX = 1 << 20 }; /* powers of 2 */
+
+/* By open addressing. Handles of what was unloaded stay, until another function has them. */
+struct slot {
+    const void *handle;
+    const char *name;
+};
+struct names {
+    struct slot *slots;
+    size_t count, used;
+};
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER; /* guards both */
+static struct names by_handle;
+static struct names texts; /* handle: NULL but for a slot that is in use; found by what they say */
+
+static size_t mix(uint64_t bits)
+{
+    return (size_t)(bits * UINT64_C(0x9E3779B97F4A7C15) >> 20);
+}
+
+static size_t hash_of(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+    return mix(hash);
+}
+
+/* The place of a handle, or of a text (handle NULL), or where it would stand. */
+static struct slot *find(const struct names *names, const void *handle, const char *text)
+{
+    size_t at = handle ? mix((uintptr_t)handle) : hash_of(text);
+    for (;; at++) {
+        struct slot *slot = &names->slots[at & (names->count - 1)];
+        if (!slot->handle || (handle ? slot->handle == handle : strcmp(slot->name, text) == 0))
+            return slot;
+    }
+}
+
+/* Room for another one. */
+static bool grow(struct names *names, bool are_texts)
+{
+    struct names more = {NULL, names->count ? 2 * names->count : FIRST_SLOTS, names->used};
+    if (2 * names->used < names->count)
+        return true;
+    if (names->count == SLOTS_MAX || !(more.slots = calloc(more.count, sizeof *more.slots)))
+        return false;
+    for (size_t i = 0; i < names->count; i++) {
+        const struct slot *old = &names->slots[i];
+        if (old->handle)
+            *find(&more, are_texts ? NULL : old->handle, old->name) = *old;
+    }
+    free(names->slots);
+    *names = more;
+    return true;
+}
+
+/* One copy of each. */
+static const char *kept(const char *text)
+{
+    if (!grow(&texts, true))
+        return NULL;
+    struct slot *slot = find(&texts, NULL, text);
+    if (!slot->handle && (slot->name = strdup(text))) {
+        slot->handle = slot->name;
+        texts.used++;
+    }
+    return slot->name;
+}
+
+static void set(const void *handle, const char *name)
+{
+    if (!grow(&by_handle, false))
+        return;
+    struct slot *slot = find(&by_handle, handle, NULL);
+    by_handle.used += !slot->handle;
+    *slot = (struct slot){handle, name};
+}
+
+void inject_kernel_got(const void *handle, const char *name)
+{
+    if (!handle || !name)
+        return;
+    pthread_rwlock_wrlock(&lock);
+    set(handle, kept(name));
+    pthread_rwlock_unlock(&lock);
+}
+
+void inject_kernel_got_from(const void *handle, const void *other)
+{
+    const char *name = inject_kernel_named(other);
+    if (!handle)
+        return;
+    pthread_rwlock_wrlock(&lock);
+    set(handle, name);
+    pthread_rwlock_unlock(&lock);
+}
+
+const char *inject_kernel_named(const void *handle)
+{
+    const char *name = NULL;
+    pthread_rwlock_rdlock(&lock);
+    if (handle && by_handle.count) {
+        const struct slot *slot = find(&by_handle, handle, NULL);
+        name = slot->handle ? slot->name : NULL;
+    }
+    pthread_rwlock_unlock(&lock);
+    return name;
+}
+
+/* Another thread may have held it. */
+void inject_kernels_forked(void)
+{
+    pthread_rwlock_init(&lock, NULL);
+}
