@@ -13,6 +13,7 @@ export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 build=$(mkdir -p "${1:-build/h200}" && cd "${1:-build/h200}" && pwd) || exit 1
 logs=${OUT:-$build}
+mkdir -p "$logs" || exit 1
 table=()
 failed=0
 
