@@ -8,6 +8,7 @@
 #include "rbwp_record.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +25,13 @@ static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET
 
 /* ---- buffers -------------------------------------------------------------------------------- */
 
+/* At the first one all is made that CUPTI takes apart when the process ends: the session must end
+ * before. */
 static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
 {
+    static atomic_flag asked = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&asked))
+        (void)inject_session_end_before();
     *buffer = NULL;
     pthread_mutex_lock(&lock);
     if (free_count)

@@ -127,6 +127,11 @@ int64_t inject_line_offset_ns(void)
     return atomic_load_explicit(&offset_ns, memory_order_relaxed);
 }
 
+bool inject_session_end_before(void)
+{
+    return atexit(inject_session_end) == 0 && at_quick_exit(inject_session_end) == 0;
+}
+
 /* Another part of this library may have begun one already. Locked. */
 static bool begin_session(void)
 {
@@ -146,7 +151,7 @@ static bool begin_session(void)
         }
     }
     if (!at_exit) /* behind the recorder's own, so that it comes before that */
-        at_exit = atexit(inject_session_end) == 0 && at_quick_exit(inject_session_end) == 0;
+        at_exit = inject_session_end_before();
     atomic_store(&offset_ns, measure_offset());
     return true;
 }
@@ -283,7 +288,7 @@ void inject_session_end(void)
 {
     if (atomic_load(&owner) != getpid() || !lock_to_end())
         return;
-    for (int i = 0; i < source_count && rbwp_is_on_(1); i++)
+    for (int i = 0; i < source_count && rbwp_is_on_(1) && !ended; i++)
         sources[i]->flush(true);
     close_window();
     ended = true;

@@ -68,5 +68,7 @@ void inject_window(bool open);
 
 /* The process ends, or the window is closed for good. Any thread, any number of times. */
 void inject_session_end(void);
+/* When the process exits: before what was made until now is taken apart. */
+bool inject_session_end_before(void);
 
 #endif /* INJECT_SESSION_H */

@@ -84,7 +84,18 @@ static size_t buffer_bytes, buffer_used, dropped;
 static uint64_t last_end_ns;
 static uint64_t lasts_ns = 1000;
 static _Atomic uint32_t last_correlation;
-static bool runtime_apart;
+static bool runtime_apart, gone;
+
+/* As what CUPTI makes at its first use is taken apart when the process exits. */
+static void take_apart(void)
+{
+    gone = true;
+}
+static void must_be_there(void)
+{
+    if (gone)
+        abort();
+}
 
 void fake_work_lasts(uint64_t ns)
 {
@@ -197,6 +208,7 @@ cupti_result cuptiActivityRegisterTimestampCallback(cupti_timestamp read)
 }
 cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_wanted wanted, cupti_buffer_filled filled)
 {
+    (void)atexit(take_apart);
     buffer_wanted = wanted;
     buffer_filled = filled;
     return fake_call("cupti_activity");
@@ -208,12 +220,14 @@ cupti_result cuptiActivityEnable(cupti_kind kind)
 }
 cupti_result cuptiActivityDisable(cupti_kind kind)
 {
+    must_be_there();
     tells[kind] = false;
     return 0;
 }
 /* Unless it is forced, a buffer stays that has work which has not ended. */
 cupti_result cuptiActivityFlushAll(uint32_t how)
 {
+    must_be_there();
     pthread_mutex_lock(&records_lock);
     if (how == CUPTI_FLUSH_FORCED || !timestamp || timestamp() >= last_end_ns)
         hand_over();

@@ -68,6 +68,14 @@ def test_halves(folder):
         assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
 
 
+def test_ranges_first(folder):
+    """The session ends while CUPTI is there, though it began before that."""
+    for what in "gpu,ranges", "gpu,ranges,threads":
+        record(folder, PROGRAM, "early", what=what)
+        found = rows(folder / "out.bin")
+        assert (len(found["gpu_activity"]), len(found["range"])) == (280, 81), what
+
+
 def test_size(folder):
     """At most 12 bytes a kernel, and all of them."""
     record(folder, PROGRAM, "loop", "20000", what="gpu")
@@ -177,7 +185,8 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_all_of_it, test_halves, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work, test_not_there, test_events, test_usage):
+for test in (test_all_of_it, test_halves, test_ranges_first, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work,
+             test_not_there, test_events, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("record: all passed")

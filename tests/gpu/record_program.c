@@ -3,7 +3,7 @@
  * record_program.c - a program that rbwp record knows nothing of: it uses the fake driver as CUDA
  * programs do theirs, marks ranges with NVTX, and says how many kernels it launched.
  *
- *     record_program train|exec|_exit|term|children|cpu|work|loop [STEPS]
+ *     record_program train|early|exec|_exit|term|children|cpu|work|loop [STEPS]
  */
 #include "fake_inject.h"
 #include "nvtx_program.h"
@@ -37,18 +37,24 @@ static void *open_tool(const char *variable)
     return library;
 }
 
-/* What cuInit and the first call of NVTX do. */
+/* What the first call of NVTX does. */
+static void begin_ranges(void)
+{
+    void *nvtx = open_tool("NVTX_INJECTION64_PATH");
+    if (!nvtx || !nvtx_find_tool(nvtx))
+        nvtx_core_functions[0] = (nvtx_function)begin_ranges; /* there is none */
+}
+
+/* And cuInit. */
 static void begin(void)
 {
-    void *driver = open_tool("CUDA_INJECTION64_PATH"), *nvtx = open_tool("NVTX_INJECTION64_PATH");
+    void *driver = open_tool("CUDA_INJECTION64_PATH");
     int (*initialize)(void) = NULL;
     void *module;
     if (driver)
         *(void **)(void *)&initialize = dlsym(driver, "InitializeInjection");
     if (initialize)
         (void)initialize();
-    if (!nvtx || !nvtx_find_tool(nvtx))
-        nvtx_core_functions[0] = (nvtx_function)begin; /* there is none */
     cuCtxPushCurrent_v2((void *)1);
     if (cuModuleLoadData(&module, "first") || cuModuleGetFunction(&function, module, "first") ||
         cuStreamCreate(&streams[0], 0)) /* the other one is the default stream */
@@ -137,6 +143,7 @@ static void child(void)
     pid_t pid = fork();
     if (pid == 0) {
         begin();
+        begin_ranges();
         train();
         exit(0);
     }
@@ -181,7 +188,15 @@ int main(int count, char **words)
     }
     if (strcmp(how, "cpu") == 0)
         return 0;
-    begin();
+    if (strcmp(how, "early") == 0) {
+        begin_ranges();
+        push("before any GPU");
+        begin();
+        pop();
+    } else {
+        begin();
+        begin_ranges();
+    }
     if (strcmp(how, "loop") == 0) {
         loop();
         return 0;

@@ -14,6 +14,7 @@ def tell(**facts):
 
 
 REPEATS = 5  # of a loop; the median counts
+BEFORE = 2 + 200  # kernels that fill two tensors, and those before the loop
 
 
 def loops(go, wait):
@@ -31,7 +32,7 @@ def loops(go, wait):
 def additions(count):
     import torch
     a, b = torch.ones(1024, device="cuda"), torch.ones(1024, device="cuda")
-    for _ in range(200):
+    for _ in range(BEFORE - 2):
         torch.add(a, b, out=a)
     torch.cuda.synchronize()
 
@@ -45,7 +46,7 @@ def additions(count):
 def small(count):
     """The loop of the targets: many small kernels, nothing else."""
     seconds, calls = loops(*additions(count))
-    tell(seconds=seconds, launch_us=calls / count * 1e6, kernels=REPEATS * count + 200)
+    tell(seconds=seconds, launch_us=calls / count * 1e6, kernels=REPEATS * count + BEFORE)
 
 
 def ranged(count):
@@ -157,7 +158,7 @@ def children(count):
         worker.start()
     for worker in workers:
         worker.join()
-    tell(processes=2, kernels=2 * (REPEATS * count + 200), codes=[worker.exitcode for worker in workers])
+    tell(processes=2, kernels=2 * (REPEATS * count + BEFORE), codes=[worker.exitcode for worker in workers])
 
 
 def killed(count):

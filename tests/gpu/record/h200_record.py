@@ -106,12 +106,14 @@ def cost():
             "all": lambda: record("cost-all", [*PROGRAMS, "small", SMALL], "gpu,ranges,threads")[1][0],
             "torch.profiler": lambda: run([*PROGRAMS, "profiled", SMALL])[0][0]}
     took = {way: [] for way in ways}
-    for _ in range(2):  # each runs its loop five times and tells the median
+    for turn in range(5):  # each runs its loop five times and tells the median
         for way, go in ways.items():
-            took[way].append(go())
+            if turn < 2 or way in ("plain", "gpu", "gpu,ranges"):
+                took[way].append(go())
     seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
     for way, value in seconds.items():
         figure(f"cost: {way}", value / SMALL * 1e6, "us a kernel")
+        print("    turns:", *(f"{one['seconds'] / SMALL * 1e6:.2f}" for one in took[way]))
     figure("cost: kernels only, times plain", seconds["gpu"] / seconds["plain"], "", most=1.25)
     figure("cost: with ranges, times plain", seconds["gpu,ranges"] / seconds["plain"], "", most=1.35)
     figure("cost: with threads, times plain", seconds["all"] / seconds["plain"])
