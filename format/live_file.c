@@ -94,8 +94,13 @@ static enum rbwp_status read_head(const struct live_file *live, struct live_head
 
 enum rbwp_status live_file_open(struct live_file *live, const char *path, struct rbwp_error *error)
 {
+    return live_file_take(live, open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), error);
+}
+
+enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_error *error)
+{
     struct stat file;
-    *live = (struct live_file){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)};
+    *live = (struct live_file){.fd = fd};
     if (live->fd < 0)
         return error_set_os(error, section, "open the live file");
     enum rbwp_status status = RBWP_OK;
@@ -212,7 +217,7 @@ static bool next_segment(const struct live_file *live, struct segment_walk *walk
         if (entry->kind == LIVE_NONE)
             continue;
         uint64_t begin = walk->behind ? walk->behind : LIVE_HEAD_BYTES;
-        if (entry->kind > LIVE_LOG || entry->offset < begin || entry->offset > INT64_MAX / 2 ||
+        if (entry->kind > LIVE_RING || entry->offset < begin || entry->offset > INT64_MAX / 2 ||
             entry->bytes == 0 || entry->bytes > LIVE_SEGMENT_BYTES_MAX) {
             walk->damaged++;
             continue;
@@ -227,7 +232,31 @@ static bool next_segment(const struct live_file *live, struct segment_walk *walk
     }
 }
 
+enum rbwp_status live_file_ring(const struct live_file *live, live_segment_fn *found, void *context,
+                                struct rbwp_error *error)
+{
+    struct segment_walk walk = {0};
+    struct live_segment segment;
+    enum rbwp_status status = RBWP_OK;
+    while (next_segment(live, &walk, LIVE_RING, &segment, &status, error) &&
+           found(context, &segment))
+        ;
+    return status;
+}
+
+size_t live_file_read(const struct live_file *live, uint64_t offset, void *to, size_t count)
+{
+    size_t got;
+    return read_at(live, offset, to, count, &got, NULL) == RBWP_OK ? got : 0;
+}
+
 /* ---- counts and clock ---------------------------------------------------------------------- */
+
+struct live_ring_facts live_file_ring_facts(const struct live_file *live)
+{
+    struct live_head head;
+    return read_head(live, &head, NULL) == RBWP_OK ? head.ring : (struct live_ring_facts){0};
+}
 
 struct live_counts live_file_counts(const struct live_file *live)
 {

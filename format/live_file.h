@@ -20,6 +20,8 @@ struct live_file {
  * Opens by name and checks the head. On failure, as rbwp_live_open says, nothing is open.
  */
 enum rbwp_status live_file_open(struct live_file *live, const char *path, struct rbwp_error *error);
+/* The same of a descriptor, which is taken over; below 0, errno tells why. */
+enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_error *error);
 void live_file_close(struct live_file *live);
 
 /* Reads the commit anew. RBWP_E_IO, RBWP_E_CORRUPT; live->commit is then as it was. */
@@ -32,6 +34,15 @@ bool live_file_belongs(const struct live_file *live, const struct rbwp_file_head
 
 /* What is counted there now; zeros if it cannot be read. */
 struct live_counts live_file_counts(const struct live_file *live);
+
+/* What its head says of the ring now; zeros if it cannot be read. */
+struct live_ring_facts live_file_ring_facts(const struct live_file *live);
+/* Hands out the ring's segments. False stops. RBWP_E_IO. */
+typedef bool live_segment_fn(void *context, const struct live_segment *segment);
+enum rbwp_status live_file_ring(const struct live_file *live, live_segment_fn *found, void *context,
+                                struct rbwp_error *error);
+/* Bytes as they are now; how many, fewer where the file ends or cannot be read. */
+size_t live_file_read(const struct live_file *live, uint64_t offset, void *to, size_t count);
 
 #define LIVE_FILE_SAMPLES_MAX (LIVE_SAMPLE_LEVELS * LIVE_SAMPLE_PLACES)
 /* The clock's samples that are whole, by their ticks; as many as are returned. */

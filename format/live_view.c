@@ -5,15 +5,12 @@
 #include "reader_error.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
-enum rbwp_status rbwp_live_open(const char *path, struct rbwp_live **live_out,
-                                struct rbwp_error *error)
+/* Of a file that was opened, or was not. */
+static enum rbwp_status look(enum rbwp_status status, struct rbwp_live *live,
+                             struct rbwp_live **live_out, struct rbwp_error *error)
 {
-    *live_out = NULL;
-    struct rbwp_live *live = calloc(1, sizeof *live);
-    if (!live)
-        return error_set_memory(error, "live file");
-    enum rbwp_status status = live_file_open(&live->file, path, error);
     if (status == RBWP_OK)
         status = live_facts_read(&live->file, &live->facts, error);
     if (status != RBWP_OK) {
@@ -22,6 +19,27 @@ enum rbwp_status rbwp_live_open(const char *path, struct rbwp_live **live_out,
     }
     *live_out = live;
     return RBWP_OK;
+}
+
+enum rbwp_status rbwp_live_open(const char *path, struct rbwp_live **live_out,
+                                struct rbwp_error *error)
+{
+    *live_out = NULL;
+    struct rbwp_live *live = calloc(1, sizeof *live);
+    if (!live)
+        return error_set_memory(error, "live file");
+    return look(live_file_open(&live->file, path, error), live, live_out, error);
+}
+
+enum rbwp_status live_view_take(int fd, struct rbwp_live **live_out, struct rbwp_error *error)
+{
+    *live_out = NULL;
+    struct rbwp_live *live = calloc(1, sizeof *live);
+    if (!live && fd >= 0)
+        close(fd);
+    if (!live)
+        return error_set_memory(error, "live file");
+    return look(live_file_take(&live->file, fd, error), live, live_out, error);
 }
 
 void rbwp_live_close(struct rbwp_live *live)

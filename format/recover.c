@@ -19,6 +19,8 @@
 #include "rbwp_verify.h"
 #include "reader.h"
 #include "reader_error.h"
+#include "recover_part.h"
+#include "recover_ring.h"
 #include "recover_rows.h"
 #include "recover_tail.h"
 #include "sized.h"
@@ -41,7 +43,8 @@ struct recover {
     struct rbwp_recover_result result;
     struct rbwp_error *error;
 
-    int fd; /* FILE, -1 none */
+    const struct recover_part *part; /* of a recording that goes on; NULL: all there is */
+    int fd;                          /* FILE, -1 none */
     struct rbwp_reader *reader;
     struct rbwp_live *live;
     struct rbwp_writer *writer;
@@ -54,6 +57,7 @@ struct recover {
     bool has_sequence;
     uint32_t sequence; /* the latest in FILE */
     bool level2, fine; /* the header allows fine records; there are some */
+    struct rbwp_kept kept;
 };
 
 static enum rbwp_status out_of_memory(struct recover *recover)
@@ -406,10 +410,7 @@ static void anchor_clock(struct recover *recover, const struct live_chunks *chun
 static enum rbwp_status keep_chunks(struct recover *recover, const struct live_chunks *chunks)
 {
     struct thread_writer thread = {0};
-    enum rbwp_status status = rbwp_block_encoder_new(0, -1, &thread.encoder);
-    recover_rows_begin(&recover->rows, live_facts_row_tables(recover->live->facts),
-                       live_facts_clock(recover->live->facts),
-                       live_chunk_words(&recover->live->file), recover->writer);
+    enum rbwp_status status = rbwp_block_encoder_new(0, recover->part ? 1 : -1, &thread.encoder);
     thread.words = malloc(live_chunk_words(&recover->live->file) * sizeof *thread.words);
     if (status != RBWP_OK || !thread.words)
         status = out_of_memory(recover);
@@ -427,6 +428,42 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
     return status;
 }
 
+/* The blocks of a recording that keeps its newest data alone. */
+static enum rbwp_status keep_ring(struct recover *recover)
+{
+    const struct recover_part *part = recover->part;
+    struct recover_ring ring = {
+        .live = &recover->live->file,
+        .writer = recover->writer,
+        .tail = &recover->tail,
+        .rows = &recover->rows,
+        .since_ns = part ? part->since_ns : INT64_MIN,
+        .has_sequence = recover->has_sequence,
+        .sequence = recover->sequence,
+    };
+    bool sink;
+    if (recover->live->file.head.ring.keep_bytes == 0)
+        return RBWP_OK;
+    enum rbwp_status status = recover_ring_copy(&ring, &sink, recover->error);
+    if (status != RBWP_OK)
+        return sink ? sink_failed(recover, status) : status;
+    recover->has_sequence = ring.has_sequence;
+    recover->sequence = ring.sequence;
+    recover->kept = ring.kept;
+    if (part) {
+        recover->kept.why = part->why;
+        recover->kept.text = part->text;
+        recover->kept.text_bytes = part->text_bytes;
+    }
+    recover->tail.trailer.kept = &recover->kept;
+    recover->tail.trailer.kept_count = 1;
+    recover->result.live_blocks += ring.blocks;
+    recover->result.live_records += ring.records;
+    recover->result.live_rows += ring.row_count;
+    recover->result.damaged_chunks += ring.damaged;
+    return RBWP_OK;
+}
+
 static enum rbwp_status keep_events(struct recover *recover)
 {
     struct live_chunks listed = {0}, chunks = recover->snapshot.chunks;
@@ -436,12 +473,17 @@ static enum rbwp_status keep_events(struct recover *recover)
         chunks = listed;
     }
     recover->result.damaged_chunks += chunks.left_out;
-    if (!recover->has_sequence)
-        recover->sequence = UINT32_MAX; /* the first one is 0 */
     if (status == RBWP_OK) {
         anchor_clock(recover, &chunks);
-        status = keep_chunks(recover, &chunks);
+        recover_rows_begin(&recover->rows, live_facts_row_tables(recover->live->facts),
+                           live_facts_clock(recover->live->facts),
+                           live_chunk_words(&recover->live->file), recover->writer);
+        status = keep_ring(recover);
     }
+    if (!recover->has_sequence)
+        recover->sequence = UINT32_MAX; /* the first one is 0 */
+    if (status == RBWP_OK)
+        status = keep_chunks(recover, &chunks);
     live_chunks_free(&listed);
     return status;
 }
@@ -452,7 +494,12 @@ static enum rbwp_status take_snapshot(struct recover *recover)
 {
     struct live_facts *facts;
     struct rbwp_live *live = recover->live;
+    const struct recover_part *part = recover->part;
+    if (part)
+        part->hold(part->context, true);
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
+    if (part)
+        part->hold(part->context, false);
     if (status == RBWP_OK)
         status = live_facts_read(&live->file, &facts, recover->error);
     if (status != RBWP_OK)
@@ -480,7 +527,8 @@ static enum rbwp_status raise_level(struct recover *recover)
 static enum rbwp_status finish(struct recover *recover)
 {
     struct recover_tail *tail = &recover->tail;
-    enum rbwp_status status = recover_tail_make(tail, recover->reader, recover->live);
+    enum rbwp_status status =
+        recover_tail_make(tail, recover->reader, recover->live, recover->part);
     if (status != RBWP_OK)
         return out_of_memory(recover);
     struct rbwp_recover_result *result = &recover->result;
@@ -574,7 +622,8 @@ static enum rbwp_status run(struct recover *recover)
 {
     struct rbwp_recover_result *result = &recover->result;
     if (recover->live) {
-        result->is_written = rbwp_live_is_written(recover->live);
+        result->is_written =
+            recover->part ? !recover->part->ended : rbwp_live_is_written(recover->live);
         result->damaged_entries = live_facts_damaged(recover->live->facts);
     }
     /* A process that dies early leaves an empty file; its live file makes up for it. */
@@ -624,6 +673,31 @@ static bool is_lossy(const struct rbwp_recover_result *result)
            is_missing(&result->missing);
 }
 
+static void end(struct recover *recover)
+{
+    rbwp_writer_free(recover->writer);
+    rbwp_reader_close(recover->reader);
+    rbwp_live_close(recover->live);
+    recover_tail_free(&recover->tail);
+    recover_rows_free(&recover->rows);
+    live_snapshot_free(&recover->snapshot);
+    if (recover->fd >= 0)
+        close(recover->fd);
+}
+
+enum rbwp_status recover_part_write(const struct recover_part *part,
+                                    struct rbwp_recover_result *result_out,
+                                    struct rbwp_error *error)
+{
+    struct recover recover = {.sink = part->sink, .error = error, .fd = -1, .part = part};
+    enum rbwp_status status = live_view_take(dup(part->live_fd), &recover.live, error);
+    if (status == RBWP_OK)
+        status = run(&recover);
+    end(&recover);
+    *result_out = recover.result;
+    return status;
+}
+
 enum rbwp_status rbwp_recover_sized(const char *path, const char *live_path,
                                     const struct rbwp_sink *sink, rbwp_recover_callback *callback,
                                     void *context, struct rbwp_recover_result *result_out,
@@ -646,14 +720,7 @@ enum rbwp_status rbwp_recover_sized(const char *path, const char *live_path,
         status = open_file(&recover, path, !recover.live);
     if (status == RBWP_OK)
         status = run(&recover);
-    rbwp_writer_free(recover.writer);
-    rbwp_reader_close(recover.reader);
-    rbwp_live_close(recover.live);
-    recover_tail_free(&recover.tail);
-    recover_rows_free(&recover.rows);
-    live_snapshot_free(&recover.snapshot);
-    if (recover.fd >= 0)
-        close(recover.fd);
+    end(&recover);
     if (status == RBWP_OK) {
         recover.result.lost = is_lossy(&recover.result);
         sized_give(result_out, result_bytes, &recover.result, sizeof recover.result);

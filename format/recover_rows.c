@@ -158,6 +158,31 @@ static enum rbwp_status write_rows(struct recover_rows *rows, const struct rbwp_
     return status;
 }
 
+/* Names and schema, which stand before all rows of the table. */
+static enum rbwp_status write_schema(struct recover_rows *rows, const struct rbwp_schema *schema)
+{
+    enum rbwp_status status = write_names(rows);
+    if (status == RBWP_OK && !rows->has_schema[schema->table]) {
+        status = rbwp_writer_add_schema(rows->writer, schema);
+        rows->has_schema[schema->table] = true;
+    }
+    return status;
+}
+
+enum rbwp_status recover_rows_precede(struct recover_rows *rows, uint32_t table, uint64_t first_row,
+                                      uint32_t count, bool *usable_out)
+{
+    *usable_out = false;
+    enum rbwp_status status = prepare(rows);
+    const struct rbwp_schema *schema = status == RBWP_OK ? find_schema(rows, table) : NULL;
+    if (!schema || count == 0 || first_row <= rows->last_row[schema->table] ||
+        first_row > UINT64_MAX - count)
+        return status;
+    *usable_out = true;
+    rows->last_row[schema->table] = first_row + count - 1;
+    return write_schema(rows, schema);
+}
+
 enum rbwp_status recover_rows_add(struct recover_rows *rows, const struct live_chunk *chunk,
                                   const uint64_t *words, size_t count, uint64_t *rows_out,
                                   bool *damaged_out)
@@ -173,11 +198,7 @@ enum rbwp_status recover_rows_add(struct recover_rows *rows, const struct live_c
     *damaged_out = chunk->rows > most;
     if (written == 0)
         return RBWP_OK;
-    status = write_names(rows);
-    if (status == RBWP_OK && !rows->has_schema[schema->table]) {
-        status = rbwp_writer_add_schema(rows->writer, schema);
-        rows->has_schema[schema->table] = true;
-    }
+    status = write_schema(rows, schema);
     if (status == RBWP_OK)
         status = write_rows(rows, schema, chunk, words, written);
     if (status == RBWP_OK)

@@ -37,6 +37,12 @@ void recover_rows_begin(struct recover_rows *rows, const struct live_tables *tab
                         const struct live_clock *clock, size_t chunk_words,
                         struct rbwp_writer *writer);
 
+/* What a block of rows needs before it, which is copied as it is: so many rows from first_row on.
+ * *usable_out: its table is known, and the rows come behind those in the result. As
+ * rbwp_writer_add_block; RBWP_E_MEMORY. */
+enum rbwp_status recover_rows_precede(struct recover_rows *rows, uint32_t table, uint64_t first_row,
+                                      uint32_t count, bool *usable_out);
+
 /*
  * The rows of a chunk, count words of them, behind all that is in the result. *damaged_out: some or
  * all of them cannot be rows of a table that is known. *rows_out are those that were written. As

@@ -10,7 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#define WRITER "librbwp " RBWP_VERSION_STRING ", recovered"
+#define WRITER "librbwp " RBWP_VERSION_STRING
+#define RECOVERED ", recovered" /* behind it */
 
 void recover_tail_block(struct recover_tail *tail, const struct rbwp_sealed_block *block)
 {
@@ -185,10 +186,22 @@ static void date_session(struct recover_tail *tail)
         trailer->stop_ns = tail->last_ns;
 }
 
+/* A file keeps what it said of itself; of a live file the ring knows it. */
+static void take_trailer(struct recover_tail *tail, const struct rbwp_trailer *trailer)
+{
+    const struct rbwp_kept *kept = tail->trailer.kept;
+    tail->trailer = *trailer;
+    if (kept) {
+        tail->trailer.kept = kept;
+        tail->trailer.kept_count = 1;
+    }
+}
+
 enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_reader *reader,
-                                   const struct rbwp_live *live)
+                                   const struct rbwp_live *live, const struct recover_part *part)
 {
     static const struct rbwp_tables none = {0};
+    static const char writer[] = WRITER RECOVERED;
     if (tail->memory_failed)
         return RBWP_E_MEMORY;
     const struct rbwp_tables *tables = reader ? rbwp_reader_tables(reader) : &none;
@@ -202,15 +215,19 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
     bool may_know = by_live && rbwp_live_count_missing(live).unlogged_names == 0;
     tail->names_unknown =
         !may_know && tables->work_item_count == 0 && tables->sub_item_count == 0 && tail->any;
+    if (part && part->trailer) {
+        tables = part->tables;
+        trailer = part->trailer;
+    }
     if (trailer)
-        tail->trailer = *trailer;
+        take_trailer(tail, trailer);
     if (!trailer || by_live)
         date_session(tail);
     if (by_live && rbwp_live_is_written(live))
         note_alive(&tail->trailer, &live->file.head);
     if (!tail->trailer.writer_bytes) {
-        tail->trailer.writer = WRITER;
-        tail->trailer.writer_bytes = sizeof WRITER - 1;
+        tail->trailer.writer = writer;
+        tail->trailer.writer_bytes = sizeof writer - (part ? sizeof RECOVERED : 1);
     }
     enum rbwp_status status = make_tables(tail, tables);
     if (status == RBWP_OK)

@@ -10,6 +10,7 @@
 #define RECOVER_TAIL_H
 
 #include "rbwp_recover.h"
+#include "recover_part.h"
 #include "thread_table.h"
 
 /* Zeros are a valid start. */
@@ -37,9 +38,10 @@ void recover_tail_damage(struct recover_tail *tail, const struct rbwp_block_head
 /* The time of a thread's last record in the result; 0 if it has none. */
 int64_t recover_tail_last_ns(const struct recover_tail *tail, uint64_t thread_id);
 
-/* Fills tables, trailer and what follows. reader and live may be NULL. RBWP_E_MEMORY. */
+/* Fills tables, trailer and what follows. reader, live and part may be NULL. What is said of the
+ * part that the result is (trailer.kept) is set before, or none. RBWP_E_MEMORY. */
 enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_reader *reader,
-                                   const struct rbwp_live *live);
+                                   const struct rbwp_live *live, const struct recover_part *part);
 void recover_tail_free(struct recover_tail *tail);
 
 #endif /* RECOVER_TAIL_H */

@@ -93,5 +93,7 @@ void row_block_seal(struct row_block *block, const struct row_batch *batch,
     *sealed_out = (struct rbwp_sealed_block){
         .bytes = bytes,
         .bytes_count = RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&header),
+        .first_ns = first_ns,
+        .last_ns = last_ns,
     };
 }

@@ -36,6 +36,12 @@
  * room of the others back. A log that was being written anew says some things
  * twice; a slot's use is known by the time of its begin.
  *
+ * Where the newest data alone are kept, FILE has no blocks before its end: they are in the ring. A
+ * ring segment is a struct live_ring_head and entries of live_ring_entry, each with the blocks that
+ * one chunk became, a struct live_ring_block and the bytes as FILE gets them (padded to 8 bytes).
+ * Segments are filled one after the other, and the one that was filled first is used again when
+ * there are enough. An entry counts if its ticket is committed.
+ *
  * Clock samples are numbered from 0. Number n stands on the highest level for
  * which n is a multiple of LIVE_SAMPLE_STEP^level, in place n / LIVE_SAMPLE_STEP^level
  * modulo LIVE_SAMPLE_PLACES of it: the last half minute is known second by
@@ -52,8 +58,8 @@
 #include "rbwp_format.h"
 
 #define LIVE_MAGIC "RBWPLIVE"
-#define LIVE_VERSION 3u
-#define LIVE_VERSION_MIN 2u /* without rows; it reads like one that has none */
+#define LIVE_VERSION 4u
+#define LIVE_VERSION_MIN 2u /* 2 is without rows, 3 without a ring: like one that has none */
 #define LIVE_BYTE_ORDER 0x01020304u
 #define LIVE_SAMPLES_OFFSET 4096u
 #define LIVE_SAMPLE_LEVELS 8u
@@ -66,7 +72,7 @@
 #define LIVE_UNIT_BYTES 65536u
 #define LIVE_SEGMENT_BYTES_MAX (4u << 20)
 
-enum live_segment_kind { LIVE_NONE = 0, LIVE_CHUNKS = 1, LIVE_LOG = 2 };
+enum live_segment_kind { LIVE_NONE = 0, LIVE_CHUNKS = 1, LIVE_LOG = 2, LIVE_RING = 3 };
 
 struct live_segment {
     uint64_t offset; /* in the file */
@@ -94,6 +100,13 @@ struct live_counts {
     uint64_t lost[LIVE_CAUSES];          /* by enum rbwp_loss_cause, all threads together */
 };
 
+/* What the ring is to keep, and all that ever came into it. All 0: there is none. */
+struct live_ring_facts {
+    uint64_t keep_bytes, keep_ns; /* 0: not bounded by that */
+    uint64_t records, rows, bytes;
+    int64_t latest_ns;
+};
+
 struct live_head {
     char magic[8];
     uint32_t version;
@@ -113,6 +126,7 @@ struct live_head {
     uint32_t commit_index; /* 0 or 1; written after the commit it names */
     uint32_t log_first;    /* log segments with lower numbers do not count any more */
     struct live_counts counts;
+    struct live_ring_facts ring;
 };
 
 struct live_sample {
@@ -177,6 +191,48 @@ struct live_chunk_head {
     uint64_t rows;         /* so many are whole; written last */
     uint64_t tick_columns; /* bit c: cells of column c are ticks, not ns; 0 stands for 0 */
     uint64_t unused[2];
+};
+
+/* ---- the ring ---- */
+
+struct live_ring_head {
+    uint64_t number; /* of its filling, from 1 on; 0: there is nothing in it */
+    uint32_t bytes;  /* of whole entries behind it; written last */
+    uint32_t unused[13];
+};
+
+/* What a thread had open when a chunk began: its begins, the outermost first. */
+#define LIVE_RING_OPEN_MAX 8
+struct live_ring_open {
+    int64_t begin_ns;
+    uint16_t kind; /* RBWP_COARSE_BEGIN or RBWP_FINE_BEGIN */
+    uint16_t id;   /* slot or sub-item */
+    uint32_t unused;
+};
+
+struct live_ring_entry {
+    uint32_t bytes; /* of all of it, a multiple of 8 */
+    uint32_t blocks;
+    uint64_t ticket; /* of the chunk, as in live_commit */
+    uint64_t thread_id;
+    int64_t first_ns, last_ns; /* of its records, or rows */
+    uint64_t records;
+    uint32_t table, rows; /* 0: it has records */
+    uint64_t first_row;
+    /* Of all entries before it, kept or not. */
+    uint64_t records_before, rows_before, bytes_before;
+    int64_t latest_before_ns;
+    uint32_t open_count;
+    uint32_t block_bytes; /* of its blocks, padding not counted */
+    struct live_ring_open open[LIVE_RING_OPEN_MAX];
+};
+
+struct live_ring_block {
+    uint32_t bytes; /* of the block, padding not counted */
+    uint32_t records;
+    int64_t first_ns, last_ns;
+    uint32_t crc32c; /* of the bytes */
+    uint32_t unused;
 };
 
 struct live_entry {

@@ -5,6 +5,7 @@
 #include "failure.h"
 #include "live.h"
 #include "quiet_thread.h"
+#include "ring.h"
 #include "row_chunk.h"
 #include "tables.h"
 #include "test_point.h"
@@ -20,6 +21,7 @@
 #define JOBS_MAX 16
 #define JOBS_WAITING 4
 #define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
+#define AGE_NS 100000000     /* the ring is looked at for what is too old */
 #define LOG_NS_MIN 1000000   /* between clock samples in the live file, at least */
 #define WAIT_SLICE_NS 500000 /* a waiter at the cap looks again at least this often */
 
@@ -43,6 +45,9 @@ struct drain {
     struct shared_timeline *timeline;
     struct rbwp_writer *writer; /* writer thread only */
     int64_t next_log_ns;        /* writer thread only */
+    struct ring *ring;          /* instead of the file, or NULL */
+    int64_t next_age_ns;        /* writer thread only */
+    pthread_mutex_t ring_lock;  /* the ring and what is committed of it stand still; taken first */
     int64_t stall_ns;
     int64_t start_ns;      /* of the time line */
     bool compress;         /* rows */
@@ -271,12 +276,29 @@ static void count_unwritten(struct drain *drain, struct thread *thread,
         failure(&drain->totals.error, status, os_errno, "records could not be written");
 }
 
+static enum rbwp_status put_rows(struct drain *drain, const struct job *job)
+{
+    const struct rbwp_sealed_block *block = row_chunk_block(job->rows);
+    int64_t now_ns = monotonic_ns() + drain->timeline->line.offset_ns; /* of rows without a time */
+    if (drain->ring)
+        return ring_add(drain->ring,
+                        &(struct ring_chunk){.ticket = job->ticket + 1,
+                                             .thread_id = job->thread->thread_id,
+                                             .table = job->chunk->table->schema->table,
+                                             .rows = job->chunk->rows,
+                                             .first_row = job->first_row,
+                                             .first_ns = block->first_ns,
+                                             .last_ns = block->last_ns ? block->last_ns : now_ns,
+                                             .blocks = block,
+                                             .block_count = 1});
+    enum rbwp_status status = tables_write(job->chunk->table, drain->writer);
+    return status == RBWP_OK ? rbwp_writer_add_block(drain->writer, block) : status;
+}
+
 static void write_rows(struct drain *drain, struct job *job)
 {
     errno = 0;
-    enum rbwp_status status = tables_write(job->chunk->table, drain->writer);
-    if (status == RBWP_OK)
-        status = rbwp_writer_add_block(drain->writer, row_chunk_block(job->rows));
+    enum rbwp_status status = put_rows(drain, job);
     int os_errno = errno;
     if (status == RBWP_OK)
         return;
@@ -288,14 +310,32 @@ static void write_rows(struct drain *drain, struct job *job)
     pthread_mutex_unlock(&drain->lock);
 }
 
+/* All blocks of a chunk, which stay together. */
+static enum rbwp_status keep_records(struct drain *drain, const struct job *job,
+                                     const struct rbwp_sealed_block *block, uint32_t blocks)
+{
+    if (!drain->ring)
+        return RBWP_OK;
+    enum rbwp_status status =
+        ring_add(drain->ring, &(struct ring_chunk){.ticket = job->ticket + 1,
+                                                   .thread_id = job->thread->thread_id,
+                                                   .open = &job->thread->open,
+                                                   .blocks = block,
+                                                   .block_count = blocks});
+    ring_open_pass(&job->thread->open, job->chunk, drain->timeline);
+    return status;
+}
+
 static void write_records(struct drain *drain, struct job *job)
 {
     uint32_t blocks;
     const struct rbwp_sealed_block *block =
         chunk_encoder_blocks(job->encoder, &drain->sequence, &blocks);
+    enum rbwp_status kept = keep_records(drain, job, block, blocks);
     for (uint32_t i = 0; i < blocks; i++) {
         errno = 0;
-        enum rbwp_status status = rbwp_writer_add_block(drain->writer, &block[i]);
+        enum rbwp_status status =
+            drain->ring ? kept : rbwp_writer_add_block(drain->writer, &block[i]);
         int os_errno = errno;
         pthread_mutex_lock(&drain->lock);
         if (status == RBWP_OK)
@@ -350,6 +390,17 @@ static void log_clock(struct drain *drain)
     drain->next_log_ns = sample.time_ns + wait_ns;
 }
 
+static void age_ring(struct drain *drain)
+{
+    int64_t now_ns = drain->ring ? monotonic_ns() : 0;
+    if (!drain->ring || now_ns < drain->next_age_ns)
+        return;
+    drain->next_age_ns = now_ns + AGE_NS;
+    pthread_mutex_lock(&drain->ring_lock);
+    ring_age(drain->ring, now_ns + drain->timeline->line.offset_ns);
+    pthread_mutex_unlock(&drain->ring_lock);
+}
+
 static bool all_done(struct drain *drain)
 {
     collect(drain);
@@ -367,8 +418,11 @@ static void *writer_thread(void *argument)
         if (done)
             return NULL;
         log_clock(drain);
+        age_ring(drain);
         if (job) {
+            pthread_mutex_lock(&drain->ring_lock);
             write_job(drain, job);
+            pthread_mutex_unlock(&drain->ring_lock);
         } else if (!drain_help(drain)) {
             if (!wakeup_wait(&drain->wake, IDLE_NS)) {
                 pthread_mutex_lock(&drain->timeline->lock);
@@ -389,6 +443,7 @@ static void free_drain(struct drain *drain)
     }
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
+    pthread_mutex_destroy(&drain->ring_lock);
     free(drain);
 }
 
@@ -400,6 +455,22 @@ static void init(struct drain *drain)
     pthread_cond_init(&drain->progress, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&drain->lock, NULL);
+    pthread_mutex_init(&drain->ring_lock, NULL);
+}
+
+void drain_keep_in(struct drain *drain, struct ring *ring)
+{
+    pthread_mutex_lock(&drain->ring_lock);
+    drain->ring = ring;
+    pthread_mutex_unlock(&drain->ring_lock);
+}
+
+void drain_hold(struct drain *drain, bool on)
+{
+    if (on)
+        pthread_mutex_lock(&drain->ring_lock);
+    else
+        pthread_mutex_unlock(&drain->ring_lock);
 }
 
 /* One to encode for each CPU, and some that wait for their turn to be written. */

@@ -175,6 +175,12 @@ void live_close(bool whole)
     let_go(live);
 }
 
+int live_descriptor(void)
+{
+    const struct live *live = current();
+    return live ? live->fd : -1;
+}
+
 void live_after_fork(void)
 {
     pthread_mutex_init(&log_lock, NULL);
@@ -245,6 +251,13 @@ void live_commit(uint64_t file_bytes, uint64_t ticket)
     live->commit_index = 1 - live->commit_index;
     live->head->commit[live->commit_index] = (struct live_commit){file_bytes, ticket};
     __atomic_store_n(&live->head->commit_index, live->commit_index, __ATOMIC_RELEASE);
+}
+
+void live_set_ring(const struct live_ring_facts *facts)
+{
+    struct live *live = current();
+    if (live)
+        live->head->ring = *facts;
 }
 
 void live_sample(const struct rbwp_clock_sample *sample)

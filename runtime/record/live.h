@@ -31,6 +31,8 @@ bool live_open(int fd, const char *path);
 void live_begin(const struct live_facts *facts);
 /* Unmaps and, if the file is whole, removes it. */
 void live_close(bool whole);
+/* Its descriptor, which stays its own; -1 while there is none. */
+int live_descriptor(void);
 /* In a forked child: the parent's live file is let go. */
 void live_after_fork(void);
 
@@ -40,6 +42,9 @@ uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes);
 
 /* FILE is good up to file_bytes and holds all chunks up to ticket. One thread at a time. */
 void live_commit(uint64_t file_bytes, uint64_t ticket);
+
+/* What the head says of the ring. The writer thread, or before it runs. */
+void live_set_ring(const struct live_ring_facts *facts);
 
 /* Adds an entry: head_bytes of head, then name_bytes of name. Any thread. */
 void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, const char *name,

@@ -14,6 +14,7 @@
 #include "rbwp_session.h"
 
 #include "cancel.h"
+#include "dump.h"
 #include "extend.h"
 #include "failure.h"
 #include "live.h"
@@ -45,6 +46,8 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rbwp_session *running;
 static bool ending;
 static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
+/* Held while a dump is written, which a stop waits for. The lock above is taken inside it. */
+static pthread_mutex_t dumping = PTHREAD_MUTEX_INITIALIZER;
 
 /* This process, as far as its making ran handlers; and, in a forked child, the session that it does
  * not have and whose that is. Written while there is one thread. */
@@ -93,6 +96,8 @@ static void forget_in_child(void)
 {
     if (running) {
         close(running->output.fd);
+        if (running->ring_fd >= 0)
+            close(running->ring_fd);
         left_session = running;
         left_process = process;
     }
@@ -104,6 +109,7 @@ static void forget_in_child(void)
     live_after_fork();
     __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&dumping, NULL);
     pthread_cond_init(&has_ended, NULL);
 }
 
@@ -262,6 +268,8 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
     extend_tell(RBWP_EXTEND_STOPPED);
 
+    pthread_mutex_lock(&dumping); /* one that is under way; no other will begin */
+    pthread_mutex_unlock(&dumping);
     struct drain_totals totals;
     drain_finish(session->recording.drain, &totals);
     timeline_sample(&session->timeline.line); /* the line now spans the session */
@@ -316,4 +324,48 @@ enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
     if (summary_out)
         sized_give(summary_out, summary_bytes, &summary, sizeof summary);
     return summary.error.status;
+}
+
+/* ---- dump ---------------------------------------------------------------------------------- */
+
+/* What runs, if that is asked for by NULL or is the one that is asked for. */
+static struct rbwp_session *session_to_dump(struct rbwp_session *wanted)
+{
+    pthread_mutex_lock(&lock);
+    struct rbwp_session *found = ending || (wanted && wanted != running) ? NULL : running;
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static enum rbwp_status dump(struct rbwp_session *wanted, const struct dump_wish *wish,
+                             char *path_out, struct rbwp_error *error)
+{
+    int host_cancel = cancel_hold();
+    enum rbwp_status status;
+    if (is_strange_child()) {
+        status = refuse_strange_child(error);
+    } else {
+        pthread_mutex_lock(&dumping);
+        struct rbwp_session *session = session_to_dump(wanted);
+        status = session ? dump_session(session, wish, path_out, error)
+                         : failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
+        pthread_mutex_unlock(&dumping);
+    }
+    cancel_release(host_cancel);
+    return status;
+}
+
+enum rbwp_status dump_now(const struct dump_wish *wish, char *path_out, struct rbwp_error *error)
+{
+    return dump(NULL, wish, path_out, error);
+}
+
+enum rbwp_status rbwp_session_dump(struct rbwp_session *session, const char *path, uint64_t last_ns,
+                                   struct rbwp_error *error)
+{
+    char written[DUMP_PATH_BYTES_MAX];
+    const struct dump_wish wish = {.path = path, .last_ns = last_ns, .why = RBWP_KEPT_CALL};
+    if (!session)
+        return failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
+    return dump(session, &wish, written, error);
 }

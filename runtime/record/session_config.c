@@ -2,6 +2,7 @@
 #include "session_config.h"
 
 #include "failure.h"
+#include "ring.h"
 #include "sized.h"
 
 #define LOGFILE "bgwork_%.bin"
@@ -9,6 +10,7 @@
 #define COMPRESSION 1
 #define BLOCK_BYTES 65536u
 #define BLOCK_BYTES_MIN 1024u
+#define KEEP_BYTES (UINT64_C(1) << 30) /* where an age alone was given */
 #define STALL_NS UINT64_C(1000000000)
 
 static enum rbwp_status check(const struct rbwp_session_config *config, struct rbwp_error *error)
@@ -29,6 +31,12 @@ static enum rbwp_status check(const struct rbwp_session_config *config, struct r
     if (config->node > UINT32_MAX || (config->own_node && config->node < 0))
         return failure(error, RBWP_E_USAGE, 0, "node id %lld is not 0 to %u",
                        (long long)config->node, UINT32_MAX);
+    if (config->keep_bytes && config->keep_bytes < RING_BYTES_MIN)
+        return failure(error, RBWP_E_USAGE, 0, "to keep %llu bytes is too little: at least %llu",
+                       (unsigned long long)config->keep_bytes, (unsigned long long)RING_BYTES_MIN);
+    if ((config->keep_bytes || config->keep_ns) && config->strict)
+        return failure(error, RBWP_E_USAGE, 0,
+                       "a file of plain version 1 (strict) cannot say what was not kept");
     if (config->logfile && !config->logfile[0])
         return failure(error, RBWP_E_USAGE, 0, "the log file has no name");
     return RBWP_OK;
@@ -68,6 +76,8 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
         .has_node = config.own_node || config.node > 0,
         .node = config.node > 0 ? (uint32_t)config.node : 0,
         .nodes = config.nodes,
+        .keep_bytes = config.keep_bytes || !config.keep_ns ? config.keep_bytes : KEEP_BYTES,
+        .keep_ns = time_of(config.keep_ns),
     };
     return RBWP_OK;
 }

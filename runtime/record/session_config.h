@@ -18,7 +18,9 @@ struct session_settings {
     int64_t stall_ns, sync_ns;
     bool has_node; /* else it is the launcher's */
     uint32_t node;
-    uint32_t nodes; /* 0: the launcher's */
+    uint32_t nodes;      /* 0: the launcher's */
+    uint64_t keep_bytes; /* 0: all is kept */
+    int64_t keep_ns;     /* 0: of any age */
 };
 
 /* Reads and checks a configuration. RBWP_E_USAGE for a wrong value; as sized_take. */

@@ -9,11 +9,17 @@
 #include "failure.h"
 #include "live.h"
 #include "node.h"
+#include "recover_part.h"
+#include "ring.h"
 #include "session_facts.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* ---- made ---------------------------------------------------------------------------- */
@@ -24,7 +30,7 @@ struct rbwp_session *session_new(const struct session_settings *settings)
     if (!session)
         return NULL;
     session->settings = *settings;
-    session->output.fd = -1;
+    session->output.fd = session->ring_fd = -1;
     pthread_mutex_init(&session->timeline.lock, NULL);
     return session;
 }
@@ -49,6 +55,43 @@ enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_err
     return RBWP_OK;
 }
 
+/* Where the ring cannot be, or shall not be, beside FILE, it is in memory. */
+static bool open_in_memory(void)
+{
+    int fd = memfd_create("rbwp-ring", MFD_CLOEXEC);
+    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return false;
+    }
+    return live_open(extend_move_descriptor(fd), "");
+}
+
+/* By a description of its own: one that is shared with the lock's would give that up. Now, since
+ * the process may change its user later. */
+static int open_for_reading(void)
+{
+    char name[32];
+    snprintf(name, sizeof name, "/proc/self/fd/%d", live_descriptor());
+    return extend_move_descriptor(open(name, O_RDONLY | O_CLOEXEC));
+}
+
+static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_error *error)
+{
+    const struct session_settings *settings = &session->settings;
+    if (settings->keep_bytes == 0)
+        return RBWP_OK;
+    if (!session->has_live)
+        session->has_live = open_in_memory();
+    session->ring_fd = session->has_live ? open_for_reading() : -1;
+    enum rbwp_status status =
+        session->ring_fd < 0 ? RBWP_E_IO
+                             : ring_new(settings->keep_bytes, settings->keep_ns, &session->ring);
+    if (status != RBWP_OK)
+        return failure(error, status, session->ring_fd < 0 ? errno : 0,
+                       "no room for the newest data that \"%s\" is to keep", session->summary.path);
+    return RBWP_OK;
+}
+
 enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct claim_wish wish = {session->summary.path, session->settings.live,
@@ -62,7 +105,7 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     output_open(&session->output, claim.file_fd);
     session->output.sync_interval_ns = session->settings.sync_ns;
     session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);
-    return RBWP_OK;
+    return open_ring(session, error);
 }
 
 static void begin_live(const struct rbwp_session *session)
@@ -109,6 +152,8 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
                  ? drain_start(settings, session->recording.pool, &session->timeline,
                                session->writer, &session->recording.drain)
                  : RBWP_E_MEMORY;
+    if (status == RBWP_OK && session->ring)
+        drain_keep_in(session->recording.drain, session->ring);
     if (status != RBWP_OK)
         return failure(error, status, 0, "cannot start the profiler's writer: %s",
                        rbwp_status_text(status));
@@ -125,8 +170,31 @@ static void note_trouble(struct rbwp_session *session, enum rbwp_status status, 
                 session->summary.path);
 }
 
+/* FILE has its header and nothing else: it is written from the start. */
+static enum rbwp_status write_ring(struct rbwp_session *session, const struct session_facts *facts)
+{
+    const struct session_settings *settings = &session->settings;
+    const struct rbwp_tables tables = {facts->names.work_items, facts->names.sub_items,
+                                       facts->names.work_item_count, facts->names.sub_item_count};
+    struct rbwp_sink sink = output_sink(&session->output);
+    const struct recover_part part = {
+        .sink = &sink,
+        .live_fd = session->ring_fd,
+        .ended = true,
+        .since_ns = settings->keep_ns ? session->stop_ns - settings->keep_ns : INT64_MIN,
+        .why = RBWP_KEPT_STOP,
+        .text = "",
+        .tables = &tables,
+        .trailer = &facts->trailer,
+    };
+    session->output.size_bytes = 0;
+    return recover_part_write(&part, &session->kept, &session->summary.error);
+}
+
 static enum rbwp_status write_facts(struct rbwp_session *session, const struct session_facts *facts)
 {
+    if (session->ring)
+        return write_ring(session, facts);
     return rbwp_writer_finish(session->writer, facts->names.work_items,
                               facts->names.work_item_count, facts->names.sub_items,
                               facts->names.sub_item_count,
@@ -174,6 +242,11 @@ void session_summarise(struct rbwp_session *session, const struct drain_totals *
 {
     struct rbwp_session_summary *summary = &session->summary;
     rbwp_writer_totals(session->writer, &summary->bytes, &summary->blocks, &summary->records);
+    if (session->ring) {
+        summary->bytes = session->kept.bytes;
+        summary->blocks = session->kept.blocks;
+        summary->records = session->kept.records;
+    }
     summary->discarded = totals->discarded;
     summary->peak_bytes = chunk_pool_peak_bytes(session->recording.pool);
     summary->unprotected_bytes = chunk_pool_unprotected_bytes(session->recording.pool);
@@ -183,6 +256,9 @@ void session_free(struct rbwp_session *session)
 {
     chunk_keeper_stop(session->keeper);
     chunk_pool_free(session->recording.pool);
+    ring_free(session->ring);
+    if (session->ring_fd >= 0)
+        close(session->ring_fd);
     if (session->has_live)
         live_close(!session->unfinished);
     rbwp_writer_free(session->writer);

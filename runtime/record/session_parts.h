@@ -10,6 +10,7 @@
 #include "drain.h"
 #include "job.h"
 #include "output.h"
+#include "rbwp_recover.h"
 #include "rbwp_session.h"
 #include "recording.h"
 #include "session_config.h"
@@ -20,7 +21,10 @@ struct rbwp_session {
     struct shared_timeline timeline;
     struct output output;
     bool has_live;
-    bool unfinished; /* not even the tables could be written */
+    struct ring *ring; /* NULL: all is kept */
+    int ring_fd;       /* of the live file, to read the ring by; -1 without one */
+    uint32_t dumps;    /* the last number of one that was tried */
+    bool unfinished;   /* not even the tables could be written */
     struct chunk_keeper *keeper;
     struct rbwp_writer *writer;
     struct rbwp_job_facts job;
@@ -28,6 +32,7 @@ struct rbwp_session {
     int64_t start_ns, stop_ns;
     int64_t zero_ns; /* what the file calls 0 */
     struct rbwp_session_summary summary;
+    struct rbwp_recover_result kept; /* FILE, with a ring */
 };
 
 /* Without its parts. NULL without memory. */

@@ -50,6 +50,7 @@ static void forget_session(struct thread *entry)
 {
     entry->records = entry->unwritten = entry->unwritten_rows = entry->overwritten = 0;
     entry->floor_ns = 0;
+    entry->open = (struct ring_open){0};
     memset(entry->loss, 0, sizeof entry->loss);
     atomic_store_explicit(&entry->refused, 0, memory_order_relaxed);
 }

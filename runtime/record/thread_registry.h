@@ -15,6 +15,7 @@
 #define THREAD_REGISTRY_H
 
 #include "rbwp_record.h"
+#include "ring_open.h"
 
 #include <stdatomic.h>
 
@@ -81,7 +82,8 @@ struct thread {
     uint64_t unwritten;
     int64_t unwritten_first_ns, unwritten_last_ns;
     uint64_t unwritten_rows;
-    uint64_t overwritten; /* words of chunks that were no events any more */
+    uint64_t overwritten;  /* words of chunks that were no events any more */
+    struct ring_open open; /* behind what is in the ring; the writer thread's */
 };
 
 void thread_registry_lock(void);

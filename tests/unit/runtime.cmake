@@ -8,6 +8,9 @@ foreach(topic extend job names output process session thread_registry)
 endforeach()
 
 rbwp_unit_test(test_rows test_rows.c)
+if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
+  rbwp_unit_test(test_keep test_keep.c)
+endif()
 rbwp_unit_test(test_range test_range.c)
 rbwp_unit_test(test_queue test_queue.c)
 rbwp_unit_test(test_args test_args.c)

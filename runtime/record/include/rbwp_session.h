@@ -77,6 +77,11 @@ struct rbwp_session_config {
                        without them */
     bool own_node;  /* node is this process's id, if it is 0, too */
     uint32_t nodes; /* nodes in the job; 0 = from the launcher's variables, else 1 */
+    /* -bgworkprofile_keep 64M|30s|64M,30s: a flight recorder. The newest data alone are kept, so
+     * many bytes of the file (at least 2 MiB; default 1 GiB) and of so long (0: of any age), in
+     * FILE.live or, with no_live, in memory: FILE gets them at the stop, others by
+     * rbwp_session_dump. Both 0: all is kept. */
+    uint64_t keep_bytes, keep_ns;
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */
@@ -118,6 +123,17 @@ struct rbwp_session; /* opaque */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
                                                            struct rbwp_session **session_out,
                                                            struct rbwp_error *error);
+
+/*
+ * Writes what a session that keeps its newest data (keep_bytes, keep_ns) has just now into a whole
+ * file, and records on. path: a file that is not there yet; NULL: FILE.dump-1, or the next number
+ * that is free. last_ns: data of about so long, 0 all that is kept. RBWP_E_STATE: it is no session
+ * in progress of this process, or keeps all; RBWP_E_IO, RBWP_E_MEMORY: error has one line, and no
+ * file is left. The program's threads go on meanwhile; this one waits for the file.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_dump(struct rbwp_session *session,
+                                                          const char *path, uint64_t last_ns,
+                                                          struct rbwp_error *error);
 
 /* What a session came to. May grow at its end: summary_bytes says what the caller knows. */
 struct rbwp_session_summary {

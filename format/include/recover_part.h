@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * recover_part.h - a whole file out of a live file alone, by the process that writes it: the newest
+ * data of a recording that keeps no others (SPEC.md, 10.16).
+ */
+#ifndef RECOVER_PART_H
+#define RECOVER_PART_H
+
+#include "rbwp_recover.h"
+
+struct recover_part {
+    const struct rbwp_sink *sink;
+    int live_fd;      /* of FILE.live; stays the caller's. Not the one that holds the lock. */
+    bool ended;       /* nothing is recorded any more, and nothing is on its way to the ring */
+    int64_t since_ns; /* chunks that had ended by then are left out; INT64_MIN: none are */
+    uint32_t why;     /* enum rbwp_kept_why, and more of it */
+    uint16_t text_bytes;
+    const char *text;
+    /* Between true and false nothing is added to the ring. */
+    void (*hold)(void *context, bool on);
+    void *context;
+    /* What the file says of its session; NULL: what the live file knows. */
+    const struct rbwp_tables *tables;
+    const struct rbwp_trailer *trailer;
+};
+
+/* As rbwp_recover. */
+enum rbwp_status recover_part_write(const struct recover_part *part,
+                                    struct rbwp_recover_result *result_out,
+                                    struct rbwp_error *error);
+
+#endif /* RECOVER_PART_H */

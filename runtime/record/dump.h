@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dump.h - what a session that keeps its newest data has now, into a file, while it records. */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include "rbwp_format.h"
+
+struct rbwp_session;
+
+struct dump_wish {
+    const char *path;       /* NULL: FILE.dump-N */
+    uint64_t last_ns;       /* 0: all that is kept */
+    enum rbwp_kept_why why; /* and more of it, for people */
+    const char *text;       /* may be NULL */
+};
+
+#define DUMP_PATH_BYTES_MAX 4200
+
+/* As rbwp_session_dump, of the session in progress. path_out has room for DUMP_PATH_BYTES_MAX: the
+ * file that was written. Blocks: not for recording threads. */
+enum rbwp_status dump_now(const struct dump_wish *wish, char *path_out, struct rbwp_error *error);
+
+/* The same of a session that does not end meanwhile; one at a time. */
+enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wish *wish,
+                              char *path_out, struct rbwp_error *error);
+
+#endif /* DUMP_H */

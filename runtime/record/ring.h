@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ring.h - the newest blocks of a session that keeps no others, in memory of the live file.
+ *
+ * What chunks became is put behind what is there, into segments; the segment
+ * that was filled first is used again when there are as many as were asked
+ * for, or when all in it is too old. So the ring needs no more memory the
+ * longer the session runs, and is in the hands of the kernel: kill -9 leaves it
+ * to rbwp repair. Written by the drain's writer thread alone, and never read
+ * back here (format/recover_ring.h does that).
+ */
+#ifndef RING_H
+#define RING_H
+
+#include "live_layout.h"
+#include "rbwp_writer.h"
+#include "ring_open.h"
+
+struct ring;
+
+/* The least that can be kept: a few segments, each with room for what any chunk becomes. */
+#define RING_BYTES_MIN (UINT64_C(2) << 20)
+
+/* The first segments are made now. keep_ns 0: not bounded by age. RBWP_E_MEMORY; RBWP_E_IO: there
+ * is no room for them. */
+enum rbwp_status ring_new(uint64_t keep_bytes, int64_t keep_ns, struct ring **ring_out);
+/* The memory is the live file's, and stays as it is. */
+void ring_free(struct ring *ring);
+
+/* What became of one chunk. */
+struct ring_chunk {
+    uint64_t ticket; /* from 1 */
+    uint64_t thread_id;
+    uint32_t table, rows; /* 0: it has records */
+    uint64_t first_row;
+    int64_t first_ns, last_ns;    /* of rows; those of records are the blocks' */
+    const struct ring_open *open; /* what its thread had open when it began; NULL: not known */
+    const struct rbwp_sealed_block *blocks;
+    uint32_t block_count;
+};
+/* RBWP_E_LIMIT: larger than a segment. RBWP_E_IO: there is no segment. */
+enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk);
+
+/* Lets go what has become too old by now, a time of the records. */
+void ring_age(struct ring *ring, int64_t now_ns);
+
+#endif /* RING_H */

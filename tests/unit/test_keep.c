@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Sessions that keep their newest data alone: what is in FILE, in a dump and in what a killed
+ * process leaves is the end of what was recorded, without a gap, and the file says what is not.
+ */
+#include "record_support.h"
+
+#include "unit.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define KEEP_BYTES (UINT64_C(2) << 20)
+#define SLOTS 251u
+
+/* Stored blocks, so that little work makes many bytes. */
+static struct rbwp_session_config keep_config(int level)
+{
+    struct rbwp_session_config config = test_config(level);
+    config.keep_bytes = KEEP_BYTES;
+    config.stored = true;
+    return config;
+}
+
+static unsigned next_slot;
+
+static void work(unsigned calls)
+{
+    for (unsigned i = 0; i < calls; i++) {
+        rbwp_begin(next_slot);
+        rbwp_end();
+        next_slot = (next_slot + 1) % SLOTS;
+    }
+}
+
+/* Calls of consecutive slots up to the last one that was made; how many. */
+static uint64_t assert_end_of_work(const struct recorded *recorded, size_t events)
+{
+    unsigned slot = next_slot;
+    assert_int_equal(events % 2, 0);
+    for (size_t i = events; i > 0; i -= 2) {
+        slot = (slot + SLOTS - 1) % SLOTS;
+        assert_int_equal(recorded->event[i - 1].record.kind, RBWP_COARSE_END);
+        assert_int_equal(recorded->event[i - 2].record.kind, RBWP_COARSE_BEGIN);
+        assert_int_equal(recorded->event[i - 2].record.slot, slot);
+    }
+    return events / 2;
+}
+
+/* What the file has and what it says to lack is what was recorded, and what has from on is all. */
+static const struct rbwp_kept *assert_kept(const struct recorded *recorded, uint64_t recorded_all,
+                                           unsigned why)
+{
+    assert_non_null(recorded->trailer);
+    assert_int_equal(recorded->trailer->kept_count, 1);
+    const struct rbwp_kept *kept = recorded->trailer->kept;
+    assert_int_equal(recorded->events + kept->dropped_records, recorded_all);
+    assert_int_equal(kept->why, why);
+    assert_int_equal(kept->keep_bytes, KEEP_BYTES);
+    assert_int_equal(all_losses(recorded), 0);
+    if (kept->dropped_records)
+        assert_true(kept->from_ns > recorded->trailer->start_ns);
+    return kept;
+}
+
+/* Guards: FILE is the newest data, in no more room than was said; nothing of it is missing, and
+ * what was left out is told. */
+static void newest_data_are_in_the_file(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_session *session = start(&config);
+    work(600000);
+    struct rbwp_session_summary summary = stop(session);
+    struct recorded recorded = read_back(summary.path);
+    const struct rbwp_kept *kept = assert_kept(&recorded, 1200000, RBWP_KEPT_STOP);
+    assert_true(kept->dropped_records > 0);
+    assert_int_equal(summary.records, recorded.events);
+    assert_true(assert_end_of_work(&recorded, recorded.events) > 100000);
+    assert_true(summary.bytes <= KEEP_BYTES + (UINT64_C(64) << 10));
+    assert_true(recorded.event[0].record.time_ns >= kept->from_ns - 1);
+    recorded_free(&recorded);
+}
+
+/* Guards: what never filled the ring is all there, and the file says so. */
+static void little_is_kept_whole(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_session *session = start(&config);
+    work(100);
+    struct rbwp_session_summary summary = stop(session);
+    struct recorded recorded = read_back(summary.path);
+    const struct rbwp_kept *kept = assert_kept(&recorded, 200, RBWP_KEPT_STOP);
+    assert_int_equal(kept->from_ns, 0);
+    assert_int_equal(assert_end_of_work(&recorded, recorded.events), 100);
+    recorded_free(&recorded);
+}
+
+/* Guards: a dump has all up to the call, what is open included; the session goes on, with its ring
+ * in a live file or in memory; a second dump is another file. */
+static void dump_while_recording(void **state)
+{
+    (void)state;
+    for (unsigned in_memory = 0; in_memory < 2; in_memory++) {
+        struct rbwp_session_config config = keep_config(1);
+        struct rbwp_error error;
+        char path[4200];
+        config.no_live = in_memory;
+        struct rbwp_session *session = start(&config);
+        snprintf(path, sizeof path, "%s.live", config.logfile);
+        assert_int_equal(access(path, F_OK), in_memory ? -1 : 0);
+        for (unsigned dump = 1; dump < 3; dump++) {
+            work(300000);
+            rbwp_begin(next_slot);
+            assert_int_equal(rbwp_session_dump(session, NULL, 0, &error), RBWP_OK);
+            snprintf(path, sizeof path, "%s.dump-%u", config.logfile, dump);
+            struct recorded recorded = read_back(path);
+            assert_kept(&recorded, dump * 600002 - 1, RBWP_KEPT_CALL);
+            assert_int_equal(recorded.event[recorded.events - 1].record.slot, next_slot);
+            assert_true(assert_end_of_work(&recorded, recorded.events - 1) > 100000);
+            recorded_free(&recorded);
+            rbwp_end();
+            next_slot = (next_slot + 1) % SLOTS;
+        }
+        struct rbwp_session_summary summary = stop(session);
+        struct recorded recorded = read_back(summary.path);
+        assert_kept(&recorded, 1200004, RBWP_KEPT_STOP);
+        recorded_free(&recorded);
+        for (unsigned dump = 1; dump < 3; dump++) {
+            snprintf(path, sizeof path, "%s.dump-%u", config.logfile, dump);
+            assert_int_equal(unlink(path), 0);
+        }
+    }
+}
+
+static atomic_bool working;
+
+static void *work_until_told(void *argument)
+{
+    (void)argument;
+    assert_int_equal(rbwp_thread_attach("busy"), RBWP_OK);
+    while (atomic_load(&working))
+        work(50);
+    rbwp_thread_detach();
+    return NULL;
+}
+
+/* Guards: dumps are whole and without a gap while a thread records flat out and the ring's segments
+ * are used again under them. */
+static void dump_of_a_busy_thread(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_error error;
+    pthread_t thread;
+    config.cap_bytes = UINT64_C(8) << 20;
+    struct rbwp_session *session = start(&config);
+    atomic_store(&working, true);
+    assert_int_equal(pthread_create(&thread, NULL, work_until_told, NULL), 0);
+    for (unsigned dump = 0; dump < 4; dump++) {
+        const char *path = test_path("busy.bin");
+        assert_int_equal(rbwp_session_dump(session, path, 0, &error), RBWP_OK);
+        struct recorded recorded = read_back(path);
+        assert_int_equal(recorded.trailer->kept_count, 1);
+        for (size_t i = 2; i < recorded.events; i++) { /* by pairs of the only thread */
+            const struct rbwp_record *now = &recorded.event[i].record,
+                                     *before = &recorded.event[i - 2].record;
+            assert_int_equal(now->kind, before->kind);
+            if (now->kind == RBWP_COARSE_BEGIN)
+                assert_int_equal(now->slot, (before->slot + 1) % SLOTS);
+        }
+        recorded_free(&recorded);
+        assert_int_equal(unlink(path), 0);
+    }
+    atomic_store(&working, false);
+    pthread_join(thread, NULL);
+    (void)stop(session);
+}
+
+/* Guards: kill -9 loses nothing of the ring, nor of what had not reached it. */
+static void killed_process_leaves_the_ring(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rbwp_session *session;
+        next_slot = 0;
+        if (rbwp_session_start(&config, &session, NULL) == RBWP_OK)
+            work(600001);
+        kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct recorded recorded = read_recovered(config.logfile);
+    next_slot = 600001 % SLOTS;
+    const struct rbwp_kept *kept = assert_kept(&recorded, 1200002, RBWP_KEPT_STOP);
+    assert_true(kept->dropped_records > 0);
+    assert_true(assert_end_of_work(&recorded, recorded.events) > 100000);
+    recorded_free(&recorded);
+}
+
+/* How deep the calls of the file's thread are nested at its end; its ends all have begins. */
+static unsigned assert_begun(const struct recorded *recorded)
+{
+    unsigned depth = 0;
+    for (size_t i = 0; i < recorded->events; i++) {
+        unsigned kind = recorded->event[i].record.kind;
+        bool begins = kind == RBWP_COARSE_BEGIN || kind == RBWP_FINE_BEGIN;
+        assert_true(begins || depth > 0);
+        depth += begins ? 1u : -1u;
+    }
+    return depth;
+}
+
+/* Guards: what was open where the ring begins is there with its begin, wherever that is in an item.
+ */
+static void open_items_keep_their_begins(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(2);
+    struct rbwp_error error;
+    unsigned older = 0;
+    struct rbwp_session *session = start(&config);
+    for (unsigned dump = 0; dump < 6; dump++) {
+        const char *path = test_path("open.bin");
+        for (unsigned i = 0; i < 20001; i++) {
+            rbwp_begin(1);
+            for (unsigned k = 0; k < 6; k++) {
+                rbwp_fine_begin(k);
+                rbwp_fine_end();
+            }
+            rbwp_end();
+        }
+        assert_int_equal(rbwp_session_dump(session, path, 0, &error), RBWP_OK);
+        struct recorded recorded = read_back(path);
+        assert_int_equal(assert_begun(&recorded), 0);
+        older += recorded.event[0].record.time_ns < recorded.trailer->kept->from_ns;
+        recorded_free(&recorded);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_true(older > 0);
+    (void)stop(session);
+}
+
+/* Guards: a dump of the last moment leaves out what is older, and says so. */
+static void dump_of_the_last_moment(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_error error;
+    const char *path = test_path("moment.bin");
+    struct rbwp_session *session = start(&config);
+    work(100000);
+    for (bool short_of_it = false; !short_of_it;) { /* once the writer has come that far */
+        assert_int_equal(rbwp_session_dump(session, path, 1, &error), RBWP_OK);
+        struct recorded recorded = read_back(path);
+        assert_kept(&recorded, 200000, RBWP_KEPT_CALL);
+        assert_end_of_work(&recorded, recorded.events);
+        short_of_it = recorded.events < 100000; /* a chunk has 16 000 */
+        recorded_free(&recorded);
+        assert_int_equal(unlink(path), 0);
+    }
+    (void)stop(session);
+}
+
+static void assert_no_dump(struct rbwp_session *session, const char *path, enum rbwp_status status,
+                           const char *word)
+{
+    struct rbwp_error error = {0};
+    assert_int_equal(rbwp_session_dump(session, path, 0, &error), status);
+    assert_int_equal(error.status, status);
+    assert_non_null(strstr(error.text, word));
+    assert_null(strchr(error.text, '\n'));
+}
+
+/* Guards: what cannot be dumped is told in one line, and the session goes on. */
+static void refused_dumps(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session = start(&config);
+    assert_no_dump(session, NULL, RBWP_E_STATE, "bgworkprofile_keep");
+    assert_no_dump(NULL, NULL, RBWP_E_STATE, "no profiling session");
+    (void)stop(session);
+    config = keep_config(1);
+    session = start(&config);
+    work(10);
+    assert_no_dump(session, config.logfile, RBWP_E_IO, config.logfile);
+    assert_no_dump(session, "/nonexistent/x.bin", RBWP_E_IO, "/nonexistent/x.bin");
+    (void)stop(session);
+    assert_no_dump(session, NULL, RBWP_E_STATE, "no profiling session");
+    config.keep_bytes = 1;
+    assert_int_equal(rbwp_session_start(&config, &session, NULL), RBWP_E_USAGE);
+    config.keep_bytes = KEEP_BYTES;
+    config.strict = true;
+    assert_int_equal(rbwp_session_start(&config, &session, NULL), RBWP_E_USAGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(newest_data_are_in_the_file),
+        cmocka_unit_test(little_is_kept_whole),
+        cmocka_unit_test(dump_while_recording),
+        cmocka_unit_test(dump_of_a_busy_thread),
+        cmocka_unit_test(killed_process_leaves_the_ring),
+        cmocka_unit_test(open_items_keep_their_begins),
+        cmocka_unit_test(dump_of_the_last_moment),
+        cmocka_unit_test(refused_dumps),
+    };
+    if (rbwp_thread_attach("test") != RBWP_OK)
+        return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
