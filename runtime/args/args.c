@@ -69,7 +69,7 @@ static __attribute__((noinline)) void write_slowly(const struct argument *argume
         fill(row.cells, rbwp_extend_thread(), argument, i, begun_ticks);
         row_hold_commit(&row);
     }
-    row_hold_keep(table, HELD_ARGUMENTS);
+    row_hold_keep(table, RBWP_PLACE_ARGUMENTS_, NULL);
 }
 
 /* An item whose chunk was full has gone on to another one; nearly none has. */
@@ -82,21 +82,22 @@ static inline uint64_t item_ticks(const struct rbwp_self_ *self)
 
 static inline void write_inside(const struct rbwp_self_ *self, const struct argument *argument)
 {
-    struct held_place *place = row_hold_own.place[HELD_ARGUMENTS];
+    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_];
     uint64_t begun_ticks = item_ticks(self);
-    if (__builtin_expect(!place || place->left < argument->rows, 0)) {
+    if (__builtin_expect(rbwp_place_room_(place) < argument->rows, 0)) {
         write_slowly(argument, begun_ticks);
         return;
     }
     for (unsigned i = 0; i < argument->rows; i++)
-        fill(row_hold_take(place), row_hold_own.thread_id, argument, i, begun_ticks);
-    row_hold_count_rows(place, argument->rows);
+        fill(rbwp_place_take_(place, COLUMNS), rbwp_own_places_.thread_number, argument, i,
+             begun_ticks);
+    rbwp_place_count_(place, argument->rows);
 }
 
 static inline void write_rows(const struct argument *argument)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    if (!row_hold_own.place[HELD_ARGUMENTS])
+    if (!rbwp_own_places_.place[RBWP_PLACE_ARGUMENTS_].live_rows)
         pthread_once(&once, prepare);
     if (!rbwp_enter_(self, 2))
         return;

@@ -96,7 +96,7 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
     fill(cells, counter, value, ticks);
     rbwp_row_add_(table, cells);
     if (self->thread && rbwp_enter_(self, 2)) {
-        row_hold_keep(table, HELD_COUNTERS);
+        row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);
         rbwp_leave_(self);
     }
 }
@@ -112,11 +112,11 @@ void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)
     const struct counter *counter = &counters[id - 1];
     if (!rbwp_enter_(self, 2))
         return;
-    struct held_place *place = row_hold_own.place[HELD_COUNTERS];
-    bool plain = place && place->left;
+    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_COUNTERS_];
+    bool plain = rbwp_place_has_room_(place);
     if (__builtin_expect(plain, 1)) {
-        fill(row_hold_take(place), counter, value, ticks);
-        row_hold_count(place);
+        fill(rbwp_place_take_(place, COLUMNS), counter, value, ticks);
+        rbwp_place_count_(place, 1);
     }
     rbwp_leave_(self);
     if (__builtin_expect(!plain, 0))

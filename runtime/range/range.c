@@ -28,35 +28,30 @@ static const struct rbwp_column range_columns[] = {
     RBWP_COLUMN(U64, NONE, "payload_type", ""), RBWP_COLUMN(U64, NONE, "payload", ""),
 };
 static const struct rbwp_schema range_schema = RBWP_SCHEMA("range", 1, range_columns);
-enum {
-    START_COLUMN,
-    STOP_COLUMN,
-    THREAD_COLUMN,
-    NAME_COLUMN,
-    RANGE_COLUMN,
-    ID_COLUMN,
-    PARENT_COLUMN,
-    KIND_COLUMN,
-    PAYLOAD_TYPE_COLUMN,
-    PAYLOAD_COLUMN,
-    COLUMNS
-};
-_Static_assert(sizeof range_columns / sizeof range_columns[0] == COLUMNS, "a cell a column");
+_Static_assert(sizeof range_columns / sizeof range_columns[0] == RBWP_RANGE_COLUMNS_,
+               "a cell a column");
+_Static_assert(RBWP_RANGE_PUSHED == 0 && RBWP_PAYLOAD_NONE == 0, "a push in line stores neither");
 
+/* From 1 on; the first one is none, and the last stands for those that had no room. */
 struct range_stack {
-    uint32_t session;                                   /* in which the ranges were pushed */
-    uint32_t beyond;                                    /* that are open and had no room */
-    struct open_range open[1 + RBWP_RANGES_NESTED_MAX]; /* from 1 on; the first one is none */
+    uint32_t session; /* in which the ranges were pushed */
+    uint32_t beyond;  /* that are open and had no room */
+    struct rbwp_open_range_ open[1 + RBWP_RANGES_NESTED_MAX + 1];
 };
 
-/* What every push and pop needs is at hand: a clock read waits for what it takes to find it. */
-struct own_ranges {
-    struct range_stack *stack;        /* NULL: none yet */
-    struct open_range *top, *limit;   /* the innermost one, and the last there is room for */
-    uint64_t next_number, end_number; /* of ranges: this thread's own, taken many at once */
-    bool pushed;                      /* in this session */
+/* What calls alone need of it. */
+struct own_stack {
+    struct range_stack *stack; /* NULL: none yet */
+    uint64_t end_number;       /* behind the numbers of this thread's own, taken many at once */
 };
-static _Thread_local struct own_ranges own __attribute__((tls_model("initial-exec")));
+/* Of a thread without a stack. Its row is held nowhere, not even where no row is. */
+static struct rbwp_open_range_ no_range;
+#define NO_RANGES                                                                                  \
+    {                                                                                              \
+        .top = &no_range, .limit = &no_range                                                       \
+    }
+_Thread_local struct rbwp_own_ranges_ rbwp_own_ranges_ = NO_RANGES;
+static _Thread_local struct own_stack own __attribute__((tls_model("initial-exec")));
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 static unsigned table;                     /* 0: could not be made known */
@@ -67,7 +62,8 @@ static _Atomic uint64_t numbers = 1;
 
 static void at_thread_exit(void *stack)
 {
-    own = (struct own_ranges){0};
+    rbwp_own_ranges_ = (struct rbwp_own_ranges_)NO_RANGES;
+    own = (struct own_stack){0};
     free(stack);
 }
 
@@ -114,8 +110,7 @@ static __attribute__((noinline)) struct range_stack *make_stack(void)
         }
         memset(made, 0, offsetof(struct range_stack, open) + sizeof made->open[0]);
         own.stack = made;
-        own.top = made->open;
-        own.limit = &made->open[RBWP_RANGES_NESTED_MAX];
+        rbwp_own_ranges_.top = rbwp_own_ranges_.limit = made->open;
     }
     return own.stack;
 }
@@ -133,18 +128,23 @@ static inline void refresh(struct range_stack *stack)
         return;
     stack->session = session;
     stack->beyond = 0;
-    own.top = stack->open;
-    own.pushed = false;
+    rbwp_own_ranges_.top = rbwp_own_ranges_.limit = stack->open;
 }
 
-static inline uint64_t new_number(void)
+static void have_numbers(uint64_t count)
 {
-    if (own.next_number == own.end_number) {
-        own.next_number =
-            atomic_fetch_add_explicit(&numbers, NUMBERS_AT_ONCE, memory_order_relaxed);
-        own.end_number = own.next_number + NUMBERS_AT_ONCE;
-    }
-    return own.next_number++;
+    if (own.end_number - rbwp_own_ranges_.next_number >= count)
+        return;
+    count += NUMBERS_AT_ONCE;
+    uint64_t first = atomic_fetch_add_explicit(&numbers, count, memory_order_relaxed);
+    rbwp_own_ranges_.next_number = first;
+    own.end_number = first + count;
+}
+
+static uint64_t new_number(void)
+{
+    have_numbers(1);
+    return rbwp_own_ranges_.next_number++;
 }
 
 /* In whose session a row is about to be written. */
@@ -158,22 +158,48 @@ static inline struct range_stack *stack_of_session(void)
 
 /* ---- rows ------------------------------------------------------------------- */
 
-static void store_cells(uint64_t *cells, const struct open_range *range, uint64_t stop_ticks,
+static void store_cells(uint64_t *cells, const struct rbwp_open_range_ *range, uint64_t stop_ticks,
                         struct rbwp_payload payload)
 {
-    cells[START_COLUMN] = range->start_ticks;
-    cells[STOP_COLUMN] = stop_ticks;
-    cells[THREAD_COLUMN] = rbwp_extend_thread();
-    cells[NAME_COLUMN] = range->name;
-    cells[RANGE_COLUMN] = range->number;
-    cells[ID_COLUMN] = range->id;
-    cells[PARENT_COLUMN] = range->parent;
-    cells[KIND_COLUMN] = range->kind;
-    cells[PAYLOAD_TYPE_COLUMN] = payload.type;
-    cells[PAYLOAD_COLUMN] = payload.bits;
+    cells[RBWP_RANGE_COLUMN_START_] = range->start_ticks;
+    cells[RBWP_RANGE_COLUMN_STOP_] = stop_ticks;
+    cells[RBWP_RANGE_COLUMN_THREAD_] = rbwp_extend_thread();
+    cells[RBWP_RANGE_COLUMN_NAME_] = range->name;
+    cells[RBWP_RANGE_COLUMN_RANGE_] = range->number;
+    cells[RBWP_RANGE_COLUMN_ID_] = range->id;
+    cells[RBWP_RANGE_COLUMN_PARENT_] = range->parent;
+    cells[RBWP_RANGE_COLUMN_KIND_] = range->kind;
+    cells[RBWP_RANGE_COLUMN_PAYLOAD_TYPE_] = payload.type;
+    cells[RBWP_RANGE_COLUMN_PAYLOAD_] = payload.bits;
 }
 
-static void write_row(struct open_range *range, uint64_t stop_ticks, struct rbwp_payload payload)
+static void copy_cells(struct rbwp_open_range_ *range)
+{
+    const uint64_t *cells = range->cells;
+    range->start_ticks = cells[RBWP_RANGE_COLUMN_START_];
+    range->name = cells[RBWP_RANGE_COLUMN_NAME_];
+    range->id = cells[RBWP_RANGE_COLUMN_ID_];
+    range->parent = cells[RBWP_RANGE_COLUMN_PARENT_];
+    range->kind = (uint32_t)cells[RBWP_RANGE_COLUMN_KIND_];
+}
+
+static bool is_held(const struct rbwp_open_range_ *range)
+{
+    return range->fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill;
+}
+
+/* The rows of the thread's open ranges are about to go: what they say is wanted when they end. */
+static void keep_open(void)
+{
+    for (struct rbwp_open_range_ *range = rbwp_own_ranges_.top;
+         own.stack && range > own.stack->open; range--)
+        if (is_held(range))
+            copy_cells(range);
+}
+
+/* After it a push may do without a call, as long as the place has room. */
+static void write_row(struct rbwp_open_range_ *range, uint64_t stop_ticks,
+                      struct rbwp_payload payload)
 {
     struct held_row row;
     bool held = row_hold(table, &row);
@@ -183,44 +209,60 @@ static void write_row(struct open_range *range, uint64_t stop_ticks, struct rbwp
         return;
     store_cells(row.cells, range, stop_ticks, payload);
     row_hold_commit(&row);
+    row_hold_keep(table, RBWP_PLACE_RANGES_, keep_open);
+    have_numbers(rbwp_place_room_(&rbwp_own_places_.place[RBWP_PLACE_RANGES_]));
 }
 
-static __attribute__((noinline)) void write_stop(struct open_range *range, uint64_t stop_ticks)
+static __attribute__((noinline)) void write_stop(struct rbwp_open_range_ *range,
+                                                 uint64_t stop_ticks)
 {
     range->kind |= RBWP_RANGE_STOP_;
     (void)stack_of_session();
     write_row(range, stop_ticks, (struct rbwp_payload){RBWP_PAYLOAD_NONE, 0});
 }
 
-void range_complete(struct open_range *range, uint64_t stop_ticks)
+void range_complete(struct rbwp_open_range_ *range, uint64_t stop_ticks)
 {
     const struct held_row row = {.cells = range->cells, .fill = range->fill};
-    if (!row_hold_store(table, &row, STOP_COLUMN, stop_ticks))
+    if (!row_hold_store(table, &row, RBWP_RANGE_COLUMN_STOP_, stop_ticks))
         write_stop(range, stop_ticks);
 }
 
 /* ---- ranges that nest --------------------------------------------------------- */
 
 /* Room for a range that begins; NULL: there is none. */
-static inline struct open_range *push(struct range_stack *stack)
+static struct rbwp_open_range_ *push(struct range_stack *stack)
 {
+    struct rbwp_open_range_ *last = &stack->open[RBWP_RANGES_NESTED_MAX];
     refresh(stack);
-    own.pushed = true;
-    if (__builtin_expect(own.top == own.limit, 0)) {
-        stack->beyond++;
-        return NULL;
+    rbwp_own_ranges_.limit = last;
+    if (rbwp_own_ranges_.top < last) {
+        (++rbwp_own_ranges_.top)->fill = 0; /* what it holds is of another range */
+        return rbwp_own_ranges_.top;
     }
-    return ++own.top;
+    if (stack->beyond++ == 0) {
+        last[1] = (struct rbwp_open_range_){.number = last->number};
+        rbwp_own_ranges_.top = last + 1;
+    }
+    return NULL;
 }
 
-static __attribute__((noinline)) void push_slowly(uint64_t name, uint64_t id,
-                                                  struct rbwp_payload payload, uint64_t ticks)
+/* A row that is open, or would be had it found room. */
+static const struct rbwp_open_range_ *innermost(void)
+{
+    const struct range_stack *stack = own.stack;
+    if (!stack || rbwp_own_ranges_.top == stack->open || stack->session != range_session())
+        return NULL;
+    return stack->beyond ? rbwp_own_ranges_.top - 1 : rbwp_own_ranges_.top;
+}
+
+void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, uint64_t ticks)
 {
     struct range_stack *stack = stack_of_thread();
     struct rbwp_self_ *self = &rbwp_self_;
     if (!stack || !rbwp_enter_(self, 1))
         return;
-    struct open_range *range = push(stack);
+    struct rbwp_open_range_ *range = push(stack);
     if (range) {
         range->start_ticks = ticks;
         range->name = name;
@@ -229,62 +271,21 @@ static __attribute__((noinline)) void push_slowly(uint64_t name, uint64_t id,
         range->parent = range[-1].number;
         range->kind = RBWP_RANGE_PUSHED;
         write_row(range, 0, payload);
-        row_hold_keep(table, HELD_RANGES);
     }
     rbwp_leave_(self);
     if (!range)
         rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
 }
 
-/* In such an order that few values are needed at the same time. */
-static inline void push_at(struct own_ranges *mine, struct held_place *place, uint64_t name,
-                           uint64_t id, struct rbwp_payload payload, uint64_t ticks)
-{
-    uint64_t *restrict cells = row_hold_take(place);
-    struct open_range *restrict range = ++mine->top;
-    cells[START_COLUMN] = range->start_ticks = ticks;
-    cells[NAME_COLUMN] = range->name = name;
-    cells[ID_COLUMN] = range->id = id;
-    cells[PAYLOAD_TYPE_COLUMN] = payload.type;
-    cells[PAYLOAD_COLUMN] = payload.bits;
-    cells[STOP_COLUMN] = 0;
-    cells[KIND_COLUMN] = range->kind = RBWP_RANGE_PUSHED;
-    cells[THREAD_COLUMN] = row_hold_own.thread_id;
-    cells[RANGE_COLUMN] = range->number = mine->next_number++;
-    cells[PARENT_COLUMN] = range->parent = range[-1].number;
-    range->cells = cells;
-    range->fill = place->fill;
-    mine->pushed = true;
-    row_hold_count(place);
-}
-
-/* A place with room in it has had a row in this session, and before that one the stack was made and
- * refreshed. */
-void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload, uint64_t ticks)
-{
-    struct own_ranges *mine = &own;
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_enter_(self, 1))
-        return;
-    struct held_place *place = row_hold_own.place[HELD_RANGES];
-    bool plain =
-        place && place->left && mine->top != mine->limit && mine->next_number != mine->end_number;
-    if (__builtin_expect(plain, 1))
-        push_at(mine, place, name, id, payload, ticks);
-    rbwp_leave_(self);
-    if (__builtin_expect(!plain, 0))
-        push_slowly(name, id, payload, ticks);
-}
-
 /* One that is none has its place in the stack, too, so that its pop ends no other. */
-static void enter(struct open_range *range, const struct rbwp_range_carried *carried,
+static void enter(struct rbwp_open_range_ *range, const struct rbwp_range_carried *carried,
                   uint64_t ticks)
 {
-    *range = (struct open_range){.start_ticks = ticks,
-                                 .name = carried->name,
-                                 .id = carried->id,
-                                 .parent = carried->range,
-                                 .kind = RBWP_RANGE_CARRIED};
+    *range = (struct rbwp_open_range_){.start_ticks = ticks,
+                                       .name = carried->name,
+                                       .id = carried->id,
+                                       .parent = carried->range,
+                                       .kind = RBWP_RANGE_CARRIED};
     if (!carried->range)
         return;
     range->number = new_number();
@@ -297,7 +298,7 @@ void rbwp_range_enter_(const struct rbwp_range_carried *carried, uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     if (!stack || !rbwp_enter_(self, 1))
         return;
-    struct open_range *range = push(stack);
+    struct rbwp_open_range_ *range = push(stack);
     if (range)
         enter(range, carried, ticks);
     rbwp_leave_(self);
@@ -305,62 +306,44 @@ void rbwp_range_enter_(const struct rbwp_range_carried *carried, uint64_t ticks)
         rbwp_extend_loss(RBWP_LOSS_ROWS, 1);
 }
 
-static __attribute__((noinline)) void pop_slowly(uint64_t ticks)
+void rbwp_range_pop_(uint64_t ticks)
 {
     struct range_stack *stack = own.stack ? stack_of_thread() : NULL;
     struct rbwp_self_ *self = &rbwp_self_;
     if (!stack || !rbwp_enter_(self, 1))
         return;
     refresh(stack);
-    const bool none = own.top == stack->open, stray = own.pushed && none;
+    const bool none = rbwp_own_ranges_.top == stack->open,
+               stray = rbwp_own_ranges_.limit != stack->open && none;
     if (stack->beyond)
-        stack->beyond--;
-    else if (!none && (own.top--)->number)
-        range_complete(own.top + 1, ticks);
+        rbwp_own_ranges_.top -= --stack->beyond == 0;
+    else if (!none && (rbwp_own_ranges_.top--)->number)
+        range_complete(rbwp_own_ranges_.top + 1, ticks);
     rbwp_leave_(self);
     if (stray)
         rbwp_extend_loss(RBWP_LOSS_STRAY_END, 1);
 }
 
-/* Its row is held: it was pushed in this session. The first of the stack has none, and where it is
- * full, others may have had no room. */
-void rbwp_range_pop_(uint64_t ticks)
-{
-    struct own_ranges *mine = &own;
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_enter_(self, 1))
-        return;
-    const struct held_place *place = row_hold_own.place[HELD_RANGES];
-    bool plain = place && mine->top != mine->limit && mine->top->fill == place->fill;
-    if (__builtin_expect(plain, 1))
-        __atomic_store_n((mine->top--)->cells + STOP_COLUMN, ticks, __ATOMIC_RELAXED);
-    rbwp_leave_(self);
-    if (__builtin_expect(!plain, 0))
-        pop_slowly(ticks);
-}
-
-static const struct open_range *innermost(void)
-{
-    const struct range_stack *stack = own.stack;
-    return stack && own.top != stack->open && stack->session == range_session() ? own.top : NULL;
-}
-
 uint64_t rbwp_range_current_(void)
 {
-    const struct open_range *range = innermost();
+    const struct rbwp_open_range_ *range = innermost();
     return range ? range->number : 0;
 }
 
 void rbwp_range_carry_(struct rbwp_range_carried *carried_out)
 {
-    const struct open_range *range = innermost();
-    if (range)
-        *carried_out = (struct rbwp_range_carried){range->number, range->name, range->id};
+    const struct rbwp_open_range_ *range = innermost();
+    if (!range)
+        return;
+    struct rbwp_open_range_ copy = *range;
+    if (is_held(range))
+        copy_cells(&copy);
+    *carried_out = (struct rbwp_range_carried){copy.number, copy.name, copy.id};
 }
 
 /* ---- single rows ---------------------------------------------------------------- */
 
-bool range_write(struct open_range *range, uint64_t stop_ticks, struct rbwp_payload payload)
+bool range_write(struct rbwp_open_range_ *range, uint64_t stop_ticks, struct rbwp_payload payload)
 {
     struct range_stack *stack = stack_of_thread();
     struct rbwp_self_ *self = &rbwp_self_;
@@ -368,7 +351,7 @@ bool range_write(struct open_range *range, uint64_t stop_ticks, struct rbwp_payl
         return false;
     refresh(stack);
     range->number = new_number();
-    range->parent = own.top->number;
+    range->parent = rbwp_own_ranges_.top->number;
     write_row(range, stop_ticks, payload);
     rbwp_leave_(self);
     return true;
@@ -376,7 +359,7 @@ bool range_write(struct open_range *range, uint64_t stop_ticks, struct rbwp_payl
 
 void rbwp_range_mark_(uint64_t name, uint64_t id, struct rbwp_payload payload, uint64_t ticks)
 {
-    struct open_range mark = {
+    struct rbwp_open_range_ mark = {
         .start_ticks = ticks, .name = name, .id = id, .kind = RBWP_RANGE_MARK};
     (void)range_write(&mark, ticks, payload);
 }

@@ -6,21 +6,14 @@
 #include "rbwp_range.h"
 #include "row_hold.h"
 
-struct open_range {
-    uint64_t *cells; /* of its row, as long as that is held */
-    uint64_t fill;   /* of whose chunk: as in struct held_row; 0 none */
-    uint64_t start_ticks, name, number, id, parent;
-    uint32_t kind; /* enum rbwp_range_kind */
-};
-
 /* Counts sessions. */
 uint32_t range_session(void);
 
 /* Writes the row of a range that begins, with a number of its own, inside the thread's innermost
  * one. False: nothing is recorded. */
-bool range_write(struct open_range *range, uint64_t stop_ticks, struct rbwp_payload payload);
+bool range_write(struct rbwp_open_range_ *range, uint64_t stop_ticks, struct rbwp_payload payload);
 /* Its stop. Between rbwp_enter_ and rbwp_leave_, any attached thread. */
-void range_complete(struct open_range *range, uint64_t stop_ticks);
+void range_complete(struct rbwp_open_range_ *range, uint64_t stop_ticks);
 
 /* In a forked child: no started range is open. */
 void started_forget(void);

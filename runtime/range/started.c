@@ -11,7 +11,7 @@ enum { LISTS = 1024 };
 
 struct started {
     struct started *next;
-    struct open_range range;
+    struct rbwp_open_range_ range;
     uint32_t session;
 };
 
@@ -98,7 +98,7 @@ uint64_t rbwp_range_start_(uint64_t name, uint64_t id, struct rbwp_payload paylo
         return 0;
     }
     one->session = range_session();
-    one->range = (struct open_range){
+    one->range = (struct rbwp_open_range_){
         .start_ticks = ticks, .name = name, .id = id, .kind = RBWP_RANGE_STARTED};
     if (!range_write(&one->range, 0, payload)) {
         free(one);

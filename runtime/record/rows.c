@@ -53,18 +53,21 @@ ON_LOAD static void prepare_for_forks(void)
 static void publish(struct thread *thread, struct row_place *place)
 {
     struct chunk *chunk = place->chunk;
+    if (chunk && place->leaves && rbwp_self_.thread == thread)
+        place->leaves();
     thread_rows_let_go(place);
     if (!chunk)
         return;
-    chunk->rows = (uint32_t)place->held.rows;
-    chunk->used = chunk->rows * place->held.columns;
+    chunk->rows = (uint32_t)place->held->rows;
+    /* With a row that was begun and never counted, as its call was left by longjmp. */
+    chunk->used = (uint32_t)(place->held->next - chunk->words);
     TEST_POINT("rows: chunk not yet in the queue");
     if (chunk->rows) {
         chunk_rows_published(recording_now->pool);
         drain_publish(recording_now->drain, chunk);
         return;
     }
-    chunk_put(recording_now->pool, chunk, 0);
+    chunk_put(recording_now->pool, chunk, chunk->used);
     thread_row_chunk_done(thread);
 }
 
@@ -153,31 +156,29 @@ static bool begin_chunk(struct thread *thread, struct row_place *place, bool may
     chunk->epoch = (uint16_t)clock_epoch();
     chunk_begin_rows(chunk, thread->thread_id, rbwp_now_ticks(), place->table);
     place->chunk = chunk;
-    place->held =
-        (struct held_place){.next = chunk->words,
-                            .fill = atomic_fetch_add_explicit(&fills, 1, memory_order_relaxed) + 1,
-                            .live_rows = &chunk->head->rows,
-                            .left = chunk_words(recording_now->pool) / place->held.columns,
-                            .columns = place->held.columns};
+    *place->held = (struct rbwp_place_){
+        .next = chunk->words,
+        .live_rows = &chunk->head->rows,
+        .rows_max = chunk_words(recording_now->pool) / place->columns,
+        .fill = atomic_fetch_add_explicit(&fills, 1, memory_order_relaxed) + 1};
     return true;
 }
 
-/* The rows up to place->held.next are whole. A full chunk goes on its way at once, but for one
+/* The rows up to place->held->next are whole. A full chunk goes on its way at once, but for one
  * whose last row is held (row_hold.h). */
 static void commit(struct thread *thread, struct row_place *place, uint32_t rows)
 {
-    place->held.rows += rows;
-    place->held.left -= rows;
+    place->held->rows += rows;
     TEST_POINT("rows: stored, not yet counted");
-    __atomic_store_n(place->held.live_rows, place->held.rows, __ATOMIC_RELEASE);
-    if (place->held.left == 0)
+    __atomic_store_n(place->held->live_rows, place->held->rows, __ATOMIC_RELEASE);
+    if (!rbwp_place_has_room_(place->held))
         publish(thread, place);
 }
 
 /* True if there is room for a row; else rows are counted as lost, unless nobody wants them. */
 static bool has_room(struct thread *thread, struct row_place *place, uint32_t rows, bool may_wait)
 {
-    if (place->held.left)
+    if (rbwp_place_has_room_(place->held))
         return true;
     if (place->chunk) /* its last row was held */
         publish(thread, place);
@@ -195,9 +196,9 @@ static void add(struct thread *thread, unsigned table, const uint64_t *cells)
     struct row_place *place = place_of(thread, table, 1);
     if (!place || !has_room(thread, place, 1, true))
         return;
-    for (uint32_t i = 0; i < place->held.columns; i++)
-        place->held.next[i] = cells[i];
-    place->held.next += place->held.columns;
+    for (uint32_t i = 0; i < place->columns; i++)
+        place->held->next[i] = cells[i];
+    place->held->next += place->columns;
     commit(thread, place, 1);
 }
 
@@ -237,36 +238,35 @@ enum rbwp_status row_hold_register(const struct rbwp_schema *schema, unsigned *t
     return status;
 }
 
-_Thread_local struct held_own row_hold_own;
-
 /* NULL: no row of the table was written yet. */
 static inline struct row_place *known_place(const struct thread *thread, unsigned table)
 {
     return table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
 }
 
-void row_hold_keep(unsigned table, enum held_table as)
+void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(void))
 {
     const struct thread *thread = rbwp_self_.thread;
     struct row_place *place = thread ? known_place(thread, table) : NULL;
     if (!place)
         return;
-    row_hold_own.place[as] = &place->held;
-    row_hold_own.thread_id = thread->thread_id;
+    place->leaves = leaves;
+    thread_rows_show(place, as);
+    rbwp_own_places_.thread_number = thread->thread_id;
 }
 
 bool row_hold(unsigned table, struct held_row *row_out)
 {
     struct thread *thread = rbwp_self_.thread;
     struct row_place *place = known_place(thread, table);
-    if (__builtin_expect(!place || !place->held.left, 0)) {
+    if (__builtin_expect(!place || !rbwp_place_has_room_(place->held), 0)) {
         *row_out = (struct held_row){0};
         place = place_of(thread, table, 1);
         if (!place || !has_room(thread, place, 1, true))
             return false;
     }
-    struct held_place *held = &place->held;
-    row_out->cells = row_hold_take(held);
+    struct rbwp_place_ *held = place->held;
+    row_out->cells = thread_rows_take(place);
     row_out->fill = held->fill;
     row_out->rows = held->live_rows;
     row_out->count = ++held->rows;
@@ -276,7 +276,7 @@ bool row_hold(unsigned table, struct held_row *row_out)
 bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell)
 {
     const struct row_place *place = known_place(rbwp_self_.thread, table);
-    if (!place || place->held.fill != row->fill)
+    if (!place || place->held->fill != row->fill)
         return false;
     __atomic_store_n(row->cells + column, cell, __ATOMIC_RELAXED);
     return true;
@@ -300,7 +300,7 @@ static void reserve(struct thread *thread, unsigned table, uint32_t rows_wanted,
     struct row_place *place = place_of(thread, table, rows_wanted);
     if (!place)
         return;
-    if (!place->room && !(place->room = make_room(place->held.columns))) {
+    if (!place->room && !(place->room = make_room(place->columns))) {
         thread_lose(thread, RBWP_LOSS_ROWS, rows_wanted, rbwp_now_ticks());
         return;
     }
@@ -324,15 +324,15 @@ void rbwp_rows_reserve_(unsigned table, uint32_t rows_wanted, struct rbwp_row_ro
 /* Rows of the room, from `from` on, as many as the chunk has room for; how many. */
 static uint32_t copy_rows(struct row_place *place, uint32_t from, uint32_t rows)
 {
-    uint32_t count = rows < place->held.left ? rows : place->held.left,
-             columns = place->held.columns;
+    uint64_t left = rbwp_place_room_(place->held);
+    uint32_t count = rows < left ? rows : (uint32_t)left, columns = place->columns;
     for (uint32_t c = 0; c < columns; c++) {
         const uint64_t *cells = place->room[c] + from;
-        uint64_t *to = place->held.next + c;
+        uint64_t *to = place->held->next + c;
         for (uint32_t i = 0; i < count; i++, to += columns)
             *to = cells[i];
     }
-    place->held.next += (size_t)count * columns;
+    place->held->next += (size_t)count * columns;
     return count;
 }
 

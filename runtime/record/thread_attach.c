@@ -9,9 +9,9 @@
 #include "live_relog.h"
 #include "record_extend.h"
 #include "recording.h"
-#include "row_hold.h"
 #include "slot_limits.h"
 #include "test_point.h"
+#include "thread_rows.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -131,7 +131,7 @@ enum rbwp_status rbwp_thread_detach(void)
     recording_hand_over(entry);
     TEST_POINT("detach: handed over");
     memset(self, 0, sizeof *self);
-    row_hold_own = (struct held_own){0};
+    thread_rows_hide(entry);
     pthread_setspecific(exit_key, NULL);
     thread_registry_remove(entry);
     unlock_with_signals(&signals);

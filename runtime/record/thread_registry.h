@@ -18,6 +18,7 @@
 #include "ring_open.h"
 
 #include <stdatomic.h>
+#include <stddef.h>
 
 #define LOSS_CAUSES (RBWP_LOSS_CAUSE_MAX + 1) /* enum rbwp_loss_cause, index 0 unused */
 #define THREAD_ENDED (UINT32_C(1) << 31)      /* in struct thread's chunks: it has detached */
@@ -49,8 +50,8 @@ struct nest {
 };
 
 struct thread {
+    uint64_t thread_id;          /* never changes; first, where inlined calls read it */
     struct thread *next, **link; /* in a list; guarded by the registry's lock */
-    uint64_t thread_id;          /* never changes */
     uint64_t os_id;              /* never changes */
     char *name;                  /* guarded by the registry's lock */
     int64_t attached_monotonic_ns;
@@ -85,6 +86,7 @@ struct thread {
     uint64_t overwritten;  /* words of chunks that were no events any more */
     struct ring_open open; /* behind what is in the ring; the writer thread's */
 };
+_Static_assert(offsetof(struct thread, thread_id) == 0, "rbwp_thread_number_ reads it there");
 
 void thread_registry_lock(void);
 void thread_registry_unlock(void);

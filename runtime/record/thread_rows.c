@@ -6,6 +6,38 @@
 
 struct thread thread_rows_strays;
 
+#define NO_PLACE                                                                                   \
+    {                                                                                              \
+        .fill = HELD_BY_NONE                                                                       \
+    }
+#define NO_PLACES                                                                                  \
+    {                                                                                              \
+        .place = { NO_PLACE, NO_PLACE, NO_PLACE, NO_PLACE }                                        \
+    }
+_Static_assert(RBWP_PLACES_ == 4, "each is none");
+_Thread_local struct rbwp_own_places_ rbwp_own_places_ = NO_PLACES;
+
+void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as)
+{
+    struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
+    if (place->held == shown)
+        return;
+    *shown = *place->held;
+    place->held = shown;
+}
+
+void thread_rows_hide(struct thread *thread)
+{
+    for (uint32_t i = 0; i < thread->row_place_count; i++) {
+        struct row_place *place = thread->row_places[i];
+        if (!place || place->held == &place->here)
+            continue;
+        place->here = *place->held;
+        place->held = &place->here;
+    }
+    rbwp_own_places_ = (struct rbwp_own_places_)NO_PLACES;
+}
+
 static bool grow(struct thread *thread, unsigned number)
 {
     uint32_t count = thread->row_place_count ? 2 * thread->row_place_count : 8;
@@ -29,7 +61,8 @@ struct row_place *thread_rows_place(struct thread *thread, unsigned number, stru
     if (!place)
         return NULL;
     place->table = table;
-    place->held.columns = columns;
+    place->held = &place->here;
+    place->columns = columns;
     thread_rows_let_go(place);
     thread->row_places[number - 1] = place;
     return place;

@@ -12,21 +12,32 @@ struct row_table;
 
 /* Where a thread writes the rows of one table. */
 struct row_place {
-    struct held_place held;
+    struct rbwp_place_ *held; /* here, or where the thread's inlined calls find it */
+    struct rbwp_place_ here;
+    uint32_t columns;
     struct row_table *table;
-    struct chunk *chunk; /* NULL: none */
-    uint64_t **room;     /* where the rows of each column begin that were reserved; NULL: never */
+    void (*leaves)(void); /* called before held rows go, if their thread sends them; may be NULL */
+    struct chunk *chunk;  /* NULL: none */
+    uint64_t **room;      /* where the rows of each column begin that were reserved; NULL: never */
 };
 
 /* The thread's place for a table, made when there is none. NULL without memory. */
 struct row_place *thread_rows_place(struct thread *thread, unsigned number, struct row_table *table,
                                     uint32_t columns);
+static inline uint64_t *thread_rows_take(struct row_place *place)
+{
+    return rbwp_place_take_(place->held, place->columns);
+}
+/* The calling thread's inlined calls find its place there from now on; nothing any more, once the
+ * thread, which is to be detached, has handed over its rows. */
+void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as);
+void thread_rows_hide(struct thread *thread);
 /* Its chunk is gone, or is another's. */
 static inline void thread_rows_let_go(struct row_place *place)
 {
     place->chunk = NULL;
-    place->held.left = 0;
-    place->held.fill = HELD_BY_NONE;
+    place->held->rows_max = place->held->rows;
+    place->held->fill = HELD_BY_NONE;
 }
 /* Forgets what the thread holds of a session, which is gone. */
 void thread_rows_forget(struct thread *thread);

@@ -85,6 +85,39 @@ static void test_rows_and_records(void **state)
     recorded_free(&recorded);
 }
 
+/* More than a chunk has room for, taken over by the next; the clock is read once for several. */
+static void test_many(void **state)
+{
+    (void)state;
+    enum { ITEMS = 3000, AT_ONCE = 3 };
+    const struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session *session = start(&config);
+    for (int i = 0; i < ITEMS; i += AT_ONCE) {
+        struct rbwp_ticket tickets[AT_ONCE];
+        const uint64_t ticks = rbwp_now_ticks();
+        for (int k = 0; k < AT_ONCE; k++)
+            rbwp_enqueue_at(slot, ticks, &tickets[k]);
+        for (int k = 0; k < AT_ONCE; k++)
+            run(tickets[k]);
+    }
+    stop(session);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(all_losses(&recorded), 0);
+    assert_int_equal(recorded.events, 2 * ITEMS);
+    struct read_table table = read_table(test_path("test.bin"), "queued");
+    assert_int_equal(table.rows, ITEMS);
+    for (size_t i = 0; i < ITEMS; i++) {
+        const uint64_t *row = read_table_row(&table, i);
+        assert_true(row[SLOT] == slot && row[THREAD] == table.threads[i] &&
+                    row[FROM] == row[THREAD]);
+        assert_in_range(row[ENQUEUED] - read_table_row(&table, i - i % AT_ONCE)[ENQUEUED] + 2, 0,
+                        4);
+        assert_in_range((int64_t)row[BEGUN] - recorded.event[2 * i].record.time_ns + 2, 0, 4);
+    }
+    read_table_free(&table);
+    recorded_free(&recorded);
+}
+
 static void test_no_ticket(void **state)
 {
     (void)state;
@@ -116,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_and_records),
+        cmocka_unit_test(test_many),
         cmocka_unit_test(test_no_ticket),
     };
     assert_int_equal(rbwp_work_item_register("jobs", &slot), RBWP_OK);

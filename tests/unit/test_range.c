@@ -131,6 +131,52 @@ static void test_long_range(void **state)
     read_table_free(&table);
 }
 
+/* What is open when its rows go keeps what they say: for its stop, for what is inside, and for who
+ * carries it. */
+static void test_open_rows_go(void **state)
+{
+    (void)state;
+    enum { DEPTH = 3, INNER = 3000 };
+    static const uint64_t payloads[] = {0, 7, 0};
+    struct rbwp_session_config config = small_chunks(1);
+    struct rbwp_session *session = start(&config);
+    uint64_t range[DEPTH];
+    rbwp_range_mark(0, 1, rbwp_payload_u64(1)); /* makes the place, so that pushes are in line */
+    for (uint64_t i = 0; i < DEPTH; i++) {
+        rbwp_range_push_with(rbwp_range_name("outer"), 10 + i, rbwp_payload_u64(payloads[i]));
+        range[i] = rbwp_range_current();
+    }
+    for (uint64_t i = 0; i < INNER; i++) {
+        rbwp_range_push(0, 2);
+        const struct rbwp_range_carried carried = rbwp_range_carry();
+        assert_int_equal(carried.id, 2);
+        rbwp_range_pop();
+    }
+    const struct rbwp_range_carried carried = rbwp_range_carry();
+    assert_int_equal(carried.range, range[DEPTH - 1]);
+    assert_int_equal(carried.id, 10 + DEPTH - 1);
+    assert_int_equal(carried.name, rbwp_range_name("outer"));
+    for (uint64_t i = 0; i < DEPTH; i++) {
+        assert_int_equal(rbwp_range_current(), range[DEPTH - 1 - i]);
+        rbwp_range_pop();
+    }
+    assert_int_equal(rbwp_range_current(), 0);
+    struct read_table table = stop_and_read(session);
+    assert_int_equal(table.rows, 1 + DEPTH + INNER + DEPTH);
+    for (uint64_t i = 0; i < DEPTH; i++) {
+        const uint64_t *start = read_table_row(&table, 1 + i), *stop = row_of(&table, 10 + i);
+        assert_int_equal(start[KIND], RBWP_RANGE_PUSHED);
+        assert_int_equal(stop[KIND], RBWP_RANGE_PUSHED | RBWP_RANGE_STOP_);
+        assert_int_equal(start[PAYLOAD], payloads[i]);
+        assert_named(&table, stop, "outer");
+        assert_int_equal(stop[RANGE], range[i]);
+        assert_int_equal(stop[START], start[START]);
+        assert_int_equal(stop[PARENT], i ? range[i - 1] : 0);
+        assert_true(stop[STOP] >= stop[START]);
+    }
+    read_table_free(&table);
+}
+
 /* ---- sessions -------------------------------------------------------------------------- */
 
 static void test_sessions(void **state)
@@ -170,8 +216,13 @@ static void test_misuse(void **state)
     rbwp_range_stop(range);
     rbwp_range_stop(range);
     rbwp_range_stop(0);
-    for (uint64_t i = 0; i < RBWP_RANGES_NESTED_MAX + 2; i++)
+    for (uint64_t i = 0; i < RBWP_RANGES_NESTED_MAX; i++)
         rbwp_range_push(0, 10 + i);
+    const uint64_t last = rbwp_range_current();
+    for (int i = 0; i < 2; i++) {
+        rbwp_range_push(0, 9);
+        assert_int_equal(rbwp_range_current(), last);
+    }
     for (uint64_t i = 0; i < RBWP_RANGES_NESTED_MAX + 2; i++)
         rbwp_range_pop();
     stop(session);
@@ -367,10 +418,15 @@ static void test_killed(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nested),         cmocka_unit_test(test_long_range),
-        cmocka_unit_test(test_sessions),       cmocka_unit_test(test_misuse),
-        cmocka_unit_test(test_other_thread),   cmocka_unit_test(test_first_row_is_a_stop),
-        cmocka_unit_test(test_attached_again), cmocka_unit_test(test_attached_between_sessions),
+        cmocka_unit_test(test_nested),
+        cmocka_unit_test(test_long_range),
+        cmocka_unit_test(test_open_rows_go),
+        cmocka_unit_test(test_sessions),
+        cmocka_unit_test(test_misuse),
+        cmocka_unit_test(test_other_thread),
+        cmocka_unit_test(test_first_row_is_a_stop),
+        cmocka_unit_test(test_attached_again),
+        cmocka_unit_test(test_attached_between_sessions),
         cmocka_unit_test(test_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@
 #ifndef RBWP_QUEUE_H
 #define RBWP_QUEUE_H
 
-#include "rbwp_record.h"
+#include "rbwp_rows.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,28 +42,69 @@ struct rbwp_ticket {
 };
 
 /* Inside the library; behind the test for a session. */
-RBWP_API uint64_t rbwp_queue_thread_(void);
-RBWP_API void rbwp_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks);
+enum rbwp_queued_column_ {
+    RBWP_QUEUED_ENQUEUED_,
+    RBWP_QUEUED_BEGUN_,
+    RBWP_QUEUED_THREAD_,
+    RBWP_QUEUED_SLOT_,
+    RBWP_QUEUED_FROM_,
+    RBWP_QUEUED_COLUMNS_
+};
+RBWP_API void rbwp_begin_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks);
+
+/* Before the begin, between rbwp_enter_ and rbwp_leave_. */
+static inline void rbwp_put_queued_(uint64_t *cells, uint64_t thread,
+                                    const struct rbwp_ticket *ticket, uint64_t ticks)
+{
+    cells[RBWP_QUEUED_ENQUEUED_] = ticket->ticks < ticks ? ticket->ticks : ticks;
+    cells[RBWP_QUEUED_BEGUN_] = ticks;
+    cells[RBWP_QUEUED_THREAD_] = thread;
+    cells[RBWP_QUEUED_SLOT_] = ticket->slot;
+    cells[RBWP_QUEUED_FROM_] = ticket->thread;
+}
 
 #ifndef RBWP_DISABLE
+
+/* Work of that slot is handed over at ticks (rbwp_now_ticks): for who hands over several at once,
+ * or has just read the clock, which is most of what a ticket costs. */
+static inline void rbwp_enqueue_at(unsigned slot, uint64_t ticks, struct rbwp_ticket *ticket_out)
+{
+    bool on = rbwp_is_on_(1);
+    ticket_out->slot = slot;
+    ticket_out->thread = on ? rbwp_thread_number_() : 0;
+    ticket_out->ticks = on ? ticks : 0;
+}
 
 /* Work of that slot is handed over now. */
 static inline void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
 {
-    ticket_out->ticks = ticket_out->thread = 0;
-    ticket_out->slot = slot;
-    if (!rbwp_is_on_(1))
-        return;
-    ticket_out->thread = rbwp_queue_thread_();
-    ticket_out->ticks = rbwp_now_ticks();
+    rbwp_enqueue_at(slot, rbwp_is_on_(1) ? rbwp_now_ticks() : 0, ticket_out);
 }
 
 /* As rbwp_begin_at, of work that was handed over with this ticket. */
 static inline void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket, uint64_t ticks)
 {
-    if (rbwp_is_on_(1) && ticket.ticks)
-        rbwp_queued_(slot, &ticket, ticks);
-    rbwp_begin_at(slot, ticks);
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1))
+        return;
+    if (!ticket.ticks) {
+        rbwp_begin_at(slot, ticks);
+        return;
+    }
+    if (!rbwp_enter_(self, 1))
+        return;
+    /* A place with room has had a row: the thread is attached. */
+    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_QUEUED_];
+    if (rbwp_place_has_room_(place) && !self->item && ticket.slot == slot) {
+        rbwp_put_queued_(rbwp_place_take_(place, RBWP_QUEUED_COLUMNS_),
+                         rbwp_own_places_.thread_number, &ticket, ticks);
+        rbwp_place_count_(place, 1);
+        rbwp_put_begin_(self, slot, ticks);
+        rbwp_leave_(self);
+    } else {
+        rbwp_leave_(self);
+        rbwp_begin_queued_(slot, &ticket, ticks);
+    }
 }
 
 static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
@@ -74,6 +115,12 @@ static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
 
 #else /* RBWP_DISABLE: the same calls, no code */
 
+static inline void rbwp_enqueue_at(unsigned slot, uint64_t ticks, struct rbwp_ticket *ticket_out)
+{
+    (void)ticks;
+    ticket_out->ticks = ticket_out->thread = 0;
+    ticket_out->slot = slot;
+}
 static inline void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
 {
     ticket_out->ticks = ticket_out->thread = 0;

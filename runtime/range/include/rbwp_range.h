@@ -81,7 +81,41 @@ enum rbwp_range_kind {
     RBWP_RANGE_STOP_ = 16   /* added: the stop of a range whose row had gone to the file */
 };
 
-/* Inside the library; behind the test for a session. */
+/* ---- internals of the inline calls: not for use, change with the library's minor version --- */
+
+enum rbwp_range_column_ {
+    RBWP_RANGE_COLUMN_START_,
+    RBWP_RANGE_COLUMN_STOP_,
+    RBWP_RANGE_COLUMN_THREAD_,
+    RBWP_RANGE_COLUMN_NAME_,
+    RBWP_RANGE_COLUMN_RANGE_,
+    RBWP_RANGE_COLUMN_ID_,
+    RBWP_RANGE_COLUMN_PARENT_,
+    RBWP_RANGE_COLUMN_KIND_,
+    RBWP_RANGE_COLUMN_PAYLOAD_TYPE_,
+    RBWP_RANGE_COLUMN_PAYLOAD_,
+    RBWP_RANGE_COLUMNS_
+};
+
+struct rbwp_open_range_ {
+    uint64_t *cells; /* of its row, as long as that may be written to */
+    uint64_t fill;   /* of whose chunk; 0: none */
+    uint64_t number;
+    /* What its row says, for when that has gone. Of one that was pushed in line it is there from
+     * then on. */
+    uint64_t start_ticks, name, id, parent;
+    uint32_t kind; /* enum rbwp_range_kind */
+};
+struct rbwp_own_ranges_ {
+    struct rbwp_open_range_ *top;   /* the innermost one; one that is none */
+    struct rbwp_open_range_ *limit; /* below it one may be pushed in line, if there is room for a
+                                       row: the stack is of this session, and there are numbers */
+    uint64_t next_number;           /* of ranges */
+};
+extern RBWP_API RBWP_TLS_ struct rbwp_own_ranges_
+    rbwp_own_ranges_ RBWP_ABI_NAME_("rbwp_own_ranges_") __attribute__((tls_model("initial-exec")));
+
+/* Behind the test for a session; push and pop where they cannot be done in line. */
 RBWP_API void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload,
                                uint64_t ticks);
 RBWP_API void rbwp_range_pop_(uint64_t ticks);
@@ -106,21 +140,83 @@ RBWP_API uint64_t rbwp_range_current_(void);
 #define RBWP_RANGE_ASK_(call) (0)
 #endif
 
+#ifndef RBWP_DISABLE
+/* Between rbwp_enter_ and rbwp_leave_. Cells that are not stored are 0. */
+static inline void rbwp_put_range_(struct rbwp_own_ranges_ *own, struct rbwp_place_ *place,
+                                   uint64_t name, uint64_t id, struct rbwp_payload payload,
+                                   uint64_t ticks)
+{
+    struct rbwp_open_range_ *range = own->top + 1;
+    uint64_t *cells = rbwp_place_take_(place, RBWP_RANGE_COLUMNS_), number = own->next_number;
+    cells[RBWP_RANGE_COLUMN_START_] = ticks;
+    cells[RBWP_RANGE_COLUMN_THREAD_] = rbwp_own_places_.thread_number;
+    cells[RBWP_RANGE_COLUMN_NAME_] = name;
+    cells[RBWP_RANGE_COLUMN_RANGE_] = number;
+    cells[RBWP_RANGE_COLUMN_ID_] = id;
+    cells[RBWP_RANGE_COLUMN_PARENT_] = range[-1].number;
+    if (payload.type != RBWP_PAYLOAD_NONE) {
+        cells[RBWP_RANGE_COLUMN_PAYLOAD_TYPE_] = payload.type;
+        cells[RBWP_RANGE_COLUMN_PAYLOAD_] = payload.bits;
+    }
+    range->cells = cells;
+    range->fill = place->fill;
+    range->number = number;
+    own->top = range;
+    own->next_number = number + 1;
+    rbwp_place_count_(place, 1);
+}
+
 /* A range begins on this thread, inside those that are open. */
 static inline void rbwp_range_push_with(uint64_t name, uint64_t id, struct rbwp_payload payload)
 {
-    (void)name, (void)id, (void)payload;
-    RBWP_RANGE_CALL_(rbwp_range_push_(name, id, payload, rbwp_now_ticks()));
-}
-static inline void rbwp_range_push(uint64_t name, uint64_t id)
-{
-    struct rbwp_payload none = {RBWP_PAYLOAD_NONE, 0};
-    rbwp_range_push_with(name, id, none);
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
+    if (!rbwp_is_on_(1))
+        return;
+    uint64_t ticks = rbwp_now_ticks();
+    if (!rbwp_enter_(self, 1))
+        return;
+    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
+    if (rbwp_place_has_room_(place) && __builtin_expect(own->top < own->limit, 1)) {
+        rbwp_put_range_(own, place, name, id, payload, ticks);
+        rbwp_leave_(self);
+    } else {
+        rbwp_leave_(self);
+        rbwp_range_push_(name, id, payload, ticks);
+    }
 }
 /* The one that was pushed (or entered) last on this thread ends. */
 static inline void rbwp_range_pop(void)
 {
-    RBWP_RANGE_CALL_(rbwp_range_pop_(rbwp_now_ticks()));
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
+    if (!rbwp_is_on_(1))
+        return;
+    uint64_t ticks = rbwp_now_ticks();
+    if (!rbwp_enter_(self, 1))
+        return;
+    struct rbwp_open_range_ *range = own->top;
+    /* Where its row is held it was pushed in this session. */
+    if (__builtin_expect(range->fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill, 1)) {
+        own->top = range - 1;
+        __atomic_store_n(range->cells + RBWP_RANGE_COLUMN_STOP_, ticks, __ATOMIC_RELAXED);
+        rbwp_leave_(self);
+    } else {
+        rbwp_leave_(self);
+        rbwp_range_pop_(ticks);
+    }
+}
+#else /* RBWP_DISABLE: the same calls, no code */
+static inline void rbwp_range_push_with(uint64_t name, uint64_t id, struct rbwp_payload payload)
+{
+    (void)name, (void)id, (void)payload;
+}
+static inline void rbwp_range_pop(void) {}
+#endif
+static inline void rbwp_range_push(uint64_t name, uint64_t id)
+{
+    struct rbwp_payload none = {RBWP_PAYLOAD_NONE, 0};
+    rbwp_range_push_with(name, id, none);
 }
 
 /*

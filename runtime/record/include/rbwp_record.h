@@ -97,7 +97,7 @@ struct rbwp_self_ {
     const struct rbwp_slot_limit_ *limits; /* by slot; NULL: no slot has any */
     uint64_t keep_ticks; /* an empty call that lasted at least this long is kept */
     uint64_t discarded;  /* empty calls that left no trace, this session */
-    void *thread;        /* the registry's entry; NULL when not attached */
+    void *thread;        /* the registry's entry, its number first; NULL when not attached */
     uint32_t in_call;    /* 1 while a recording call runs on this thread */
     uint32_t pending; /* open sub-items (low 15 bits), and RBWP_PENDING_* that want the slow side */
 };
@@ -236,6 +236,25 @@ static inline void rbwp_put_(struct rbwp_self_ *self, unsigned kind, unsigned id
                      __ATOMIC_RELEASE);
 }
 
+/* The calling thread, as block headers name it; 0 if it is not attached. */
+static inline uint64_t rbwp_thread_number_(void)
+{
+    const uint64_t *thread = (const uint64_t *)rbwp_self_.thread;
+    return thread ? *thread : 0;
+}
+
+/* The rest of rbwp_begin_at, for who has entered. */
+static inline void rbwp_put_begin_(struct rbwp_self_ *self, unsigned slot, uint64_t ticks)
+{
+    uint64_t since = ticks - self->base_ticks;
+    if (rbwp_has_room_(self, since) && !self->item && !self->pending && slot < RBWP_SLOTS_MAX) {
+        self->item = self->next;
+        rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, since);
+    } else {
+        rbwp_begin_slow_(slot, ticks);
+    }
+}
+
 /* ---- recording -------------------------------------------------------------- */
 
 #ifndef RBWP_DISABLE
@@ -249,13 +268,7 @@ static inline void rbwp_begin_at(unsigned slot, uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
         return;
-    uint64_t since = ticks - self->base_ticks;
-    if (rbwp_has_room_(self, since) && !self->item && !self->pending && slot < RBWP_SLOTS_MAX) {
-        self->item = self->next;
-        rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, since);
-    } else {
-        rbwp_begin_slow_(slot, ticks);
-    }
+    rbwp_put_begin_(self, slot, ticks);
     rbwp_leave_(self);
 }
 

@@ -93,6 +93,54 @@ RBWP_API void rbwp_rows_reserve_(unsigned table, uint32_t rows_wanted,
                                  struct rbwp_row_room *room_out);
 RBWP_API void rbwp_rows_commit_(unsigned table, uint32_t rows);
 
+/*
+ * Where a thread writes the rows of a table whose rows inlined calls write; each such table has a
+ * number here. Rows that have room are cells behind each other, all 0 before they are stored; a row
+ * is there when it is counted in FILE.live.
+ */
+struct rbwp_place_ {
+    uint64_t *next;      /* where the next row goes */
+    uint64_t *live_rows; /* where FILE.live says how many rows there are */
+    uint64_t rows;       /* how many there are */
+    uint64_t rows_max;   /* that the chunk has room for; 0 without one */
+    uint64_t fill; /* of the chunk, other than that of any before or after; UINT64_MAX: none */
+};
+enum rbwp_place_number_ {
+    RBWP_PLACE_RANGES_,
+    RBWP_PLACE_QUEUED_,
+    RBWP_PLACE_ARGUMENTS_,
+    RBWP_PLACE_COUNTERS_,
+    RBWP_PLACES_
+};
+struct rbwp_own_places_ {
+    struct rbwp_place_ place[RBWP_PLACES_]; /* without room, if there is none */
+    uint64_t thread_number;                 /* whose they are */
+};
+extern RBWP_API RBWP_TLS_ struct rbwp_own_places_
+    rbwp_own_places_ RBWP_ABI_NAME_("rbwp_own_places_") __attribute__((tls_model("initial-exec")));
+
+/* Between rbwp_enter_ and rbwp_leave_, all of them. */
+static inline bool rbwp_place_has_room_(const struct rbwp_place_ *place)
+{
+    return __builtin_expect(place->rows < place->rows_max, 1);
+}
+static inline uint64_t rbwp_place_room_(const struct rbwp_place_ *place)
+{
+    return place->rows_max - place->rows;
+}
+static inline uint64_t *rbwp_place_take_(struct rbwp_place_ *place, unsigned columns)
+{
+    uint64_t *cells = place->next;
+    place->next = cells + columns;
+    return cells;
+}
+static inline void rbwp_place_count_(struct rbwp_place_ *place, unsigned more)
+{
+    uint64_t rows = place->rows + more, *live_rows = place->live_rows;
+    place->rows = rows;
+    __atomic_store_n(live_rows, rows, __ATOMIC_RELEASE);
+}
+
 #ifndef RBWP_DISABLE
 
 /*
