@@ -112,6 +112,7 @@ static struct rbwp_endpoint *allocate(struct rbwp_work_manager *manager,
     endpoint->problem_argument = config->argument;
     atomic_init(&endpoint->lost_node, endpoint->nodes);
     atomic_init(&endpoint->left_node, endpoint->nodes);
+    quiesce_init(endpoint);
     pthread_mutex_init(&endpoint->outbox_lock, NULL);
     pthread_mutex_init(&endpoint->wait_lock, NULL);
     pthread_mutex_init(&endpoint->problem_lock, NULL);
@@ -364,6 +365,14 @@ static void say_leaving(struct rbwp_endpoint *endpoint)
             (void)!outbox_send(endpoint, node, &packet, &head);
 }
 
+/* Who is told by it that others have gone leaves in order himself. */
+static bool is_farewell(const struct inbox_entry *entry)
+{
+    const struct packet_head *head = (const struct packet_head *)(entry + 1);
+    return entry->packet_bytes == sizeof *head &&
+           (head->kind == PACKET_GONE || head->kind == PACKET_NEVER);
+}
+
 /* Nothing that was sent here is left unheard, as it may be whose sender did not wait for quiet:
  * that would wait for room for ever. What arrives from now on is turned away; a poll lets an
  * arrival end that is under way. */
@@ -372,7 +381,12 @@ static bool has_heard_all(struct rbwp_endpoint *endpoint)
     const struct rbwp_transport_ops *ops = endpoint->transport->ops;
     if (ops->poll && !endpoint->shares_memory)
         (void)!ops->poll(endpoint->transport, (struct rbwp_deadline){0});
-    return !inbox_peek(&endpoint->inbox);
+    const struct inbox_entry *entry = inbox_peek(&endpoint->inbox);
+    while (entry && is_farewell(entry)) {
+        inbox_drop(&endpoint->inbox);
+        entry = inbox_peek(&endpoint->inbox);
+    }
+    return !entry;
 }
 
 enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
@@ -386,9 +400,12 @@ enum rbwp_status rbwp_endpoint_free(struct rbwp_endpoint *endpoint)
         return status;
     }
     const bool in_order =
-        phase == ENDPOINT_NEW || (quiesce_is_over(endpoint) && has_heard_all(endpoint));
+        phase == ENDPOINT_NEW ||
+        (quiesce_is_over(endpoint) && outbox_is_empty(endpoint) && has_heard_all(endpoint));
     if (!in_order && !endpoint->shares_memory)
         say_leaving(endpoint);
+    else if (phase != ENDPOINT_NEW && !endpoint->shares_memory)
+        quiesce_say_gone(endpoint);
     endpoint->transport->ops->close(endpoint->transport, in_order);
     drop_inbox(endpoint);
     unmake_parts(endpoint);

@@ -23,6 +23,8 @@ enum packet_kind {
     PACKET_COUNTED, /* word: round, key: sent, bytes: handled, of the nodes below */
     PACKET_QUIET,   /* key: epoch */
     PACKET_LEAVING, /* before the job was quiet */
+    PACKET_GONE,    /* after it was; to the next nodes in the tree */
+    PACKET_NEVER,   /* epochs from key on will never be over: node word has gone */
     PACKET_KINDS
 };
 

@@ -9,6 +9,11 @@
  * QUIET goes down.
  *
  * That nodes answer only when idle keeps rounds few: while somebody works, the round waits for him.
+ *
+ * Who leaves in order says so to the nodes next to it in the tree (GONE). One of these that has
+ * entered an epoch, or does so later, then knows that this epoch will never be over, unless it is
+ * so already: what the one that has gone had to pass on came before. NEVER spreads that over the
+ * tree. Whoever waits is told once all nodes between have entered, too, or gone.
  */
 #ifndef MESSAGE_QUIESCE_H
 #define MESSAGE_QUIESCE_H
@@ -18,6 +23,9 @@
 #include <stdatomic.h>
 
 #define QUIESCE_FAN 8u /* children of a node */
+
+#define QUIESCE_NODE_BITS 24
+#define QUIESCE_NEVER(epoch, node) ((uint64_t)(epoch) << QUIESCE_NODE_BITS | (node))
 
 struct quiesce {
     _Atomic uint64_t entered; /* epochs; writer: who calls rbwp_endpoint_quiesce */
@@ -31,7 +39,18 @@ struct quiesce {
     uint64_t last_sent, last_handled; /* the root's, of the round before */
     bool has_last;
     uint64_t quiet_sent, quiet_handled; /* this node's, when the last epoch was over */
+    uint32_t gone;                      /* next to this one, in order; nodes: none */
+    uint64_t never_spread;              /* the last never that was passed on */
+    /* The first epoch that will never be over, and the node that is missing: QUIESCE_NEVER of
+     * them. It only shrinks. */
+    _Atomic uint64_t never;
 };
+
+void quiesce_init(struct rbwp_endpoint *endpoint);
+/* A node has left in order. The item. */
+void quiesce_gone(struct rbwp_endpoint *endpoint, uint32_t node);
+/* This node leaves in order. */
+void quiesce_say_gone(struct rbwp_endpoint *endpoint);
 
 /* Packets that have come. The item. False: it is none that a node may send. */
 bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *head);

@@ -122,6 +122,8 @@ static void take_loss(struct rbwp_endpoint *endpoint, const struct lost_note *no
     _Atomic uint32_t *first = note->in_order ? &endpoint->left_node : &endpoint->lost_node;
     uint32_t none = endpoint->nodes;
     (void)atomic_compare_exchange_strong(first, &none, note->node);
+    if (note->in_order)
+        quiesce_gone(endpoint, note->node);
     if (long_lose_node(endpoint, note->node) || !note->in_order)
         endpoint_tell(endpoint, RBWP_MESSAGE_NODE_LOST, note->node, 0,
                       note->in_order ? "it left before it took what was sent to it" : note->text);

@@ -29,6 +29,14 @@ static void tell_children(struct rbwp_endpoint *endpoint, struct packet_head hea
         outbox_tell(endpoint, first + i, head);
 }
 
+/* All that are next to this one in the tree. */
+static void tell_next(struct rbwp_endpoint *endpoint, struct packet_head head)
+{
+    if (endpoint->node > 0)
+        outbox_tell(endpoint, parent_of(endpoint->node), head);
+    tell_children(endpoint, head);
+}
+
 static void begin_round(struct rbwp_endpoint *endpoint, uint64_t epoch, uint64_t round)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
@@ -48,6 +56,69 @@ static void reach(struct rbwp_endpoint *endpoint, uint64_t epoch)
     quiesce->quiet_handled = atomic_load_explicit(&endpoint->handled, memory_order_relaxed);
     atomic_store_explicit(&quiesce->reached, epoch, memory_order_release);
     outbox_changed(endpoint);
+}
+
+/* ---- nodes that have gone ------------------------------------------------------- */
+
+_Static_assert(RBWP_MESSAGE_NODES_MAX <= 1u << QUIESCE_NODE_BITS, "a node fits");
+
+void quiesce_init(struct rbwp_endpoint *endpoint)
+{
+    endpoint->quiesce.gone = endpoint->nodes;
+    endpoint->quiesce.never_spread = UINT64_MAX;
+    atomic_init(&endpoint->quiesce.never, UINT64_MAX);
+}
+
+static bool is_next(const struct rbwp_endpoint *endpoint, uint32_t node)
+{
+    return (endpoint->node > 0 && node == parent_of(endpoint->node)) ||
+           (node > 0 && parent_of(node) == endpoint->node);
+}
+
+void quiesce_gone(struct rbwp_endpoint *endpoint, uint32_t node)
+{
+    if (is_next(endpoint, node))
+        endpoint->quiesce.gone = node;
+}
+
+void quiesce_say_gone(struct rbwp_endpoint *endpoint)
+{
+    tell_next(endpoint, (struct packet_head){.kind = PACKET_GONE});
+}
+
+/* Any thread. */
+static void note_never(struct rbwp_endpoint *endpoint, uint64_t never)
+{
+    uint64_t known = atomic_load(&endpoint->quiesce.never);
+    while (never < known && !atomic_compare_exchange_weak(&endpoint->quiesce.never, &known, never))
+        ;
+}
+
+/* True: it said something. Only when idle: what the one that has gone had sent was taken first. */
+static bool spread_never(struct rbwp_endpoint *endpoint, uint64_t entered, uint64_t reached)
+{
+    struct quiesce *quiesce = &endpoint->quiesce;
+    if (quiesce->gone < endpoint->nodes && entered > reached)
+        note_never(endpoint, QUIESCE_NEVER(entered, quiesce->gone));
+    const uint64_t never = atomic_load(&quiesce->never);
+    if (never >= quiesce->never_spread)
+        return false;
+    quiesce->never_spread = never;
+    tell_next(endpoint, (struct packet_head){.kind = PACKET_NEVER,
+                                             .key = never >> QUIESCE_NODE_BITS,
+                                             .word = never & ((1u << QUIESCE_NODE_BITS) - 1)});
+    outbox_changed(endpoint);
+    return true;
+}
+
+static bool take_never(struct rbwp_endpoint *endpoint, uint32_t node,
+                       const struct packet_head *head)
+{
+    if (!is_next(endpoint, node) || head->word >= endpoint->nodes ||
+        head->key >= UINT64_C(1) << (64 - QUIESCE_NODE_BITS))
+        return false;
+    note_never(endpoint, QUIESCE_NEVER(head->key, head->word));
+    return true;
 }
 
 /* ---- packets -------------------------------------------------------------------- */
@@ -79,6 +150,8 @@ bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct pa
         if (from_above)
             reach(endpoint, head->key);
         return from_above;
+    case PACKET_NEVER:
+        return take_never(endpoint, node, head);
     default:
         return false;
     }
@@ -121,8 +194,9 @@ bool quiesce_idle(struct rbwp_endpoint *endpoint)
     struct quiesce *quiesce = &endpoint->quiesce;
     const uint64_t entered = atomic_load_explicit(&quiesce->entered, memory_order_acquire);
     const uint64_t reached = atomic_load_explicit(&quiesce->reached, memory_order_relaxed);
-    bool said = false;
-    if (endpoint->node == 0 && entered > reached && !quiesce->asked) {
+    bool said = spread_never(endpoint, entered, reached);
+    const bool is_hopeful = entered < atomic_load(&quiesce->never) >> QUIESCE_NODE_BITS;
+    if (endpoint->node == 0 && entered > reached && !quiesce->asked && is_hopeful) {
         begin_round(endpoint, entered, quiesce->round + 1);
         said = true;
     }
@@ -137,7 +211,8 @@ bool quiesce_idle(struct rbwp_endpoint *endpoint)
 bool quiesce_is_over(const struct rbwp_endpoint *endpoint)
 {
     const struct quiesce *quiesce = &endpoint->quiesce;
-    return endpoint->nodes == 1 || (atomic_load(&quiesce->reached) > 0 &&
+    const uint64_t reached = atomic_load(&quiesce->reached);
+    return endpoint->nodes == 1 || (reached > 0 && reached == atomic_load(&quiesce->entered) &&
                                     quiesce->quiet_sent == atomic_load(&endpoint->sent) &&
                                     quiesce->quiet_handled == atomic_load(&endpoint->handled));
 }
@@ -152,6 +227,15 @@ static enum rbwp_status name_lost(struct rbwp_endpoint *endpoint, uint32_t node,
                    node, endpoint->nodes, endpoint->node);
 }
 
+static enum rbwp_status name_gone(struct rbwp_endpoint *endpoint, uint32_t node,
+                                  struct rbwp_error *error)
+{
+    return failure(error, RBWP_E_IO, 0,
+                   "message: node %u of %u has left after the job was quiet: for node %u it will "
+                   "not be quiet again",
+                   node, endpoint->nodes, endpoint->node);
+}
+
 static enum rbwp_status look(struct rbwp_endpoint *endpoint, uint64_t epoch,
                              struct rbwp_error *error)
 {
@@ -159,26 +243,30 @@ static enum rbwp_status look(struct rbwp_endpoint *endpoint, uint64_t epoch,
         outbox_is_empty(endpoint))
         return RBWP_OK;
     const uint32_t lost = atomic_load(&endpoint->lost_node);
-    return lost < endpoint->nodes ? name_lost(endpoint, lost, error) : RBWP_AGAIN;
+    if (lost < endpoint->nodes)
+        return name_lost(endpoint, lost, error);
+    const uint64_t never = atomic_load(&endpoint->quiesce.never);
+    return never >> QUIESCE_NODE_BITS <= epoch
+               ? name_gone(endpoint, never & ((1u << QUIESCE_NODE_BITS) - 1), error)
+               : RBWP_AGAIN;
 }
 
-/* Announces that this node has come; again and again until the epoch is over. */
-static enum rbwp_status enter(struct rbwp_endpoint *endpoint, uint64_t *epoch_out,
-                              struct rbwp_error *error)
+/* Announces that this node has come; again and again until the epoch is over. Its number. */
+static uint64_t enter(struct rbwp_endpoint *endpoint)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
-    const uint64_t entered = atomic_load_explicit(&quiesce->entered, memory_order_relaxed);
-    *epoch_out = entered;
+    uint64_t entered = atomic_load_explicit(&quiesce->entered, memory_order_relaxed);
     if (quiesce->is_waited_for)
-        return RBWP_OK;
+        return entered;
+    entered++;
+    /* Who has left by now was in no later epoch than this node. */
     const uint32_t left = atomic_load(&endpoint->left_node);
     if (left < endpoint->nodes)
-        return name_lost(endpoint, left, error);
+        note_never(endpoint, QUIESCE_NEVER(entered, left));
     quiesce->is_waited_for = true;
-    *epoch_out = entered + 1;
-    atomic_store_explicit(&quiesce->entered, entered + 1, memory_order_release);
-    endpoint_wake(endpoint);
-    return RBWP_OK;
+    atomic_store_explicit(&quiesce->entered, entered, memory_order_release);
+    endpoint_wake(endpoint); /* also to tell others of who has left */
+    return entered;
 }
 
 /* True: it was worth it to look again. */
@@ -205,13 +293,10 @@ static enum rbwp_status wait_for(struct rbwp_endpoint *endpoint, uint64_t epoch,
 enum rbwp_status rbwp_endpoint_quiesce(struct rbwp_endpoint *endpoint, uint64_t wait_ns,
                                        struct rbwp_error *error)
 {
-    uint64_t epoch;
     if (atomic_load_explicit(&endpoint->phase, memory_order_acquire) != ENDPOINT_STARTED)
         return failure(error, RBWP_E_STATE, 0, "message: the endpoint is not started");
-    enum rbwp_status status = enter(endpoint, &epoch, error);
-    if (status != RBWP_OK)
-        return status;
-    status = look(endpoint, epoch, error);
+    const uint64_t epoch = enter(endpoint);
+    enum rbwp_status status = look(endpoint, epoch, error);
     if (status == RBWP_AGAIN && wait_ns > 0 && !work_is_inside())
         status = wait_for(endpoint, epoch, wait_ns, error);
     if (status == RBWP_OK)

@@ -128,6 +128,9 @@ static bool take_control(struct rbwp_endpoint *endpoint, uint32_t node,
     case PACKET_LEAVING:
         endpoint_lose(endpoint, node, "it has left before the job was quiet");
         return true;
+    case PACKET_GONE:
+        endpoint_lose(endpoint, node, NULL);
+        return true;
     default:
         return quiesce_take(endpoint, node, head);
     }

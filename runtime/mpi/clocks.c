@@ -118,7 +118,7 @@ static void compare_now(struct rbwp_mpi *mpi)
     pthread_mutex_lock(&mpi->polling);
     begin(clocks, IN_VAIN_TOGETHER);
     ask(mpi);
-    while (clocks->missing > 0 && rbwp_now_ticks() < end_ticks && watch_is_here(mpi, 0)) {
+    while (clocks->missing > 0 && rbwp_now_ticks() < end_ticks && !watch_is_lost(mpi, 0)) {
         bool had = joined_poll(mpi);
         pthread_mutex_unlock(&mpi->polling);
         if (!had)

@@ -72,7 +72,8 @@ enum rbwp_status slots_send(struct rbwp_mpi *mpi, uint32_t node, int tag,
                             const struct rbwp_packet *packet)
 {
     struct slots *slots = &mpi->slots;
-    if (!watch_is_here(mpi, node))
+    /* Where no endpoint is any more there still is somebody whose clock can be asked. */
+    if (tag == TAG_PACKET ? !watch_is_here(mpi, node) : watch_is_lost(mpi, node))
         return RBWP_E_IO;
     struct slot *slot = claim_or_want(slots);
     if (!slot)

@@ -36,6 +36,11 @@ bool watch_is_here(const struct rbwp_mpi *mpi, uint32_t node)
     return atomic_load_explicit(&mpi->watch.node[node].state, memory_order_relaxed) == HERE;
 }
 
+bool watch_is_lost(const struct rbwp_mpi *mpi, uint32_t node)
+{
+    return atomic_load_explicit(&mpi->watch.node[node].state, memory_order_relaxed) == LOST;
+}
+
 bool watch_all_are_here(struct rbwp_mpi *mpi, struct rbwp_error *error)
 {
     struct watch *watch = &mpi->watch;

@@ -37,6 +37,7 @@ void watch_close(struct rbwp_mpi *mpi);
 
 /* False: the node is lost, or no endpoint is there any more. */
 bool watch_is_here(const struct rbwp_mpi *mpi, uint32_t node);
+bool watch_is_lost(const struct rbwp_mpi *mpi, uint32_t node);
 /* False, and error names it, once any node is lost. */
 bool watch_all_are_here(struct rbwp_mpi *mpi, struct rbwp_error *error);
 

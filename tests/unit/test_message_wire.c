@@ -336,6 +336,70 @@ static void leaving_with_messages_unheard_is_said(void **state)
     job_free(&wired.job);
 }
 
+/* Guards: who waits for quiet is told that a node has left in order after the last time, wherever
+ * in the tree the two are, and who comes later; neither waits for ever. The gone one is the child
+ * of another, or the root, to which nobody has anything to say. */
+static void who_waits_is_told_of_who_has_gone(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t gone, late;
+    } cases[] = {{10, 3}, {0, 1}};
+    for (int i = 0; i < 2; i++) {
+        struct wired wired = wired_new(12, 0, NULL);
+        struct rbwp_endpoint **endpoint = wired.job.endpoint;
+        job_start(&wired.job);
+        quiesce_all(&wired);
+        const uint32_t late = cases[i].late, gone = cases[i].gone;
+        for (uint32_t node = 0; node < 12; node++)
+            if (node != gone && node != late)
+                assert_int_equal(rbwp_endpoint_quiesce(endpoint[node], 0, NULL), RBWP_AGAIN);
+        run_all(&wired);
+        assert_int_equal(rbwp_endpoint_free(endpoint[gone]), RBWP_OK);
+        (void)!rbwp_endpoint_quiesce(endpoint[late], 0, NULL);
+        run_all(&wired);
+        char words[64];
+        snprintf(words, sizeof words, "node %u of 12 has left after the job was quiet", gone);
+        for (uint32_t node = 0; node < 12; node++) {
+            struct rbwp_error error = {.text = ""};
+            if (node == gone)
+                continue;
+            assert_int_equal(rbwp_endpoint_quiesce(endpoint[node], 0, &error), RBWP_E_IO);
+            assert_non_null(strstr(error.text, words));
+            assert_int_equal(rbwp_endpoint_problem(endpoint[node], NULL), 0);
+        }
+        endpoint[gone] = endpoint[11];
+        wired.job.nodes = 11;
+        job_free(&wired.job);
+    }
+}
+
+/* Guards: to leave in order one after the other is no problem for anybody, whether the others have
+ * heard of it or not. */
+static void leaving_in_turn_is_no_problem(void **state)
+{
+    (void)state;
+    for (int heard = 0; heard < 2; heard++) {
+        struct told told = {0};
+        const struct rbwp_endpoint_config config = {
+            .size = sizeof config, .problem = note_problem, .argument = &told};
+        struct wired wired = wired_new(10, 0, &config);
+        job_start(&wired.job);
+        quiesce_all(&wired);
+        for (uint32_t node = 9; node > 0; node--) {
+            assert_int_equal(rbwp_endpoint_free(wired.job.endpoint[node]), RBWP_OK);
+            wired.job.nodes = node;
+            if (heard)
+                run_all(&wired);
+            else
+                (void)wire_deliver(wired.wire); /* into inboxes whose items do not run any more */
+        }
+        run_all(&wired);
+        assert_int_equal(told.count, 0);
+        job_free(&wired.job);
+    }
+}
+
 /* ---- many at once ------------------------------------------------------------------------ */
 
 static unsigned mixed_handler;
@@ -536,6 +600,8 @@ int main(void)
         cmocka_unit_test(a_lost_node_ends_what_waits_for_it),
         cmocka_unit_test(leaving_early_is_said),
         cmocka_unit_test(leaving_with_messages_unheard_is_said),
+        cmocka_unit_test(who_waits_is_told_of_who_has_gone),
+        cmocka_unit_test(leaving_in_turn_is_no_problem),
         cmocka_unit_test(short_and_long_over_a_narrow_wire),
         cmocka_unit_test(answers_get_past_full_windows),
         cmocka_unit_test(packets_of_strangers),

@@ -227,7 +227,8 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_message_send_from(struct rbwp_endpo
  *
  * RBWP_OK: it is quiet. RBWP_AGAIN: not within wait_ns; call it again, with wait_ns 0 to look
  * only: inside a do_work it looks only, and in a manager without workers whoever waits runs what is
- * active. RBWP_E_IO: a node is lost, and error names it; the job will not be quiet any more.
+ * active. RBWP_E_IO: a node is lost, or has left after an earlier quiet time, and error names it;
+ * the job will not be quiet any more.
  * RBWP_E_STATE: not started. One thread of a node at a time.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status
