@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # What programs noted of calls, and counters. Guards: an argument is the call's in which it was given, whatever order
 # blocks come in and a nanosecond off, texts are put together, values of other types and versions do no harm, and a row
-# of no call is shown as nothing; a counter has its own name and unit, and with another unit is another one.
+# of no call is shown as nothing; a counter has its own name and unit, and with another unit is another one. stats adds
+# up calls by value, by power of two where these are many, and the longest calls, also those of sums that were kept,
+# say what they were about.
 . "$(dirname "$0")/lib.sh"
 
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "args"
@@ -56,6 +58,29 @@ chrome = json.loads(run("export", "--to", "chrome", path))["traceEvents"]
 assert [e["args"]["path"] for e in chrome if e.get("args", {}).get("bytes") == 2**64 - 1] == ["/var/lib/x"]
 for form in ("perfetto", "firefox", "csv", "kineto", "folded", "npz", "parquet"):
     run("export", "-f", "-o", f"{work}/out", "--to", form, path)
+
+# Sums by value: few numbers, many of them, texts, no such key.
+def by(key, path=path):
+    made = json.loads(run("stats", "--json", "--by", f"arg:{key}", path))["arguments"]
+    assert made["key"] == key
+    return [(v["name"], v["count"], v["max"]) for v in made["values"]], made["calls_without"]
+
+
+assert by("bytes") == ([("-5", 1, 10000), ("0.5", 1, 10000), (str(2**64 - 1), 1, 10000)], 0), by("bytes")
+assert sorted(by("path")[0]) == [("", 1, 10000), ("/var/lib/x", 1, 10000), ("?", 1, 10000), ("jobs", 1, 10000)], by("path")
+assert by("nobody") == ([], 2)
+many = [(0, 7, BYTES, 1, i) for i in range(40)] + [(0, 7, BYTES, 2, 2**64 - 6), (0, 7, BYTES, 3, f64(-0.75)), (0, 7, BYTES, 3, f64(0))]
+ranges_make.write(f"{work}/many.bin", NAMES, ("argument", ARGUMENT, shift(many)))
+values, without = by("bytes", f"{work}/many.bin")
+assert [v[:2] for v in values] == [("-4 to -7", 1), ("-0.5 to below -1", 1), ("0", 1), ("0", 1), ("1", 1), ("2 to 3", 2), ("4 to 7", 4), ("8 to 15", 8),
+                                   ("16 to 31", 16), ("32 to 63", 8)] and without == 1, values
+assert "Calls by bytes" in run("stats", "--by", "arg:bytes", path).decode()
+for words in (["--top", "5"], ["--cache", "beside"], ["--cache", "beside"]):
+    longest = json.loads(run("stats", "--json", *words, path))["longest"]
+    assert {c["thread_id"]: c["args"] for c in longest}[7] == {"path": "/var/lib/x", "bytes": 2**64 - 1}, longest
+assert "path=/var/lib/x" in run("stats", path).decode()
+for words in (["arg:"], ["arg:a", "--by", "arg:b"]):
+    assert subprocess.run([rbwp, "stats", "--by", *words, path], capture_output=True).returncode == 2
 
 # Columns of other types, as strangers may have them: a table like any other.
 ranges_make.write(f"{work}/other.bin", NAMES, ("argument", [("begun", 4, 1), ("thread", 1, 10), ("key", 1, 0), ("type", 1, 0), ("value", 1, 0)],

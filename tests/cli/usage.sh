@@ -53,7 +53,7 @@ helps "$dump" -h "$gaps"
 helps "$RBWP" info --help
 # Help has the words that an option takes, and the filters of a command no --to that is a format.
 for words in "export:chrome csv firefox folded kineto legion ndjson npz parquet perfetto speedscope sqlite tsv" "merge:auto clocks monotonic zero realtime messages start" \
-    "stats:slot sub-item thread node gpu kernel range counter message"; do
+    "stats:slot sub-item thread node gpu kernel range counter message arg:"; do
     helps "$RBWP" ${words%%:*} --help
     tr -s '\n ' ' ' <"$work/out" | grep -q -- " ${words#*:} " || fail "no words in the help of ${words%%:*}"
 done

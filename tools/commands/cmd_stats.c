@@ -7,6 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ARGUMENT "arg:"
+
+static bool store_key(struct stats_report_options *options, const char *key,
+                      struct option_error *error)
+{
+    bool good = key[0] && (!options->arg_key || strcmp(options->arg_key, key) == 0);
+    if (!good)
+        snprintf(error->text, sizeof error->text,
+                 key[0] ? "is a second key; one at a time" : "has no key behind arg:");
+    options->arg_key = key;
+    options->sections |= SECTION_ARGUMENTS;
+    return good;
+}
+
 static bool store_sections(void *value, const char *text, struct option_error *error)
 {
     static const struct {
@@ -21,13 +35,17 @@ static bool store_sections(void *value, const char *text, struct option_error *e
                  {"range", SECTION_RANGES},
                  {"counter", SECTION_COUNTERS},
                  {"message", SECTION_MESSAGES}};
+    struct stats_report_options *options = value;
+    if (strncmp(text, ARGUMENT, strlen(ARGUMENT)) == 0)
+        return store_key(options, text + strlen(ARGUMENT), error);
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(text, words[i].name) == 0) {
-            *(unsigned *)value |= words[i].sections;
+            options->sections |= words[i].sections;
             return true;
         }
     snprintf(error->text, sizeof error->text,
-             "is none of slot, sub-item, thread, node, gpu, kernel, range, counter, message");
+             "is none of slot, sub-item, thread, node, gpu, kernel, range, counter, message, "
+             "arg:KEY");
     return false;
 }
 
@@ -86,9 +104,8 @@ static bool store_top(void *value, const char *text, struct option_error *error)
 static const struct option stats_option_table[] = {
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct stats_report_options, json),
      option_store_true},
-    {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message",
-     "only this table; may be repeated", offsetof(struct stats_report_options, sections),
-     store_sections},
+    {"by", 0, "WHAT", "slot sub-item thread node gpu kernel range counter message arg:",
+     "only this table; may be repeated; arg:KEY: calls by what they noted", 0, store_sections},
     {"findings", 0, NULL, NULL, "what stands out: who was idle, hung, slow at times",
      offsetof(struct stats_report_options, sections), store_findings},
     {"sort", 0, "COLUMN", "count total share self mean p50 p90 p99 max kind id name",

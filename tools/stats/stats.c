@@ -4,6 +4,7 @@
  * first, which is right but for names that several items share; a hash table
  * finds the others.
  */
+#include "arg_list.h"
 #include "stats_fill.h"
 #include "message.h"
 #include "grow.h"
@@ -146,31 +147,6 @@ static uint32_t row_of(struct stats *stats, const struct trace_span *span)
     return row;
 }
 
-/* How long it ran is known: it has ended, or still ran at the end. */
-static bool is_timed(const struct trace_span *span)
-{
-    return !(span->flags & TRACE_UNFINISHED) || (span->flags & TRACE_OPEN);
-}
-
-static void count_span(struct stats *stats, struct stats_row *row, const struct trace_span *span)
-{
-    uint64_t duration_ns = trace_duration_ns(span);
-    row->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
-    if (is_timed(span))
-        row->total_ns = add(row->total_ns, duration_ns);
-    if (span->flags & TRACE_OPEN) {
-        row->open++;
-        row->open_ns = add(row->open_ns, duration_ns);
-    }
-    if (span->flags & TRACE_UNFINISHED)
-        return;
-    row->count++;
-    row->min_ns = duration_ns < row->min_ns ? duration_ns : row->min_ns;
-    row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
-    if (!histogram_add(&row->durations, duration_ns))
-        stats_fail(stats);
-}
-
 /* ---- what is inside what ----------------------------------------------------------------- */
 
 static uint32_t *lane_row(struct stats *stats, struct stats_track *track, uint16_t lane,
@@ -222,7 +198,7 @@ static void come_late(struct stats *stats, struct stats_track *track, const stru
                       uint32_t row)
 {
     struct stats_late *late = find_late(track, span->id, true);
-    if (!is_timed(span))
+    if (!stats_is_timed(span))
         return;
     late->row = row;
     stats->rows[row].nested_ns = add(stats->rows[row].nested_ns, late->nested_ns);
@@ -231,7 +207,7 @@ static void come_late(struct stats *stats, struct stats_track *track, const stru
 static void nest(struct stats *stats, struct stats_track *track, const struct trace_span *span,
                  uint32_t row)
 {
-    bool timed = is_timed(span);
+    bool timed = stats_is_timed(span);
     uint32_t *here = lane_row(stats, track, span->row, span->depth);
     if (!here)
         return;
@@ -317,28 +293,53 @@ static void sift(struct stats_call *heap, uint32_t count, uint32_t at)
     }
 }
 
+bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
+                   const struct stats_call *call)
+{
+    return count < most || (most && is_shorter(&heap[0], call));
+}
+
 void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
                         struct stats_call call)
 {
-    if (*count < most) {
+    if (!stats_is_kept(heap, *count, most, &call)) {
+        free_text(call.args);
+    } else if (*count < most) {
         uint32_t at = (*count)++;
         for (; at > 0 && is_shorter(&call, &heap[(at - 1) / 2]); at = (at - 1) / 2)
             heap[at] = heap[(at - 1) / 2];
         heap[at] = call;
-    } else if (most && is_shorter(&heap[0], &call)) {
+    } else {
+        free_text(heap[0].args);
         heap[0] = call;
         sift(heap, most, 0);
     }
 }
 
-static void keep_call(struct stats *stats, const struct trace_span *span, uint32_t row)
+/* Few calls stay, so what they were about is looked at last. */
+static void keep(struct stats *stats, struct stats_call *heap, uint32_t *count, uint32_t most,
+                 struct stats_call call, const struct trace_detail *detail)
 {
-    struct stats_call call = {span->start_ns, trace_duration_ns(span), span->id, span->track, row};
+    if (!stats_is_kept(heap, *count, most, &call))
+        return;
+    if (stats->rows[call.row].category == TRACE_CALL)
+        call.args = arg_list_make(detail, stats->names, stats->name_room);
+    stats_keep_longest(heap, count, most, call);
+}
+
+static void keep_call(struct stats *stats, const struct trace_span *span, uint32_t row,
+                      const struct trace_detail *detail)
+{
+    struct stats_call call = {.start_ns = span->start_ns,
+                              .duration_ns = trace_duration_ns(span),
+                              .id = span->id,
+                              .track = span->track,
+                              .row = row};
     if (span->flags & TRACE_OPEN) {
         stats->open_spans++;
-        stats_keep_longest(stats->open, &stats->open_count, STATS_OPEN_MAX, call);
+        keep(stats, stats->open, &stats->open_count, STATS_OPEN_MAX, call, detail);
     } else if (stats_is_call(span->category) && !(span->flags & TRACE_UNFINISHED)) {
-        stats_keep_longest(stats->longest, &stats->longest_count, stats->options.top, call);
+        keep(stats, stats->longest, &stats->longest_count, stats->options.top, call, detail);
     }
 }
 
@@ -386,6 +387,8 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
     struct stats *stats = context;
     if (grow(stats, &stats->names, &stats->name_room, number + 1, sizeof *stats->names))
         stats->names[number] = name;
+    if (stats->args.key)
+        arg_sums_name(&stats->args, number, name);
     if (stats->options.inside) {
         inside_kernels_name(&stats->inside, number, name);
         kernel_lines_name(&stats->lines, number, name);
@@ -400,19 +403,21 @@ static void count_turn(struct stats *stats, const struct stats_track *track,
         stats_fail(stats);
 }
 
-static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span)
+static void take_span(struct stats *stats, struct stats_track *track, const struct trace_span *span,
+                      const struct trace_detail *detail)
 {
     uint32_t row = row_of(stats, span);
     if (row == TRACE_NONE)
         return;
-    count_span(stats, &stats->rows[row], span);
+    if (!stats_row_count(&stats->rows[row], span))
+        stats_fail(stats);
     nest(stats, track, span, row);
     stats->spans++;
     stats->cut += (span->flags & TRACE_CUT) != 0;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
     if (is_outermost(stats, track, span))
         count_busy(stats, track, span);
-    keep_call(stats, span, row);
+    keep_call(stats, span, row, detail);
     count_turn(stats, track, span, row);
     if (track->spans++ == 0)
         track->first_ns = span->start_ns, track->last_ns = span->stop_ns;
@@ -425,7 +430,11 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
 {
     struct stats *stats = context;
     for (size_t i = 0; i < count && !stats->failed; i++)
-        take_span(stats, &stats->tracks[spans[i].track], &spans[i]);
+        take_span(stats, &stats->tracks[spans[i].track], &spans[i],
+                  details ? trace_detail_of(details, &spans[i]) : NULL);
+    for (size_t i = 0; stats->args.key && i < count; i++)
+        arg_sums_span(&stats->args, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL,
+                      stats->names, stats->name_room);
     for (size_t i = 0; details && i < count && !stats->failed; i++)
         count_launch(stats, &stats->tracks[spans[i].track], &spans[i],
                      trace_detail_of(details, &spans[i]));
@@ -524,7 +533,7 @@ struct trace_sink stats_sink(struct stats *stats)
 
 void stats_start(struct stats *stats, const struct stats_options *options)
 {
-    *stats = (struct stats){.options = *options};
+    *stats = (struct stats){.options = *options, .args.key = options->arg_key};
     if (stats->options.top > STATS_TOP_MAX)
         stats->options.top = STATS_TOP_MAX;
     concurrency_start(&stats->ends);
@@ -604,6 +613,9 @@ void stats_finish(struct stats *stats)
                            &stats->concurrency);
     order_longest(stats->longest, stats->longest_count);
     order_longest(stats->open, stats->open_count);
+    arg_sums_finish(&stats->args);
+    if (stats->args.failed)
+        stats_fail(stats);
     if (!message_sums_finish(&stats->messages, stats->names, stats->name_room))
         stats_fail(stats);
     if (stats->options.inside) {
@@ -645,6 +657,11 @@ void stats_free(struct stats *stats)
     }
     for (uint32_t i = 0; i < stats->loss_count; i++)
         free_text(stats->losses[i].cause);
+    for (uint32_t i = 0; i < stats->longest_count; i++)
+        free_text(stats->longest[i].args);
+    for (uint32_t i = 0; i < stats->open_count; i++)
+        free_text(stats->open[i].args);
+    arg_sums_free(&stats->args);
     free(stats->rows);
     free(stats->tracks);
     free(stats->processes);
@@ -708,17 +725,4 @@ double stats_share(const struct stats *stats, uint64_t time_ns)
 {
     double all = (double)stats_extent_ns(stats) * stats->workers;
     return all > 0 ? (double)time_ns / all : 0;
-}
-
-bool stats_row_merge(struct stats_row *row, const struct stats_row *from)
-{
-    row->count += from->count;
-    row->unfinished += from->unfinished;
-    row->open += from->open;
-    row->open_ns = add(row->open_ns, from->open_ns);
-    row->total_ns = add(row->total_ns, from->total_ns);
-    row->nested_ns = add(row->nested_ns, from->nested_ns);
-    row->min_ns = from->min_ns < row->min_ns ? from->min_ns : row->min_ns;
-    row->max_ns = from->max_ns > row->max_ns ? from->max_ns : row->max_ns;
-    return histogram_merge(&row->durations, &from->durations);
 }

@@ -11,8 +11,12 @@ bool stats_grow(struct stats *stats, void *array, uint32_t *room, uint32_t count
 /* Number of the row, which is there already or made. TRACE_NONE when out of memory. */
 uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item,
                        struct trace_text name);
-/* Of more than most the longest stay. */
+/* Of more than most the longest stay; the arguments of the others are freed. */
 void stats_keep_longest(struct stats_call *heap, uint32_t *count, uint32_t most,
                         struct stats_call call);
+
+/* Will it stay, for now? */
+bool stats_is_kept(const struct stats_call *heap, uint32_t count, uint32_t most,
+                   const struct stats_call *call);
 
 #endif /* STATS_FILL_H */

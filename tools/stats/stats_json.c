@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sums as one JSON object. Times are integers in nanoseconds. */
 #include "stats_forms.h"
+#include "arg_list.h"
 #include "json_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void comma(struct out *out, bool first)
 {
@@ -105,6 +107,21 @@ static void rows(struct out *out, const struct stats *stats, const char *key,
     }
     out_text(out, "]");
     free(order);
+}
+
+/* Calls by what they noted; a row's name is the value. */
+static void values(struct out *out, const struct stats *stats)
+{
+    const struct arg_sums *sums = &stats->args;
+    out_text(out, ",\n\"arguments\":{");
+    json_name(out, "key", sums->key, strlen(sums->key));
+    member(out, "calls_without", sums->without);
+    open_list(out, "values");
+    for (uint32_t i = 0; i < sums->count; i++) {
+        comma(out, i == 0);
+        row_object(out, stats, &sums->list[i].row);
+    }
+    out_text(out, "]}");
 }
 
 /* Launch to start, and how sure the times are. */
@@ -403,6 +420,36 @@ static void kernel_lines(struct out *out, const struct kernel_lines *lines)
     out_text(out, "]");
 }
 
+static bool is_plain_number(struct trace_text value)
+{
+    static const char allowed[] = "0123456789+-.eE";
+    uint32_t good = 0;
+    while (good < value.bytes && memchr(allowed, value.text[good], sizeof allowed - 1))
+        good++;
+    return good == value.bytes && good > 0;
+}
+
+/* What a call was about. */
+static void arguments_of(struct out *out, const struct stats_call *call)
+{
+    struct trace_text left = call->args;
+    struct arg_list_item item;
+    bool first = true;
+    if (left.bytes == 0)
+        return;
+    out_text(out, ",\"args\":{");
+    for (; arg_list_next(&left, &item); first = false) {
+        out_text(out, first ? "" : ",");
+        json_string(out, item.key.text, item.key.bytes);
+        out_text(out, ":");
+        if (!item.quoted && is_plain_number(item.value))
+            out_bytes(out, item.value.text, item.value.bytes);
+        else
+            json_string(out, item.value.text, item.value.bytes);
+    }
+    out_text(out, "}");
+}
+
 static void calls(struct out *out, const struct stats *stats, const char *key,
                   const struct stats_call *list, uint32_t count)
 {
@@ -422,6 +469,7 @@ static void calls(struct out *out, const struct stats *stats, const char *key,
         out_text(out, ",");
         text(out, "thread", stats->tracks[call->track].track.name);
         member(out, "thread_id", stats->tracks[call->track].track.id);
+        arguments_of(out, call);
         out_text(out, "}");
     }
     out_text(out, "]");
@@ -484,6 +532,8 @@ void stats_json(struct out *out, const struct stats *stats, const struct stats_f
     calls(out, stats, "open", stats->open, stats->open_count);
     if (sections & SECTION_FINDINGS)
         findings(out, stats, form->findings);
+    if (sections & SECTION_ARGUMENTS)
+        values(out, stats);
     if (sections & SECTION_WORK_ITEMS) {
         rows(out, stats, "work_items", SECTION_WORK_ITEMS, form->order);
         rows(out, stats, "queued", SECTION_QUEUED, form->order);

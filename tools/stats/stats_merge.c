@@ -129,11 +129,11 @@ static bool merge_rows(struct stats *all, const struct stats *part, struct place
 }
 
 static void merge_calls(struct stats_call *heap, uint32_t *count, uint32_t most,
-                        const struct stats_call *calls, uint32_t call_count,
-                        const struct placed *placed)
+                        struct stats_call *calls, uint32_t call_count, const struct placed *placed)
 {
     for (uint32_t i = 0; i < call_count; i++) {
         struct stats_call call = calls[i];
+        calls[i].args = (struct trace_text){NULL, 0}; /* they go along */
         call.start_ns = shifted(placed, call.start_ns);
         call.track += placed->first_track;
         call.row = placed->rows[call.row];

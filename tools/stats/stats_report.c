@@ -16,7 +16,7 @@ enum { TOP_DEFAULT = 10 };
 /* What is of all files together, or needs all of their spans. */
 static bool is_one_pass(const struct stats_report_options *options, struct operands files)
 {
-    return options->sections & (SECTION_INSIDE | SECTION_MESSAGES) ||
+    return options->sections & (SECTION_INSIDE | SECTION_MESSAGES | SECTION_ARGUMENTS) ||
            !stats_files_wanted(&options->reading, files, options->cache);
 }
 
@@ -34,6 +34,7 @@ static bool begin(struct trace_pass *pass)
                    .top = options->top.set ? options->top.count : TOP_DEFAULT,
                    .orphans = options->reading.filter.kinds != 0,
                    .inside = one_pass && (!options->sections || options->sections & SECTION_INSIDE),
+                   .arg_key = options->arg_key,
                    .cells = true,
                    .turns = options->sections & SECTION_FINDINGS,
                });

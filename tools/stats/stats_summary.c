@@ -265,6 +265,7 @@ static void call(struct transfer *transfer, struct stats_call *call)
     u64(transfer, &call->id);
     below(transfer, &call->track, transfer->stats->track_count, false);
     below(transfer, &call->row, transfer->stats->row_count, false);
+    text(transfer, &call->args);
 }
 
 static void loss(struct transfer *transfer, struct stats_loss *loss)

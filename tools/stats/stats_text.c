@@ -8,6 +8,7 @@
  * four digits, quantiles three, which is what is known of them; JSON has all.
  */
 #include "stats_forms.h"
+#include "arg_list.h"
 #include "quantity.h"
 #include "text_name.h"
 #include "track_order.h"
@@ -16,6 +17,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -24,7 +26,9 @@ enum {
     OPEN_SHOWN = 10,
     KERNELS_SHOWN = 100,
     LINES_SHOWN = 20, /* of a kernel */
-    NAME_COLUMNS_MIN = 20
+    NAME_COLUMNS_MIN = 20,
+    ARGUMENT_COLUMNS_MAX = 40,
+    VALUES_SHOWN = 100
 };
 
 struct view {
@@ -72,6 +76,21 @@ static void last_name(const struct view *view, unsigned taken, struct trace_text
     out_text(view->out, "  ");
     (void)text_name_fit(view->out, text.text ? text.text : "", text.bytes,
                         left < TEXT_COLUMNS_MAX ? left : TEXT_COLUMNS_MAX);
+}
+
+/* What a call was about, behind it. */
+static void arguments_of(const struct view *view, const struct stats_call *call)
+{
+    struct trace_text left = call->args;
+    struct arg_list_item item;
+    while (arg_list_next(&left, &item)) {
+        name(view->out, item.key);
+        out_text(view->out, "=");
+        if (view->shorten)
+            (void)text_name_fit(view->out, item.value.text, item.value.bytes, ARGUMENT_COLUMNS_MAX);
+        else
+            text_name(view->out, item.value.text, item.value.bytes);
+    }
 }
 
 static void title(const struct view *view, const char *text)
@@ -126,8 +145,9 @@ static void still_open(const struct view *view)
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
         name(view->out, stats->tracks[call->track].track.name);
-        out_format(view->out, "  since %s%s\n",
-                   quantity_time(since, call->start_ns, stats->zero_ns), view->colors.off);
+        out_format(view->out, "  since %s", quantity_time(since, call->start_ns, stats->zero_ns));
+        arguments_of(view, call);
+        out_format(view->out, "%s\n", view->colors.off);
     }
     if (stats->open_spans > shown)
         out_format(view->out, "%" PRIu64 "%s spans were still open when it ended\n",
@@ -252,6 +272,16 @@ static void row_line(const struct view *view, const struct stats_row *row,
     out_text(out, "\n");
 }
 
+static void row_titles(const struct view *view, const struct stats_columns *chosen,
+                       const char *last)
+{
+    out_text(view->out, view->colors.dim);
+    for (unsigned i = 0; i < chosen->count; i++)
+        out_format(view->out, "%s%*s", widths[chosen->list[i]] < 0 ? "  " : "",
+                   widths[chosen->list[i]], stats_column_name[chosen->list[i]]);
+    out_format(view->out, "  %s%s\n", last, view->colors.off);
+}
+
 static void rows(const struct view *view, const char *text, enum stats_section section)
 {
     uint32_t count = 0, *order = stats_rows_of(view->stats, section, view->form->order, &count);
@@ -261,15 +291,49 @@ static void rows(const struct view *view, const char *text, enum stats_section s
         out_give_up(view->out, ENOMEM);
     if (count) {
         title(view, text);
-        out_text(view->out, view->colors.dim);
-        for (unsigned i = 0; i < chosen.count; i++)
-            out_format(view->out, "%s%*s", widths[chosen.list[i]] < 0 ? "  " : "",
-                       widths[chosen.list[i]], stats_column_name[chosen.list[i]]);
-        out_format(view->out, "  name%s\n", view->colors.off);
+        row_titles(view, &chosen, "name");
     }
     for (uint32_t i = 0; i < count; i++)
         row_line(view, &view->stats->rows[order[i]], &chosen, taken);
     free(order);
+}
+
+/* ---- calls by what they noted ------------------------------------------------------------ */
+
+/* What is inside them is not known by value, and they may be of several kinds. */
+static struct stats_columns columns_of_values(const struct view *view, unsigned *taken_out)
+{
+    const struct stats_columns all = choose_columns(view, taken_out);
+    struct stats_columns chosen = {{0}, 0};
+    for (unsigned i = 0; i < all.count; i++) {
+        unsigned column = all.list[i];
+        if (column == STATS_SELF || column == STATS_KIND || column == STATS_ITEM)
+            *taken_out -= width_of(column);
+        else
+            chosen.list[chosen.count++] = (uint8_t)column;
+    }
+    return chosen;
+}
+
+static void values(const struct view *view)
+{
+    const struct arg_sums *sums = &view->stats->args;
+    unsigned taken;
+    const struct stats_columns chosen = columns_of_values(view, &taken);
+    out_format(view->out, "\n%sCalls by ", view->colors.bold);
+    text_name(view->out, sums->key, strlen(sums->key));
+    out_format(view->out, "%s\n", view->colors.off);
+    if (sums->count == 0)
+        out_text(view->out, "   no call has an argument of this name\n");
+    else
+        row_titles(view, &chosen, "value");
+    for (uint32_t i = 0; i < sums->count && i < VALUES_SHOWN; i++)
+        row_line(view, &sums->list[i].row, &chosen, taken);
+    if (sums->count > VALUES_SHOWN)
+        out_format(view->out, "  ... and %" PRIu32 " more (--json has all)\n",
+                   sums->count - VALUES_SHOWN);
+    if (sums->count && sums->without)
+        out_format(view->out, "%" PRIu64 " calls are without it\n", sums->without);
 }
 
 /* ---- tracks ---------------------------------------------------------------------------- */
@@ -606,6 +670,7 @@ static void longest(const struct view *view)
         out_format(view->out, "%22s", quantity_time(start, call->start_ns, stats->zero_ns));
         last_name(view, 35 + NAME_COLUMNS_MIN, stats->rows[call->row].name);
         name(view->out, stats->tracks[call->track].track.name);
+        arguments_of(view, call);
         out_text(view->out, "\n");
     }
 }
@@ -643,6 +708,8 @@ void stats_text(struct out *out, const struct stats *stats, const struct stats_f
     head(&view);
     if (sections & SECTION_FINDINGS)
         findings(&view);
+    if (sections & SECTION_ARGUMENTS)
+        values(&view);
     if (sections & SECTION_WORK_ITEMS) {
         rows(&view, "Work items", SECTION_WORK_ITEMS);
         rows(&view, "Queue delay of work items", SECTION_QUEUED);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Its last byte counts up when stats_summary.c, or what it carries, changes. */
-static const char magic[8] = "RBWPSUM\1";
+static const char magic[8] = "RBWPSUM\2";
 enum { HEAD_BYTES = 20, TAIL_BYTES = 64 }; /* magic, which file, sum of what is behind */
 
 bool summary_cache_open(const char *place)

@@ -29,6 +29,7 @@
 #ifndef STATS_H
 #define STATS_H
 
+#include "arg_sums.h"
 #include "busy.h"
 #include "busy_cells.h"
 #include "concurrency.h"
@@ -37,6 +38,7 @@
 #include "kernel_lines.h"
 #include "message_sums.h"
 #include "slot_turns.h"
+#include "stats_row.h"
 #include "trace.h"
 #include "track_sums.h"
 #include "work_depth.h"
@@ -50,17 +52,6 @@
  * ran for so long is. */
 #define STATS_NEWS_NS UINT64_C(1000000)
 #define STATS_HUNG_NS UINT64_C(1000000000)
-
-struct stats_row {
-    uint8_t category; /* enum trace_category */
-    uint32_t item;
-    struct trace_text name;
-    uint64_t count, unfinished;
-    uint64_t open, open_ns;       /* of the unfinished: those that still ran, and their time */
-    uint64_t total_ns, nested_ns; /* of the finished ones and those that still ran */
-    uint64_t min_ns, max_ns;      /* of the finished ones */
-    struct histogram durations;
-};
 
 /* A span that came late, or will: what is directly inside it. */
 struct stats_late {
@@ -93,6 +84,7 @@ struct stats_call {
     int64_t start_ns;
     uint64_t duration_ns, id;
     uint32_t track, row;
+    struct trace_text args; /* as of arg_list.h, its own copy */
 };
 
 struct stats_process {
@@ -114,6 +106,7 @@ struct stats_options {
     bool orphans;        /* enclosing spans may have been filtered out: what has a parent that is
                             not there is then outermost */
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
+    const char *arg_key; /* calls by their value for this; NULL: not asked for */
     bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
     bool turns;          /* which workers serve which slot when */
@@ -144,6 +137,7 @@ struct stats {
     struct concurrency_result concurrency;
     struct inside_kernels inside; /* if options.inside */
     struct kernel_lines lines;    /* likewise */
+    struct arg_sums args;         /* if options.arg_key */
     struct slot_turns turns;      /* if options.turns */
 
     /* While it is filled. */
@@ -183,8 +177,5 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
 /* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */
 double stats_share(const struct stats *stats, uint64_t time_ns);
-
-/* Adds what is counted in from, of another trace. False when out of memory. */
-bool stats_row_merge(struct stats_row *row, const struct stats_row *from);
 
 #endif /* STATS_H */

@@ -9,9 +9,10 @@
 struct stats_report_options {
     struct reading_options reading;
     bool json;
-    const char *cache;  /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
-    bool critical_path; /* this alone: critical_report.h */
-    unsigned sections;  /* 0: all */
+    const char *cache;   /* where sums of single files are kept (summary_cache.h); NULL: nowhere */
+    bool critical_path;  /* this alone: critical_report.h */
+    unsigned sections;   /* 0: all */
+    const char *arg_key; /* of SECTION_ARGUMENTS */
     struct {
         bool set;
         enum stats_column column;

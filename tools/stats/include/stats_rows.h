@@ -22,7 +22,9 @@ enum stats_section {
     /* What rows are shown beside the ranges, and beside the work items. */
     SECTION_GPU_RANGES = 2048,
     SECTION_QUEUED = 8192,
-    SECTION_FINDINGS = 16384 /* only if it is asked for */
+    /* Only if they are asked for. */
+    SECTION_FINDINGS = 16384,
+    SECTION_ARGUMENTS = 32768
 };
 
 /* What rows have, and may be sorted by. */

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A number counts in the row of its power of two, and in one of its own as long as these are few;
+ * at the end one or the other goes. Rows are found by what they stand for.
+ */
+#include "arg_sums.h"
+#include "arg_list.h"
+#include "grow.h"
+#include "text_hash.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EXACT, RANGE, REAL_RANGE, TEXT, OTHERS };
+enum { NAME_BYTES = 80, CELLS_FIRST = 256 };
+
+/* What a row stands for. */
+struct value {
+    uint8_t class;
+    bool quoted;
+    uint64_t bits; /* of a number: its own, or its range; of ranges below 0 with NEGATIVE */
+    double least;
+    struct trace_text text;
+};
+#define NEGATIVE (UINT64_C(1) << 32)
+
+void arg_sums_name(struct arg_sums *sums, uint32_t number, struct trace_text name)
+{
+    if (name.bytes == strlen(sums->key) && memcmp(name.text, sums->key, name.bytes) == 0)
+        sums->key_name = number + 1;
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
+static bool is_same(const struct arg_sum *sum, const struct value *value)
+{
+    if (sum->class != value->class || sum->bits != value->bits)
+        return false;
+    return value->class != TEXT ||
+           (sum->row.name.bytes == value->text.bytes &&
+            memcmp(sum->row.name.text, value->text.text, value->text.bytes) == 0);
+}
+
+static uint64_t hash_of(uint8_t class, uint64_t bits, struct trace_text text)
+{
+    uint64_t hash = text_hash(TEXT_HASH_FIRST, &bits, sizeof bits);
+    return class == TEXT ? text_hash(hash, text.text, text.bytes) : hash + class;
+}
+
+/* The cell that has it, or the free one where it belongs. */
+static uint32_t *find(const struct arg_sums *sums, const struct value *value)
+{
+    for (uint64_t at = hash_of(value->class, value->bits, value->text);; at++) {
+        uint32_t *cell = &sums->cells[at & (sums->cell_count - 1)];
+        if (*cell == 0 || is_same(&sums->list[*cell - 1], value))
+            return cell;
+    }
+}
+
+static bool grow_cells(struct arg_sums *sums)
+{
+    if (sums->cells && sums->count < sums->cell_count / 2)
+        return true;
+    uint32_t count = sums->cell_count ? 2 * sums->cell_count : CELLS_FIRST;
+    uint32_t *cells = calloc(count, sizeof *cells);
+    if (!cells)
+        return false;
+    free(sums->cells);
+    sums->cells = cells;
+    sums->cell_count = count;
+    for (uint32_t i = 0; i < sums->count; i++) {
+        const struct arg_sum *sum = &sums->list[i];
+        uint64_t at = hash_of(sum->class, sum->bits, sum->row.name);
+        while (cells[at & (count - 1)])
+            at++;
+        cells[at & (count - 1)] = i + 1;
+    }
+    return true;
+}
+
+static struct arg_sum *add(struct arg_sums *sums, const struct value *value)
+{
+    char *name = malloc(value->text.bytes + (size_t)1);
+    if (!name || !grow_array32(&sums->list, &sums->room, sums->count + 1, sizeof *sums->list)) {
+        free(name);
+        return NULL;
+    }
+    memcpy(name, value->text.text, value->text.bytes);
+    name[value->text.bytes] = '\0';
+    struct arg_sum *sum = &sums->list[sums->count++];
+    *sum = (struct arg_sum){
+        .row = {.category = TRACE_CALL, .name = {name, value->text.bytes}, .min_ns = UINT64_MAX},
+        .class = value->class,
+        .quoted = value->quoted,
+        .least = value->least,
+        .bits = value->bits};
+    sums->exact += value->class == EXACT;
+    sums->texts += value->class == TEXT;
+    return sum;
+}
+
+static void count(struct arg_sums *sums, const struct value *value, const struct trace_span *span)
+{
+    if (sums->failed || !grow_cells(sums)) {
+        sums->failed = true;
+        return;
+    }
+    uint32_t *cell = find(sums, value);
+    struct arg_sum *sum = *cell ? &sums->list[*cell - 1] : add(sums, value);
+    if (sum && !*cell)
+        *cell = sums->count;
+    sums->failed |= !sum || !stats_row_count(&sum->row, span);
+}
+
+/* ---- values -------------------------------------------------------------------------------- */
+
+/* From one power of two to below the next. */
+static void name_range(struct value *value, bool negative, uint64_t magnitude, char *name)
+{
+    unsigned power = magnitude ? 63u - (unsigned)__builtin_clzll(magnitude) : 0;
+    uint64_t low = magnitude ? UINT64_C(1) << power : 0, high = magnitude ? low + (low - 1) : 0;
+    const char *sign = negative ? "-" : "";
+    value->class = RANGE;
+    value->bits = (magnitude ? power + 1 : 0) | (negative ? NEGATIVE : 0);
+    value->least = negative ? -(double)low : (double)low;
+    if (low == high)
+        snprintf(name, NAME_BYTES, "%s%" PRIu64, sign, low);
+    else
+        snprintf(name, NAME_BYTES, "%s%" PRIu64 " to %s%" PRIu64, sign, low, sign, high);
+}
+
+static void name_real_range(struct value *value, double number, char *name)
+{
+    int power;
+    (void)frexp(number, &power); /* of the power of two above it */
+    double low = number == 0 ? 0 : ldexp(copysign(1, number), power - 1);
+    value->class = REAL_RANGE;
+    memcpy(&value->bits, &low, sizeof low);
+    value->least = low;
+    if (number == 0)
+        snprintf(name, NAME_BYTES, "0");
+    else
+        snprintf(name, NAME_BYTES, "%g to below %g", low, 2 * low);
+}
+
+static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
+                         const struct arg_text *made, const struct trace_span *span)
+{
+    char name[NAME_BYTES];
+    struct value value = {.class = EXACT, .bits = arg->value.u64, .text = made->text};
+    bool real = arg->type == TRACE_ARG_F64, is_signed = arg->type == TRACE_ARG_I64;
+    bool negative = is_signed && arg->value.i64 < 0;
+    uint64_t magnitude = negative ? 0 - arg->value.u64 : arg->value.u64;
+    value.least = real ? arg->value.f64 : negative ? -(double)magnitude : (double)magnitude;
+    if (real || negative) /* other numbers have their bits, too */
+        value.bits = text_hash(TEXT_HASH_FIRST + (real ? 1u : 2u), &value.bits, sizeof value.bits);
+    if (!sums->ranges && sums->exact <= ARG_SUMS_EXACT)
+        count(sums, &value, span);
+    sums->ranges |= sums->exact > ARG_SUMS_EXACT;
+    if (real)
+        name_real_range(&value, arg->value.f64, name);
+    else
+        name_range(&value, negative, magnitude, name);
+    value.text = trace_text(name);
+    value.quoted = true;
+    count(sums, &value, span);
+}
+
+static void count_text(struct arg_sums *sums, const struct arg_text *made,
+                       const struct trace_span *span)
+{
+    struct value value = {.class = TEXT, .quoted = made->quoted, .text = made->text};
+    if (sums->texts >= ARG_SUMS_TEXTS && (!grow_cells(sums) || !*find(sums, &value)))
+        value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
+    count(sums, &value, span);
+}
+
+void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,
+                   const struct trace_detail *detail, const struct trace_text *names,
+                   uint32_t name_count)
+{
+    bool any = false;
+    for (uint32_t i = 0; detail && sums->key_name && i < detail->arg_count; i++) {
+        const struct trace_arg *arg = &trace_args_of(detail)[i];
+        struct arg_text made;
+        if (arg->key != sums->key_name - 1 || !arg_text_make(&made, detail, arg, names, name_count))
+            continue;
+        any = true;
+        if (made.quoted || arg->type == TRACE_ARG_BOOL)
+            count_text(sums, &made, span);
+        else
+            count_number(sums, arg, &made, span);
+    }
+    sums->without += !any && span->category == TRACE_CALL;
+}
+
+/* ---- at the end ------------------------------------------------------------------------------ */
+
+static void free_sum(struct arg_sum *sum)
+{
+    free((char *)(uintptr_t)sum->row.name.text);
+    histogram_free(&sum->row.durations);
+}
+
+static bool is_number(const struct arg_sum *sum)
+{
+    return sum->class <= REAL_RANGE;
+}
+
+static int in_order(const void *left, const void *right)
+{
+    const struct arg_sum *a = left, *b = right;
+    if (is_number(a) != is_number(b))
+        return is_number(a) ? -1 : 1;
+    if (is_number(a) && a->least != b->least)
+        return a->least < b->least ? -1 : 1;
+    if (!is_number(a) && a->row.total_ns != b->row.total_ns)
+        return a->row.total_ns > b->row.total_ns ? -1 : 1;
+    int order = strcmp(a->row.name.text, b->row.name.text);
+    return order ? order : (a->bits > b->bits) - (a->bits < b->bits);
+}
+
+void arg_sums_finish(struct arg_sums *sums)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < sums->count; i++) {
+        struct arg_sum *sum = &sums->list[i];
+        bool goes =
+            sums->ranges ? sum->class == EXACT : sum->class == RANGE || sum->class == REAL_RANGE;
+        if (goes)
+            free_sum(sum);
+        else
+            sums->list[left++] = *sum;
+    }
+    sums->count = left;
+    if (left)
+        qsort(sums->list, left, sizeof *sums->list, in_order);
+    free(sums->cells);
+    sums->cells = NULL;
+}
+
+void arg_sums_free(struct arg_sums *sums)
+{
+    for (uint32_t i = 0; i < sums->count; i++)
+        free_sum(&sums->list[i]);
+    free(sums->list);
+    free(sums->cells);
+    *sums = (struct arg_sums){0};
+}
