@@ -127,6 +127,29 @@ for s in spans:
     if "1" in windows[start // width : stop // width + 1]:
         assert in_page[start, stop] > 0, (start, stop)
 
+# What stands out is what stats says; stacks are those of the export, of all threads together.
+made = [(1, r) for i in range(100) for r in ((1000 + 10**7 * i, "cb", 1), (1100 + 10**7 * i, "fb", 1), (2000 + 10**7 * i, "fe"), (5 * 10**6 + 10**7 * i, "ce"))]
+made += [(2, r) for i in range(50) for r in ((1000 + 10**7 * i, "cb", 2), (3 * 10**6 + 10**7 * i, "ce"))]
+with open(f"{work}/stands.bin", "wb") as file:
+    file.write(m.file([m.block(t, t, [r for thread, r in made if thread == t]) for t in (1, 2)], *names))
+for options in ([], ["--slot", "2"]):
+    page = report([f"{work}/stands.bin"], *options).data
+    said = json.loads(subprocess.run([rbwp, "stats", "--json", "--findings", *options, f"{work}/stands.bin"], capture_output=True, check=True).stdout)["findings"]
+    assert [(f[0], f[1]) for f in page["findings"]] == [(f["what"], f["text"]) for f in said], page["findings"]
+    assert [f[4:] for f in page["findings"]] == [[f["from"] - int(page["origin_ns"]), f["to"] - f["from"]] if "from" in f else [] for f in said]
+    assert bool(said) != bool(options)
+page = report([f"{work}/stands.bin"]).data
+paths = [()]
+for parent, kind, count, self_ns in page["stacks"]:
+    paths.append(paths[parent] + (page["kinds"][kind]["name"],))
+ours = {";".join(path): int(node[3]) for path, node in zip(paths[1:], page["stacks"])}
+folded = collections.Counter()
+for line in subprocess.run([rbwp, "export", "--to", "folded", f"{work}/stands.bin"], capture_output=True, check=True, text=True).stdout.splitlines():
+    stack, self_ns = line.rsplit(" ", 1)
+    folded[stack.split(";", 2)[2]] += int(self_ns)
+assert ours == folded and len(ours) == 3, (ours, folded)
+assert sorted(node[2] for node in page["stacks"]) == [50, 100, 100]
+
 # Hostile names: markup, control bytes, what is not UTF-8.
 evil = [b"</script><script>alert(1)</script>", b"<!--<script>", b"\x00\x01\x1b[2J\x7f", b"\xff\xfe\xc3(", b'"\\\n&amp;', b"'-alert(1)-'"]
 blocks = [m.block(7, 0, [r for i in range(6) for r in ((1000 + 100 * i, "cb", i), (1010 + 100 * i, "fb", i), (1020 + 100 * i, "fe"), (1050 + 100 * i, "ce"))])]

@@ -2,12 +2,13 @@
 // report_page.mjs MODULES PAGE DUMP WORK DETAIL: see report_page.sh.
 import {createRequire} from "node:module";
 import {readFileSync} from "node:fs";
+import {execFileSync} from "node:child_process";
 import assert from "node:assert/strict";
 
 const [, , modules, file, dumpFile, work, detail] = process.argv;
 const puppeteer = createRequire(`${modules}/`)("puppeteer-core");
 const name = file.split("/").pop().replace(".html", "");
-const isInside = name === "many_lanes", isProbed = name === "probes", isTables = isInside || isProbed; /* their spans are rows of tables, of which dump --spans has none */
+const isInside = name === "many_lanes", isProbed = name === "probes", isQueued = name === "queued", isTables = isInside || isProbed || isQueued; /* their spans are rows of tables, of which dump --spans has none */
 const spans = JSON.parse(readFileSync(dumpFile, "utf8")).filter(span => span.begin !== null);
 const browser = await (puppeteer.default || puppeteer).launch({
   executablePath: process.env.CHROMIUM, userDataDir: `${work}/profile-${name}-${detail}`,
@@ -103,6 +104,121 @@ try {
     await shoot(2);
     await press("Escape");
     assert.equal(await page.evaluate(() => rbwpReport.view.selected), null);
+  }
+  if (name === "busy") {
+    /* A marked range adds up what the command that the page gives adds up, to the nanosecond, if all spans are in the page. */
+    await page.evaluate(() => {
+      const {data, setRange} = rbwpReport, middle = Math.round(Number(data.extent_ns) / 2);
+      setRange({from: middle, to: middle + 2000000});
+    });
+    await page.waitForSelector("#sums table");
+    const sums = await page.evaluate(() => [...document.querySelectorAll("#sums tbody tr")].filter(row => row.cells[1]?.textContent === "bgwork")
+      .map(row => [row.cells[0].textContent, row.cells[2].textContent, row.cells[3].textContent]));
+    const words = (await page.evaluate(() => document.getElementById("command").value)).split(" ");
+    assert.deepEqual([words.slice(0, 3), words[4], words[6]], [["rbwp", "stats", "--from"], "--to", file.replace(".html", ".bin")], words.join(" "));
+    const stats = JSON.parse(execFileSync(process.env.RBWP, ["stats", "--json", ...words.slice(2)], {maxBuffer: 1 << 26}));
+    assert.equal(stats.extent, 2000000);
+    const shownAs = await page.evaluate(totals => totals.map(total => duration(total)), stats.work_items.map(row => row.total));
+    const wanted = stats.work_items.map((row, i) => [row.name, shownAs[i]]);
+    if (detail === "0") assert.deepEqual(sums.map(([name]) => name).sort(), wanted.map(([name]) => name).sort());
+    else assert.deepEqual(sums.map(([name, , time]) => [name, time]), wanted);
+    assert.equal(sums.every(row => row[2].startsWith("about ")), detail === "0");
+    /* The address leads back to all of it. */
+    await page.evaluate(() => {
+      rbwpReport.show(1000000, 3000000);
+      [...document.querySelectorAll("#tabs button")].find(button => button.textContent === "Workers").click();
+      const search = document.getElementById("search");
+      search.value = "disk & \u00e9=";
+      search.dispatchEvent(new Event("input"));
+    });
+    const state = () => page.evaluate(() => {
+      const {view} = rbwpReport, {from, to, range} = view;
+      return [from, to, range, view.selected?.start, document.querySelector("#tabs [aria-selected=true]").textContent, document.getElementById("search").value];
+    });
+    const before = await state();
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes("disk & \u00e9="));
+    const address = page.url();
+    await page.goto("about:blank");
+    complaints.length = 0;
+    await page.goto(address, {waitUntil: "load"});
+    await settle();
+    assert.deepEqual(await state(), before);
+    complaints.splice(0, complaints.length, ...complaints.filter(text => !text.startsWith("asks for file:")));
+    await page.evaluate(() => rbwpReport.goToPlace("#from=x&to=+1s&range=3,%&span=9,9,9,+0s&tab=None&only=%00")); /* what makes no sense */
+    /* Search: what was found, with its sums; Esc in the box ends it. */
+    await press("/");
+    await page.evaluate(() => document.getElementById("search").select());
+    await page.keyboard.type("disk");
+    assert.match(await shown("found"), /^\d+ spans \d.* of worker time$/);
+    const [found] = await page.evaluate(() => [...document.querySelectorAll("#results tbody tr")].map(row => [row.cells[0].textContent, row.cells[2].textContent]));
+    assert.deepEqual(found, ["disk writer", (await page.evaluate(() => String(rbwpReport.data.kinds.find(kind => kind.name === "disk writer" && kind.category === "bgwork").all))).replace(/\B(?=(\d{3})+$)/g, ",")]);
+    await press("Escape");
+    assert.deepEqual([await page.evaluate(() => rbwpReport.view.matches), await page.evaluate(() => document.getElementById("results").hidden)], [null, true]);
+    /* With Shift the mouse marks; the command can be copied. */
+    await press("0");
+    await page.evaluate(() => document.getElementById("rows").scrollIntoView({block: "center"}));
+    const box = await (await page.$("#rows")).boundingBox();
+    await page.keyboard.down("Shift");
+    await page.mouse.move(box.x + 400, box.y + 80);
+    await page.mouse.down();
+    await page.mouse.move(box.x + 600, box.y + 90, {steps: 3});
+    await page.mouse.up();
+    await page.keyboard.up("Shift");
+    const marked = await page.evaluate(() => rbwpReport.view.range), all = await view();
+    assert.ok(Math.abs((marked.to - marked.from) / (all.to - all.from) - 200 / (box.width - 204)) < .02, JSON.stringify(marked));
+    await press("c");
+    await page.waitForFunction(() => /^(Copied|Press)/.test(document.getElementById("copied").textContent));
+    await press("Escape");
+    assert.equal(await page.evaluate(() => rbwpReport.view.range), null);
+    /* A key moves the view away from under the pointer: what was said of it goes. */
+    await page.mouse.move(box.x + 500, box.y + 60);
+    await page.evaluate(() => document.getElementById("tip").hidden = false);
+    await press("w");
+    assert.ok(await page.evaluate(() => document.getElementById("tip").hidden));
+    /* Bars of the flame view: as wide as their part, and what is inside is not wider than what it is in. */
+    const flames = await page.evaluate(() => {
+      const {stacks, data} = rbwpReport, sum = stacks.slice(1).reduce((sum, node) => sum + node.self, 0);
+      [...document.querySelectorAll("#tabs button")].find(button => button.textContent === "Flame").click();
+      const bars = [...document.querySelectorAll(".flame")], widths = bars.map(bar => bar.getBoundingClientRect().width);
+      const first = bars[1], name = first.textContent;
+      first.click();
+      return {sum, total: stacks[0].total, busy: data.tracks.reduce((sum, track) => sum + (track.kind === "thread" ? Number(track.busy_ns) : 0), 0), part: widths[1] / widths[0],
+        wanted: stacks.find(node => node.name === name).total / stacks[0].total, whole: document.querySelectorAll(".flame")[1].style.width, inside: stacks.every(node => !node.parent || node.total <= node.parent.total)};
+    });
+    assert.deepEqual([flames.sum, flames.total], [flames.busy, flames.busy]);
+    assert.ok(Math.abs(flames.part - flames.wanted) < .01 && flames.whole === "100%" && flames.inside, JSON.stringify(flames));
+    /* What stands out is at the top, and leads there. */
+    const place = await page.evaluate(() => {
+      const {findings} = rbwpReport, items = document.querySelectorAll("#findings li").length;
+      const timed = findings.find(finding => finding.start !== undefined);
+      if (timed) rbwpReport.goToFinding(timed);
+      return {count: findings.length, items, timed, range: rbwpReport.view.range};
+    });
+    assert.ok(place.count > 0 && place.items === place.count, JSON.stringify(place));
+    if (place.timed) assert.deepEqual(place.range, {from: place.timed.start, to: place.timed.start + place.timed.length});
+    await shoot(3);
+    await press("Escape");
+    /* Names beyond the palette, and a narrow screen: nothing is wider than it. */
+    await page.setViewport({width: 390, height: 800});
+    await settle();
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 390);
+    await shoot(4);
+    await page.setViewport({width: 1440, height: 1000});
+    await settle();
+  }
+  if (isQueued) {
+    /* Work that waited: a band below who took it up, an arrow, and what it stood behind. */
+    const band = await page.evaluate(() => rbwpReport.lines.filter(line => line.track?.of !== undefined).map(line => [line.height, line.track.name]));
+    assert.deepEqual(band, [[5, "queued"]]);
+    const text = await page.evaluate(() => {
+      const {data, findSpan, select, view} = rbwpReport;
+      const row = data.rows.find(row => data.tracks[row.track].kind === "thread" && row.depth === 0 && Number(data.tracks[row.track].calls) === 2);
+      select(findSpan([row], {start: 399}, 1, () => true));
+      return [view.links.length, document.getElementById("selected").textContent];
+    });
+    assert.equal(text[0], 1);
+    assert.match(text[1], /from\+0\.000000400s.*handed over by.*, 350 ns before.*behindslot 0 for 350 ns on thread/);
+    await press("Escape");
   }
   if (isInside) {
     /* Folded, it is a row below its GPU; a kernel of the table leads to its launch, with its SMs in sight; a span to its

@@ -207,8 +207,13 @@ bool filter_needs_names(const struct filter_options *options)
 
 bool filter_is_set(const struct filter_options *options)
 {
-    return options->from.set || options->to.set || options->threads.count || options->slots.count ||
-           options->kinds || options->duration.set;
+    return options->from.set || options->to.set || filter_is_choice(options);
+}
+
+bool filter_is_choice(const struct filter_options *options)
+{
+    return options->threads.count || options->slots.count || options->kinds ||
+           options->duration.set;
 }
 
 int64_t filter_time_ns(const struct filter_time *time, int64_t zero_ns, int64_t otherwise_ns)

@@ -4,11 +4,13 @@
  * them in sight, else from its summary: the height of a bar is how busy the row was. */
 "use strict";
 
-const GUTTER = 204, AXIS = 26, ROW = 18, INNER_ROW = 12, COUNTER = 34, TRACK_GAP = 7, PROCESS = 26;
+const AXIS = 26, ROW = 18, INNER_ROW = 12, WAIT_ROW = 5, COUNTER = 34, TRACK_GAP = 7, PROCESS = 26;
+const WIDE_GUTTER = 204, NARROW_GUTTER = 92, NARROW = 640;
+let GUTTER = WIDE_GUTTER;
 const LEAST_VIEW_NS = 16, SPANS_A_PIXEL = 4, TEXT_LEAST = 34, UNPACK_MS = 10;
 
 const overview = document.getElementById("overview"), canvas = document.getElementById("rows");
-const view = {from: runFrom, to: runTo, top: 0, height: 0, width: 0, hover: null, selected: null, links: [],
+const view = {from: runFrom, to: runTo, top: 0, height: 0, width: 0, hover: null, selected: null, range: null, links: [],
   matches: null, only: null, ready: true, unpackMs: 0, tilesWanted: 0, mode: ""};
 const ink = {};
 
@@ -21,11 +23,28 @@ function isDark(colour) {
   const value = parseInt(colour.slice(1), 16);
   return (value >> 16) * .3 + (value >> 8 & 255) * .59 + (value & 255) * .11 < 140;
 }
+/* Stripes, dots and crosses over a colour. */
+const patterns = (() => {
+  const draws = [null, (c, n) => [-n, 0, n].forEach(x => (c.moveTo(x, n), c.lineTo(x + n, 0))), (c, n) => c.rect(n / 2 - 1, n / 2 - 1, 1.5, 1.5),
+    (c, n) => (c.moveTo(0, n / 2), c.lineTo(n, n / 2), c.moveTo(n / 2, 0), c.lineTo(n / 2, n))];
+  return draws.map(draw => {
+    if (!draw) return null;
+    const tile = document.createElement("canvas"), context = tile.getContext("2d");
+    tile.width = tile.height = 6;
+    context.strokeStyle = "rgba(255, 255, 255, .5)";
+    context.beginPath();
+    draw(context, 6);
+    context.stroke();
+    return context.createPattern(tile, "repeat");
+  });
+})();
 const kindInks = kindColours.map(colour => isDark(colour) ? "#ffffff" : "#16202c");
 
 /* ---- where rows are -------------------------------------------------------------- */
 
 let lines = [], contentHeight = 0;
+const waitRowsOf = track => track.waitRows === undefined
+  ? track.waitRows = data.tracks.some(other => other.of === track.number && other.rows.length) : track.waitRows;
 /* Anew when something is folded or unfolded. */
 function layOut() {
   let y = 4, process = -1;
@@ -45,7 +64,7 @@ function layOut() {
     }
     track.rows.sort((a, b) => a.lane - b.lane || a.depth - b.depth);
     track.rows.forEach((row, place) => {
-      const height = row.depth === 0 ? ROW : INNER_ROW;
+      const height = track.of !== undefined ? WAIT_ROW : row.depth === 0 ? ROW : INNER_ROW;
       lines.push({y, height, row, track, label: place === 0 && !isFold(track)});
       row.line = lines[lines.length - 1];
       y += height + 1;
@@ -55,6 +74,7 @@ function layOut() {
       y += COUNTER + 1;
     }
     y += isInside(track) ? 1 : TRACK_GAP;
+    if (data.tracks.length < 2000 && waitRowsOf(track)) y -= TRACK_GAP - 2; /* they lie close to whom they are of */
   }
   contentHeight = y;
 }
@@ -119,6 +139,10 @@ function drawSpan(context, kind, flags, left, right, y, height, wide) {
   context.globalAlpha = isDim(kind) ? .13 : data.kinds[kind].waits ? .45 : 1;
   context.fillStyle = kindColours[kind] || "#8a8f98";
   context.fillRect(shown, y, width > 4 ? width - .6 : width, height);
+  if (kindPatterns[kind] && width > 4 && height > WAIT_ROW) {
+    context.fillStyle = patterns[kindPatterns[kind]];
+    context.fillRect(shown, y, width - .6, height);
+  }
   if (flags & 1) { /* its end is not known */
     context.fillStyle = ink.red;
     context.fillRect(Math.min(right, view.width) - 2.5, y, 2.5, height);
@@ -240,17 +264,34 @@ function counterAt({counter}, time) {
 /* ---- around the rows ---------------------------------------------------------------- */
 
 function drawLabel(context, line, y) {
+  if (line.track.of !== undefined && !line.label) return; /* the first one's stands here */
   context.fillStyle = ink.panel;
   context.fillRect(0, y - 1, GUTTER - 4, line.height + 2);
   if (!line.label) return;
   const {track} = line, busy = Number(track.busy_ns) / extent;
   if (isInside(track)) return drawInsideLabel(context, line, y);
+  if (track.of !== undefined) return drawWaitLabel(context, line, y);
+  if (GUTTER < WIDE_GUTTER) return drawNarrowLabel(context, line, y);
   context.textAlign = "right";
   context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.quiet;
   context.fillText(Number(track.lost) > 0 ? `lost ${exact(track.lost)}` : line.counter ? `\u2264 ${track.greatest} ${track.unit}`.trim() : percent(busy), GUTTER - 12, y + line.height / 2 + .5);
   context.textAlign = "left";
   context.fillStyle = ink.text;
   context.fillText(fitted(context, track.name, GUTTER - 84), 14, y + line.height / 2 + .5);
+}
+
+/* How long the work of the worker above had waited. */
+function drawWaitLabel(context, {track, row}, y) {
+  context.textAlign = "right";
+  context.fillStyle = ink.quiet;
+  context.font = context.font.replace("11.5px", "10px");
+  context.fillText(fitted(context, `${exact(track.spans)} ${track.name === "queued" ? "waits" : track.name}`, GUTTER - 24), GUTTER - 12, y + row.line.height / 2 + 1);
+  context.font = context.font.replace("10px", "11.5px");
+  context.textAlign = "left";
+}
+function drawNarrowLabel(context, {track, height}, y) {
+  context.fillStyle = Number(track.lost) > 0 ? ink.red : ink.text;
+  context.fillText(fitted(context, track.name, GUTTER - 14), 6, y + height / 2 + .5);
 }
 
 function drawInsideLabel(context, {track, fold, height}, y) {
@@ -368,6 +409,27 @@ function drawSelected(context) {
   context.restore();
 }
 
+/* Where arrows end. */
+function drawLinkHeads(context) {
+  if (!view.selected) return;
+  context.save();
+  context.beginPath();
+  context.rect(GUTTER - 3, AXIS, view.width, view.height);
+  context.clip();
+  context.fillStyle = ink.accent;
+  for (const link of view.links) {
+    const to = data.tracks[link.toTrack].rows[0];
+    if (!to || !to.line) continue;
+    const x = xOf(link.to), y = AXIS + to.line.y - view.top + ROW / 2;
+    context.beginPath();
+    context.moveTo(x + 1, y);
+    context.lineTo(x - 7, y - 4);
+    context.lineTo(x - 7, y + 4);
+    context.fill();
+  }
+  context.restore();
+}
+
 /* What part of the rows is in sight. */
 function drawScrollbar(context) {
   const room = view.height - AXIS;
@@ -398,9 +460,11 @@ function drawRows() {
   }
   drawLosses(context, xOf, AXIS, view.height, true);
   drawSelected(context);
+  drawLinkHeads(context);
   for (const line of inSight)
     (line.track ? drawLabel : drawTitle)(context, line, AXIS + line.y - view.top);
   drawAxis(context);
+  drawRange(context);
   drawScrollbar(context);
   view.mode = tally.cells === 0 ? "single spans" : tally.spans === 0 ? "summary" : "partly summary";
 }
@@ -448,6 +512,6 @@ function drawOverview() {
   context.strokeStyle = ink.text;
   context.strokeRect(from + .5, .5, to - from - 1, height - 1);
   context.fillStyle = ink.quiet;
-  context.fillText("busy workers", 14, height / 2 - 7);
-  context.fillText(`${duration(runLength)} in all`, 14, height / 2 + 9);
+  context.fillText(fitted(context, "busy workers", GUTTER - 10), GUTTER < WIDE_GUTTER ? 6 : 14, height / 2 - 7);
+  context.fillText(fitted(context, `${duration(runLength)} in all`, GUTTER - 10), GUTTER < WIDE_GUTTER ? 6 : 14, height / 2 + 9);
 }

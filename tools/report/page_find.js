@@ -32,15 +32,34 @@ function match() {
   if (!text && view.only === null) {
     view.matches = null;
     foundText.textContent = "";
+    fillResults(null);
   } else {
     const kinds = data.kinds.filter(kind => text ? kind.name.toLowerCase().includes(text) : kind.name === view.only);
     view.matches = new Set(kinds.map(kind => kind.number));
-    const spans = kinds.reduce((sum, kind) => sum + kind.all, 0);
-    foundText.textContent = kinds.length ? `${exact(spans)} spans` : "no match";
+    const spans = kinds.reduce((sum, kind) => sum + kind.all, 0), total = kinds.reduce((sum, kind) => sum + Number(kind.total_ns), 0);
+    foundText.textContent = kinds.length ? `${exact(spans)} spans, ${duration(total)}, ${percent(total / workerTime)} of worker time` : "no match";
+    fillResults(text ? kinds : null);
   }
   document.querySelectorAll("#legend span").forEach(entry =>
     entry.classList.toggle("off", view.matches !== null && !entry.kinds.some(number => view.matches.has(number))));
   redraw();
+}
+const RESULTS = 8;
+/* The kinds that a search found, each with what it is in sum. */
+function fillResults(kinds) {
+  const box = document.getElementById("results");
+  box.textContent = "";
+  box.hidden = !kinds || !kinds.length || data.merged;
+  if (box.hidden) return;
+  const parent = add(box, "div", undefined, "scrolls");
+  table(parent, [nameColumn("Found"), {title: "Kind", left: true, value: kind => kind.category, text: kind => describe(kind)}, count("Count", "all"), time("Total", "total_ns"),
+    shareColumn("Of worker time", kind => Number(kind.total_ns) / workerTime),
+    {title: "Longest", value: kind => kind.max_ns, fill: (cell, kind) => go(cell, duration(kind.max_ns), () => goToLongest(kind))}], kinds, 3, undefined, RESULTS);
+}
+function showOnly(name) {
+  view.only = view.only === name ? null : name;
+  searchBox.value = "";
+  match();
 }
 function stepMatch(direction) {
   if (!view.matches || !view.matches.size) return;
@@ -55,7 +74,10 @@ searchBox.addEventListener("input", () => {
 });
 searchBox.addEventListener("keydown", event => {
   if (event.key === "Enter") stepMatch(event.shiftKey ? -1 : 1);
-  if (event.key === "Escape") searchBox.blur();
+  if (event.key !== "Escape") return;
+  searchBox.value = "";
+  match();
+  searchBox.blur();
 });
 
 function fillLegend() {
@@ -68,15 +90,11 @@ function fillLegend() {
   const entries = [...byName.values()].sort((a, b) => b.total - a.total);
   for (const {name, kinds} of entries.slice(0, 24)) {
     const entry = add(legend, "span");
-    swatch(entry, colourOf(name));
+    swatch(entry, kinds[0]);
     entry.append(name);
     entry.kinds = kinds;
     entry.title = "Click: show this one alone";
-    entry.addEventListener("click", () => {
-      view.only = view.only === name ? null : name;
-      searchBox.value = "";
-      match();
-    });
+    pressable(entry, () => showOnly(name));
   }
   if (entries.length > 24) add(legend, "i", `and ${entries.length - 24} more`, "quiet");
 }

@@ -33,10 +33,10 @@ const isSeen = track => !isInside(track) || !isInside(track.above) || opened.has
 const tracksAsShown = (() => {
   const shown = [];
   const add = track => {
-    shown.push(track);
+    shown.push(track, ...data.tracks.filter(other => other.of === track.number));
     track.below.sort((a, b) => naturally(a.name, b.name) || a.number - b.number).forEach(add);
   };
-  tracksInOrder.filter(track => !isInside(track)).forEach(add);
+  tracksInOrder.filter(track => !isInside(track) && track.of === undefined).forEach(add);
   return shown;
 })();
 

@@ -19,6 +19,7 @@ function clear() {
   view.only = null;
   select(null);
   match();
+  setRange(null);
 }
 const KEYS = {
   w: () => zoom(1 / 1.5), s: () => zoom(1.5), "+": () => zoom(1 / 1.5), "=": () => zoom(1 / 1.5), "-": () => zoom(1.5),
@@ -29,16 +30,18 @@ const KEYS = {
     const link = view.links[0];
     if (link) follow(link, view.selected.row.track === link.toTrack);
   },
+  c: copyCommand, r: () => setRange(view.range ? null : {from: Math.round(view.from), to: Math.round(view.to)}),
   k: goInside, x: toggleFolds,
   n: () => stepMatch(1), N: () => stepMatch(-1), "/": () => searchBox.select(), "?": () => help.showModal(), t: switchTheme,
   Escape: clear,
 };
 document.addEventListener("keydown", event => {
-  const isTyping = event.target.closest && event.target.closest("input, dialog");
+  const isTyping = event.target.closest && event.target.closest("input, select, dialog");
   const act = KEYS[event.key] || KEYS[event.key.toLowerCase()];
   if (!act || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key.startsWith("Arrow") && event.target !== canvas && event.target !== document.body) return;
   event.preventDefault();
+  tip.hidden = true; /* what was under the pointer may be there no more */
   act();
 });
 document.querySelectorAll("[data-key]").forEach(button => button.addEventListener("click", () => KEYS[button.dataset.key]()));
@@ -54,11 +57,13 @@ document.getElementById("source").textContent = sources.slice(0, 4).join(", ") +
 if (sources.length) document.title = `${sources[0]}${sources.length > 1 ? ` and ${sources.length - 1} more` : ""} - rbwp report`;
 fillFigures();
 fillAlerts();
+fillFindings();
 fillLegend();
 fillNodes();
 fillTabs();
 if (data.merged) document.getElementById("timeline").hidden = true;
 setTheme(dark.matches ? "dark" : "light");
 fit();
+if (location.hash.length > 1) goToPlace(location.hash);
 /* For scripts that drive the page. */
-window.rbwpReport = {data, view, show, fit, spanAt, findSpan, select, goToLaunch, launchOf, opened, get lines() { return lines; }};
+window.rbwpReport = {data, view, show, fit, spanAt, findSpan, select, goToLaunch, launchOf, opened, setRange, stacks, goToFinding, findings, commandOf, goToPlace, placeText, get lines() { return lines; }};

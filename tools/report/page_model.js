@@ -52,6 +52,7 @@ data.rows.forEach(row => data.tracks[row.track].rows.push(row));
 data.kinds.forEach((kind, number) => {
   kind.number = number;
   kind.all = Number(kind.count) + Number(kind.unfinished);
+  kind.waits = Number(kind.waits) || ["queued", "wait"].includes(kind.category); /* nobody was busy with it */
 });
 
 const naturally = new Intl.Collator("en", {numeric: true}).compare;
@@ -61,25 +62,29 @@ const isWorker = track => track.kind === "thread" || track.kind === "processor";
 const isSubItem = kind => ["am", "xfer", "deppart", "reap", "sub_item"].includes(kind.category);
 const isGpuWork = kind => kind.category === "gpu";
 
-/* ---- colours: by name, so that one name looks the same everywhere -------------- */
+/* ---- colours: by name, so that one name looks the same everywhere; from the 13th on
+ * they have patterns, too -------------------------------------------------------- */
 
 const PALETTE = ["#4e79a7", "#d9993a", "#3a9d8d", "#9a6fb0", "#73b3d8", "#a58a3c", "#d58bb0", "#5d9c52",
   "#7a86c6", "#c67c50", "#8dbd9c", "#94806f"];
-const colourOf = (() => {
-  const totals = new Map(), colours = new Map(), used = new Set();
+const PATTERNS = 4;
+const looks = (() => {
+  const totals = new Map(), looks = new Map(), used = new Set();
   for (const kind of data.kinds) totals.set(kind.name, (totals.get(kind.name) || 0) + Number(kind.total_ns));
   const names = [...totals.keys()].sort((a, b) => totals.get(b) - totals.get(a));
   for (const name of names) {
     let at = 0;
     for (let i = 0; i < name.length; i++) at = Math.imul(at ^ name.charCodeAt(i), 0x01000193) >>> 0;
     at = ((at ^ at >>> 13) >>> 0) % PALETTE.length;
-    while (used.has(at) && used.size < PALETTE.length) at = (at + 5) % PALETTE.length;
-    used.add(at);
-    colours.set(name, PALETTE[at]);
+    while (used.has(at)) at = (at + 5) % PALETTE.length;
+    looks.set(name, {colour: PALETTE[at], pattern: Math.floor(looks.size / PALETTE.length) % PATTERNS});
+    if (used.add(at).size === PALETTE.length) used.clear();
   }
-  return name => colours.get(name) || "#8a8f98";
+  return looks;
 })();
+const colourOf = name => looks.has(name) ? looks.get(name).colour : "#8a8f98";
 const kindColours = data.kinds.map(kind => colourOf(kind.name));
+const kindPatterns = data.kinds.map(kind => looks.get(kind.name).pattern);
 
 /* ---- where single spans are ---------------------------------------------------- */
 

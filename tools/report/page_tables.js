@@ -74,13 +74,23 @@ function shape(parent, name, attributes) {
 }
 const bucketStart = bucket => 2 ** (bucket / 4);
 
-function sparkline(parent, histogram, colour) {
-  const [, ...counts] = histogram, most = Math.max(...counts.map(Number)), width = 110, height = 20;
+/* From the least to the greatest bucket of all rows, so that what stands below each other can be compared. */
+function histogramAxis(rows, field) {
+  const all = rows.map(row => row[field]).filter(histogram => histogram && histogram.length > 1);
+  const first = Math.min(...all.map(histogram => histogram[0])), last = Math.max(...all.map(histogram => histogram[0] + histogram.length - 1));
+  return all.length ? {first, last} : {first: 0, last: 1};
+}
+const axisText = ({first, last}) => `${duration(bucketStart(first))} to ${duration(bucketStart(last))}`;
+
+function sparkline(parent, histogram, colour, axis) {
+  const [begin, ...counts] = histogram, most = Math.max(...counts.map(Number)), width = 120, height = 20;
   const picture = shape(parent, "svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "histogram"});
-  const step = Math.min(6, width / Math.max(1, counts.length));
+  const step = width / Math.max(1, axis.last - axis.first);
+  for (let power = Math.ceil(axis.first / 4); power * 4 < axis.last; power += 10) /* each about 1000 times the one before */
+    shape(picture, "rect", {x: (power * 4 - axis.first) * step, y: 0, width: .6, height, fill: "var(--line)"});
   counts.forEach((count, i) => {
     const bar = Number(count) ? Math.max(1, Number(count) / most * (height - 1)) : 0;
-    if (bar) shape(picture, "rect", {x: i * step, y: height - bar, width: Math.max(.8, step - .8), height: bar, fill: colour});
+    if (bar) shape(picture, "rect", {x: (begin + i - axis.first) * step, y: height - bar, width: Math.max(.8, step - .3), height: bar, fill: colour});
   });
 }
 
@@ -102,8 +112,9 @@ function largeHistogram(parent, histogram, colour, unit) {
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Columns: {title, value (to sort by), text or fill(cell, row), left}. */
-function table(parent, columns, rows, sortBy, more) {
+/* Columns: {title, value (to sort by), text or fill(cell, row), left}. At first there are limit rows, and a way to the rest. */
+const TABLE_ROWS = 50, TABLE_ROWS_MOST = 1000;
+function table(parent, columns, rows, sortBy, more, limit = TABLE_ROWS) {
   const element = add(parent, "table"), head = add(add(element, "thead"), "tr"), body = add(element, "tbody");
   let order = sortBy, descending = !columns[sortBy].left;
   const draw = () => {
@@ -117,8 +128,14 @@ function table(parent, columns, rows, sortBy, more) {
       cell.setAttribute("aria-sort", i === order ? descending ? "descending" : "ascending" : "none");
       cell.textContent = columns[i].title + (i === order ? descending ? " \u2193" : " \u2191" : "");
     });
-    for (const row of sorted.slice(0, 1000)) drawTableRow(body, columns, row, more);
-    if (sorted.length > 1000) add(add(body, "tr"), "td", `and ${exact(sorted.length - 1000)} more`, "quiet");
+    for (const row of sorted.slice(0, limit)) drawTableRow(body, columns, row, more);
+    if (sorted.length <= limit) return;
+    const last = add(add(body, "tr"), "td", limit < TABLE_ROWS_MOST ? "" : `and ${exact(sorted.length - limit)} more`, "quiet");
+    last.colSpan = columns.length;
+    if (limit < TABLE_ROWS_MOST) go(last, `${exact(sorted.length - limit)} more`, () => {
+      limit = TABLE_ROWS_MOST;
+      draw();
+    });
   };
   columns.forEach((column, i) => {
     const cell = add(head, "th");
@@ -157,8 +174,20 @@ function drawTableRow(body, columns, row, more) {
 
 const time = (title, field) => ({title, value: row => row[field], text: row => duration(row[field])});
 const count = (title, field) => ({title, value: row => row[field]});
+/* By mouse and by keyboard. */
+function pressable(element, act) {
+  element.tabIndex = 0;
+  element.setAttribute("role", "button");
+  element.addEventListener("click", act);
+  element.addEventListener("keydown", event => {
+    if (event.key !== "Enter" && event.key !== " ") return;
+    event.preventDefault();
+    event.stopPropagation();
+    act(event);
+  });
+}
 function go(cell, text, target) {
-  add(cell, "a", text).addEventListener("click", target);
+  pressable(add(cell, "a", text), target);
 }
 function shareColumn(title, part) {
   return {title, value: part, fill: (cell, row) => {
@@ -168,12 +197,15 @@ function shareColumn(title, part) {
 }
 function nameColumn(title) {
   return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
-    swatch(cell, kindColours[kind.number]);
+    swatch(cell, kind.number);
     cell.append(kind.name);
   }};
 }
-const histogramColumn = (field, colour, unit) => ({title: "Histogram", left: true, value: row => Number(row[field][0] || 0),
-  fill: (cell, row) => sparkline(cell, row[field], colour(row))});
+function histogramColumn(rows, field, colour) {
+  const axis = histogramAxis(rows, field);
+  return {title: `Histogram, ${axisText(axis)}`, left: true, value: row => Number(row[field][0] || 0),
+    fill: (cell, row) => sparkline(cell, row[field], colour(row), axis)};
+}
 
 /* Where the longest span of a kind is: tracks are not known, so all rows are asked. */
 function goToLongest(kind) {
@@ -196,7 +228,7 @@ function kindTable(parent, kinds, first, whole, wholeTitle) {
     shareColumn(wholeTitle, kind => Number(kind.total_ns) / whole), time("Mean", "mean_ns"), time("p50", "p50_ns"),
     time("p90", "p90_ns"), time("p99", "p99_ns"),
     {title: "Longest", value: kind => kind.max_ns, fill: (cell, kind) => go(cell, duration(kind.max_ns), () => goToLongest(kind))},
-    histogramColumn("histogram", kind => kindColours[kind.number])], kinds, first.length + 2, (cell, kind) => {
+    histogramColumn(kinds, "histogram", kind => kindColours[kind.number])], kinds, first.length + 2, (cell, kind) => {
       add(cell, "div", `${kind.name}: ${exact(kind.count)} finished, ${exact(kind.total_ns)} ns in all, from ${exact(kind.min_ns)} to ${exact(kind.max_ns)} ns`, "quiet");
       largeHistogram(cell, kind.histogram, kindColours[kind.number], "spans");
     });
@@ -254,7 +286,7 @@ function fillWaits(parent) {
     shareColumn("Of the run", track => track.wait_ns / extent), count("Waits", "waited"),
     {title: "Longest", value: track => track.longest_gap_ns, fill: (cell, track) => go(cell, duration(track.longest_gap_ns),
       () => goToTime(track.number, Number(track.longest_gap_at), Number(track.longest_gap_ns)))},
-    histogramColumn("waits", () => "var(--accent)")], waiting, 1, (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
+    histogramColumn(waiting, "waits", () => "var(--accent)")], waiting, 1, (cell, track) => largeHistogram(cell, track.waits, "var(--accent)", "waits"));
   const longest = data.waits.map(([track, start, length]) => ({track, start: Number(start), length: Number(length)}));
   add(parent, "p", "The longest waits:", "caption");
   table(parent, [{title: "Worker", left: true, value: wait => data.tracks[wait.track].name, text: wait => data.tracks[wait.track].name},
@@ -314,6 +346,7 @@ const TABS = [
   ["Queue delay", queued.length, parent => kindTable(parent, queued, [{title: "Slot", value: kind => kind.item, text: kind => String(kind.item)}], extent, "Of the run")],
   ["Ranges", ranges.length, parent => kindTable(parent, ranges, [], extent, "Of the run")],
   ["Ranges on GPUs", gpuRanges.length, parent => kindTable(parent, gpuRanges, [], extent, "Of the run")],
+  ["Flame", data.stacks.length, fillFlame],
   ["Counters", counters.length, fillCounters],
   ["Nodes", nodeCount > 1, parent => fillNodeTable(parent)],
   ["Workers", workers.length, fillWorkers],
@@ -327,18 +360,34 @@ const TABS = [
   ["About", 1, fillAbout],
 ].filter(([, any]) => any);
 
+let openedTab = 0;
 function openTab(number) {
+  openedTab = number;
   const parent = document.getElementById("tables");
   parent.textContent = "";
-  document.querySelectorAll("#tabs button").forEach((button, i) => button.setAttribute("aria-selected", i === number));
+  document.querySelectorAll("#tabs button").forEach((button, i) => {
+    button.setAttribute("aria-selected", i === number);
+    button.tabIndex = i === number ? 0 : -1;
+  });
   TABS[number][2](parent);
+  notePlace();
 }
 function fillTabs() {
   TABS.forEach(([title], number) => {
     const button = add(document.getElementById("tabs"), "button", title);
     button.type = "button";
     button.setAttribute("role", "tab");
+    button.setAttribute("aria-controls", "tables");
     button.addEventListener("click", () => openTab(number));
+    button.addEventListener("keydown", event => {
+      const step = {ArrowLeft: -1, ArrowRight: 1}[event.key];
+      if (!step) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const next = (number + step + TABS.length) % TABS.length;
+      openTab(next);
+      document.querySelectorAll("#tabs button")[next].focus();
+    });
   });
   openTab(0);
 }

@@ -9,6 +9,7 @@ function redraw() {
   if (!frame) frame = requestAnimationFrame(() => {
     frame = 0;
     view.width = canvas.clientWidth;
+    GUTTER = view.width < NARROW ? NARROW_GUTTER : WIDE_GUTTER;
     view.height = Math.round(Math.min(contentHeight + AXIS + 6, Math.max(260, window.innerHeight * .58)));
     view.top = Math.max(0, Math.min(view.top, contentHeight + AXIS - view.height));
     drawRows();
@@ -17,6 +18,8 @@ function redraw() {
     document.getElementById("range").textContent =
       `${moment(Math.max(Math.min(runFrom, view.to), view.from), step)} to ${moment(view.to, step)}, ${duration(view.to - view.from)} shown`;
     document.getElementById("mode").textContent = view.mode;
+    fillCommand();
+    notePlace();
     if (!view.ready) redraw();
   });
 }
@@ -42,9 +45,12 @@ function scrollRows(pixels) {
   view.top += pixels;
   redraw();
 }
+let fitted_view = null;
 function fit() {
   show(runFrom - runLength * .004, runTo + runLength * .004);
+  fitted_view = {from: view.from, to: view.to};
 }
+const isWhole = () => fitted_view && view.from === fitted_view.from && view.to === fitted_view.to;
 
 /* ---- what is where --------------------------------------------------------------- */
 
@@ -87,8 +93,14 @@ function add(parent, name, text, className) {
   parent.append(element);
   return element;
 }
-function swatch(parent, colour) {
-  add(parent, "i", undefined, "swatch").style.background = colour;
+function paintPattern(element, kind) {
+  if (kindPatterns[kind]) element.classList.add(`pattern${kindPatterns[kind]}`);
+}
+/* The look of a kind. */
+function swatch(parent, kind) {
+  const box = add(parent, "i", undefined, "swatch");
+  box.style.backgroundColor = kindColours[kind] || "#8a8f98";
+  paintPattern(box, kind);
 }
 
 function fillCounterTip(line, time) {
@@ -109,7 +121,7 @@ function fillTip(line, time) {
   tip.textContent = "";
   if (span) {
     const kind = data.kinds[span.kind];
-    swatch(tip, kindColours[span.kind]);
+    swatch(tip, span.kind);
     add(tip, "b", kind.name);
     add(tip, "div", `${duration(span.stop - span.start)} (${exact(span.stop - span.start)} ns)${endOf(span, ", ")}`);
     add(tip, "div", `begins at ${moment(span.start, Math.max(1, axisStep() / 100))}`);
@@ -120,7 +132,7 @@ function fillTip(line, time) {
   const cell = cellAt(row, time);
   if (!cell || (!cell.begun && !cell.busy)) return false;
   const kind = data.kinds[cell.kind];
-  swatch(tip, kindColours[cell.kind] || "#8a8f98");
+  swatch(tip, cell.kind);
   add(tip, "b", kind ? `mostly ${kind.name}` : `${exact(cell.begun)} begun`);
   add(tip, "div", `${percent(cell.busy)} busy, ${exact(cell.begun)} begun in ${duration(cell.width)}`);
   add(tip, "div", `${track.name}, summary${stretchesOf(time, time + 1)[0][2] ? ": zoom in for single spans" : " only: single spans did not fit into the page"}`);
@@ -130,7 +142,7 @@ function fillTip(line, time) {
 function describe(kind) {
   const names = {bgwork: `work item, slot ${kind.item}`, am: "active message", xfer: "transfer channel",
     deppart: "partitioning operation", reap: "GPU reap", sub_item: "sub-item", gpu: `GPU work of slot ${kind.item}`,
-    task: "task", call: "call", wait: "wait", copy: "copy"};
+    task: "task", call: "call", wait: "wait", copy: "copy", queued: `work of slot ${kind.item} that waited`};
   return (names[kind.category] || kind.category) + (isSubItem(kind) ? `, sub-item ${kind.item}` : "");
 }
 
@@ -151,7 +163,7 @@ function linksOf(span) {
   for (const tile of linkTiles) {
     if (tile.first > (isCall ? span.stop : span.start) || tile.last < span.start || (!isCall && tile.owner !== track)) continue;
     for (const link of cached(tile, readLinks))
-      if (isCall ? link.fromTrack === track && link.from >= span.start && link.from < span.stop : link.to === span.start)
+      if (isCall && link.fromTrack === track && link.from >= span.start && link.from < span.stop || tile.owner === track && link.to === span.start)
         found.push({...link, toTrack: tile.owner});
   }
   return found;
@@ -190,11 +202,11 @@ function select(span) {
     return add(pair, "dd", text);
   };
   const title = add(list, "div");
-  swatch(title, kindColours[span.kind]);
+  swatch(title, span.kind);
   add(title, "b", kind.name);
   item("is", describe(kind));
   item("on", data.tracks[span.row.track].name);
-  item("from", `${exact(span.start)} ns`);
+  item("from", exactMoment(span.start));
   item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${endOf(span, " ")}`);
   if (span.early || span.late)
     item("certain to", `${duration(span.early)} at its start, ${duration(span.late)} at its end`);
@@ -208,12 +220,32 @@ function showInside(item, span) {
   else if (launchesOn(track).some(one => one.start === span.start && one.stop === span.stop))
     add(item("inside", "what its warps did"), "button", "Go").addEventListener("click", goInside);
 }
+/* Work that was handed over waited; who takes up what it handed over itself is both ends. */
 function showLink(item, span, link) {
-  const isFrom = data.tracks[span.row.track].number === link.fromTrack;
-  const track = data.tracks[isFrom ? link.toTrack : link.fromTrack];
-  const place = item(isFrom ? "launched work on" : "launched by a call on", `${track.name}, ${duration(link.to - link.from)} ${isFrom ? "later" : "before"}`);
+  const isFrom = link.fromTrack === span.row.track && link.from >= span.start && link.from < span.stop && link.to !== span.start;
+  const track = data.tracks[isFrom ? link.toTrack : link.fromTrack], isHanded = isWorker(data.tracks[link.toTrack]);
+  const titles = isHanded ? ["handed work to", "handed over by"] : ["launched work on", "launched by a call on"];
+  const place = item(titles[isFrom ? 0 : 1], `${track.name}, ${duration(link.to - link.from)} ${isFrom ? "later" : "before"}`);
+  if (isHanded && !isFrom) showMeanwhile(item, link);
   const button = add(place, "button", "Go");
   button.addEventListener("click", () => follow(link, !isFrom));
+}
+const MEANWHILE = 3;
+/* What stood before it: what its worker did while it waited, the longest first. */
+function showMeanwhile(item, {toTrack, from, to}) {
+  const sums = new Map();
+  if (to - from < 1 || !stretchesOf(from, to).every(([, , single]) => single)) return;
+  for (const row of data.tracks[toTrack].rows.filter(row => row.depth === 0))
+    for (const tile of tilesIn(row, from, to)) {
+      const {starts, stops, kinds, count} = spansOf(tile);
+      for (let i = 0; i < count; i++) {
+        const part = Math.min(stops[i], to) - Math.max(starts[i], from);
+        if (part > 0) sums.set(kinds[i], (sums.get(kinds[i]) || 0) + part);
+      }
+    }
+  const all = [...sums].sort((a, b) => b[1] - a[1]).slice(0, MEANWHILE);
+  item("behind", all.length ? all.map(([kind, time]) => `${data.kinds[kind].name} for ${duration(time)}`).join(", ") + ` on ${data.tracks[toTrack].name}`
+    : `nothing: ${data.tracks[toTrack].name} did nothing meanwhile`);
 }
 function follow(link, back) {
   const target = firstSpanAt(back ? link.fromTrack : link.toTrack, back ? link.from : link.to);
@@ -253,12 +285,27 @@ function stepSpan(direction) {
 /* ---- the mouse -------------------------------------------------------------------- */
 
 let drag = null;
+let marking = null;
+/* Shift, or on the axis: marks a range. */
+const isMarking = event => event.shiftKey || event.clientY - canvas.getBoundingClientRect().top < AXIS;
+const timeUnder = event => timeAt(Math.max(GUTTER, event.clientX - canvas.getBoundingClientRect().left));
 canvas.addEventListener("pointerdown", event => {
   if (event.button) return;
   canvas.setPointerCapture(event.pointerId);
+  if (isMarking(event)) {
+    marking = {time: timeUnder(event), x: event.clientX};
+    tip.hidden = true;
+    return;
+  }
   drag = {x: event.clientX, y: event.clientY, from: view.from, to: view.to, top: view.top, moved: false};
 });
 canvas.addEventListener("pointermove", event => {
+  if (marking) {
+    const time = timeUnder(event);
+    if (Math.abs(event.clientX - marking.x) > 2) setRange({from: Math.round(Math.min(marking.time, time)), to: Math.round(Math.max(marking.time, time))});
+    return;
+  }
+  canvas.style.cursor = isMarking(event) ? "text" : "";
   if (!drag) return hoverAt(event);
   const x = event.clientX - drag.x, y = event.clientY - drag.y;
   if (!drag.moved && Math.abs(x) + Math.abs(y) < 4) return;
@@ -268,6 +315,12 @@ canvas.addEventListener("pointermove", event => {
   show(drag.from - x * scale(), drag.to - x * scale());
 });
 canvas.addEventListener("pointerup", event => {
+  if (marking) {
+    if (Math.abs(event.clientX - marking.x) <= 2) setRange(null);
+    marking = null;
+    canvas.focus({preventScroll: true});
+    return;
+  }
   const clicked = drag && !drag.moved, box = canvas.getBoundingClientRect();
   drag = null;
   canvas.focus({preventScroll: true});
@@ -276,7 +329,7 @@ canvas.addEventListener("pointerup", event => {
   if (line && line.fold) clickFold(line, event.clientX - box.left, time);
   else if (line && line.row) select(isDrawnSingly(line.row, time) ? spanAt(line.row, time) : null);
 });
-canvas.addEventListener("pointercancel", () => drag = null);
+canvas.addEventListener("pointercancel", () => drag = marking = null);
 canvas.addEventListener("pointerleave", () => tip.hidden = true);
 canvas.addEventListener("dblclick", event => {
   const time = timeAt(event.clientX - canvas.getBoundingClientRect().left);

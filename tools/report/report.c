@@ -18,6 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { STACKS_MOST = 4096 };
+
 /* ---- taking the trace in --------------------------------------------------------- */
 
 static void fail(struct report *report)
@@ -85,6 +87,10 @@ static void take_span(struct report *report, const struct trace_span *span,
         kind->longest_start_ns = span->start_ns;
     }
     uint64_t more[2];
+    /* One that comes after what is in it would be taken for a part of that. */
+    if (stats_is_worker(&report->stats.tracks[span->track]) &&
+        !(span->flags & (TRACE_INSTANT | TRACE_LATE)))
+        stack_tree_add(&report->stacks, span, 0, number);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
@@ -164,8 +170,9 @@ static bool is_full(void *context)
 static bool begin(struct trace_pass *pass)
 {
     struct report *report = calloc(1, sizeof *report);
-    if (!report) {
+    if (!report || !stack_tree_start(&report->stacks, STACKS_MOST)) {
         message("out of memory");
+        free(report);
         return false;
     }
     report->options = pass->asked;
@@ -173,6 +180,7 @@ static bool begin(struct trace_pass *pass)
                 &(struct stats_options){.top = 200,
                                         .orphans = filter_is_set(&pass->options->filter),
                                         .cells = true,
+                                        .turns = true,
                                         .inside = !pass->maker->read});
     report->stats_sink = stats_sink(&report->stats);
     timeline_start(&report->timeline);
@@ -203,6 +211,8 @@ static void report_free(struct report *report)
     kinds_free(&report->kinds);
     waits_free(&report->waits);
     counter_lines_free(&report->counters);
+    stack_tree_free(&report->stacks);
+    findings_free(&report->findings);
     trace_free(report->names);
     free(report);
 }
@@ -337,6 +347,8 @@ static enum exit_code end(struct trace_pass *pass)
         name_sums(report);
     }
     waits_finish(&report->waits);
+    findings_make(&report->findings, &report->stats,
+                  filter_is_choice(&report->options->reading.filter));
     if (!report->has_focus) {
         report->focus_first_ns = report->stats.first_ns;
         report->focus_last_ns = report->stats.last_ns;
@@ -345,8 +357,8 @@ static enum exit_code end(struct trace_pass *pass)
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written = write_page(report, &pass->out) || out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
-        report->stats.inside.failed || report->stats.lines.failed ||
-        report->stats.concurrency.levels == 0)
+        report->findings.failed || report->stacks.failed || report->stats.inside.failed ||
+        report->stats.lines.failed || report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
     report_free(report);
     return code;

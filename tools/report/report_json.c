@@ -208,6 +208,13 @@ static bool is_below_gpu(const struct stats *stats, const struct stats_track *tr
     return false;
 }
 
+/* How long a worker's work had waited, for one. */
+static bool below_worker(const struct stats *stats, const struct stats_track *track)
+{
+    return track->track.parent < track->track.number &&
+           stats_is_worker(&stats->tracks[track->track.parent]);
+}
+
 /* There may be very many: no more than the page needs. */
 static void put_inside_track(const struct writer *writer, const struct stats_track *track)
 {
@@ -247,6 +254,8 @@ static void put_track(const struct writer *writer, uint32_t number)
     put_histogram(out, "waits", waits_of(&writer->report->waits, number));
     put_launches(out, track);
     put_counter(writer, track);
+    if (below_worker(&writer->report->stats, track))
+        put_number(out, "of", track->track.parent);
     put_end(out, "process", track->track.process);
 }
 
@@ -447,6 +456,43 @@ static void put_inside(const struct writer *writer)
     put_launched(writer);
 }
 
+/* [what, sentence, track or -1, row of stats or -1, and if it is known: start, duration] */
+static void put_findings(const struct writer *writer)
+{
+    const struct findings *findings = &writer->report->findings;
+    struct out *out = writer->out;
+    begin_list(out, "findings");
+    for (uint32_t i = 0; i < findings->count; i++) {
+        const struct finding *finding = &findings->list[i];
+        out_format(out, "%s[\"%s\",", i ? ",\n" : "\n", finding_name[finding->what]);
+        json_string(out, finding->text, finding->bytes);
+        out_format(out, ",%" PRId64 ",%" PRId64,
+                   finding->track == TRACE_NONE ? -1 : (int64_t)finding->track,
+                   finding->row == TRACE_NONE ? -1 : (int64_t)finding->row);
+        if (finding->placed) {
+            out_format(out, ",%" PRId64 ",",
+                       time_step_ns(writer->page->taken.first_ns, finding->from_ns));
+            put_exact(out, (uint64_t)time_step_ns(finding->from_ns, finding->to_ns));
+        }
+        out_text(out, "]");
+    }
+    end_list(out);
+}
+
+/* [parent, kind, spans, time in it itself]: place 0 is none, and parents come first. */
+static void put_stacks(const struct writer *writer)
+{
+    const struct stack_tree *tree = &writer->report->stacks;
+    begin_list(writer->out, "stacks");
+    for (uint32_t i = 1; i < tree->count; i++) {
+        const struct stack_node *node = &tree->nodes[i];
+        uint64_t self_ns = (int64_t)node->self_ns > 0 ? node->self_ns : 0;
+        put_numbers(writer->out, i > 1,
+                    (uint64_t[]){node->parent, node->what, node->count, self_ns}, 4);
+    }
+    end_list(writer->out);
+}
+
 static void put_losses(const struct writer *writer)
 {
     const struct stats *stats = &writer->report->stats;
@@ -583,6 +629,8 @@ void report_json(const struct report *report, const struct report_page *page, st
     put_waits(&writer);
     put_inside(&writer);
     report_lines_json(report, out);
+    put_findings(&writer);
+    put_stacks(&writer);
     put_losses(&writer);
     put_facts(&writer);
     put_concurrency(&writer);

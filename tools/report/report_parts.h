@@ -10,8 +10,10 @@
 #define REPORT_PARTS_H
 
 #include "counter_lines.h"
+#include "findings.h"
 #include "page_timeline.h"
 #include "report.h"
+#include "stack_tree.h"
 #include "stats.h"
 #include "waits.h"
 
@@ -29,6 +31,8 @@ struct report {
     struct timeline timeline;
     struct waits waits;
     struct counter_lines counters;
+    struct stack_tree stacks; /* of workers; what is in them are kinds */
+    struct findings findings; /* when all has come */
     struct report_fact *facts;
     uint32_t fact_count;
     /* Where workers had spans: the page is about that. A GPU's times may make no sense. */

@@ -58,18 +58,12 @@ static unsigned sections_of(const struct stats_report_options *options, const st
     return sections;
 }
 
-/* Nobody can say of a choice of calls who was idle. */
-static bool is_choice(const struct filter_options *filter)
-{
-    return filter->slots.count || filter->threads.count || filter->kinds || filter->duration.set;
-}
-
 static void show(struct trace_pass *pass, const struct stats *stats, unsigned sections)
 {
     const struct stats_report_options *options = pass->asked;
     struct findings findings = {0};
     if (sections & SECTION_FINDINGS)
-        findings_make(&findings, stats, is_choice(&options->reading.filter));
+        findings_make(&findings, stats, filter_is_choice(&options->reading.filter));
     if (findings.failed)
         out_give_up(&pass->out, ENOMEM);
     const struct stats_form form = {.sections = sections,

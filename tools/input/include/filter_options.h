@@ -69,5 +69,7 @@ void filter_count_from(struct filter_options *options, int64_t zero_ns);
 bool filter_needs_names(const struct filter_options *options);
 /* True when any condition is set. */
 bool filter_is_set(const struct filter_options *options);
+/* True when any but the times is: of what is left nobody can say who was idle. */
+bool filter_is_choice(const struct filter_options *options);
 
 #endif /* FILTER_OPTIONS_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands out, as sentences that lead to their places. Records that were lost, and what hung, is
+ * told apart (page_tables.js). */
+"use strict";
+
+const FINDINGS_SHOWN = 6;
+const findings = data.findings.filter(([what]) => what !== "lost" && what !== "hung")
+  .map(([what, text, track, kind, start, length]) => ({what, text, track, kind, start, length: Number(length)}));
+
+/* There, with as much around, and marked. */
+function goToFinding({track, kind, start, length}) {
+  document.getElementById("timeline").scrollIntoView({block: "nearest"});
+  if (start === undefined) {
+    if (data.kinds[kind]) showOnly(data.kinds[kind].name);
+    if (data.tracks[track] && data.tracks[track].rows.length) bringRow(data.tracks[track].rows[0]);
+    return redraw();
+  }
+  if (data.tracks[track] && data.tracks[track].rows.length) bringRow(data.tracks[track].rows[0]);
+  show(start - length * .5, start + length * 1.5);
+  setRange({from: start, to: start + length});
+}
+function fillFindings() {
+  const parent = document.getElementById("findings");
+  if (!findings.length || data.merged && !findings.some(finding => finding.start === undefined)) return;
+  parent.hidden = false;
+  add(parent, "h2", "Findings");
+  const list = add(parent, "ul");
+  findings.forEach((finding, i) => {
+    const item = add(list, "li"), canGo = !data.merged && (finding.start !== undefined || data.kinds[finding.kind] || data.tracks[finding.track]);
+    item.hidden = i >= FINDINGS_SHOWN;
+    if (canGo) go(item, finding.start === undefined ? "show" : moment(finding.start, 100000), () => goToFinding(finding));
+    item.append(` ${finding.text}`);
+  });
+  if (findings.length <= FINDINGS_SHOWN) return;
+  const more = add(parent, "button", `${findings.length - FINDINGS_SHOWN} more`);
+  more.addEventListener("click", () => {
+    list.querySelectorAll("li").forEach(item => item.hidden = false);
+    more.remove();
+  });
+}
