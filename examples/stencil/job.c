@@ -123,6 +123,8 @@ bool job_run_here(struct node *nodes, unsigned count, const struct node_config *
     }
     for (unsigned i = 0; good && i < count; i++)
         pthread_join(here[i].thread, NULL);
+    for (unsigned i = 0; good && i < count; i++)
+        node_free(&nodes[i]);
     for (unsigned i = count; good && i-- > 0;)
         if (!here[i].good) {
             nodes[0].error = nodes[i].error;

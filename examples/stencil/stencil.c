@@ -29,7 +29,9 @@ static const char help[] =
     "  --iterations N    that are timed, after a first one; default 10\n"
     "  --tiles N         of each node, up to 64; default: as many as it has workers\n"
     "  --nodes N         so many nodes in this process, up to 16, without MPI; default 1\n"
-    "  --gpu API         cells on a GPU: cuda, hip, opencl, or any of them\n"
+    "  --gpu API         cells on GPUs: cuda, hip, opencl, or any of them; pieces go from one to\n"
+    "                    another directly where they reach each other, between processes too\n"
+    "  --gpus N          of each node, up to 8; default: its share of those that there are\n"
     "  --wait SECONDS    for nodes that are late; default 60\n"
     "  --kill NODE       that node's process kills itself half-way: see what the others leave\n"
     "  -h, --help, --version\n"
@@ -85,6 +87,8 @@ static bool take_option(struct options *options, const char *name, const char *v
         options->node.tiles_each = (unsigned)number;
     else if (strcmp(name, "--nodes") == 0 && take_number(value, 1, NODES_HERE_MAX, &number))
         options->nodes_here = (unsigned)number;
+    else if (strcmp(name, "--gpus") == 0 && take_number(value, 1, STORES_MAX, &number))
+        options->node.gpus = (unsigned)number;
     else if (strcmp(name, "--wait") == 0 && take_number(value, 1, 1000000, &number))
         options->node.wait_ns = number * 1000000000u;
     else if (strcmp(name, "--kill") == 0 && take_number(value, 0, UINT32_MAX, &number))
@@ -116,6 +120,8 @@ static bool take_options(struct options *options, int *argc, char **argv)
                     argv[i], argv[i + 1] ? argv[i + 1] : "");
             return false;
         }
+    if (options->node.tiles_each == 0 && options->node.gpus > options->node.work.workers)
+        options->node.tiles_each = options->node.gpus;
     if (options->node.tiles_each == 0)
         options->node.tiles_each =
             options->node.work.workers < TILES_MAX ? options->node.work.workers : TILES_MAX;
@@ -123,6 +129,26 @@ static bool take_options(struct options *options, int *argc, char **argv)
 }
 
 /* ---- the verdict ----------------------------------------------------------------------- */
+
+static void print_stores(const struct node *node)
+{
+    static const char *const ways[WAYS] = {
+        [WAY_NEAR] = "within one",
+        [WAY_PEER] = "from one to another",
+        [WAY_STAGED] = "likewise, but by way of the host",
+        [WAY_SHARED] = "into another process's memory",
+        [WAY_HOST] = "through memory of the host",
+    };
+    printf("cells on  ");
+    for (unsigned i = 0; i < node->stores_count; i++)
+        printf("%s%s", i ? ", " : "", node->stores[i].name);
+    if (node->config->gpu != -2)
+        printf("\npieces    of GPUs, in an iteration:");
+    for (unsigned w = 0, told = 0; w < WAYS && node->config->gpu != -2; w++)
+        if (node->outcome.ways[w])
+            printf("%s %" PRIu64 " %s", told++ ? "," : "", node->outcome.ways[w], ways[w]);
+    printf("\n");
+}
 
 /* Of node 0, which has heard of all. */
 static bool judge(const struct options *options, const struct node *node)
@@ -140,7 +166,7 @@ static bool judge(const struct options *options, const struct node *node)
            " pieces an iteration, %" PRIu64 " of them messages\n",
            node->nodes, options->node.tiles_each, options->node.work.workers, outcome->pieces,
            outcome->messages);
-    printf("cells on  %s\n", node->store.name);
+    print_stores(node);
     printf("plan      %.3f ms\n", (double)outcome->plan_ns / 1e6);
     printf("time      %.6f s an iteration, %.1f MFlops/s\n", seconds,
            seconds > 0 ? operations / seconds / 1e6 : 0.0);
@@ -166,7 +192,9 @@ static bool work_with_mpi(const struct options *options)
     struct rbwp_error error;
     if (!job_mpi_compare_clocks(&error) || !job_mpi_transport(&transport, &error))
         return complain(error.text);
-    if (!node_run(&node, job_mpi_node(), transport, &options->node))
+    const bool ran = node_run(&node, job_mpi_node(), transport, &options->node);
+    node_free(&node);
+    if (!ran)
         return complain(node.error.text);
     const bool good = node.number != 0 || judge(options, &node);
     return job_mpi_compare_clocks(&error) ? good : complain(error.text);
@@ -199,6 +227,7 @@ int main(int argc, char **argv)
     if (!take_options(&options, &argc, argv))
         return EXIT_USAGE;
 
+    options.node.one_process = !with_mpi;
     /* Without a profile the job is still done. */
     if (rbwp_session_start(&options.session, &session, &error) != RBWP_OK)
         complain(error.text);

@@ -8,38 +8,46 @@
 
 /* ---- the GPU ---------------------------------------------------------------------------- */
 
-static bool open_device(struct store *store, struct rbwp_work_manager *manager, unsigned number,
-                        enum rbwp_gpu_api api, struct rbwp_error *error)
+/* One after the other: drivers that start up on several threads at once have been seen to crash. */
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+bool store_gpus(int api, enum rbwp_gpu_api *api_out, unsigned *gpus_out, struct rbwp_error *error)
 {
-    unsigned devices = 0;
-    struct rbwp_gpu_facts facts;
-    struct rbwp_gpu_config config = {.size = sizeof config, .api = api, .manager = manager};
-    if (rbwp_gpu_count(api, NULL, &devices, error) != RBWP_OK)
-        return false;
-    if (devices == 0) {
-        *error = (struct rbwp_error){.status = RBWP_E_IO, .offset = UINT64_MAX};
-        snprintf(error->text, sizeof error->text, "%s has no device", rbwp_gpu_api_name(api));
-        return false;
+    const int last = api < 0 ? RBWP_GPU_OPENCL : api;
+    *gpus_out = 0;
+    pthread_mutex_lock(&opening);
+    for (int a = api < 0 ? 0 : api; *gpus_out == 0 && a <= last; a++) {
+        *api_out = (enum rbwp_gpu_api)a;
+        if (rbwp_gpu_count(*api_out, NULL, gpus_out, error) == RBWP_OK && *gpus_out == 0) {
+            *error = (struct rbwp_error){.status = RBWP_E_IO, .offset = UINT64_MAX};
+            snprintf(error->text, sizeof error->text, "%s has no device",
+                     rbwp_gpu_api_name(*api_out));
+        }
     }
-    config.ordinal = number % devices;
+    pthread_mutex_unlock(&opening);
+    return *gpus_out > 0;
+}
+
+static bool open_device(struct store *store, struct rbwp_work_manager *manager,
+                        enum rbwp_gpu_api api, unsigned ordinal, struct rbwp_error *error)
+{
+    struct rbwp_gpu_facts facts;
+    const struct rbwp_gpu_config config = {
+        .size = sizeof config, .api = api, .ordinal = ordinal, .manager = manager};
     if (rbwp_gpu_device_open(&config, &store->device, error) != RBWP_OK)
         return false;
     rbwp_gpu_device_facts(store->device, &facts);
-    snprintf(store->name, sizeof store->name, "%s:%u %s", rbwp_gpu_api_name(api), config.ordinal,
+    snprintf(store->name, sizeof store->name, "%s:%u %s", rbwp_gpu_api_name(api), ordinal,
              facts.name);
     return true;
 }
 
-/* One after the other: drivers that start up on several threads at once have been seen to crash. */
-static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
-
-static bool open_gpu(struct store *store, struct rbwp_work_manager *manager, unsigned number,
-                     int api, const char *name, struct rbwp_error *error)
+bool store_open_gpu(struct store *store, struct rbwp_work_manager *manager, const char *name,
+                    enum rbwp_gpu_api api, unsigned ordinal, struct rbwp_error *error)
 {
-    bool opened = false;
+    *store = (struct store){.ordinal = ordinal};
     pthread_mutex_lock(&opening);
-    for (int a = api < 0 ? 0 : api; !opened && a <= (api < 0 ? RBWP_GPU_OPENCL : api); a++)
-        opened = open_device(store, manager, number, (enum rbwp_gpu_api)a, error);
+    bool opened = open_device(store, manager, api, ordinal, error);
     const struct rbwp_gpu_channel_config config = {.size = sizeof config,
                                                    .device = store->device,
                                                    .manager = manager,
@@ -50,14 +58,11 @@ static bool open_gpu(struct store *store, struct rbwp_work_manager *manager, uns
     return opened;
 }
 
-bool store_open(struct store *store, struct rbwp_work_manager *manager, unsigned number, int api,
+bool store_open(struct store *store, struct rbwp_work_manager *manager, const char *name,
                 struct rbwp_error *error)
 {
-    char name[48];
     *store = (struct store){.name = "the host"};
-    snprintf(name, sizeof name, "stencil pieces node %u", number);
-    return api == -2 ? rbwp_channel_new(manager, name, -1, &store->channel, error) == RBWP_OK
-                     : open_gpu(store, manager, number, api, name, error);
+    return rbwp_channel_new(manager, name, -1, &store->channel, error) == RBWP_OK;
 }
 
 void store_stop(struct store *store)
@@ -73,7 +78,7 @@ void store_close(struct store *store)
 
 /* ---- blocks -------------------------------------------------------------------------------- */
 
-static bool clear(struct store *store, struct block *block, size_t cells)
+bool store_clear(struct store *store, struct block *block, size_t cells)
 {
     static const double zero;
     const struct rbwp_gpu_transfer fill = {.size = sizeof fill,
@@ -84,29 +89,62 @@ static bool clear(struct store *store, struct block *block, size_t cells)
                                                     .extent = {cells},
                                                     .fill = &zero},
                                            .target = block->buffer};
-    return rbwp_gpu_channel_submit(store->gpu_channel, &fill, NULL, NULL) == RBWP_OK;
+    return !store->device ||
+           rbwp_gpu_channel_submit(store->gpu_channel, &fill, NULL, NULL) == RBWP_OK;
 }
 
-bool store_block(struct store *store, size_t cells, bool for_messages, struct block *block_out)
+bool store_host_block(size_t cells, struct block *block_out)
 {
-    *block_out = (struct block){.memory = NULL};
-    if (store->device && !for_messages)
-        return rbwp_gpu_buffer_alloc(store->device, cells * sizeof(double), &block_out->buffer,
-                                     NULL) == RBWP_OK &&
-               clear(store, block_out, cells);
-    block_out->memory = calloc(cells, sizeof(double));
+    *block_out = (struct block){.memory = calloc(cells, sizeof(double))};
     return block_out->memory != NULL;
 }
 
-void store_block_free(struct store *store, struct block *block)
+bool store_block(struct store *store, size_t cells, struct block *block_out)
 {
-    free(block->memory);
-    if (store->device && block->buffer.native)
-        rbwp_gpu_buffer_free(store->device, &block->buffer);
+    if (!store->device)
+        return store_host_block(cells, block_out);
+    *block_out = (struct block){.store = store};
+    return rbwp_gpu_buffer_alloc(store->device, cells * sizeof(double), &block_out->buffer, NULL) ==
+           RBWP_OK;
 }
 
-/* ---- moves ------------------------------------------------------------------------------------
- */
+void store_block_free(struct block *block)
+{
+    free(block->memory);
+    if (block->buffer.native)
+        rbwp_gpu_buffer_free(block->store->device, &block->buffer);
+}
+
+/* ---- other stores -------------------------------------------------------------------------- */
+
+enum store_way store_way(struct store *from, struct store *to)
+{
+    bool direct = false;
+    if (from == to || !from->device)
+        return WAY_NEAR;
+    if (rbwp_gpu_peer_enable(from->device, to->device, &direct, NULL) != RBWP_OK)
+        return WAY_HOST;
+    return !direct ? WAY_STAGED : from->ordinal == to->ordinal ? WAY_NEAR : WAY_PEER;
+}
+
+bool store_share(struct block *block, struct rbwp_gpu_share *share_out, struct rbwp_error *error)
+{
+    return rbwp_gpu_buffer_share(block->store->device, &block->buffer, share_out, error) == RBWP_OK;
+}
+
+bool store_take(struct store *store, const struct rbwp_gpu_share *share, struct block *block_out,
+                struct rbwp_error *error)
+{
+    *block_out = (struct block){.store = store};
+    return rbwp_gpu_buffer_open(store->device, share, &block_out->buffer, error) == RBWP_OK;
+}
+
+void store_give_back(struct block *block)
+{
+    rbwp_gpu_buffer_close(block->store->device, &block->buffer);
+}
+
+/* ---- moves ---------------------------------------------------------------------------------- */
 
 /* The side of a transfer that is in memory. */
 static struct rbwp_transfer_place side_of(struct place place, bool is_source)
@@ -131,7 +169,9 @@ static bool submit(struct store *store, const struct rbwp_transfer *what, struct
         .source = source.block->buffer,
         .target = target.block->buffer,
         .source_offset_bytes = source.block->memory ? 0 : source.first * sizeof(double),
-        .target_offset_bytes = target.block->memory ? 0 : target.first * sizeof(double)};
+        .target_offset_bytes = target.block->memory ? 0 : target.first * sizeof(double),
+        .source_device = source.block->store ? source.block->store->device : NULL,
+        .target_device = target.block->store ? target.block->store->device : NULL};
     return rbwp_gpu_channel_submit(store->gpu_channel, &transfer, NULL, error) == RBWP_OK;
 }
 

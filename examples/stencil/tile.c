@@ -39,33 +39,54 @@ static void set_cells(const struct tile *tile, double *memory)
 
 static bool make_cells(struct tile *tile)
 {
-    struct store *store = &tile->node->store;
-    const size_t all = cells_with_frame(tile);
-    if (!store_block(store, all, false, &tile->in) ||
-        !store_block(store, cells_in(&tile->plan->cells) + 1, false, &tile->out))
+    struct store *store = tile->store;
+    const size_t all = cells_with_frame(tile), own = cells_in(&tile->plan->cells) + 1;
+    if (!store_block(store, all, &tile->in) || !store_block(store, own, &tile->out) ||
+        !store_clear(store, &tile->out, own))
         return false;
     if (!store->device) {
         set_cells(tile, tile->in.memory);
         return true;
     }
-    if (!store_block(store, all, true, &tile->host) || !tile_gpu_init(tile))
+    if (!store_host_block(all, &tile->host) || !tile_gpu_init(tile))
         return false;
     set_cells(tile, tile->host.memory);
     return store_copy(store, (int64_t)all, 1, (struct place){&tile->in, 0, (int64_t)all},
                       (struct place){&tile->host, 0, (int64_t)all}, NULL, NULL, NULL);
 }
 
+/* Memory that the piece's giver reaches. */
+static bool make_inlet(struct tile *tile, const struct plan_piece *piece, struct block *block)
+{
+    const size_t cells = cells_in(&piece->cells);
+    const struct tile *giver = node_tile(tile->node, piece->tile);
+    return giver && store_way(giver->store, tile->store) != WAY_HOST
+               ? store_block(tile->store, cells, block)
+               : store_host_block(cells, block);
+}
+
+/* Drivers share memory in blocks of 2 MiB, with all that is in them. */
+static size_t shared_cells(size_t cells)
+{
+    const size_t block = ((size_t)2 << 20) / sizeof(double);
+    return (cells + block - 1) / block * block;
+}
+
 static bool make_inlets(struct tile *tile)
 {
     const struct plan_tile *plan = tile->plan;
+    size_t near = 0;
     tile->inlets = calloc(plan->needs_count + 1, sizeof *tile->inlets);
     bool good = tile->inlets != NULL;
     for (size_t i = 0; good && i < plan->needs_count; i++)
-        for (unsigned p = 0; p < 2 && good; p++)
-            good =
-                store_block(&tile->node->store, cells_in(&plan->needs[i].cells),
-                            !node_tile(tile->node, plan->needs[i].tile), &tile->inlets[i].cells[p]);
-    return good;
+        for (unsigned p = 0; p < 2 && good; p++) {
+            good = make_inlet(tile, &plan->needs[i], &tile->inlets[i].cells[p]);
+            tile->inlets[i].near_first[p] = near;
+            near +=
+                node_tile(tile->node, plan->needs[i].tile) ? 0 : cells_in(&plan->needs[i].cells);
+        }
+    return good && (near == 0 || !tile->store->device ||
+                    store_block(tile->store, shared_cells(near), &tile->near));
 }
 
 static size_t inlet_number(const struct plan_tile *plan, unsigned from, unsigned number)
@@ -87,50 +108,56 @@ static bool make_outlets(struct tile *tile)
         outlet->tile = tile;
         outlet->piece = &plan->gives[i];
         outlet->local = node_tile(tile->node, outlet->piece->tile);
+        outlet->way = outlet->local ? store_way(tile->store, outlet->local->store) : WAY_HOST;
         if (outlet->local)
             outlet->inlet = inlet_number(outlet->local->plan, plan->id, outlet->piece->number);
         else
-            good = store_block(&tile->node->store, cells_in(&outlet->piece->cells), true,
-                               &outlet->cells);
+            good = store_host_block(cells_in(&outlet->piece->cells), &outlet->cells);
     }
     return good;
 }
 
 static bool compute(void *argument, struct rbwp_deadline deadline);
 
-bool tile_init(struct tile *tile, struct node *node, const struct plan_tile *plan,
-               struct rbwp_error *error)
+bool tile_init(struct tile *tile, struct rbwp_error *error)
 {
+    const struct plan_tile *plan = tile->plan;
     char name[64];
-    *tile = (struct tile){.node = node, .plan = plan};
     tile->pitch = width_of(&plan->cells) + 2 * RADIUS;
     *error = (struct rbwp_error){.status = RBWP_E_MEMORY, .text = "no memory for a tile"};
     if (!make_cells(tile) || !make_inlets(tile) || !make_outlets(tile))
         return false;
-    if (node->store.device)
+    if (tile->store->device)
         return true;
     snprintf(name, sizeof name, "stencil tile %u", plan->id);
-    tile->has_work = rbwp_work_add(node->manager, name, compute, tile, -1, &tile->work) == RBWP_OK;
+    tile->has_work =
+        rbwp_work_add(tile->node->manager, name, compute, tile, -1, &tile->work) == RBWP_OK;
     snprintf(error->text, sizeof error->text, "no slot for the work of tile %u", plan->id);
     return tile->has_work;
 }
 
-void tile_free(struct tile *tile)
+void tile_stop(struct tile *tile)
 {
-    struct store *store = &tile->node->store;
     if (tile->has_work)
         (void)rbwp_work_remove(tile->node->manager, tile->work);
+    tile->has_work = false;
+}
+
+void tile_free(struct tile *tile, bool frees_near)
+{
     for (size_t i = 0; tile->inlets && i < tile->plan->needs_count; i++) {
-        store_block_free(store, &tile->inlets[i].cells[0]);
-        store_block_free(store, &tile->inlets[i].cells[1]);
+        store_block_free(&tile->inlets[i].cells[0]);
+        store_block_free(&tile->inlets[i].cells[1]);
     }
     for (size_t i = 0; tile->outlets && i < tile->plan->gives_count; i++)
-        store_block_free(store, &tile->outlets[i].cells);
+        store_block_free(&tile->outlets[i].cells);
     free(tile->inlets);
     free(tile->outlets);
-    store_block_free(store, &tile->in);
-    store_block_free(store, &tile->out);
-    store_block_free(store, &tile->host);
+    store_block_free(&tile->in);
+    store_block_free(&tile->out);
+    store_block_free(&tile->host);
+    if (frees_near)
+        store_block_free(&tile->near);
     tile_gpu_free(tile);
 }
 
@@ -140,8 +167,8 @@ static void move_cells(struct tile *tile, const struct rbwp_rectangle *cells, st
                        struct place source, rbwp_transfer_done_fn done, void *argument)
 {
     struct rbwp_error error;
-    if (!store_copy(&tile->node->store, width_of(cells), height_of(cells), target, source, done,
-                    argument, &error))
+    if (!store_copy(tile->store, width_of(cells), height_of(cells), target, source, done, argument,
+                    &error))
         node_fail(tile->node, &error);
 }
 
@@ -156,8 +183,21 @@ static void piece_has_left(void *argument, const struct rbwp_transfer_result *re
     if (outlet->local)
         tile_piece_ready(outlet->local, iteration);
     else
-        node_send_piece(tile->node, tile->plan->id, outlet->piece, iteration, outlet->cells.memory);
+        node_send_piece(tile->node, tile->plan->id, outlet->piece, iteration,
+                        outlet->way == WAY_HOST ? outlet->cells.memory : NULL);
     tile_piece_ready(tile, iteration);
+}
+
+/* Where a piece is put: into the other tile's inlet, or for a message. */
+static struct place outlet_target(const struct tile_outlet *outlet, unsigned iteration)
+{
+    const int64_t width = width_of(&outlet->piece->cells);
+    const unsigned p = iteration % 2;
+    if (outlet->local)
+        return (struct place){&outlet->local->inlets[outlet->inlet].cells[p], 0, width};
+    if (outlet->way != WAY_HOST)
+        return (struct place){&outlet->far, outlet->far_first[p], width};
+    return (struct place){&outlet->cells, 0, width};
 }
 
 /* The pieces that others need for the iteration that comes. */
@@ -167,10 +207,7 @@ static void give_pieces(struct tile *tile)
     for (size_t i = 0; i < tile->plan->gives_count; i++) {
         struct tile_outlet *outlet = &tile->outlets[i];
         const struct rbwp_rectangle *cells = &outlet->piece->cells;
-        const struct block *target =
-            outlet->local ? &outlet->local->inlets[outlet->inlet].cells[iteration % 2]
-                          : &outlet->cells;
-        move_cells(tile, cells, (struct place){target, 0, width_of(cells)},
+        move_cells(tile, cells, outlet_target(outlet, iteration),
                    tile_cell(tile, cells->low[0], cells->low[1]), piece_has_left, outlet);
     }
 }
@@ -178,7 +215,7 @@ static void give_pieces(struct tile *tile)
 /* The frame is filled, or on a GPU will be before what comes now. */
 static void begin_iteration(struct tile *tile)
 {
-    if (tile->node->store.device)
+    if (tile->store->device)
         tile_gpu_compute(tile);
     else
         (void)rbwp_work_make_active(tile->node->manager, tile->work);
@@ -203,6 +240,14 @@ struct tile_inlet *tile_inlet_of(struct tile *tile, unsigned from, unsigned numb
     return &tile->inlets[i];
 }
 
+struct tile_outlet *tile_outlet_to(struct tile *tile, unsigned to, unsigned number)
+{
+    for (size_t i = 0; i < tile->plan->gives_count; i++)
+        if (tile->plan->gives[i].tile == to && tile->plan->gives[i].number == number)
+            return &tile->outlets[i];
+    return NULL;
+}
+
 static void frame_is_filled(void *argument, const struct rbwp_transfer_result *result)
 {
     if (result->status == RBWP_OK)
@@ -213,11 +258,15 @@ static void frame_is_filled(void *argument, const struct rbwp_transfer_result *r
 static void fill_frame(struct tile *tile, unsigned iteration)
 {
     const size_t count = tile->plan->needs_count;
-    const bool tells = !tile->node->store.device;
+    const bool tells = !tile->store->device;
+    const unsigned p = iteration % 2;
     for (size_t i = 0; i < count; i++) {
         const struct rbwp_rectangle *cells = &tile->plan->needs[i].cells;
+        const struct tile_inlet *inlet = &tile->inlets[i];
+        const bool is_near = inlet->is_near[p];
         move_cells(tile, cells, tile_cell(tile, cells->low[0], cells->low[1]),
-                   (struct place){&tile->inlets[i].cells[iteration % 2], 0, width_of(cells)},
+                   (struct place){is_near ? &tile->near : &inlet->cells[p],
+                                  is_near ? inlet->near_first[p] : 0, width_of(cells)},
                    tells && i + 1 == count ? frame_is_filled : NULL, tile);
     }
     if (!tells || count == 0)
@@ -272,9 +321,9 @@ static void end(struct tile *tile)
     const struct rbwp_rectangle *cells = &tile->plan->cells;
     const int64_t all = (int64_t)cells_in(cells);
     struct rbwp_error error;
-    if (!tile->node->store.device)
+    if (!tile->store->device)
         node_tile_ended(tile->node);
-    else if (!store_copy(&tile->node->store, all, 1, (struct place){&tile->host, 0, all},
+    else if (!store_copy(tile->store, all, 1, (struct place){&tile->host, 0, all},
                          (struct place){&tile->out, 0, all}, result_is_here, tile, &error))
         node_fail(tile->node, &error);
 }

@@ -18,21 +18,20 @@ bool tile_gpu_init(struct tile *tile)
     static double numbers[NUMBERS] = {-1.0, 1.0 / (2.0 * 1 * RADIUS), 1.0 / (2.0 * 2 * RADIUS),
                                       1.0};
     const struct block from = {.memory = numbers};
-    struct store *store = &tile->node->store;
+    struct store *store = tile->store;
     const struct rbwp_rectangle *active = &tile->plan->active;
     const size_t cells = (size_t)(width_of(active) * height_of(active)) + 1;
-    return store_block(store, cells, false, &tile->high) &&
-           store_block(store, cells, false, &tile->low) &&
-           store_block(store, NUMBERS, false, &tile->numbers) &&
+    return store_block(store, cells, &tile->high) && store_block(store, cells, &tile->low) &&
+           store_block(store, NUMBERS, &tile->numbers) &&
            store_copy(store, NUMBERS, 1, (struct place){&tile->numbers, 0, NUMBERS},
                       (struct place){&from, 0, NUMBERS}, NULL, NULL, NULL);
 }
 
 void tile_gpu_free(struct tile *tile)
 {
-    store_block_free(&tile->node->store, &tile->high);
-    store_block_free(&tile->node->store, &tile->low);
-    store_block_free(&tile->node->store, &tile->numbers);
+    store_block_free(&tile->high);
+    store_block_free(&tile->low);
+    store_block_free(&tile->numbers);
 }
 
 static struct place number_at(const struct tile *tile, enum number number)
@@ -55,7 +54,7 @@ static struct place packed(const struct tile *tile, const struct block *block)
 static bool add_distance(struct tile *tile, int64_t distance, enum number weight,
                          struct rbwp_error *error)
 {
-    struct store *store = &tile->node->store;
+    struct store *store = tile->store;
     const struct rbwp_rectangle *active = &tile->plan->active, *cells = &tile->plan->cells;
     const int64_t w = width_of(active), h = height_of(active), d = distance;
     const struct place high = packed(tile, &tile->high), low = packed(tile, &tile->low);
@@ -97,7 +96,7 @@ void tile_gpu_compute(struct tile *tile)
     const bool has_active = width_of(active) > 0 && height_of(active) > 0;
     if ((has_active && (!add_distance(tile, 1, WEIGHT_NEAR, &error) ||
                         !add_distance(tile, 2, WEIGHT_FAR, &error))) ||
-        !store_reduce(&tile->node->store, RBWP_REDUCE_SUM, width_of(cells), height_of(cells),
+        !store_reduce(tile->store, RBWP_REDUCE_SUM, width_of(cells), height_of(cells),
                       tile_cell(tile, cells->low[0], cells->low[1]), number_at(tile, ONE), computed,
                       tile, &error))
         node_fail(tile->node, &error);

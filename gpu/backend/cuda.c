@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert(GPU_NOT_READY == CUDA_ERROR_CODE_NOT_READY, "codes are shared");
 _Static_assert(GPU_UNSUPPORTED == CUDA_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
@@ -292,9 +293,24 @@ static void host_free(struct gpu_context *context, void *host)
         (void)cuda_of(context->driver)->cuMemFreeHost(host);
 }
 
-static int copy_flat(const struct cuda_functions *cu, const struct gpu_copy *part, void *stream)
+static cuda_context context_of(const struct gpu_copy_side *side, const struct gpu_context *own)
 {
+    return side->context ? side->context->native : own->native;
+}
+
+static bool is_between_contexts(const struct gpu_copy *part)
+{
+    return part->src.context || part->dst.context;
+}
+
+static int copy_flat(const struct gpu_context *context, const struct gpu_copy *part, void *stream)
+{
+    const struct cuda_functions *cu = cuda_of(context->driver);
     char *dst = gpu_copy_address(&part->dst), *src = gpu_copy_address(&part->src);
+    if (is_between_contexts(part))
+        return cu->cuMemcpyPeerAsync((uintptr_t)dst, context_of(&part->dst, context),
+                                     (uintptr_t)src, context_of(&part->src, context),
+                                     part->width_bytes, stream);
     if (!part->src.device)
         return cu->cuMemcpyHtoDAsync_v2((uintptr_t)dst, src, part->width_bytes, stream);
     if (!part->dst.device)
@@ -307,7 +323,7 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
 {
     const struct cuda_functions *cu = cuda_of(context->driver);
     if (is_flat)
-        return copy_flat(cu, part, stream);
+        return copy_flat(context, part, stream);
     const struct gpu_copy_side *dst = &part->dst, *src = &part->src;
     struct cuda_copy_3d copy = {
         .src_type = src->device ? CUDA_MEMORY_DEVICE : CUDA_MEMORY_HOST,
@@ -324,7 +340,60 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
         .height = part->height,
         .depth = part->depth,
     };
-    return cu->cuMemcpy3DAsync_v2(&copy, stream);
+    if (!is_between_contexts(part))
+        return cu->cuMemcpy3DAsync_v2(&copy, stream);
+    copy.src_context = context_of(src, context);
+    copy.dst_context = context_of(dst, context);
+    return cu->cuMemcpy3DPeerAsync(&copy, stream);
+}
+
+/* ---- other devices, other processes --------------------------------------------------- */
+
+_Static_assert(sizeof(cuda_share) == GPU_SHARE_BYTES, "all of it");
+
+static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+{
+    const struct cuda_functions *cu = cuda_of(context->driver);
+    const struct cuda_context_box *own = (const struct cuda_context_box *)context;
+    const struct cuda_context_box *other = (const struct cuda_context_box *)peer;
+    int can = 0;
+    *direct_out = own->device == other->device;
+    if (*direct_out)
+        return GPU_OK;
+    int code = cu->cuDeviceCanAccessPeer(&can, own->device, other->device);
+    if (code != GPU_OK || !can)
+        return code;
+    code = cu->cuCtxEnablePeerAccess(peer->native, 0);
+    *direct_out = code == GPU_OK || code == CUDA_ERROR_CODE_PEER_ENABLED;
+    return *direct_out ? GPU_OK : code;
+}
+
+static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                        uint8_t words[GPU_SHARE_BYTES])
+{
+    cuda_share share;
+    int code = cuda_of(context->driver)->cuIpcGetMemHandle(&share, (uintptr_t)memory->native);
+    if (code == GPU_OK)
+        memcpy(words, &share, sizeof share);
+    return code;
+}
+
+static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                      uint64_t bytes, struct gpu_memory *memory_out)
+{
+    cuda_share share;
+    cuda_pointer address = 0;
+    memcpy(&share, words, sizeof share);
+    int code =
+        cuda_of(context->driver)->cuIpcOpenMemHandle_v2(&address, share, CUDA_SHARE_LAZY_PEER);
+    *memory_out = (struct gpu_memory){(void *)(uintptr_t)address, code == GPU_OK ? bytes : 0};
+    return code;
+}
+
+static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+{
+    (void)cuda_of(context->driver)->cuIpcCloseMemHandle((uintptr_t)memory->native);
+    *memory = (struct gpu_memory){0};
 }
 
 static uint64_t timer_hz(struct gpu_context *context)
@@ -357,6 +426,10 @@ const struct gpu_backend gpu_cuda_backend = {
     .host_alloc = host_alloc,
     .host_free = host_free,
     .copy_part = copy_part,
+    .peer_enable = peer_enable,
+    .memory_share = memory_share,
+    .memory_map = memory_map,
+    .memory_unmap = memory_unmap,
     .module_load = code_module_load,
     .module_unload = code_module_unload,
     .kernel_get = code_kernel_get,

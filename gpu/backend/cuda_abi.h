@@ -18,6 +18,9 @@ typedef int cuda_device;
 typedef int cuda_capture_mode, cuda_capture_status; /* enums without negative values */
 typedef void *cuda_context, *cuda_stream, *cuda_event, *cuda_module, *cuda_function;
 typedef unsigned long long cuda_pointer;
+typedef struct {
+    char reserved[64];
+} cuda_share; /* passed by value */
 
 #define CUDA_MEMORY_HOST 1
 #define CUDA_MEMORY_DEVICE 2
@@ -27,17 +30,17 @@ struct cuda_copy_3d {
     int src_type;
     const void *src_host;
     cuda_pointer src_device;
-    void *src_array, *reserved0;
+    void *src_array, *src_context; /* NULL, but in a copy between contexts */
     size_t src_pitch, src_height;
     size_t dst_x, dst_y, dst_z, dst_lod;
     int dst_type;
     void *dst_host;
     cuda_pointer dst_device;
-    void *dst_array, *reserved1;
+    void *dst_array, *dst_context;
     size_t dst_pitch, dst_height;
     size_t width, height, depth;
 };
-typedef struct cuda_copy_3d cuda_copy;
+typedef struct cuda_copy_3d cuda_copy, cuda_copy_peer;
 #endif
 
 #define CUDA_EVENT_DISABLE_TIMING 2
@@ -50,7 +53,9 @@ typedef struct cuda_copy_3d cuda_copy;
 #define CUDA_ATTRIBUTE_CAPABILITY_MINOR 76
 #define CUDA_CAPTURE_RELAXED 2
 #define CUDA_CAPTURE_NONE 0
+#define CUDA_SHARE_LAZY_PEER 1
 #define CUDA_ERROR_CODE_NOT_READY 600
+#define CUDA_ERROR_CODE_PEER_ENABLED 704
 #define CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED 900
 #define CUDA_ERROR_CODE_CAPTURE_IMPLICIT 906
 #define CUDA_ERROR_CODE_NOT_SUPPORTED 801
@@ -88,6 +93,14 @@ typedef struct cuda_copy_3d cuda_copy;
     X(cuMemcpyDtoHAsync_v2, (void *, cuda_pointer, size_t, cuda_stream))                           \
     X(cuMemcpyDtoDAsync_v2, (cuda_pointer, cuda_pointer, size_t, cuda_stream))                     \
     X(cuMemcpy3DAsync_v2, (const cuda_copy *, cuda_stream))                                        \
+    X(cuDeviceCanAccessPeer, (int *, cuda_device, cuda_device))                                    \
+    X(cuCtxEnablePeerAccess, (cuda_context, unsigned))                                             \
+    X(cuMemcpyPeerAsync,                                                                           \
+      (cuda_pointer, cuda_context, cuda_pointer, cuda_context, size_t, cuda_stream))               \
+    X(cuMemcpy3DPeerAsync, (const cuda_copy_peer *, cuda_stream))                                  \
+    X(cuIpcGetMemHandle, (cuda_share *, cuda_pointer))                                             \
+    X(cuIpcOpenMemHandle_v2, (cuda_pointer *, cuda_share, unsigned))                               \
+    X(cuIpcCloseMemHandle, (cuda_pointer))                                                         \
     X(cuModuleLoadData, (cuda_module *, const void *))                                             \
     X(cuModuleUnload, (cuda_module))                                                               \
     X(cuModuleGetFunction, (cuda_function *, cuda_module, const char *))                           \

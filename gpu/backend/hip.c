@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 _Static_assert(GPU_NOT_READY == HIP_ERROR_CODE_NOT_READY, "codes are shared");
 _Static_assert(GPU_UNSUPPORTED == HIP_ERROR_CODE_NOT_SUPPORTED, "codes are shared");
@@ -260,6 +261,12 @@ static struct hip_pitched pitched(const struct gpu_copy_side *side)
                                 side->slice_bytes / side->row_bytes};
 }
 
+static int device_of(const struct gpu_copy_side *side, const struct gpu_context *own)
+{
+    return (int)(side->context ? side->context : own)->ordinal;
+}
+
+/* Addresses say which device's memory it is: a pitched copy between two needs no other call. */
 static int copy_part(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
                      void *stream)
 {
@@ -267,6 +274,10 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
     hip_copy_kind kind = !part->src.device   ? HIP_HOST_TO_DEVICE
                          : !part->dst.device ? HIP_DEVICE_TO_HOST
                                              : HIP_DEVICE_TO_DEVICE;
+    if (is_flat && (part->src.context || part->dst.context))
+        return hip->hipMemcpyPeerAsync(gpu_copy_address(&part->dst), device_of(&part->dst, context),
+                                       gpu_copy_address(&part->src), device_of(&part->src, context),
+                                       part->width_bytes, stream);
     if (is_flat)
         return hip->hipMemcpyAsync(gpu_copy_address(&part->dst), gpu_copy_address(&part->src),
                                    part->width_bytes, kind, stream);
@@ -277,6 +288,53 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
         .kind = kind,
     };
     return hip->hipMemcpy3DAsync(&copy, stream);
+}
+
+/* ---- other devices, other processes --------------------------------------------------- */
+
+_Static_assert(sizeof(hip_share) == GPU_SHARE_BYTES, "all of it");
+
+static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+{
+    const struct hip_functions *hip = hip_of(context->driver);
+    const int own = (int)context->ordinal, other = (int)peer->ordinal;
+    int can = 0;
+    *direct_out = own == other;
+    if (*direct_out)
+        return GPU_OK;
+    int code = hip->hipDeviceCanAccessPeer(&can, own, other);
+    if (code != GPU_OK || !can)
+        return code;
+    code = hip->hipDeviceEnablePeerAccess(other, 0);
+    *direct_out = code == GPU_OK || code == HIP_ERROR_CODE_PEER_ENABLED;
+    return *direct_out ? GPU_OK : code;
+}
+
+static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                        uint8_t words[GPU_SHARE_BYTES])
+{
+    hip_share share;
+    int code = hip_of(context->driver)->hipIpcGetMemHandle(&share, memory->native);
+    if (code == GPU_OK)
+        memcpy(words, &share, sizeof share);
+    return code;
+}
+
+static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                      uint64_t bytes, struct gpu_memory *memory_out)
+{
+    hip_share share;
+    void *address = NULL;
+    memcpy(&share, words, sizeof share);
+    int code = hip_of(context->driver)->hipIpcOpenMemHandle(&address, share, HIP_SHARE_LAZY_PEER);
+    *memory_out = (struct gpu_memory){address, code == GPU_OK ? bytes : 0};
+    return code;
+}
+
+static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+{
+    (void)hip_of(context->driver)->hipIpcCloseMemHandle(memory->native);
+    *memory = (struct gpu_memory){0};
 }
 
 static uint64_t timer_hz(struct gpu_context *context)
@@ -309,6 +367,10 @@ const struct gpu_backend gpu_hip_backend = {
     .host_alloc = host_alloc,
     .host_free = host_free,
     .copy_part = copy_part,
+    .peer_enable = peer_enable,
+    .memory_share = memory_share,
+    .memory_map = memory_map,
+    .memory_unmap = memory_unmap,
     .module_load = code_module_load,
     .module_unload = code_module_unload,
     .kernel_get = code_kernel_get,

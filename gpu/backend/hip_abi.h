@@ -19,6 +19,9 @@ typedef int hip_copy_kind;
 typedef int hip_capture_mode, hip_capture_status; /* enums without negative values */
 typedef void *hip_stream, *hip_event, *hip_module, *hip_function;
 typedef const char *hip_text;
+typedef struct {
+    char reserved[64];
+} hip_share; /* passed by value */
 
 struct hip_position {
     size_t x, y, z;
@@ -56,7 +59,9 @@ typedef struct hip_copy_3d hip_copy;
 #define HIP_ATTRIBUTE_WALL_CLOCK_RATE 10017 /* kHz; after ROCm 5.2 */
 #define HIP_CAPTURE_RELAXED 2
 #define HIP_CAPTURE_NONE 0
+#define HIP_SHARE_LAZY_PEER 1
 #define HIP_ERROR_CODE_NOT_READY 600
+#define HIP_ERROR_CODE_PEER_ENABLED 704
 #define HIP_ERROR_CODE_CAPTURE_UNSUPPORTED 900
 #define HIP_ERROR_CODE_CAPTURE_IMPLICIT 906
 #define HIP_ERROR_CODE_NOT_SUPPORTED 801
@@ -85,6 +90,12 @@ typedef struct hip_copy_3d hip_copy;
     X(hip_result, hipHostFree, (void *))                                                           \
     X(hip_result, hipMemcpyAsync, (void *, const void *, size_t, hip_copy_kind, hip_stream))       \
     X(hip_result, hipMemcpy3DAsync, (const hip_copy *, hip_stream))                                \
+    X(hip_result, hipDeviceCanAccessPeer, (int *, int, int))                                       \
+    X(hip_result, hipDeviceEnablePeerAccess, (int, unsigned))                                      \
+    X(hip_result, hipMemcpyPeerAsync, (void *, int, const void *, int, size_t, hip_stream))        \
+    X(hip_result, hipIpcGetMemHandle, (hip_share *, void *))                                       \
+    X(hip_result, hipIpcOpenMemHandle, (void **, hip_share, unsigned))                             \
+    X(hip_result, hipIpcCloseMemHandle, (void *))                                                  \
     X(hip_result, hipModuleLoadData, (hip_module *, const void *))                                 \
     X(hip_result, hipModuleUnload, (hip_module))                                                   \
     X(hip_result, hipModuleGetFunction, (hip_function *, hip_module, const char *))                \

@@ -381,6 +381,33 @@ static int copy_part(struct gpu_context *context, const struct gpu_copy *part, b
                                        dst->slice_bytes, 0, NULL, NULL);
 }
 
+/* Devices are opened with a context each, whose memory no other one's queue takes. */
+static int peer_enable(struct gpu_context *context, struct gpu_context *peer, bool *direct_out)
+{
+    *direct_out = !gpu_is_peer(context, peer);
+    return *direct_out ? GPU_OK : GPU_UNSUPPORTED;
+}
+
+static int memory_share(struct gpu_context *context, const struct gpu_memory *memory,
+                        uint8_t words[GPU_SHARE_BYTES])
+{
+    (void)context, (void)memory, (void)words;
+    return GPU_UNSUPPORTED;
+}
+
+static int memory_map(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                      uint64_t bytes, struct gpu_memory *memory_out)
+{
+    (void)context, (void)words, (void)bytes;
+    *memory_out = (struct gpu_memory){0};
+    return GPU_UNSUPPORTED;
+}
+
+static void memory_unmap(struct gpu_context *context, struct gpu_memory *memory)
+{
+    (void)context, (void)memory;
+}
+
 static uint64_t opencl_timer_hz(struct gpu_context *context)
 {
     (void)context; /* kernels have no timer */
@@ -411,6 +438,10 @@ const struct gpu_backend gpu_opencl_backend = {
     .host_alloc = host_alloc,
     .host_free = host_free,
     .copy_part = copy_part,
+    .peer_enable = peer_enable,
+    .memory_share = memory_share,
+    .memory_map = memory_map,
+    .memory_unmap = memory_unmap,
     .module_load = opencl_module_load,
     .module_unload = opencl_module_unload,
     .kernel_get = opencl_kernel_get,

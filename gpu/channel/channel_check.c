@@ -8,6 +8,7 @@
  */
 #include "channel_check.h"
 
+#include "gpu_device.h"
 #include "gpu_failure.h"
 
 /* Stands for the start of a device buffer where a shape is checked: far from both ends. */
@@ -60,9 +61,35 @@ static enum rbwp_status make_shape(const struct rbwp_gpu_transfer *transfer,
     return rbwp_transfer_shape_make(&what, shape, error);
 }
 
-enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer, enum gpu_api api,
-                               struct channel_plan *plan_out, struct rbwp_error *error)
+const struct gpu_context *channel_peer_of(const struct rbwp_gpu_buffer *buffer,
+                                          struct rbwp_gpu_device *device,
+                                          const struct gpu_context *context)
 {
+    const struct gpu_context *its = device && buffer->native ? gpu_device_context(device) : context;
+    return gpu_is_peer(its, context) ? its : NULL;
+}
+
+/* NULL, or why no copy goes between the two. */
+static const char *why_no_peer(const struct gpu_context *peer, const struct gpu_context *context)
+{
+    if (!peer)
+        return NULL;
+    if (peer->backend != context->backend)
+        return "the devices are of two APIs: copy through memory of the host";
+    return context->backend->api == GPU_OPENCL
+               ? "OpenCL's devices do not share memory: copy through memory of the host"
+               : NULL;
+}
+
+enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer,
+                               const struct gpu_context *context, struct channel_plan *plan_out,
+                               struct rbwp_error *error)
+{
+    const enum gpu_api api = context->backend->api;
+    const struct gpu_context *source_peer =
+        channel_peer_of(&transfer->source, transfer->source_device, context);
+    const struct gpu_context *target_peer =
+        channel_peer_of(&transfer->target, transfer->target_device, context);
     struct rbwp_transfer_shape shape;
     const char *reason = NULL;
     enum rbwp_status status = make_shape(transfer, &shape, error);
@@ -74,7 +101,12 @@ enum rbwp_status channel_check(const struct rbwp_gpu_transfer *transfer, enum gp
     if (shape.elements != 0 && (!is_inside(&target, &shape, shape.target_stride) ||
                                 (!fills && !is_inside(&source, &shape, shape.source_stride))))
         return refuse(error, RBWP_E_INVALID, "elements lie outside their buffer");
+    reason = why_no_peer(source_peer, context);
+    reason = reason ? reason : why_no_peer(target_peer, context);
+    if (reason)
+        return refuse(error, RBWP_E_UNSUPPORTED, reason);
     const struct channel_sides sides = {
+        .on_two_devices = source_peer || target_peer,
         .source_on_device = transfer->source.native != NULL,
         .target_on_device = transfer->target.native != NULL,
         .source_address = address_bits(api, &source),

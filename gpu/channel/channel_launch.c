@@ -130,10 +130,26 @@ static void set_side(struct gpu_copy_side *side, const struct channel_place *pla
 {
     if (place->memory.native) {
         side->device = &place->memory;
+        side->context = place->peer;
         side->offset_bytes = place->offset_bytes + (u64)offset;
     } else {
         side->host = place->host + offset;
     }
+}
+
+/* Between two devices: a bracket says how long that took. */
+static int copy_between(struct channel_target *to, const struct gpu_copy *what)
+{
+    struct rbwp_gpu_bracket bracket;
+    rbwp_gpu_bracket_begin(&bracket, to->stream, to->slot);
+    const int code = copy(to, what);
+    if (code != GPU_OK) {
+        rbwp_gpu_bracket_cancel(&bracket);
+        return code;
+    }
+    rbwp_gpu_bracket_end(&bracket);
+    atomic_fetch_add_explicit(&to->peers, 1, memory_order_relaxed);
+    return GPU_OK;
 }
 
 static int copy_part(struct channel_target *to, struct channel_flight *flight, uint64_t *bytes)
@@ -144,7 +160,7 @@ static int copy_part(struct channel_target *to, struct channel_flight *flight, u
     set_side(&what.src, &flight->source, source);
     set_side(&what.dst, &flight->target, target);
     *bytes = what.width_bytes * what.height * what.depth;
-    return copy(to, &what);
+    return flight->plan.way == CHANNEL_WAY_PEER ? copy_between(to, &what) : copy(to, &what);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -153,7 +169,7 @@ enum rbwp_status channel_flight_step(struct channel_target *to, struct channel_f
                                      int *code_out, uint64_t *bytes_out)
 {
     const struct channel_plan *plan = &flight->plan;
-    const bool engine = plan->way == CHANNEL_WAY_ENGINE;
+    const bool engine = channel_plan_is_engine(plan);
     *code_out = GPU_OK;
     *bytes_out = 0;
     if (plan->way == CHANNEL_WAY_NOTHING)

@@ -19,6 +19,7 @@
 /* A side: device memory, or host memory if that has no native handle. */
 struct channel_place {
     struct gpu_memory memory;
+    const struct gpu_context *peer; /* the memory's, if that is not where the channel launches */
     uint8_t *host;
     uint64_t offset_bytes;
 };
@@ -32,7 +33,8 @@ struct channel_target {
     struct gpu_memory scratch;
     unsigned slot; /* of the brackets */
     u32 blocks_max;
-    _Atomic uint64_t copies, kernels; /* launched so far; writer: who launches; reader: anyone */
+    _Atomic uint64_t copies, peers,
+        kernels; /* launched so far; writer: who launches; reader: anyone */
 };
 
 /* A transfer under way. */

@@ -68,9 +68,9 @@ static unsigned engine_loops(const struct rbwp_transfer_shape *shape)
     return d;
 }
 
-static void plan_engine(struct channel_plan *plan)
+static void plan_engine(struct channel_plan *plan, enum channel_way way)
 {
-    plan->way = CHANNEL_WAY_ENGINE;
+    plan->way = way;
     plan->engine_loops = engine_loops(&plan->shape);
     plan->engine_calls = 1;
     for (unsigned d = plan->engine_loops; d < plan->shape.loops; d++)
@@ -303,11 +303,16 @@ static void plan_reduce(struct channel_plan *plan, const struct rbwp_transfer *t
 /* ---- the choice
  * ---------------------------------------------------------------------------------- */
 
+static bool is_copy(const struct rbwp_transfer *transfer)
+{
+    return transfer->kind == RBWP_TRANSFER_COPY || transfer->kind == RBWP_TRANSFER_TRANSPOSE;
+}
+
 static enum rbwp_status plan_host_side(struct channel_plan *plan,
                                        const struct rbwp_transfer *transfer,
                                        const struct channel_sides *sides, const char **reason_out)
 {
-    if (transfer->kind != RBWP_TRANSFER_COPY && transfer->kind != RBWP_TRANSFER_TRANSPOSE)
+    if (!is_copy(transfer))
         *reason_out = "a fill or a reduction wants its sides in device memory";
     else if (!sides->source_on_device && !sides->target_on_device)
         *reason_out = "neither side is in device memory";
@@ -315,7 +320,21 @@ static enum rbwp_status plan_host_side(struct channel_plan *plan,
         *reason_out = "a copy to or from host memory wants runs of bytes: rearrange on the device";
     if (*reason_out)
         return RBWP_E_UNSUPPORTED;
-    plan_engine(plan);
+    plan_engine(plan, CHANNEL_WAY_ENGINE);
+    return RBWP_OK;
+}
+
+static enum rbwp_status plan_two_devices(struct channel_plan *plan,
+                                         const struct rbwp_transfer *transfer,
+                                         const char **reason_out)
+{
+    if (!is_copy(transfer))
+        *reason_out = "a fill or a reduction wants its sides in memory of the channel's device";
+    else if (!is_run(&plan->shape))
+        *reason_out = "a copy between devices wants runs of bytes: rearrange on one of them";
+    if (*reason_out)
+        return RBWP_E_UNSUPPORTED;
+    plan_engine(plan, CHANNEL_WAY_PEER);
     return RBWP_OK;
 }
 
@@ -332,13 +351,15 @@ enum rbwp_status channel_plan_make(const struct rbwp_transfer *transfer,
     const bool fills = transfer->kind == RBWP_TRANSFER_FILL;
     if (!sides->target_on_device || (!fills && !sides->source_on_device))
         return plan_host_side(plan_out, transfer, sides, reason_out);
+    if (sides->on_two_devices)
+        return plan_two_devices(plan_out, transfer, reason_out);
     if (transfer->kind == RBWP_TRANSFER_REDUCE) {
         plan_out->way = CHANNEL_WAY_REDUCE;
         plan_reduce(plan_out, transfer, sides);
         return RBWP_OK;
     }
     if (!fills && !sides->may_share && is_run(shape) && engine_loops(shape) == shape->loops) {
-        plan_engine(plan_out);
+        plan_engine(plan_out, CHANNEL_WAY_ENGINE);
         return RBWP_OK;
     }
     if (!fills && suits_tiles(plan_out, sides)) {

@@ -22,6 +22,7 @@ typedef int64_t i64;
 enum channel_way {
     CHANNEL_WAY_NOTHING, /* no elements */
     CHANNEL_WAY_ENGINE,
+    CHANNEL_WAY_PEER, /* the engine, between two devices */
     CHANNEL_WAY_COPY,
     CHANNEL_WAY_FILL,
     CHANNEL_WAY_TRANSPOSE,
@@ -53,7 +54,8 @@ struct channel_plan {
     unsigned stages; /* of kernels: 0 to 2 */
     struct channel_stage stage[2];
 
-    /* CHANNEL_WAY_ENGINE: each call does engine_loops inner loops of the shape. */
+    /* CHANNEL_WAY_ENGINE, CHANNEL_WAY_PEER: each call does engine_loops inner loops of the shape.
+     */
     unsigned engine_loops;
     u64 engine_calls;
 
@@ -67,6 +69,7 @@ struct channel_plan {
 /* What has to be known of the two sides besides the transfer. */
 struct channel_sides {
     bool source_on_device, target_on_device;
+    bool on_two_devices; /* one of them, or both, is another one than the channel's */
     /* Low bits of the addresses of element [0,0,0]; only those below 16 matter. */
     uint64_t source_address, target_address;
     bool may_share; /* both are in one buffer and reach over each other */
@@ -77,6 +80,11 @@ enum rbwp_status channel_plan_make(const struct rbwp_transfer *transfer,
                                    const struct rbwp_transfer_shape *shape,
                                    const struct channel_sides *sides, struct channel_plan *plan_out,
                                    const char **reason_out);
+
+static inline bool channel_plan_is_engine(const struct channel_plan *plan)
+{
+    return plan->way == CHANNEL_WAY_ENGINE || plan->way == CHANNEL_WAY_PEER;
+}
 
 /* Call number i of the engine: offsets of its first byte on both sides, and its size. The sides'
  * memory is the caller's to fill in. */

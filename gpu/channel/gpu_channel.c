@@ -77,6 +77,7 @@ static void register_sub_items(void)
 {
     static const char *const names[CHANNEL_WAYS] = {
         [CHANNEL_WAY_ENGINE] = "gpu memcpy channel",
+        [CHANNEL_WAY_PEER] = "gpu peer copy channel",
         [CHANNEL_WAY_COPY] = "gpu copy kernel channel",
         [CHANNEL_WAY_FILL] = "gpu memfill channel",
         [CHANNEL_WAY_TRANSPOSE] = "gpu transpose channel",
@@ -433,6 +434,7 @@ void rbwp_gpu_channel_counts_sized(const struct rbwp_gpu_channel *channel,
         .transfers = atomic_load_explicit(&channel->ended, memory_order_relaxed),
         .copies = atomic_load_explicit(&channel->target.copies, memory_order_relaxed),
         .kernels = atomic_load_explicit(&channel->target.kernels, memory_order_relaxed),
+        .peers = atomic_load_explicit(&channel->target.peers, memory_order_relaxed),
     };
     sized_give(counts_out, counts_bytes, &counts, sizeof counts);
 }
@@ -456,11 +458,20 @@ static enum rbwp_status check_code(const struct rbwp_gpu_channel *channel,
     return RBWP_OK;
 }
 
-static struct channel_place place_of(const struct rbwp_gpu_buffer *buffer, uint64_t offset_bytes,
-                                     void *host)
+static void set_places(struct channel_flight *flight, const struct rbwp_gpu_transfer *transfer,
+                       const struct gpu_context *context)
 {
-    return (struct channel_place){
-        .memory = {buffer->native, buffer->bytes}, .host = host, .offset_bytes = offset_bytes};
+    const struct rbwp_gpu_buffer *source = &transfer->source, *target = &transfer->target;
+    flight->source =
+        (struct channel_place){.memory = {source->native, source->bytes},
+                               .peer = channel_peer_of(source, transfer->source_device, context),
+                               .host = transfer->what.source.memory,
+                               .offset_bytes = transfer->source_offset_bytes};
+    flight->target =
+        (struct channel_place){.memory = {target->native, target->bytes},
+                               .peer = channel_peer_of(target, transfer->target_device, context),
+                               .host = transfer->what.target.memory,
+                               .offset_bytes = transfer->target_offset_bytes};
 }
 
 /* The element, over and over where it is small. */
@@ -500,7 +511,7 @@ enum rbwp_status rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel,
     if (status == RBWP_OK)
         status = sized_take(&own.what, sizeof own.what, &given->what, "rbwp_transfer", error);
     if (status == RBWP_OK)
-        status = channel_check(transfer, channel->target.context->backend->api, &plan, error);
+        status = channel_check(transfer, channel->target.context, &plan, error);
     if (status == RBWP_OK)
         status = check_code(channel, &plan, error);
     if (status != RBWP_OK)
@@ -511,15 +522,12 @@ enum rbwp_status rbwp_gpu_channel_submit(struct rbwp_gpu_channel *channel,
     const struct rbwp_transfer *what = &transfer->what;
     *job = (struct gpu_job){
         .channel = channel,
-        .flight = {.plan = plan,
-                   .source = place_of(&transfer->source, transfer->source_offset_bytes,
-                                      what->source.memory),
-                   .target = place_of(&transfer->target, transfer->target_offset_bytes,
-                                      what->target.memory)},
+        .flight = {.plan = plan},
         .independent = transfer->independent,
         .done = what->done,
         .argument = what->argument,
     };
+    set_places(&job->flight, transfer, channel->target.context);
     copy_fill(job, what);
     if (!queue_put(channel, job, id_out)) {
         free(job);

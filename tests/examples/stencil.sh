@@ -47,10 +47,35 @@ if "$STENCIL" --side 40 --gpu opencl >out 2>err; then
     for name in 'gpu memreduce channel' 'gpu memcpy channel' 'stencil piece'; do
         expect_output " $name\$"
     done
+    expect 0 "$STENCIL" --side 31 --tiles 2 --iterations 5 --gpu opencl --gpus 2 # OpenCL's devices share no memory
+    expect_output '2 through memory of the host$'
+    expect_output 'norm      12, wanted 12: solution validates'
 else
     echo "note: no GPU and no PoCL here: $(cat err)"
     [[ $(wc -l <err) == 1 ]] || fail "not one line: $(cat err)"
 fi
+
+# Cells on several GPUs, which a driver plays that computes on the processor: pieces go from GPU to GPU within a process, by
+# nodes of it too, as copies of the channel that has the source; where GPUs do not reach each other, through the host.
+mkdir driver
+ln -s "$FAKE_GPU" driver/libcuda.so.1
+gpus() { # NUMBER OPTION...
+    RBWP_FAKE_GPUS=$1 LD_LIBRARY_PATH=$PWD/driver${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} \
+        expect 0 "$STENCIL" --iterations 5 --gpu cuda "${@:2}"
+    expect_output 'norm      12, wanted 12: solution validates'
+}
+gpus 2 --side 31 --tiles 4 -bgworkprofile 2 -bgworkprofile_logfile peers.bin
+expect_output 'cells on  cuda:0 fake 0, cuda:1 fake 1$'
+expect_output 'in an iteration: 4 within one, 4 from one to another$'
+expect 0 "$RBWP" check peers.bin
+expect 0 "$RBWP" stats peers.bin
+expect_output ' 24 .* gpu peer copy channel$'
+gpus 1 --side 31 --tiles 4 --gpus 2
+expect_output 'in an iteration: 8 within one$'
+gpus 2 --side 31 --nodes 2 --tiles 2
+expect_output 'in an iteration: 4 within one, 4 from one to another$'
+RBWP_FAKE_REFUSES=peer_enable gpus 2 --side 31 --tiles 2
+expect_output 'in an iteration: 2 through memory of the host$'
 
 # What cannot be is refused, and says why.
 expect 1 "$STENCIL" --side 20 --nodes 4 --tiles 16

@@ -21,6 +21,8 @@ typedef CUmodule cuda_module;
 typedef CUfunction cuda_function;
 typedef CUdeviceptr cuda_pointer;
 typedef CUDA_MEMCPY3D cuda_copy;
+typedef CUDA_MEMCPY3D_PEER cuda_copy_peer;
+typedef CUipcMemHandle cuda_share;
 #include "cuda_abi.h"
 
 #define CHECK(symbol, parameters) ABI_PROTOTYPE(struct cuda_functions, symbol, symbol)
@@ -51,6 +53,8 @@ ABI_SAME(CUDA_CAPTURE_RELAXED, (int)CU_STREAM_CAPTURE_MODE_RELAXED);
 ABI_SAME(CUDA_CAPTURE_NONE, (int)CU_STREAM_CAPTURE_STATUS_NONE);
 ABI_SAME(CUDA_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
 ABI_SAME(CUDA_ERROR_CODE_CAPTURE_IMPLICIT, (int)CUDA_ERROR_STREAM_CAPTURE_IMPLICIT);
+ABI_SAME(CUDA_SHARE_LAZY_PEER, (int)CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+ABI_SAME(CUDA_ERROR_CODE_PEER_ENABLED, (int)CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED);
 ABI_SAME(CUDA_ERROR_CODE_NOT_READY, (int)CUDA_ERROR_NOT_READY);
 ABI_SAME(CUDA_ERROR_CODE_NOT_SUPPORTED, (int)CUDA_ERROR_NOT_SUPPORTED);
 
@@ -83,10 +87,28 @@ ABI_PROTOTYPE(struct rtc_functions, destroy, nvrtcDestroyProgram)
 #define cuda_function our_function
 #define cuda_pointer our_pointer
 #define cuda_copy our_copy
+#define cuda_copy_peer our_copy_peer
+#define cuda_share our_share
 #define cuda_functions our_functions
 #include "cuda_abi.h"
 #define FIELD(ours, real) ABI_FIELD(struct cuda_copy_3d, ours, CUDA_MEMCPY3D, real)
 ABI_SAME(sizeof(struct cuda_copy_3d), sizeof(CUDA_MEMCPY3D));
+ABI_SAME(sizeof(our_share), sizeof(CUipcMemHandle));
+ABI_SAME(sizeof(struct cuda_copy_3d), sizeof(CUDA_MEMCPY3D_PEER));
+#define PEER_FIELD(ours, real) ABI_FIELD(struct cuda_copy_3d, ours, CUDA_MEMCPY3D_PEER, real)
+PEER_FIELD(src_type, srcMemoryType);
+PEER_FIELD(src_device, srcDevice);
+PEER_FIELD(src_context, srcContext);
+PEER_FIELD(src_pitch, srcPitch);
+PEER_FIELD(src_height, srcHeight);
+PEER_FIELD(dst_type, dstMemoryType);
+PEER_FIELD(dst_device, dstDevice);
+PEER_FIELD(dst_context, dstContext);
+PEER_FIELD(dst_pitch, dstPitch);
+PEER_FIELD(dst_height, dstHeight);
+PEER_FIELD(width, WidthInBytes);
+PEER_FIELD(height, Height);
+PEER_FIELD(depth, Depth);
 FIELD(src_x, srcXInBytes);
 FIELD(src_type, srcMemoryType);
 FIELD(src_host, srcHost);

@@ -22,6 +22,7 @@ typedef hipEvent_t hip_event;
 typedef hipModule_t hip_module;
 typedef hipFunction_t hip_function;
 typedef const char *hip_text;
+typedef hipIpcMemHandle_t hip_share;
 typedef struct hipMemcpy3DParms hip_copy;
 #include "hip_abi.h"
 
@@ -56,6 +57,8 @@ ABI_SAME(HIP_CAPTURE_RELAXED, (int)hipStreamCaptureModeRelaxed);
 ABI_SAME(HIP_CAPTURE_NONE, (int)hipStreamCaptureStatusNone);
 ABI_SAME(HIP_ERROR_CODE_CAPTURE_UNSUPPORTED, (int)hipErrorStreamCaptureUnsupported);
 ABI_SAME(HIP_ERROR_CODE_CAPTURE_IMPLICIT, (int)hipErrorStreamCaptureImplicit);
+/* HIP_SHARE_LAZY_PEER is 0 in the header of 5.2, whose runtime does not look; later ones want 1. */
+ABI_SAME(HIP_ERROR_CODE_PEER_ENABLED, (int)hipErrorPeerAccessAlreadyEnabled);
 ABI_SAME(HIP_ERROR_CODE_NOT_READY, (int)hipErrorNotReady);
 ABI_SAME(HIP_ERROR_CODE_NOT_SUPPORTED, (int)hipErrorNotSupported);
 
@@ -92,6 +95,7 @@ ABI_PROTOTYPE(struct rtc_functions, destroy, hiprtcDestroyProgram)
 #define hip_module our_module
 #define hip_function our_function
 #define hip_text our_text
+#define hip_share our_share
 #define hip_copy our_copy
 #define hip_functions our_functions
 #include "hip_abi.h"

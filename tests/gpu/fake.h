@@ -24,6 +24,8 @@
 /* As new: one device, nothing held, no faults, counts 0. Streams stay. */
 FAKE_API void fake_reset(void);
 FAKE_API void fake_devices(int count);
+/* Whether devices reach each other's memory; they do. */
+FAKE_API void fake_reach(bool reach);
 /* Held: nothing completes by itself. */
 FAKE_API void fake_hold(bool held);
 /* The oldest `count` things on a stream complete; NULL: on all streams. */
@@ -86,6 +88,7 @@ void fake_exchange_mode(int *mode);
 /* *status_out: 0 none, 1 active, 2 destroyed. */
 int fake_is_capturing(const struct fake_stream *stream, int *status_out);
 int fake_device_count(void);
+bool fake_peers(void);
 struct fake_stream *fake_stream_new(int device);
 void fake_stream_free(struct fake_stream *stream);
 int fake_device_of(const void *stream);

@@ -5,6 +5,7 @@
  */
 #include "cuda_abi.h"
 #include "fake.h"
+#include "fake_execute.h"
 #include "fake_inject.h"
 
 #include <stdint.h>
@@ -172,13 +173,13 @@ cuda_result cuEventQuery(cuda_event event)
 cuda_result cuMemAlloc_v2(cuda_pointer *address, size_t bytes)
 {
     UNSAFE("memory_alloc");
-    *address = (uintptr_t)malloc(bytes);
-    return 0;
+    *address = (uintptr_t)fake_memory_alloc(bytes);
+    return *address ? 0 : 2;
 }
 cuda_result cuMemFree_v2(cuda_pointer address)
 {
     UNSAFE("memory_free");
-    free((void *)(uintptr_t)address);
+    fake_memory_free((void *)(uintptr_t)address);
     return 0;
 }
 cuda_result cuMemAllocHost_v2(void **host, size_t bytes)
@@ -214,9 +215,8 @@ cuda_result cuMemcpyDtoDAsync_v2(cuda_pointer to, cuda_pointer from, size_t byte
 {
     return move((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes, stream);
 }
-cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
+static cuda_result move_box(const cuda_copy *copy, cuda_stream stream)
 {
-    CALL("copy");
     char *to =
         copy->dst_type == CUDA_MEMORY_HOST ? copy->dst_host : (char *)(uintptr_t)copy->dst_device;
     const char *from =
@@ -228,6 +228,76 @@ cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
             memcpy(to + (z * copy->dst_height + y) * copy->dst_pitch,
                    from + (z * copy->src_height + y) * copy->src_pitch, copy->width);
     fake_enqueue(stream);
+    return 0;
+}
+cuda_result cuMemcpy3DAsync_v2(const cuda_copy *copy, cuda_stream stream)
+{
+    CALL("copy");
+    return copy->src_context || copy->dst_context ? INVALID : move_box(copy, stream);
+}
+
+/* ---- other devices, other processes ---- */
+
+static bool is_context(cuda_context context)
+{
+    const intptr_t number = (intptr_t)context;
+    return number >= 1 && number <= fake_device_count();
+}
+cuda_result cuDeviceCanAccessPeer(int *can, cuda_device device, cuda_device peer)
+{
+    CALL("peer_ask");
+    *can = device != peer && fake_peers();
+    return device < fake_device_count() && peer < fake_device_count() ? 0 : INVALID;
+}
+cuda_result cuCtxEnablePeerAccess(cuda_context peer, unsigned flags)
+{
+    static _Atomic bool enabled[DEPTH + 1][DEPTH + 1];
+    const intptr_t own = (intptr_t)fake_context();
+    CALL("peer_enable");
+    if (flags || !is_context(peer) || !is_context(fake_context()) || own > DEPTH ||
+        (intptr_t)peer > DEPTH || own == (intptr_t)peer)
+        return INVALID;
+    const bool was = enabled[own][(intptr_t)peer];
+    enabled[own][(intptr_t)peer] = true;
+    return was ? CUDA_ERROR_CODE_PEER_ENABLED : 0;
+}
+/* Between two contexts, of which both have to be told. */
+static cuda_result between(cuda_context to, cuda_context from)
+{
+    CALL("copy");
+    CALL("peer_copy");
+    return is_context(to) && is_context(from) && to != from ? 0 : INVALID;
+}
+cuda_result cuMemcpyPeerAsync(cuda_pointer to, cuda_context to_context, cuda_pointer from,
+                              cuda_context from_context, size_t bytes, cuda_stream stream)
+{
+    const int code = between(to_context, from_context);
+    if (code)
+        return code;
+    memcpy((void *)(uintptr_t)to, (void *)(uintptr_t)from, bytes);
+    fake_enqueue(stream);
+    return 0;
+}
+cuda_result cuMemcpy3DPeerAsync(const cuda_copy_peer *copy, cuda_stream stream)
+{
+    const int code = between(copy->dst_context, copy->src_context);
+    return code ? code : move_box(copy, stream);
+}
+cuda_result cuIpcGetMemHandle(cuda_share *share, cuda_pointer address)
+{
+    UNSAFE("memory_share");
+    return fake_memory_share((void *)(uintptr_t)address, share->reserved) ? 0 : INVALID;
+}
+cuda_result cuIpcOpenMemHandle_v2(cuda_pointer *address, cuda_share share, unsigned flags)
+{
+    UNSAFE("memory_map");
+    *address = (uintptr_t)fake_memory_map(share.reserved);
+    return *address && flags == CUDA_SHARE_LAZY_PEER ? 0 : INVALID;
+}
+cuda_result cuIpcCloseMemHandle(cuda_pointer address)
+{
+    UNSAFE("memory_unmap");
+    fake_memory_unmap((void *)(uintptr_t)address);
     return 0;
 }
 cuda_result cuModuleLoadData(cuda_module *module, const void *image)
@@ -247,7 +317,7 @@ cuda_result cuModuleUnload(cuda_module module)
 cuda_result cuModuleGetFunction(cuda_function *function, cuda_module module, const char *name)
 {
     const struct cuda_get_params params = {function, module};
-    *function = strstr(module, name);
+    *function = fake_function(module, name);
     int code = *function ? 0 : 500;
     fake_cupti_call(CUPTI_EXIT, CUPTI_CALL_cuModuleGetFunction, &params, NULL, &code);
     return code;

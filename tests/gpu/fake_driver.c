@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake.h"
+#include "fake_execute.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +20,7 @@ static struct fake_stream default_stream;
 static struct fake_stream *streams = &default_stream;
 static struct fake_stream *resolve(const void *handle);
 static int devices = 1;
-static bool held;
+static bool held, apart;
 static unsigned delay;
 static bool slow_launches;
 static long long timer_skip_ns;
@@ -43,7 +44,7 @@ void fake_reset(void)
     for (struct operation *operation = operations; operation->name; operation++)
         operation->calls = operation->after = operation->times = 0;
     devices = 1;
-    held = false;
+    held = apart = false;
     delay = 0;
     slow_launches = false;
     timer_skip_ns = 0;
@@ -58,6 +59,27 @@ void fake_reset(void)
 void fake_devices(int count)
 {
     devices = count;
+}
+
+void fake_reach(bool reach)
+{
+    apart = !reach;
+}
+
+bool fake_peers(void)
+{
+    return !apart;
+}
+
+/* What the environment says of a process that was not written as a test. */
+__attribute__((constructor)) static void begin_as_told(void)
+{
+    const char *gpus = getenv("RBWP_FAKE_GPUS"), *refuses = getenv("RBWP_FAKE_REFUSES");
+    char *words = strdup(refuses ? refuses : ""), *rest;
+    devices = gpus ? atoi(gpus) : 1;
+    for (char *word = strtok_r(words, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+        fake_fail(word, 801, 0, UINT32_MAX);
+    free(words);
 }
 
 void fake_hold(bool hold)
@@ -332,6 +354,8 @@ int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments
         where->filled = where->enqueued + 4;
     add(where);
     pthread_mutex_unlock(&lock);
+    if (fake_executes())
+        fake_execute(kernel, arguments);
     if (strncmp(kernel, "rbwp_clock", 10) == 0 && arguments)
         **(long long **)arguments[0] = fake_timer();
     return 0;

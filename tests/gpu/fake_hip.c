@@ -3,6 +3,7 @@
  * The fake driver as HIP.
  */
 #include "fake.h"
+#include "fake_execute.h"
 #include "hip_abi.h"
 
 #include <stdint.h>
@@ -141,13 +142,13 @@ hip_result hipEventQuery(hip_event event)
 hip_result hipMalloc(void **address, size_t bytes)
 {
     UNSAFE("memory_alloc");
-    *address = malloc(bytes);
-    return 0;
+    *address = fake_memory_alloc(bytes);
+    return *address ? 0 : 2;
 }
 hip_result hipFree(void *address)
 {
     UNSAFE("memory_free");
-    free(address);
+    fake_memory_free(address);
     return 0;
 }
 hip_result hipHostMalloc(void **host, size_t bytes, unsigned flags)
@@ -185,6 +186,51 @@ hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
     fake_enqueue(stream);
     return 0;
 }
+hip_result hipDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    CALL("peer_ask");
+    *can = device != peer && fake_peers();
+    return device < fake_device_count() && peer < fake_device_count() ? 0 : 1;
+}
+hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    static _Atomic bool enabled[16][16];
+    CALL("peer_enable");
+    if (flags || peer < 0 || peer > 15 || current > 15 || peer == current)
+        return 1;
+    const bool was = enabled[current][peer];
+    enabled[current][peer] = true;
+    return was ? HIP_ERROR_CODE_PEER_ENABLED : 0;
+}
+hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                              size_t bytes, hip_stream stream)
+{
+    CALL("copy");
+    CALL("peer_copy");
+    if (to_device == from_device || to_device >= fake_device_count() ||
+        from_device >= fake_device_count())
+        return 1;
+    memcpy(to, from, bytes);
+    fake_enqueue(stream);
+    return 0;
+}
+hip_result hipIpcGetMemHandle(hip_share *share, void *address)
+{
+    UNSAFE("memory_share");
+    return fake_memory_share(address, share->reserved) ? 0 : 1;
+}
+hip_result hipIpcOpenMemHandle(void **address, hip_share share, unsigned flags)
+{
+    UNSAFE("memory_map");
+    *address = fake_memory_map(share.reserved);
+    return *address && flags == HIP_SHARE_LAZY_PEER ? 0 : 1;
+}
+hip_result hipIpcCloseMemHandle(void *address)
+{
+    UNSAFE("memory_unmap");
+    fake_memory_unmap(address);
+    return 0;
+}
 hip_result hipModuleLoadData(hip_module *module, const void *image)
 {
     UNSAFE("module_load");
@@ -198,7 +244,7 @@ hip_result hipModuleUnload(hip_module module)
 }
 hip_result hipModuleGetFunction(hip_function *function, hip_module module, const char *name)
 {
-    *function = strstr(module, name);
+    *function = fake_function(module, name);
     return *function ? 0 : 500;
 }
 hip_result hipModuleLaunchKernel(hip_function function, unsigned grid_x, unsigned grid_y,

@@ -308,7 +308,7 @@ static struct gpu_copy whole(const struct gpu_memory *to, uint8_t *to_host,
 static struct gpu_copy_side side(const struct gpu_memory *device, uint8_t *host, uint64_t at,
                                  uint64_t row, uint64_t slice)
 {
-    return (struct gpu_copy_side){device, host, at, row, slice};
+    return (struct gpu_copy_side){device, host, NULL, at, row, slice};
 }
 
 /* The box from host to a, from a to b, from b to host, each strided. */

@@ -24,6 +24,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define EXPORTED __attribute__((visibility("default")))
 #define DEVICES_MAX 64
@@ -88,6 +89,22 @@ static int enter(void)
     if (code == 0)
         code = cu.cuCtxPushCurrent_v2(*context);
     pthread_mutex_unlock(&contexts_lock);
+    return code;
+}
+
+/* The context of any device, as enter makes it. */
+static int context_of(int ordinal, cuda_context *context_out)
+{
+    const int own = current_device;
+    cuda_context popped;
+    if (ordinal < 0 || ordinal >= DEVICES_MAX)
+        return 101; /* hipErrorInvalidDevice */
+    current_device = ordinal;
+    const int code = enter();
+    if (code == 0)
+        (void)cu.cuCtxPopCurrent_v2(&popped);
+    *context_out = contexts[ordinal];
+    current_device = own;
     return code;
 }
 
@@ -336,6 +353,60 @@ hip_result hipMemcpy3DAsync(const hip_copy *copy, hip_stream stream)
         .depth = copy->extent.depth,
     };
     INSIDE(cu.cuMemcpy3DAsync_v2(&what, stream));
+}
+
+/* ---- other devices, other processes ------------------------------------------------------ */
+
+hip_result hipDeviceCanAccessPeer(int *can, int device, int peer)
+{
+    *can = 0;
+    INSIDE(cu.cuDeviceCanAccessPeer(can, device, peer));
+}
+
+hip_result hipDeviceEnablePeerAccess(int peer, unsigned flags)
+{
+    cuda_context other;
+    int code = context_of(peer, &other);
+    if (code != 0)
+        return code;
+    INSIDE(cu.cuCtxEnablePeerAccess(other, flags));
+}
+
+hip_result hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device,
+                              size_t bytes, hip_stream stream)
+{
+    cuda_context target, source;
+    int code = context_of(to_device, &target);
+    if (code == 0)
+        code = context_of(from_device, &source);
+    if (code != 0)
+        return code;
+    INSIDE(cu.cuMemcpyPeerAsync(address(to), target, address(from), source, bytes, stream));
+}
+
+hip_result hipIpcGetMemHandle(hip_share *share, void *memory)
+{
+    INSIDE(cu.cuIpcGetMemHandle((cuda_share *)share, address(memory)));
+}
+
+static hip_result open_share(cuda_pointer *at, cuda_share share, unsigned flags)
+{
+    INSIDE(cu.cuIpcOpenMemHandle_v2(at, share, flags));
+}
+
+hip_result hipIpcOpenMemHandle(void **memory, hip_share share, unsigned flags)
+{
+    cuda_share theirs;
+    cuda_pointer at = 0;
+    memcpy(&theirs, &share, sizeof theirs);
+    const hip_result code = open_share(&at, theirs, flags);
+    *memory = (void *)(uintptr_t)at;
+    return code;
+}
+
+hip_result hipIpcCloseMemHandle(void *memory)
+{
+    INSIDE(cu.cuIpcCloseMemHandle(address(memory)));
 }
 
 /* ---- code ---------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
 #include "fake.h"
 #include "gpu_support.h"
 #include "rbwp_gpu_channel.h"
+#include "rbwp_record.h"
+#include "record_support.h"
 #include "unit.h"
 
 #include <string.h>
@@ -291,6 +293,201 @@ static void done_may_not_free(void **state)
     close_bench(&bench);
 }
 
+/* ---- other devices, other processes --------------------------------------------------------- */
+
+static struct rbwp_gpu_device *open_second(void)
+{
+    struct rbwp_gpu_device *second;
+    struct rbwp_gpu_config config = test_gpu;
+    config.ordinal = 1;
+    assert_int_equal(rbwp_gpu_device_open(&config, &second, NULL), RBWP_OK);
+    return second;
+}
+
+/* Rows of 8 of the first device's buffer go, without gaps, to the second's. */
+static struct rbwp_gpu_transfer across(struct bench *bench, struct ends *ends,
+                                       struct rbwp_gpu_device *second,
+                                       const struct rbwp_gpu_buffer *there)
+{
+    return (struct rbwp_gpu_transfer){.size = sizeof(struct rbwp_gpu_transfer),
+                                      .what = {.size = sizeof(struct rbwp_transfer),
+                                               .kind = RBWP_TRANSFER_COPY,
+                                               .dimensions = 2,
+                                               .element_bytes = 1,
+                                               .extent = {8, 16},
+                                               .source.stride_bytes = {1, 32},
+                                               .done = note_end,
+                                               .argument = ends},
+                                      .source = bench->buffer,
+                                      .target = *there,
+                                      .target_device = second};
+}
+
+static void refused(struct bench *bench, const struct rbwp_gpu_transfer *transfer, const char *word)
+{
+    struct rbwp_error error = {.text = ""};
+    assert_int_equal(rbwp_gpu_channel_submit(bench->channel, transfer, NULL, &error),
+                     RBWP_E_UNSUPPORTED);
+    if (!strstr(error.text, word))
+        fail_msg("\"%s\" does not say \"%s\"", error.text, word);
+}
+
+/* Fills the buffer, sends it across, and compares. */
+static void send_across(struct bench *bench, struct rbwp_gpu_device *second,
+                        const struct rbwp_gpu_buffer *there)
+{
+    struct ends ends = {0};
+    struct rbwp_gpu_channel_launches counts;
+    for (unsigned i = 0; i < BYTES; i++)
+        bench->host[i] = (char)(i * 7);
+    struct rbwp_gpu_transfer fill = up(bench, &ends), go = across(bench, &ends, second, there);
+    fill.what.extent[0] = BYTES;
+    submit(bench, &fill);
+    submit(bench, &go);
+    go.what.source.stride_bytes[1] = 0; /* one run of bytes */
+    go.target_offset_bytes = 128;
+    submit(bench, &go);
+    assert_int_equal(rbwp_work_run(bench->manager, 0), RBWP_OK);
+    poll_all(bench->device);
+    expect_ends(&ends, 3, RBWP_OK);
+    const char *rows = there->native,
+               *run = rows + 128; /* the fake device's memory is the host's */
+    for (unsigned i = 0; i < 128; i++) {
+        assert_int_equal(rows[i], bench->host[i / 8 * 32 + i % 8]);
+        assert_int_equal(run[i], bench->host[i]);
+    }
+    rbwp_gpu_channel_counts(bench->channel, &counts);
+    assert_int_equal(counts.copies, 3);
+    assert_int_equal(counts.peers, 2);
+    assert_int_equal(counts.kernels, 0);
+    /* HIP knows by the addresses where pitched ones go. */
+    assert_int_equal(fake_count("peer_copy"), test_gpu.api == RBWP_GPU_CUDA ? 2 : 1);
+}
+
+/* Copies between devices go by the driver's calls for that, pitched or not, each as a GPU_WORK of
+ * the channel; what no such call can do is refused, with the reason. OpenCL has none. */
+static void copies_between_devices(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct ends ends = {0};
+    struct rbwp_gpu_buffer there;
+    const bool opencl = test_gpu.api == RBWP_GPU_OPENCL;
+    bool direct = opencl;
+    open_bench(&bench);
+    fake_devices(2);
+    struct rbwp_gpu_device *second = open_second();
+    assert_int_equal(rbwp_gpu_buffer_alloc(second, BYTES, &there, NULL), RBWP_OK);
+    assert_int_equal(rbwp_gpu_peer_enable(bench.device, second, &direct, NULL),
+                     opencl ? RBWP_E_UNSUPPORTED : RBWP_OK);
+    assert_int_equal(direct, !opencl);
+    struct rbwp_gpu_transfer go = across(&bench, &ends, second, &there);
+    if (opencl) {
+        refused(&bench, &go, "memory of the host");
+    } else {
+        assert_int_equal(rbwp_gpu_peer_enable(bench.device, second, NULL, NULL),
+                         RBWP_OK); /* again */
+        struct rbwp_session_config config = test_config(1);
+        struct rbwp_session *session = start(&config);
+        assert_int_equal(rbwp_thread_attach("tester"), RBWP_OK);
+        send_across(&bench, second, &there);
+        assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+        stop(session);
+        struct works works = read_works(test_config(1).logfile);
+        assert_int_equal(works.works, 2);
+        works_free(&works);
+        fake_fail("copy", code_of(RBWP_E_MEMORY), 0, 1);
+        submit(&bench, &go);
+        assert_int_equal(rbwp_work_run(bench.manager, 0), RBWP_OK);
+        poll_all(bench.device);
+        expect_ends(&ends, 1, RBWP_E_MEMORY);
+        go.what.target.stride_bytes[0] = 3;
+        refused(&bench, &go, "runs of bytes");
+        go = across(&bench, &ends, second, &there);
+        go.what.kind = RBWP_TRANSFER_REDUCE;
+        go.what.reduce_op = RBWP_REDUCE_SUM;
+        go.what.reduce_type = RBWP_REDUCE_U32;
+        go.what.element_bytes = 4;
+        refused(&bench, &go, "memory of the channel's device");
+    }
+    rbwp_gpu_buffer_free(second, &there);
+    assert_int_equal(rbwp_gpu_device_close(second), RBWP_OK);
+    close_bench(&bench);
+}
+
+/* Devices that do not reach each other are no failure: the driver goes by the host. A device
+ * opened twice is one, whose memory needs no call between devices. */
+static void devices_that_are_apart_and_that_are_one(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct ends ends = {0};
+    bool direct = true;
+    if (test_gpu.api == RBWP_GPU_OPENCL)
+        return;
+    open_bench(&bench);
+    fake_devices(2);
+    fake_reach(false);
+    struct rbwp_gpu_device *second = open_second(), *same = open_device(NULL);
+    assert_int_equal(rbwp_gpu_peer_enable(bench.device, second, &direct, NULL), RBWP_OK);
+    assert_false(direct);
+    assert_int_equal(rbwp_gpu_peer_enable(bench.device, same, &direct, NULL), RBWP_OK);
+    assert_true(direct);
+    fake_fail("peer_ask", code_of(RBWP_E_STATE), 0, 1);
+    assert_int_equal(rbwp_gpu_peer_enable(bench.device, second, &direct, NULL), RBWP_E_STATE);
+    struct rbwp_gpu_transfer kernel = strided(&bench, &ends);
+    kernel.source_device = kernel.target_device = same;
+    submit(&bench, &kernel);
+    assert_int_equal(rbwp_work_run(bench.manager, 0), RBWP_OK);
+    poll_all(bench.device);
+    expect_ends(&ends, 1, RBWP_OK);
+    assert_int_equal(fake_count("peer_copy"), 0);
+    assert_int_equal(rbwp_gpu_device_close(second), RBWP_OK);
+    assert_int_equal(rbwp_gpu_device_close(same), RBWP_OK);
+    close_bench(&bench);
+}
+
+/* What is shared is opened by those of the same machine and API, and by nobody else. */
+static void shared_memory(void **state)
+{
+    (void)state;
+    struct bench bench;
+    struct rbwp_gpu_share share, other;
+    struct rbwp_gpu_buffer mapped;
+    const struct rbwp_gpu_buffer none = {NULL, 0};
+    struct rbwp_error error;
+    open_bench(&bench);
+    if (test_gpu.api == RBWP_GPU_OPENCL) {
+        assert_int_equal(rbwp_gpu_buffer_share(bench.device, &bench.buffer, &share, &error),
+                         RBWP_E_UNSUPPORTED);
+        assert_int_equal(rbwp_gpu_buffer_open(bench.device, &share, &mapped, &error),
+                         RBWP_E_UNSUPPORTED);
+        close_bench(&bench);
+        return;
+    }
+    assert_int_equal(rbwp_gpu_buffer_share(bench.device, &none, &share, &error), RBWP_E_INVALID);
+    assert_int_equal(rbwp_gpu_buffer_share(bench.device, &bench.buffer, &share, &error), RBWP_OK);
+    assert_int_equal(rbwp_gpu_buffer_open(bench.device, &share, &mapped, &error), RBWP_OK);
+    assert_int_equal(mapped.bytes, BYTES);
+    assert_ptr_equal(mapped.native, bench.buffer.native);
+    rbwp_gpu_buffer_close(bench.device, &mapped);
+    assert_null(mapped.native);
+    other = share;
+    other.machine[0] ^= 1;
+    assert_int_equal(rbwp_gpu_buffer_open(bench.device, &other, &mapped, &error),
+                     RBWP_E_UNSUPPORTED);
+    assert_non_null(strstr(error.text, "another machine"));
+    other = share;
+    other.api = RBWP_GPU_OPENCL;
+    assert_int_equal(rbwp_gpu_buffer_open(bench.device, &other, &mapped, &error),
+                     RBWP_E_UNSUPPORTED);
+    fake_fail("memory_map", code_of(RBWP_E_IO), 0, 1);
+    assert_int_equal(rbwp_gpu_buffer_open(bench.device, &share, &mapped, &error), RBWP_E_IO);
+    assert_null(mapped.native);
+    assert_int_equal(fake_count("memory_unmap"), 1);
+    close_bench(&bench);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -306,6 +503,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(channels_that_cannot_be_made),
         cmocka_unit_test(no_kernels),
         cmocka_unit_test(done_may_not_free),
+        cmocka_unit_test(copies_between_devices),
+        cmocka_unit_test(devices_that_are_apart_and_that_are_one),
+        cmocka_unit_test(shared_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -59,6 +59,7 @@ static void check_amount(const struct channel_plan *plan)
         break;
     case CHANNEL_WAY_NOTHING:
     case CHANNEL_WAY_ENGINE:
+    case CHANNEL_WAY_PEER:
     case CHANNEL_WAY_TRANSPOSE:
     case CHANNEL_WAYS:
         break;
@@ -77,6 +78,19 @@ static void make_plan(const struct rbwp_transfer *transfer, const struct channel
     if (rbwp_transfer_shape_make(transfer, &shape, &error) != RBWP_OK)
         fail_msg("%s", error.text);
     assert_int_equal(channel_plan_make(transfer, &shape, sides, plan, &reason), RBWP_OK);
+}
+
+/* What the engine copies within a device it copies between two, by one call as well. */
+static bool goes_between_devices(const struct random_transfer *random)
+{
+    const struct channel_sides sides = {
+        .source_on_device = true, .target_on_device = true, .on_two_devices = true};
+    struct channel_plan plan;
+    make_plan(&random->transfer, &sides, &plan);
+    assert_int_equal(plan.way, CHANNEL_WAY_PEER);
+    assert_int_equal(plan.stages, 0);
+    assert_int_equal(plan.engine_calls, 1);
+    return true;
 }
 
 static void random_plans_are_aligned_and_whole(void **state)
@@ -101,6 +115,7 @@ static void random_plans_are_aligned_and_whole(void **state)
         if (plan.stages > 0)
             check_amount(&plan);
         ways[plan.way]++;
+        ways[CHANNEL_WAY_PEER] += plan.way == CHANNEL_WAY_ENGINE && goes_between_devices(&random);
         wide += plan.stages > 0 && plan.stage[0].kernel == CHANNEL_KERNEL_COPY + 4;
         random_transfer_free(&random);
     }

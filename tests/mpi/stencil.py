@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """examples/stencil on 1, 2 and 4 nodes: its result is right, it leaves a file for each node, they merge, and every piece
-that one file says was sent another says was handled, not before by more than the clocks' bound. Of a job that lost a
+that one file says was sent another says was handled, not before by more than the clocks' bound. The same with the cells on
+GPUs, where pieces go straight into memory that the other process shared. Of a job that lost a
 node the others' files are whole, and its own can be repaired."""
 import os
 import pathlib
@@ -65,6 +66,26 @@ def check_job(nodes, pieces):
         assert merged.count("aligned by comparing clocks") == nodes - 1, merged
 
 
+def check_gpus():
+    """A driver that computes on the processor plays the GPUs. Told beside the pieces: where each of them is put; and if
+    that memory cannot be had the pieces themselves, on both nodes with the reason."""
+    for refused, said_of_pieces in (("", "4 within one, 4 into another process's memory"),
+                                    ("memory_map", "4 within one, 4 through memory of the host")):
+        with tempfile.TemporaryDirectory() as folder:
+            os.symlink(os.environ["FAKE_GPU"], folder + "/libcuda.so.1")
+            paths = ":".join(filter(None, [folder, os.environ.get("LD_LIBRARY_PATH")]))
+            mpirun.ENVIRONMENT.update(RBWP_FAKE_GPUS="2", RBWP_FAKE_REFUSES=refused, LD_LIBRARY_PATH=paths)
+            status, said, text = stencil(2, folder, "--side", "31", "--iterations", "5", "--tiles", "2", "--gpu", "cuda")
+            assert status == 0 and "norm      12, wanted 12: solution validates" in said, text
+            assert said_of_pieces in said, text
+            assert text.count("pieces between processes go through the host: cuda: ") == (2 if refused else 0), text
+            files = mpirun.files(folder, "bgwork_*.bin")
+            mpirun.rbwp("check", *files)
+            check_messages(files, 4 * (5 + 1) + 4 + 2)
+            merged = mpirun.rbwp("merge", "-o", folder + "/merged.json", *files)
+            assert "before it was sent" not in merged, merged
+
+
 def check_lost_node():
     nodes, dies = 3, 1
     with tempfile.TemporaryDirectory() as folder:
@@ -85,4 +106,6 @@ def check_lost_node():
 check_job(1, 0)
 check_job(2, 2)
 check_job(4, 8)
+if mpirun.FLAVOUR == "openmpi":
+    check_gpus()
 check_lost_node()

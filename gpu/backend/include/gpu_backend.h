@@ -49,6 +49,8 @@ enum gpu_code {
 
 #define GPU_ARGS_MAX 32 /* arguments of a kernel */
 
+#define GPU_SHARE_BYTES 64 /* what a driver calls memory by in other processes */
+
 /*
  * Where the shared objects are. NULL = the usual names, tried in order. A test names its fake
  * driver here, a HIP shim likewise.
@@ -112,7 +114,9 @@ struct gpu_memory {
 struct gpu_copy_side {
     const struct gpu_memory *device; /* NULL: host */
     void *host;                      /* if device is NULL */
-    uint64_t offset_bytes;           /* from the start of either */
+    /* The memory's, if that is not the copy's (gpu_is_peer); else NULL. Not in OpenCL. */
+    const struct gpu_context *context;
+    uint64_t offset_bytes; /* from the start of either */
     uint64_t row_bytes, slice_bytes;
 };
 
@@ -227,6 +231,19 @@ struct gpu_backend {
     int (*copy_part)(struct gpu_context *context, const struct gpu_copy *part, bool is_flat,
                      void *stream); /* attached */
 
+    /* ---- memory of other devices and processes; GPU_UNSUPPORTED in OpenCL ---- */
+    /* From now on, for good, copies between the two go directly where the hardware can; *direct_out
+     * says whether. Attached to context. */
+    int (*peer_enable)(struct gpu_context *context, struct gpu_context *peer, bool *direct_out);
+    /* What another process may map the memory by, as long as it is not freed; attached. */
+    int (*memory_share)(struct gpu_context *context, const struct gpu_memory *memory,
+                        uint8_t words[GPU_SHARE_BYTES]);
+    /* bytes: what the sharer says. Counts as memory of this context; not in the sharing process.
+     * Attached; may block. */
+    int (*memory_map)(struct gpu_context *context, const uint8_t words[GPU_SHARE_BYTES],
+                      uint64_t bytes, struct gpu_memory *memory_out);
+    void (*memory_unmap)(struct gpu_context *context, struct gpu_memory *memory); /* attached */
+
     /* ---- kernels ---- */
     /*
      * Compiles and loads; attached; blocks. RBWP_E_UNSUPPORTED: no compiler library, or no text
@@ -254,6 +271,12 @@ struct gpu_backend {
     enum rbwp_status (*describe)(const struct gpu_driver *driver, int code, const char *what,
                                  struct rbwp_error *error);
 };
+
+/* Memory of the two is not the same device's, or the driver tells it apart. */
+static inline bool gpu_is_peer(const struct gpu_context *a, const struct gpu_context *b)
+{
+    return a->backend != b->backend || a->ordinal != b->ordinal || a->native != b->native;
+}
 
 /*
  * Enqueues a copy, after its bounds were checked against the memory's sizes; attached. Host memory

@@ -17,11 +17,12 @@
  *     rbwp_gpu_channel_free(channel);                        before rbwp_gpu_device_close
  *
  * A copy whose elements lie in runs (contiguous or pitched) goes through the driver's copy engine;
- * so does every copy from or to host memory. All else is done by kernels, each in a bracket, so
- * that it appears as GPU_WORK of the channel's slot. A fill and a large reduction take a small
- * copy or a second kernel besides. The time that the worker spends on launching is a level-2
- * sub-item of type RBWP_XFER_CHANNEL: "gpu memcpy channel", "gpu copy kernel channel", "gpu memfill
- * channel", "gpu transpose channel" or "gpu memreduce channel".
+ * so does every copy from or to host memory, or another device's. All else is done by kernels, each
+ * in a bracket, so that it appears as GPU_WORK of the channel's slot. A fill and a large reduction
+ * take a small copy or a second kernel besides. The time that the worker spends on launching is a
+ * level-2 sub-item of type RBWP_XFER_CHANNEL: "gpu memcpy channel", "gpu peer copy channel", "gpu
+ * copy kernel channel", "gpu memfill channel", "gpu transpose channel" or "gpu memreduce channel".
+ * Copies between devices are in brackets, too.
  *
  * Transfers of a channel are carried out in the order of submission, on a stream of its own.
  * Numbers are as on the host, but that a sum or product of floating-point numbers folded into one
@@ -62,6 +63,54 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_host_alloc(struct rbwp_gpu_devi
                                                             struct rbwp_error *error);
 RBWP_API void rbwp_gpu_host_free(struct rbwp_gpu_device *device, void *host);
 
+/* ---- memory of other devices and processes ------------------------------------------- */
+
+/*
+ * Has copies between two devices go directly (over NVLink, PCIe, xGMI) where the hardware can: call
+ * it once for each device that submits them, with the one that it reads or writes. *direct_out (may
+ * be NULL) says if they will; if not, copies are possible all the same, and the driver takes them
+ * through the host. One device, or the same one opened twice, is direct. What was enabled stays for
+ * as long as the driver's contexts do. RBWP_E_UNSUPPORTED: no copies between the two at all
+ * (OpenCL, two APIs), so that they have to go through memory of the host; RBWP_E_STATE; RBWP_E_IO.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_peer_enable(struct rbwp_gpu_device *device,
+                                                             struct rbwp_gpu_device *peer,
+                                                             bool *direct_out,
+                                                             struct rbwp_error *error);
+
+/* What memory is called in other processes of its machine: bytes to be sent to them as they are,
+ * and to be believed as the sender is. */
+struct rbwp_gpu_share {
+    uint64_t bytes;
+    uint32_t api; /* enum rbwp_gpu_api */
+    uint32_t zero;
+    uint8_t machine[48]; /* which, and since which start of it */
+    uint8_t words[64];   /* the driver's */
+};
+
+/*
+ * Names memory of rbwp_gpu_buffer_alloc for other processes, where it can be used until it is
+ * freed; they should have closed it before. Drivers share whole blocks: memory that other data
+ * should not be shared with is allocated in multiples of 2 MiB. RBWP_E_UNSUPPORTED (OpenCL, or the
+ * driver cannot); RBWP_E_INVALID; RBWP_E_STATE; RBWP_E_IO.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_buffer_share(struct rbwp_gpu_device *device,
+                                                              const struct rbwp_gpu_buffer *buffer,
+                                                              struct rbwp_gpu_share *share_out,
+                                                              struct rbwp_error *error);
+/*
+ * Opens what another process shared; from then on it is as memory of device, whichever device of
+ * the machine it lies on. Once for each share and device; not in the process that shared it, which
+ * has the buffer itself. May block. RBWP_E_UNSUPPORTED (another machine, another API, the driver
+ * cannot); RBWP_E_INVALID; RBWP_E_STATE; RBWP_E_IO. *buffer_out is {0} then.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_gpu_buffer_open(struct rbwp_gpu_device *device,
+                                                             const struct rbwp_gpu_share *share,
+                                                             struct rbwp_gpu_buffer *buffer_out,
+                                                             struct rbwp_error *error);
+/* Closes what was opened, and sets it to {0}. No transfer may use it any more. */
+RBWP_API void rbwp_gpu_buffer_close(struct rbwp_gpu_device *device, struct rbwp_gpu_buffer *buffer);
+
 /* ---- channels ------------------------------------------------------------------ */
 
 /* How a channel is made. Zero in a field means its default. */
@@ -98,6 +147,12 @@ struct rbwp_gpu_transfer {
      * launch.
      */
     bool independent;
+    /*
+     * Of a copy: the device whose memory the buffer is; NULL: the channel's, as is memory of
+     * another process that was opened for it. What is innermost has to be a run of bytes on both
+     * sides then.
+     */
+    struct rbwp_gpu_device *source_device, *target_device;
 };
 
 struct rbwp_gpu_channel; /* opaque */
@@ -120,7 +175,8 @@ rbwp_gpu_channel_new(const struct rbwp_gpu_channel_config *config,
  * context is lost); RBWP_E_IO, RBWP_E_MEMORY (the driver failed). *id_out (may be NULL) counts from
  * 1. Otherwise nothing was queued and error (may be NULL) says why: RBWP_E_INVALID as
  * rbwp_channel_submit says, and for elements outside their buffer; RBWP_E_UNSUPPORTED (no kernels,
- * no 64-bit floating point on this device, an element-wise copy to or from host memory);
+ * no 64-bit floating point on this device, an element-wise copy to or from memory of the host or
+ * another device, devices that rbwp_gpu_peer_enable refuses);
  * RBWP_E_MEMORY; RBWP_E_STATE when the channel is being freed.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status
@@ -132,6 +188,7 @@ struct rbwp_gpu_channel_launches {
     uint64_t transfers; /* ended */
     uint64_t copies;    /* calls of the copy engine */
     uint64_t kernels;   /* launches */
+    uint64_t peers;     /* of the copies, those between devices */
 };
 /* counts_bytes: the struct's size where the caller was compiled. */
 RBWP_API void rbwp_gpu_channel_counts_sized(const struct rbwp_gpu_channel *channel,
