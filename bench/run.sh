@@ -33,6 +33,10 @@ echo "== tables"
 "$dir/bench/bench_model"
 
 echo
+echo "== flight recorder"
+"$dir/bench/bench_keep"
+
+echo
 echo "== queue delay"
 "$dir/bench/bench_queue"
 

@@ -9,6 +9,7 @@
 #include "block.h"
 #include "live_ring.h"
 #include "reader_error.h"
+#include "writer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static enum rbwp_status put_block(struct recover_ring *ring, const struct live_r
         !thread_table_find(&ring->tail->seen, entry->thread_id))
         status = put_open(ring, entry, header->sequence - 1);
     if (status == RBWP_OK)
-        status = rbwp_writer_add_block(ring->writer, &sealed);
+        status = writer_add_summed(ring->writer, &sealed, block->crc32c);
     if (status != RBWP_OK)
         return status;
     ring->blocks++;

@@ -114,13 +114,14 @@ static void note_table(struct rbwp_writer *writer, uint64_t offset, const uint8_
 }
 
 /* Puts a whole block behind the others and notes it; of an opaque one place and sum alone. */
-static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block)
+static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block,
+                                  uint32_t sum)
 {
     struct rbwp_index_range range = {
         .offset = writer->bytes,
         .bytes = block->bytes_count,
         .blocks = 1,
-        .crc32c = crc32c(0, block->bytes, block->bytes_count),
+        .crc32c = sum,
     };
     if (block->records) {
         range.records = block->records;
@@ -139,11 +140,17 @@ static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_
     return RBWP_OK;
 }
 
+enum rbwp_status writer_add_summed(struct rbwp_writer *writer,
+                                   const struct rbwp_sealed_block *block, uint32_t sum)
+{
+    enum rbwp_status status = refusal(writer);
+    return status == RBWP_OK ? put_block(writer, block, sum) : status;
+}
+
 enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
                                        const struct rbwp_sealed_block *block)
 {
-    enum rbwp_status status = refusal(writer);
-    return status == RBWP_OK ? put_block(writer, block) : status;
+    return writer_add_summed(writer, block, crc32c(0, block->bytes, block->bytes_count));
 }
 
 /* Header, tag and data of an opaque block, uncompressed. */
@@ -195,7 +202,7 @@ static enum rbwp_status add_opaque(struct rbwp_writer *writer, const char tag[4]
     if (packed && !whole.failed)
         pack(&whole);
     struct rbwp_sealed_block block = {.bytes = whole.bytes, .bytes_count = (uint32_t)whole.count};
-    status = whole.failed ? RBWP_E_MEMORY : put_block(writer, &block);
+    status = whole.failed ? RBWP_E_MEMORY : rbwp_writer_add_block(writer, &block);
     buffer_free(&whole);
     return status;
 }

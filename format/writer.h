@@ -9,4 +9,8 @@
 enum rbwp_status writer_add_packed(struct rbwp_writer *writer, const char tag[4], const void *data,
                                    uint32_t size_bytes);
 
+/* As rbwp_writer_add_block, of one whose sum (SPEC.md, 10.9) is known. */
+enum rbwp_status writer_add_summed(struct rbwp_writer *writer,
+                                   const struct rbwp_sealed_block *block, uint32_t sum);
+
 #endif /* WRITER_H */

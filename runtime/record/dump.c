@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define GATHER_BYTES (1u << 20)
+#define GATHER_BYTES (256u << 10) /* stays in a cache */
 #define NUMBERS_TRIED 100000u
 
 /* ---- a sink that gathers ------------------------------------------------------------------- */

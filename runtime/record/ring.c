@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEGMENTS_WANTED 32u /* so much of what is kept goes at a time */
+#define SEGMENTS_WANTED 128u /* so much of what is kept goes at a time */
 #define SEGMENT_BYTES_MIN (512u << 10)
 #define SEGMENTS_FIRST 2u
 
