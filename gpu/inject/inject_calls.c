@@ -3,8 +3,7 @@
 #include "inject_library.h"
 #include "inject_rows.h"
 #include "inject_session.h"
-
-#include "rbwp_range.h"
+#include "inject_started.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -91,7 +90,7 @@ static void begin(const struct cupti_call *made)
         return;
     atomic_store_explicit(&call->correlation, 0, memory_order_release);
     atomic_store_explicit(&call->thread, inject_thread(), memory_order_release);
-    atomic_store_explicit(&call->range, rbwp_range_current(), memory_order_release);
+    atomic_store_explicit(&call->range, inject_range_now(), memory_order_release);
     atomic_store_explicit(&call->end_ns, 0, memory_order_release);
     atomic_store_explicit(&call->begin_ns, now_ns(), memory_order_release);
     atomic_store_explicit(&call->correlation, made->correlation, memory_order_release);

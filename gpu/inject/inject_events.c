@@ -3,9 +3,9 @@
 #include "inject_device.h"
 #include "inject_library.h"
 #include "inject_say.h"
+#include "inject_started.h"
 
 #include "quiet_thread.h"
-#include "rbwp_range.h"
 #include "record_extend.h"
 
 #include <pthread.h>
@@ -230,7 +230,7 @@ static void fill(struct inject_event_node *node, const struct inject_event_work 
     node->bytes = work->bytes;
     node->stream = number_of(work->stream);
     node->thread = inject_thread();
-    node->range = rbwp_range_current();
+    node->range = inject_range_now();
     for (int i = 0; i < 3; i++) {
         node->shape[i] = work->grid[i];
         node->shape[3 + i] = work->block[i];
@@ -465,14 +465,43 @@ static void nap(void)
 
 /* ---- ends ----------------------------------------------------------------------------------- */
 
-/* Nothing is asked of it any more. */
-static void write_off(struct context *context)
+static struct inject_event_node *take_spare(struct context *context)
 {
+    pthread_mutex_lock(&context->lock);
+    struct inject_event_node *first = context->spare;
+    context->spare = NULL;
+    pthread_mutex_unlock(&context->lock);
+    return first;
+}
+
+static void destroy_nodes(struct inject_event_node *node)
+{
+    for (struct inject_event_node *next; node; node = next) {
+        next = node->next;
+        (void)cu.cuEventDestroy_v2(node->start);
+        (void)cu.cuEventDestroy_v2(node->stop);
+        free(node);
+    }
+}
+
+/* Nothing is asked of it any more. destroy: it is there for now, and others come. */
+static void write_off(struct context *context, bool destroy)
+{
+    struct inject_attached saved;
     uint64_t lost = 0;
     pthread_mutex_lock(&reaping);
     atomic_store(&context->gone, true);
-    for (struct inject_event_node *node = take_pending(context); node; node = node->next)
+    for (struct inject_event_node *node = take_pending(context), *next; node; node = next) {
+        next = node->next;
+        give_back(node);
         lost++;
+    }
+    if (destroy && inject_attach(context->native, &saved)) {
+        destroy_nodes(take_spare(context));
+        (void)cu.cuEventDestroy_v2(context->base[0]);
+        (void)cu.cuEventDestroy_v2(context->base[1]);
+        inject_detach(&saved);
+    }
     pthread_mutex_unlock(&reaping);
     if (lost)
         inject_rows_lost(lost);
@@ -492,7 +521,7 @@ void inject_events_context_goes(void *native, int device)
         if (is_meant(context, native, device)) {
             while (reap() && inject_now_ns() < until_ns)
                 nap();
-            write_off(context);
+            write_off(context, true);
         }
 }
 
@@ -512,7 +541,7 @@ static void flush(bool all)
     while (reap() && all && inject_now_ns() < until_ns)
         nap();
     for (struct context *context = atomic_load(&contexts); all && context; context = context->next)
-        write_off(context);
+        write_off(context, false);
 }
 
 const struct inject_source inject_events = {open_source, close_source, flush};

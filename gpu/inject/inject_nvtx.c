@@ -8,6 +8,7 @@
  */
 #include "inject_nvtx_text.h"
 #include "inject_session.h"
+#include "inject_started.h"
 #include "nvtx_abi.h"
 
 #include "rbwp_range.h"
@@ -248,6 +249,7 @@ static uint64_t start(struct event event)
     if (opens)
         inject_window(true);
     uint64_t range = records() ? rbwp_range_start_with(event.name, event.id, event.payload) : 0;
+    inject_started(range);
     if (opens)
         atomic_store(&window_range, range);
     return range;
@@ -255,6 +257,7 @@ static uint64_t start(struct event event)
 
 static void end(uint64_t range)
 {
+    inject_started_ended(range);
     rbwp_range_stop(range);
     if (range && atomic_compare_exchange_strong(&window_range, &range, 0))
         inject_window(false);

@@ -3,9 +3,11 @@
 #include "inject_library.h"
 #include "inject_names.h"
 #include "inject_session.h"
+#include "inject_started.h"
 
 #include "gpu_columns.h"
-#include "rbwp_range.h"
+#include "rbwp_record.h"
+#include "rbwp_rows.h"
 #include "record_extend.h"
 
 #include <pthread.h>
@@ -211,7 +213,7 @@ void inject_rows_wait(const char *call, uint64_t begin_ns, uint64_t end_ns, uint
     const uint64_t offset_ns = (uint64_t)inject_line_offset_ns();
     const uint64_t cells[] = {begin_ns + offset_ns, end_ns + offset_ns,
                               inject_thread(),      inject_name(call ? call : "wait"),
-                              correlation,          rbwp_range_current()};
+                              correlation,          inject_range_now()};
     _Static_assert(sizeof cells / sizeof cells[0] == sizeof call_columns / sizeof call_columns[0],
                    "a cell a column");
     if (call_table)

@@ -2,6 +2,7 @@
 #include "inject_session.h"
 #include "inject_control.h"
 #include "inject_say.h"
+#include "inject_started.h"
 
 #include "rbwp_record.h"
 #include "rbwp_session.h"
@@ -243,6 +244,7 @@ static void in_child(void)
     session = NULL;
     ended = opened = false;
     inject_control_forget();
+    inject_started_forget();
 }
 
 static void add_source(const struct inject_source *source)
