@@ -63,6 +63,26 @@ alike = {"p" * n: n for n in range(1, 6)}
 make("alike", [(name, 100) for name in alike], alike)
 make("alike 2", [(name, 100) for name in alike if name != "p"], alike)
 assert diff(a="alike", b="alike 2").startswith("4 rows are the same within 5 % (--all shows them)\n"), diff(a="alike", b="alike 2")
+# Several runs of each side: the median counts, and what lies among runs of the other side has not changed; nor has what is
+# there too rarely to say so.
+for side, lengths in {"a": (100, 102, 140, 101, 99), "b": (120, 121, 119, 122, 160)}.items():
+    for i, wild in enumerate((100, 300, 200, 110, 250)):
+        make(f"{side}{i}", [("steady", lengths[i])] * 20 + [("wild", wild if side == "a" else wild + 90)] * 20 + [("rare", 10 if side == "a" else 90)] * 2, {"steady": 1, "wild": 2, "rare": 3})
+more = lambda count: [w for i in range(1, count) for w in ("--before", f"{work}/a{i}", "--after", f"{work}/b{i}")]
+verdicts = lambda *options, **k: {r["name"]: (r["verdict"], r["noisy"], r["few"]) for r in json.loads(diff("--json", *options, a="a0", b="b0", **k))["rows"]}
+assert verdicts() == {"steady": ("slower", False, False), "wild": ("slower", False, False), "rare": ("slower", False, False)}
+assert verdicts("--min-count", "3") == {"steady": ("slower", False, False), "wild": ("slower", False, False), "rare": ("same", False, True)}
+# 140 of a lies above b's 119 to 160, so nothing is said of the first three; without that run there is a gap.
+assert verdicts(*more(5)) == {"steady": ("same", True, False), "wild": ("same", True, False), "rare": ("slower", False, False)}
+quiet = [w for i in (1, 3, 4) for w in ("--before", f"{work}/a{i}", "--after", f"{work}/b{i}")]
+assert verdicts(*quiet, "--threshold", "5", code=4)["steady"] == ("slower", False, False)
+row = next(r for r in json.loads(diff("--json", *quiet, a="a0", b="b0"))["rows"] if r["name"] == "steady")
+assert row["runs"] == {"a": [100, 102, 101, 99], "b": [120, 121, 122, 160]} and row["ratio"] == round((121 + (122 - 121) // 2) / 100, 6), row
+assert row["spread"] == round((160 - 120) / 121, 6) and row["a"]["count"] == 80, row
+text = subprocess.run([rbwp, "diff", "--min-count", "11", *more(5)[:4], f"{work}/a0", f"{work}/b0"], capture_output=True, text=True, check=True).stdout
+assert "spread" in text and "1 of them has fewer than 11 spans" in text and "slower   1.1" in text, text
+text = subprocess.run([rbwp, "diff", *more(5)], capture_output=True, text=True, check=True).stdout
+assert "2 of them differ by more, but runs of A and B lie among each other" in text, text
 # Only what the filter takes.
 assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]
 P
@@ -137,7 +157,7 @@ for bad in "$work/empty" "$work/text" "$work/no_files"; do
     expect_one_line
 done
 for options in "" "$a" "$a $a $a" "--threshold x $a $a" "--threshold -1 $a $a" "--threshold % $a $a" "--threshold 1e3 $a $a" \
-    "--threshold 99999999999999999999 $a $a" "--threshold 1.0001 $a $a" "--threshold 1. $a $a" "--by max $a $a"; do
+    "--threshold 99999999999999999999 $a $a" "--threshold 1.0001 $a $a" "--threshold 1. $a $a" "--by max $a $a" "--before $a" "--before $a --after $a $a" "--min-count x $a $a"; do
     expect_exit 2 "$RBWP" diff $options
     expect_one_line
     expect_no_output

@@ -13,9 +13,17 @@
 /* Without a threshold: runs of the same program differ by so much. */
 #define NOISE_MILLI_PERCENT 5000
 
+/* Files, or folders, in the order in which they were given. */
+struct run_list {
+    const char *list[DIFF_RUNS_MAX];
+    uint32_t count;
+};
+
 struct diff_options {
     struct reading_options reading;
     bool json, all;
+    struct run_list before, after;
+    uint32_t min_count;
     int metric; /* enum diff_metric */
     struct {
         bool set;
@@ -43,6 +51,22 @@ static bool store_threshold(void *value, const char *text, struct option_error *
     return true;
 }
 
+static bool store_run(void *value, const char *text, struct option_error *error)
+{
+    struct run_list *runs = value;
+    if (runs->count == DIFF_RUNS_MAX - 1) { /* one may be an operand */
+        snprintf(error->text, sizeof error->text, "is one of more than %d", DIFF_RUNS_MAX);
+        return false;
+    }
+    runs->list[runs->count++] = text;
+    return true;
+}
+
+static bool store_count(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, 0, 1000000000, value, error);
+}
+
 static bool store_metric(void *value, const char *text, struct option_error *error)
 {
     for (int i = 0; i < DIFF_METRICS; i++)
@@ -59,6 +83,12 @@ static const struct option diff_option_table[] = {
      "what differs by more is not the same (5); exit 4 if it got slower", 0, store_threshold},
     {"by", 0, "WHAT", "mean p50 p99 total", "what is compared: mean (default), p50, p99, total",
      offsetof(struct diff_options, metric), store_metric},
+    {"before", 0, "FILE", NULL, "another run of before; may be repeated: the median counts",
+     offsetof(struct diff_options, before), store_run},
+    {"after", 0, "FILE", NULL, "another run of after", offsetof(struct diff_options, after),
+     store_run},
+    {"min-count", 0, "N", NULL, "rows with fewer spans in before or after are not judged (0)",
+     offsetof(struct diff_options, min_count), store_count},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct diff_options, json), option_store_true},
@@ -90,15 +120,35 @@ static enum exit_code show(const struct diff_options *options, struct operands f
     return out_close(&out);
 }
 
-static enum exit_code compare(const struct diff_options *options, struct operands files,
-                              const struct stats *a, const struct stats *b)
+/* What is compared: runs of before, then of after. */
+struct runs {
+    char *words[2 * DIFF_RUNS_MAX];
+    uint32_t before, after;
+    struct stats_load *loads;
+};
+
+/* Launches and counters are of tracks, which several runs need not have in common. */
+static bool compare_tracks(struct tracks_diff *tracks, const struct diff *diff,
+                           const struct stats *const *stats)
+{
+    return diff->a_runs + diff->b_runs > 2 || tracks_diff_make(tracks, diff, stats[0], stats[1]);
+}
+
+static enum exit_code compare(const struct diff_options *options, const struct runs *runs)
 {
     struct diff diff = {.metric = (enum diff_metric)options->metric,
                         .threshold = options->threshold.set ? options->threshold.milli_percent
-                                                            : NOISE_MILLI_PERCENT};
+                                                            : NOISE_MILLI_PERCENT,
+                        .min_count = options->min_count,
+                        .a_runs = runs->before,
+                        .b_runs = runs->after};
     struct tracks_diff tracks = {0};
+    const struct stats *stats[2 * DIFF_RUNS_MAX];
     enum exit_code code = EXIT_BAD_DATA;
-    if (diff_make(&diff, a, b) && tracks_diff_make(&tracks, &diff, a, b))
+    for (uint32_t i = 0; i < runs->before + runs->after; i++)
+        stats[i] = &runs->loads[i].stats;
+    struct operands files = {(char **)(uintptr_t)runs->words, (int)(runs->before + runs->after)};
+    if (diff_make(&diff, stats) && compare_tracks(&tracks, &diff, stats))
         code = show(options, files, &diff, &tracks);
     else
         message("out of memory");
@@ -109,34 +159,61 @@ static enum exit_code compare(const struct diff_options *options, struct operand
     return code;
 }
 
+/* Operands are the first run of each side. False with the message given. */
+static bool collect(const struct diff_options *options, struct operands files, struct runs *runs)
+{
+    const struct run_list *const lists[] = {&options->before, &options->after};
+    uint32_t *const counts[] = {&runs->before, &runs->after}, all = 0;
+    if (files.count != 2 && (files.count || !options->before.count || !options->after.count)) {
+        message_usage("give two files: before and after");
+        return false;
+    }
+    for (int side = 0; side < 2; side++) {
+        if (files.count)
+            runs->words[all + (*counts[side])++] = files.words[side];
+        for (uint32_t i = 0; i < lists[side]->count; i++)
+            runs->words[all + (*counts[side])++] = (char *)(uintptr_t)lists[side]->list[i];
+        all += *counts[side];
+    }
+    return true;
+}
+
+static enum exit_code load_and_compare(const struct diff_options *options, struct runs *runs)
+{
+    enum exit_code code = EXIT_GOOD, compared = EXIT_GOOD;
+    uint32_t all = runs->before + runs->after, loaded = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        struct stats_load *load = &runs->loads[i];
+        load->options.no_concurrency = true;
+        load->reading = options->reading;
+        code = exit_worse(code, stats_load(load, (struct operands){runs->words + i, 1}));
+        loaded += load->loaded;
+    }
+    if (loaded == all)
+        compared = compare(options, runs);
+    for (uint32_t i = 0; i < all; i++)
+        if (runs->loads[i].loaded)
+            stats_free(&runs->loads[i].stats);
+    /* Of files that could not be read whole no verdict is to be had. */
+    return code == EXIT_GOOD ? compared
+                             : exit_worse(code, compared == EXIT_SLOWER ? code : compared);
+}
+
 static enum exit_code run(void *config, struct operands files)
 {
     const struct diff_options *options = config;
-    if (files.count != 2) {
-        message_usage("give two files: before and after");
+    struct runs runs = {.before = 0};
+    if (!collect(options, files, &runs))
         return EXIT_USAGE;
-    }
-    struct stats_load *loads = calloc(2, sizeof *loads);
-    if (!loads) {
+    runs.loads = calloc(runs.before + runs.after, sizeof *runs.loads);
+    if (!runs.loads) {
         message("out of memory");
         return EXIT_BAD_DATA;
     }
     progress_allow(&options->reading.terminal);
-    enum exit_code code = EXIT_GOOD, compared = EXIT_GOOD;
-    for (int i = 0; i < 2; i++) {
-        loads[i].options.no_concurrency = true;
-        loads[i].reading = options->reading;
-        code = exit_worse(code, stats_load(&loads[i], (struct operands){files.words + i, 1}));
-    }
-    if (loads[0].loaded && loads[1].loaded)
-        compared = compare(options, files, &loads[0].stats, &loads[1].stats);
-    for (int i = 0; i < 2; i++)
-        if (loads[i].loaded)
-            stats_free(&loads[i].stats);
-    free(loads);
-    /* Of files that could not be read whole no verdict is to be had. */
-    return code == EXIT_GOOD ? compared
-                             : exit_worse(code, compared == EXIT_SLOWER ? code : compared);
+    enum exit_code code = load_and_compare(options, &runs);
+    free(runs.loads);
+    return code;
 }
 
 const struct command command_diff = {
@@ -146,7 +223,8 @@ const struct command command_diff = {
     .description =
         "Compares work items, sub-items and GPU work of two files, or of all in two folders,\n"
         "by kind and name; launches of GPUs and counters, too. With --threshold it is a gate\n"
-        "for regressions.\n"
+        "for regressions. Of several runs a side the medians are compared, and only what lies\n"
+        "outside of all runs of the other side has changed.\n"
         "Exit status: 0 good, 1 bad data, 2 usage, 3 partly read, 4 something got slower by\n"
         "more than the threshold.",
     .groups = diff_groups,

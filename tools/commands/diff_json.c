@@ -104,6 +104,34 @@ static void json_counters(struct out *out, const struct tracks_diff *tracks)
     out_text(out, "]");
 }
 
+/* What was compared, of each run; null where it has none of that. */
+static void json_values(struct out *out, const char *key, const struct diff_run *runs,
+                        uint32_t count)
+{
+    json_key(out, key);
+    for (uint32_t i = 0; i < count; i++) {
+        out_text(out, i ? "," : "[");
+        if (runs[i].count)
+            out_u64(out, runs[i].value);
+        else
+            out_text(out, "null");
+    }
+    out_text(out, "]");
+}
+
+static void json_runs(struct out *out, const struct diff *diff, const struct diff_row *row)
+{
+    out_format(out, ",\"spread\":%.6f,", row->spread);
+    json_bool(out, "noisy", row->noisy);
+    out_text(out, ",");
+    json_bool(out, "few", row->few);
+    out_text(out, ",\"runs\":{");
+    json_values(out, "a", row->runs, diff->a_runs);
+    out_text(out, ",");
+    json_values(out, "b", row->runs + diff->a_runs, diff->b_runs);
+    out_text(out, "}");
+}
+
 void diff_json(struct out *out, const struct diff *diff, const struct tracks_diff *tracks)
 {
     out_text(out, "{");
@@ -113,7 +141,7 @@ void diff_json(struct out *out, const struct diff *diff, const struct tracks_dif
     out_text(out, ",\n\"rows\":[");
     for (uint32_t i = 0; i < diff->count; i++) {
         const struct diff_row *row = &diff->rows[i];
-        uint64_t a = diff_value(&row->a, diff->metric), b = diff_value(&row->b, diff->metric);
+        uint64_t a = row->of_a.median.value, b = row->of_b.median.value;
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", diff_verdict_name[row->verdict]);
         out_text(out, ",");
@@ -123,6 +151,7 @@ void diff_json(struct out *out, const struct diff *diff, const struct tracks_dif
         json_ratio(out, row->a.count && row->b.count && a, (double)b / (double)(a ? a : 1));
         json_side(out, "a", &row->a);
         json_side(out, "b", &row->b);
+        json_runs(out, diff, row);
         out_text(out, "}");
     }
     out_text(out, "]");

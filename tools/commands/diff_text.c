@@ -12,11 +12,17 @@ static void text_cell(struct out *out, uint64_t ns)
     out_format(out, "%10s", quantity_rough(text, ns, 4));
 }
 
+static bool is_repeated(const struct diff *diff)
+{
+    return diff->a_runs + diff->b_runs > 2;
+}
+
 static void text_row(struct out *out, const struct diff *diff, const struct diff_row *row,
                      const struct colors *colors)
 {
     char text[QUANTITY_BYTES];
-    uint64_t a = diff_value(&row->a, diff->metric), b = diff_value(&row->b, diff->metric);
+    const struct diff_run *of_a = &row->of_a.median, *of_b = &row->of_b.median;
+    uint64_t a = of_a->value, b = of_b->value;
     const char *color = row->verdict == DIFF_SLOWER   ? colors->red
                         : row->verdict == DIFF_FASTER ? colors->bold
                                                       : "";
@@ -27,10 +33,12 @@ static void text_row(struct out *out, const struct diff *diff, const struct diff
         out_format(out, " %7s", "-");
     text_cell(out, a);
     text_cell(out, b);
-    out_format(out, "%12s", quantity_grouped(text, row->a.count));
-    out_format(out, "%12s", quantity_grouped(text, row->b.count));
-    text_cell(out, row->a.total_ns);
-    text_cell(out, row->b.total_ns);
+    if (is_repeated(diff))
+        out_format(out, " %7.1f%%", 100 * row->spread);
+    out_format(out, "%12s", quantity_grouped(text, of_a->count));
+    out_format(out, "%12s", quantity_grouped(text, of_b->count));
+    text_cell(out, of_a->total_ns);
+    text_cell(out, of_b->total_ns);
     out_format(out, "  %-8s ", trace_category_name[row->category]);
     text_name(out, row->name.text, row->name.bytes);
     out_format(out, "%s\n", *color ? colors->off : "");
@@ -127,11 +135,29 @@ static void show_spans(struct out *out, const struct diff *diff, bool all,
         return;
     snprintf(a, sizeof a, "%s A", diff_metric_name[diff->metric]);
     snprintf(b, sizeof b, "%s B", diff_metric_name[diff->metric]);
-    out_format(out, "%s%-6s %7s%10s%10s%12s%12s%10s%10s  %-8s %s%s\n", colors->dim, "", "B/A", a, b,
-               "count A", "count B", "total A", "total B", "kind", "name", colors->off);
+    out_format(out, "%s%-6s %7s%10s%10s%s%12s%12s%10s%10s  %-8s %s%s\n", colors->dim, "", "B/A", a,
+               b, is_repeated(diff) ? "   spread" : "", "count A", "count B", "total A", "total B",
+               "kind", "name", colors->off);
     for (uint32_t i = 0; i < diff->count; i++)
         if (all || diff->rows[i].verdict != DIFF_SAME)
             text_row(out, diff, &diff->rows[i], colors);
+}
+
+/* What counts as the same, but for another reason. */
+static void show_unjudged(struct out *out, const struct diff *diff)
+{
+    uint32_t noisy = 0, few = 0;
+    for (uint32_t i = 0; i < diff->count; i++) {
+        noisy += diff->rows[i].noisy && !diff->rows[i].few;
+        few += diff->rows[i].few;
+    }
+    if (noisy)
+        out_format(
+            out, "%" PRIu32 " of them differ%s by more, but runs of A and B lie among each other\n",
+            noisy, noisy == 1 ? "s" : "");
+    if (few)
+        out_format(out, "%" PRIu32 " of them ha%s fewer than %" PRIu64 " spans\n", few,
+                   few == 1 ? "s" : "ve", diff->min_count);
 }
 
 void diff_text(struct out *out, const struct diff *diff, const struct tracks_diff *tracks, bool all,
@@ -141,6 +167,7 @@ void diff_text(struct out *out, const struct diff *diff, const struct tracks_dif
     if (same)
         out_format(out, "%" PRIu32 " row%s the same within %.4g %% (--all shows them)\n", same,
                    same == 1 ? " is" : "s are", (double)diff->threshold / 1000);
+    show_unjudged(out, diff);
     show_spans(out, diff, all, colors);
     show_launches(out, diff, tracks, all, colors);
     show_counters(out, tracks, all, colors);
