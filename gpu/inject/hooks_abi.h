@@ -16,8 +16,6 @@ typedef struct cuda_launch_config inject_launch_config;
 
 #define CUDA_NOT_STARTED 3
 #define CUDA_PROC_PER_THREAD 2
-/* Of the versions that cuGetProcAddress is asked for, the first with the forms below. */
-#define CUDA_PROC_VERSION_MIN 3020
 
 #define HOOK_GRID                                                                                  \
     unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,         \
@@ -119,6 +117,7 @@ typedef struct cuda_launch_config inject_launch_config;
     X(cuStreamSynchronize, "cuStreamSynchronize", (inject_stream stream))                          \
     X(cuEventSynchronize, "cuEventSynchronize", (inject_event event))                              \
     X(cuCtxSynchronize, "cuCtxSynchronize", (void))                                                \
+    X(cuCtxSynchronize_v2, "cuCtxSynchronize", (inject_context context))                           \
     X(cuCtxDestroy_v2, "cuCtxDestroy", (inject_context context))                                   \
     X(cuDevicePrimaryCtxRelease_v2, "cuDevicePrimaryCtxRelease", (inject_device_number device))    \
     X(cuDevicePrimaryCtxReset_v2, "cuDevicePrimaryCtxReset", (inject_device_number device))

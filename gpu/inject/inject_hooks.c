@@ -241,6 +241,8 @@ WAIT(threads_cuStreamSynchronize, HOOK_cuStreamSynchronize_ptsz, "cuStreamSynchr
 WAIT(ours_cuEventSynchronize, HOOK_cuEventSynchronize, "cuEventSynchronize", (inject_event event),
      (event))
 WAIT(ours_cuCtxSynchronize, HOOK_cuCtxSynchronize, "cuCtxSynchronize", (void), ())
+WAIT(ours_cuCtxSynchronize_v2, HOOK_cuCtxSynchronize_v2, "cuCtxSynchronize",
+     (inject_context context), (context))
 
 /* ---- calls that end contexts ---------------------------------------------------------------- */
 
@@ -277,10 +279,24 @@ static void *hand_out(size_t number, void *real)
     return hooks[number].ours;
 }
 
-static size_t hook_asked(const char *symbol, int version, bool per_thread)
+/* Of a later version the driver may give a function with other parameters, by the same name: so
+ * it is known by what the driver exports. */
+static bool is_exported_as(const char *symbol, const void *function)
 {
-    for (size_t i = 0; i < HOOKS && version >= CUDA_PROC_VERSION_MIN; i++)
-        if (hooks[i].per_thread == per_thread && strcmp(hooks[i].asked, symbol) == 0)
+    Dl_info info;
+    void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    bool is = library && inject_find(library, symbol) == function;
+    if (library)
+        dlclose(library);
+    return is || (dladdr(function, &info) && info.dli_saddr == function && info.dli_sname &&
+                  strcmp(info.dli_sname, symbol) == 0);
+}
+
+static size_t hook_asked(const char *symbol, const void *function, bool per_thread)
+{
+    for (size_t i = 0; i < HOOKS; i++)
+        if (hooks[i].per_thread == per_thread && strcmp(hooks[i].asked, symbol) == 0 &&
+            is_exported_as(hooks[i].symbol, function))
             return i;
     return HOOKS;
 }
@@ -292,9 +308,9 @@ static void stand_in(const char *symbol, void **function, int version, uint64_t 
         return;
     bool again = strcmp(symbol, "cuGetProcAddress") == 0;
     size_t at = again ? version >= 12000 ? HOOK_cuGetProcAddress_v2 : HOOK_cuGetProcAddress
-                      : hook_asked(symbol, version, flags & CUDA_PROC_PER_THREAD);
+                      : hook_asked(symbol, *function, flags & CUDA_PROC_PER_THREAD);
     if (at == HOOKS)
-        at = hook_asked(symbol, version, false);
+        at = hook_asked(symbol, *function, false);
     if (at < HOOKS)
         *function = hand_out(at, *function);
 }

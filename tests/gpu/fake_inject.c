@@ -438,6 +438,16 @@ int cuEventElapsedTime(float *ms, void *from, void *to)
     int code = fake_unsafe_call("event_elapsed");
     return code ? code : fake_event_elapsed(from, to, ms);
 }
+FAKE_API int cuCtxSynchronize(void);
+int cuCtxSynchronize(void)
+{
+    return fake_call("context_synchronize");
+}
+FAKE_API int cuCtxSynchronize_v2(void *context); /* of CUDA 13 */
+int cuCtxSynchronize_v2(void *context)
+{
+    return context == (void *)1 ? fake_call("context_synchronize") : 1;
+}
 int cuCtxDestroy_v2(void *context)
 {
     fake_context_goes(context);
@@ -450,9 +460,10 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int of_version, uin
                         int *status)
 {
     static const char *const endings[] = {"_ptsz", "_v2", ""};
+    const bool is_old = strcmp(symbol, "cuCtxSynchronize") == 0 && of_version < 13000;
     char name[64];
     *function = NULL;
-    for (int i = flags & 2 ? 0 : 1; i < 3 && !*function; i++) {
+    for (int i = is_old ? 2 : flags & 2 ? 0 : 1; i < 3 && !*function; i++) {
         snprintf(name, sizeof name, "%s%s", symbol, endings[i]);
         *function = dlsym(RTLD_DEFAULT, name);
     }
