@@ -35,6 +35,9 @@
     RBWP_COLUMN(U64, NONE, "bytes", "bytes"),                                                      \
     RBWP_COLUMN(U64, NONE, "graph_node", ""),                                                      \
     RBWP_COLUMN(U64, NONE, "shape", "")
+#define GPU_ACTIVITY_COLUMNS_4                                                                     \
+    GPU_ACTIVITY_COLUMNS_3,                                                                        \
+    RBWP_COLUMN(NAME, NONE, "call", "")
 
 #define GPU_DEVICE_COLUMNS                                                                         \
     RBWP_COLUMN(U64, ID, "processor", ""),                                                         \

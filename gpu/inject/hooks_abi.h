@@ -32,11 +32,12 @@ typedef struct cuda_launch_config inject_launch_config;
 #define HOOK_STREAM_CALLS(X)                                                                       \
     X(cuLaunchKernel, "cuLaunchKernel",                                                            \
       (inject_function function, HOOK_GRID, void **values, void **extra),                          \
-      (function, HOOK_GIVE_GRID, values, extra), .kind = WORK_KERNEL,                              \
+      (function, HOOK_GIVE_GRID, values, extra), .kind = WORK_KERNEL, .function = function,        \
       .name = inject_kernel_named(function), HOOK_ITS_GRID)                                        \
     X(cuLaunchCooperativeKernel, "cuLaunchCooperativeKernel",                                      \
       (inject_function function, HOOK_GRID, void **values), (function, HOOK_GIVE_GRID, values),    \
-      .kind = WORK_KERNEL, .name = inject_kernel_named(function), HOOK_ITS_GRID)                   \
+      .kind = WORK_KERNEL, .function = function, .name = inject_kernel_named(function),            \
+      HOOK_ITS_GRID)                                                                               \
     X(cuGraphLaunch, "cuGraphLaunch", (inject_graph graph, inject_stream stream), (graph, stream), \
       .kind = WORK_KERNEL, .name = "cuGraphLaunch")                                                \
     X(cuMemcpyAsync, "cuMemcpyAsync",                                                              \

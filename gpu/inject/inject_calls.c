@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_calls.h"
+#include "inject_kernels.h"
 #include "inject_library.h"
 #include "inject_rows.h"
 #include "inject_session.h"
@@ -16,6 +17,8 @@ enum { CALLS = 1 << 18, UNKNOWN_MAX = 64 };
 struct call {
     _Atomic uint32_t correlation;
     _Atomic uint64_t begin_ns, end_ns, thread, range;
+    _Atomic(const char *) called;
+    _Atomic(const void *) function;
 };
 static struct call *calls;
 static cupti_subscriber subscribed;
@@ -65,6 +68,9 @@ bool inject_calls_watch(cupti_subscriber subscriber, bool watch)
 {
     bool good = true;
     subscribed = subscriber;
+    /* In whichever window it is launched. */
+    (void)cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER,
+                                    CUPTI_CALL_cuModuleGetFunction);
     for (size_t i = 0; i < COUNT(work_ids); i++) /* some are not there in older versions */
         if (cupti.cuptiEnableCallback(watch, subscriber, CUPTI_DOMAIN_DRIVER, work_ids[i]) !=
             CUPTI_OK)
@@ -81,7 +87,25 @@ static struct call *place(uint32_t correlation)
     return &calls[correlation % CALLS];
 }
 
-static void begin(const struct cupti_call *made)
+/* What a call of the driver launches. */
+static const void *function_of(uint32_t id, const struct cupti_call *made)
+{
+    switch (made->params ? id : 0) {
+    case CUPTI_CALL_cuLaunchKernel:
+    case CUPTI_CALL_cuLaunchKernel_ptsz:
+    case CUPTI_CALL_cuLaunchCooperativeKernel:
+    case CUPTI_CALL_cuLaunchCooperativeKernel_ptsz:
+        return ((const struct cuda_launch_params *)made->params)->function;
+    case CUPTI_CALL_cuLaunchKernelEx:
+    case CUPTI_CALL_cuLaunchKernelEx_ptsz:
+        return ((const struct cuda_launch_ex_params *)made->params)->function;
+    default:
+        return NULL;
+    }
+}
+
+/* function: NULL, or what it launches. */
+static void begin(const struct cupti_call *made, const void *function)
 {
     struct call *call = place(made->correlation);
     /* Of a call of the runtime and the driver's inside it, which may have one number, the outer one
@@ -91,6 +115,8 @@ static void begin(const struct cupti_call *made)
     atomic_store_explicit(&call->correlation, 0, memory_order_release);
     atomic_store_explicit(&call->thread, inject_thread(), memory_order_release);
     atomic_store_explicit(&call->range, inject_range_now(), memory_order_release);
+    atomic_store_explicit(&call->called, made->name, memory_order_release);
+    atomic_store_explicit(&call->function, function, memory_order_release);
     atomic_store_explicit(&call->end_ns, 0, memory_order_release);
     atomic_store_explicit(&call->begin_ns, now_ns(), memory_order_release);
     atomic_store_explicit(&call->correlation, made->correlation, memory_order_release);
@@ -103,15 +129,28 @@ static void end(const struct cupti_call *made)
         atomic_store_explicit(&call->end_ns, now_ns(), memory_order_release);
 }
 
+/* A program that uses the driver itself gets its kernels so. */
+static void got_function(const struct cupti_call *call)
+{
+    const struct cuda_get_params *params = call->params;
+    if (call->site == CUPTI_EXIT && params && params->made && call->result &&
+        *(const inject_result *)call->result == CUDA_OK)
+        inject_kernel_got(*params->made, "", true); /* CUPTI tells its name */
+}
+
 void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call *call)
 {
     static _Thread_local uint64_t waits_since_ns;
     bool waits = domain == CUPTI_DOMAIN_DRIVER && is_wait(id);
+    if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_CALL_cuModuleGetFunction) {
+        got_function(call);
+        return;
+    }
     if (!inject_records() || !call->correlation)
         return;
     inject_rows_look();
     if (!waits && call->site == CUPTI_ENTER)
-        begin(call);
+        begin(call, domain == CUPTI_DOMAIN_DRIVER ? function_of(id, call) : NULL);
     else if (!waits)
         end(call);
     else if (call->site == CUPTI_ENTER)
@@ -132,6 +171,8 @@ static bool find(uint32_t correlation, struct inject_call *call_out)
         return false;
     call_out->thread = atomic_load_explicit(&call->thread, memory_order_acquire);
     call_out->range = atomic_load_explicit(&call->range, memory_order_acquire);
+    call_out->called = atomic_load_explicit(&call->called, memory_order_acquire);
+    call_out->function = atomic_load_explicit(&call->function, memory_order_acquire);
     call_out->end_ns = atomic_load_explicit(&call->end_ns, memory_order_acquire);
     call_out->begin_ns = atomic_load_explicit(&call->begin_ns, memory_order_acquire);
     return atomic_load_explicit(&call->correlation, memory_order_relaxed) == correlation;

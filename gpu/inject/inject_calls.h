@@ -16,6 +16,8 @@
 struct inject_call {
     uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC; end 0: not known */
     uint64_t thread, range;    /* 0: not known, none */
+    const char *called;        /* the function; it stays; NULL: not known */
+    const void *function;      /* that was launched; NULL: none, or not known */
 };
 
 /* Room for them. False: no memory. */

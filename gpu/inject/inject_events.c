@@ -24,7 +24,8 @@ struct inject_event_node {
     struct context *context;
     void *start, *stop; /* events */
     enum inject_work_kind kind;
-    const char *name;
+    const char *called, *name;
+    const void *function;
     uint64_t stream, bytes, begin_ns, end_ns, thread, range, shape[8];
     uint32_t correlation;
 };
@@ -227,6 +228,8 @@ static void fill(struct inject_event_node *node, const struct inject_event_work 
 {
     node->kind = work->kind;
     node->name = work->name;
+    node->called = work->called;
+    node->function = work->function;
     node->bytes = work->bytes;
     node->stream = number_of(work->stream);
     node->thread = inject_thread();
@@ -360,7 +363,12 @@ static bool times_of(struct context *context, const struct inject_event_node *no
 
 static void tell(struct context *context, const struct inject_event_node *node, struct lane *lane)
 {
-    const struct inject_call call = {node->begin_ns, node->end_ns, node->thread, node->range};
+    const struct inject_call call = {.begin_ns = node->begin_ns,
+                                     .end_ns = node->end_ns,
+                                     .thread = node->thread,
+                                     .range = node->range,
+                                     .called = node->called,
+                                     .function = node->function};
     struct inject_work work = {.kind = node->kind,
                                .name = node->name,
                                .device = (uint32_t)context->device,

@@ -24,7 +24,9 @@ enum { EVENTS_PENDING = 16384 };
 /* One call of the driver that puts work on a stream. */
 struct inject_event_work {
     enum inject_work_kind kind;
-    const char *name; /* stays where it is; NULL: not known */
+    const char *called;   /* the driver's function */
+    const char *name;     /* of the kernel, or what it is; stays where it is; NULL: not known */
+    const void *function; /* that is launched, if one is */
     void *stream;
     uint64_t bytes;
     unsigned grid[3], block[3], shared_bytes; /* of a kernel */

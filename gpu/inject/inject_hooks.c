@@ -154,7 +154,8 @@ static void *on_thread(void *stream, bool per_thread)
         struct inject_event_bracket bracket;                                                       \
         if (!looks())                                                                              \
             return real arguments;                                                                 \
-        const struct inject_event_work work = {.stream = (where), __VA_ARGS__};                    \
+        const struct inject_event_work work = {                                                    \
+            .stream = (where), .called = hooks[number].symbol, __VA_ARGS__};                       \
         inject_event_begin(&bracket, &work);                                                       \
         inject_result result = real arguments;                                                     \
         inject_event_end(&bracket, result);                                                        \
@@ -197,7 +198,7 @@ static inject_result ours_cuModuleGetFunction(inject_function *made, inject_modu
          (inject_function *, inject_module_handle, const char *))
     inject_result result = real(made, module, name);
     if (result == CUDA_OK && made)
-        inject_kernel_got(*made, name);
+        inject_kernel_got(*made, name, true);
     return result;
 }
 
@@ -208,7 +209,7 @@ static inject_result ours_cuLibraryGetKernel(inject_kernel_handle *made, inject_
          (inject_kernel_handle *, inject_library_handle, const char *))
     inject_result result = real(made, from, name);
     if (result == CUDA_OK && made)
-        inject_kernel_got(*made, name);
+        inject_kernel_got(*made, name, false);
     return result;
 }
 

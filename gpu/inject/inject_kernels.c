@@ -13,6 +13,7 @@ enum { FIRST_SLOTS = 256, SLOTS_MAX = 1 << 20 }; /* powers of 2 */
 struct slot {
     const void *handle;
     const char *name;
+    bool of_module;
 };
 struct names {
     struct slot *slots;
@@ -77,22 +78,32 @@ static const char *kept(const char *text)
     return slot->name;
 }
 
-static void set(const void *handle, const char *name)
+static void set(const void *handle, const char *name, bool of_module)
 {
     if (!grow(&by_handle, false))
         return;
     struct slot *slot = find(&by_handle, handle, NULL);
     by_handle.used += !slot->handle;
-    *slot = (struct slot){handle, name};
+    *slot = (struct slot){handle, name, of_module};
 }
 
-void inject_kernel_got(const void *handle, const char *name)
+void inject_kernel_got(const void *handle, const char *name, bool of_module)
 {
     if (!handle || !name)
         return;
     pthread_rwlock_wrlock(&lock);
-    set(handle, kept(name));
+    set(handle, kept(name), of_module);
     pthread_rwlock_unlock(&lock);
+}
+
+static struct slot slot_of(const void *handle)
+{
+    struct slot slot = {NULL, NULL, false};
+    pthread_rwlock_rdlock(&lock);
+    if (handle && by_handle.count)
+        slot = *find(&by_handle, handle, NULL);
+    pthread_rwlock_unlock(&lock);
+    return slot;
 }
 
 void inject_kernel_got_from(const void *handle, const void *other)
@@ -101,20 +112,18 @@ void inject_kernel_got_from(const void *handle, const void *other)
     if (!handle)
         return;
     pthread_rwlock_wrlock(&lock);
-    set(handle, name);
+    set(handle, name, false);
     pthread_rwlock_unlock(&lock);
 }
 
 const char *inject_kernel_named(const void *handle)
 {
-    const char *name = NULL;
-    pthread_rwlock_rdlock(&lock);
-    if (handle && by_handle.count) {
-        const struct slot *slot = find(&by_handle, handle, NULL);
-        name = slot->handle ? slot->name : NULL;
-    }
-    pthread_rwlock_unlock(&lock);
-    return name;
+    return slot_of(handle).name;
+}
+
+bool inject_kernel_of_module(const void *handle)
+{
+    return slot_of(handle).of_module;
 }
 
 /* Another thread may have held it. */

@@ -7,11 +7,15 @@
 #ifndef INJECT_KERNELS_H
 #define INJECT_KERNELS_H
 
-/* A handle that it got by a name (which is copied), or from another handle. */
-void inject_kernel_got(const void *handle, const char *name);
+#include <stdbool.h>
+
+/* A handle that it got by a name (which is copied): of a module, as who uses the driver does, or of
+ * a library, as the CUDA runtime does; or from another handle. */
+void inject_kernel_got(const void *handle, const char *name, bool of_module);
 void inject_kernel_got_from(const void *handle, const void *other);
 /* It stays for ever; NULL: not known. */
 const char *inject_kernel_named(const void *handle);
+bool inject_kernel_of_module(const void *handle);
 
 /* In a forked child. */
 void inject_kernels_forked(void);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_names.h"
+#include "inject_kernels.h"
 
 #include "rbwp_rows.h"
 
 #include <dlfcn.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,5 +64,66 @@ uint64_t inject_kernel_name(const char *symbol)
     kept[at].text = copy;
     kept[at].at = copy ? symbol : NULL;
     kept[at].number = number;
+    return number;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+/* Without _ptsz, _v2 and the like. */
+static size_t bytes_of_call(const char *called)
+{
+    size_t bytes = strlen(called);
+    for (;;) {
+        size_t end = bytes;
+        while (end && called[end - 1] >= '0' && called[end - 1] <= '9')
+            end--;
+        if (end < bytes && end >= 2 && memcmp(called + end - 2, "_v", 2) == 0)
+            bytes = end - 2;
+        else if (bytes >= 5 && (memcmp(called + bytes - 5, "_ptsz", 5) == 0 ||
+                                memcmp(called + bytes - 5, "_ptds", 5) == 0))
+            bytes -= 5;
+        else
+            return bytes;
+    }
+}
+
+/* The runtime's launches of its own kernels come to the driver by these. */
+static const char *by_runtime(const char *driver)
+{
+    static const char *const pairs[][2] = {
+        {"cuLaunchKernel", "cudaLaunchKernel"},
+        {"cuLaunchKernelEx", "cudaLaunchKernelExC"},
+        {"cuLaunchCooperativeKernel", "cudaLaunchCooperativeKernel"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        if (strcmp(driver, pairs[i][0]) == 0)
+            return pairs[i][1];
+    return driver;
+}
+
+uint64_t inject_call_name(const char *called, const void *function)
+{
+    enum { CALLS = 64 };
+    static struct {
+        const char *called;
+        bool own;
+        uint64_t number;
+    } calls[CALLS]; /* a program makes few of them */
+    const bool own = function && !inject_kernel_of_module(function);
+    char name[64];
+    size_t at = 0;
+    if (!called)
+        return 0;
+    while (at < CALLS && calls[at].called && (calls[at].called != called || calls[at].own != own))
+        at++;
+    if (at < CALLS && calls[at].called)
+        return calls[at].number;
+    size_t bytes = bytes_of_call(called);
+    snprintf(name, sizeof name, "%.*s", bytes < sizeof name ? (int)bytes : 0, called);
+    uint64_t number = inject_name(own ? by_runtime(name) : name);
+    if (at < CALLS) {
+        calls[at].own = own;
+        calls[at].number = number;
+        calls[at].called = called;
+    }
     return number;
 }

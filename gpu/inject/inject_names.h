@@ -11,4 +11,8 @@ uint64_t inject_name(const char *name);
  * load, the C++ library that does so. One thread at a time. */
 uint64_t inject_kernel_name(const char *symbol);
 
+/* Of a function that launches, by its name in the driver or the runtime, which stays where it is;
+ * function: what it launched, NULL for no kernel. One thread at a time. */
+uint64_t inject_call_name(const char *called, const void *function);
+
 #endif /* INJECT_NAMES_H */

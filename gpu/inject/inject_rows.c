@@ -16,8 +16,8 @@
 
 enum { DEVICES_MAX = 64, SHAPES = 8192, SHAPE_COLUMNS = 8 };
 
-static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_3};
-static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 3, activity_columns);
+static const struct rbwp_column activity_columns[] = {GPU_ACTIVITY_COLUMNS_4};
+static const struct rbwp_schema activity = RBWP_SCHEMA("gpu_activity", 4, activity_columns);
 static const struct rbwp_column device_columns[] = {GPU_DEVICE_COLUMNS};
 static const struct rbwp_schema devices = RBWP_SCHEMA("gpu_device", 1, device_columns);
 static const struct rbwp_column shape_columns[] = {
@@ -135,6 +135,7 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
         work->bytes,
         work->graph_node,
         work->kind == WORK_KERNEL ? shape_of(work->shape) : 0,
+        inject_call_name(call->called, call->function),
     };
     _Static_assert(sizeof cells / sizeof cells[0] ==
                        sizeof activity_columns / sizeof activity_columns[0],

@@ -15,7 +15,11 @@ import export_expect as x
 import ranges_make
 from ranges_make import RANGE
 
-ACTIVITY = ranges_make.ACTIVITY + [("kind", 1, 0), ("bytes", 1, 0), ("graph_node", 1, 0)]
+ACTIVITY = ranges_make.ACTIVITY + [("kind", 1, 0), ("bytes", 1, 0), ("graph_node", 1, 0), ("call", 6, 0)]
+DEVICE = [("processor", 1, 11), ("name", 6, 4), ("multiprocessors", 1, 0), ("memory", 1, 0)]
+# What Holistic Trace Analysis knows of arguments: 'validate_trace_format' goes by it.
+ARGUMENTS = {**dict.fromkeys(("External id", "correlation", "bytes", "device", "stream", "registers per thread", "shared memory", "sort_index"), int),
+             "finished": str, "labels": str}
 
 GRID = 7889238 * 10**9
 ZERO = 215 * GRID
@@ -84,11 +88,14 @@ def hta(text, trace):
     arg = lambda e, key: e.get("args", {}).get(key, -1)
     on_gpu = [e for e in rows if arg(e, "stream") >= 0 and arg(e, "correlation") >= 0]
     assert {e["cat"] for e in on_gpu} <= {"kernel", "gpu_memcpy", "gpu_memset"} and all(e["cat"] not in ("kernel", "gpu_memcpy") or e in on_gpu for e in rows)
-    calls = {arg(e, "correlation"): e for e in rows if re.match("(.+)_runtime$", e["cat"])}
+    calls = {arg(e, "correlation"): e for e in rows if re.match("(.+)_(runtime|driver)$", e["cat"])}
+    assert len(calls) == sum(bool(re.match("(.+)_(runtime|driver)$", e["cat"])) for e in rows)  # else one kernel would be many in its joins
+    for e in trace["traceEvents"]:
+        assert all(isinstance(value, ARGUMENTS.get(key, object)) for key, value in e.get("args", {}).items() if key != "name"), e
     for e in on_gpu:
         assert isinstance(e["args"]["stream"], int) and isinstance(e["args"]["correlation"], int) and (e["pid"], e["tid"]) == (e["args"]["device"], e["args"]["stream"]), e
         call = calls.get(e["args"]["correlation"])
-        assert call is None or ns(call["ts"]) <= ns(e["ts"]) and call["pid"] != e["pid"] and call["name"] == {"kernel": "cudaGraphLaunch" if "graph node id" in e["args"] else "cudaLaunchKernel", "gpu_memcpy": "cudaMemcpyAsync"}[e["cat"]], (e, call)
+        assert "call" in e["args"] or call is None or ns(call["ts"]) <= ns(e["ts"]) and call["pid"] != e["pid"] and call["name"] == {"kernel": "cudaGraphLaunch" if "graph node id" in e["args"] else "cudaLaunchKernel", "gpu_memcpy": "cudaMemcpyAsync"}[e["cat"]], (e, call)
     return on_gpu, calls
 
 
@@ -96,8 +103,8 @@ def row(start, stop, name, number, id, parent=0, kind=0, thread=7):
     return (ZERO + start, ZERO + stop if stop else 0, thread, name, number, id, parent, kind, 0, 0)
 
 
-def kernel(start, stop, stream, number, correlation, begin=0, end=0, name=3, kind=0, bytes=0, node=0):
-    return (ZERO + start, ZERO + stop, 5, stream, 7, 0, ZERO + begin if begin else 0, ZERO + end if end else 0, name, correlation, number, kind, bytes, node)
+def kernel(start, stop, stream, number, correlation, begin=0, end=0, name=3, kind=0, bytes=0, node=0, call=0):
+    return (ZERO + start, ZERO + stop, 5, stream, 7, 0, ZERO + begin if begin else 0, ZERO + end if end else 0, name, correlation, number, kind, bytes, node, call)
 
 
 # ---- the example, with one range more that never ends, and a graph whose call launches two -----------------------------------
@@ -138,6 +145,27 @@ told = {(e["name"], e["pid"], e.get("tid")): e["args"] for e in events if e["ph"
 assert told["process_labels", 0, 0] == {"labels": "GPU 0"} and told["process_sort_index", 0, 0] == {"sort_index": 5000000}
 assert told["process_labels", host[0], None] == {"labels": "CPU"} and told["process_sort_index", host[0], None] == {"sort_index": host[0]}
 assert told["thread_name", 0, 7]["name"] == "stream 7 " and told["thread_sort_index", 0, 7] == {"sort_index": 7}
+
+# The function that launched each, as Kineto would have called it, and where HTA looks for launches (its get_runtime_launch_events_query knows
+# the first six); what the file knows of the GPU.
+path = f"{work}/calls.bin"
+given = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cuMemcpyHtoDAsync", "cuMemsetD32Async", "", "cuLaunchKernelEx", "cuGraphLaunch",
+         "cuMemcpyDtoH", "cudaLaunchCooperativeKernel", "cuSomethingNew"]
+shown = ["cudaLaunchKernel", "cudaLaunchKernelExC", "cuLaunchKernel", "cudaMemcpyAsync", "cudaMemsetAsync", "cudaLaunchKernel", "cuLaunchKernelEx",
+         "cudaGraphLaunch", "cudaMemcpy", "cudaLaunchCooperativeKernel", "cudaLaunchKernel"]
+texts = [b"k", b"NVIDIA \"H200\"", *(text.encode() for text in given if text)]
+ranges_make.write(path, texts, ("gpu_activity", ACTIVITY, [kernel(1000 * i, 1000 * i + 500, 7, 0, 77 + i, 1000 * i - 500, 1000 * i - 400, 1, 1 if "Memcpy" in text
+                                                                  else 2 if "Memset" in text else 0, call=texts.index(text.encode()) + 1 if text else 0)
+                                                           for i, text in enumerate(given, 1)]),
+                  ("gpu_device", DEVICE, [((1 << 32) + 3, 2, 132, 150 * 10**9), ((1 << 32) + 4, 0, 0, 0), (5, 2, 7, 0)]), zero=ZERO, stop=20000)
+text = run("export", "--to", "kineto", path).stdout
+trace = load(text)
+events, _ = check(trace)
+_, calls = hta(text, trace)
+assert [calls[78 + i]["name"] for i in range(len(given))] == shown, calls
+assert all((call["cat"] == "cuda_driver") == call["name"].startswith("cu" + "L") for call in calls.values())
+assert [e["args"].get("call", "") for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")] == given
+assert trace["deviceProperties"] == [{"id": 3, "name": 'NVIDIA "H200"', "numSms": 132, "totalGlobalMem": 150 * 10**9}, {"id": 2, "name": 'NVIDIA "H200"', "numSms": 7}], trace["deviceProperties"]
 
 # Work at the very beginning: its annotation cannot begin before 0, and is as long as ever. What overlaps stands beside.
 path = f"{work}/zero.bin"

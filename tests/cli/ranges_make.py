@@ -19,7 +19,7 @@ def table(number, name, columns, made):
     cells = [(0, struct.pack(f"<{len(made)}Q", *column)) for column in zip(*made)]
     clocks = [row[i] for row in made for i, column in enumerate(columns) if column[1] == 4]
     return [schema(number, [(kind, role, 0, text.encode(), b"") for text, kind, role in columns], name.encode()),
-            rows(1, cells, len(made), number, (min(clocks), max(clocks)), compress=True)]
+            rows(1, cells, len(made), number, (min(clocks, default=0), max(clocks, default=0)), compress=True)]
 
 
 def write(path, texts, *tables, zero=T0, stop=10000):

@@ -258,8 +258,10 @@ cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cup
 
 static void runtime_call(int site, uint32_t correlation)
 {
-    const struct cupti_call call = {
-        .site = site, .correlation = correlation, .context = fake_context()};
+    const struct cupti_call call = {.site = site,
+                                    .name = "cudaLaunchKernel_v7000",
+                                    .correlation = correlation,
+                                    .context = fake_context()};
     if (callback && runtime_enabled)
         callback(callback_context, CUPTI_DOMAIN_RUNTIME, 211, &call);
 }
@@ -289,13 +291,28 @@ int cuGraphLaunch(void *nodes, void *stream)
 
 /* ---- calls ---- */
 
+static const char *name_of(uint32_t id)
+{
+#define NAME(symbol, number)                                                                       \
+    case number:                                                                                   \
+        return #symbol;
+    switch (id) {
+        CUPTI_CALLS(NAME)
+        CUPTI_WORK_CALLS(NAME)
+        CUPTI_WAIT_CALLS(NAME)
+    default:
+        return "cuCall";
+    }
+#undef NAME
+}
+
 void fake_cupti_call(int site, uint32_t id, const void *params, const char *symbol, int *result)
 {
     if (site == CUPTI_ENTER && buffer_wanted)
         correlation_now =
             runtime_correlation && !runtime_apart ? runtime_correlation : ++last_correlation;
     struct cupti_call call = {.site = site,
-                              .name = "cuCall",
+                              .name = name_of(id),
                               .params = params,
                               .symbol = symbol,
                               .result = result,

@@ -50,7 +50,8 @@ enum {
     KIND,
     BYTES,
     NODE,
-    SHAPE
+    SHAPE,
+    CALL
 };
 enum {
     R_START,
@@ -227,6 +228,10 @@ static void test_work(void **state)
                                                            ? "Memcpy HtoD (Pageable -> Device)"
                                                        : i == 11 ? "Memset (Device)"
                                                                  : "second");
+        assert_string_equal(name_of(&work, row[CALL]), i < 10    ? "cuLaunchKernel"
+                                                       : i == 10 ? "cuMemcpyHtoDAsync"
+                                                       : i == 11 ? "cuMemsetD8Async"
+                                                                 : "cuGraphLaunch");
     }
     assert_int_equal(read_table_row(&work, 12)[CORRELATION],
                      read_table_row(&work, 14)[CORRELATION]);
@@ -295,7 +300,7 @@ static void test_all_of_many(void **state)
 
 static void launches_by_runtime(void)
 {
-    void *function = function_of("first");
+    void *function = fake_kernel_of(function_of("first")); /* which no module gave the program */
     fake_runtime_apart(getenv("APART") != NULL);
     fake_work_lasts(0);
     for (int i = 0; i < 200; i++) {
@@ -318,6 +323,7 @@ static void test_runtime(void **state)
         for (size_t i = 0; i < work.rows; i++) /* the first buffer teaches which numbers count */
             assert_true(read_table_row(&work, i)[THREAD] != 0 || (apart && i <= 100));
         assert_true(read_table_row(&work, 199)[THREAD] != 0);
+        assert_string_equal(name_of(&work, read_table_row(&work, 199)[CALL]), "cudaLaunchKernel");
         read_table_free(&work);
     }
     unsetenv("APART");

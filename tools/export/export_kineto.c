@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define NS_PER_S INT64_C(1000000000)
 #define GRID_NS (INT64_C(7889238) * NS_PER_S)
@@ -86,11 +87,75 @@ void kineto_write_head(struct chrome *chrome)
     bool any = trace && chrome->pid_count;
     uint32_t node = any ? trace_process_of(trace, 0)->node : 0;
     chrome->base_ns = origin_ns > 0 ? origin_ns / GRID_NS * GRID_NS : 0;
-    out_text(out, "{\n\"schemaVersion\": 1,\n\"deviceProperties\": [],\n");
+    out_text(out, "{\n\"schemaVersion\": 1,\n");
     out_format(out, "\"distributedInfo\": {\"rank\": %" PRIu32 ", \"world_size\": %" PRIu32 "},\n",
                node, chrome->pass->nodes);
     out_text(out, "\"displayTimeUnit\": \"ns\",\n");
     out_format(out, "\"baseTimeNanoseconds\": %" PRId64 ",\n\"traceEvents\": [", chrome->base_ns);
+}
+
+/* ---- GPUs ---------------------------------------------------------------------------- */
+
+/* "process.0.gpu.1.name": of which GPU, and what; false if it is another fact. */
+static bool is_of_gpu(const struct kept_fact *fact, uint32_t *process, uint32_t *gpu,
+                      const char **what)
+{
+    char key[64];
+    int at = 0;
+    if (fact->key.bytes >= sizeof key)
+        return false;
+    memcpy(key, fact->key.text, fact->key.bytes);
+    key[fact->key.bytes] = '\0';
+    if (sscanf(key, "process.%" SCNu32 ".gpu.%" SCNu32 ".%n", process, gpu, &at) != 2 || !at)
+        return false;
+    *what = fact->key.text + at;
+    return true;
+}
+
+static bool is_what(const struct kept_fact *fact, const char *what, const char *word)
+{
+    size_t bytes = (size_t)(fact->key.text + fact->key.bytes - what);
+    return bytes == strlen(word) && memcmp(what, word, bytes) == 0;
+}
+
+static void write_property(struct chrome *chrome, const struct kept_fact *fact, const char *what)
+{
+    struct out *out = &chrome->pass->out;
+    const bool memory = is_what(fact, what, "memory_bytes");
+    if (is_what(fact, what, "name")) {
+        out_text(out, ",");
+        chrome_text(chrome, "name", fact->value);
+    } else if (memory || is_what(fact, what, "multiprocessors")) {
+        out_format(out, ",\"%s\":%.*s", memory ? "totalGlobalMem" : "numSms",
+                   (int)fact->value.bytes, fact->value.text);
+    }
+}
+
+/* They are known when all was read. Facts of one GPU stand together; of a GPU that several
+ * processes tell of the first one counts. */
+static void write_devices(struct chrome *chrome)
+{
+    struct out *out = &chrome->pass->out;
+    uint64_t met = 0;
+    uint32_t process, gpu, last_process = 0, last_gpu = UINT32_MAX;
+    const char *what;
+    bool open = false;
+    out_text(out, "\"deviceProperties\": [");
+    for (const struct kept_fact *fact = chrome->facts.first; fact; fact = fact->next) {
+        if (!is_of_gpu(fact, &process, &gpu, &what) || gpu >= 64)
+            continue;
+        if (!open || process != last_process || gpu != last_gpu) {
+            if (met >> gpu & 1)
+                continue;
+            out_format(out, open ? "},\n{\"id\":%" PRIu32 : "\n{\"id\":%" PRIu32, gpu);
+            open = true;
+            met |= UINT64_C(1) << gpu;
+            last_process = process;
+            last_gpu = gpu;
+        }
+        write_property(chrome, fact, what);
+    }
+    out_text(out, open ? "}\n],\n" : "],\n");
 }
 
 static void write_window_end(struct chrome *chrome)
@@ -142,6 +207,7 @@ static enum exit_code end(struct trace_pass *pass)
         trace_text(pass->options->output.path ? pass->options->output.path : "-");
     write_window_end(chrome);
     out_text(out, "\n],\n");
+    write_devices(chrome);
     chrome_write_facts(chrome);
     out_text(out, ",\n");
     chrome_text(chrome, "traceName", path);

@@ -15,7 +15,7 @@ enum { PROCESS_SHIFT = 40 };
 
 void kineto_take_name(void *context, uint32_t number, struct trace_text name)
 {
-    static const char *const words[] = {"launched", "id", "range", "graph node id"};
+    static const char *const words[] = {"launched", "id", "range", "graph node id", "call"};
     struct chrome *chrome = context;
     for (unsigned key = 0; key < KINETO_KEYS; key++) {
         const char *word =
@@ -41,6 +41,8 @@ static void take_args(const struct kineto *kineto, const struct trace_detail *de
             if (kineto->keys[key] != arg->key + 1)
                 continue;
             facts->has |= 1u << key;
+            if (key == KINETO_CALL && arg->type == TRACE_ARG_TEXT)
+                facts->call = trace_arg_text(detail, arg);
             facts->value[key] = is_integer(arg) ? arg->value.u64 : 0;
         }
     }
@@ -101,7 +103,8 @@ struct kineto_facts kineto_facts_of(const struct chrome *chrome, const struct tr
 {
     const struct trace *trace = chrome->pass->trace;
     struct kineto_facts facts = {.on_gpu = kineto_is_gpu(trace, trace_track_of(trace, span->track)),
-                                 .rest = {"", 0}};
+                                 .rest = {"", 0},
+                                 .call = {"", 0}};
     bool is_work = facts.on_gpu && !(span->flags & TRACE_INSTANT) &&
                    (span->category == TRACE_GPU_WORK || span->category == TRACE_COPY);
     if (detail)

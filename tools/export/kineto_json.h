@@ -24,6 +24,7 @@ enum kineto_key {
     KINETO_ID,
     KINETO_RANGE,
     KINETO_GRAPH_NODE, /* of a graph that was launched as a whole */
+    KINETO_CALL,       /* a text: the function that launched it */
     KINETO_KEYS
 };
 
@@ -36,7 +37,8 @@ struct kineto_facts {
     uint32_t has;               /* bits by number of the key: the source says it */
     uint32_t made;              /* of the first keys: bits of those that are to be written */
     uint64_t value[KINETO_KEYS];
-    uint32_t works; /* track whose spans stand where this one does */
+    struct trace_text call; /* what the source says of KINETO_CALL */
+    uint32_t works;         /* track whose spans stand where this one does */
 };
 
 struct kineto_place {

@@ -65,16 +65,51 @@ static struct arrow launch_of(struct chrome *chrome, const struct trace_detail *
                           .place = kineto_place_of_track(chrome, detail->launch_track)};
 }
 
+static bool is_word(struct trace_text text, const char *word)
+{
+    return text.bytes == strlen(word) && memcmp(text.text, word, text.bytes) == 0;
+}
+
+static bool begins(struct trace_text text, const char *word)
+{
+    return text.bytes >= strlen(word) && memcmp(text.text, word, strlen(word)) == 0;
+}
+
+static bool ends(struct trace_text text, const char *word)
+{
+    return text.bytes >= strlen(word) &&
+           memcmp(text.text + text.bytes - strlen(word), word, strlen(word)) == 0;
+}
+
 /* Such a one as launches this work: readers go by the name. */
-static const char *call_name(const struct kineto_facts *facts)
+static const char *usual_call(const struct kineto_facts *facts)
 {
     if (facts->has >> KINETO_GRAPH_NODE & 1)
         return "cudaGraphLaunch";
-    if (facts->category.bytes == 10 && memcmp(facts->category.text, "gpu_memcpy", 10) == 0)
+    if (is_word(facts->category, "gpu_memcpy"))
         return "cudaMemcpyAsync";
-    if (facts->category.bytes == 10 && memcmp(facts->category.text, "gpu_memset", 10) == 0)
+    if (is_word(facts->category, "gpu_memset"))
         return "cudaMemsetAsync";
     return "cudaLaunchKernel";
+}
+
+/*
+ * The function that the source tells of. Copies, sets and graphs it has by the driver's name, which
+ * hardly any program calls but by the runtime: so readers know them.
+ */
+static struct trace_text call_of(const struct kineto_facts *facts)
+{
+    const struct trace_text told = facts->call;
+    const bool waits = !ends(told, "Async");
+    if (begins(told, "cuda") || begins(told, "cuLaunch"))
+        return told;
+    if (is_word(told, "cuGraphLaunch"))
+        return trace_text("cudaGraphLaunch");
+    if (begins(told, "cuMemcpy"))
+        return trace_text(waits ? "cudaMemcpy" : "cudaMemcpyAsync");
+    if (begins(told, "cuMemset"))
+        return trace_text(waits ? "cudaMemset" : "cudaMemsetAsync");
+    return trace_text(usual_call(facts));
 }
 
 static void write_call(struct chrome *chrome, const struct kineto_facts *facts,
@@ -83,8 +118,12 @@ static void write_call(struct chrome *chrome, const struct kineto_facts *facts,
     struct out *out = &chrome->pass->out;
     int64_t launched_ns = (int64_t)facts->value[KINETO_LAUNCHED];
     int64_t duration_ns = launched_ns > launch->time_ns ? launched_ns - launch->time_ns : 0;
+    struct trace_text call = call_of(facts);
     chrome_separate(chrome);
-    out_format(out, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"%s\"", call_name(facts));
+    out_format(out, "{\"ph\":\"X\",\"cat\":\"%s\",",
+               begins(call, "cuLaunch") ? "cuda_driver" : "cuda_runtime");
+    json_key(out, "name");
+    json_string(out, call.text, call.bytes);
     char *at = chrome_put_place(out_room(out, CHROME_EVENT_BYTES_MAX), launch->place.pid,
                                 launch->place.tid);
     at = PUT(chrome_put_time(chrome, at, launch->time_ns), ",\"dur\":");

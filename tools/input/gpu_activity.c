@@ -86,6 +86,7 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
     const uint64_t *bytes = column(rows, "bytes", RBWP_COLUMN_U64);
     const uint64_t *node = column(rows, "graph_node", RBWP_COLUMN_U64);
     const uint64_t *shape = column(rows, "shape", RBWP_COLUMN_U64);
+    const uint64_t *call = column(rows, "call", RBWP_COLUMN_NAME);
     for (uint32_t i = 0; i < rows->rows; i++)
         found(context, &(struct gpu_fact){
                            .proc_id = cell(processor, i),
@@ -107,6 +108,7 @@ bool gpu_facts_of_rows(const struct rbwp_rows *rows, gpu_fact_fn *found, void *c
                                    : cell(kind, i) == GPU_SET ? GPU_SET
                                                               : GPU_KERNEL,
                            .name = (uint32_t)cell(name, i), /* names are fewer than 2^32 */
+                           .call_name = (uint32_t)cell(call, i),
                            .slot = (int)(cell(slot, i) & (RBWP_SLOTS_MAX - 1)),
                            .idle = cell(idle, i) == 1,
                            .is_row = true,
@@ -134,6 +136,22 @@ static struct rbwp_gpu_info device_of(const struct rbwp_rows *rows, uint32_t row
         .idle_spread_ns = (int64_t)CELL("idle_bias_spread", RBWP_COLUMN_U64),
     };
 #undef CELL
+}
+
+bool gpu_properties_of_rows(const struct rbwp_rows *rows, gpu_properties_fn *found, void *context)
+{
+    if (!is_table(rows, GPU_DEVICE_TABLE))
+        return false;
+    const uint64_t *processor = column(rows, "processor", RBWP_COLUMN_U64);
+    const uint64_t *name = column(rows, "name", RBWP_COLUMN_NAME);
+    const uint64_t *multiprocessors = column(rows, "multiprocessors", RBWP_COLUMN_U64);
+    const uint64_t *memory = column(rows, "memory", RBWP_COLUMN_U64);
+    for (uint32_t i = 0; i < rows->rows; i++)
+        found(context, &(struct gpu_properties){.proc_id = cell(processor, i),
+                                                .multiprocessors = cell(multiprocessors, i),
+                                                .memory_bytes = cell(memory, i),
+                                                .name = (uint32_t)cell(name, i)});
+    return true;
 }
 
 /* ---- devices ---------------------------------------------------------------- */

@@ -147,6 +147,19 @@ static void come_to_call(void *context, const struct gpu_fact *fact)
         launch_calls_fact(gpu->calls, fact);
 }
 
+/* Of rows with the same processor the last one counts. */
+static void take_properties(void *context, const struct gpu_properties *properties)
+{
+    struct rbwp_gpu *gpu = context;
+    uint32_t i = 0;
+    while (i < gpu->told_count && gpu->told[i].proc_id != properties->proc_id)
+        i++;
+    if (i == RBWP_GPUS_TOLD)
+        return;
+    gpu->told[i] = *properties;
+    gpu->told_count += i == gpu->told_count;
+}
+
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
 {
     if (gpu_facts_of_rows(rows, come_to_call, gpu) ||
@@ -154,6 +167,7 @@ bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
         return true;
     if (!gpu_devices_is_table(rows))
         return false;
+    (void)gpu_properties_of_rows(rows, take_properties, gpu);
     gpu->failed |= !gpu_devices_take(&gpu->devices, rows, NULL);
     return true;
 }
@@ -198,6 +212,33 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
     return gpu->gpus[i].track;
 }
 
+void rbwp_gpu_add_facts(struct rbwp_gpu *gpu)
+{
+    for (uint32_t i = 0; i < gpu->told_count; i++) {
+        const struct gpu_properties *properties = &gpu->told[i];
+        const uint64_t proc_id = properties->proc_id;
+        const bool counted = proc_id >> 32 >= 1 && proc_id >> 32 <= 3; /* as in add_track */
+        const uint32_t ordinal = counted ? (uint32_t)proc_id : i;
+        char key[64];
+#define FACT(what, ...)                                                                            \
+    do {                                                                                           \
+        snprintf(key, sizeof key, "process.%" PRIu32 ".gpu.%" PRIu32 "." what, gpu->process,       \
+                 ordinal);                                                                         \
+        trace_add_fact(gpu->trace, key, __VA_ARGS__);                                              \
+    } while (0)
+        struct rbwp_text name = {"", 0};
+        if (properties->name)
+            name = gpu->host.name(gpu->host.context, properties->name);
+        if (name.bytes)
+            FACT("name", "%.*s", (int)name.bytes, name.text);
+        if (properties->multiprocessors)
+            FACT("multiprocessors", "%" PRIu64, properties->multiprocessors);
+        if (properties->memory_bytes)
+            FACT("memory_bytes", "%" PRIu64, properties->memory_bytes);
+#undef FACT
+    }
+}
+
 /* ---- going out -------------------------------------------------------------- */
 
 enum {
@@ -208,12 +249,13 @@ enum {
     KEY_GRID,
     KEY_BLOCK,
     KEY_REGISTERS,
-    KEY_SHARED
+    KEY_SHARED,
+    KEY_CALL
 };
 /* Where PyTorch's profiler tells the same, as it calls them. */
 static const char *const key_names[RBWP_GPU_KEYS] = {
-    "launched",     "stream", "bytes", "graph node id", "grid", "block", "registers per thread",
-    "shared memory"};
+    "launched",      "stream", "bytes", "graph node id", "grid", "block", "registers per thread",
+    "shared memory", "call"};
 
 static uint32_t key(struct rbwp_gpu *gpu, unsigned which)
 {
@@ -235,6 +277,16 @@ static void tell_sizes(struct rbwp_gpu *gpu, unsigned which, const uint64_t size
     snprintf(text, sizeof text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", sizes[0], sizes[1],
              sizes[2]);
     span_detail_text(&gpu->detail, key(gpu, which), TRACE_ARG_JSON, trace_text(text));
+}
+
+static void tell_name(struct rbwp_gpu *gpu, unsigned which, uint32_t name)
+{
+    struct rbwp_text text = {NULL, 0};
+    if (name)
+        text = gpu->host.name(gpu->host.context, name);
+    if (text.bytes)
+        span_detail_text(&gpu->detail, key(gpu, which), TRACE_ARG_TEXT,
+                         (struct trace_text){text.text, text.bytes});
 }
 
 /* What work this was. */
@@ -279,6 +331,7 @@ static void tell_fact(struct rbwp_gpu *gpu, const struct trace_span *made,
         span_detail_arg(&gpu->detail, key(gpu, KEY_LAUNCHED), TRACE_ARG_TIME,
                         (uint64_t)trace_on_axis(axis, fact->launched_ns));
     tell_number(gpu, KEY_STREAM, fact->stream);
+    tell_name(gpu, KEY_CALL, fact->call_name);
     tell_kind(gpu, fact);
 }
 

@@ -20,6 +20,7 @@
 
 #define RBWP_GPU_LAUNCHES 4096
 #define RBWP_GPUS_MAX 4096
+#define RBWP_GPUS_TOLD 64 /* as facts */
 
 struct rbwp_launches;
 
@@ -36,7 +37,7 @@ struct rbwp_gpu_host {
     void (*work)(void *context, const struct gpu_fact *fact, const struct trace_span *made);
 };
 
-enum { RBWP_GPU_KEYS = 8 };
+enum { RBWP_GPU_KEYS = 9 };
 
 struct rbwp_gpu {
     struct rbwp_gpu_host host;
@@ -56,6 +57,8 @@ struct rbwp_gpu {
         uint32_t track;
     } gpus[RBWP_GPUS_MAX];
     uint32_t gpu_count;
+    struct gpu_properties told[RBWP_GPUS_TOLD];
+    uint32_t told_count;
     struct gpu_shapes shapes;
     uint32_t keys[RBWP_GPU_KEYS]; /* names of arguments + 1 */
     bool failed;                  /* out of memory */
@@ -74,6 +77,10 @@ bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
 bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);
 /* The track of a GPU, made if need be. */
 uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id);
+
+/* What the file says of GPUs themselves, as facts of the process: "process.0.gpu.1.name", and so
+ * on. When all of the file was read. */
+void rbwp_gpu_add_facts(struct rbwp_gpu *gpu);
 
 /* Passes all on. last_id: of the file's spans; returns the last with those added here. False when
  * some are missing, which the user was told. */

@@ -745,6 +745,7 @@ static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
         FACT("discarded", "%" PRIu64, trailer->discarded);
     }
 #undef FACT
+    rbwp_gpu_add_facts(&source->gpu);
 }
 
 static void free_reading(struct rbwp_source *source)

@@ -26,7 +26,7 @@ struct gpu_fact {
     uint64_t range;                         /* in which it was launched, 0 none */
     uint64_t call;                     /* id of the span in which it was launched, 0 not known */
     uint64_t bytes, graph_node, shape; /* as in the table; 0 not known, or none */
-    uint32_t name;                     /* of the file's names, 0 not known */
+    uint32_t name, call_name;          /* of the file's names, 0 not known */
     enum gpu_work_kind kind;
     int slot; /* GPU_ANY_SLOT: not told */
     bool idle;
@@ -62,6 +62,15 @@ struct gpu_devices {
 bool gpu_devices_add(struct gpu_devices *devices, const struct rbwp_gpu_info *gpus, uint32_t count);
 bool gpu_devices_take(struct gpu_devices *devices, const struct rbwp_rows *rows,
                       const struct rbwp_catalog *catalog);
+/* What is known of a GPU itself; 0: not known. */
+struct gpu_properties {
+    uint64_t proc_id, multiprocessors, memory_bytes;
+    uint32_t name; /* of the file's names */
+};
+typedef void gpu_properties_fn(void *context, const struct gpu_properties *properties);
+/* Of the rows of gpu_device; false if it is another table. */
+bool gpu_properties_of_rows(const struct rbwp_rows *rows, gpu_properties_fn *found, void *context);
+
 /* Whether they are rows of gpu_device. */
 bool gpu_devices_is_table(const struct rbwp_rows *rows);
 void gpu_devices_free(struct gpu_devices *devices);
