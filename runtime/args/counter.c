@@ -4,6 +4,7 @@
 
 #include "record_extend.h"
 #include "row_hold.h"
+#include "rule_watch.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -95,10 +96,15 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
     uint64_t cells[COLUMNS];
     fill(cells, counter, value, ticks);
     rbwp_row_add_(table, cells);
-    if (self->thread && rbwp_enter_(self, 2)) {
+    if (!self->thread || !rbwp_enter_(self, 2))
+        return;
+    if (rule_watch_wants(RULE_WATCH_COUNTERS)) {
+        rule_watch_counter(counter->name, value);
+        row_hold_slowly(table, RBWP_PLACE_COUNTERS_);
+    } else {
         row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);
-        rbwp_leave_(self);
     }
+    rbwp_leave_(self);
 }
 
 void rbwp_counter_(unsigned id, int64_t value, uint64_t ticks)

@@ -7,17 +7,16 @@
  */
 #include "failure.h"
 #include "flags.h"
+#include "limit_text.h"
 #include "rbwp_session.h"
 #include "sized.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What the flags set. -1: not given. */
 struct values {
     int64_t cap_bytes, compression, stall_ns, live, node;
-    const char *keep;
+    const char *keep, *rule_every;
     struct rbwp_session_config config;
 };
 
@@ -47,6 +46,9 @@ static const struct flag table[] = {
      "milliseconds, 0 = never"},
     {"bgworkprofile_keep", FLAG_STRING, VALUE(keep), 0, 0, 1,
      "a size (64M), an age (30s) or both (64M,30s)"},
+    {"bgworkprofile_rule", FLAG_STRING, CONFIG(rules), 0, 0, 1,
+     "rules: call:NAME>10ms, queue:NAME>5ms, counter:NAME>100"},
+    {"bgworkprofile_rule_every", FLAG_STRING, VALUE(rule_every), 0, 0, 1, "a duration (60s)"},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 const struct flag_table session_flags = {table, sizeof table / sizeof table[0]};
@@ -69,40 +71,14 @@ static void tell(struct rbwp_session_config *config, const struct values *values
     }
 }
 
-/* A number and one of the units, which are in ascending order of what they stand for. */
-struct unit {
-    char name[4];
-    uint64_t times;
-    bool is_time;
-};
-
-static const struct unit units[] = {
-    {"K", UINT64_C(1) << 10, false},
-    {"M", UINT64_C(1) << 20, false},
-    {"G", UINT64_C(1) << 30, false},
-    {"ms", 1000000, true},
-    {"s", 1000000000, true},
-    {"min", UINT64_C(60000000000), true},
-    {"h", UINT64_C(3600000000000), true},
-};
-
-/* One of them, up to a comma or the end, which *text moves to. */
+/* A size or an age, up to a comma or the end, which *text moves to. */
 static bool take_limit(const char **text, uint64_t *bytes, uint64_t *ns)
 {
-    char *end;
-    size_t unit_bytes;
-    if (**text < '0' || **text > '9')
-        return false;
-    errno = 0;
-    unsigned long long number = strtoull(*text, &end, 10);
-    unit_bytes = strcspn(end, ",");
-    *text = end + unit_bytes;
-    for (size_t i = 0; errno == 0 && number && i < sizeof units / sizeof units[0]; i++) {
-        uint64_t *to = units[i].is_time ? ns : bytes;
-        if (strlen(units[i].name) == unit_bytes && !memcmp(end, units[i].name, unit_bytes))
-            return *to == 0 && !__builtin_mul_overflow(number, units[i].times, to);
-    }
-    return false;
+    const char *begin = *text;
+    size_t count = strcspn(begin, ",");
+    *text += count;
+    return (*bytes == 0 && limit_text_bytes(begin, count, bytes)) ||
+           (*ns == 0 && limit_text_ns(begin, count, ns));
 }
 
 static bool take_keep(struct rbwp_session_config *config, const char *text)
@@ -121,7 +97,7 @@ static bool take_keep(struct rbwp_session_config *config, const char *text)
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    struct values values = {-1, -1, -1, -1, -1, NULL, {0}};
+    struct values values = {-1, -1, -1, -1, -1, NULL, NULL, {0}};
     enum rbwp_status status =
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)
@@ -133,6 +109,11 @@ enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *arg
                        "-bgworkprofile_keep: \"%s\" is not a size (64M), an age (30s) or both "
                        "(64M,30s)",
                        values.keep);
+    if (values.rule_every &&
+        !limit_text_ns(values.rule_every, strlen(values.rule_every), &values.config.rule_every_ns))
+        return failure(error, RBWP_E_USAGE, 0,
+                       "-bgworkprofile_rule_every: \"%s\" is not a duration (500ms, 60s, 5min)",
+                       values.rule_every);
     tell(&values.config, &values);
     sized_give(config, config->size, &values.config, sizeof values.config);
     return RBWP_OK;

@@ -7,6 +7,7 @@
 
 #include "record_extend.h"
 #include "row_hold.h"
+#include "rule_watch.h"
 
 #include <pthread.h>
 
@@ -37,7 +38,12 @@ static void write_first(const struct rbwp_ticket *ticket, uint64_t ticks)
         return;
     rbwp_put_queued_(row.cells, rbwp_thread_number_(), ticket, ticks);
     row_hold_commit(&row);
-    row_hold_keep(table, RBWP_PLACE_QUEUED_, NULL);
+    if (rule_watch_wants(RULE_WATCH_QUEUES)) {
+        rule_watch_queue((unsigned)ticket->slot, ticks > ticket->ticks ? ticks - ticket->ticks : 0);
+        row_hold_slowly(table, RBWP_PLACE_QUEUED_);
+    } else {
+        row_hold_keep(table, RBWP_PLACE_QUEUED_, NULL);
+    }
 }
 
 void rbwp_begin_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_t ticks)

@@ -64,34 +64,75 @@ static enum rbwp_status patch(void *context, uint64_t offset, const void *bytes,
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
-static int create(const char *path)
+/* A file that gets its name when it is whole, where the file system has such; else it has it now.
+ */
+struct dump_file {
+    int fd;
+    bool is_named;
+};
+
+static int open_named(const char *path)
 {
     return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
 }
 
-/* Never over another file. */
-static int create_numbered(struct rbwp_session *session, char *path_out)
+/* Somewhere in the folder of that path. */
+static int open_nameless(const char *path)
 {
-    int fd = -1;
-    errno = EEXIST;
-    for (uint32_t i = 0; fd < 0 && errno == EEXIST && i < NUMBERS_TRIED; i++) {
-        int length = snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s.dump-%u", session->summary.path,
-                              ++session->dumps);
-        errno = ENAMETOOLONG;
-        if (length > 0 && length < DUMP_PATH_BYTES_MAX)
-            fd = create(path_out);
-    }
-    return fd;
+    char folder[DUMP_PATH_BYTES_MAX];
+    snprintf(folder, sizeof folder, "%s", path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    return open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
 }
 
-static int create_file(struct rbwp_session *session, const struct dump_wish *wish, char *path_out)
+/* Never over another file. */
+static bool give_name(struct dump_file *file, const char *path)
+{
+    char name[32];
+    if (file->is_named)
+        return true;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", file->fd);
+    return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* The next number of a dump that nobody has. */
+static bool next_path(struct rbwp_session *session, char *path_out)
+{
+    for (uint32_t i = 0; i < NUMBERS_TRIED; i++) {
+        int length = snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s.dump-%u", session->summary.path,
+                              ++session->dumps);
+        if (length < 0 || length >= DUMP_PATH_BYTES_MAX) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+        if (faccessat(AT_FDCWD, path_out, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+            return true;
+    }
+    errno = EEXIST;
+    return false;
+}
+
+static bool choose_path(struct rbwp_session *session, const struct dump_wish *wish, char *path_out)
 {
     if (!wish->path)
-        return create_numbered(session, path_out);
+        return next_path(session, path_out);
     errno = ENAMETOOLONG;
-    return snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s", wish->path) < DUMP_PATH_BYTES_MAX
-               ? create(path_out)
-               : -1;
+    return snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s", wish->path) < DUMP_PATH_BYTES_MAX;
+}
+
+static struct dump_file open_file(const char *path)
+{
+    struct dump_file file = {.fd = open_nameless(path)};
+    if (file.fd >= 0 && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+        close(file.fd);
+        file.fd = -1;
+        errno = EEXIST;
+    } else if (file.fd < 0) {
+        file = (struct dump_file){.fd = open_named(path), .is_named = true};
+    }
+    return file;
 }
 
 static void hold(void *context, bool on)
@@ -139,17 +180,24 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
                        "the session keeps all that it records in \"%s\": a dump is for one with "
                        "-bgworkprofile_keep (rbwp repair makes a file of this one at any time)",
                        session->summary.path);
-    int fd = create_file(session, wish, path_out);
-    if (fd < 0)
-        return failure(error, RBWP_E_IO, errno, "cannot make the dump \"%s\"",
-                       wish->path ? wish->path : path_out);
+    errno = 0;
+    struct dump_file file = {.fd = -1};
+    if (choose_path(session, wish, path_out))
+        file = open_file(path_out);
+    if (file.fd < 0)
+        return failure(error, RBWP_E_IO, errno, "cannot make the dump \"%s\"", path_out);
     struct output output;
-    output_open(&output, fd);
+    output_open(&output, file.fd);
     enum rbwp_status status = write_dump(session, wish, &output, error);
+    errno = 0;
+    if (status == RBWP_OK && give_name(&file, path_out))
+        file.is_named = true;
+    else if (status == RBWP_OK)
+        status = failure(error, RBWP_E_IO, errno, "cannot name the dump \"%s\"", path_out);
     errno = 0;
     if (output_close(&output) != RBWP_OK && status == RBWP_OK)
         status = failure(error, RBWP_E_IO, errno, "cannot write the dump \"%s\"", path_out);
-    if (status != RBWP_OK)
+    if (status != RBWP_OK && file.is_named)
         unlink(path_out);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "live.h"
 #include "live_relog.h"
 #include "on_load.h"
+#include "rules.h"
 #include "slot_limits.h"
 
 #include <pthread.h>
@@ -136,6 +137,8 @@ enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
     pthread_mutex_unlock(&lock);
     if (taken)
         free_use(use);
+    else
+        rules_slot_named(slot, name);
     return taken ? RBWP_E_BUSY : RBWP_OK;
 }
 
@@ -156,6 +159,7 @@ enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
         free_use(use);
         return RBWP_E_LIMIT;
     }
+    rules_slot_named(slot, name);
     *slot_out = slot;
     return RBWP_OK;
 }

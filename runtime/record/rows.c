@@ -255,6 +255,14 @@ void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(vo
     rbwp_own_places_.thread_number = thread->thread_id;
 }
 
+void row_hold_slowly(unsigned table, enum rbwp_place_number_ as)
+{
+    const struct thread *thread = rbwp_self_.thread;
+    struct row_place *place = thread ? known_place(thread, table) : NULL;
+    if (place)
+        thread_rows_hide_one(place, as);
+}
+
 bool row_hold(unsigned table, struct held_row *row_out)
 {
     struct thread *thread = rbwp_self_.thread;

@@ -21,6 +21,7 @@
 #include "names.h"
 #include "on_load.h"
 #include "recording.h"
+#include "rules.h"
 #include "session_config.h"
 #include "session_parts.h"
 #include "sized.h"
@@ -107,6 +108,7 @@ static void forget_in_child(void)
     clock_set_line(NULL);
     recording_now = NULL;
     live_after_fork();
+    rules_after_fork();
     __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&dumping, NULL);
@@ -194,6 +196,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
         session_free(session);
         return status;
     }
+    rules_begin_session(&settings);
     *session_out = session;
     return RBWP_OK;
 }
@@ -268,6 +271,7 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
     extend_tell(RBWP_EXTEND_STOPPED);
 
+    rules_end_session();
     pthread_mutex_lock(&dumping); /* one that is under way; no other will begin */
     pthread_mutex_unlock(&dumping);
     struct drain_totals totals;

@@ -3,6 +3,7 @@
 
 #include "failure.h"
 #include "ring.h"
+#include "rules.h"
 #include "sized.h"
 
 #define LOGFILE "bgwork_%.bin"
@@ -37,6 +38,12 @@ static enum rbwp_status check(const struct rbwp_session_config *config, struct r
     if ((config->keep_bytes || config->keep_ns) && config->strict)
         return failure(error, RBWP_E_USAGE, 0,
                        "a file of plain version 1 (strict) cannot say what was not kept");
+    if (config->rules && !config->keep_bytes && !config->keep_ns)
+        return failure(error, RBWP_E_USAGE, 0,
+                       "a rule (\"%.60s\") dumps what is kept: -bgworkprofile_keep says how much",
+                       config->rules);
+    if (config->rules && rules_check(config->rules, error) != RBWP_OK)
+        return RBWP_E_USAGE;
     if (config->logfile && !config->logfile[0])
         return failure(error, RBWP_E_USAGE, 0, "the log file has no name");
     return RBWP_OK;
@@ -78,6 +85,8 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
         .nodes = config.nodes,
         .keep_bytes = config.keep_bytes || !config.keep_ns ? config.keep_bytes : KEEP_BYTES,
         .keep_ns = time_of(config.keep_ns),
+        .rules = config.rules,
+        .rule_every_ns = config.rule_every_ns ? time_of(config.rule_every_ns) : RULE_EVERY_NS,
     };
     return RBWP_OK;
 }

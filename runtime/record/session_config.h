@@ -21,6 +21,8 @@ struct session_settings {
     uint32_t nodes;      /* 0: the launcher's */
     uint64_t keep_bytes; /* 0: all is kept */
     int64_t keep_ns;     /* 0: of any age */
+    const char *rules;   /* NULL: none */
+    int64_t rule_every_ns;
 };
 
 /* Reads and checks a configuration. RBWP_E_USAGE for a wrong value; as sized_take. */

@@ -26,6 +26,17 @@ void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as)
     place->held = shown;
 }
 
+void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as)
+{
+    static const struct rbwp_place_ none = NO_PLACE;
+    struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
+    if (place->held != shown)
+        return;
+    place->here = *shown;
+    place->held = &place->here;
+    *shown = none;
+}
+
 void thread_rows_hide(struct thread *thread)
 {
     for (uint32_t i = 0; i < thread->row_place_count; i++) {

@@ -31,6 +31,8 @@ static inline uint64_t *thread_rows_take(struct row_place *place)
 /* The calling thread's inlined calls find its place there from now on; nothing any more, once the
  * thread, which is to be detached, has handed over its rows. */
 void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as);
+/* Takes that back. Own thread. */
+void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as);
 void thread_rows_hide(struct thread *thread);
 /* Its chunk is gone, or is another's. */
 static inline void thread_rows_let_go(struct row_place *place)

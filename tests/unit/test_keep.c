@@ -3,10 +3,14 @@
  * Sessions that keep their newest data alone: what is in FILE, in a dump and in what a killed
  * process leaves is the end of what was recorded, without a gap, and the file says what is not.
  */
+#include "rbwp_counter.h"
+#include "rbwp_queue.h"
+#include "rbwp_verify.h"
 #include "record_support.h"
 
 #include "unit.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -14,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define KEEP_BYTES (UINT64_C(2) << 20)
@@ -303,6 +308,108 @@ static void refused_dumps(void **state)
     assert_int_equal(rbwp_session_start(&config, &session, NULL), RBWP_E_USAGE);
 }
 
+/* Waits for a dump to be there, and whole (on some file systems it is there before). */
+static struct recorded read_dump(const char *path)
+{
+    const struct timespec pause = {0, 1000000};
+    for (;; nanosleep(&pause, NULL)) {
+        struct rbwp_verify_result result = {0};
+        int fd = open(path, O_RDONLY);
+        bool whole =
+            fd >= 0 && rbwp_verify_fd(fd, NULL, NULL, &result, NULL) == RBWP_OK && result.finalised;
+        close(fd);
+        if (whole)
+            return read_back(path);
+    }
+}
+
+/* One that is slow by its clock: the second read is so much later. */
+static void slow_call(unsigned slot, uint64_t ns)
+{
+    uint64_t begin = rbwp_now_ticks();
+    while (rbwp_ns_from_ticks(rbwp_now_ticks() - begin) < ns)
+        ;
+    rbwp_begin_at(slot, begin);
+    rbwp_end();
+}
+
+/* Guards: a rule of each kind dumps once, with what met it; what meets it again soon is no further
+ * dump; a work item that gets its name later is known by it; other items do not meet it. */
+static void rules_dump(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rule, *text;
+    } cases[] = {{"call:slow item>2ms", "call:slow item>2ms: "},
+                 {"call:x>1h,queue:slow item>2ms", "queue:slow item>2ms: "},
+                 {"counter:depth>100,queue:x>1h", "counter:depth>100: 101"}};
+    struct rbwp_session_config config = keep_config(2);
+    char path[4200];
+    unsigned slot, other, counter;
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        config.rules = cases[i].rule;
+        snprintf(path, sizeof path, "%s.dump-1", config.logfile);
+        struct rbwp_session *session = start(&config);
+        assert_int_equal(rbwp_work_item_register("other item", &other), RBWP_OK);
+        assert_int_equal(rbwp_work_item_register("slow item", &slot), RBWP_OK);
+        slow_call(other, 3000000);
+        rbwp_counter(counter, 100);
+        struct rbwp_ticket soon; /* a thread's first row goes the slow way anyhow */
+        rbwp_enqueue(slot, &soon);
+        rbwp_begin_with(slot, soon);
+        rbwp_end();
+        for (unsigned again = 0; again < 3; again++) {
+            struct rbwp_ticket ticket;
+            rbwp_enqueue(slot, &ticket);
+            slow_call(slot, 3000000);
+            rbwp_begin_with(slot, ticket);
+            rbwp_end();
+            rbwp_counter(counter, 101);
+        }
+        struct recorded recorded = read_dump(path);
+        const struct rbwp_kept *kept = recorded.trailer->kept;
+        assert_int_equal(kept->why, RBWP_KEPT_RULE);
+        assert_true(kept->text_bytes >= strlen(cases[i].text));
+        assert_memory_equal(kept->text, cases[i].text, strlen(cases[i].text));
+        assert_true(recorded.events >= 2); /* the other item's call at least */
+        recorded_free(&recorded);
+        (void)stop(session);
+        assert_int_equal(unlink(path), 0);
+        path[strlen(path) - 1] = '2';
+        assert_int_equal(access(path, F_OK), -1);
+        assert_int_equal(rbwp_work_item_release(other), RBWP_OK);
+        assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    }
+}
+
+/* Guards: what is no rule is refused in one line that says how they look. */
+static void wrong_rules(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",
+                                        "x",
+                                        "call:>1ms",
+                                        "call:a>1",
+                                        "call:a>ms",
+                                        "counter:a>",
+                                        "counter:a>1ms",
+                                        "queue:a<1ms",
+                                        "call:a>1ms,b"};
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_session *session;
+    struct rbwp_error error;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        config.rules = wrong[i];
+        assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_E_USAGE);
+        assert_non_null(strstr(error.text, "call:NAME>10ms"));
+    }
+    config.rules = "call:a>1ms";
+    config.keep_bytes = 0;
+    assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_E_USAGE);
+    assert_non_null(strstr(error.text, "bgworkprofile_keep"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +421,8 @@ int main(void)
         cmocka_unit_test(open_items_keep_their_begins),
         cmocka_unit_test(dump_of_the_last_moment),
         cmocka_unit_test(refused_dumps),
+        cmocka_unit_test(rules_dump),
+        cmocka_unit_test(wrong_rules),
     };
     if (rbwp_thread_attach("test") != RBWP_OK)
         return 1;

@@ -82,6 +82,12 @@ struct rbwp_session_config {
      * FILE.live or, with no_live, in memory: FILE gets them at the stop, others by
      * rbwp_session_dump. Both 0: all is kept. */
     uint64_t keep_bytes, keep_ns;
+    /* -bgworkprofile_rule RULE,...: what is kept is dumped (rbwp_session_dump) when a call of a
+     * work item lasted longer, "call:NAME>10ms", work for one waited longer, "queue:NAME>5ms"
+     * (rbwp_queue.h), or a counter was larger, "counter:NAME>100" (rbwp_counter.h). Not more often
+     * than -bgworkprofile_rule_every, default 60 s. */
+    const char *rules;
+    uint64_t rule_every_ns;
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */

@@ -30,6 +30,8 @@ struct held_row {
 /* Puts the calling thread's place for a table that it has written a row of where inlined calls find
  * it. leaves is called on the thread before it sends held rows on their way; NULL: nobody asks. */
 void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(void));
+/* Takes it back: the thread's next row goes the slow way, too. */
+void row_hold_slowly(unsigned table, enum rbwp_place_number_ as);
 
 /* Room for a row: its cells, which are 0, are stored, then it is committed. As rbwp_row_add. False:
  * it is lost, and held by nobody. */

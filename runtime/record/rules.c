@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a recording thread meets is one of three tables with an entry a slot, or a counter; it has
+ * the rule's number. One letter box takes what was met until it is dealt with: whoever comes
+ * meanwhile only counts.
+ */
+#include "rules.h"
+
+#include "clock.h"
+#include "dump.h"
+#include "failure.h"
+#include "limit_text.h"
+#include "names.h"
+#include "quiet_thread.h"
+#include "rbwp_rows.h"
+#include "rule_watch.h"
+#include "session_config.h"
+#include "slot_limits.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTCOME_BYTES 320
+
+enum rule_kind { RULE_CALL, RULE_QUEUE, RULE_COUNTER, RULE_KINDS };
+static const char *const kind_names[RULE_KINDS] = {"call:", "queue:", "counter:"};
+
+struct rule {
+    enum rule_kind kind;
+    char *text, *name;
+    uint64_t limit; /* ns, or the counter's */
+    uint64_t counter_name;
+    _Atomic uint64_t met;
+    char outcome[OUTCOME_BYTES];
+};
+
+/* Guards all below, but where it says otherwise. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rule rules[RULES_MAX];
+static _Atomic unsigned rule_count; /* those before it do not change; read without the lock */
+static bool can_dump;
+static int64_t every_ns, next_ns;
+static pthread_t thread;
+static bool has_thread;
+
+/* By slot: 1 + the number of its rule, 0 none; and the least delay, in ticks. */
+static _Atomic uint8_t call_rule[RBWP_SLOTS_MAX], queue_rule[RBWP_SLOTS_MAX];
+static _Atomic uint64_t queue_ticks[RBWP_SLOTS_MAX];
+static _Atomic unsigned watched[RULE_WATCHES]; /* rules about it */
+
+/* The letter box. */
+static atomic_flag taken = ATOMIC_FLAG_INIT;
+static struct {
+    unsigned rule;
+    uint64_t value; /* ns, or the counter's */
+} letter;
+static sem_t posted;
+static atomic_bool stopping;
+
+/* ---- on recording threads -------------------------------------------------------------------- */
+
+static void post(unsigned rule, uint64_t value)
+{
+    atomic_fetch_add_explicit(&rules[rule].met, 1, memory_order_relaxed);
+    if (atomic_flag_test_and_set_explicit(&taken, memory_order_acquire))
+        return;
+    letter.rule = rule;
+    letter.value = value;
+    sem_post(&posted);
+}
+
+static void ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks)
+{
+    unsigned rule = atomic_load_explicit(&call_rule[slot], memory_order_acquire);
+    if (rule)
+        post(rule - 1, rbwp_ns_from_ticks(end_ticks - begin_ticks));
+}
+
+bool rule_watch_wants(enum rule_watch what)
+{
+    return atomic_load_explicit(&watched[what], memory_order_relaxed) > 0;
+}
+
+void rule_watch_queue(unsigned slot, uint64_t delay_ticks)
+{
+    unsigned rule =
+        slot < RBWP_SLOTS_MAX ? atomic_load_explicit(&queue_rule[slot], memory_order_acquire) : 0;
+    if (rule && delay_ticks > atomic_load_explicit(&queue_ticks[slot], memory_order_relaxed))
+        post(rule - 1, rbwp_ns_from_ticks(delay_ticks));
+}
+
+void rule_watch_counter(uint64_t name, int64_t value)
+{
+    unsigned count = atomic_load_explicit(&rule_count, memory_order_acquire);
+    for (unsigned i = 0; i < count; i++)
+        if (rules[i].kind == RULE_COUNTER && rules[i].counter_name == name && value > 0 &&
+            (uint64_t)value > rules[i].limit)
+            post(i, (uint64_t)value);
+}
+
+/* ---- the thread that dumps ---------------------------------------------------------------------
+ */
+
+static void describe(const struct rule *rule, uint64_t value, char *text, size_t room)
+{
+    if (rule->kind == RULE_COUNTER)
+        snprintf(text, room, "%s: %llu", rule->text, (unsigned long long)value);
+    else
+        snprintf(text, room, "%s: %.3f ms", rule->text, (double)value / 1e6);
+}
+
+static void answer_letter(void)
+{
+    char text[512], path[DUMP_PATH_BYTES_MAX], outcome[OUTCOME_BYTES];
+    struct rbwp_error error = {0};
+    struct rule *rule = &rules[letter.rule];
+    const struct dump_wish wish = {.why = RBWP_KEPT_RULE, .text = text};
+    describe(rule, letter.value, text, sizeof text);
+    bool written = dump_now(&wish, path, &error) == RBWP_OK;
+    snprintf(outcome, sizeof outcome, "%.*s", OUTCOME_BYTES - 1, written ? path : error.text);
+    pthread_mutex_lock(&lock);
+    memcpy(rule->outcome, outcome, sizeof outcome);
+    next_ns = clock_now_ns(0) + every_ns;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool is_due(void)
+{
+    pthread_mutex_lock(&lock);
+    bool due = clock_now_ns(0) >= next_ns;
+    pthread_mutex_unlock(&lock);
+    return due;
+}
+
+static void *watch(void *argument)
+{
+    (void)argument;
+    for (;;) {
+        while (sem_wait(&posted) != 0 && errno == EINTR)
+            ;
+        if (atomic_load_explicit(&stopping, memory_order_acquire))
+            return NULL;
+        if (is_due())
+            answer_letter();
+        atomic_flag_clear_explicit(&taken, memory_order_release);
+    }
+}
+
+/* Locked. */
+static bool start_thread(void)
+{
+    if (has_thread)
+        return true;
+    atomic_store(&stopping, false);
+    atomic_flag_clear(&taken);
+    sem_init(&posted, 0, 0);
+    has_thread = quiet_thread_start(&thread, "rbwp-rules", watch, NULL) == 0;
+    return has_thread;
+}
+
+/* ---- what a rule says --------------------------------------------------------------------------
+ */
+
+struct said {
+    enum rule_kind kind;
+    const char *name;
+    size_t name_bytes;
+    uint64_t limit;
+};
+
+static bool read_counter(const char *text, size_t count, uint64_t *value_out)
+{
+    *value_out = 0;
+    for (size_t i = 0; i < count; i++)
+        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(*value_out, 10u, value_out) ||
+            __builtin_add_overflow(*value_out, (uint64_t)(text[i] - '0'), value_out))
+            return false;
+    return count > 0;
+}
+
+static bool read_rule(const char *text, size_t count, struct said *said_out)
+{
+    const char *above = memrchr(text, '>', count);
+    for (enum rule_kind kind = RULE_CALL; above && kind < RULE_KINDS; kind++) {
+        size_t bytes = strlen(kind_names[kind]), left = (size_t)(text + count - above) - 1;
+        if ((size_t)(above - text) <= bytes || memcmp(text, kind_names[kind], bytes) != 0)
+            continue;
+        *said_out = (struct said){kind, text + bytes, (size_t)(above - text) - bytes, 0};
+        return kind == RULE_COUNTER ? read_counter(above + 1, left, &said_out->limit)
+                                    : limit_text_ns(above + 1, left, &said_out->limit);
+    }
+    return false;
+}
+
+enum rbwp_status rules_check(const char *text, struct rbwp_error *error)
+{
+    struct said said;
+    for (const char *at = text; *at || at == text; at += *at == ',') {
+        size_t count = strcspn(at, ",");
+        if (!read_rule(at, count, &said))
+            return failure(error, RBWP_E_USAGE, 0,
+                           "\"%.*s\" is no rule: call:NAME>10ms, queue:NAME>5ms or "
+                           "counter:NAME>100, several with commas between them",
+                           (int)(count < 100 ? count : 100), at);
+        at += count;
+    }
+    return RBWP_OK;
+}
+
+/* ---- rules in force. Locked. --------------------------------------------------------------------
+ */
+
+/* The one of this kind that is about the name and has the least limit; 0 none, else 1 + its number.
+ */
+static uint8_t find_rule(enum rule_kind kind, const char *name)
+{
+    unsigned found = 0;
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].kind == kind && strcmp(rules[i].name, name) == 0 &&
+            (!found || rules[i].limit < rules[found - 1].limit))
+            found = i + 1;
+    return (uint8_t)found;
+}
+
+static void apply_to_slot(unsigned slot, const char *name)
+{
+    uint8_t call = find_rule(RULE_CALL, name), queue = find_rule(RULE_QUEUE, name),
+            before = atomic_load(&call_rule[slot]);
+    if (queue)
+        atomic_store(&queue_ticks[slot], rbwp_ticks_from_ns(rules[queue - 1].limit));
+    atomic_store_explicit(&queue_rule[slot], queue, memory_order_release);
+    atomic_store_explicit(&call_rule[slot], call, memory_order_release);
+    if (call || before)
+        slot_limits_set_alarm(slot, call ? rules[call - 1].limit : SLOT_LIMITS_NONE);
+}
+
+static void apply_to_all(const struct names_snapshot *names)
+{
+    for (uint32_t i = 0; i < names->work_item_count; i++)
+        if (names->work_items[i].slot < RBWP_SLOTS_MAX)
+            apply_to_slot(names->work_items[i].slot, names->work_items[i].name);
+    atomic_store(&watched[RULE_WATCH_QUEUES], 0);
+    atomic_store(&watched[RULE_WATCH_COUNTERS], 0);
+    for (unsigned i = 0; i < rule_count; i++)
+        if (rules[i].kind != RULE_CALL)
+            atomic_fetch_add(
+                &watched[rules[i].kind == RULE_QUEUE ? RULE_WATCH_QUEUES : RULE_WATCH_COUNTERS], 1);
+}
+
+static enum rbwp_status add_rule(const char *text, size_t count, struct rbwp_error *error)
+{
+    struct said said;
+    unsigned number = rule_count;
+    if (number == RULES_MAX)
+        return failure(error, RBWP_E_LIMIT, 0, "there are %u rules already", RULES_MAX);
+    struct rule *rule = &rules[number];
+    if (!read_rule(text, count, &said))
+        return RBWP_E_USAGE;
+    rule->text = strndup(text, count);
+    rule->name = strndup(said.name, said.name_bytes);
+    enum rbwp_status status = rule->text && rule->name ? RBWP_OK : RBWP_E_MEMORY;
+    if (status == RBWP_OK && said.kind == RULE_COUNTER)
+        status = rbwp_name_intern(rule->name, said.name_bytes, &rule->counter_name);
+    if (status != RBWP_OK) {
+        free(rule->text);
+        free(rule->name);
+        return failure(error, status, 0, "no memory for a rule");
+    }
+    rule->kind = said.kind;
+    rule->limit = said.limit;
+    rule->outcome[0] = '\0';
+    atomic_store(&rule->met, 0);
+    atomic_store_explicit(&rule_count, number + 1, memory_order_release);
+    return RBWP_OK;
+}
+
+static enum rbwp_status add_all(const char *text, struct rbwp_error *error)
+{
+    enum rbwp_status status = RBWP_OK;
+    if (!can_dump)
+        return failure(error, RBWP_E_STATE, 0,
+                       "a rule dumps what is kept: that needs a session in progress with "
+                       "-bgworkprofile_keep");
+    if (!start_thread())
+        return failure(error, RBWP_E_MEMORY, 0, "no thread for rules");
+    slot_limits_on_alarm(ring);
+    for (const char *at = text; *at && status == RBWP_OK; at += *at == ',') {
+        size_t count = strcspn(at, ",");
+        status = add_rule(at, count, error);
+        at += count;
+    }
+    return status;
+}
+
+enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
+{
+    struct names_snapshot names;
+    enum rbwp_status status = rules_check(text, error);
+    if (status != RBWP_OK)
+        return status;
+    if (names_take(&names) != RBWP_OK)
+        return failure(error, RBWP_E_MEMORY, 0, "no memory for a rule");
+    pthread_mutex_lock(&lock);
+    status = add_all(text, error);
+    apply_to_all(&names);
+    pthread_mutex_unlock(&lock);
+    names_release(&names);
+    return status;
+}
+
+void rules_slot_named(unsigned slot, const char *name)
+{
+    if (atomic_load_explicit(&rule_count, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    apply_to_slot(slot, name);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Recording has ended: no call is under way that could have read a rule's number. */
+static void take_back(void)
+{
+    unsigned count = atomic_exchange(&rule_count, 0);
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
+        if (atomic_exchange(&call_rule[slot], 0))
+            slot_limits_set_alarm(slot, SLOT_LIMITS_NONE);
+        atomic_store(&queue_rule[slot], 0);
+    }
+    for (unsigned i = 0; i < RULE_WATCHES; i++)
+        atomic_store(&watched[i], 0);
+    for (unsigned i = 0; i < count; i++) {
+        free(rules[i].text);
+        free(rules[i].name);
+        rules[i].text = rules[i].name = NULL;
+    }
+}
+
+void rules_each(rules_visit_fn *visit, void *context)
+{
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < rule_count; i++)
+        visit(context, rules[i].text, atomic_load(&rules[i].met), rules[i].outcome);
+    pthread_mutex_unlock(&lock);
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static void end_thread(void)
+{
+    pthread_mutex_lock(&lock);
+    bool had = has_thread;
+    has_thread = false;
+    pthread_mutex_unlock(&lock);
+    if (!had)
+        return;
+    atomic_store_explicit(&stopping, true, memory_order_release);
+    sem_post(&posted);
+    pthread_join(thread, NULL);
+    sem_destroy(&posted);
+}
+
+void rules_begin_session(const struct session_settings *settings)
+{
+    pthread_mutex_lock(&lock);
+    can_dump = settings->keep_bytes > 0;
+    every_ns = settings->rule_every_ns;
+    next_ns = 0;
+    pthread_mutex_unlock(&lock);
+    if (settings->rules)
+        (void)rules_add(settings->rules, NULL);
+}
+
+void rules_end_session(void)
+{
+    end_thread();
+    pthread_mutex_lock(&lock);
+    can_dump = false;
+    take_back();
+    pthread_mutex_unlock(&lock);
+}
+
+void rules_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    can_dump = has_thread = false;
+    atomic_store(&rule_count, 0); /* texts are given up: another thread may have been at them */
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
+        atomic_store(&call_rule[slot], 0);
+        atomic_store(&queue_rule[slot], 0);
+    }
+    for (unsigned i = 0; i < RULE_WATCHES; i++)
+        atomic_store(&watched[i], 0);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rules.h - when a flight recorder dumps what it has by itself.
+ *
+ *     call:NAME>10ms      a call of a work item of this name lasted longer
+ *     queue:NAME>5ms      work for one waited longer until it was begun (rbwp_queue.h)
+ *     counter:NAME>100    a counter had a larger value (rbwp_counter.h)
+ *
+ * Who meets a rule posts it and goes on; a thread of its own, which is there
+ * only while there are rules, dumps. At most one dump in a while: what meets a
+ * rule before its end is counted.
+ *
+ * Rules are those of a session and end with it. All calls take a lock of their own, and the
+ * registry's inside it.
+ */
+#ifndef RULES_H
+#define RULES_H
+
+#include "rbwp_format.h"
+
+struct session_settings;
+
+#define RULES_MAX 64
+#define RULE_EVERY_NS INT64_C(60000000000) /* by default */
+
+/* One rule, or several with commas between them. RBWP_E_USAGE: error says how they look; nothing
+ * was changed. */
+enum rbwp_status rules_check(const char *text, struct rbwp_error *error);
+/* Adds them. RBWP_E_USAGE, RBWP_E_MEMORY; RBWP_E_LIMIT; RBWP_E_STATE: no session in progress that
+ * could dump. */
+enum rbwp_status rules_add(const char *text, struct rbwp_error *error);
+/* A rule as it was given, how often it was met, and what came of it last: a file or a reason. */
+typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const char *outcome);
+void rules_each(rules_visit_fn *visit, void *context);
+
+/* A session that can dump begins. Rules of its settings that cannot be had are left out. */
+void rules_begin_session(const struct session_settings *settings);
+/* It ends, and nobody records any more: no dump of a rule is under way, and no rule is left. */
+void rules_end_session(void);
+/* In a forked child, which has no session. */
+void rules_after_fork(void);
+
+/* A slot has this name from now on. No lock is held. */
+void rules_slot_named(unsigned slot, const char *name);
+
+#endif /* RULES_H */
