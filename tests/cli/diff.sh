@@ -83,6 +83,20 @@ text = subprocess.run([rbwp, "diff", "--min-count", "11", *more(5)[:4], f"{work}
 assert "spread" in text and "1 of them has fewer than 11 spans" in text and "slower   1.1" in text, text
 text = subprocess.run([rbwp, "diff", *more(5)], capture_output=True, text=True, check=True).stdout
 assert "2 of them differ by more, but runs of A and B lie among each other" in text, text
+# The page has the same rows, with histograms of all that was counted, and both sides; a file is not overwritten.
+from report_page import Page
+
+subprocess.run([rbwp, "diff", "--report", f"{work}/page.html", *quiet, f"{work}/a0", f"{work}/b0", "-o", f"{work}/text"], check=True)
+page, rows = Page(f"{work}/page.html"), json.loads(diff("--json", *quiet, a="a0", b="b0"))["rows"]
+assert page.text.count("<script") == len(page.elements) + 1 and "http:" not in page.text.replace("http://www.w3.org/2000/svg", "")
+assert [side["files"] for side in page.data["sides"]] == [[f"{work}/{s}{i}" for i in (0, 1, 3, 4)] for s in "ab"]
+assert [side["spans"] for side in page.data["sides"]] == [42, 42]
+for ours, theirs in zip(page.data["rows"], rows, strict=True):
+    assert (ours["name"], ours["verdict"], ours["category"]) == (theirs["name"], theirs["verdict"], theirs["category"])
+    for side in "ab":
+        assert ours[f"{side}_runs"] == theirs["runs"][side] and ours[side]["all"] == theirs[side]["count"] == sum(ours[side]["histogram"][1:])
+        assert (ours[side]["p99_ns"], ours[side]["max_ns"]) == (theirs[side]["p99"], theirs[side]["max"])
+assert "exists" in subprocess.run([rbwp, "diff", "--report", f"{work}/page.html", f"{work}/a0", f"{work}/b0"], capture_output=True, text=True).stderr
 # Only what the filter takes.
 assert [r["name"] for r in json.loads(diff("--json", "--min-duration", "900ns", code=0))["rows"]] == ["tail", "slower"]
 P

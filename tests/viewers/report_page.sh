@@ -7,6 +7,7 @@
 # what probes recorded is shown by source line and leads to an SM, and each span that a search or a step reaches is one of the dump's.
 # Chromium is the system's; puppeteer-core, which drives it, is fetched with npm (version and hashes in
 # chromium/package-lock.json) into VIEWERS_DIR, once. Without one of them the test is skipped.
+# The page of rbwp diff --report shows the rows of --json, opens them, and fits a narrow screen.
 # SHOTS=FOLDER keeps screenshots.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -21,7 +22,7 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 "${PYTHON:-python3}" -B "$here/report_page_make.py" "$here/../cli" "$work" || exit 1
 failed=0
-for input in "$work"/*.bin "$GOLDEN"/{multi_thread,level2_all_types,gpu_work,crash_killed,empty}.bin; do
+for input in "$work"/{busy,evil,many_lanes,probes,queued}.bin "$GOLDEN"/{multi_thread,level2_all_types,gpu_work,crash_killed,empty}.bin; do
     name=$(basename "$input" .bin)
     for detail in 32 0; do
         [[ $detail = 32 || $name = busy || $name = many_lanes || $name = probes ]] || continue
@@ -30,5 +31,8 @@ for input in "$work"/*.bin "$GOLDEN"/{multi_thread,level2_all_types,gpu_work,cra
         node "$here/report_page.mjs" "$modules" "$work/$name.html" "$work/$name.json" "$work" "$detail" || failed=1
     done
 done
+# The page of a diff: of a run and of one that differs from it.
+"$RBWP" diff --all --json --report "$work/diff.html" "$work/busy.bin" "$work/other.bin" >"$work/diff.json" || failed=1
+node "$here/diff_page.mjs" "$modules" "$work/diff.html" "$work/diff.json" "$work" || failed=1
 ((failed)) || echo "report_page: all passed"
 exit $failed

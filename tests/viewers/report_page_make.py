@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
 GPU work and polls; evil.bin, whose names would run as script if they were markup; many_lanes.bin, with what kernels noted
-inside; probes.bin, with what probes in their instructions recorded; queued.bin, with work that waited."""
+inside; probes.bin, with what probes in their instructions recorded; queued.bin, with work that waited; other.bin,
+in which one item takes twice as long as in busy.bin."""
 import random
 import sys
 
@@ -31,14 +32,25 @@ def worker(count):
     return records
 
 
-blocks = []
-for thread in range(4):
-    records = worker(6000)
-    for start in range(0, len(records), 4000):
-        blocks.append(m.block(0x7F0000000000 + thread, len(blocks), records[start : start + 4000], True))
-slots = [(0, b"active messages"), (1, b"disk writer"), (2, b"kernel launcher"), (3, b"timer wheel")]
-with open(f"{sys.argv[2]}/busy.bin", "wb") as file:
-    file.write(m.file(blocks, slots, [(0, 0, b"SpawnTaskReply"), (1, 1, b"memcpy channel"), (2, 2, b"by field op")], ZERO))
+def write_busy(name, slower):
+    """The same each time, but for the calls of slot 3, which take longer by so many ns."""
+    rng.seed(7)
+    blocks = []
+    for thread in range(4):
+        records, later, slot = [], 0, None
+        for at, kind, *fields in worker(6000):
+            slot = fields[0] if kind == "cb" else slot
+            later += slower if kind == "ce" and slot == 3 else 0
+            records.append((at + later, kind, *(fields[:2] + [f + later for f in fields[2:]] if kind == "gpu" else fields)))
+        for start in range(0, len(records), 4000):
+            blocks.append(m.block(0x7F0000000000 + thread, len(blocks), records[start : start + 4000], True))
+    slots = [(0, b"active messages"), (1, b"disk writer"), (2, b"kernel launcher"), (3, b"timer wheel")]
+    with open(f"{sys.argv[2]}/{name}.bin", "wb") as file:
+        file.write(m.file(blocks, slots, [(0, 0, b"SpawnTaskReply"), (1, 1, b"memcpy channel"), (2, 2, b"by field op")], ZERO))
+
+
+write_busy("busy", 0)
+write_busy("other", 2500)
 evil = [b"</script><script>document.title='broken'</script>", b"<img src=x onerror=\"document.title='broken'\">", b"\x00\x1b[2J\xff\xfe"]
 calls = [r for i in range(3) for r in ((1000 + 100 * i, "cb", i), (1010 + 100 * i, "fb", i), (1020 + 100 * i, "fe"), (1050 + 100 * i, "ce"))]
 with open(f"{sys.argv[2]}/evil.bin", "wb") as file:

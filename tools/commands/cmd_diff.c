@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
 #include "diff_views.h"
+#include "diff_page.h"
 #include "message.h"
 #include "progress.h"
 #include "stats_load.h"
@@ -24,6 +25,7 @@ struct diff_options {
     bool json, all;
     struct run_list before, after;
     uint32_t min_count;
+    const char *page;
     int metric; /* enum diff_metric */
     struct {
         bool set;
@@ -89,6 +91,8 @@ static const struct option diff_option_table[] = {
      store_run},
     {"min-count", 0, "N", NULL, "rows with fewer spans in before or after are not judged (0)",
      offsetof(struct diff_options, min_count), store_count},
+    {"report", 0, "PAGE.html", NULL, "a page with both sides beside each other, too",
+     offsetof(struct diff_options, page), option_store_text},
     {"all", 0, NULL, NULL, "rows that are the same, too", offsetof(struct diff_options, all),
      option_store_true},
     {"json", 0, NULL, NULL, "as JSON", offsetof(struct diff_options, json), option_store_true},
@@ -127,6 +131,19 @@ struct runs {
     struct stats_load *loads;
 };
 
+static enum exit_code write_page(const struct diff_options *options, struct operands files,
+                                 const struct diff *diff, const struct stats *const *stats)
+{
+    struct out out;
+    if (!options->page)
+        return EXIT_GOOD;
+    if (!out_open(&out, &(struct out_options){options->page, options->reading.output.force}, files))
+        return EXIT_BAD_DATA;
+    bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
+    enum exit_code code = out_close(&out);
+    return whole ? code : exit_worse(code, EXIT_PARTLY);
+}
+
 /* Launches and counters are of tracks, which several runs need not have in common. */
 static bool compare_tracks(struct tracks_diff *tracks, const struct diff *diff,
                            const struct stats *const *stats)
@@ -149,7 +166,8 @@ static enum exit_code compare(const struct diff_options *options, const struct r
         stats[i] = &runs->loads[i].stats;
     struct operands files = {(char **)(uintptr_t)runs->words, (int)(runs->before + runs->after)};
     if (diff_make(&diff, stats) && compare_tracks(&tracks, &diff, stats))
-        code = show(options, files, &diff, &tracks);
+        code = exit_worse(write_page(options, files, &diff, stats),
+                          show(options, files, &diff, &tracks));
     else
         message("out of memory");
     if (code == EXIT_GOOD && options->threshold.set && diff.slower + tracks.slower)
@@ -185,6 +203,7 @@ static enum exit_code load_and_compare(const struct diff_options *options, struc
     for (uint32_t i = 0; i < all; i++) {
         struct stats_load *load = &runs->loads[i];
         load->options.no_concurrency = true;
+        load->options.cells = options->page != NULL;
         load->reading = options->reading;
         code = exit_worse(code, stats_load(load, (struct operands){runs->words + i, 1}));
         loaded += load->loaded;

@@ -13,17 +13,6 @@ const runLength = runTo - runFrom;
 
 /* ---- numbers as text ---------------------------------------------------------- */
 
-function exact(value) {
-  return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
-}
-function duration(ns) {
-  ns = Number(ns);
-  const size = Math.abs(ns);
-  if (size < 1000) return `${Math.round(ns)} ns`;
-  const [scale, unit] = size < 999.5e3 ? [1e3, "\u00b5s"] : size < 999.5e6 ? [1e6, "ms"] : [1e9, "s"];
-  const value = ns / scale;
-  return value < 1e4 ? `${value.toFixed(Math.abs(value) < 9.995 ? 2 : Math.abs(value) < 99.95 ? 1 : 0)} ${unit}` : `${exact(Math.round(value))} s`;
-}
 /* A place on the axis, since the run's zero as the tools write it and take it, with as many digits
  * as a step needs. */
 const sinceZero = Number(data.since_zero_ns);
@@ -36,10 +25,6 @@ function moment(ns, step) {
 function endOf(span, separator) {
   return span.flags & 2 ? `${separator}still open` : span.flags & 1 ? `${separator}until last seen` : "";
 }
-function percent(part) {
-  return !isFinite(part) ? "\u2013" : part > 0 && part < .001 ? "<0.1 %" : `${(part * 100).toFixed(1)} %`;
-}
-
 /* ---- tracks and rows ---------------------------------------------------------- */
 
 const TRACK_ORDER = {thread: 0, processor: 1, gpu: 2, channel: 3, stream: 4, sm: 5, lane: 6, async: 7, table: 8, counter: 9};
@@ -55,7 +40,6 @@ data.kinds.forEach((kind, number) => {
   kind.waits = Number(kind.waits) || ["queued", "wait"].includes(kind.category); /* nobody was busy with it */
 });
 
-const naturally = new Intl.Collator("en", {numeric: true}).compare;
 const tracksInOrder = data.tracks.slice().sort((a, b) => a.process - b.process ||
   TRACK_ORDER[a.kind] - TRACK_ORDER[b.kind] || naturally(a.name, b.name) || a.number - b.number);
 const isWorker = track => track.kind === "thread" || track.kind === "processor";

@@ -65,35 +65,6 @@ function fillAlerts() {
 
 /* ---- histograms ----------------------------------------------------------------------- */
 
-const SVG = "http://www.w3.org/2000/svg";
-function shape(parent, name, attributes) {
-  const element = document.createElementNS(SVG, name);
-  for (const key in attributes) element.setAttribute(key, attributes[key]);
-  parent.append(element);
-  return element;
-}
-const bucketStart = bucket => 2 ** (bucket / 4);
-
-/* From the least to the greatest bucket of all rows, so that what stands below each other can be compared. */
-function histogramAxis(rows, field) {
-  const all = rows.map(row => row[field]).filter(histogram => histogram && histogram.length > 1);
-  const first = Math.min(...all.map(histogram => histogram[0])), last = Math.max(...all.map(histogram => histogram[0] + histogram.length - 1));
-  return all.length ? {first, last} : {first: 0, last: 1};
-}
-const axisText = ({first, last}) => `${duration(bucketStart(first))} to ${duration(bucketStart(last))}`;
-
-function sparkline(parent, histogram, colour, axis) {
-  const [begin, ...counts] = histogram, most = Math.max(...counts.map(Number)), width = 120, height = 20;
-  const picture = shape(parent, "svg", {width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "histogram"});
-  const step = width / Math.max(1, axis.last - axis.first);
-  for (let power = Math.ceil(axis.first / 4); power * 4 < axis.last; power += 10) /* each about 1000 times the one before */
-    shape(picture, "rect", {x: (power * 4 - axis.first) * step, y: 0, width: .6, height, fill: "var(--line)"});
-  counts.forEach((count, i) => {
-    const bar = Number(count) ? Math.max(1, Number(count) / most * (height - 1)) : 0;
-    if (bar) shape(picture, "rect", {x: (begin + i - axis.first) * step, y: height - bar, width: Math.max(.8, step - .3), height: bar, fill: colour});
-  });
-}
-
 function largeHistogram(parent, histogram, colour, unit) {
   const [first, ...counts] = histogram;
   if (first === undefined) return void add(parent, "span", "Nothing to count.", "quiet");
@@ -112,89 +83,8 @@ function largeHistogram(parent, histogram, colour, unit) {
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Columns: {title, value (to sort by), text or fill(cell, row), left}. At first there are limit rows, and a way to the rest. */
-const TABLE_ROWS = 50, TABLE_ROWS_MOST = 1000;
-function table(parent, columns, rows, sortBy, more, limit = TABLE_ROWS) {
-  const element = add(parent, "table"), head = add(add(element, "thead"), "tr"), body = add(element, "tbody");
-  let order = sortBy, descending = !columns[sortBy].left;
-  const draw = () => {
-    const value = columns[order].value, sorted = rows.slice().sort((a, b) => {
-      const x = value(a), y = value(b);
-      return (typeof x === "string" ? naturally(x, y) : Number(x) - Number(y)) * (descending ? -1 : 1);
-    });
-    body.textContent = "";
-    head.querySelectorAll("th").forEach((cell, i) => {
-      cell.className = (columns[i].left ? "" : "r ") + (i === order ? "on" : "");
-      cell.setAttribute("aria-sort", i === order ? descending ? "descending" : "ascending" : "none");
-      cell.textContent = columns[i].title + (i === order ? descending ? " \u2193" : " \u2191" : "");
-    });
-    for (const row of sorted.slice(0, limit)) drawTableRow(body, columns, row, more);
-    if (sorted.length <= limit) return;
-    const last = add(add(body, "tr"), "td", limit < TABLE_ROWS_MOST ? "" : `and ${exact(sorted.length - limit)} more`, "quiet");
-    last.colSpan = columns.length;
-    if (limit < TABLE_ROWS_MOST) go(last, `${exact(sorted.length - limit)} more`, () => {
-      limit = TABLE_ROWS_MOST;
-      draw();
-    });
-  };
-  columns.forEach((column, i) => {
-    const cell = add(head, "th");
-    cell.tabIndex = 0;
-    const sort = () => {
-      descending = i === order ? !descending : !column.left;
-      order = i;
-      draw();
-    };
-    cell.addEventListener("click", sort);
-    cell.addEventListener("keydown", event => event.key === "Enter" && sort());
-  });
-  draw();
-}
-function drawTableRow(body, columns, row, more) {
-  const line = add(body, "tr");
-  for (const column of columns) {
-    const cell = add(line, "td", undefined, column.left ? "" : "r");
-    if (column.fill) column.fill(cell, row);
-    else cell.textContent = column.text ? column.text(row) : exact(column.value(row));
-  }
-  if (!more) return;
-  line.style.cursor = "pointer";
-  line.addEventListener("click", event => {
-    if (event.target.closest("a")) return;
-    if (line.classList.toggle("open")) {
-      const extra = document.createElement("tr");
-      extra.className = "more";
-      const cell = add(extra, "td");
-      cell.colSpan = columns.length;
-      more(cell, row);
-      line.after(extra);
-    } else line.nextSibling.remove();
-  });
-}
-
 const time = (title, field) => ({title, value: row => row[field], text: row => duration(row[field])});
 const count = (title, field) => ({title, value: row => row[field]});
-/* By mouse and by keyboard. */
-function pressable(element, act) {
-  element.tabIndex = 0;
-  element.setAttribute("role", "button");
-  element.addEventListener("click", act);
-  element.addEventListener("keydown", event => {
-    if (event.key !== "Enter" && event.key !== " ") return;
-    event.preventDefault();
-    event.stopPropagation();
-    act(event);
-  });
-}
-function go(cell, text, target) {
-  pressable(add(cell, "a", text), target);
-}
-function shareColumn(title, part) {
-  return {title, value: part, fill: (cell, row) => {
-    cell.append(percent(part(row)));
-    add(add(cell, "span", undefined, "share"), "i").style.width = `${Math.min(100, part(row) * 100)}%`;
-  }};
-}
 function nameColumn(title) {
   return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
     swatch(cell, kind.number);

@@ -86,13 +86,6 @@ function cellAt(row, time) {
 
 /* ---- the tip --------------------------------------------------------------------- */
 
-function add(parent, name, text, className) {
-  const element = document.createElement(name);
-  if (text !== undefined) element.textContent = text;
-  if (className) element.className = className;
-  parent.append(element);
-  return element;
-}
 function paintPattern(element, kind) {
   if (kindPatterns[kind]) element.classList.add(`pattern${kindPatterns[kind]}`);
 }

@@ -1,22 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Takes the trace in and writes the page.
- *
- * The page's own text (page.html, page.css, page.js) is built into the
- * command. The data stand before the script, so that all of them are there
- * when it runs.
- */
+/* Takes the trace in and writes the page. */
 #include "report_parts.h"
 #include "message.h"
+#include "page_frame.h"
 #include "page_text.h"
 #include "progress.h"
 #include "stats_files.h"
 #include "summary_cache.h"
-#include "temporary_file.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { STACKS_MOST = 4096 };
 
@@ -219,47 +211,6 @@ static void report_free(struct report *report)
 
 /* ---- writing the page ------------------------------------------------------------ */
 
-static bool read_back(int fd, struct byte_buffer *bytes)
-{
-    off_t size = lseek(fd, 0, SEEK_END);
-    uint8_t *at = size < 0 ? NULL : buffer_room(bytes, (size_t)size);
-    if (!at)
-        return false;
-    while (bytes->used < (size_t)size) {
-        ssize_t count =
-            pread(fd, bytes->bytes + bytes->used, (size_t)size - bytes->used, (off_t)bytes->used);
-        if (count < 0 && errno == EINTR)
-            continue;
-        if (count <= 0)
-            return false;
-        bytes->used += (size_t)count;
-    }
-    return true;
-}
-
-/* JSON goes through a temporary file, since a struct out ends in a descriptor. */
-static bool write_json(const struct report *report, const struct report_page *page,
-                       struct page_data *data)
-{
-    struct out out = {.fd = temporary_file(), .buffer = malloc(OUT_BUFFER_BYTES)};
-    struct byte_buffer bytes = {0};
-    bool good = false;
-    if (out.fd >= 0 && out.buffer) {
-        report_json(report, page, &out);
-        out_flush(&out);
-        good = !out_failed(&out) && read_back(out.fd, &bytes) &&
-               page_data_element(data, "data", 0, &bytes);
-    }
-    if (!good)
-        message("the report's tables cannot be written: %s",
-                out.os_errno ? strerror(out.os_errno) : "no memory or no temporary file");
-    buffer_free(&bytes);
-    free(out.buffer);
-    if (out.fd >= 0)
-        close(out.fd);
-    return good;
-}
-
 static uint64_t budget_bytes(const struct report_options *options)
 {
     uint64_t megabytes = options->detail.set ? options->detail.megabytes : REPORT_DETAIL_MB;
@@ -279,32 +230,26 @@ static void mark_longest(struct report *report)
         detail_mark(detail, report->stats.open[i].start_ns);
 }
 
-static bool write_data(struct report *report, struct page_data *data)
+struct json {
+    const struct report *report;
+    const struct report_page *page;
+};
+static void write_json(const void *context, struct out *out)
 {
+    const struct json *json = context;
+    report_json(json->report, json->page, out);
+}
+
+static bool write_data(void *context, struct page_data *data)
+{
+    struct report *report = context;
     struct report_page page = {
         .taken = {.first_ns = report->focus_first_ns, .last_ns = report->focus_last_ns}};
     mark_longest(report);
     bool good = timeline_write(&report->timeline, data, budget_bytes(report->options), &page.taken,
                                &page.levels);
-    return write_json(report, &page, data) && good;
-}
-
-static bool write_page(struct report *report, struct out *out)
-{
-    struct page_data data;
-    if (!page_data_start(&data, out))
-        return false;
-    out_bytes(out, page_html_head, page_html_head_bytes);
-    out_text(out, "<style>\n");
-    out_bytes(out, page_css, page_css_bytes);
-    out_text(out, "</style>\n</head>\n");
-    out_bytes(out, page_html, page_html_bytes);
-    bool good = write_data(report, &data);
-    out_text(out, "<script>\n");
-    out_bytes(out, page_js, page_js_bytes);
-    out_text(out, "</script>\n</body>\n</html>\n");
-    page_data_stop(&data);
-    return good;
+    struct json json = {report, &page};
+    return page_frame_json(data, write_json, &json) && good;
 }
 
 /* Nobody told a trace of them: its names, and kinds in the order of the rows. */
@@ -355,7 +300,10 @@ static enum exit_code end(struct trace_pass *pass)
     }
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
-    bool written = write_page(report, &pass->out) || out_failed(&pass->out);
+    bool written =
+        page_frame(&pass->out, write_data, report,
+                   (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
+        out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
         report->findings.failed || report->stacks.failed || report->stats.inside.failed ||
         report->stats.lines.failed || report->stats.concurrency.levels == 0)

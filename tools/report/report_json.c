@@ -2,11 +2,10 @@
 /*
  * The page's tables as JSON.
  *
- * Times are nanoseconds from the first start of a span of a worker. A number above 2^53,
- * which a script would round, is written as a string. Histograms have four
- * buckets for each power of two: bucket b holds about from 2^(b/4) on.
+ * Times are nanoseconds from the first start of a span of a worker.
  */
 #include "json_text.h"
+#include "page_json.h"
 #include "node_sums.h"
 #include "report_parts.h"
 #include "rbwp_format.h"
@@ -14,7 +13,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-enum { QUARTERS = 4, LAUNCHES_SHOWN = 4096, NODE_PARTS = 200 };
+enum { LAUNCHES_SHOWN = 4096, NODE_PARTS = 200 };
 
 struct writer {
     const struct report *report;
@@ -22,40 +21,13 @@ struct writer {
     struct out *out;
 };
 
-static void comma(struct out *out)
-{
-    out_text(out, ",");
-}
-
-static void put_exact(struct out *out, uint64_t value)
-{
-    const char *quote = value >> 53 ? "\"" : "";
-    out_text(out, quote);
-    out_u64(out, value);
-    out_text(out, quote);
-}
-
-static void put_number(struct out *out, const char *key, uint64_t value)
-{
-    json_key(out, key);
-    put_exact(out, value);
-    comma(out);
-}
-
-static void put_text(struct out *out, const char *key, struct trace_text text)
-{
-    json_key(out, key);
-    json_string(out, text.text, text.bytes);
-    comma(out);
-}
-
 /* Times of a loss may lie before the first span. */
 static void put_time(const struct writer *writer, const char *key, int64_t time_ns)
 {
     int64_t since_ns = time_step_ns(writer->page->taken.first_ns, time_ns);
     json_key(writer->out, key);
     out_i64(writer->out, since_ns);
-    comma(writer->out);
+    page_comma(writer->out);
 }
 
 /* What the page counts from, as people read times: since the trace's zero. */
@@ -67,77 +39,24 @@ static void put_time_since_zero(const struct writer *writer)
     out_format(writer->out, "\"%" PRId64 "\",", since_ns);
 }
 
-/* Ends what members with a comma behind them began. */
-static void put_end(struct out *out, const char *key, uint64_t value)
-{
-    json_u64(out, key, value);
-    out_text(out, "}");
-}
-
-static void begin_list(struct out *out, const char *key)
-{
-    json_key(out, key);
-    out_text(out, "[");
-}
-
-static void end_list(struct out *out)
-{
-    out_text(out, "],\n");
-}
-
-/* ---- histograms ------------------------------------------------------------------ */
-
-/* By the first five bits behind the highest one: 2^(1/4), 2^(2/4) and 2^(3/4) in 32nds. */
-static unsigned quarter_of(uint64_t value)
-{
-    if (value < 2)
-        return 0;
-    unsigned power = 63 - (unsigned)__builtin_clzll(value);
-    unsigned part = (unsigned)(power < 5 ? value << (5 - power) : value >> (power - 5)) & 31;
-    return power * QUARTERS + (part >= 6) + (part >= 13) + (part >= 22);
-}
-
-/* [first bucket, count, count, ...] */
-static void put_histogram(struct out *out, const char *key, const struct histogram *histogram)
-{
-    uint64_t counts[64 * QUARTERS] = {0};
-    unsigned first = 64 * QUARTERS, last = 0;
-    for (uint32_t i = 0; histogram && i < histogram->buckets; i++) {
-        if (histogram->counts[i] == 0)
-            continue;
-        unsigned quarter = quarter_of(histogram_low(histogram->first + i));
-        counts[quarter] += histogram->counts[i];
-        first = quarter < first ? quarter : first;
-        last = quarter > last ? quarter : last;
-    }
-    begin_list(out, key);
-    if (first <= last)
-        out_u64(out, first);
-    for (unsigned i = first; i <= last; i++) {
-        comma(out);
-        put_exact(out, counts[i]);
-    }
-    out_text(out, "],");
-}
-
 /* ---- processes, tracks, rows ----------------------------------------------------- */
 
 static void put_processes(const struct writer *writer)
 {
     struct out *out = writer->out;
-    begin_list(out, "processes");
+    page_begin_list(out, "processes");
     for (uint32_t i = 0; i < writer->report->stats.process_count; i++) {
         const struct trace_process *process = trace_process_of(writer->report->trace, i);
         out_text(out, i ? ",\n{" : "\n{");
-        put_text(out, "name", process->name);
-        put_text(out, "host", process->host);
-        put_text(out, "command", process->command);
-        put_text(out, "source", process->source);
-        put_number(out, "os_id", process->os_id);
-        put_number(out, "discarded", writer->report->stats.processes[i].empty_polls);
-        put_end(out, "node", process->node);
+        page_text(out, "name", process->name);
+        page_text(out, "host", process->host);
+        page_text(out, "command", process->command);
+        page_text(out, "source", process->source);
+        page_number(out, "os_id", process->os_id);
+        page_number(out, "discarded", writer->report->stats.processes[i].empty_polls);
+        page_end(out, "node", process->node);
     }
-    end_list(out);
+    page_end_list(out);
 }
 
 static void put_launches(struct out *out, const struct stats_track *track)
@@ -146,11 +65,11 @@ static void put_launches(struct out *out, const struct stats_track *track)
     const struct launch_sums *sums = track->launches ? track->launches : &none;
     if (track->track.kind != TRACE_GPU)
         return;
-    put_number(out, "launches", sums->count);
-    put_number(out, "launch_mean_ns", launch_sums_mean_ns(sums));
-    put_number(out, "launch_p99_ns", launch_sums_quantile_ns(sums, 990));
-    put_number(out, "bounded", sums->bounded);
-    put_number(out, "certain_ns", sums->certain.busy_ns);
+    page_number(out, "launches", sums->count);
+    page_number(out, "launch_mean_ns", launch_sums_mean_ns(sums));
+    page_number(out, "launch_p99_ns", launch_sums_quantile_ns(sums, 990));
+    page_number(out, "bounded", sums->bounded);
+    page_number(out, "certain_ns", sums->certain.busy_ns);
 }
 
 /* Values as text: they may be any double. */
@@ -169,8 +88,8 @@ static void put_line(const struct writer *writer, const struct counter_line *lin
     json_key(out, "line");
     out_text(out, "{");
     put_time(writer, "from", line->first_ns);
-    put_number(out, "width", line->cell_ns);
-    begin_list(out, "cells");
+    page_number(out, "width", line->cell_ns);
+    page_begin_list(out, "cells");
     for (unsigned i = 0; i < COUNTER_CELLS; i++) {
         const struct counter_cell *cell = &line->cells[i];
         if (cell->count == 0)
@@ -191,8 +110,8 @@ static void put_counter(const struct writer *writer, const struct stats_track *t
         counter_lines_of(&writer->report->counters, track->track.number);
     if (line)
         put_line(writer, line);
-    put_text(out, "unit", track->track.unit);
-    put_number(out, "samples", track->counter->count);
+    page_text(out, "unit", track->track.unit);
+    page_number(out, "samples", track->counter->count);
     put_value(out, "least", track->counter->min);
     put_value(out, "mean", counter_sums_mean(track->counter));
     put_value(out, "greatest", track->counter->max);
@@ -220,12 +139,12 @@ static void put_inside_track(const struct writer *writer, const struct stats_tra
 {
     struct out *out = writer->out;
     out_text(out, track->track.number ? ",\n{" : "\n{");
-    put_text(out, "name", track->track.name);
+    page_text(out, "name", track->track.name);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
-    comma(out);
-    put_number(out, "parent", track->track.parent);
-    put_number(out, "spans", track->spans);
-    put_end(out, "process", track->track.process);
+    page_comma(out);
+    page_number(out, "parent", track->track.parent);
+    page_number(out, "spans", track->spans);
+    page_end(out, "process", track->track.process);
 }
 
 static void put_track(const struct writer *writer, uint32_t number)
@@ -238,55 +157,45 @@ static void put_track(const struct writer *writer, uint32_t number)
         return;
     }
     out_text(out, number ? ",\n{" : "\n{");
-    put_text(out, "name", track->track.name);
+    page_text(out, "name", track->track.name);
     json_plain(out, "kind", trace_track_kind_name[track->track.kind]);
-    comma(out);
-    put_number(out, "id", track->track.id);
-    put_number(out, "os_id", track->track.os_id);
-    put_number(out, "spans", track->spans);
-    put_number(out, "calls", track->calls);
-    put_number(out, "unfinished", track->unfinished);
-    put_number(out, "busy_ns", track->busy.busy_ns);
-    put_number(out, "gaps", track->busy.gaps);
-    put_number(out, "longest_gap_ns", track->busy.longest_gap_ns);
+    page_comma(out);
+    page_number(out, "id", track->track.id);
+    page_number(out, "os_id", track->track.os_id);
+    page_number(out, "spans", track->spans);
+    page_number(out, "calls", track->calls);
+    page_number(out, "unfinished", track->unfinished);
+    page_number(out, "busy_ns", track->busy.busy_ns);
+    page_number(out, "gaps", track->busy.gaps);
+    page_number(out, "longest_gap_ns", track->busy.longest_gap_ns);
     put_time(writer, "longest_gap_at", track->busy.longest_gap_at_ns);
-    put_number(out, "lost", track->lost_records);
-    put_histogram(out, "waits", waits_of(&writer->report->waits, number));
+    page_number(out, "lost", track->lost_records);
+    page_histogram(out, "waits", waits_of(&writer->report->waits, number));
     put_launches(out, track);
     put_counter(writer, track);
     if (below_worker(&writer->report->stats, track))
-        put_number(out, "of", track->track.parent);
-    put_end(out, "process", track->track.process);
+        page_number(out, "of", track->track.parent);
+    page_end(out, "process", track->track.process);
 }
 
 static void put_tracks(const struct writer *writer)
 {
-    begin_list(writer->out, "tracks");
+    page_begin_list(writer->out, "tracks");
     for (uint32_t i = 0; i < writer->report->stats.track_count; i++)
         put_track(writer, i);
-    end_list(writer->out);
-}
-
-static void put_numbers(struct out *out, bool more, const uint64_t *numbers, unsigned count)
-{
-    out_text(out, more ? ",[" : "[");
-    for (unsigned i = 0; i < count; i++) {
-        out_text(out, i ? "," : "");
-        put_exact(out, numbers[i]);
-    }
-    out_text(out, "]");
+    page_end_list(writer->out);
 }
 
 /* [track, lane, depth, spans] */
 static void put_rows(const struct writer *writer)
 {
-    begin_list(writer->out, "rows");
+    page_begin_list(writer->out, "rows");
     for (uint32_t i = 0; i < writer->report->timeline.row_count; i++) {
         const struct timeline_row *row = &writer->report->timeline.rows[i];
-        put_numbers(writer->out, i > 0, (uint64_t[]){row->track, row->lane, row->depth, row->spans},
-                    4);
+        page_numbers(writer->out, i > 0,
+                     (uint64_t[]){row->track, row->lane, row->depth, row->spans}, 4);
     }
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 /* ---- kinds ----------------------------------------------------------------------- */
@@ -317,33 +226,33 @@ static void put_kind(const struct writer *writer, uint32_t number)
     struct out *out = writer->out;
     row = row ? row : &none;
     out_text(out, number ? ",\n{" : "\n{");
-    put_text(out, "name", trace_name_of(writer->report->trace, kind->name));
+    page_text(out, "name", trace_name_of(writer->report->trace, kind->name));
     json_plain(out, "category", trace_category_name[kind->category]);
-    comma(out);
-    put_number(out, "count", row->count);
-    put_number(out, "unfinished", row->unfinished);
-    put_number(out, "hollow", kind->hollow);
-    put_number(out, "hollow_ns", kind->hollow_ns);
-    put_number(out, "total_ns", row->total_ns);
-    put_number(out, "self_ns", stats_self_ns(row));
-    put_number(out, "min_ns", row->count ? row->min_ns : 0);
-    put_number(out, "max_ns", row->max_ns);
-    put_number(out, "mean_ns", stats_mean_ns(row));
-    put_number(out, "p50_ns", stats_quantile_ns(row, 500));
-    put_number(out, "p90_ns", stats_quantile_ns(row, 900));
-    put_number(out, "p99_ns", stats_quantile_ns(row, 990));
+    page_comma(out);
+    page_number(out, "count", row->count);
+    page_number(out, "unfinished", row->unfinished);
+    page_number(out, "hollow", kind->hollow);
+    page_number(out, "hollow_ns", kind->hollow_ns);
+    page_number(out, "total_ns", row->total_ns);
+    page_number(out, "self_ns", stats_self_ns(row));
+    page_number(out, "min_ns", row->count ? row->min_ns : 0);
+    page_number(out, "max_ns", row->max_ns);
+    page_number(out, "mean_ns", stats_mean_ns(row));
+    page_number(out, "p50_ns", stats_quantile_ns(row, 500));
+    page_number(out, "p90_ns", stats_quantile_ns(row, 900));
+    page_number(out, "p99_ns", stats_quantile_ns(row, 990));
     put_time(writer, "longest_at", kind->longest_start_ns);
-    put_number(out, "waits", kind->category == TRACE_RANGE && inside_is_wait(row->name));
-    put_histogram(out, "histogram", &row->durations);
-    put_end(out, "item", kind->item);
+    page_number(out, "waits", kind->category == TRACE_RANGE && inside_is_wait(row->name));
+    page_histogram(out, "histogram", &row->durations);
+    page_end(out, "item", kind->item);
 }
 
 static void put_kinds(const struct writer *writer)
 {
-    begin_list(writer->out, "kinds");
+    page_begin_list(writer->out, "kinds");
     for (uint32_t i = 0; i < writer->report->kinds.count; i++)
         put_kind(writer, i);
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 /* ---- lists ----------------------------------------------------------------------- */
@@ -352,15 +261,15 @@ static void put_kinds(const struct writer *writer)
 static void put_calls(const struct writer *writer, const char *key, const struct stats_call *calls,
                       uint32_t count)
 {
-    begin_list(writer->out, key);
+    page_begin_list(writer->out, key);
     for (uint32_t i = 0; i < count; i++) {
         const struct stats_call *call = &calls[i];
         uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns);
         bool hung = stats_is_hung(&writer->report->stats, call);
-        put_numbers(writer->out, i > 0,
-                    (uint64_t[]){call->track, call->row, since_ns, call->duration_ns, hung}, 5);
+        page_numbers(writer->out, i > 0,
+                     (uint64_t[]){call->track, call->row, since_ns, call->duration_ns, hung}, 5);
     }
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 /* Of those that still ran, only the ones that are news. */
@@ -377,13 +286,13 @@ static void put_open(const struct writer *writer)
 static void put_waits(const struct writer *writer)
 {
     const struct waits *waits = &writer->report->waits;
-    begin_list(writer->out, "waits");
+    page_begin_list(writer->out, "waits");
     for (uint32_t i = 0; i < waits->count; i++) {
         const struct wait *wait = &waits->longest[i];
         uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, wait->start_ns);
-        put_numbers(writer->out, i > 0, (uint64_t[]){wait->track, since_ns, wait->duration_ns}, 3);
+        page_numbers(writer->out, i > 0, (uint64_t[]){wait->track, since_ns, wait->duration_ns}, 3);
     }
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 /* ---- inside kernels -------------------------------------------------------------- */
@@ -396,8 +305,8 @@ static void put_group(struct out *out, bool more, const struct inside_group *gro
     const uint64_t numbers[] = {group->spans,   group->instants, group->unended,   group->lanes,
                                 group->time_ns, group->busy_ns,  group->waiting_ns};
     for (unsigned i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        comma(out);
-        put_exact(out, numbers[i]);
+        page_comma(out);
+        page_exact(out, numbers[i]);
     }
     out_text(out, "]");
 }
@@ -406,23 +315,23 @@ static void put_kernel(const struct writer *writer, const struct inside_kernel *
 {
     struct out *out = writer->out;
     out_text(out, more ? ",\n{" : "\n{");
-    put_text(out, "name", kernel->name);
-    put_number(out, "launches", kernel->launches);
-    put_number(out, "blocks", kernel->blocks);
-    begin_list(out, "groups");
+    page_text(out, "name", kernel->name);
+    page_number(out, "launches", kernel->launches);
+    page_number(out, "blocks", kernel->blocks);
+    page_begin_list(out, "groups");
     for (uint32_t i = 0; i < kernel->group_count; i++)
         put_group(out, i > 0, &kernel->groups[i]);
-    end_list(out);
-    begin_list(out, "overlaps"); /* [one, other, time, share] */
+    page_end_list(out);
+    page_begin_list(out, "overlaps"); /* [one, other, time, share] */
     for (uint32_t b = 1; b < kernel->group_count; b++)
         for (uint32_t a = 0; a < b; a++) {
             out_format(out, b > 1 ? ",[%" PRIu32 ",%" PRIu32 "," : "[%" PRIu32 ",%" PRIu32 ",", a,
                        b);
-            put_exact(out, kernel->both_ns[inside_pair(a, b)]);
+            page_exact(out, kernel->both_ns[inside_pair(a, b)]);
             out_format(out, ",%.6f]", inside_overlap(kernel, a, b));
         }
     out_text(out, "],");
-    put_end(out, "time_ns", kernel->time_ns);
+    page_end(out, "time_ns", kernel->time_ns);
 }
 
 /* [GPU, kernel, start, duration, correlation], the first ones in time of each GPU. */
@@ -430,7 +339,7 @@ static void put_launched(const struct writer *writer)
 {
     const struct inside_kernels *inside = &writer->report->stats.inside;
     uint32_t count = 0;
-    begin_list(writer->out, "inside_launches");
+    page_begin_list(writer->out, "inside_launches");
     for (uint32_t i = 0; i < inside->work_count && count < LAUNCHES_SHOWN; i++) {
         const struct inside_work *work = &inside->works[i];
         if (work->kernel == TRACE_NONE)
@@ -438,21 +347,21 @@ static void put_launched(const struct writer *writer)
         out_format(writer->out, "%s[%" PRIu32 ",%" PRIu32 ",%" PRId64 ",", count++ ? ",\n" : "",
                    work->gpu, work->kernel,
                    time_step_ns(writer->page->taken.first_ns, work->start_ns));
-        put_exact(writer->out, (uint64_t)time_step_ns(work->start_ns, work->stop_ns));
-        comma(writer->out);
-        put_exact(writer->out, work->correlation);
+        page_exact(writer->out, (uint64_t)time_step_ns(work->start_ns, work->stop_ns));
+        page_comma(writer->out);
+        page_exact(writer->out, work->correlation);
         out_text(writer->out, "]");
     }
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 static void put_inside(const struct writer *writer)
 {
     const struct inside_kernels *inside = &writer->report->stats.inside;
-    begin_list(writer->out, "inside");
+    page_begin_list(writer->out, "inside");
     for (uint32_t i = 0; i < inside->kernel_count; i++)
         put_kernel(writer, &inside->kernels[i], i > 0);
-    end_list(writer->out);
+    page_end_list(writer->out);
     put_launched(writer);
 }
 
@@ -461,7 +370,7 @@ static void put_findings(const struct writer *writer)
 {
     const struct findings *findings = &writer->report->findings;
     struct out *out = writer->out;
-    begin_list(out, "findings");
+    page_begin_list(out, "findings");
     for (uint32_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->list[i];
         out_format(out, "%s[\"%s\",", i ? ",\n" : "\n", finding_name[finding->what]);
@@ -472,79 +381,79 @@ static void put_findings(const struct writer *writer)
         if (finding->placed) {
             out_format(out, ",%" PRId64 ",",
                        time_step_ns(writer->page->taken.first_ns, finding->from_ns));
-            put_exact(out, (uint64_t)time_step_ns(finding->from_ns, finding->to_ns));
+            page_exact(out, (uint64_t)time_step_ns(finding->from_ns, finding->to_ns));
         }
         out_text(out, "]");
     }
-    end_list(out);
+    page_end_list(out);
 }
 
 /* [parent, kind, spans, time in it itself]: place 0 is none, and parents come first. */
 static void put_stacks(const struct writer *writer)
 {
     const struct stack_tree *tree = &writer->report->stacks;
-    begin_list(writer->out, "stacks");
+    page_begin_list(writer->out, "stacks");
     for (uint32_t i = 1; i < tree->count; i++) {
         const struct stack_node *node = &tree->nodes[i];
         uint64_t self_ns = (int64_t)node->self_ns > 0 ? node->self_ns : 0;
-        put_numbers(writer->out, i > 1,
-                    (uint64_t[]){node->parent, node->what, node->count, self_ns}, 4);
+        page_numbers(writer->out, i > 1,
+                     (uint64_t[]){node->parent, node->what, node->count, self_ns}, 4);
     }
-    end_list(writer->out);
+    page_end_list(writer->out);
 }
 
 static void put_losses(const struct writer *writer)
 {
     const struct stats *stats = &writer->report->stats;
     struct out *out = writer->out;
-    begin_list(out, "losses");
+    page_begin_list(out, "losses");
     for (uint32_t i = 0; i < stats->loss_count; i++) {
         const struct stats_loss *loss = &stats->losses[i];
         bool timed = loss->first_ns || loss->last_ns;
         out_text(out, i ? ",\n{" : "\n{");
-        put_text(out, "cause", loss->cause);
-        put_number(out, "count", loss->count);
+        page_text(out, "cause", loss->cause);
+        page_number(out, "count", loss->count);
         if (loss->bytes)
-            put_number(out, "bytes", loss->bytes);
+            page_number(out, "bytes", loss->bytes);
         if (loss->track != TRACE_NONE)
-            put_number(out, "track", loss->track);
+            page_number(out, "track", loss->track);
         if (timed) {
             put_time(writer, "first", loss->first_ns);
             put_time(writer, "last", loss->last_ns);
         }
-        put_end(out, "process", loss->process);
+        page_end(out, "process", loss->process);
     }
-    end_list(out);
+    page_end_list(out);
 }
 
 /* [key, value] */
 static void put_facts(const struct writer *writer)
 {
     struct out *out = writer->out;
-    begin_list(out, "facts");
+    page_begin_list(out, "facts");
     for (uint32_t i = 0; i < writer->report->fact_count; i++) {
         const struct report_fact *fact = &writer->report->facts[i];
         if (!fact->key || !fact->value)
             continue;
         out_text(out, i ? ",\n[" : "\n[");
         json_string(out, fact->key, strlen(fact->key));
-        comma(out);
+        page_comma(out);
         json_string(out, fact->value, strlen(fact->value));
         out_text(out, "]");
     }
-    end_list(out);
+    page_end_list(out);
 }
 
 static void put_concurrency(const struct writer *writer)
 {
     const struct concurrency_result *result = &writer->report->stats.concurrency;
     struct out *out = writer->out;
-    begin_list(out, "concurrency_ns");
+    page_begin_list(out, "concurrency_ns");
     for (uint32_t i = 0; i < result->levels; i++) {
         out_text(out, i ? "," : "");
-        put_exact(out, result->level_ns[i]);
+        page_exact(out, result->level_ns[i]);
     }
-    end_list(out);
+    page_end_list(out);
 }
 
 static void put_detail(const struct writer *writer)
@@ -557,40 +466,36 @@ static void put_detail(const struct writer *writer)
     json_key(out, "detail");
     out_text(out, "{");
     json_plain(out, "windows", windows);
-    comma(out);
+    page_comma(out);
     json_bool(out, "all", writer->page->taken.all);
-    comma(out);
-    put_number(out, "links", writer->page->taken.links);
-    put_end(out, "spans", writer->page->taken.spans);
+    page_comma(out);
+    page_number(out, "links", writer->page->taken.links);
+    page_end(out, "spans", writer->page->taken.spans);
     out_text(out, ",\n");
 }
 
 /* [process, workers, busy time, lost records, how busy in each part of the run: a letter each] */
 static void put_nodes(const struct writer *writer)
 {
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     const struct stats *stats = &writer->report->stats;
     struct out *out = writer->out;
     struct node_sums sums;
     if (!node_sums_make(&sums, stats))
         out_give_up(out, ENOMEM);
-    begin_list(out, "nodes");
+    page_begin_list(out, "nodes");
     for (uint32_t i = 0; i < sums.count; i++) {
         const struct node_sum *node = &sums.list[i];
         char shares[NODE_PARTS + 1] = "";
-        for (uint32_t part = 0; part < NODE_PARTS; part++) {
-            double share = node_share_at(stats, node, part, NODE_PARTS);
-            shares[part] = letters[share >= 1 ? 63 : (int)(share * 63 + 0.5)];
-        }
+        for (uint32_t part = 0; part < NODE_PARTS; part++)
+            shares[part] = page_share_letter(node_share_at(stats, node, part, NODE_PARTS));
         out_format(out, "%s[%" PRIu32 ",%" PRIu32 ",", i ? ",\n" : "\n", node->process,
                    node->workers);
-        put_exact(out, node->busy_ns);
-        comma(out);
-        put_exact(out, node->lost_records);
+        page_exact(out, node->busy_ns);
+        page_comma(out);
+        page_exact(out, node->lost_records);
         out_format(out, ",\"%s\"]", shares);
     }
-    end_list(out);
+    page_end_list(out);
     node_sums_free(&sums);
 }
 
@@ -600,19 +505,19 @@ void report_json(const struct report *report, const struct report_page *page, st
     const struct stats *stats = &report->stats;
     out_text(out, "{");
     json_plain(out, "version", rbwp_version());
-    comma(out);
+    page_comma(out);
     json_key(out, "origin_ns");
     out_format(out, "\"%lld\",", (long long)page->taken.first_ns);
     put_time_since_zero(&writer);
-    put_number(out, "extent_ns", stats_extent_ns(stats));
-    put_number(out, "spans", stats->spans);
-    put_number(out, "links", stats->links);
-    put_number(out, "lost", stats->lost_records);
-    put_number(out, "open_spans", stats->open_spans);
-    put_number(out, "hidden", report->timeline.hidden);
-    put_number(out, "workers", stats->workers);
-    put_number(out, "worker_busy_ns", stats->worker_busy_ns);
-    put_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
+    page_number(out, "extent_ns", stats_extent_ns(stats));
+    page_number(out, "spans", stats->spans);
+    page_number(out, "links", stats->links);
+    page_number(out, "lost", stats->lost_records);
+    page_number(out, "open_spans", stats->open_spans);
+    page_number(out, "hidden", report->timeline.hidden);
+    page_number(out, "workers", stats->workers);
+    page_number(out, "worker_busy_ns", stats->worker_busy_ns);
+    page_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
     out_format(out, "\"first\":%.0f,\"last\":%.0f,",
                time_step_about(page->taken.first_ns, stats->first_ns),
                time_step_about(page->taken.first_ns, stats->last_ns));
