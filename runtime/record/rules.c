@@ -9,10 +9,10 @@
 #include "clock.h"
 #include "dump.h"
 #include "failure.h"
-#include "limit_text.h"
 #include "names.h"
 #include "quiet_thread.h"
 #include "rbwp_rows.h"
+#include "rule_text.h"
 #include "rule_watch.h"
 #include "session_config.h"
 #include "slot_limits.h"
@@ -26,9 +26,6 @@
 #include <string.h>
 
 #define OUTCOME_BYTES 320
-
-enum rule_kind { RULE_CALL, RULE_QUEUE, RULE_COUNTER, RULE_KINDS };
-static const char *const kind_names[RULE_KINDS] = {"call:", "queue:", "counter:"};
 
 struct rule {
     enum rule_kind kind;
@@ -163,55 +160,6 @@ static bool start_thread(void)
     return has_thread;
 }
 
-/* ---- what a rule says --------------------------------------------------------------------------
- */
-
-struct said {
-    enum rule_kind kind;
-    const char *name;
-    size_t name_bytes;
-    uint64_t limit;
-};
-
-static bool read_counter(const char *text, size_t count, uint64_t *value_out)
-{
-    *value_out = 0;
-    for (size_t i = 0; i < count; i++)
-        if (text[i] < '0' || text[i] > '9' || __builtin_mul_overflow(*value_out, 10u, value_out) ||
-            __builtin_add_overflow(*value_out, (uint64_t)(text[i] - '0'), value_out))
-            return false;
-    return count > 0;
-}
-
-static bool read_rule(const char *text, size_t count, struct said *said_out)
-{
-    const char *above = memrchr(text, '>', count);
-    for (enum rule_kind kind = RULE_CALL; above && kind < RULE_KINDS; kind++) {
-        size_t bytes = strlen(kind_names[kind]), left = (size_t)(text + count - above) - 1;
-        if ((size_t)(above - text) <= bytes || memcmp(text, kind_names[kind], bytes) != 0)
-            continue;
-        *said_out = (struct said){kind, text + bytes, (size_t)(above - text) - bytes, 0};
-        return kind == RULE_COUNTER ? read_counter(above + 1, left, &said_out->limit)
-                                    : limit_text_ns(above + 1, left, &said_out->limit);
-    }
-    return false;
-}
-
-enum rbwp_status rules_check(const char *text, struct rbwp_error *error)
-{
-    struct said said;
-    for (const char *at = text; *at || at == text; at += *at == ',') {
-        size_t count = strcspn(at, ",");
-        if (!read_rule(at, count, &said))
-            return failure(error, RBWP_E_USAGE, 0,
-                           "\"%.*s\" is no rule: call:NAME>10ms, queue:NAME>5ms or "
-                           "counter:NAME>100, several with commas between them",
-                           (int)(count < 100 ? count : 100), at);
-        at += count;
-    }
-    return RBWP_OK;
-}
-
 /* ---- rules in force. Locked. --------------------------------------------------------------------
  */
 
@@ -254,12 +202,12 @@ static void apply_to_all(const struct names_snapshot *names)
 
 static enum rbwp_status add_rule(const char *text, size_t count, struct rbwp_error *error)
 {
-    struct said said;
+    struct rule_text said;
     unsigned number = rule_count;
     if (number == RULES_MAX)
         return failure(error, RBWP_E_LIMIT, 0, "there are %u rules already", RULES_MAX);
     struct rule *rule = &rules[number];
-    if (!read_rule(text, count, &said))
+    if (!rule_text_read(text, count, &said))
         return RBWP_E_USAGE;
     rule->text = strndup(text, count);
     rule->name = strndup(said.name, said.name_bytes);
@@ -300,7 +248,7 @@ static enum rbwp_status add_all(const char *text, struct rbwp_error *error)
 enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
 {
     struct names_snapshot names;
-    enum rbwp_status status = rules_check(text, error);
+    enum rbwp_status status = rule_text_check(text, error);
     if (status != RBWP_OK)
         return status;
     if (names_take(&names) != RBWP_OK)

@@ -2,10 +2,6 @@
 /*
  * rules.h - when a flight recorder dumps what it has by itself.
  *
- *     call:NAME>10ms      a call of a work item of this name lasted longer
- *     queue:NAME>5ms      work for one waited longer until it was begun (rbwp_queue.h)
- *     counter:NAME>100    a counter had a larger value (rbwp_counter.h)
- *
  * Who meets a rule posts it and goes on; a thread of its own, which is there
  * only while there are rules, dumps. At most one dump in a while: what meets a
  * rule before its end is counted.
@@ -21,14 +17,11 @@
 struct session_settings;
 
 #define RULES_MAX 64
-#define RULE_EVERY_NS INT64_C(60000000000) /* by default */
 
-/* One rule, or several with commas between them. RBWP_E_USAGE: error says how they look; nothing
- * was changed. */
-enum rbwp_status rules_check(const char *text, struct rbwp_error *error);
-/* Adds them. RBWP_E_USAGE, RBWP_E_MEMORY; RBWP_E_LIMIT; RBWP_E_STATE: no session in progress that
- * could dump. */
+/* One rule, or several with commas between them (rule_text.h). RBWP_E_USAGE, RBWP_E_MEMORY;
+ * RBWP_E_LIMIT; RBWP_E_STATE: no session in progress that could dump. */
 enum rbwp_status rules_add(const char *text, struct rbwp_error *error);
+
 /* A rule as it was given, how often it was met, and what came of it last: a file or a reason. */
 typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const char *outcome);
 void rules_each(rules_visit_fn *visit, void *context);

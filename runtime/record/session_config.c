@@ -3,7 +3,7 @@
 
 #include "failure.h"
 #include "ring.h"
-#include "rules.h"
+#include "rule_text.h"
 #include "sized.h"
 
 #define LOGFILE "bgwork_%.bin"
@@ -12,6 +12,7 @@
 #define BLOCK_BYTES 65536u
 #define BLOCK_BYTES_MIN 1024u
 #define KEEP_BYTES (UINT64_C(1) << 30) /* where an age alone was given */
+#define RULE_EVERY_NS INT64_C(60000000000)
 #define STALL_NS UINT64_C(1000000000)
 
 static enum rbwp_status check(const struct rbwp_session_config *config, struct rbwp_error *error)
@@ -42,7 +43,7 @@ static enum rbwp_status check(const struct rbwp_session_config *config, struct r
         return failure(error, RBWP_E_USAGE, 0,
                        "a rule (\"%.60s\") dumps what is kept: -bgworkprofile_keep says how much",
                        config->rules);
-    if (config->rules && rules_check(config->rules, error) != RBWP_OK)
+    if (config->rules && rule_text_check(config->rules, error) != RBWP_OK)
         return RBWP_E_USAGE;
     if (config->logfile && !config->logfile[0])
         return failure(error, RBWP_E_USAGE, 0, "the log file has no name");

@@ -14,7 +14,8 @@ import tempfile
 
 TABLES = ("runtime/flags/session_flags.c", "runtime/flags/work_flags.c")
 # What 0 in the session config stands for.
-OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "format/sized.c")
+OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "runtime/record/rule_text.c",
+       "runtime/record/limit_text.c", "format/sized.c")
 # What 0 in the work config stands for is known to the manager alone.
 WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work.spin_ns", "SPIN_DEFAULT_NS"),
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
@@ -75,7 +76,7 @@ def main(compiler, source, prefix):
             elif re.fullmatch(r"\d+|\S+\.bin", default):
                 if config(flag, default) != plain:
                     wrong.append(f"{flag}: the default is not {default}")
-            elif default not in ("the launcher's, else 0", "the system's"):
+            elif default not in ("the launcher's, else 0", "the system's", "none", "60s"):
                 wrong.append(f"{flag}: default '{default}'")
     sys.exit("\n".join(wrong) or 0)
 
