@@ -167,19 +167,29 @@ static void streaming(unsigned threads, uint64_t cap_mb, long pairs_each)
 
 /* ---- all CPU, and the stop --------------------------------------------------------------- */
 
-static void whole_cost(int level, void (*loop)(long), long pairs)
+static void whole_cost(int level, bool stored, void (*loop)(long), long pairs, double at_most)
 {
-    double total[ROUNDS_MAX], stop[ROUNDS_MAX];
+    double total[ROUNDS_MAX], stop[ROUNDS_MAX], bare[ROUNDS_MAX];
     unsigned few = rounds < 3 ? rounds : 3;
     for (unsigned r = 0; r < few; r++) {
+        struct rbwp_session_config config;
+        rbwp_session_defaults(&config);
+        config.level = level;
+        config.stored = stored;
+        bare[r] = thread_ns_per_pair(bare_reads, PAIRS);
         double begin = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        struct rbwp_session *session = start_session(level);
+        struct rbwp_session *session = start_with(config);
         loop(pairs);
         stop[r] = (double)stop_session(session).stop_ns / 1e9;
         total[r] = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)pairs;
     }
-    printf("level %d, %ld M pairs: %6.1f ns of CPU a pair in all, stop takes %.3f s\n", level,
-           pairs / 1000000, median(total, few), median(stop, few));
+    double ns = median(total, few), reads = ns / median(bare, few);
+    printf("level %d, %ld M pairs%s: %6.1f ns of CPU a pair in all, stop takes %.3f s; %.2f x two "
+           "reads",
+           level, pairs / 1000000, stored ? ", not compressed" : "", ns, median(stop, few), reads);
+    if (at_most > 0)
+        printf(": at most %.1f, %s", at_most, reads <= at_most ? "met" : "missed");
+    printf("\n");
 }
 
 /* ---- size -------------------------------------------------------------------------------- */
@@ -347,8 +357,9 @@ int main(int argc, char **argv)
     streaming(1, 64, 10000000);
     streaming(2, 64, 5000000);
     streaming(4, 64, 2500000);
-    whole_cost(1, record_pairs, 10000000);
-    whole_cost(2, record_fine, 10000000);
+    whole_cost(1, false, record_pairs, 10000000, 2.6);
+    whole_cost(1, true, record_pairs, 10000000, 1.5);
+    whole_cost(2, false, record_fine, 10000000, 0);
     sizes("busy gaps", busy_gap, 1, 1000000);
     sizes("busy gaps", busy_gap, 2, 300000);
     sizes("log-normal gaps", log_normal_gap, 1, 1000000);

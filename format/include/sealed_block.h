@@ -1,9 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sealed_block.h - what the recorder does to finished blocks (rbwp_writer.h). */
+/*
+ * sealed_block.h - what the recorder does to blocks that others have no need of (rbwp_writer.h):
+ * the way in for its many records, and what is done to finished ones.
+ */
 #ifndef SEALED_BLOCK_H
 #define SEALED_BLOCK_H
 
-#include <stdint.h>
+#include "bytes.h"
+#include "rbwp_writer.h"
+
+/*
+ * Where an encoder's next records go, for records of work items and sub-items that nearly all come
+ * shortly after each other. Between open and close nothing else is called of the encoder. A record
+ * that is put here has the same bytes as by rbwp_block_encoder_put; one that is refused (a block's
+ * first, one out of order or long after the last, one that there is no room for) is for that to
+ * put, after the close.
+ */
+struct block_cursor {
+    uint8_t *next, *limit; /* a record begins before that, less what follows its kind */
+    uint8_t *data;
+    uint32_t *unit;
+    uint64_t previous_ns;
+    int64_t last_ns;
+};
+void block_cursor_open(const struct rbwp_block_encoder *encoder, struct block_cursor *cursor_out);
+void block_cursor_close(const struct block_cursor *cursor, struct rbwp_block_encoder *encoder);
+
+/* Bytes behind the kind: a slot, a sub-item's number, none. */
+static inline unsigned block_cursor_payload(unsigned kind)
+{
+    _Static_assert(RBWP_COARSE_BEGIN == 0x01 && RBWP_COARSE_END == 0x02 &&
+                       RBWP_FINE_BEGIN == 0x11 && RBWP_FINE_END == 0x12,
+                   "begins are odd, sub-items have the fifth bit");
+    return (kind & 1) << (kind >> 4);
+}
+
+/* Of one of these four kinds. Eight bytes are stored at once: there is slack behind the data. */
+static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns, unsigned kind,
+                                    unsigned id)
+{
+    const uint64_t time = (uint64_t)time_ns & ((UINT64_C(1) << RBWP_TIME_BITS) - 1);
+    const uint64_t delta = time - cursor->previous_ns;
+    const unsigned payload = block_cursor_payload(kind);
+    const uint64_t body = (uint64_t)id << 8 | kind;
+    uint8_t *next = cursor->next;
+    if (next + payload >= cursor->limit)
+        return false;
+    if (__builtin_expect(delta < 1u << 15, 1)) {
+        store_le64(next, body << 16 | __builtin_bswap16((uint16_t)delta));
+        next += 2;
+    } else if (delta < 1u << 30) {
+        store_be32(next, (uint32_t)delta | 2u << 30);
+        store_le64(next + 4, body);
+        next += 4;
+    } else {
+        return false;
+    }
+    *cursor->unit++ = (uint32_t)(next - cursor->data);
+    cursor->next = next + 1 + payload;
+    cursor->previous_ns = time;
+    cursor->last_ns = (int64_t)time > cursor->last_ns ? (int64_t)time : cursor->last_ns;
+    return true;
+}
 
 /* Gives a finished block another sequence number, in the caller's copy of its bytes. */
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence);

@@ -157,38 +157,84 @@ static __attribute__((noinline)) int64_t change_course(struct course *course, ui
     return floor_ns > least_ns ? floor_ns : least_ns;
 }
 
+static inline int64_t time_on(const struct course *course, uint64_t ticks, int64_t floor_ns)
+{
+    int64_t time_ns = timeline_piece_line_ns(&course->piece, ticks);
+    time_ns = time_ns < course->most_ns ? time_ns : course->most_ns;
+    return time_ns > floor_ns ? time_ns : floor_ns;
+}
+
+/* How far a chunk has been encoded. */
+struct progress {
+    const uint64_t *at, *end;
+    uint64_t base_ticks, latest;
+    int64_t floor_ns;
+};
+
+/* Nearly all events: those of work items and sub-items on the same piece of the line, one shortly
+ * after the other. Stops before the first that is none of these. */
+static void run_along(struct rbwp_block_encoder *blocks, const struct course *course,
+                      struct progress *progress)
+{
+    struct block_cursor cursor;
+    struct progress now = *progress;
+    block_cursor_open(blocks, &cursor);
+    for (; now.at < now.end; now.at++) {
+        uint64_t word = load(now.at), ticks = now.base_ticks + live_event_ticks(word);
+        unsigned kind = live_event_record_kind(word);
+        if (__builtin_expect(ticks >= course->piece.end_ticks || ticks < now.latest || kind == 0 ||
+                                 kind == RBWP_GPU_WORK,
+                             0))
+            break;
+        int64_t time_ns = time_on(course, ticks, now.floor_ns);
+        if (!block_cursor_put(&cursor, time_ns, kind, live_event_id(word)))
+            break;
+        now.latest = ticks;
+        now.floor_ns = time_ns;
+    }
+    block_cursor_close(&cursor, blocks);
+    *progress = now;
+}
+
+/* One event, whatever it is. False: it is none. */
+static bool encode_event(struct chunk_encoder *encoder, uint64_t thread_id, struct course *course,
+                         struct progress *now)
+{
+    struct rbwp_block_encoder *blocks = encoder->block_encoder;
+    uint64_t word = load(now->at), ticks = now->base_ticks + live_event_ticks(word);
+    unsigned kind = live_event_record_kind(word);
+    bool gpu_work = kind == RBWP_GPU_WORK;
+    if (kind == 0 || (gpu_work && now->end - now->at < LIVE_GPU_EVENT_WORDS))
+        return false;
+    if (ticks >= course->piece.end_ticks || ticks < now->latest)
+        now->floor_ns = change_course(course, now->latest, ticks, now->floor_ns);
+    now->latest = ticks;
+    now->floor_ns = time_on(course, ticks, now->floor_ns);
+    enum rbwp_status status =
+        gpu_work ? encode_gpu_work(blocks, word, now->at, now->floor_ns)
+                 : rbwp_block_encoder_put(blocks, now->floor_ns, kind, live_event_id(word));
+    if (status == RBWP_AGAIN)
+        seal(encoder, thread_id);
+    else
+        now->at += gpu_work ? LIVE_GPU_EVENT_WORDS : 1;
+    return true;
+}
+
 uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
                            struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns)
 {
-    struct rbwp_block_encoder *blocks = encoder->block_encoder;
-    uint64_t thread_id = chunk->thread->thread_id, base_ticks = chunk->base_ticks, latest = 0;
+    uint64_t thread_id = chunk->thread->thread_id;
     struct course course = {.timeline = timeline, .epoch = chunk->epoch, .ceiling_ns = ceiling_ns};
+    struct progress now = {.at = chunk->words,
+                           .end = chunk->words + chunk->used,
+                           .base_ticks = chunk->base_ticks,
+                           .floor_ns = floor_ns};
     encoder->size = 0;
     encoder->blocks = 0;
-    const uint64_t *at = chunk->words, *end = at + chunk->used;
-    while (at < end) {
-        uint64_t word = load(at), ticks = base_ticks + live_event_ticks(word);
-        unsigned kind = live_event_record_kind(word);
-        bool gpu_work = kind == RBWP_GPU_WORK;
-        if (kind == 0 || (gpu_work && end - at < LIVE_GPU_EVENT_WORDS))
-            break;
-        if (__builtin_expect(ticks >= course.piece.end_ticks || ticks < latest, 0))
-            floor_ns = change_course(&course, latest, ticks, floor_ns);
-        latest = ticks;
-        int64_t time_ns = timeline_piece_line_ns(&course.piece, ticks);
-        time_ns = time_ns < course.most_ns ? time_ns : course.most_ns;
-        floor_ns = time_ns > floor_ns ? time_ns : floor_ns;
-        enum rbwp_status status =
-            kind == RBWP_GPU_WORK
-                ? encode_gpu_work(blocks, word, at, floor_ns)
-                : rbwp_block_encoder_put(blocks, floor_ns, kind, live_event_id(word));
-        if (status == RBWP_AGAIN)
-            seal(encoder, thread_id);
-        else
-            at += gpu_work ? LIVE_GPU_EVENT_WORDS : 1;
-    }
+    while (now.at < now.end && encode_event(encoder, thread_id, &course, &now))
+        run_along(encoder->block_encoder, &course, &now);
     seal(encoder, thread_id);
-    return (uint32_t)(end - at);
+    return (uint32_t)(now.end - now.at);
 }
 
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

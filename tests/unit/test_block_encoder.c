@@ -232,12 +232,59 @@ static void test_renumber(void **state)
     rbwp_block_encoder_free(encoder);
 }
 
+/* The recorder's way into a block leaves what everybody's leaves, and refuses the same records at
+ * the block's end; also the first of a block, and those at the limits of each form of a time. */
+static void test_quick_way(void **state)
+{
+    (void)state;
+    enum { RECORDS = 4000 };
+    static const unsigned kinds[] = {RBWP_COARSE_BEGIN, RBWP_COARSE_END, RBWP_FINE_BEGIN,
+                                     RBWP_FINE_END};
+    static const int64_t steps_ns[] = {0, 1, 32767, 32768, (1 << 30) - 1, 1 << 30, -1};
+    struct rbwp_block_encoder *plain = new_encoder(1000, 0), *quick = new_encoder(1000, 0);
+    struct block_cursor cursor;
+    uint32_t random = 1, blocks = 0, refused = 0;
+    int64_t time_ns = 1700000000000000000;
+    block_cursor_open(quick, &cursor);
+    for (int i = 0; i < RECORDS;) {
+        unsigned kind = kinds[random >> 20 & 3], id = random >> 8 & 0xff;
+        int64_t next_ns = time_ns + (random >> 29 ? 100 : steps_ns[(random >> 24) % 7]);
+        enum rbwp_status status = rbwp_block_encoder_put(plain, next_ns, kind, id);
+        if (!block_cursor_put(&cursor, next_ns, kind, id)) {
+            refused++;
+            block_cursor_close(&cursor, quick);
+            assert_int_equal(rbwp_block_encoder_put(quick, next_ns, kind, id), status);
+            block_cursor_open(quick, &cursor);
+        }
+        if (status == RBWP_OK) {
+            time_ns = next_ns;
+            random = random * 1664525 + 1013904223;
+            i++;
+            continue;
+        }
+        struct rbwp_sealed_block block[2];
+        block_cursor_close(&cursor, quick);
+        assert_int_equal(rbwp_block_encoder_seal(plain, 7, blocks, &block[0]), RBWP_OK);
+        assert_int_equal(rbwp_block_encoder_seal(quick, 7, blocks++, &block[1]), RBWP_OK);
+        assert_int_equal(block[0].bytes_count, block[1].bytes_count);
+        assert_memory_equal(block[0].bytes, block[1].bytes, block[0].bytes_count);
+        assert_true(block[0].records == block[1].records && block[0].last_ns == block[1].last_ns &&
+                    block[0].first_ns == block[1].first_ns);
+        block_cursor_open(quick, &cursor);
+    }
+    block_cursor_close(&cursor, quick);
+    assert_in_range(blocks, 10, RECORDS);
+    assert_in_range(refused, 2 * blocks, RECORDS / 2); /* most go the quick way */
+    rbwp_block_encoder_free(plain);
+    rbwp_block_encoder_free(quick);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_time_forms), cmocka_unit_test(test_full),
         cmocka_unit_test(test_refusals),   cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_renumber),
+        cmocka_unit_test(test_renumber),   cmocka_unit_test(test_quick_way),
     };
     return cmocka_run_group_tests_name("block_encoder", tests, NULL, NULL);
 }
