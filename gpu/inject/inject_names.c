@@ -119,7 +119,9 @@ uint64_t inject_call_name(const char *called, const void *function)
         return calls[at].number;
     size_t bytes = bytes_of_call(called);
     snprintf(name, sizeof name, "%.*s", bytes < sizeof name ? (int)bytes : 0, called);
-    uint64_t number = inject_name(own ? by_runtime(name) : name);
+    const char *shown = own ? by_runtime(name) : name;
+    uint64_t number;
+    (void)!rbwp_name_intern(shown, strlen(shown), &number);
     if (at < CALLS) {
         calls[at].own = own;
         calls[at].number = number;

@@ -221,12 +221,13 @@ def again(path, what, code=0):
     run("export", "-f", "-o", out, path, code=code)
     done = run("export", "--to", "csv", out)
     assert b"nowhere" not in done.stderr, (path, done.stderr)
+    assert load(open(out, "rb").read())["deviceProperties"] == kineto(out)["deviceProperties"]
     for one, two in zip(all_of(path), all_of(out)):
         assert one == two, (path, sorted(set(one) - set(two))[:4], sorted(set(two) - set(one))[:4])
     return out
 
 
-for name in "example", "zero":  # JSON has no names that are not UTF-8, and readers keep 4096 bytes
+for name in "example", "zero", "calls":  # JSON has no names that are not UTF-8, and readers keep 4096 bytes
     again(f"{work}/{name}.bin", name)
 check(kineto(f"{golden}/gpu_work.bin"))  # with times of centuries, which readers of JSON do not take
 for name in "level2_all_types_zlib", "multi_thread", "empty":
@@ -259,7 +260,7 @@ for i, (one, two) in enumerate(zip(all_of(f"{work}/both.kineto.json"), all_of(f"
 
 # A file of PyTorch's own keeps its words, arguments and places.
 base = 1699999999000000000
-own = {"schemaVersion": 1, "deviceProperties": [{"id": 1}], "baseTimeNanoseconds": base, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "traceEvents": [
+own = {"schemaVersion": 1, "deviceProperties": [{"id": 1, "name": "NVIDIA H100", "totalGlobalMem": 85899345920, "computeMajor": 9, "more": {"x": [1]}, "numSms": 132}, 5], "baseTimeNanoseconds": base, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}, "traceEvents": [
     {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 77, "tid": 78, "ts": 10.5, "dur": 5, "args": {"External id": 9, "Input Dims": [[2, 3], []]}},
     {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 77, "tid": 78, "ts": 11, "dur": 1, "args": {"cbid": 211, "correlation": 5}},
     {"ph": "s", "id": 5, "pid": 77, "tid": 78, "ts": 11, "cat": "ac2g", "name": "ac2g"},
@@ -272,6 +273,7 @@ json.dump(own, open(f"{work}/own.json", "w"))
 text = run("export", "--to", "kineto", f"{work}/own.json").stdout
 trace = load(text)
 events, _ = check(trace)
+assert trace["deviceProperties"] == [{"id": 1, "name": "NVIDIA H100", "numSms": 132, "totalGlobalMem": 85899345920}], trace["deviceProperties"]
 assert trace["distributedInfo"] == {"rank": 3, "world_size": 8} and len(hta(text, trace)[0]) == 2
 strip = lambda args: {k: v for k, v in args.items() if k != "rbwp"}
 have = {(e["cat"], e["name"], e["pid"], e["tid"], ns(e["ts"]) + trace["baseTimeNanoseconds"] - base, json.dumps(strip(e["args"]))) for e in events if e["ph"] == "X"}

@@ -74,6 +74,10 @@ static void take_member(struct chrome_document *document, struct json_scan *scan
             document->signs |= 1u << i;
     if (document->facts && chrome_clock_member(document->clock, scan, document->facts))
         return;
+    if (document->gpus && json_scan_is(scan, "deviceProperties")) {
+        chrome_gpus_read(document->gpus, scan);
+        return;
+    }
     enum json_token token = json_scan_next(scan);
     if (events && token == JSON_ARRAY)
         read_events(document, scan);

@@ -9,10 +9,12 @@
 #define CHROME_DOCUMENT_H
 
 #include "chrome_clock.h"
+#include "chrome_gpus.h"
 
 struct chrome_document {
     struct chrome_clock *clock;
     struct trace_facts *facts; /* filled from what stands beside the events; NULL: they are known */
+    struct chrome_gpus *gpus;  /* the same */
     /* False when no more is wanted. */
     bool (*take)(void *context, const struct chrome_event *event);
     void *context;

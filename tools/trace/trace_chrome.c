@@ -17,6 +17,7 @@
 struct chrome_source {
     struct chrome_clock clock;
     struct chrome_tracks tracks;
+    struct chrome_gpus gpus;
     bool has_launches; /* flows that lead from launches to kernels */
 };
 
@@ -46,8 +47,11 @@ static bool note_event(void *context, const struct chrome_event *event)
 static bool note_all(struct chrome_source *source, const struct trace_source *opened,
                      struct trace_facts *facts)
 {
-    struct chrome_document document = {
-        .clock = &source->clock, .facts = facts, .take = note_event, .context = source};
+    struct chrome_document document = {.clock = &source->clock,
+                                       .facts = facts,
+                                       .gpus = &source->gpus,
+                                       .take = note_event,
+                                       .context = source};
     struct json_scan *scan = malloc(sizeof *scan);
     if (!scan || !json_scan_start(scan, opened->fd)) {
         free(scan);
@@ -113,6 +117,7 @@ static void add_facts(const struct chrome_source *source, struct trace *trace,
                       const struct trace_source *opened, const struct trace_read_options *options)
 {
     const struct chrome_tracks *tracks = &source->tracks;
+    bool told = false;
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
         char key[64];
         if (!tracks->processes[i].number)
@@ -126,6 +131,9 @@ static void add_facts(const struct chrome_source *source, struct trace *trace,
         trace_add_fact(trace, key, "%" PRId64, options->axis.shift_ns);
         snprintf(key, sizeof key, "process.%" PRIu32 ".zero_time_ns", number);
         trace_add_fact(trace, key, "%" PRId64, opened->facts.zero_ns);
+        if (!told)
+            chrome_gpus_add_facts(&source->gpus, trace, number);
+        told = true;
     }
 }
 
