@@ -34,7 +34,6 @@
 #include <unistd.h>
 
 #define COPY_BYTES (256u << 10)
-#define FLAGS_OFFSET 6
 
 struct recover {
     const struct rbwp_sink *sink;
@@ -520,7 +519,7 @@ static enum rbwp_status raise_level(struct recover *recover)
     if (recover->level2 || !recover->fine)
         return RBWP_OK;
     enum rbwp_status status =
-        recover->sink->patch(recover->sink->context, FLAGS_OFFSET, flags, sizeof flags);
+        recover->sink->patch(recover->sink->context, RBWP_FILE_FLAGS_OFFSET, flags, sizeof flags);
     return status == RBWP_OK ? status : sink_failed(recover, status);
 }
 

@@ -94,6 +94,7 @@ struct rbwp_error {
 #define RBWP_MAGIC "RBWP"
 #define RBWP_FILE_VERSION 1
 #define RBWP_FILE_HEADER_BYTES 36
+#define RBWP_FILE_FLAGS_OFFSET 6 /* in it, of the flags, 16 bits */
 #define RBWP_BLOCK_HEADER_BYTES 32
 
 #define RBWP_FLAG_LEVEL2 0x0001u /* bit 0 of the header's flags: level-2 data may be present */

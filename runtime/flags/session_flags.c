@@ -15,7 +15,7 @@
 
 /* What the flags set. -1: not given. */
 struct values {
-    int64_t cap_bytes, compression, stall_ns, live, node;
+    int64_t cap_bytes, compression, stall_ns, live, node, control;
     const char *keep, *rule_every;
     struct rbwp_session_config config;
 };
@@ -49,6 +49,9 @@ static const struct flag table[] = {
     {"bgworkprofile_rule", FLAG_STRING, CONFIG(rules), 0, 0, 1,
      "rules: call:NAME>10ms, queue:NAME>5ms, counter:NAME>100"},
     {"bgworkprofile_rule_every", FLAG_STRING, VALUE(rule_every), 0, 0, 1, "a duration (60s)"},
+    {"bgworkprofile_ctl", FLAG_I64, VALUE(control), 0, 1, 1,
+     "0 (nobody controls it) or 1 (rbwp ctl does, at level 0 too)"},
+    {"bgworkprofile_signal", FLAG_STRING, CONFIG(signals), 0, 0, 1, "SIGNAL or SIGNAL=ACTION,..."},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 const struct flag_table session_flags = {table, sizeof table / sizeof table[0]};
@@ -65,6 +68,8 @@ static void tell(struct rbwp_session_config *config, const struct values *values
         config->stall_ns = values->stall_ns ? (uint64_t)values->stall_ns : 1;
     if (values->live >= 0)
         config->no_live = values->live == 0;
+    if (values->control >= 0)
+        config->control = values->control ? RBWP_CONTROL_ALWAYS : RBWP_CONTROL_NONE;
     if (values->node >= 0) {
         config->node = values->node;
         config->own_node = true;
@@ -97,7 +102,7 @@ static bool take_keep(struct rbwp_session_config *config, const char *text)
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    struct values values = {-1, -1, -1, -1, -1, NULL, NULL, {0}};
+    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, {0}};
     enum rbwp_status status =
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)

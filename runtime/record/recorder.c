@@ -47,27 +47,35 @@ void rbwp_refuse_(void)
         stray_calls_add(rbwp_now_ticks());
 }
 
+/* Records an end in the chunk that the thread has, in its reserve if need be. The reserve's last
+ * word is the item's. What finds no room is counted for the cause. */
+static void put_end_here(struct rbwp_self_ *self, struct thread *thread, unsigned kind,
+                         uint64_t ticks, enum rbwp_loss_cause cause)
+{
+    uint32_t room = chunk_words(recording_now->pool) - (kind == RBWP_EVENT_FINE_END_);
+    if (!thread->chunk || chunk_line_words(self, thread->chunk) >= room) {
+        count_loss(thread, cause, ticks);
+        return;
+    }
+    uint64_t since = ticks - self->base_ticks;
+    if ((int64_t)since < 0)
+        since = 0; /* the counter was set back */
+    if (since > EVENT_TICKS_MAX)
+        since = EVENT_TICKS_MAX;
+    rbwp_put_(self, kind, 0, since);
+}
+
 /*
- * Records an end of what was recorded, in the chunk's reserve if need be: there, and at the latest
- * time that the chunk can hold. The reserve's last word is the item's. What finds no room is
- * counted.
+ * Records an end of what was recorded, in the chunk's reserve if there is no room elsewhere: there,
+ * and at the latest time that the chunk can hold.
  */
 static void put_end(struct rbwp_self_ *self, struct thread *thread, unsigned kind, uint64_t ticks)
 {
     enum rbwp_loss_cause cause = chunk_line_make_room(self, thread, 1, &ticks);
-    uint64_t since = ticks - self->base_ticks;
-    if (cause != NO_LOSS) {
-        uint32_t room = chunk_words(recording_now->pool) - (kind == RBWP_EVENT_FINE_END_);
-        if (!thread->chunk || chunk_line_words(self, thread->chunk) >= room) {
-            count_loss(thread, cause, ticks);
-            return;
-        }
-        if ((int64_t)since < 0)
-            since = 0; /* the counter was set back */
-        if (since > EVENT_TICKS_MAX)
-            since = EVENT_TICKS_MAX;
-    }
-    rbwp_put_(self, kind, 0, since);
+    if (cause == NO_LOSS)
+        rbwp_put_(self, kind, 0, ticks - self->base_ticks);
+    else
+        put_end_here(self, thread, kind, ticks, cause);
 }
 
 /* ---- pending -------------------------------------------------------------------- */
@@ -167,6 +175,15 @@ static void close_fine(struct rbwp_self_ *self, struct thread *thread, uint64_t 
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
 }
 
+/* The open sub-items end now: their ends will not be recorded. Where they are is what is open. */
+static void cut_fine(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    for (uint32_t depth = open_fine(self); depth > 0; depth--)
+        put_end_here(self, thread, RBWP_EVENT_FINE_END_, ticks, RBWP_LOSS_UNCLOSED_FINE);
+    thread->nest.lost_fine = 0;
+    set_pending(self, thread, 0);
+}
+
 /* The item leaves no trace: it did no work, or was too short. */
 static void take_back(struct rbwp_self_ *self, struct thread *thread, bool empty)
 {
@@ -215,6 +232,8 @@ void rbwp_end_slow_(uint64_t ticks)
     put_end(self, thread, RBWP_EVENT_END_, ticks);
     chunk_line_publish_held(thread);
     close_item(self, thread);
+    if (open_fine(self) && !rbwp_is_on_(2))
+        cut_fine(self, thread, ticks); /* it began inside of them, when the level was 2 */
     slot_limits_ring(slot, begin_ticks, ticks);
 }
 
@@ -254,7 +273,7 @@ void rbwp_fine_end_slow_(uint64_t ticks)
         count_loss(thread, thread->nest.lost_fine_cause, ticks);
         thread->nest.lost_fine--;
     } else if (depth == 0) {
-        if (!chunk_line_has_begun_none(self, thread))
+        if (!thread->nest.may_end_earlier_fine && !chunk_line_has_begun_none(self, thread))
             count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
     } else {
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
@@ -286,6 +305,33 @@ void rbwp_gpu_work_slow_(uint64_t proc_id, unsigned slot, int64_t start_ns, int6
         self->next = word + 4;
     }
     set_pending(self, thread, open_fine(self));
+}
+
+/* ---- another level -------------------------------------------------------------------- */
+
+/* So does the open item, with what lies around it. */
+static void cut_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    if (!self->item)
+        return;
+    put_end_here(self, thread, RBWP_EVENT_END_, ticks, RBWP_LOSS_DROPPED);
+    chunk_line_publish_held(thread);
+    close_item(self, thread);
+    cut_fine(self, thread, ticks);
+}
+
+void recorder_change_level(struct thread *thread, int before, int level, uint64_t ticks)
+{
+    struct rbwp_self_ *self = thread->self;
+    if (before == 2 && level < 2)
+        cut_fine(self, thread, ticks);
+    if (before > 0 && level == 0)
+        cut_item(self, thread, ticks);
+    if (before == 0 || level == 0) {
+        thread->nest.may_end_earlier = true;
+        thread->nest.ended_earlier_item = false;
+    }
+    thread->nest.may_end_earlier_fine = true;
 }
 
 void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)

@@ -61,19 +61,51 @@ static bool call_ends(const struct thread *thread)
     return true;
 }
 
-const struct thread *recording_end(void)
+/* Clears the level and waits until no recording call is under way. A thread that stays in one is
+ * returned, and the level as it was. */
+static const struct thread *hold_all(int *level_out)
 {
     int level = __atomic_exchange_n(&rbwp_level_, 0, __ATOMIC_SEQ_CST);
     TEST_POINT("recording end: level cleared");
     fence_all_cpus();
+    *level_out = level;
     for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
         if (thread->self && !call_ends(thread)) {
             __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);
             return thread;
         }
+    return NULL;
+}
+
+static void hand_over_all(void)
+{
     for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
         if (thread->self)
             recording_hand_over(thread);
     rows_hand_over_strays();
+}
+
+const struct thread *recording_end(void)
+{
+    int level;
+    const struct thread *stuck = hold_all(&level);
+    if (!stuck)
+        hand_over_all();
+    return stuck;
+}
+
+const struct thread *recording_set_level(int level)
+{
+    int before;
+    const struct thread *stuck = hold_all(&before);
+    if (stuck)
+        return stuck;
+    uint64_t now_ticks = rbwp_now_ticks();
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self)
+            recorder_change_level(thread, before, level, now_ticks);
+    if (level == 0)
+        hand_over_all();
+    __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);
     return NULL;
 }

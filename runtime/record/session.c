@@ -14,6 +14,8 @@
 #include "rbwp_session.h"
 
 #include "cancel.h"
+#include "control.h"
+#include "control_rows.h"
 #include "dump.h"
 #include "extend.h"
 #include "failure.h"
@@ -22,6 +24,7 @@
 #include "on_load.h"
 #include "recording.h"
 #include "rules.h"
+#include "running.h"
 #include "session_config.h"
 #include "session_parts.h"
 #include "sized.h"
@@ -50,6 +53,12 @@ static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 /* Held while a dump is written, which a stop waits for. The lock above is taken inside it. */
 static pthread_mutex_t dumping = PTHREAD_MUTEX_INITIALIZER;
 
+/* What the program's session came to which somebody else has stopped (running.h): its address,
+ * which is all that the program has of it. */
+static const struct rbwp_session *stopped_by_others;
+static struct rbwp_session_summary stopped_summary;
+static bool started_by_others; /* the one that runs */
+
 /* This process, as far as its making ran handlers; and, in a forked child, the session that it does
  * not have and whose that is. Written while there is one thread. */
 static pid_t process;
@@ -76,10 +85,9 @@ static enum rbwp_status refuse_strange_child(struct rbwp_error *error)
                    (long)getpid());
 }
 
-static void stop_at_exit(void)
+/* Whoever ends the session that runs, it has ended when this returns. */
+static void end_at_exit(void)
 {
-    if (is_strange_child())
-        return;
     pthread_mutex_lock(&lock);
     while (ending) { /* another thread stops it: its file shall be whole */
         TEST_POINT("exit: another thread stops the session");
@@ -92,6 +100,15 @@ static void stop_at_exit(void)
         (void)end_session(session, RBWP_EXTEND_EXITING, NULL);
 }
 
+static void stop_at_exit(void)
+{
+    if (is_strange_child())
+        return;
+    end_at_exit();
+    control_end();
+    end_at_exit(); /* one that others started meanwhile */
+}
+
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
 static void forget_in_child(void)
 {
@@ -102,6 +119,8 @@ static void forget_in_child(void)
         left_session = running;
         left_process = process;
     }
+    control_after_fork();
+    stopped_by_others = NULL;
     process = getpid();
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
     ending = false;
@@ -152,6 +171,7 @@ static enum rbwp_status open_files(struct rbwp_session *session, struct rbwp_err
 static void begin_recording(struct rbwp_session *session)
 {
     clock_set_line(&session->timeline.line);
+    control_session_began();
     names_begin_session();
     tables_begin_session();
     job_begin_session(&session->job, session->settings.strict);
@@ -163,7 +183,7 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_unlock();
 }
 
-static enum rbwp_status start_session(const struct rbwp_session_config *config,
+static enum rbwp_status start_session(const struct rbwp_session_config *config, bool by_others,
                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
     static pthread_once_t exit_handler = PTHREAD_ONCE_INIT;
@@ -184,6 +204,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
         status = failure(error, RBWP_E_BUSY, 0, "a profiling session is already running");
     } else {
         running = session; /* a child forked meanwhile closes its files */
+        started_by_others = by_others;
         if ((status = session_find_node(session, error)) == RBWP_OK &&
             (status = open_files(session, error)) == RBWP_OK &&
             (status = session_assemble(session, error)) == RBWP_OK)
@@ -197,6 +218,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config,
         return status;
     }
     rules_begin_session(&settings);
+    control_note_limits();
     *session_out = session;
     return RBWP_OK;
 }
@@ -206,7 +228,11 @@ enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
 {
     *session_out = NULL;
     int host_cancel = cancel_hold();
-    enum rbwp_status status = start_session(config, session_out, error);
+    bool strange = is_strange_child();
+    enum rbwp_status status = strange ? RBWP_OK : control_begin(config, error);
+    if (status == RBWP_OK &&
+        (status = start_session(config, false, session_out, error)) != RBWP_OK && !strange)
+        control_session_ended();
     cancel_release(host_cancel);
     return status;
 }
@@ -263,6 +289,7 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
 {
     int64_t begin_ns = clock_now_ns(0);
     extend_tell(moment);
+    control_note_left_out();
     if (!end_recording(session, summary_out ? &summary_out->error : NULL)) {
         extend_tell(RBWP_EXTEND_GOES_ON);
         ended();
@@ -298,6 +325,97 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     return true;
 }
 
+/* ---- by others (running.h) ------------------------------------------------------------ */
+
+bool running_look(struct running *running_out)
+{
+    pthread_mutex_lock(&lock);
+    const struct rbwp_session *session = ending ? NULL : running;
+    if (session) {
+        *running_out = (struct running){.level = __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED),
+                                        .for_ns = clock_now_ns(session->timeline.line.offset_ns) -
+                                                  session->start_ns};
+        memcpy(running_out->path, session->summary.path, sizeof running_out->path);
+        thread_registry_lock();
+        for (const struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+            running_out->threads++;
+        thread_registry_unlock();
+    }
+    pthread_mutex_unlock(&lock);
+    return session != NULL;
+}
+
+/* Locked. */
+static enum rbwp_status set_level(struct rbwp_session *session, int level, struct rbwp_error *error)
+{
+    thread_registry_lock();
+    const struct thread *stuck = recording_set_level(level);
+    if (stuck)
+        failure(error, RBWP_E_BUSY, 0, "thread \"%s\" does not leave a recording call",
+                stuck->name);
+    thread_registry_unlock();
+    if (stuck)
+        return RBWP_E_BUSY;
+    if (level > session->settings.level) {
+        session->settings.level = level;
+        session->was_raised = true;
+    }
+    return RBWP_OK;
+}
+
+enum rbwp_status running_set_level(int level, struct rbwp_error *error)
+{
+    pthread_mutex_lock(&lock);
+    enum rbwp_status status =
+        !running ? failure(error, RBWP_E_STATE, 0, "nothing is being recorded")
+        : ending ? failure(error, RBWP_E_BUSY, 0, "the session is being stopped")
+                 : set_level(running, level, error);
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+enum rbwp_status running_start(const struct rbwp_session_config *config, struct rbwp_error *error)
+{
+    struct rbwp_session *session;
+    return start_session(config, true, &session, error);
+}
+
+enum rbwp_status running_stop(struct rbwp_session_summary *summary_out)
+{
+    *summary_out = (struct rbwp_session_summary){0};
+    pthread_mutex_lock(&lock);
+    struct rbwp_session *session = ending ? NULL : running;
+    bool is_the_programs = session && !started_by_others;
+    ending = ending || session;
+    pthread_mutex_unlock(&lock);
+    if (!session)
+        return failure(&summary_out->error, RBWP_E_STATE, 0, "nothing is being recorded");
+    const struct rbwp_session *address = session;
+    if (end_session(session, RBWP_EXTEND_STOPPING, summary_out) && is_the_programs) {
+        pthread_mutex_lock(&lock);
+        stopped_by_others = address;
+        stopped_summary = *summary_out;
+        pthread_mutex_unlock(&lock);
+    }
+    return summary_out->error.status;
+}
+
+/* The session that the program means, which has but the address of its own; NULL, and the summary
+ * of that one, if it has been stopped by others and there is no other. */
+static struct rbwp_session *session_meant(struct rbwp_session *session,
+                                          struct rbwp_session_summary *summary)
+{
+    pthread_mutex_lock(&lock);
+    bool others_did = session && session == stopped_by_others;
+    if (others_did && !running)
+        *summary = stopped_summary;
+    if (others_did)
+        session = running;
+    stopped_by_others = others_did ? NULL : stopped_by_others;
+    pthread_mutex_unlock(&lock);
+    return session;
+}
+
 static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_summary *summary)
 {
     if (session == left_session) {
@@ -312,6 +430,13 @@ static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_
     }
 }
 
+/* The program's call: with its session goes who listens for others, unless that is to stay. */
+static void stop_session(struct rbwp_session *session, struct rbwp_session_summary *summary)
+{
+    if (end_session(session, RBWP_EXTEND_STOPPING, summary))
+        control_session_ended();
+}
+
 enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
                                          struct rbwp_session_summary *summary_out,
                                          size_t summary_bytes)
@@ -320,9 +445,11 @@ enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
     int host_cancel = cancel_hold();
     if (session && is_strange_child())
         (void)refuse_strange_child(&summary.error);
+    else if ((session = session_meant(session, &summary)) == NULL)
+        ; /* NULL was given, or it is stopped */
     else if (begin_to_end(session))
-        (void)end_session(session, RBWP_EXTEND_STOPPING, &summary);
-    else if (session)
+        stop_session(session, &summary);
+    else
         refuse_stop(session, &summary);
     cancel_release(host_cancel);
     if (summary_out)

@@ -45,6 +45,9 @@ static enum rbwp_status check(const struct rbwp_session_config *config, struct r
                        config->rules);
     if (config->rules && rule_text_check(config->rules, error) != RBWP_OK)
         return RBWP_E_USAGE;
+    if ((unsigned)config->control > RBWP_CONTROL_ALWAYS)
+        return failure(error, RBWP_E_USAGE, 0, "who controls the recording is %d, not 0 to 2",
+                       (int)config->control);
     if (config->logfile && !config->logfile[0])
         return failure(error, RBWP_E_USAGE, 0, "the log file has no name");
     return RBWP_OK;

@@ -201,6 +201,14 @@ static enum rbwp_status write_facts(struct rbwp_session *session, const struct s
                               session->settings.strict ? NULL : &facts->trailer);
 }
 
+/* The header, which was written when the level was 1. */
+static enum rbwp_status allow_fine(struct rbwp_session *session)
+{
+    static const uint8_t flags[] = {RBWP_FLAG_LEVEL2, 0};
+    struct rbwp_sink sink = output_sink(&session->output);
+    return sink.patch(sink.context, RBWP_FILE_FLAGS_OFFSET, flags, sizeof flags);
+}
+
 void session_finish_file(struct rbwp_session *session, const struct drain_totals *totals)
 {
     const struct facts_source source = {
@@ -226,6 +234,8 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
             status = write_facts(session, facts);
         }
     }
+    if (status == RBWP_OK && session->was_raised)
+        status = allow_fine(session);
     session->unfinished = status != RBWP_OK;
     note_trouble(session, status, errno, "cannot finish the profile");
     errno = 0;

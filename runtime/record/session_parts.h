@@ -24,6 +24,7 @@ struct rbwp_session {
     struct ring *ring; /* NULL: all is kept */
     int ring_fd;       /* of the live file, to read the ring by; -1 without one */
     uint32_t dumps;    /* the last number of one that was tried */
+    bool was_raised;   /* the level, to 2: the file's header says 1 */
     bool unfinished;   /* not even the tables could be written */
     struct chunk_keeper *keeper;
     struct rbwp_writer *writer;

@@ -20,6 +20,7 @@ static struct rbwp_slot_limit_ table[RBWP_SLOTS_MAX];
 static struct slot_limits set[RBWP_SLOTS_MAX];
 static bool has_limits[RBWP_SLOTS_MAX];
 static _Atomic unsigned slots_with_limits;
+static _Atomic bool ever;
 
 static slot_limits_ring_fn _Atomic ringer;
 static _Atomic uint64_t left_out[RBWP_SLOTS_MAX]; /* of threads that ended or have no counts */
@@ -76,12 +77,18 @@ static void apply(unsigned slot, const struct slot_limits *limits)
         return;
     if (before == 0)
         enter_all_unlimited();
+    atomic_store_explicit(&ever, true, memory_order_relaxed);
     set[slot] = *limits;
     has_limits[slot] = is_limited(limits);
     enter(slot, limits);
     atomic_store_explicit(&slots_with_limits, now, memory_order_relaxed);
     if ((before == 0) != (now == 0))
         tell_threads();
+}
+
+bool slot_limits_ever(void)
+{
+    return atomic_load_explicit(&ever, memory_order_relaxed);
 }
 
 struct slot_limits slot_limits_of(unsigned slot)

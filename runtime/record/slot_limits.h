@@ -56,6 +56,9 @@ void slot_limits_ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks);
 
 /* ---- what was left out ------------------------------------------------------------------- */
 
+/* False as long as no slot has had any limits. Any thread, no lock. */
+bool slot_limits_ever(void);
+
 /* Of all threads so far, since the process began or forked. Registry locked. */
 uint64_t slot_limits_left_out(unsigned slot);
 /* The thread ends: its counts join those of the process. Registry locked. */

@@ -57,12 +57,12 @@ static void forget_session(struct thread *entry)
 
 void thread_forget_calls(struct thread *thread)
 {
-    const bool may_end_earlier = thread->nest.may_end_earlier;
-    const bool ended_earlier_item = thread->nest.ended_earlier_item;
+    const struct nest nest = thread->nest;
     thread->chunk = thread->held_first = thread->held_last = NULL;
     thread_rows_forget(thread);
-    thread->nest =
-        (struct nest){.may_end_earlier = may_end_earlier, .ended_earlier_item = ended_earlier_item};
+    thread->nest = (struct nest){.may_end_earlier = nest.may_end_earlier,
+                                 .ended_earlier_item = nest.ended_earlier_item,
+                                 .may_end_earlier_fine = nest.may_end_earlier_fine};
     thread->kept = false;
     atomic_store_explicit(&thread->waits, false, memory_order_relaxed);
 }
@@ -220,7 +220,7 @@ void thread_registry_begin_session(void)
     left_threads_told = 0;
     for (struct thread *thread = first; thread; thread = thread->next) {
         thread->nest.may_end_earlier = true;
-        thread->nest.ended_earlier_item = false;
+        thread->nest.ended_earlier_item = thread->nest.may_end_earlier_fine = false;
     }
     thread_registry_log();
 }

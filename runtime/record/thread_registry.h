@@ -47,6 +47,8 @@ struct nest {
      * as far as it has been looked (chunk_line_has_begun_none). Of items, one can have been open.
      */
     bool may_end_earlier, ended_earlier_item;
+    /* Sub-items may have begun before they were recorded: the level was raised. */
+    bool may_end_earlier_fine;
 };
 
 struct thread {

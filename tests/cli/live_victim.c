@@ -7,6 +7,7 @@
  *   x  a thread comes, calls "tick" and goes
  *   f  begins a call of "flush" on another thread, which is in it from then on
  *   s  stops the session
+ * Flags may stand in RBWP_FLAGS.
  */
 #include "rbwp_record.h"
 #include "rbwp_session.h"
@@ -93,7 +94,8 @@ int main(int argc, char **argv)
     rbwp_session_defaults(&config);
     config.level = 2;
     config.logfile = argv[argc - 1];
-    if (rbwp_session_start(&config, &session, &error) != RBWP_OK ||
+    if (rbwp_session_parse(&config, NULL, NULL, &error) != RBWP_OK ||
+        rbwp_session_start(&config, &session, &error) != RBWP_OK ||
         rbwp_work_item_register("tick", &tick) != RBWP_OK ||
         rbwp_work_item_register("flush", &flush) != RBWP_OK ||
         rbwp_sub_item_register(RBWP_XFER_CHANNEL, "step", &step) != RBWP_OK ||

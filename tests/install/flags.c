@@ -38,6 +38,7 @@ int main(int argc, char **argv)
     SHOW(session, live);
     SHOW(session, follow);
     SHOW(session, sync_ns);
+    SHOW(config, control);
     SHOW(session, has_node);
     SHOW(session, node);
     SHOW(work, workers);

@@ -76,7 +76,7 @@ def main(compiler, source, prefix):
             elif re.fullmatch(r"\d+|\S+\.bin", default):
                 if config(flag, default) != plain:
                     wrong.append(f"{flag}: the default is not {default}")
-            elif default not in ("the launcher's, else 0", "the system's", "none", "60s"):
+            elif default not in ("the launcher's, else 0", "the system's", "while it records", "none", "all", "60s"):
                 wrong.append(f"{flag}: default '{default}'")
     sys.exit("\n".join(wrong) or 0)
 

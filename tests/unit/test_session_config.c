@@ -27,6 +27,8 @@ static const struct case_of cases[] = {
     {"bgworkprofile_drop", "1", {"2", "yes", "-1"}, FIELD(at_cap), RBWP_AT_CAP_DROP},
     {"bgworkprofile_strict", "1", {"2", "true"}, FIELD(strict), 1},
     {"bgworkprofile_follow", "1", {"2", "yes", "-1"}, FIELD(follow), 1},
+    {"bgworkprofile_ctl", "0", {"2", "yes", "-1"}, FIELD(control), RBWP_CONTROL_NONE},
+    {"bgworkprofile_ctl", "1", {""}, FIELD(control), RBWP_CONTROL_ALWAYS},
     {"bgworkprofile_stall", "250", {"-1", "3600001", "1s"}, FIELD(stall_ns), 250000000},
     {"bgworkprofile_node", "4294967295", {"4294967296", "-1", "n"}, FIELD(node), 4294967295},
 };

@@ -52,6 +52,14 @@ enum rbwp_at_cap {
 
 #define RBWP_CAP_NONE UINT64_MAX
 
+/* Whether this user may control the recording from outside (rbwp ctl), by a socket that a thread
+ * of the library's sleeps at. */
+enum rbwp_control {
+    RBWP_CONTROL_RECORDING = 0, /* while a session runs */
+    RBWP_CONTROL_NONE = 1,      /* -bgworkprofile_ctl 0 */
+    RBWP_CONTROL_ALWAYS = 2 /* -bgworkprofile_ctl 1: from rbwp_session_start on, at level 0 too */
+};
+
 /* How a session records. Zero in a field means its default. */
 struct rbwp_session_config {
     size_t size;          /* sizeof(struct rbwp_session_config) */
@@ -88,6 +96,9 @@ struct rbwp_session_config {
      * than -bgworkprofile_rule_every, default 60 s. */
     const char *rules;
     uint64_t rule_every_ns;
+    enum rbwp_control control;
+    const char *signals; /* -bgworkprofile_signal SIGNAL[=toggle|start|stop|pause|level|dump],...:
+                            what signals do that the program does not use; toggle: start or stop */
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */

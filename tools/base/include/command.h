@@ -56,6 +56,7 @@ struct command {
 };
 
 extern const struct command command_check;
+extern const struct command command_ctl;
 extern const struct command command_dump;
 extern const struct command command_diff;
 extern const struct command command_export;

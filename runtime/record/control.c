@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread, its socket, and the copy of the configuration. A host program may close descriptors
+ * that are not its own and get them anew for something else: before each use the thread looks
+ * whether its two are still what they were, and leaves if not.
+ */
+#include "control.h"
+
+#include "control_rows.h"
+#include "control_signals.h"
+#include "control_words.h"
+#include "extend.h"
+#include "quiet_thread.h"
+#include "sized.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define REQUEST_MS 1000 /* for who has connected to say what it wants */
+#define STRANGER_MS 20  /* the same for who may say nothing */
+#define BACKLOG 8
+
+/* A descriptor, and what it was when it was made. */
+struct descriptor {
+    int fd; /* -1: none */
+    dev_t device;
+    ino_t inode;
+};
+
+/* Guards who listens. Not held while the thread is waited for, nor by it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static bool listening, joining;
+static pthread_t thread;
+static struct descriptor listener = {.fd = -1}, waker = {.fd = -1};
+static _Atomic bool leaving;
+
+static struct rbwp_session_config kept; /* the control thread's, as long as it runs */
+
+const struct rbwp_session_config *control_config(void)
+{
+    return &kept;
+}
+
+/* ---- sessions -------------------------------------------------------------------------- */
+
+static _Atomic unsigned sessions; /* so far */
+
+void control_session_began(void)
+{
+    atomic_fetch_add_explicit(&sessions, 1, memory_order_relaxed);
+    control_count_from_now();
+}
+
+/* "run.bin" becomes "run-2.bin": what is recorded already stays. */
+const char *control_fresh_file(const char *logfile, char *path, size_t path_bytes)
+{
+    const unsigned before = atomic_load_explicit(&sessions, memory_order_relaxed);
+    if (before == 0)
+        return logfile;
+    if (!logfile)
+        logfile = "bgwork_%.bin";
+    const char *slash = strrchr(logfile, '/');
+    const char *dot = strrchr(slash ? slash : logfile, '.');
+    size_t stem_bytes = dot ? (size_t)(dot - logfile) : strlen(logfile);
+    snprintf(path, path_bytes, "%.*s-%u%s", (int)stem_bytes, logfile, before + 1, dot ? dot : "");
+    return path;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------- */
+
+static struct descriptor keep_descriptor(int fd)
+{
+    struct stat status;
+    fd = fd >= 0 ? extend_move_descriptor(fd) : fd;
+    if (fd < 0 || fstat(fd, &status) != 0)
+        return (struct descriptor){.fd = -1};
+    return (struct descriptor){fd, status.st_dev, status.st_ino};
+}
+
+static bool is_still(const struct descriptor *descriptor)
+{
+    struct stat status;
+    return descriptor->fd >= 0 && fstat(descriptor->fd, &status) == 0 &&
+           status.st_dev == descriptor->device && status.st_ino == descriptor->inode;
+}
+
+static void give_up(struct descriptor *descriptor)
+{
+    if (is_still(descriptor))
+        close(descriptor->fd);
+    descriptor->fd = -1;
+}
+
+/* The name's end is chance, so that nobody can have it before us. */
+static int make_listener(void)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    uint64_t chance = 0;
+    if (getrandom(&chance, sizeof chance, GRND_NONBLOCK) != (ssize_t)sizeof chance)
+        chance = (uint64_t)(uintptr_t)&address;
+    int bytes =
+        snprintf(address.sun_path + 1, sizeof address.sun_path - 1, "rbwp-ctl/%lu/%ld/%016llx",
+                 (unsigned long)geteuid(), (long)getpid(), (unsigned long long)chance);
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 &&
+        (bind(fd, (const struct sockaddr *)&address,
+              (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)bytes)) != 0 ||
+         listen(fd, BACKLOG) != 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* ---- who comes ------------------------------------------------------------------------- */
+
+static void send_text(int fd, bool refused, const char *text, size_t bytes)
+{
+    struct iovec parts[2] = {{refused ? (char[]){"1"} : (char[]){"0"}, 1}, {(void *)text, bytes}};
+    const struct msghdr message = {.msg_iov = parts, .msg_iovlen = 2};
+    (void)!sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static bool may_control(int fd)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           (peer.uid == 0 || peer.uid == geteuid());
+}
+
+/* What was said, within so long; -1: nothing. An answer without having read would not arrive. */
+static ssize_t listen_to(int fd, int ms, char request[CONTROL_REQUEST_BYTES_MAX])
+{
+    struct pollfd asked = {.fd = fd, .events = POLLIN};
+    return poll(&asked, 1, ms) == 1
+               ? recv(fd, request, CONTROL_REQUEST_BYTES_MAX, MSG_DONTWAIT | MSG_TRUNC)
+               : -1;
+}
+
+static void serve(int fd)
+{
+    static const char refusal[] = "only the process's user and root may control it\n";
+    static struct control_answer answer; /* of the one thread */
+    char request[CONTROL_REQUEST_BYTES_MAX];
+    bool allowed = may_control(fd);
+    ssize_t bytes = listen_to(fd, allowed ? REQUEST_MS : STRANGER_MS, request);
+    if (bytes < 0)
+        return;
+    if (!allowed) {
+        send_text(fd, true, refusal, sizeof refusal - 1);
+        return;
+    }
+    answer.bytes = 0;
+    answer.refused = false;
+    control_carry_out_bytes(request, (size_t)bytes, &answer);
+    send_text(fd, answer.refused, answer.text, answer.bytes);
+}
+
+static void serve_next(void)
+{
+    int fd = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
+    if (fd < 0)
+        return;
+    serve(fd);
+    close(fd);
+}
+
+static void *control(void *argument)
+{
+    (void)argument;
+    while (!atomic_load_explicit(&leaving, memory_order_acquire)) {
+        struct pollfd waits[2] = {{.fd = listener.fd, .events = POLLIN},
+                                  {.fd = waker.fd, .events = POLLIN}};
+        if (poll(waits, 2, -1) < 0 && errno != EINTR)
+            break;
+        if (!is_still(&listener) || !is_still(&waker))
+            break; /* the program has closed them */
+        uint64_t count;
+        if (waits[1].revents)
+            (void)!read(waker.fd, &count, sizeof count);
+        control_signals_carry_out();
+        if (waits[0].revents)
+            serve_next();
+    }
+    return NULL;
+}
+
+/* ---- begin and end --------------------------------------------------------------------- */
+
+static bool copy_text(const char **text)
+{
+    const char *copy = *text ? strdup(*text) : NULL;
+    bool whole = copy || !*text;
+    *text = copy;
+    return whole;
+}
+
+/* What there was a copy of is not needed any more. */
+static void forget_config(void)
+{
+    free((void *)(uintptr_t)kept.logfile);
+    free((void *)(uintptr_t)kept.signals);
+    free((void *)(uintptr_t)kept.rules);
+    kept = (struct rbwp_session_config){0};
+}
+
+/* Nobody else has it while nobody listens. False without memory. */
+static bool keep(const struct rbwp_session_config *config)
+{
+    kept = *config;
+    bool logfile = copy_text(&kept.logfile), signals = copy_text(&kept.signals);
+    bool rules = copy_text(&kept.rules);
+    if (logfile && signals && rules)
+        return true;
+    forget_config();
+    return false;
+}
+
+static void give_up_both(void)
+{
+    give_up(&listener);
+    give_up(&waker);
+}
+
+/* Locked. False if it cannot be: recording goes on as well. */
+static bool listen_now(void)
+{
+    listener = keep_descriptor(make_listener());
+    waker = keep_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    atomic_store(&leaving, false);
+    control_signals_wake(waker.fd);
+    if (listener.fd >= 0 && waker.fd >= 0 &&
+        quiet_thread_start(&thread, "rbwp-control", control, NULL) == 0)
+        listening = true;
+    else
+        give_up_both();
+    return listening;
+}
+
+enum rbwp_status control_begin(const struct rbwp_session_config *given, struct rbwp_error *error)
+{
+    struct rbwp_session_config config;
+    enum rbwp_status status =
+        sized_take(&config, sizeof config, given, "rbwp_session_config", error);
+    if (status != RBWP_OK)
+        return status;
+    bool wanted = config.control == RBWP_CONTROL_ALWAYS ||
+                  (config.control == RBWP_CONTROL_RECORDING && config.level > 0);
+    pthread_mutex_lock(&lock);
+    if (wanted && !listening && !joining && keep(&config)) {
+        status = control_signals_take(kept.signals, error);
+        if (status != RBWP_OK || !listen_now())
+            forget_config();
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* Once for each thread; not by the thread itself. */
+static void leave(void)
+{
+    pthread_mutex_lock(&lock);
+    bool mine = listening && !joining && !pthread_equal(thread, pthread_self());
+    joining = joining || mine;
+    pthread_mutex_unlock(&lock);
+    if (!mine)
+        return;
+    control_signals_give_back();
+    atomic_store_explicit(&leaving, true, memory_order_release);
+    if (is_still(&waker) && write(waker.fd, &(uint64_t){1}, sizeof(uint64_t)) > 0)
+        pthread_join(thread, NULL);
+    else
+        pthread_detach(thread); /* the program has closed what would wake it: it sleeps on */
+    pthread_mutex_lock(&lock);
+    give_up_both();
+    forget_config();
+    listening = joining = false;
+    pthread_mutex_unlock(&lock);
+}
+
+void control_session_ended(void)
+{
+    if (kept.control != RBWP_CONTROL_ALWAYS)
+        leave();
+}
+
+void control_end(void)
+{
+    leave();
+}
+
+void control_after_fork(void)
+{
+    pthread_mutex_init(&lock, NULL);
+    if (listening) {
+        control_signals_give_back();
+        give_up_both();
+        forget_config();
+    }
+    listening = joining = false;
+}

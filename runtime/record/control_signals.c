@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "control_signals.h"
+
+#include "control_words.h"
+#include "failure.h"
+#include "running.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIGNALS_MAX 8
+
+enum action { TOGGLE, START, STOP, PAUSE, LEVEL, DUMP };
+static const char *const action_names[] = {"toggle", "start", "stop", "pause", "level", "dump"};
+enum { ACTIONS = sizeof action_names / sizeof action_names[0] };
+
+static const struct {
+    const char *name;
+    int number;
+} signal_names[] = {{"HUP", SIGHUP},       {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+                    {"WINCH", SIGWINCH},   {"URG", SIGURG},   {"IO", SIGIO},
+                    {"VTALRM", SIGVTALRM}, {"PROF", SIGPROF}, {"PWR", SIGPWR}};
+
+struct taken {
+    int number;
+    enum action action;
+    struct sigaction before;
+};
+
+static struct taken taken[SIGNALS_MAX];
+static size_t taken_count;
+static atomic_uint pending[ACTIONS]; /* since the thread looked */
+static atomic_int wake_fd = -1;
+
+/* ---- words ------------------------------------------------------------------------------ */
+
+static int number_of(const char *name, size_t bytes)
+{
+    char text[16];
+    if (bytes >= sizeof text)
+        return 0;
+    memcpy(text, name, bytes);
+    text[bytes] = '\0';
+    const char *bare = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    for (size_t i = 0; i < sizeof signal_names / sizeof signal_names[0]; i++)
+        if (strcmp(bare, signal_names[i].name) == 0)
+            return signal_names[i].number;
+    if (strncmp(bare, "RTMIN", 5) == 0)
+        return SIGRTMIN + atoi(bare + 5);
+    return isdigit((unsigned char)bare[0]) ? atoi(bare) : 0;
+}
+
+static bool action_of(const char *name, size_t bytes, enum action *action_out)
+{
+    for (unsigned i = 0; i < ACTIONS; i++)
+        if (strlen(action_names[i]) == bytes && memcmp(action_names[i], name, bytes) == 0) {
+            *action_out = (enum action)i;
+            return true;
+        }
+    return bytes == 0;
+}
+
+static enum rbwp_status read_word(const char *word, size_t bytes, struct taken *taken_out,
+                                  struct rbwp_error *error)
+{
+    const char *equals = memchr(word, '=', bytes);
+    size_t name_bytes = equals ? (size_t)(equals - word) : bytes;
+    *taken_out = (struct taken){.number = number_of(word, name_bytes), .action = TOGGLE};
+    if (taken_out->number <= 0 || taken_out->number > SIGRTMAX)
+        return failure(error, RBWP_E_USAGE, 0,
+                       "'%.*s' is no signal to control the recording by: USR1, USR2, HUP, WINCH, "
+                       "RTMIN+1 ...",
+                       (int)(name_bytes < 40 ? name_bytes : 40), word);
+    if (equals && !action_of(equals + 1, bytes - name_bytes - 1, &taken_out->action))
+        return failure(
+            error, RBWP_E_USAGE, 0,
+            "'%.*s' is nothing that a signal does: toggle, start, stop, pause, level, dump",
+            (int)(bytes - name_bytes - 1 < 40 ? bytes - name_bytes - 1 : 40), equals + 1);
+    return RBWP_OK;
+}
+
+/* ---- handlers ----------------------------------------------------------------------------- */
+
+static void note(int number)
+{
+    int host_errno = errno;
+    for (size_t i = 0; i < taken_count; i++)
+        if (taken[i].number == number)
+            atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
+    int fd = atomic_load_explicit(&wake_fd, memory_order_relaxed);
+    if (fd >= 0)
+        (void)!write(fd, &(uint64_t){1}, sizeof(uint64_t));
+    errno = host_errno;
+}
+
+static enum rbwp_status take(struct taken *one, struct rbwp_error *error)
+{
+    struct sigaction handler = {.sa_handler = note, .sa_flags = SA_RESTART};
+    sigemptyset(&handler.sa_mask);
+    if (sigaction(one->number, NULL, &one->before) == 0 &&
+        ((one->before.sa_flags & SA_SIGINFO) ||
+         (one->before.sa_handler != SIG_DFL && one->before.sa_handler != SIG_IGN)))
+        return failure(error, RBWP_E_USAGE, 0,
+                       "signal %d is the program's own: take another to control the recording by",
+                       one->number);
+    taken[taken_count++] = *one;
+    if (sigaction(one->number, &handler, NULL) == 0)
+        return RBWP_OK;
+    taken_count--;
+    return failure(error, RBWP_E_USAGE, errno, "signal %d cannot be used", one->number);
+}
+
+enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *error)
+{
+    enum rbwp_status status = RBWP_OK;
+    taken_count = 0;
+    while (status == RBWP_OK && signals && *signals) {
+        size_t bytes = strcspn(signals, ",");
+        struct taken one;
+        status = taken_count == SIGNALS_MAX
+                     ? failure(error, RBWP_E_USAGE, 0, "more than %d signals", SIGNALS_MAX)
+                     : read_word(signals, bytes, &one, error);
+        if (status == RBWP_OK)
+            status = take(&one, error);
+        signals += bytes + (signals[bytes] == ',');
+    }
+    if (status != RBWP_OK)
+        control_signals_give_back();
+    return status;
+}
+
+void control_signals_give_back(void)
+{
+    atomic_store(&wake_fd, -1);
+    while (taken_count > 0) {
+        const struct taken *last = &taken[taken_count - 1];
+        (void)sigaction(last->number, &last->before, NULL);
+        taken_count--;
+    }
+}
+
+void control_signals_wake(int fd)
+{
+    atomic_store(&wake_fd, fd);
+}
+
+/* ---- what they do --------------------------------------------------------------------------- */
+
+static void say(const char *word, const char *argument)
+{
+    static struct control_answer answer; /* which nobody reads */
+    char *words[2] = {(char *)(uintptr_t)word, (char *)(uintptr_t)argument};
+    answer.bytes = 0;
+    control_carry_out(words, argument ? 2 : 1, &answer);
+}
+
+static void carry_out(enum action action)
+{
+    static int level_before_pause = 1;
+    struct running running;
+    bool records = running_look(&running);
+    switch (action) {
+    case TOGGLE:
+        say(records ? "stop" : "start", NULL);
+        break;
+    case START:
+    case STOP:
+    case DUMP:
+        say(action_names[action], NULL);
+        break;
+    case PAUSE:
+        if (running.level > 0 && records)
+            level_before_pause = running.level;
+        say("level", records && running.level == 0 ? level_before_pause == 2 ? "2" : "1" : "0");
+        break;
+    case LEVEL:
+        say("level", records && running.level == 1 ? "2" : "1");
+        break;
+    }
+}
+
+void control_signals_carry_out(void)
+{
+    for (unsigned action = 0; action < ACTIONS; action++)
+        for (unsigned times = atomic_exchange(&pending[action], 0); times > 0; times--)
+            carry_out((enum action)action);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * control_signals.h - signals that start, stop and pause the recording, or change its level.
+ *
+ * A handler only notes the signal and wakes the control thread, which carries it out.
+ */
+#ifndef CONTROL_SIGNALS_H
+#define CONTROL_SIGNALS_H
+
+#include "rbwp_format.h"
+
+/*
+ * "USR2", "USR1=level,USR2=toggle"; NULL is none. RBWP_E_USAGE: a wrong word, a signal that the
+ * program uses, or one that cannot be caught; then none is taken.
+ */
+enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *error);
+/* As they were before. */
+void control_signals_give_back(void);
+/* Handlers write to this eventfd. */
+void control_signals_wake(int fd);
+/* The control thread: what came since. */
+void control_signals_carry_out(void);
+
+#endif /* CONTROL_SIGNALS_H */

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each request is a function in a table. What changes what is recorded is noted in the file too, as
+ * rows of the table "control" (control_rows.h), so that a reader knows what a count stands for.
+ */
+#include "control_words.h"
+
+#include "control.h"
+#include "control_rows.h"
+#include "dump.h"
+#include "names.h"
+#include "rules.h"
+#include "running.h"
+#include "slot_limits.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN_NAME_BYTES 64
+#define NO_DURATION "'%.40s' is no duration: 250ns, 10us, 1.5ms, 2s or 0"
+
+/* ---- answers ---------------------------------------------------------------------------- */
+
+static __attribute__((format(printf, 2, 3))) void add(struct control_answer *answer,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    size_t room = sizeof answer->text - answer->bytes;
+    int bytes = vsnprintf(answer->text + answer->bytes, room, format, arguments);
+    va_end(arguments);
+    if (bytes > 0)
+        answer->bytes += (size_t)bytes < room ? (size_t)bytes : room - 1;
+}
+
+static __attribute__((format(printf, 2, 3))) void refuse(struct control_answer *answer,
+                                                         const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    answer->refused = true;
+    answer->bytes = 0;
+    add(answer, "%s\n", text);
+}
+
+/* A name of the program's, on one line. */
+static const char *shown(const char *name, char text[SHOWN_NAME_BYTES])
+{
+    size_t i = 0;
+    for (; name[i] && i < SHOWN_NAME_BYTES - 1; i++)
+        text[i] = (unsigned char)name[i] < ' ' || name[i] == '\x7f' ? '?' : name[i];
+    text[i] = '\0';
+    return text;
+}
+
+/* ---- slots -------------------------------------------------------------------------------- */
+
+static const struct rbwp_work_item_name *name_of(const struct names_snapshot *names, unsigned slot)
+{
+    for (uint32_t i = 0; i < names->work_item_count; i++)
+        if (names->work_items[i].slot == slot)
+            return &names->work_items[i];
+    return NULL;
+}
+
+static bool is_number(const char *word)
+{
+    return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+typedef void (*slot_fn)(unsigned slot, const char *name, uint64_t value);
+
+/* Does it to all slots of that name, or to the one of that number. How many those were. */
+static unsigned for_slots(const char *word, slot_fn act, uint64_t value)
+{
+    struct names_snapshot names;
+    unsigned found = 0;
+    if (names_take(&names) != RBWP_OK)
+        return 0;
+    for (uint32_t i = 0; i < names.work_item_count; i++)
+        if (strcmp(names.work_items[i].name, word) == 0) {
+            act(names.work_items[i].slot, names.work_items[i].name, value);
+            found++;
+        }
+    if (!found && is_number(word) && strlen(word) < 4 && atoi(word) < (int)RBWP_SLOTS_MAX) {
+        const struct rbwp_work_item_name *name = name_of(&names, (unsigned)atoi(word));
+        act((unsigned)atoi(word), name ? name->name : "", value);
+        found++;
+    }
+    names_release(&names);
+    return found;
+}
+
+static void set_disabled(unsigned slot, const char *name, uint64_t disabled)
+{
+    slot_limits_set_disabled(slot, disabled != 0);
+    control_note(disabled ? "disable" : "enable", slot, name, 0);
+}
+
+static void set_least(unsigned slot, const char *name, uint64_t least_ns)
+{
+    slot_limits_set_least(slot, least_ns);
+    control_note("least", slot, name, least_ns);
+}
+
+static void change_slots(const char *word, slot_fn act, uint64_t value,
+                         struct control_answer *answer)
+{
+    char text[SHOWN_NAME_BYTES];
+    unsigned found = for_slots(word, act, value);
+    if (!found)
+        refuse(answer, "no slot '%s' (status lists them)", shown(word, text));
+    else if (found > 1)
+        add(answer, "%u slots have that name\n", found);
+}
+
+static const struct {
+    const char *name;
+    double ns;
+} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+enum { UNITS = sizeof units / sizeof units[0] };
+
+/* "250ns", "10us", "1.5ms", "2s", "0". */
+static bool read_duration(const char *word, uint64_t *ns_out)
+{
+    char *end;
+    if (!isdigit((unsigned char)word[0]))
+        return false;
+    double value = strtod(word, &end);
+    *ns_out = 0;
+    if (*end == '\0')
+        return value == 0;
+    for (size_t i = 0; i < UNITS; i++)
+        if (strcmp(end, units[i].name) == 0 && value * units[i].ns < 1e18) {
+            *ns_out = (uint64_t)(value * units[i].ns);
+            return true;
+        }
+    return false;
+}
+
+/* ---- requests ------------------------------------------------------------------------------ */
+
+struct request {
+    const char *name;
+    size_t least, most; /* words after it */
+    void (*carry_out)(char *const *word, size_t count, struct control_answer *answer);
+    const char *usage;
+};
+
+static void add_duration(struct control_answer *answer, uint64_t ns)
+{
+    size_t unit = UNITS - 1;
+    while (unit > 0 && ns % (uint64_t)units[unit].ns != 0)
+        unit--;
+    add(answer, ", least %llu %s", (unsigned long long)(ns / (uint64_t)units[unit].ns),
+        units[unit].name);
+}
+
+static void tell_slots(struct control_answer *answer)
+{
+    struct names_snapshot names;
+    if (names_take(&names) != RBWP_OK)
+        return;
+    for (uint32_t i = 0; i < names.work_item_count; i++) {
+        char text[SHOWN_NAME_BYTES];
+        const unsigned slot = names.work_items[i].slot;
+        const struct slot_limits limits = slot_limits_of(slot);
+        add(answer, "slot %u: %s", slot, shown(names.work_items[i].name, text));
+        if (limits.disabled)
+            add(answer, ", disabled");
+        if (limits.least_ns)
+            add_duration(answer, limits.least_ns);
+        if (control_left_out(slot))
+            add(answer, ", %llu left out", (unsigned long long)control_left_out(slot));
+        add(answer, "\n");
+    }
+    names_release(&names);
+}
+
+static void add_rule(void *context, const char *rule_text, uint64_t met, const char *outcome)
+{
+    char text[SHOWN_NAME_BYTES];
+    add(context, "rule: %s, met %llu times%s%s\n", shown(rule_text, text), (unsigned long long)met,
+        outcome && *outcome ? ", last: " : "", outcome ? outcome : "");
+}
+
+static void status(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct running running;
+    bool brief = count > 1 && strcmp(word[1], "brief") == 0;
+    if (!running_look(&running)) {
+        add(answer, "recording: no\n");
+    } else {
+        add(answer, "recording: %s\nlevel: %d\nfor: %.3f s\nthreads: %llu\nfile: %s\n",
+            running.level ? "yes" : "paused", running.level, (double)running.for_ns / 1e9,
+            (unsigned long long)running.threads, running.path);
+    }
+    if (brief)
+        return;
+    tell_slots(answer);
+    rules_each(add_rule, answer);
+}
+
+static void start(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct rbwp_error error;
+    struct rbwp_session_config config = *control_config();
+    struct running running;
+    char path[sizeof running.path];
+    int level = count > 2 ? atoi(word[2]) : config.level ? config.level : 1;
+    if (level != 1 && level != 2) {
+        refuse(answer, "level '%.20s' is not 1 or 2", word[2]);
+        return;
+    }
+    config.level = level;
+    if (count > 1 && word[1][0])
+        config.logfile = word[1];
+    else
+        config.logfile = control_fresh_file(config.logfile, path, sizeof path);
+    if (running_start(&config, &error) != RBWP_OK) {
+        refuse(answer, "%s", error.text);
+        return;
+    }
+    control_note("start", 0, "", (uint64_t)level);
+    if (running_look(&running))
+        add(answer, "records to %s\n", running.path);
+}
+
+static void stop(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct rbwp_session_summary summary;
+    (void)word, (void)count;
+    control_note("stop", 0, "", 0);
+    if (running_stop(&summary) == RBWP_OK)
+        add(answer, "%llu records, %llu bytes in %s\n", (unsigned long long)summary.records,
+            (unsigned long long)summary.bytes, summary.path);
+    else
+        refuse(answer, "%s", summary.error.text);
+}
+
+static void level(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct rbwp_error error;
+    (void)count;
+    if (strlen(word[1]) != 1 || word[1][0] < '0' || word[1][0] > '2') {
+        refuse(answer, "level '%.20s' is not 0, 1 or 2", word[1]);
+        return;
+    }
+    const int to = word[1][0] - '0';
+    if (to == 0) { /* while it is still recorded */
+        control_note_left_out();
+        control_note("level", 0, "", 0);
+    }
+    if (running_set_level(to, &error) != RBWP_OK)
+        refuse(answer, "%s", error.text);
+    else if (to != 0)
+        control_note("level", 0, "", (uint64_t)to);
+}
+
+static void enable(char *const *word, size_t count, struct control_answer *answer)
+{
+    (void)count;
+    change_slots(word[1], set_disabled, 0, answer);
+}
+
+static void disable(char *const *word, size_t count, struct control_answer *answer)
+{
+    (void)count;
+    change_slots(word[1], set_disabled, 1, answer);
+}
+
+static void least(char *const *word, size_t count, struct control_answer *answer)
+{
+    uint64_t ns;
+    (void)count;
+    if (read_duration(word[2], &ns))
+        change_slots(word[1], set_least, ns, answer);
+    else
+        refuse(answer, NO_DURATION, word[2]);
+}
+
+static void dump(char *const *word, size_t count, struct control_answer *answer)
+{
+    static char path[DUMP_PATH_BYTES_MAX];
+    struct rbwp_error error;
+    struct dump_wish wish = {.why = RBWP_KEPT_CONTROL};
+    if (count > 1 && word[1][0])
+        wish.path = word[1];
+    if (count > 2 && !read_duration(word[2], &wish.last_ns))
+        refuse(answer, NO_DURATION, word[2]);
+    else if (dump_now(&wish, path, &error) == RBWP_OK)
+        add(answer, "%s\n", path);
+    else
+        refuse(answer, "%s", error.text);
+}
+
+static void rule(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct rbwp_error error;
+    if (count > 1 && rules_add(word[1], &error) != RBWP_OK)
+        refuse(answer, "%s", error.text);
+    else
+        rules_each(add_rule, answer);
+}
+
+static const struct request requests[] = {
+    {"status", 0, 1, status, "status"},
+    {"start", 0, 2, start, "start [FILE [LEVEL]]"},
+    {"stop", 0, 0, stop, "stop"},
+    {"level", 1, 1, level, "level 0|1|2"},
+    {"enable", 1, 1, enable, "enable SLOT"},
+    {"disable", 1, 1, disable, "disable SLOT"},
+    {"least", 2, 2, least, "least SLOT DURATION"},
+    {"rule", 0, 1, rule, "rule [RULE,...]"},
+    {"dump", 0, 2, dump, "dump [FILE [DURATION]]"},
+};
+enum { REQUESTS = sizeof requests / sizeof requests[0] };
+
+static const struct request *find(const char *name)
+{
+    for (size_t i = 0; i < REQUESTS; i++)
+        if (strcmp(requests[i].name, name) == 0)
+            return &requests[i];
+    return NULL;
+}
+
+void control_carry_out(char *const *word, size_t count, struct control_answer *answer)
+{
+    char text[SHOWN_NAME_BYTES];
+    const struct request *request = count ? find(word[0]) : NULL;
+    if (!request)
+        refuse(answer, "'%s' is nothing that this process can be told",
+               shown(count ? word[0] : "", text));
+    else if (count - 1 < request->least || count - 1 > request->most)
+        refuse(answer, "it is: %s", request->usage);
+    else
+        request->carry_out(word, count, answer);
+}
+
+void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *answer)
+{
+    char *word[CONTROL_WORDS_MAX];
+    size_t words = 0;
+    if (count == 0 || count > CONTROL_REQUEST_BYTES_MAX || bytes[count - 1] != '\0') {
+        refuse(answer, "a request is up to %u bytes of words, each ended by a 0",
+               CONTROL_REQUEST_BYTES_MAX);
+        return;
+    }
+    for (size_t at = 0; at < count && words < CONTROL_WORDS_MAX; at += strlen(bytes + at) + 1)
+        word[words++] = bytes + at;
+    control_carry_out(word, words, answer);
+}

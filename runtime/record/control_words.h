@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * control_words.h - what one may say to a running process: a line of words, the first of which says
+ * what to do.
+ *
+ *     status                    what is recorded, and the limits of slots
+ *     start [FILE [LEVEL]]      a new session
+ *     stop                      ends the one that runs: its file is whole then
+ *     level 0|1|2               0 pauses
+ *     enable SLOT, disable SLOT, least SLOT DURATION
+ *     rule [RULE,...]           more rules, when to dump (rules.h), or those that there are
+ *     dump [FILE [DURATION]]    what is kept (of so long), as a file, while it goes on
+ *
+ * SLOT is a name, of all slots with it, or a number. The answer is text for people and scripts.
+ */
+#ifndef CONTROL_WORDS_H
+#define CONTROL_WORDS_H
+
+#include "rbwp_format.h"
+
+#define CONTROL_REQUEST_BYTES_MAX 8192u
+#define CONTROL_WORDS_MAX 16
+
+/* An answer. The first byte of what is sent says whether it was done. */
+struct control_answer {
+    size_t bytes;
+    bool refused;
+    char text[49152];
+};
+
+/* Carries out what count words say, each ended by a 0. The control thread. */
+void control_carry_out(char *const *word, size_t count, struct control_answer *answer);
+/* The same of words that lie one after the other; what is no request is refused. */
+void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *answer);
+
+#endif /* CONTROL_WORDS_H */

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * running.h - what may be done to the session in progress by who did not start it (control.c):
+ * looked at, made finer or coarser, stopped, and started again.
+ *
+ * Any thread of the process, outside of recording calls. A program that stops a session which
+ * others have stopped, and maybe started again, finds what it expects: it stops what is running,
+ * and is told what its own session came to if there is nothing.
+ */
+#ifndef RUNNING_H
+#define RUNNING_H
+
+#include "rbwp_session.h"
+
+struct running {
+    char path[4096]; /* as the session has it */
+    int level;       /* 0: paused */
+    int64_t for_ns;  /* since its start */
+    uint64_t threads;
+};
+
+/* False if none is in progress. */
+bool running_look(struct running *running_out);
+
+/*
+ * 0 pauses: what is open is ended, all that was recorded goes to the file, and nothing is recorded
+ * until the level is 1 or 2 again. What is open when sub-items come in or fall away stays open.
+ * RBWP_E_STATE: no session; RBWP_E_BUSY: it is being stopped, or a thread does not leave a call.
+ */
+enum rbwp_status running_set_level(int level, struct rbwp_error *error);
+
+/* As rbwp_session_start, of a session that the program knows nothing of. */
+enum rbwp_status running_start(const struct rbwp_session_config *config, struct rbwp_error *error);
+
+/* Its file is whole when this returns. RBWP_E_STATE: no session. Else as rbwp_session_stop. */
+enum rbwp_status running_stop(struct rbwp_session_summary *summary_out);
+
+#endif /* RUNNING_H */

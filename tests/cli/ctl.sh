@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+# rbwp ctl lists the processes that record and tells one what to record, without code in it: what is left
+# out is left out, counted, and noted in the file; a pause cuts what is open and is no misuse; stop makes
+# the file whole and start begins another, which the program's own stop ends; a program that does not
+# record yet may be started, by a signal too; and who cannot be controlled, or must not be believed, is
+# told of in one line.
+. "$(dirname "$0")/lib.sh"
+: "${LIVE_VICTIM:=}"
+"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$work" <<'P' || fail "ctl"
+import json, os, signal, socket, subprocess, sys, time
+rbwp, victim, work = sys.argv[1:]
+if not victim or not os.access(victim, os.X_OK):
+    sys.exit(0)
+
+
+class Program:
+    def __init__(self, path, flags=""):
+        environment = dict(os.environ, RBWP_FLAGS=flags)
+        self.process = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.pid = str(self.process.pid)
+        self.record(b"t")  # it has started when this is done
+
+    def record(self, commands):
+        self.process.stdin.write(commands)
+        self.process.stdin.flush()
+        assert self.process.stdout.read(len(commands)) == commands, commands
+
+    def end(self):
+        self.process.stdin.close()
+        assert self.process.wait(60) == 0
+
+
+def ctl(*words, code=0):
+    done = subprocess.run([rbwp, "ctl", *words], capture_output=True, text=True, timeout=150)
+    assert done.returncode == code, (words, done)
+    if code:
+        assert done.stderr.count("\n") == 1 and not done.stdout, done
+    return done.stderr if code else done.stdout
+
+
+def calls(path):
+    assert subprocess.run([rbwp, "check", "-q", path], timeout=60).returncode == 0, path
+    done = subprocess.run([rbwp, "stats", "--json", path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and not done.stderr, done
+    found = json.loads(done.stdout)
+    return {name["name"]: name["count"] for name in found["work_items"] + found["sub_items"]}
+
+
+def noted(path):
+    done = subprocess.run([rbwp, "tables", "--table", "control", path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done
+    return [line.split(",")[-4:] for line in done.stdout.splitlines()[1:]]
+
+
+NOTED = [
+    ["disable", "0", "tick", "0"], ["enable", "0", "tick", "0"], ["least", "0", "tick", str(10**12)],
+    ["least", "0", "tick", "0"], ["level", "0", "", "1"], ["level", "0", "", "2"], ["left out", "0", "tick", "3"],
+    ["level", "0", "", "0"], ["level", "0", "", "2"], ["stop", "0", "", "0"], ["left out", "0", "tick", "3"],
+]
+path = f"{work}/run.bin"
+program = Program(path)
+pid = program.pid
+line, = [line for line in ctl().splitlines() if line.split()[0] == pid]
+assert line.split()[2:4] == ["yes", "2"] and line.endswith(path), line
+assert "recording: yes\nlevel: 2\n" in ctl(pid) and "slot 0: tick\nslot 1: flush\n" in ctl(pid, "status")
+ctl(pid, "disable", "tick")
+program.record(b"tt")
+assert "slot 0: tick, disabled, 2 left out\n" in ctl(pid), ctl(pid)
+ctl(pid, "enable", "0")
+ctl(pid, "least", "tick", "1000s")
+program.record(b"t")
+assert "slot 0: tick, least 1000 s, 3 left out\n" in ctl(pid), ctl(pid)
+ctl(pid, "least", "tick", "0")
+ctl(pid, "level", "1")
+program.record(b"t")  # without its sub-item
+ctl(pid, "level", "2")
+program.record(b"b")
+ctl(pid, "level", "0")
+assert "recording: paused" in ctl(pid)
+program.record(b"et")
+ctl(pid, "level", "2")
+program.record(b"t")
+for words in ("level 9", "level", "fly", "disable 256", "disable nobody", "least tick 3", "least tick 1h", "start"):
+    assert f"process {pid}: " in ctl(pid, *words.split(), code=1), words
+assert path in ctl(pid, "stop")
+assert calls(path) == {"tick": 4, "step": 2, "flush": 0} or calls(path) == {"tick": 4, "step": 2}, calls(path)
+assert noted(path) == NOTED, noted(path)
+program.record(b"t")
+assert "nothing is being recorded" in ctl(pid, "stop", code=1)
+again = f"{work}/again.bin"
+assert again in ctl(pid, "start", "-o", again, "-l", "1")
+program.record(b"ttts")  # its own stop ends it
+assert calls(again) == {"tick": 3}, calls(again)
+program.end()
+assert f"there is no process {pid}" in ctl(pid, "status", code=1)
+
+# What is not recorded at first may be started later; by a signal as well. FILE is not written over.
+program = Program(f"{work}/later.bin", "-bgworkprofile 0 -bgworkprofile_ctl 1 -bgworkprofile_signal USR2=start,USR1=stop")
+assert ctl(program.pid) .startswith("recording: no\n"), ctl(program.pid)
+ctl(program.pid, "start")
+program.record(b"tt")
+ctl(program.pid, "stop")
+
+
+def wait_for(what):
+    while what not in ctl(program.pid):
+        time.sleep(0.01)
+
+
+program.process.send_signal(signal.SIGUSR2)
+wait_for("recording: yes")
+program.record(b"t")
+program.process.send_signal(signal.SIGUSR1)
+wait_for("recording: no")
+program.end()
+assert calls(f"{work}/later.bin") == {"tick": 2} and calls(f"{work}/later-2.bin") == {"tick": 1}
+
+# What is kept becomes a file while the program goes on.
+program = Program(f"{work}/kept.bin", "-bgworkprofile_keep 64M")
+program.record(b"tt")
+assert ctl(program.pid, "dump", "-o", f"{work}/dumped.bin", "--last", "100s") == f"{work}/dumped.bin\n"
+program.record(b"t")
+assert "call:tick>100s, met 0 times" in ctl(program.pid, "rule", "call:tick>100s")
+ctl(program.pid, "rule", "call:tick", code=1)
+assert calls(f"{work}/dumped.bin") == {"tick": 3, "step": 3}
+program.end()
+
+# Who may not be controlled, who does not listen, and who only says that it is one.
+program = Program(f"{work}/deaf.bin", "-bgworkprofile_ctl 0")
+assert "does not listen" in ctl(program.pid, "stop", code=1)
+assert program.pid not in [line.split()[0] for line in ctl().splitlines()]
+program.end()
+assert "no process id" in ctl("nobody", code=2)
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as liar:
+    liar.bind(f"\0rbwp-ctl/{os.geteuid()}/1/0".encode())
+    liar.listen()
+    assert "another process or user" in ctl("1", "stop", code=1)
+program = Program(f"{work}/mine.bin")
+with open("/proc/net/unix") as sockets:
+    name, = [line.split("@")[1].strip() for line in sockets if f"@rbwp-ctl/{os.geteuid()}/{program.pid}/" in line]
+
+
+def say(words):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as peer:
+        peer.connect(b"\0" + name.encode())
+        peer.send(words)
+        return peer.recv(100000)
+
+
+for words in (b"status", b"\0", b"x" * 9000, b"status\0" * 20, b"\xff\xfe\0"):
+    assert say(words)[:1] == b"1", words
+assert say(b"status\0").startswith(b"0recording: yes")
+if os.geteuid() == 0:
+    child = os.fork()
+    if child == 0:
+        os.setuid(65534)
+        try:
+            os._exit(0 if b"only the process's user and root" in say(b"stop\0") else 1)
+        except OSError:
+            os._exit(2)
+    assert os.waitpid(child, 0)[1] == 0
+program.end()
+P
+finish

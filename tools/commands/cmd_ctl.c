@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rbwp ctl: lists the processes of this user that record, and tells one what to record. */
+#include "controlled.h"
+#include "message.h"
+#include "out.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIST_WAIT_S 2
+#define TELL_WAIT_S 120 /* a stop writes what is left */
+#define WORDS_MAX 12
+#define PATH_BYTES 4096
+
+struct ctl_options {
+    const char *file, *last;
+    uint32_t level;
+};
+
+static bool store_level(void *value, const char *text, struct option_error *error)
+{
+    return option_number(text, 1, 2, value, error);
+}
+
+static const struct option ctl_option_table[] = {
+    {"output", 'o', "FILE", NULL, "the file, for start with keys as in -bgworkprofile_logfile",
+     offsetof(struct ctl_options, file), option_store_text},
+    {"level", 'l', "N", "1 2", "start: at level 1 or 2", offsetof(struct ctl_options, level),
+     store_level},
+    {"last", 0, "DURATION", NULL, "dump: no more than this, 10s",
+     offsetof(struct ctl_options, last), option_store_text},
+    {0},
+};
+
+static const struct option_group ctl_groups[] = {
+    {"Start and dump", ctl_option_table, 0},
+    {0},
+};
+
+/* ---- the list --------------------------------------------------------------------------- */
+
+/* What stands behind "key: " at the beginning of a line, up to its end. */
+static const char *value_of(const char *text, const char *key, int *bytes_out)
+{
+    size_t key_bytes = strlen(key);
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, key_bytes) == 0 && strncmp(line + key_bytes, ": ", 2) == 0) {
+            *bytes_out = (int)strcspn(line + key_bytes + 2, "\n");
+            return line + key_bytes + 2;
+        }
+    }
+    *bytes_out = 1;
+    return "-";
+}
+
+static void command_of(long pid, char name[32])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(name, 32, file))
+        strcpy(name, "?");
+    name[strcspn(name, "\n")] = '\0';
+    for (char *at = name; *at; at++)
+        *at = *at < ' ' && *at >= 0 ? '?' : *at;
+    if (file)
+        fclose(file);
+}
+
+static void list_one(struct out *out, const struct controlled *process,
+                     const struct controlled_answer *answer)
+{
+    static const char *const keys[] = {"recording", "level", "for", "threads", "file"};
+    static const int widths[] = {10, 6, 14, 8, 0};
+    char name[32];
+    command_of(process->pid, name);
+    out_format(out, "%8ld  %-15.15s ", process->pid, name);
+    if (answer->refused) {
+        out_text(out, answer->text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        int bytes;
+        const char *value = value_of(answer->text, keys[i], &bytes);
+        out_text(out, " ");
+        out_bytes(out, value, (size_t)bytes);
+        for (; bytes < widths[i]; bytes++)
+            out_text(out, " ");
+    }
+    out_text(out, "\n");
+}
+
+static enum exit_code list_all(const struct controlled *list, size_t count)
+{
+    static struct controlled_answer answer;
+    char *words[] = {(char[]){"status"}, (char[]){"brief"}};
+    struct out out;
+    if (count == 0) {
+        message("no process of this user listens: none records now");
+        return EXIT_GOOD;
+    }
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    out_format(&out, "%8s  %-15s  %-10s %-6s %-14s %-8s %s\n", "pid", "program", "recording",
+               "level", "for", "threads", "file");
+    for (size_t i = 0; i < count; i++) {
+        (void)controlled_ask(&list[i], words, 2, LIST_WAIT_S, &answer);
+        list_one(&out, &list[i], &answer);
+    }
+    return out_close(&out);
+}
+
+/* ---- one process -------------------------------------------------------------------------- */
+
+static enum exit_code tell(const struct controlled *process, char *const *words, size_t count)
+{
+    static struct controlled_answer answer;
+    struct out out;
+    (void)controlled_ask(process, words, count, TELL_WAIT_S, &answer);
+    if (answer.refused) {
+        message("process %ld: %.*s", process->pid, (int)strcspn(answer.text, "\n"), answer.text);
+        return EXIT_BAD_DATA;
+    }
+    if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
+        return EXIT_BAD_DATA;
+    out_bytes(&out, answer.text, answer.bytes);
+    return out_close(&out);
+}
+
+/* The process may be in another folder. False, and a message is given: there is no name. */
+static bool make_absolute(const char *file, char path[PATH_BYTES])
+{
+    char folder[PATH_BYTES] = "";
+    if (file && file[0] != '/' && !getcwd(folder, sizeof folder)) {
+        message("the folder has no name any more: give a path that begins with /");
+        return false;
+    }
+    int bytes =
+        snprintf(path, PATH_BYTES, "%s%s%s", folder, folder[0] ? "/" : "", file ? file : "");
+    if (bytes < 0 || bytes >= PATH_BYTES) {
+        message("%s: the name is too long", file);
+        return false;
+    }
+    return true;
+}
+
+/* For the process: the operands, then what options say. */
+struct words {
+    char *word[WORDS_MAX + 3];
+    size_t count;
+    char path[PATH_BYTES], level[2];
+};
+
+/* False, and a message is given: they do not go together. */
+static bool fill_words(const struct ctl_options *options, struct operands operands,
+                       struct words *words)
+{
+    for (int i = 1; i < operands.count; i++)
+        words->word[words->count++] = operands.words[i];
+    if (words->count == 0)
+        words->word[words->count++] = (char *)(uintptr_t) "status";
+    bool starts = strcmp(words->word[0], "start") == 0, dumps = strcmp(words->word[0], "dump") == 0;
+    if ((options->level && !starts) || (options->last && !dumps) ||
+        (options->file && !starts && !dumps)) {
+        message_usage("--level is for start, --last for dump, --output for both");
+        return false;
+    }
+    if (!make_absolute(options->file, words->path))
+        return false;
+    if (options->file || options->level || options->last)
+        words->word[words->count++] = words->path;
+    words->level[0] = (char)('0' + options->level);
+    if (options->level)
+        words->word[words->count++] = words->level;
+    if (options->last)
+        words->word[words->count++] = (char *)(uintptr_t)options->last;
+    return true;
+}
+
+static enum exit_code tell_pid(const struct ctl_options *options, struct operands operands,
+                               const struct controlled *list, size_t count)
+{
+    static struct words words;
+    char *end;
+    errno = 0;
+    long pid = strtol(operands.words[0], &end, 10);
+    if (*end || end == operands.words[0] || pid <= 0 || errno) {
+        message_usage("'%s' is no process id", operands.words[0]);
+        return EXIT_USAGE;
+    }
+    if (!fill_words(options, operands, &words))
+        return EXIT_USAGE;
+    enum exit_code code = EXIT_GOOD;
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        if (list[i].pid == pid) {
+            code = exit_worse(code, tell(&list[i], words.word, words.count));
+            found = true;
+        }
+    if (found)
+        return code;
+    controlled_explain(pid);
+    return EXIT_BAD_DATA;
+}
+
+static enum exit_code run(void *config, struct operands operands)
+{
+    struct controlled *list;
+    size_t count;
+    if (operands.count > WORDS_MAX) {
+        message_usage("too many words");
+        return EXIT_USAGE;
+    }
+    if (!controlled_list(&list, &count))
+        return EXIT_BAD_DATA;
+    enum exit_code code =
+        operands.count == 0 ? list_all(list, count) : tell_pid(config, operands, list, count);
+    free(list);
+    return code;
+}
+
+const struct command command_ctl = {
+    .name = "ctl",
+    .summary = "list the processes that record, and control one",
+    .operands =
+        "[PID [status|start|stop|level N|enable SLOT|disable SLOT|least SLOT DURATION|rule|dump]]",
+    .description =
+        "Without words it lists this user's processes that record, or would (root: all users').\n"
+        "With a process id it tells that one, which needs no code for it:\n"
+        "  status               what it records, its slots and their limits\n"
+        "  start, stop          begin a recording; end it, so that its file is whole\n"
+        "  level 0|1|2          pause; work items; sub-items too\n"
+        "  disable, enable SLOT leave the slot's calls out, or record them again\n"
+        "  least SLOT DURATION  leave calls out that last less: 10us, 1.5ms; 0 none\n"
+        "  rule [RULE]          dump when call:SLOT>10ms, queue:SLOT>5ms or counter:NAME>100\n"
+        "  dump                 write what it keeps to a file, while it goes on\n"
+        "SLOT is a name or a number. A process listens while it records, with\n"
+        "-bgworkprofile_ctl 1 also before, with 0 never. Exit status: 0 done, 1 not, 2 usage.",
+    .groups = ctl_groups,
+    .config_bytes = sizeof(struct ctl_options),
+    .inputs = INPUTS_NONE,
+    .run = run,
+};

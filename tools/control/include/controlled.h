@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * controlled.h - processes whose recording this user may control, and what they answer.
+ *
+ * Each listens at a socket whose name has its user and its process in it; the kernel lists them
+ * (/proc/net/unix). A name proves nothing: who answers is asked of the kernel, and must be that
+ * process of that user.
+ */
+#ifndef CONTROLLED_H
+#define CONTROLLED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct controlled {
+    long pid;
+    unsigned long uid;
+    char name[108]; /* of the socket, without the 0 before it */
+};
+
+/* Those of this user, of root's all; by process. The caller frees it. False, and a message is
+ * given: the kernel's list cannot be read, or there is no memory. */
+bool controlled_list(struct controlled **list_out, size_t *count_out);
+
+/* What a process said. */
+struct controlled_answer {
+    bool refused;
+    size_t bytes;
+    char text[65536]; /* ends with a 0 */
+};
+
+/* Tells the process count words and waits for its answer, so many seconds. False: there was none,
+ * and answer has one line that says why. */
+bool controlled_ask(const struct controlled *process, char *const *words, size_t count,
+                    unsigned wait_s, struct controlled_answer *answer);
+
+/* Why there is no socket of this process: one line, as a message. */
+void controlled_explain(long pid);
+
+#endif /* CONTROLLED_H */
