@@ -62,6 +62,8 @@ def check(*arguments, output=None, read=lambda path: open(path, "rb").read()):
 check("merge", "--to=csv", "-j", "1", f"{work}/log")
 check("merge", "--to=csv", "-j", "1", f"{work}/chrome")
 check("export", "--to=legion", "-f", "-j", "1", "-o", f"{work}/out.log", f"{work}/a.bin", output=f"{work}/out.log")
+check("stats", "--json", "--findings", "-j", "1", f"{work}/a.bin")
+check("diff", "--all", "-j", "1", "-f", "--report", f"{work}/out.html", f"{work}/a.bin", f"{work}/a.bin", output=f"{work}/out.html")
 check("report", "-f", "-o", f"{work}/out.html", f"{work}/a.bin", output=f"{work}/out.html")
 # What launches with probes left, and the profile that is made of it.
 left = open(f"{here}/../fuzz/corpus/ptx/launch_wide.bin", "rb").read()

@@ -88,7 +88,7 @@ assert [c["name"] for c in stats["longest"]] == ["quick", "quick"]
 # The first alerts of the page, and marked on its timeline.
 run("report", stopped, "-o", f"{work}/open.html")
 page = Page(f"{work}/open.html")
-named = [(page.data["tracks"][t]["name"], page.data["kinds"][k]["name"], start, length, hung) for t, k, start, length, hung in page.data["open"]]
+named = [(page.data["tracks"][t]["name"], page.data["kinds"][k]["name"], start, length, hung) for t, k, start, length, hung, _ in page.data["open"]]
 assert named == [("bio", "hang", 2 * MS, 7000 * MS, 1), ("bio", "wait", 3 * MS, 6999 * MS, 1)] and page.data["open_spans"] == 2, named
 assert sorted((flags, stop - start) for _, _, flags, start, stop in page.spans() if flags) == [(3, 6999 * MS), (3, 7000 * MS)]
 

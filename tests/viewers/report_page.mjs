@@ -218,6 +218,12 @@ try {
     });
     assert.equal(text[0], 1);
     assert.match(text[1], /from\+0\.000000400s.*handed over by.*, 350 ns before.*behindslot 0 for 350 ns on thread/);
+    assert.match(text[1], /bytes =4,096/);
+    const noted = await page.evaluate(() => {
+      [...document.querySelectorAll("#tabs button")].find(button => button.textContent === "Longest calls").click();
+      return [...document.querySelectorAll("#tables tbody tr")].map(row => row.cells[4].textContent);
+    });
+    assert.deepEqual(noted.sort(), ["", "", "bytes = 4,096"]);
     await press("Escape");
   }
   if (isInside) {

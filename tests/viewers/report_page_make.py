@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
 GPU work and polls; evil.bin, whose names would run as script if they were markup; many_lanes.bin, with what kernels noted
-inside; probes.bin, with what probes in their instructions recorded; queued.bin, with work that waited; other.bin,
+inside; probes.bin, with what probes in their instructions recorded; queued.bin, with work that waited
+and says what it was about; other.bin,
 in which one item takes twice as long as in busy.bin."""
 import random
 import sys
@@ -58,9 +59,11 @@ with open(f"{sys.argv[2]}/evil.bin", "wb") as file:
 kernels_make.many(f"{sys.argv[2]}/many_lanes.bin", 24, 40)
 kernels_make.probes(f"{sys.argv[2]}/probes.bin", f"{sys.argv[2]}/probes.py")
 
-# Thread 7 hands work over at 50; thread 8, busy until 400, takes it up then.
+# Thread 7 hands work over at 50; thread 8, busy until 400, takes it up then, and notes that it is of 4096 bytes.
 T0, call = ranges_make.T0, lambda start, stop: [ranges_make.begin(ranges_make.ts8(ranges_make.T0 + start)), ranges_make.end(ranges_make.ts8(ranges_make.T0 + stop))]
 queue = [("enqueued", 4, 1), ("begun", 4, 2), ("thread", 1, 10), ("slot", 1, 0), ("from", 1, 0)]
-blocks = [ranges_make.block(call(0, 100), T0, 7), ranges_make.block(call(20, 400) + call(400, 500), T0 + 20, 8), ranges_make.names(1, b"x")]
+noted = [("begun", 4, 1), ("thread", 1, 10), ("key", 6, 4), ("type", 1, 0), ("value", 1, 0)]
+blocks = [ranges_make.block(call(0, 100), T0, 7), ranges_make.block(call(20, 400) + call(400, 500), T0 + 20, 8), ranges_make.names(1, b"bytes")]
 with open(f"{sys.argv[2]}/queued.bin", "wb") as file:
-    file.write(ranges_make.finalised(blocks + ranges_make.table(1, "queued", queue, [(T0 + 50, T0 + 400, 8, 0, 7)]), zero=T0))
+    file.write(ranges_make.finalised(blocks + ranges_make.table(1, "queued", queue, [(T0 + 50, T0 + 400, 8, 0, 7)])
+                                     + ranges_make.table(2, "argument", noted, [(T0 + 400, 8, 1, 1, 4096)]), zero=T0))

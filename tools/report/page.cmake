@@ -2,7 +2,7 @@
 # The page of rbwp report, inside the command.
 set(rbwp_page ${CMAKE_CURRENT_SOURCE_DIR}/report)
 set(rbwp_page_text ${CMAKE_CURRENT_BINARY_DIR}/page_text.c)
-foreach(part inflate base model inside lines draw timeline find tables range findings flame nodes place keys) # in the order in which they need each other
+foreach(part inflate base model args inside lines draw timeline find tables range findings flame nodes place keys) # in the order in which they need each other
   list(APPEND rbwp_page_scripts ${rbwp_page}/page_${part}.js)
 endforeach()
 list(JOIN rbwp_page_scripts "," rbwp_page_script_list)

@@ -43,8 +43,6 @@ const kindInks = kindColours.map(colour => isDark(colour) ? "#ffffff" : "#16202c
 /* ---- where rows are -------------------------------------------------------------- */
 
 let lines = [], contentHeight = 0;
-const waitRowsOf = track => track.waitRows === undefined
-  ? track.waitRows = data.tracks.some(other => other.of === track.number && other.rows.length) : track.waitRows;
 /* Anew when something is folded or unfolded. */
 function layOut() {
   let y = 4, process = -1;
@@ -74,7 +72,7 @@ function layOut() {
       y += COUNTER + 1;
     }
     y += isInside(track) ? 1 : TRACK_GAP;
-    if (data.tracks.length < 2000 && waitRowsOf(track)) y -= TRACK_GAP - 2; /* they lie close to whom they are of */
+    if (besideOf(track).some(other => other.rows.length)) y -= TRACK_GAP - 2; /* they lie close to whom they are of */
   }
   contentHeight = y;
 }

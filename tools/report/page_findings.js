@@ -21,7 +21,7 @@ function goToFinding({track, kind, start, length}) {
 }
 function fillFindings() {
   const parent = document.getElementById("findings");
-  if (!findings.length || data.merged && !findings.some(finding => finding.start === undefined)) return;
+  if (!findings.length) return;
   parent.hidden = false;
   add(parent, "h2", "Findings");
   const list = add(parent, "ul");

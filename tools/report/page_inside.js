@@ -29,11 +29,16 @@ for (const {below} of data.tracks.filter(track => !isInside(track)))
   }
 const isSeen = track => !isInside(track) || !isInside(track.above) || opened.has(track.above) && isSeen(track.above);
 
+/* Of a worker: how long its work had waited. */
+const besides = new Map();
+for (const track of data.tracks) if (track.of !== undefined) besides.set(track.of, [...(besides.get(track.of) || []), track]);
+const besideOf = track => besides.get(track.number) || [];
+
 /* Behind each track those below it, by name: SM 2 before SM 10. */
 const tracksAsShown = (() => {
   const shown = [];
   const add = track => {
-    shown.push(track, ...data.tracks.filter(other => other.of === track.number));
+    shown.push(track, ...besideOf(track));
     track.below.sort((a, b) => naturally(a.name, b.name) || a.number - b.number).forEach(add);
   };
   tracksInOrder.filter(track => !isInside(track) && track.of === undefined).forEach(add);

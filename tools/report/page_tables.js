@@ -38,8 +38,8 @@ function alertLine(text, red) {
 const OPEN_SHOWN = 5;
 function fillOpen() {
   const shown = data.open.slice(0, OPEN_SHOWN), more = Number(data.open_spans) - shown.length;
-  for (const [track, kind, start, length, hung] of shown)
-    alertLine(`${Number(hung) ? "Hung" : "Still open"}: for ${duration(length)} in ${data.kinds[kind] ? data.kinds[kind].name : "?"} on ${data.tracks[track].name}, since ${moment(start, 1000)}`, Number(hung) > 0);
+  for (const [track, kind, start, length, hung, noted] of shown)
+    alertLine(`${Number(hung) ? "Hung" : "Still open"}: for ${duration(length)} in ${data.kinds[kind] ? data.kinds[kind].name : "?"} on ${data.tracks[track].name}, since ${moment(start, 1000)}${noted.length ? `: ${argumentText(noted)}` : ""}`, Number(hung) > 0);
   if (more > 0) alertLine(`${exact(more)} ${shown.length ? "more " : ""}span${more === 1 ? " was" : "s were"} still open when this ended.`);
 }
 function fillAlerts() {
@@ -58,6 +58,7 @@ function fillAlerts() {
     alertLine(`The page has ${exact(data.detail.spans)} of ${exact(data.spans)} spans one by one: all those in the stretches that are not hatched, and summaries of everything elsewhere. All numbers are of the whole run. A larger -\u2060-\u2060detail gives more.`);
   if (Number(data.hidden) > 0)
     alertLine(`${exact(data.hidden)} spans are in the tables but not on the timeline: they lie too deep, or on rows beyond what a page has.`);
+  if (Number(data.args_left_out) > 0) alertLine(`The page has not the arguments of ${exact(data.args_left_out)} spans: only of the first ones and of the longest calls.`);
   if (isFar) alertLine(`Some spans lie far from what the workers did: from ${duration(whole[0])} to ${duration(whole[1])}. The timeline begins with the workers; shares of time are of all.`);
   if (Math.max(-whole[0], whole[1]) > 2 ** 53) alertLine("Times so far away are rounded on the timeline.");
   if (!data.tracks.length || Number(data.spans) === 0) alertLine("There are no spans in this file.");
@@ -198,11 +199,12 @@ function fillPolls(parent) {
 }
 
 function fillLongest(parent) {
-  const rows = data.longest.filter(([, kind]) => data.kinds[kind]).map(([track, kind, start, length]) =>
-    ({name: data.kinds[kind].name, number: kind, track, start: Number(start), length: Number(length)}));
+  const rows = data.longest.filter(([, kind]) => data.kinds[kind]).map(([track, kind, start, length, , noted]) =>
+    ({noted, name: data.kinds[kind].name, number: kind, track, start: Number(start), length: Number(length)}));
   table(parent, [nameColumn("Call"), {title: "On", left: true, value: call => data.tracks[call.track].name, text: call => data.tracks[call.track].name},
     {title: "From", value: call => call.start, text: call => moment(call.start, 1000)},
-    {title: "Took", value: call => call.length, fill: (cell, call) => go(cell, duration(call.length), () => goToTime(call.track, call.start, call.length))}],
+    {title: "Took", value: call => call.length, fill: (cell, call) => go(cell, duration(call.length), () => goToTime(call.track, call.start, call.length))},
+    ...(rows.some(call => call.noted.length) ? [{title: "Arguments", left: true, value: call => argumentText(call.noted), text: call => argumentText(call.noted)}] : [])],
   rows, 3);
 }
 

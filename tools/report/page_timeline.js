@@ -119,6 +119,7 @@ function fillTip(line, time) {
     add(tip, "div", `${duration(span.stop - span.start)} (${exact(span.stop - span.start)} ns)${endOf(span, ", ")}`);
     add(tip, "div", `begins at ${moment(span.start, Math.max(1, axisStep() / 100))}`);
     add(tip, "div", `${describe(kind)} on ${track.name}`);
+    for (const one of spanArguments({...span, row}).slice(0, 6)) add(tip, "div", argumentText([one]));
     return true;
   }
   if (isDrawnSingly(row, time)) return false;
@@ -201,6 +202,7 @@ function select(span) {
   item("on", data.tracks[span.row.track].name);
   item("from", exactMoment(span.start));
   item("took", `${duration(span.stop - span.start)} = ${exact(span.stop - span.start)} ns${endOf(span, " ")}`);
+  for (const [key, value] of spanArguments(span)) item(`${key} =`, argumentValue(value));
   if (span.early || span.late)
     item("certain to", `${duration(span.early)} at its start, ${duration(span.late)} at its end`);
   showInside(item, span);

@@ -83,6 +83,9 @@ static void take_span(struct report *report, const struct trace_span *span,
     if (stats_is_worker(&report->stats.tracks[span->track]) &&
         !(span->flags & (TRACE_INSTANT | TRACE_LATE)))
         stack_tree_add(&report->stacks, span, 0, number);
+    if (!page_args_add(&report->args, span, number, detail, report->stats.names,
+                       report->stats.name_room))
+        fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
@@ -203,6 +206,7 @@ static void report_free(struct report *report)
     kinds_free(&report->kinds);
     waits_free(&report->waits);
     counter_lines_free(&report->counters);
+    page_args_free(&report->args);
     stack_tree_free(&report->stacks);
     findings_free(&report->findings);
     trace_free(report->names);
@@ -249,6 +253,7 @@ static bool write_data(void *context, struct page_data *data)
     bool good = timeline_write(&report->timeline, data, budget_bytes(report->options), &page.taken,
                                &page.levels);
     struct json json = {report, &page};
+    good = page_args_write(&report->args, data) && good;
     return page_frame_json(data, write_json, &json) && good;
 }
 
@@ -298,6 +303,8 @@ static enum exit_code end(struct trace_pass *pass)
         report->focus_first_ns = report->stats.first_ns;
         report->focus_last_ns = report->stats.last_ns;
     }
+    if (report->findings.failed || report->stacks.failed)
+        fail(report);
     enum exit_code code = EXIT_GOOD;
     /* An output that failed is told by who closes it; a reader that went away is no failure. */
     bool written =
@@ -305,8 +312,8 @@ static enum exit_code end(struct trace_pass *pass)
                    (struct page_script){page_html, page_html_bytes, page_js, page_js_bytes}) ||
         out_failed(&pass->out);
     if (!written || report->failed || report->waits.failed || report->stats.failed ||
-        report->findings.failed || report->stacks.failed || report->stats.inside.failed ||
-        report->stats.lines.failed || report->stats.concurrency.levels == 0)
+        report->stats.inside.failed || report->stats.lines.failed ||
+        report->stats.concurrency.levels == 0)
         code = EXIT_PARTLY;
     report_free(report);
     return code;

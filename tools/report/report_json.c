@@ -4,6 +4,7 @@
  *
  * Times are nanoseconds from the first start of a span of a worker.
  */
+#include "arg_list.h"
 #include "json_text.h"
 #include "page_json.h"
 #include "node_sums.h"
@@ -257,19 +258,36 @@ static void put_kinds(const struct writer *writer)
 
 /* ---- lists ----------------------------------------------------------------------- */
 
-/* [track, row of stats, start, duration, 1 if it hung] */
+/* [key, value], ... */
+static void put_arguments(struct out *out, struct trace_text list)
+{
+    struct arg_list_item item;
+    for (bool more = false; arg_list_next(&list, &item); more = true) {
+        out_text(out, more ? ",[" : "[");
+        json_string(out, item.key.text, item.key.bytes);
+        page_comma(out);
+        json_string(out, item.value.text, item.value.bytes);
+        out_text(out, "]");
+    }
+}
+
+/* [track, row of stats, start, duration, 1 if it hung, arguments] */
 static void put_calls(const struct writer *writer, const char *key, const struct stats_call *calls,
                       uint32_t count)
 {
-    page_begin_list(writer->out, key);
+    struct out *out = writer->out;
+    page_begin_list(out, key);
     for (uint32_t i = 0; i < count; i++) {
         const struct stats_call *call = &calls[i];
-        uint64_t since_ns = (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns);
-        bool hung = stats_is_hung(&writer->report->stats, call);
-        page_numbers(writer->out, i > 0,
-                     (uint64_t[]){call->track, call->row, since_ns, call->duration_ns, hung}, 5);
+        out_format(out, "%s[%" PRIu32 ",%" PRIu32 ",", i ? ",\n" : "", call->track, call->row);
+        page_exact(out, (uint64_t)time_step_ns(writer->page->taken.first_ns, call->start_ns));
+        page_comma(out);
+        page_exact(out, call->duration_ns);
+        out_format(out, ",%d,[", stats_is_hung(&writer->report->stats, call));
+        put_arguments(out, call->args);
+        out_text(out, "]]");
     }
-    page_end_list(writer->out);
+    page_end_list(out);
 }
 
 /* Of those that still ran, only the ones that are news. */
@@ -515,6 +533,7 @@ void report_json(const struct report *report, const struct report_page *page, st
     page_number(out, "lost", stats->lost_records);
     page_number(out, "open_spans", stats->open_spans);
     page_number(out, "hidden", report->timeline.hidden);
+    page_number(out, "args_left_out", report->args.left_out);
     page_number(out, "workers", stats->workers);
     page_number(out, "worker_busy_ns", stats->worker_busy_ns);
     page_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));

@@ -11,6 +11,7 @@
 
 #include "counter_lines.h"
 #include "findings.h"
+#include "page_args.h"
 #include "page_timeline.h"
 #include "report.h"
 #include "stack_tree.h"
@@ -31,6 +32,7 @@ struct report {
     struct timeline timeline;
     struct waits waits;
     struct counter_lines counters;
+    struct page_args args;
     struct stack_tree stacks; /* of workers; what is in them are kinds */
     struct findings findings; /* when all has come */
     struct report_fact *facts;
