@@ -64,6 +64,7 @@ struct waiter {
     _Atomic uint32_t kind; /* what it waits for, WAIT_NONE: it runs */
     _Atomic bool busy;     /* it is recording */
     uint32_t short_kinds;  /* bits: of these kinds the last call did not block */
+    uint32_t ready_kinds;  /* of them, when the last one was made, the one before had not, either */
     _Atomic uint64_t since_ticks, object;
     _Atomic uint64_t thread_id; /* 0: it has not attached yet */
     struct waiter_clock clock;
@@ -116,6 +117,25 @@ bool waiter_prepare(uint64_t least_io_ns);
 void waiter_start_clock(void);
 /* In a forked child: nothing is recorded. */
 void waiter_forget(void);
+
+/* True if the thread's last two calls of the kind did not block: the caller asks without waiting
+ * first, which costs nothing of ours where that finds something again, and a call more where not.
+ */
+static inline bool wait_is_unlikely(enum wait_kind kind)
+{
+    struct waiter *waiter = waiter_mine;
+    if (!waiter)
+        return false;
+    const uint32_t bit = UINT32_C(1) << kind, is_short = waiter->short_kinds & bit;
+    const uint32_t was_short = waiter->ready_kinds & bit;
+    waiter->ready_kinds = (waiter->ready_kinds & ~bit) | is_short;
+    return is_short & was_short;
+}
+/* It found nothing: the next call will block. */
+static inline void wait_is_likely(enum wait_kind kind)
+{
+    waiter_mine->short_kinds &= ~(UINT32_C(1) << kind);
+}
 
 /* In place: what is made and then copied waits for itself. Not all of it is needed, and it is made
  * often. */

@@ -44,17 +44,40 @@ SHOWN int clock_nanosleep(clockid_t clock, int flags, const struct timespec *dur
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
+/* What is ready is found by the same call that may not wait; 0, and nothing was changed that the
+ * waiting one does not set again. */
+#define LOOK_FIRST(kind, look)                                                                     \
+    do {                                                                                           \
+        if (wait_is_unlikely(kind)) {                                                              \
+            int found = look;                                                                      \
+            if (found != 0)                                                                        \
+                return found;                                                                      \
+            wait_is_likely(kind);                                                                  \
+        }                                                                                          \
+    } while (0)
+
+static const struct timespec no_time;
+
+static bool is_no_time(const struct timespec *timeout)
+{
+    return timeout && timeout->tv_sec == 0 && timeout->tv_nsec == 0;
+}
+
 /* A call that may not wait is nothing but a call. */
 SHOWN int poll(struct pollfd *files, nfds_t count, int timeout_ms)
 {
     if (timeout_ms == 0)
         return REAL(poll)(files, count, 0);
+    LOOK_FIRST(WAIT_POLL, REAL(poll)(files, count, 0));
     WAIT_WHILE(WAIT_POLL, 0, REAL(poll)(files, count, timeout_ms), result == 0);
 }
 
 SHOWN int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
                 const sigset_t *signals)
 {
+    if (is_no_time(timeout))
+        return REAL(ppoll)(files, count, timeout, signals);
+    LOOK_FIRST(WAIT_POLL, REAL(ppoll)(files, count, &no_time, signals));
     WAIT_WHILE(WAIT_POLL, 0, REAL(ppoll)(files, count, timeout, signals), result == 0);
 }
 
@@ -62,12 +85,16 @@ SHOWN int __poll_chk(struct pollfd *files, nfds_t count, int timeout_ms, size_t 
 {
     if (timeout_ms == 0)
         return REAL(__poll_chk)(files, count, 0, room);
+    LOOK_FIRST(WAIT_POLL, REAL(__poll_chk)(files, count, 0, room));
     WAIT_WHILE(WAIT_POLL, 0, REAL(__poll_chk)(files, count, timeout_ms, room), result == 0);
 }
 
 SHOWN int __ppoll_chk(struct pollfd *files, nfds_t count, const struct timespec *timeout,
                       const sigset_t *signals, size_t room)
 {
+    if (is_no_time(timeout))
+        return REAL(__ppoll_chk)(files, count, timeout, signals, room);
+    LOOK_FIRST(WAIT_POLL, REAL(__ppoll_chk)(files, count, &no_time, signals, room));
     WAIT_WHILE(WAIT_POLL, 0, REAL(__ppoll_chk)(files, count, timeout, signals, room), result == 0);
 }
 
@@ -89,6 +116,7 @@ SHOWN int epoll_wait(int fd, struct epoll_event *events, int most, int timeout_m
 {
     if (timeout_ms == 0)
         return REAL(epoll_wait)(fd, events, most, 0);
+    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_wait)(fd, events, most, 0));
     WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_wait)(fd, events, most, timeout_ms), result == 0);
 }
 
@@ -97,6 +125,7 @@ SHOWN int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout_
 {
     if (timeout_ms == 0)
         return REAL(epoll_pwait)(fd, events, most, 0, signals);
+    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_pwait)(fd, events, most, 0, signals));
     WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait)(fd, events, most, timeout_ms, signals),
                result == 0);
 }
@@ -105,6 +134,9 @@ SHOWN int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout_
 SHOWN int epoll_pwait2(int fd, struct epoll_event *events, int most, const struct timespec *timeout,
                        const sigset_t *signals)
 {
+    if (is_no_time(timeout))
+        return REAL(epoll_pwait2)(fd, events, most, timeout, signals);
+    LOOK_FIRST(WAIT_EPOLL, REAL(epoll_pwait2)(fd, events, most, &no_time, signals));
     WAIT_WHILE(WAIT_EPOLL, fd, REAL(epoll_pwait2)(fd, events, most, timeout, signals), result == 0);
 }
 #endif

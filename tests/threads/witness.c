@@ -5,6 +5,7 @@
  *     witness          waits for everything that a thread can wait for, and tells what it saw
  *     witness forever  the same, and then waits until it is killed
  *     witness odd      leaves waits by cancellation and by longjmp, forks, and waits in handlers
+ *     witness ready    finds something each time it looks, many times, and then waits in vain
  *
  * A line for each wait, in the order of its thread, times of CLOCK_MONOTONIC in ns around the call:
  *     wait THREAD KIND BEFORE AFTER [WAKER BEFORE AFTER]
@@ -370,6 +371,39 @@ static void be_odd(void)
     wait_for_child(child);
 }
 
+/* ---- calls that find something
+ * ----------------------------------------------------------------- */
+
+enum { LOOKS = 8, VAIN_MS = 30 };
+
+static void require(bool good)
+{
+    if (!good)
+        abort();
+}
+
+/* files[1] can be written to; from files[0] there is nothing to read. */
+static void be_ready(void)
+{
+    struct pollfd full = {.fd = files[1], .events = POLLOUT}, empty = {files[0], POLLIN, 0};
+    struct epoll_event event = {.events = EPOLLOUT}, none = {.events = EPOLLIN};
+    const struct timespec vain = {0, VAIN_MS * 1000000};
+    int ready = epoll_create1(0), idle = epoll_create1(0);
+    require(epoll_ctl(ready, EPOLL_CTL_ADD, files[1], &event) == 0 &&
+            epoll_ctl(idle, EPOLL_CTL_ADD, files[0], &none) == 0);
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < LOOKS; i++)
+            require(poll(&full, 1, -1) == 1 && full.revents == POLLOUT);
+        SEEN(&of_main, "poll", require(poll(&empty, 1, VAIN_MS) == 0));
+        for (int i = 0; i < LOOKS; i++)
+            require(ppoll(&full, 1, NULL, NULL) == 1 && full.revents == POLLOUT);
+        SEEN(&of_main, "poll", require(ppoll(&empty, 1, &vain, NULL) == 0));
+        for (int i = 0; i < LOOKS; i++)
+            require(epoll_wait(ready, &event, 1, -1) == 1 && event.events == EPOLLOUT);
+        SEEN(&of_main, "epoll", require(epoll_wait(idle, &event, 1, VAIN_MS) == 0));
+    }
+}
+
 int main(int argc, char **argv)
 {
     pthread_t thread, sleeper;
@@ -377,6 +411,12 @@ int main(int argc, char **argv)
     sem_init(&never, 0, 0);
     if (argc > 1 && strcmp(argv[1], "odd") == 0) {
         be_odd();
+        print(&of_main);
+        return 0;
+    }
+    if (argc > 1 && strcmp(argv[1], "ready") == 0) {
+        require(pipe(files) == 0);
+        be_ready();
         print(&of_main);
         return 0;
     }

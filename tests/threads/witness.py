@@ -114,6 +114,18 @@ def test_killed(folder):
     assert recording.file["threads"] and all(call[3] for call in recording.stretches if call[0] == main)
 
 
+def test_ready(folder):
+    """Who found something each time asks without waiting first: what then waits is a wait all the same. (A call that
+    found something may be one, too, where the machine was slow.)"""
+    (seen,) = read_witness(recorded.run([WITNESS, "ready"], folder / "ready.bin")).values()
+    recording = recorded.Recording(folder / "ready.bin")
+    shift = recording.from_monotonic
+    for kind, before, after in seen:
+        within = [row for row in recording.waits if row["kind"] == kind and row["outcome"] == 1
+                  and before + shift - CLOCK_NS <= row["start"] <= row["stop"] <= after + shift + CLOCK_NS]
+        assert len(within) == 1 and within[0]["stop"] - within[0]["start"] >= 29_000_000, (kind, before, within)
+
+
 def read_all_lines(program):
     lines = []
     for line in program.stdout:
@@ -132,4 +144,5 @@ with tempfile.TemporaryDirectory() as name:
     test_whole_run(pathlib.Path(name))
     test_shown(pathlib.Path(name))
     test_killed(pathlib.Path(name))
+    test_ready(pathlib.Path(name))
 print("threads witness: all passed")
