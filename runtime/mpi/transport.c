@@ -99,7 +99,8 @@ static bool poll_by_worker(struct rbwp_transport *base, struct rbwp_deadline dea
     struct transport *transport = of(base);
     struct rbwp_mpi *mpi = transport->mpi;
     (void)deadline;
-    if (look(mpi) | was_woken(mpi))
+    const bool found = look(mpi), woken = was_woken(mpi); /* both are asked */
+    if (found || woken)
         return go_and_handle(transport);
     const uint64_t begin_ticks = rbwp_now_ticks();
     if (transport->had_since > 0)
