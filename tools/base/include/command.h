@@ -74,5 +74,6 @@ extern const struct command command_stats;
 extern const struct command command_tables;
 extern const struct command command_tail;
 extern const struct command command_timeline;
+extern const struct command command_top;
 
 #endif /* COMMAND_H */

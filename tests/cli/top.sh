@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# rbwp top tells of each item of running programs how many ended, how long they took and what is open, by file, folder,
+# process and all of the user's, once or again and again, in its order; who is gone is told of in one line.
+. "$(dirname "$0")/lib.sh"
+: "${LIVE_VICTIM:=}"
+"$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" <<'P' || fail "top"
+import json, os, subprocess, sys
+rbwp, victim, golden, work = sys.argv[1:]
+
+
+def top(*words, code=0):
+    done = subprocess.run([rbwp, "top", *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (words, done)
+    return done
+
+
+def items(*words):
+    done = top("--once", "--json", "-d", "3600s", *words)
+    assert not done.stderr, done
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def one_line(text, *words, code=1):
+    done = top(*words, code=code)
+    assert text in done.stderr and done.stderr.count("\n") == 1 and not done.stdout, done
+
+
+if victim and os.access(victim, os.X_OK):
+    os.mkdir(f"{work}/programs")
+    path = f"{work}/programs/run.bin"
+    with open(f"{golden}/level2_all_types.bin", "rb") as old, open(f"{work}/programs/old.bin", "wb") as finished:
+        finished.write(old.read())
+    program = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    program.stdin.write(b"ttfb")
+    program.stdin.flush()
+    assert program.stdout.read(4) == b"ttfb"
+    pid = str(program.pid)
+    found = {item["name"]: item for item in items(pid)}
+    tick, flush, step = found["tick"], found["flush"], found["step"]
+    assert (tick["ended"], tick["open"], flush["ended"], flush["open"], step["ended"]) == (2, 1, 0, 1, 2), found
+    assert tick["call"] and not step["call"] and 0 < tick["max"] <= tick["total"] <= 2 * tick["max"], found
+    assert 0 < flush["busy"] <= flush["open_for"] and flush["max"] == 0 and flush["file"] == path, found
+    for words in ([path], [f"{work}/programs"], []):
+        seen = {item["name"]: item for item in items(*words) if item["file"] == path}
+        assert seen.keys() == found.keys(), (words, seen)
+        assert seen["flush"]["open_for"] > flush["open_for"] and seen["tick"]["total"] == tick["total"], seen
+    assert [item["name"] for item in items("--sort", "calls", "-l", "2", path)] == ["step", "tick"]
+    names = [item["name"] for item in items("--sort", "name", path)]
+    assert names == sorted(names) and len(names) == len(found), names
+    assert items("-s", "open", path)[0]["name"] == "flush"
+    lines = top("--once", "-d", "3600s", path).stdout.splitlines()
+    assert lines[0].startswith("1 program, 2 threads with calls") and len(lines) == 2 + len(found), lines
+    blocks = top("-n", "2", "-d", "100ms", path).stdout.split("\n\n")
+    assert len(blocks) == 3 and blocks[2] == "" and blocks[0].splitlines()[1] == blocks[1].splitlines()[1], blocks
+    program.stdin.close()
+    assert program.wait(60) == 0
+    one_line("no such process", "--once", pid)
+one_line("no such process", "--once", "999999999")
+one_line("cannot be opened", "--once", f"{work}/none.bin")
+one_line("unit", "-d", "5", code=2)
+P
+finish
