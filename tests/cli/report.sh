@@ -199,6 +199,12 @@ for files in few job job; do
     [ $files = few ] || kept="--cache=$work/kept"
 done
 
+# Messages fit the width, too: by leaving out the longest times, and then bytes.
+for columns in 80 100 130; do
+    COLUMNS=$columns "$RBWP" stats --no-progress --by message "$work/few" | sed -n '/^Messages/,$p' >"$work/wide"
+    [ "$(head -2 "$work/wide" | tail -1 | grep -o max | wc -l)" = $((columns > 115 ? 2 : 0)) ] || fail "longest of messages in $columns columns"
+    [ -s "$work/wide" ] && [ "$(awk '{ print length }' "$work/wide" | sort -n | tail -1)" -le $columns ] || fail "messages in $columns columns"
+done
 # Filters are those of dump.
 expect_exit 0 "$RBWP" report "$GOLDEN/multi_thread.bin" -f -o "$work/page.html" --slot 0
 # Inputs that cannot be read, and what is wrongly asked for.

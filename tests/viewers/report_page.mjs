@@ -123,6 +123,14 @@ try {
     if (detail === "0") assert.deepEqual(sums.map(([name]) => name).sort(), wanted.map(([name]) => name).sort());
     else assert.deepEqual(sums.map(([name, , time]) => [name, time]), wanted);
     assert.equal(sums.every(row => row[2].startsWith("about ")), detail === "0");
+    assert.equal(await page.evaluate(() => {
+      const {range} = rbwpReport.view;
+      rbwpReport.setRange(null);
+      rbwpReport.fit();
+      const command = rbwpReport.commandOf("stats");
+      rbwpReport.setRange(range);
+      return command;
+    }), `rbwp stats ${file.replace(".html", ".bin")}`);
     /* The address leads back to all of it. */
     await page.evaluate(() => {
       rbwpReport.show(1000000, 3000000);

@@ -29,7 +29,7 @@ function fillFindings() {
     const item = add(list, "li"), canGo = !data.merged && (finding.start !== undefined || data.kinds[finding.kind] || data.tracks[finding.track]);
     item.hidden = i >= FINDINGS_SHOWN;
     if (canGo) go(item, finding.start === undefined ? "show" : moment(finding.start, 100000), () => goToFinding(finding));
-    item.append(` ${finding.text}`);
+    add(item, "span", finding.text);
   });
   if (findings.length <= FINDINGS_SHOWN) return;
   const more = add(parent, "button", `${findings.length - FINDINGS_SHOWN} more`);

@@ -111,11 +111,13 @@ function drawRange(context) {
   context.globalAlpha = .8;
   for (const x of [left, right]) context.fillRect(Math.round(x) - .5, 0, 1, view.height);
   context.globalAlpha = 1;
-  const text = duration(view.range.to - view.range.from);
-  if (right - left < context.measureText(text).width + 8) return;
+  const text = duration(view.range.to - view.range.from), width = context.measureText(text).width + 10;
+  if (right - left < width) return;
+  context.fillStyle = ink.panel;
+  context.fillRect((left + right - width) / 2, 2, width, AXIS - 5);
   context.fillStyle = ink.text;
   context.textAlign = "center";
-  context.fillText(text, (left + right) / 2, AXIS - 7);
+  context.fillText(text, (left + right) / 2, AXIS / 2 - 1);
   context.textAlign = "left";
 }
 
@@ -136,7 +138,8 @@ function commandOf(kind) {
   const {from, to} = view.range || view, [words, end] = COMMANDS[kind];
   const files = [...new Set(data.processes.map(process => process.source))];
   const named = files.length <= SOURCES_NAMED ? files.map(quoted).join(" ") : `${quoted(files[0])} ...`;
-  return `${words} --from ${exactMoment(Math.floor(from))} --to ${exactMoment(Math.ceil(to))} ${named}${end}`;
+  const times = !view.range && isWhole() ? "" : ` --from ${exactMoment(Math.floor(from))} --to ${exactMoment(Math.ceil(to))}`;
+  return `${words}${times} ${named}${end}`;
 }
 function fillCommand() {
   commandBox.value = commandOf(commandKind.value);

@@ -596,20 +596,27 @@ static void counters(const struct view *view)
 
 /* ---- messages ---------------------------------------------------------------------------- */
 
+/* With the longest of both times there is room for handlers from so many columns on, with the bytes
+ * from so many. */
+enum { MESSAGES_WIDE = 94 + 2 + NAME_COLUMNS_MIN, MESSAGES_WITH_BYTES = 74 + 2 + NAME_COLUMNS_MIN };
+
 static void message_line(const struct view *view, const struct message_sum *sum)
 {
+    bool wide = view->width >= MESSAGES_WIDE, with_bytes = view->width >= MESSAGES_WITH_BYTES;
     char text[QUANTITY_BYTES];
     const struct message_time *const times[] = {&sum->network, &sum->queue};
     number(view->out, 13, sum->count);
-    number(view->out, 15, sum->bytes);
+    if (with_bytes)
+        number(view->out, 15, sum->bytes);
     for (unsigned i = 0; i < 2; i++) {
         for (unsigned permille = 500; permille <= 990; permille += 490)
             out_format(view->out, "%9s",
                        quantity_rough(text, message_time_quantile_ns(times[i], permille), 3));
-        duration(view->out, times[i]->max_ns);
+        if (wide)
+            duration(view->out, times[i]->max_ns);
     }
     duration(view->out, sum->handling.total_ns);
-    last_name(view, 94, sum->handler);
+    last_name(view, wide ? 94 : with_bytes ? 74 : 59, sum->handler);
     if (sum->early)
         out_format(view->out, " (%" PRIu64 " arrived early by the clocks)", sum->early);
     out_text(view->out, "\n");
@@ -622,9 +629,13 @@ static void messages(const struct view *view)
     if (sums->count == 0)
         return;
     title(view, "Messages");
-    out_format(view->out, "%s%13s%15s%9s%9s%10s%9s%9s%10s%10s  handler\n", view->colors.dim,
-               "count", "bytes", "network", "p99", "max", "queue", "p99", "max", "handling");
-    out_format(view->out, "%13s%15s%9s%19s%9s%s\n", "", "", "p50", "", "p50", view->colors.off);
+    int bytes = view->width >= MESSAGES_WITH_BYTES ? 15 : 0;
+    int longest = view->width >= MESSAGES_WIDE ? 10 : 0;
+    out_format(view->out, "%s%13s%*s%9s%9s%*s%9s%9s%*s%10s  handler\n", view->colors.dim, "count",
+               bytes, bytes ? "bytes" : "", "network", "p99", longest, longest ? "max" : "",
+               "queue", "p99", longest, longest ? "max" : "", "handling");
+    out_format(view->out, "%13s%*s%9s%*s%9s%s\n", "", bytes, "", "p50", 9 + longest, "", "p50",
+               view->colors.off);
     for (uint32_t i = 0; i < sums->count && i < TRACKS_SHOWN; i++)
         message_line(view, &sums->list[i]);
     if (sums->count > TRACKS_SHOWN)
