@@ -10,7 +10,10 @@
 
 #ifndef RBWP_ABI_REAL
 typedef void inject_copy_2d, inject_copy_3d, inject_copy_peers;
-typedef void *inject_graph, *inject_library_handle;
+typedef void inject_memory_operation, inject_copy_attributes;
+typedef void *inject_graph, *inject_library_handle, *inject_pool;
+typedef void (*inject_stream_callback)(inject_stream, inject_result, void *);
+typedef void (*inject_host_function)(void *);
 typedef struct cuda_launch_config inject_launch_config;
 #endif
 
@@ -104,6 +107,38 @@ typedef struct cuda_launch_config inject_launch_config;
 
 #define HOOK_COPY(what, size) .kind = WORK_COPY, .name = (what), .bytes = (size)
 #define HOOK_SET(size) .kind = WORK_SET, .name = "Memset", .bytes = (size)
+
+/* X(symbol, as cuGetProcAddress knows it, parameters, arguments), with twins of _ptsz: what a
+ * stream may do for long between two pieces of work. */
+#define HOOK_BETWEEN_CALLS(X)                                                                      \
+    X(cuStreamWaitEvent, "cuStreamWaitEvent",                                                      \
+      (inject_stream stream, inject_event event, unsigned flags), (stream, event, flags))          \
+    X(cuStreamAddCallback, "cuStreamAddCallback",                                                  \
+      (inject_stream stream, inject_stream_callback callback, void *data, unsigned flags),         \
+      (stream, callback, data, flags))                                                             \
+    X(cuLaunchHostFunc, "cuLaunchHostFunc",                                                        \
+      (inject_stream stream, inject_host_function function, void *data), (stream, function, data)) \
+    X(cuStreamWaitValue32_v2, "cuStreamWaitValue32",                                               \
+      (inject_stream stream, inject_address address, uint32_t value, unsigned flags),              \
+      (stream, address, value, flags))                                                             \
+    X(cuStreamWaitValue64_v2, "cuStreamWaitValue64",                                               \
+      (inject_stream stream, inject_address address, uint64_t value, unsigned flags),              \
+      (stream, address, value, flags))                                                             \
+    X(cuStreamBatchMemOp_v2, "cuStreamBatchMemOp",                                                 \
+      (inject_stream stream, unsigned count, inject_memory_operation *operations, unsigned flags), \
+      (stream, count, operations, flags))                                                          \
+    X(cuMemAllocAsync, "cuMemAllocAsync",                                                          \
+      (inject_address * address, size_t bytes, inject_stream stream), (address, bytes, stream))    \
+    X(cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync",                                          \
+      (inject_address * address, size_t bytes, inject_pool pool, inject_stream stream),            \
+      (address, bytes, pool, stream))                                                              \
+    X(cuMemFreeAsync, "cuMemFreeAsync", (inject_address address, inject_stream stream),            \
+      (address, stream))                                                                           \
+    X(cuMemcpyBatchAsync_v2, "cuMemcpyBatchAsync",                                                 \
+      (inject_address * to, inject_address * from, size_t * sizes, size_t count,                   \
+       inject_copy_attributes * attributes, size_t * indices, size_t attribute_count,              \
+       inject_stream stream),                                                                      \
+      (to, from, sizes, count, attributes, indices, attribute_count, stream))
 
 /* X(symbol, as cuGetProcAddress knows it, parameters): what else is looked at. */
 #define HOOK_OTHER_CALLS(X)                                                                        \

@@ -28,6 +28,8 @@ struct inject_event_node {
     const void *function;
     uint64_t stream, bytes, begin_ns, end_ns, thread, range, shape[8];
     uint32_t correlation;
+    uint32_t before; /* whose stop is its start, by the correlation; 0: it has a start */
+    uint64_t turn;   /* of the context when it began */
 };
 
 /* A stream as the reaper met it. */
@@ -35,6 +37,7 @@ struct lane {
     uint64_t stream, used;
     uint64_t waits;   /* in that look its oldest had not ended */
     uint64_t stop_ns; /* of its last */
+    uint32_t last;    /* its correlation */
 };
 
 /* A context of the program. None is ever freed; one that is gone is known no more. */
@@ -45,8 +48,13 @@ struct context {
     atomic_bool gone;
 
     pthread_mutex_t lock; /* guards this group */
-    struct inject_event_node *spare, *first, **last;
+    struct inject_event_node *spare, *first, **tail;
     unsigned made, pending;
+    uint64_t turn; /* counts what was begun, or stands between */
+    struct {
+        uint64_t turn, stream; /* turn: when it was put there; another now: something came later */
+        uint32_t correlation;
+    } last;
 
     /* The reaper's. */
     void *stream;  /* ours */
@@ -89,7 +97,7 @@ static struct context *make_context(void *native)
         return NULL;
     }
     context->native = native;
-    context->last = &context->first;
+    context->tail = &context->first;
     context->current = -1;
     pthread_mutex_init(&context->lock, NULL);
     bool good = cu.cuCtxGetDevice(&context->device) == CUDA_OK &&
@@ -147,14 +155,27 @@ static void add_nodes(struct context *context)
     inject_detach(&saved);
 }
 
-static struct inject_event_node *take_node(struct context *context)
+/* Locked. */
+static uint32_t joins(const struct context *context, uint64_t stream)
+{
+    bool next = context->turn == context->last.turn && context->last.stream == stream;
+    return next ? context->last.correlation : 0;
+}
+
+static struct inject_event_node *take_node(struct context *context, uint64_t stream)
 {
     pthread_mutex_lock(&context->lock);
     if (!context->spare)
         add_nodes(context);
     struct inject_event_node *node = context->spare;
-    if (node)
+    if (node) {
         context->spare = node->next;
+        node->stream = stream;
+        node->before = joins(context, stream);
+    }
+    context->turn++; /* also where it is not recorded */
+    if (node)
+        node->turn = context->turn;
     pthread_mutex_unlock(&context->lock);
     return node;
 }
@@ -183,9 +204,14 @@ static void push(struct inject_event_node *node)
     struct context *context = node->context;
     pthread_mutex_lock(&context->lock);
     node->next = NULL;
-    *context->last = node;
-    context->last = &node->next;
+    *context->tail = node;
+    context->tail = &node->next;
     context->pending++;
+    if (node->turn == context->turn) {
+        context->last.turn = node->turn;
+        context->last.stream = node->stream;
+        context->last.correlation = node->correlation;
+    }
     pthread_mutex_unlock(&context->lock);
     wake();
 }
@@ -231,7 +257,6 @@ static void fill(struct inject_event_node *node, const struct inject_event_work 
     node->called = work->called;
     node->function = work->function;
     node->bytes = work->bytes;
-    node->stream = number_of(work->stream);
     node->thread = inject_thread();
     node->range = inject_range_now();
     for (int i = 0; i < 3; i++) {
@@ -250,12 +275,12 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
         return;
     inject_rows_look();
     struct context *context = context_of(native_of(work->stream));
-    struct inject_event_node *node = context ? take_node(context) : NULL;
+    struct inject_event_node *node = context ? take_node(context, number_of(work->stream)) : NULL;
     if (!node) {
         inject_rows_lost(1);
         return;
     }
-    if (cu.cuEventRecord(node->start, work->stream) != CUDA_OK) {
+    if (!node->before && cu.cuEventRecord(node->start, work->stream) != CUDA_OK) {
         give_back(node);
         inject_rows_lost(1);
         return;
@@ -278,6 +303,15 @@ void inject_event_end(const struct inject_event_bracket *bracket, inject_result 
         inject_rows_lost(1);
     } else {
         push(node);
+    }
+}
+
+void inject_event_between(void)
+{
+    for (struct context *context = atomic_load(&contexts); context; context = context->next) {
+        pthread_mutex_lock(&context->lock);
+        context->turn++;
+        pthread_mutex_unlock(&context->lock);
     }
 }
 
@@ -339,25 +373,42 @@ static uint64_t later(uint64_t one, uint64_t other)
     return one > other ? one : other;
 }
 
+/* When its stream was free for it. Not known (the one before it was lost): INT64_MAX. INT64_MIN:
+ * the driver does not say. */
+static int64_t free_ns_of(struct context *context, const struct inject_event_node *node,
+                          const struct lane *lane)
+{
+    if (node->before)
+        return lane && lane->last == node->before ? (int64_t)lane->stop_ns : INT64_MAX;
+    int64_t start_ns = after_base_ns(context, node->start);
+    return start_ns == INT64_MIN ? start_ns : context->base_ns + start_ns;
+}
+
 /* Its times in the host's clock; false: the driver does not say. */
 static bool times_of(struct context *context, const struct inject_event_node *node,
                      struct lane *lane, struct inject_work *work)
 {
-    int64_t start_ns = after_base_ns(context, node->start),
-            stop_ns = after_base_ns(context, node->stop);
-    if (start_ns == INT64_MIN || stop_ns == INT64_MIN)
+    const int64_t free_ns = free_ns_of(context, node, lane);
+    const int64_t stop_ns = after_base_ns(context, node->stop);
+    if (free_ns == INT64_MIN || stop_ns == INT64_MIN)
         return false;
-    uint64_t free_ns = (uint64_t)(context->base_ns + start_ns);
+    const bool known = free_ns != INT64_MAX;
     work->end_ns = later((uint64_t)(context->base_ns + stop_ns), node->begin_ns);
-    work->start_ns = later(free_ns, lane ? lane->stop_ns : 0); /* its stream is in order */
-    if (work->start_ns < node->end_ns) {                       /* it was idle */
+    work->start_ns = known ? (uint64_t)free_ns : 0;
+    work->start_ns = later(work->start_ns, lane ? lane->stop_ns : 0); /* its stream is in order */
+    if (work->start_ns < node->end_ns) {                              /* it was idle */
         work->idle = true;
         work->start_ns = node->end_ns < work->end_ns ? node->end_ns : work->end_ns;
-        work->launching_ns = work->start_ns > free_ns ? work->start_ns - free_ns : 0;
+        if (known && work->start_ns > (uint64_t)free_ns)
+            work->launching_ns = work->start_ns - (uint64_t)free_ns;
     }
     work->end_ns = later(work->end_ns, work->start_ns);
-    if (lane)
+    if (!known)
+        work->start_bound_ns = work->end_ns - work->start_ns;
+    if (lane) {
         lane->stop_ns = work->end_ns;
+        lane->last = node->correlation;
+    }
     return true;
 }
 
@@ -387,7 +438,7 @@ static void tell(struct context *context, const struct inject_event_node *node, 
 static bool finish(struct context *context, struct inject_event_node *node)
 {
     struct lane *lane = lane_of(context, node->stream);
-    if (lane && lane->waits == context->looks)
+    if ((lane && lane->waits == context->looks) || context->current < 0) /* no clock yet */
         return false;
     int code = cu.cuEventQuery(node->stop);
     if (code == CUDA_NOT_READY) {
@@ -395,7 +446,7 @@ static bool finish(struct context *context, struct inject_event_node *node)
             lane->waits = context->looks;
         return false;
     }
-    if (code == CUDA_OK && context->current >= 0)
+    if (code == CUDA_OK)
         tell(context, node, lane);
     else
         inject_rows_lost(1);
@@ -409,7 +460,7 @@ static void keep_waiting(struct context *context, struct inject_event_node *firs
     pthread_mutex_lock(&context->lock);
     *last = context->first;
     if (!context->first)
-        context->last = last;
+        context->tail = last;
     context->first = first;
     context->pending += count;
     pthread_mutex_unlock(&context->lock);
@@ -420,7 +471,7 @@ static struct inject_event_node *take_pending(struct context *context)
     pthread_mutex_lock(&context->lock);
     struct inject_event_node *first = context->first;
     context->first = NULL;
-    context->last = &context->first;
+    context->tail = &context->first;
     context->pending = 0;
     pthread_mutex_unlock(&context->lock);
     return first;
@@ -533,8 +584,10 @@ void inject_events_context_goes(void *native, int device)
         }
 }
 
+/* What was put on streams meanwhile is not known. */
 static void open_source(void)
 {
+    inject_event_between();
     atomic_store(&inject_events_on, true);
 }
 

@@ -3,6 +3,10 @@
  * inject_events.h - work of a GPU timed by events of the driver before and behind it on its stream,
  * where CUPTI does not tell of it.
  *
+ * Where the context's last piece of work was put on the same stream, and nothing of ours or the
+ * program's stands between (inject_event_between), the event behind that one is the event before
+ * this one: launches in a row have one each.
+ *
  * The events' own times are the GPU's, to about half a microsecond; a thread of ours converts them
  * once they are there. What was put on a stream when that was free starts when its call was over at
  * the earliest: what lies between the event before it and that is launching. A graph is one piece
@@ -41,6 +45,8 @@ struct inject_event_bracket {
  * the program. */
 void inject_event_begin(struct inject_event_bracket *bracket, const struct inject_event_work *work);
 void inject_event_end(const struct inject_event_bracket *bracket, inject_result result);
+/* Before a call that puts something else on a stream, which may take long. */
+void inject_event_between(void);
 
 /* Its contexts are about to go. context NULL: all of that device. */
 void inject_events_context_goes(void *context, int device);

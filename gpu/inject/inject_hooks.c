@@ -18,8 +18,8 @@
 enum hook_number {
 #define NUMBER(symbol, ...) HOOK_##symbol,
 #define NUMBER_TWO(symbol, ...) HOOK_##symbol, HOOK_THREADS_##symbol,
-    HOOK_STREAM_CALLS(NUMBER_TWO) HOOK_DEFAULT_CALLS(NUMBER_TWO) HOOK_OTHER_CALLS(NUMBER)
-        HOOK_cuLaunchKernelEx_ptsz,
+    HOOK_STREAM_CALLS(NUMBER_TWO) HOOK_DEFAULT_CALLS(NUMBER_TWO) HOOK_BETWEEN_CALLS(NUMBER_TWO)
+        HOOK_OTHER_CALLS(NUMBER) HOOK_cuLaunchKernelEx_ptsz,
     HOOK_cuStreamSynchronize_ptsz,
     HOOK_cuGetProcAddress,
     HOOK_cuGetProcAddress_v2,
@@ -188,6 +188,21 @@ HOOK_DEFAULT_CALLS(ON_DEFAULT)
              .shared_bytes = config ? config->shared_bytes : 0)
 LAUNCH_EX(ours_cuLaunchKernelEx, HOOK_cuLaunchKernelEx, false)
 LAUNCH_EX(threads_cuLaunchKernelEx, HOOK_cuLaunchKernelEx_ptsz, true)
+
+/* ---- calls between them --------------------------------------------------------------------- */
+
+#define BETWEEN(called, number, parameters, arguments)                                             \
+    static inject_result called parameters                                                         \
+    {                                                                                              \
+        REAL(inject_result, number, parameters)                                                    \
+        if (looks())                                                                               \
+            inject_event_between();                                                                \
+        return real arguments;                                                                     \
+    }
+#define BETWEEN_TWO(symbol, asked, parameters, arguments)                                          \
+    BETWEEN(ours_##symbol, HOOK_##symbol, parameters, arguments)                                   \
+    BETWEEN(threads_##symbol, HOOK_THREADS_##symbol, parameters, arguments)
+HOOK_BETWEEN_CALLS(BETWEEN_TWO)
 
 /* ---- calls that name kernels ---------------------------------------------------------------- */
 
@@ -426,9 +441,10 @@ __asm__(".text\n"
 #define STREAM_ROWS(call, asked, ...) ROWS(call, asked, "_ptsz")
 #define DEFAULT_ROWS(call, asked, ...) ROWS(call, asked, "_ptds")
 static const struct hook hooks[HOOKS] = {
-    HOOK_STREAM_CALLS(STREAM_ROWS) HOOK_DEFAULT_CALLS(DEFAULT_ROWS) HOOK_OTHER_CALLS(
-        ROW)[HOOK_cuLaunchKernelEx_ptsz] = {"cuLaunchKernelEx_ptsz", "cuLaunchKernelEx", true,
-                                            (void *)threads_cuLaunchKernelEx},
+    HOOK_STREAM_CALLS(STREAM_ROWS) HOOK_DEFAULT_CALLS(DEFAULT_ROWS) HOOK_BETWEEN_CALLS(STREAM_ROWS)
+        HOOK_OTHER_CALLS(ROW)[HOOK_cuLaunchKernelEx_ptsz] = {"cuLaunchKernelEx_ptsz",
+                                                             "cuLaunchKernelEx", true,
+                                                             (void *)threads_cuLaunchKernelEx},
     [HOOK_cuStreamSynchronize_ptsz] = {"cuStreamSynchronize_ptsz", "cuStreamSynchronize", true,
                                        (void *)threads_cuStreamSynchronize},
     [HOOK_cuGetProcAddress] = {"cuGetProcAddress", "", false, (void *)ours_cuGetProcAddress},
@@ -443,6 +459,7 @@ static const struct hook hooks[HOOKS] = {
 #define EXPORT_DEFAULT(call, ...) EXPORT(call, ours_##call) EXPORT(call##_ptds, threads_##call)
 HOOK_STREAM_CALLS(EXPORT_STREAM)
 HOOK_DEFAULT_CALLS(EXPORT_DEFAULT)
+HOOK_BETWEEN_CALLS(EXPORT_STREAM)
 HOOK_OTHER_CALLS(EXPORT_ONE)
 EXPORT(cuLaunchKernelEx_ptsz, threads_cuLaunchKernelEx)
 EXPORT(cuStreamSynchronize_ptsz, threads_cuStreamSynchronize)

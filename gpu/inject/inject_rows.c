@@ -115,6 +115,7 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
     /* The GPU's clock is told by CUPTI to about a microsecond: what seems to begin before its call
      * did certainly not. */
     const uint64_t early_ns = call->begin_ns > work->start_ns ? call->begin_ns - work->start_ns : 0;
+    const uint64_t bound_ns = work->bound_ns + work->start_bound_ns;
     const uint64_t cells[] = {
         work->start_ns + offset_ns,
         work->end_ns + offset_ns,
@@ -124,7 +125,7 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
         slot,
         (call->begin_ns ? call->begin_ns : work->start_ns) + offset_ns,
         call->end_ns ? call->end_ns + offset_ns : 0,
-        early_ns > work->bound_ns ? early_ns : work->bound_ns,
+        early_ns > bound_ns ? early_ns : bound_ns,
         work->bound_ns,
         work->kind == WORK_KERNEL ? inject_kernel_name(work->name) : inject_name(work->name),
         work->correlation,

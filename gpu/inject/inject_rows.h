@@ -20,7 +20,7 @@ struct inject_work {
     uint64_t start_ns, end_ns, bytes, graph_node;
     /* Where the GPU did not tell its times itself, as in the table: by so much they may be wrong,
      * and whether the stream was idle. */
-    uint64_t bound_ns, launching_ns;
+    uint64_t bound_ns, start_bound_ns, launching_ns; /* start_bound: more of the start */
     bool idle;
     /* Of a kernel: grid and block, registers of a thread, bytes of shared memory of a block. */
     uint64_t shape[8];

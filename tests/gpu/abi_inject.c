@@ -35,6 +35,11 @@ typedef CUpti_TimestampCallbackFunc cupti_timestamp;
 typedef CUDA_MEMCPY2D inject_copy_2d;
 typedef CUDA_MEMCPY3D inject_copy_3d;
 typedef CUDA_MEMCPY3D_PEER inject_copy_peers;
+typedef CUstreamBatchMemOpParams inject_memory_operation;
+typedef CUmemcpyAttributes inject_copy_attributes;
+typedef CUmemoryPool inject_pool;
+typedef CUstreamCallback inject_stream_callback;
+typedef CUhostFn inject_host_function;
 typedef CUgraphExec inject_graph;
 typedef CUlibrary inject_library_handle;
 typedef CUlaunchConfig inject_launch_config;
@@ -45,6 +50,7 @@ typedef CUlaunchConfig inject_launch_config;
                    #symbol " has another prototype");
 HOOK_STREAM_CALLS(CHECK)
 HOOK_DEFAULT_CALLS(CHECK)
+HOOK_BETWEEN_CALLS(CHECK)
 HOOK_OTHER_CALLS(CHECK)
 #undef CHECK
 #define CHECK(symbol, optional, parameters) ABI_PROTOTYPE(struct inject_functions, symbol, symbol)

@@ -471,6 +471,12 @@ int cuCtxDestroy_v2(void *context)
     return fake_call("context_destroy");
 }
 
+int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
+{
+    (void)stream, (void)event;
+    return flags ? 1 : fake_call("wait_event");
+}
+
 /* ---- how functions are found, as the CUDA runtime does ---- */
 
 int cuGetProcAddress_v2(const char *symbol, void **function, int of_version, uint64_t flags,

@@ -30,6 +30,7 @@ FAKE_API int cuLaunchKernelEx(const struct cuda_launch_config *config, void *fun
 FAKE_API int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 FAKE_API int cuLibraryUnload(void *library);
 FAKE_API int cuCtxDestroy_v2(void *context);
+FAKE_API int cuStreamWaitEvent(void *stream, void *event, unsigned flags);
 FAKE_API int cuGetProcAddress_v2(const char *symbol, void **function, int of_version,
                                  uint64_t flags, int *status);
 FAKE_API int cuLaunchCooperativeKernel_ptsz(void *function, unsigned grid_x, unsigned grid_y,

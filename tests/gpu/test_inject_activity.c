@@ -769,6 +769,7 @@ static struct {
     inject_result (*synchronize_all)(void);
     inject_result (*synchronize_context)(inject_context);
     inject_result (*destroy)(inject_context);
+    inject_result (*wait_event)(inject_stream, inject_event, unsigned);
 } hooked;
 
 static void *by_proc(const char *name, int version, uint64_t flags)
@@ -802,6 +803,7 @@ static void find_hooked(void)
     *(void **)&hooked.synchronize = by_proc("cuStreamSynchronize", 3020, 0);
     *(void **)&hooked.synchronize_all = by_proc("cuCtxSynchronize", 12000, 0);
     *(void **)&hooked.synchronize_context = by_proc("cuCtxSynchronize", 13000, 0);
+    *(void **)&hooked.wait_event = by_proc("cuStreamWaitEvent", 3020, 0);
     *(void **)&hooked.destroy = by_proc("cuCtxDestroy", 4000, 0);
     void *found = by_proc("cuLaunchKernel", 7000, 0);
     CHECK(!memcmp(&found, &hooked.launch, sizeof found) && is_hooked(found, "cuLaunchKernel"));
@@ -981,6 +983,21 @@ static void is_refused_events(void)
     CHECK(hooked_launch(function, NULL) == 0);
 }
 
+/* Work that has ended before the clock could be read for the first time waits for that. */
+static void waits_for_the_clock(void)
+{
+    void *function = hooked_function("first");
+    CHECK(cuStreamCreate(&stream, 0) == 0);
+    fake_hold(true); /* our stream, too */
+    for (int i = 0; i < 2; i++)
+        CHECK(hooked_launch(function, stream) == 0);
+    fake_complete(stream, UINT32_MAX);
+    unsigned asked = fake_count("event_query");
+    while (fake_count("event_query") < asked + 100)
+        sched_yield();
+    fake_hold(false);
+}
+
 static void test_events_lost(void **state)
 {
     static const struct {
@@ -989,7 +1006,8 @@ static void test_events_lost(void **state)
     } cases[] = {{loses_a_context, 2, 3},
                  {launches_too_many, PENDING_MAX, BEYOND},
                  {ends_before_its_work, 2, 2},
-                 {is_refused_events, 2, 2}};
+                 {is_refused_events, 2, 2},
+                 {waits_for_the_clock, 2, 0}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 #ifdef __SANITIZE_THREAD__
@@ -1043,6 +1061,48 @@ static void test_events_of_many(void **state)
         assert_false(met[row[CORRELATION]]);
         met[row[CORRELATION]] = true;
         assert_true(row[THREAD] && row[BEGIN] && row[BEGIN] <= row[START]);
+    }
+    read_table_free(&work);
+}
+
+/* Launches in a row have an event each; where something stands between, or may, it is two. */
+static unsigned long on_stream(void *function, void *where, unsigned grid)
+{
+    const struct fake_stream *counted = where;
+    unsigned long before = counted->enqueued;
+    (void)hooked.launch(function, grid, 2, 1, 64, 1, 1, 8, where, NULL, NULL);
+    return counted->enqueued - before;
+}
+
+static void launches_in_a_row(void)
+{
+    void *other, *function = hooked_function("first");
+    CHECK(cuStreamCreate(&stream, 0) == 0 && cuStreamCreate(&other, 0) == 0);
+    CHECK(on_stream(function, stream, 3) == 3);
+    for (int i = 0; i < 5; i++)
+        CHECK(on_stream(function, stream, 3) == 2);
+    CHECK(hooked.wait_event(stream, NULL, 0) == 0);
+    CHECK(on_stream(function, stream, 3) == 3 && on_stream(function, stream, 3) == 2);
+    CHECK(on_stream(function, other, 3) == 3 && on_stream(function, stream, 3) == 3);
+    CHECK(on_stream(function, stream, 0) == 0); /* refused */
+    CHECK(on_stream(function, stream, 3) == 3 && on_stream(function, stream, 3) == 2);
+}
+
+static void test_events_in_a_row(void **state)
+{
+    uint64_t stop = 0;
+    (void)state;
+    assert_int_equal(run(launches_in_a_row), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 12);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        assert_true(row[START] <= row[STOP] && row[BEGIN] <= row[START]);
+        assert_int_equal(row[START_BOUND], row[STOP_BOUND]); /* the one before it is known */
+        if (row[STREAM] == read_table_row(&work, 0)[STREAM]) {
+            assert_true(row[START] >= stop);
+            stop = row[STOP];
+        }
     }
     read_table_free(&work);
 }
@@ -1103,6 +1163,7 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_events_captures, set_up_events),
         cmocka_unit_test_setup(test_events_lost, set_up_events),
         cmocka_unit_test_setup(test_events_of_many, set_up_events),
+        cmocka_unit_test_setup(test_events_in_a_row, set_up_events),
         cmocka_unit_test_setup(test_events_window, set_up_events),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,7 +191,7 @@ def subscribed(count):
     handle = ctypes.c_void_p()
     has = cupti is not None and cupti.cuptiSubscribe(ctypes.byref(handle), callback, None) == 0
     seconds, _ = loops(*additions(count))
-    tell(seconds=seconds, kernels=REPEATS * count + 200, subscribed=has)
+    tell(seconds=seconds, kernels=REPEATS * count + BEFORE, subscribed=has)
 
 
 if __name__ == "__main__":

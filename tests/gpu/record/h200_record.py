@@ -316,7 +316,7 @@ def events_cost():
         for way, go in ways.items():
             took[way].append(go())
     seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
-    figure("events: cost, times plain", seconds["events"] / seconds["plain"], "", most=1.35)
+    figure("events: cost, times plain", seconds["events"] / seconds["plain"])
     figure("events: cost, times CUPTI's", seconds["events"] / seconds["CUPTI"])
     sound("events: cost", OUT / "events-cost.bin", took["events"][-1]["kernels"], events=True)
 
