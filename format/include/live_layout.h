@@ -159,6 +159,10 @@ enum live_event_kind {
 
 /* ---- an event taken apart: for who reads chunks, in memory and in the file ---- */
 
+static inline unsigned live_event_kind(uint64_t word)
+{
+    return (unsigned)(word & ((1u << LIVE_EVENT_KIND_BITS) - 1));
+}
 /* The kind of record that an event is; 0: no event is such a word. */
 static inline uint8_t live_event_record_kind(uint64_t word)
 {
@@ -167,7 +171,7 @@ static inline uint8_t live_event_record_kind(uint64_t word)
         [LIVE_EVENT_FINE_BEGIN] = RBWP_FINE_BEGIN, [LIVE_EVENT_FINE_END] = RBWP_FINE_END,
         [LIVE_EVENT_GPU] = RBWP_GPU_WORK,
     };
-    return kinds[word & ((1u << LIVE_EVENT_KIND_BITS) - 1)];
+    return kinds[live_event_kind(word)];
 }
 /* Words of an event that is GPU work; all others have one. */
 #define LIVE_GPU_EVENT_WORDS 4

@@ -26,22 +26,13 @@ struct block_cursor {
 void block_cursor_open(const struct rbwp_block_encoder *encoder, struct block_cursor *cursor_out);
 void block_cursor_close(const struct block_cursor *cursor, struct rbwp_block_encoder *encoder);
 
-/* Bytes behind the kind: a slot, a sub-item's number, none. */
-static inline unsigned block_cursor_payload(unsigned kind)
-{
-    _Static_assert(RBWP_COARSE_BEGIN == 0x01 && RBWP_COARSE_END == 0x02 &&
-                       RBWP_FINE_BEGIN == 0x11 && RBWP_FINE_END == 0x12,
-                   "begins are odd, sub-items have the fifth bit");
-    return (kind & 1) << (kind >> 4);
-}
-
-/* Of one of these four kinds. Eight bytes are stored at once: there is slack behind the data. */
+/* Of one of the four kinds that are no GPU work, with so many bytes of the id (0, a slot's 1, a
+ * sub-item's 2). Eight bytes are stored at once: there is slack behind the data. */
 static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns, unsigned kind,
-                                    unsigned id)
+                                    unsigned payload, unsigned id)
 {
     const uint64_t time = (uint64_t)time_ns & ((UINT64_C(1) << RBWP_TIME_BITS) - 1);
     const uint64_t delta = time - cursor->previous_ns;
-    const unsigned payload = block_cursor_payload(kind);
     const uint64_t body = (uint64_t)id << 8 | kind;
     uint8_t *next = cursor->next;
     if (next + payload >= cursor->limit)

@@ -139,7 +139,16 @@ struct course {
     struct timeline_piece piece;
     uint32_t epoch;
     int64_t ceiling_ns, most_ns; /* of the chunk; and of the piece, too */
+    uint64_t plain_ticks;        /* since the piece's base: so far its line needs no bounds */
 };
+/* Ticks up to which a piece is the line without the bounds of timeline_piece_line_ns. */
+static uint64_t plain_ticks_of(const struct timeline_piece *piece)
+{
+    uint64_t ticks = piece->end_ticks - piece->base_ticks;
+    bool plain = piece->end_ticks > piece->base_ticks && piece->ns_per_tick >= 0;
+    const double most_ns = 1e18;
+    return plain && (double)ticks * piece->ns_per_tick < most_ns ? ticks : 0;
+}
 
 /* For ticks behind the piece, or before the latest ones. Returns the new floor. */
 static __attribute__((noinline)) int64_t change_course(struct course *course, uint64_t latest,
@@ -153,6 +162,7 @@ static __attribute__((noinline)) int64_t change_course(struct course *course, ui
         return floor_ns;
     int64_t ceiling_ns = course->ceiling_ns, least_ns = course->piece.least_ns;
     course->most_ns = course->piece.most_ns < ceiling_ns ? course->piece.most_ns : ceiling_ns;
+    course->plain_ticks = plain_ticks_of(&course->piece);
     least_ns = least_ns < ceiling_ns ? least_ns : ceiling_ns;
     return floor_ns > least_ns ? floor_ns : least_ns;
 }
@@ -171,28 +181,46 @@ struct progress {
     int64_t floor_ns;
 };
 
+/* What nearly all events become; the others have kind 0. */
+struct form {
+    uint8_t kind, payload;
+};
+static const struct form forms[1u << LIVE_EVENT_KIND_BITS] = {
+    [LIVE_EVENT_BEGIN] = {RBWP_COARSE_BEGIN, 1},
+    [LIVE_EVENT_END] = {RBWP_COARSE_END, 0},
+    [LIVE_EVENT_FINE_BEGIN] = {RBWP_FINE_BEGIN, 2},
+    [LIVE_EVENT_FINE_END] = {RBWP_FINE_END, 0},
+};
+
 /* Nearly all events: those of work items and sub-items on the same piece of the line, one shortly
  * after the other. Stops before the first that is none of these. */
 static void run_along(struct rbwp_block_encoder *blocks, const struct course *course,
                       struct progress *progress)
 {
-    struct block_cursor cursor;
+    struct block_cursor opened;
+    block_cursor_open(blocks, &opened);
+    /* In registers: what nobody has an address of. */
+    struct block_cursor cursor = opened;
     struct progress now = *progress;
-    block_cursor_open(blocks, &cursor);
+    const struct course here = *course;
     for (; now.at < now.end; now.at++) {
         uint64_t word = load(now.at), ticks = now.base_ticks + live_event_ticks(word);
-        unsigned kind = live_event_record_kind(word);
-        if (__builtin_expect(ticks >= course->piece.end_ticks || ticks < now.latest || kind == 0 ||
-                                 kind == RBWP_GPU_WORK,
+        uint64_t since_base = ticks - here.piece.base_ticks;
+        const struct form *form = &forms[live_event_kind(word)];
+        if (__builtin_expect(since_base >= here.plain_ticks || ticks < now.latest || !form->kind,
                              0))
             break;
-        int64_t time_ns = time_on(course, ticks, now.floor_ns);
-        if (!block_cursor_put(&cursor, time_ns, kind, live_event_id(word)))
+        int64_t time_ns =
+            here.piece.base_ns + (int64_t)((double)(int64_t)since_base * here.piece.ns_per_tick);
+        time_ns = time_ns < here.most_ns ? time_ns : here.most_ns;
+        time_ns = time_ns > now.floor_ns ? time_ns : now.floor_ns;
+        if (!block_cursor_put(&cursor, time_ns, form->kind, form->payload, live_event_id(word)))
             break;
         now.latest = ticks;
         now.floor_ns = time_ns;
     }
-    block_cursor_close(&cursor, blocks);
+    opened = cursor;
+    block_cursor_close(&opened, blocks);
     *progress = now;
 }
 

@@ -94,8 +94,9 @@ static enum rbwp_status add_quickly(struct rbwp_block_encoder *encoder,
 {
     struct block_cursor cursor;
     bool begin = record->kind == RBWP_COARSE_BEGIN, put = record->kind != RBWP_GPU_WORK;
+    unsigned payload = begin ? 1 : record->kind == RBWP_FINE_BEGIN ? 2 : 0;
     block_cursor_open(encoder, &cursor);
-    put = put && block_cursor_put(&cursor, record->time_ns, record->kind,
+    put = put && block_cursor_put(&cursor, record->time_ns, record->kind, payload,
                                   begin ? record->slot : record->sub_item);
     block_cursor_close(&cursor, encoder);
     return put ? RBWP_OK : rbwp_block_encoder_add(encoder, record);

@@ -240,6 +240,7 @@ static void test_quick_way(void **state)
     enum { RECORDS = 4000 };
     static const unsigned kinds[] = {RBWP_COARSE_BEGIN, RBWP_COARSE_END, RBWP_FINE_BEGIN,
                                      RBWP_FINE_END};
+    static const unsigned payloads[] = {1, 0, 2, 0};
     static const int64_t steps_ns[] = {0, 1, 32767, 32768, (1 << 30) - 1, 1 << 30, -1};
     struct rbwp_block_encoder *plain = new_encoder(1000, 0), *quick = new_encoder(1000, 0);
     struct block_cursor cursor;
@@ -250,7 +251,7 @@ static void test_quick_way(void **state)
         unsigned kind = kinds[random >> 20 & 3], id = random >> 8 & 0xff;
         int64_t next_ns = time_ns + (random >> 29 ? 100 : steps_ns[(random >> 24) % 7]);
         enum rbwp_status status = rbwp_block_encoder_put(plain, next_ns, kind, id);
-        if (!block_cursor_put(&cursor, next_ns, kind, id)) {
+        if (!block_cursor_put(&cursor, next_ns, kind, payloads[random >> 20 & 3], id)) {
             refused++;
             block_cursor_close(&cursor, quick);
             assert_int_equal(rbwp_block_encoder_put(quick, next_ns, kind, id), status);
