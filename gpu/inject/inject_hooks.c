@@ -351,7 +351,9 @@ static inject_result ours_cuGetProcAddress_v2(const char *symbol, void **functio
     return result;
 }
 
-/* Called by dlsym below. NULL: it is the C library's to answer. */
+/* Called by dlsym below. NULL: it is the C library's to answer; NOT_THERE: that would find ours,
+ * but the program has no driver. */
+#define NOT_THERE ((void *)1)
 __attribute__((visibility("hidden"), used)) void *inject_dlsym(void *library, const char *symbol);
 void *inject_dlsym(void *library, const char *symbol)
 {
@@ -363,7 +365,11 @@ void *inject_dlsym(void *library, const char *symbol)
         at++;
     if (at == HOOKS)
         return NULL;
-    void *real = inject_find(library == RTLD_DEFAULT ? RTLD_NEXT : library, symbol);
+    void *real = inject_find(library, symbol);
+    if (real && real == hooks[at].ours) { /* where the program looks, we stand before the driver */
+        real = inject_find(RTLD_NEXT, symbol);
+        return real ? hand_out(at, real) : NOT_THERE;
+    }
     return real ? hand_out(at, real) : NULL;
 }
 
@@ -392,12 +398,14 @@ __asm__(".text\n"
         "    .cfi_adjust_cfa_offset -8\n"
         "    popq %rdi\n"
         "    .cfi_adjust_cfa_offset -8\n"
-        "    testq %rax, %rax\n"
-        "    jne 1f\n"
+        "    cmpq $1, %rax\n"
+        "    je 2f\n"
+        "    ja 1f\n"
         "    movq inject_real_dlsym(%rip), %rdx\n"
         "    testq %rdx, %rdx\n"
         "    je 1f\n"
         "    jmp *%rdx\n"
+        "2:  xorl %eax, %eax\n"
         "1:  ret\n"
         "    .cfi_endproc\n"
         ".size dlsym, . - dlsym\n");
@@ -407,6 +415,7 @@ __asm__(".text\n"
         ".type dlsym, %function\n"
         "dlsym:\n"
         "    .cfi_startproc\n"
+        "    hint #34\n"
         "    stp x29, x30, [sp, #-32]!\n"
         "    .cfi_def_cfa_offset 32\n"
         "    .cfi_offset 29, -32\n"
@@ -419,11 +428,14 @@ __asm__(".text\n"
         "    .cfi_def_cfa_offset 0\n"
         "    .cfi_restore 29\n"
         "    .cfi_restore 30\n"
-        "    cbnz x2, 1f\n"
-        "    adrp x2, inject_real_dlsym\n"
-        "    ldr x2, [x2, :lo12:inject_real_dlsym]\n"
-        "    cbz x2, 1f\n"
-        "    br x2\n"
+        "    cmp x2, #1\n"
+        "    b.eq 2f\n"
+        "    b.hi 1f\n"
+        "    adrp x16, inject_real_dlsym\n"
+        "    ldr x16, [x16, :lo12:inject_real_dlsym]\n"
+        "    cbz x16, 1f\n"
+        "    br x16\n"
+        "2:  mov x2, #0\n"
         "1:  mov x0, x2\n"
         "    ret\n"
         "    .cfi_endproc\n"

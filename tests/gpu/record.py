@@ -8,6 +8,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -152,6 +153,9 @@ def test_not_there(folder):
         _, told = record(folder, *words, code=code, what="gpu", **more)
         said = [line for line in told if line.startswith("rbwp")]
         assert 1 <= len(said) <= 2 and not (folder / "out.bin").exists(), (words, told)
+    # A program finds no driver where there is none, and all else as ever.
+    asks = "import ctypes; c = ctypes.CDLL(None); assert not hasattr(c, 'cuLaunchKernel') and not hasattr(c, 'cuNothing') and c.strlen(b'abc') == 3"
+    record(folder, sys.executable, "-c", asks, what="gpu")
     _, told = record(folder, "true")  # what is there is recorded, and what is not is no news
     assert not any("GPU" in line for line in told), told
 
