@@ -22,9 +22,10 @@ struct name {
 };
 
 struct sub_item {
-    struct name name;
+    struct name name, kind;
+    uint16_t kind_flags;
     uint8_t type;
-    bool known;
+    bool known, has_kind;
 };
 
 struct live_facts {
@@ -57,6 +58,8 @@ struct live_facts {
 
     struct rbwp_work_item_name *work_item_table;
     struct rbwp_sub_item_name *sub_item_table;
+    struct rbwp_sub_item_kind *kind_table;
+    uint32_t kind_count;
     struct rbwp_thread_info *thread_table;
     struct rbwp_left unlogged;
     struct rbwp_tables tables;
@@ -167,6 +170,17 @@ static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t co
         (struct sub_item){.name = keep_name(facts, payload + 4, count - 4),
                           .type = (uint8_t)load_u16(payload + 2),
                           .known = true};
+    return true;
+}
+
+static bool sub_item_kind(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count < 4 || count > 4 + RBWP_NAME_BYTES_MAX)
+        return false;
+    struct sub_item *item = &facts->sub_items[load_u16(payload)];
+    item->kind = keep_name(facts, payload + 4, count - 4);
+    item->kind_flags = load_u16(payload + 2);
+    item->has_kind = true;
     return true;
 }
 
@@ -338,6 +352,7 @@ static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, siz
         [LIVE_NAME] = row_name,
         [LIVE_JOB] = job_fact,
         [LIVE_NODE_CLOCK] = node_clock,
+        [LIVE_KIND] = sub_item_kind,
     };
     struct live_facts *facts = context;
     if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
@@ -369,6 +384,23 @@ static bool make_tables(struct live_facts *facts)
                 facts->sub_items[id].name.bytes};
     tables->work_items = facts->work_item_table;
     tables->sub_items = facts->sub_item_table;
+    return true;
+}
+
+static bool make_kinds(struct live_facts *facts)
+{
+    uint32_t kinds = 0;
+    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
+        kinds += facts->sub_items[id].known && facts->sub_items[id].has_kind;
+    facts->kind_table = calloc(kinds + 1, sizeof *facts->kind_table);
+    if (!facts->kind_table)
+        return false;
+    for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
+        const struct sub_item *item = &facts->sub_items[id];
+        if (item->known && item->has_kind)
+            facts->kind_table[facts->kind_count++] = (struct rbwp_sub_item_kind){
+                (uint16_t)id, item->kind.count, item->kind_flags, item->kind.bytes};
+    }
     return true;
 }
 
@@ -424,8 +456,8 @@ static void count_missing(struct live_facts *facts, const struct live_file *live
     missing->unprotected_bytes = chunks * live->head.chunk_bytes;
     missing->unprotected_records_most = chunks * live_chunk_words(live);
     missing->unlogged_names = counts->unlogged[LIVE_SLOT_BEGIN] + counts->unlogged[LIVE_SLOT_END] +
-                              counts->unlogged[LIVE_SUB_ITEM] + counts->unlogged[LIVE_SCHEMA] +
-                              counts->unlogged[LIVE_NAME];
+                              counts->unlogged[LIVE_SUB_ITEM] + counts->unlogged[LIVE_KIND] +
+                              counts->unlogged[LIVE_SCHEMA] + counts->unlogged[LIVE_NAME];
     missing->unlogged_threads = counts->unlogged[LIVE_THREAD] + counts->unlogged[LIVE_THREAD_END];
     facts->unlogged = (struct rbwp_left){
         .kind = RBWP_LEFT_LIVE_LOG, .entries = missing->unlogged_names + missing->unlogged_threads};
@@ -482,6 +514,8 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .job_fact_count = facts->job_fact_count,
         .node_clocks = facts->node_clocks.kept,
         .node_clock_count = facts->node_clocks.count,
+        .sub_item_kinds = facts->kind_table,
+        .sub_item_kind_count = facts->kind_count,
     };
 }
 
@@ -519,7 +553,8 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     facts->damaged += torn;
     if (status == RBWP_OK)
         settle(facts, live);
-    if (status == RBWP_OK && (facts->memory_failed || !make_tables(facts) || !make_threads(facts)))
+    if (status == RBWP_OK &&
+        (facts->memory_failed || !make_tables(facts) || !make_kinds(facts) || !make_threads(facts)))
         status = RBWP_E_MEMORY;
     if (status == RBWP_E_MEMORY)
         error_set_memory(error, "live file");
@@ -549,6 +584,7 @@ void live_facts_free(struct live_facts *facts)
     free(facts->losses);
     free(facts->work_item_table);
     free(facts->sub_item_table);
+    free(facts->kind_table);
     free(facts->thread_table);
     free(facts);
 }

@@ -288,6 +288,22 @@ static void take_kept(const uint8_t *from, void *to)
     kept->text_bytes = load_le16(from + 56);
 }
 
+static void put_kind(const void *from, uint8_t *to)
+{
+    const struct rbwp_sub_item_kind *kind = from;
+    store_le16(to, kind->id);
+    store_le16(to + 2, kind->name_bytes);
+    store_le32(to + 4, kind->flags);
+}
+
+static void take_kind(const uint8_t *from, void *to)
+{
+    struct rbwp_sub_item_kind *kind = to;
+    kind->id = load_le16(from);
+    kind->name_bytes = load_le16(from + 2);
+    kind->flags = load_le32(from + 4);
+}
+
 static void put_range(const void *from, uint8_t *to)
 {
     const struct rbwp_index_range *range = from;
@@ -415,6 +431,10 @@ static const struct table_section {
     {"KEPT", 64, 64, offsetof(struct rbwp_trailer, kept), offsetof(struct rbwp_trailer, kept_count),
      sizeof(struct rbwp_kept), offsetof(struct rbwp_kept, text),
      offsetof(struct rbwp_kept, text_bytes), put_kept, take_kept},
+    {"KIND", 16, 16, offsetof(struct rbwp_trailer, sub_item_kinds),
+     offsetof(struct rbwp_trailer, sub_item_kind_count), sizeof(struct rbwp_sub_item_kind),
+     offsetof(struct rbwp_sub_item_kind, name), offsetof(struct rbwp_sub_item_kind, name_bytes),
+     put_kind, take_kind},
     {"INDX", 56, 56, offsetof(struct rbwp_trailer, index),
      offsetof(struct rbwp_trailer, index_count), sizeof(struct rbwp_index_range), NO_NAME, NO_NAME,
      put_range, take_range},

@@ -250,15 +250,16 @@ enum live_entry_kind {
     LIVE_SUB_ITEM = 3,   /* u16 id, u16 type, name to the end */
     LIVE_THREAD = 4, /* u64 thread, u64 os id, i64 attached (CLOCK_MONOTONIC ns), name to the end;
                         again for the same thread: renamed */
-    LIVE_THREAD_END = 5, /* u64 thread, i64 detached */
-    LIVE_SAMPLE = 6,     /* struct rbwp_clock_sample */
-    LIVE_LOSS = 7,       /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
-    LIVE_PROCESS = 8,    /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
-    LIVE_HOST = 9,       /* the host's name */
-    LIVE_SCHEMA = 10,    /* of a table: as in FILE, behind the tag; may come again */
-    LIVE_NAME = 11,      /* for cells: u32 number, name to the end; may come again */
-    LIVE_JOB = 12,       /* u32 what, i64 number, text to the end: see SPEC.md, 10.14 */
-    LIVE_NODE_CLOCK = 13 /* struct rbwp_node_clock; may come again */
+    LIVE_THREAD_END = 5,  /* u64 thread, i64 detached */
+    LIVE_SAMPLE = 6,      /* struct rbwp_clock_sample */
+    LIVE_LOSS = 7,        /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
+    LIVE_PROCESS = 8,     /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
+    LIVE_HOST = 9,        /* the host's name */
+    LIVE_SCHEMA = 10,     /* of a table: as in FILE, behind the tag; may come again */
+    LIVE_NAME = 11,       /* for cells: u32 number, name to the end; may come again */
+    LIVE_JOB = 12,        /* u32 what, i64 number, text to the end: see SPEC.md, 10.14 */
+    LIVE_NODE_CLOCK = 13, /* struct rbwp_node_clock; may come again */
+    LIVE_KIND = 14        /* of a sub-item: u16 id, u16 flags, name to the end; may come again */
 };
 
 #endif /* LIVE_LAYOUT_H */

@@ -126,7 +126,10 @@ enum rbwp_sub_item_type {
     RBWP_AM_HANDLER = 0,
     RBWP_XFER_CHANNEL = 1,
     RBWP_DEPPART_OP = 2,
-    RBWP_GPU_REAP = 3
+    RBWP_GPU_REAP = 3,
+    /* Kinds of a program's own (rbwp_sub_item_kind_register): not stored as types. */
+    RBWP_OWN_KIND_FIRST = 128,
+    RBWP_OWN_KIND_LAST = 255
 };
 
 /* "COARSE_BEGIN", "GPU_WORK" ...; "UNKNOWN" for other values. Static text. */
@@ -396,6 +399,15 @@ struct rbwp_section {
     const void *data;
 };
 
+/* A sub-item is of a kind of the program's own; its type says nothing then. */
+struct rbwp_sub_item_kind {
+    uint16_t id; /* of the sub-item */
+    uint16_t name_bytes;
+    uint32_t flags;   /* RBWP_KIND_WAITS, or later ones */
+    const char *name; /* of the kind; any bytes, not terminated */
+};
+#define RBWP_KIND_WAITS 1u /* while it is under way its thread waits, and is not busy */
+
 /* All that the trailer holds; may grow at its end. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {
     const char *host;    /* not terminated */
@@ -433,6 +445,9 @@ struct rbwp_trailer {
 
     const struct rbwp_kept *kept; /* the first counts; none: the file has the whole recording */
     uint32_t kept_count;
+
+    const struct rbwp_sub_item_kind *sub_item_kinds;
+    uint32_t sub_item_kind_count;
 };
 
 #ifdef __cplusplus

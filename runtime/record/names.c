@@ -22,8 +22,15 @@ struct slot_use {
 
 struct sub_item {
     char *name;
-    enum rbwp_sub_item_type type;
+    unsigned type; /* enum rbwp_sub_item_type, or a kind of the program's own */
 };
+
+struct kind {
+    char *name;
+    unsigned flags;
+};
+
+enum { KINDS_MAX = RBWP_OWN_KIND_LAST - RBWP_OWN_KIND_FIRST + 1 };
 
 /* Guards all below. Nothing is taken inside it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -31,6 +38,8 @@ static struct slot_use *current[RBWP_SLOTS_MAX];
 static struct slot_use *uses, **uses_end = &uses;
 static struct sub_item *sub_items; /* grows by doubling */
 static uint32_t sub_item_count, sub_item_room;
+static struct kind kinds[KINDS_MAX];
+static unsigned kind_count;
 static size_t past_bytes;  /* of released uses in a file */
 static unsigned snapshots; /* that refer to names */
 static uint64_t left_uses; /* released ones whose names were not kept */
@@ -98,10 +107,28 @@ static void log_slot_end(const struct slot_use *use)
     live_log(LIVE_SLOT_END, &entry, sizeof entry, NULL, 0);
 }
 
+/* NULL: of a type that the format knows. */
+static const struct kind *kind_of(uint32_t id)
+{
+    unsigned number = sub_items[id].type - RBWP_OWN_KIND_FIRST;
+    return sub_items[id].type >= RBWP_OWN_KIND_FIRST && number < kind_count ? &kinds[number] : NULL;
+}
+
+/* What version 1 says of a kind that it does not know. */
+static uint8_t stored_type(uint32_t id)
+{
+    return kind_of(id) ? RBWP_AM_HANDLER : (uint8_t)sub_items[id].type;
+}
+
 static void log_sub_item(uint32_t id)
 {
-    const uint16_t entry[2] = {(uint16_t)id, (uint16_t)sub_items[id].type};
+    const struct kind *kind = kind_of(id);
+    const uint16_t entry[2] = {(uint16_t)id, stored_type(id)};
     live_log(LIVE_SUB_ITEM, entry, sizeof entry, sub_items[id].name, strlen(sub_items[id].name));
+    if (!kind)
+        return;
+    const uint16_t kind_entry[2] = {(uint16_t)id, (uint16_t)kind->flags};
+    live_log(LIVE_KIND, kind_entry, sizeof kind_entry, kind->name, strlen(kind->name));
 }
 
 /* Locked. */
@@ -306,7 +333,7 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
     }
     if (status == RBWP_OK) {
         *id_out = sub_item_count;
-        sub_items[sub_item_count++] = (struct sub_item){copy, type};
+        sub_items[sub_item_count++] = (struct sub_item){copy, (unsigned)type};
         if (in_session)
             log_sub_item(*id_out);
     }
@@ -314,6 +341,41 @@ enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type, const char
     if (status != RBWP_OK)
         free(copy);
     return status;
+}
+
+/* Locked. KINDS_MAX: there is none. */
+static unsigned find_kind(const char *name, unsigned flags)
+{
+    for (unsigned i = 0; i < kind_count; i++)
+        if (kinds[i].flags == flags && strcmp(kinds[i].name, name) == 0)
+            return i;
+    return KINDS_MAX;
+}
+
+enum rbwp_status rbwp_sub_item_kind_register(const char *name, unsigned flags,
+                                             enum rbwp_sub_item_type *type_out)
+{
+    char *copy = NULL;
+    if (!name || !name[0] || flags & ~RBWP_KIND_WAITS)
+        return RBWP_E_INVALID;
+    if (strlen(name) > RBWP_KIND_NAME_BYTES_MAX)
+        return RBWP_E_LIMIT;
+    enum rbwp_status status = copy_name(name, &copy);
+    if (status != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    unsigned number = find_kind(name, flags);
+    if (number == KINDS_MAX && kind_count < KINDS_MAX) {
+        number = kind_count;
+        kinds[kind_count++] = (struct kind){copy, flags};
+        copy = NULL;
+    }
+    pthread_mutex_unlock(&lock);
+    free(copy);
+    if (number == KINDS_MAX)
+        return RBWP_E_LIMIT;
+    *type_out = (enum rbwp_sub_item_type)(RBWP_OWN_KIND_FIRST + number);
+    return RBWP_OK;
 }
 
 /* ---- snapshots ---------------------------------------------------------------------- */
@@ -341,8 +403,14 @@ static void fill(struct names_snapshot *snapshot)
                 (uint16_t)slot, (uint16_t)strlen(last_use[slot]->name), last_use[slot]->name};
     for (uint32_t id = 0; id < sub_item_count; id++)
         snapshot->sub_items[snapshot->sub_item_count++] =
-            (struct rbwp_sub_item_name){(uint16_t)id, (uint8_t)sub_items[id].type,
+            (struct rbwp_sub_item_name){(uint16_t)id, stored_type(id),
                                         (uint16_t)strlen(sub_items[id].name), sub_items[id].name};
+    for (uint32_t id = 0; id < sub_item_count; id++) {
+        const struct kind *kind = kind_of(id);
+        if (kind)
+            snapshot->kinds[snapshot->kind_count++] = (struct rbwp_sub_item_kind){
+                (uint16_t)id, (uint16_t)strlen(kind->name), kind->flags, kind->name};
+    }
 }
 
 enum rbwp_status names_take(struct names_snapshot *snapshot_out)
@@ -355,7 +423,8 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out)
     snapshot.work_items = calloc(RBWP_SLOTS_MAX, sizeof *snapshot.work_items);
     snapshot.sub_items = calloc(sub_item_count + 1, sizeof *snapshot.sub_items);
     snapshot.slot_uses = calloc(use_count + 1, sizeof *snapshot.slot_uses);
-    bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses;
+    snapshot.kinds = calloc(sub_item_count + 1, sizeof *snapshot.kinds);
+    bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses && snapshot.kinds;
     if (whole)
         fill(&snapshot);
     snapshots++;
@@ -374,6 +443,7 @@ void names_release(struct names_snapshot *snapshot)
     free(snapshot->work_items);
     free(snapshot->sub_items);
     free(snapshot->slot_uses);
+    free(snapshot->kinds);
     *snapshot = (struct names_snapshot){0};
 }
 

@@ -16,8 +16,9 @@
 struct names_snapshot {
     struct rbwp_work_item_name *work_items; /* by slot; the present or else the last name */
     struct rbwp_sub_item_name *sub_items;   /* by id */
-    struct rbwp_slot_use *slot_uses; /* of slots that were reused; times on the monotonic clock */
-    uint32_t work_item_count, sub_item_count, slot_use_count;
+    struct rbwp_slot_use *slot_uses;  /* of slots that were reused; times on the monotonic clock */
+    struct rbwp_sub_item_kind *kinds; /* of sub-items that are of one of the program's own */
+    uint32_t work_item_count, sub_item_count, slot_use_count, kind_count;
     uint64_t
         left_uses; /* past ones whose names were not kept; one of slot_uses stands for a slot's */
 };

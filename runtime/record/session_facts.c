@@ -226,6 +226,8 @@ static enum rbwp_status gather(const struct facts_source *source, struct session
     facts->trailer.losses = facts->losses;
     facts->trailer.samples = facts->samples;
     facts->trailer.slot_uses = facts->names.slot_uses;
+    facts->trailer.sub_item_kinds = facts->names.kinds;
+    facts->trailer.sub_item_kind_count = facts->names.kind_count;
     facts->trailer.slot_use_count = facts->names.slot_use_count;
     facts->trailer.left = facts->left;
     return RBWP_OK;

@@ -82,6 +82,24 @@ assert "path=/var/lib/x" in run("stats", path).decode()
 for words in (["arg:"], ["arg:a", "--by", "arg:b"]):
     assert subprocess.run([rbwp, "stats", "--by", *words, path], capture_output=True).returncode == 2
 
+# Kinds of a program's own, in the trailer: one that waits makes nobody busy, the other has its name.
+from make_rbwp import begin, block, end, fine_begin, fine_end, finalised, sub_item, table_section, ts8, with_trailer, work_item
+records = [begin(ts8(T0)), fine_begin(ts8(T0 + 100), 4), fine_end(ts8(T0 + 400)), fine_begin(ts8(T0 + 500), 5), fine_end(ts8(T0 + 600)), end(ts8(T0 + 1000))]
+kinds = [struct.pack("<HHI8x", 4, 5, 1), struct.pack("<HHI8x", 5, 6, 0), struct.pack("<HHI8x", 4, 1, 0), struct.pack("<HHI8x", 9, 0, 1)]
+file = finalised([block(records, T0, 7)], [work_item(0, b"compaction")], [sub_item(4, 0, b"for room"), sub_item(5, 0, b"merge")], zero=T0)
+kind = f"{work}/kind.bin"
+open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"stallleveldx")))
+spans = {s["name"]: s for s in map(json.loads, run("export", "--to", "ndjson", kind).splitlines())}
+assert (spans["for room"]["category"], spans["for room"]["own_category"]) == ("waiting", "stall"), spans
+assert (spans["merge"]["category"], spans["merge"]["own_category"]) == ("sub_item", "leveld"), spans
+made = json.loads(run("stats", "--json", kind))
+thread, = made["threads"]
+assert (thread["busy"], thread["waiting"], thread["idle"], made["worker_waiting"]) == (700, 300, 0, 300), thread
+assert ", waiting 30.0 %" in run("stats", kind).decode() and "(waited 300 ns)" in run("stats", kind).decode()
+assert "stall (waits) for room" in run("info", kind).decode()
+assert '"sub_item_kind":"leveld"' in run("dump", "--spans", kind).decode()
+run("report", "-o", f"{work}/page.html", kind)
+
 # Columns of other types, as strangers may have them: a table like any other.
 ranges_make.write(f"{work}/other.bin", NAMES, ("argument", [("begun", 4, 1), ("thread", 1, 10), ("key", 1, 0), ("type", 1, 0), ("value", 1, 0)],
                                                shift(ROWS)))

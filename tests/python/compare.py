@@ -19,7 +19,7 @@ import rbwp_reader
 REQUIRED = ("file_size", "header", "finalized", "work_items", "sub_items", "block_count", "opaque_block_count",
             "record_count", "incomplete_tail", "blocks")
 EXTENSIONS = ("session", "host", "command", "writer", "threads", "losses", "clock", "samples", "slot_uses", "gpus",
-              "left_out", "processes", "job", "node_clocks", "kept", "unknown_sections", "tables", "index", "trailer")
+              "left_out", "processes", "job", "node_clocks", "kept", "sub_item_kinds", "unknown_sections", "tables", "index", "trailer")
 
 
 # Rules that no reader needs to go on: rbwp-dump may leave them to "rbwp check".

@@ -771,6 +771,7 @@ SECTIONS = {
     b"NCLK": TableSection("node_clocks", "qqQI4x", "time", "offset", "bound", "reference"),
     b"KEPT": TableSection("kept", "qQQQQQIIH6x", "from", "dropped_records", "dropped_rows", "dropped_bytes",
                           "keep_bytes", "keep_ns", "why", "part", "name"),
+    b"KIND": TableSection("sub_item_kinds", "HHI8x", "id", "name", "flags"),
     b"TABL": FixedSection("tables", "QQIII4x", "descriptor_offset", "size", "work_item_count", "sub_item_count",
                           "crc32c"),
     b"INDX": TableSection("index", "QQQqqQII", "offset", "size", "record_count", "min_time", "max_time", "thread_id",

@@ -110,6 +110,11 @@ class Sections(unittest.TestCase):
         self.assertEqual(kept, [{"from": -5, "dropped_records": 6, "dropped_rows": 7, "dropped_bytes": 8,
                                  "keep_bytes": 64 << 20, "keep_ns": 9, "why": 3, "part": 2, "name": "slow"}])
 
+    def test_sub_item_kinds(self):
+        entries = [struct.pack("<HHI8x", *entry) for entry in ((3, 4, 1), (5, 0, 6))]
+        kinds = self.values(table_section(b"KIND", entries, 16, b"wait"))["sub_item_kinds"]
+        self.assertEqual(kinds, [{"id": 3, "name": "wait", "flags": 1}, {"id": 5, "name": "", "flags": 6}])
+
     def test_gpus_with_idle_bias(self):
         """Entries as they are written now."""
         entry = struct.pack("<QIIqqH6xI4xqq", 7, 2, 101, 4500, 30, 1, 99, 4600, 40)

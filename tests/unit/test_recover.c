@@ -406,6 +406,38 @@ static void log_with_damage(void **state)
     bytes_free(&file);
 }
 
+/* Guards: kinds of a program's own survive a kill, of sub-items that are known, and logged anew
+ * count once. */
+static void own_kinds(void **state)
+{
+    (void)state;
+    struct live_maker maker;
+    struct bytes file = header_only();
+    const uint16_t waits[2] = {9, RBWP_KIND_WAITS}, nobody[2] = {10, 0};
+    write_file(&file);
+    make_live(&maker);
+    for (int i = 0; i < 2; i++) {
+        live_log_sub_item(&maker, 9, RBWP_AM_HANDLER, "stall");
+        live_log_entry(&maker, LIVE_KIND, waits, sizeof waits, "waiting for room");
+    }
+    live_log_entry(&maker, LIVE_KIND, nobody, sizeof nobody, "of none");
+    live_make_done(&maker);
+    struct recovered recovered = recover(live_path);
+    assert_clean(&recovered.bytes);
+    struct rbwp_reader *reader;
+    assert_int_equal(
+        rbwp_reader_open_memory(recovered.bytes.data, recovered.bytes.size, NULL, &reader, NULL),
+        RBWP_OK);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
+    assert_int_equal(trailer->sub_item_kind_count, 1);
+    assert_int_equal(trailer->sub_item_kinds[0].id, 9);
+    assert_int_equal(trailer->sub_item_kinds[0].flags, RBWP_KIND_WAITS);
+    assert_memory_equal(trailer->sub_item_kinds[0].name, "waiting for room", 16);
+    rbwp_reader_close(reader);
+    bytes_free(&recovered.bytes);
+    bytes_free(&file);
+}
+
 /* Guards: a slot that was used by several in turn has each name for its time. */
 static void slot_used_again(void **state)
 {
@@ -1265,6 +1297,7 @@ int main(void)
         cmocka_unit_test(garbage_in_chunks),
         cmocka_unit_test(log_with_damage),
         cmocka_unit_test(slot_used_again),
+        cmocka_unit_test(own_kinds),
         cmocka_unit_test(many_samples),
         cmocka_unit_test(samples_that_go_back),
         cmocka_unit_test(no_sample),

@@ -258,6 +258,44 @@ static void test_strict(void **state)
     assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
 }
 
+/* Kinds of the program's own: version 1 sees a type that it knows, the trailer what it is. */
+static void test_own_kinds(void **state)
+{
+    (void)state;
+    enum rbwp_sub_item_type waits, works, again;
+    char too_long[RBWP_KIND_NAME_BYTES_MAX + 2];
+    unsigned ids[3];
+    memset(too_long, 'x', sizeof too_long);
+    too_long[sizeof too_long - 1] = '\0';
+    assert_int_equal(rbwp_sub_item_kind_register("", 0, &again), RBWP_E_INVALID);
+    assert_int_equal(rbwp_sub_item_kind_register("flags", 2, &again), RBWP_E_INVALID);
+    assert_int_equal(rbwp_sub_item_kind_register(too_long, 0, &again), RBWP_E_LIMIT);
+    assert_int_equal(rbwp_sub_item_kind_register("stall", RBWP_KIND_WAITS, &waits), RBWP_OK);
+    assert_int_equal(rbwp_sub_item_kind_register("stall", 0, &works), RBWP_OK);
+    assert_int_equal(rbwp_sub_item_kind_register("stall", RBWP_KIND_WAITS, &again), RBWP_OK);
+    assert_int_equal(again, waits);
+    assert_int_not_equal(works, waits);
+    assert_int_equal(rbwp_sub_item_register(waits, "before", &ids[0]), RBWP_OK);
+    struct rbwp_session_config config = test_config(2);
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(rbwp_sub_item_register(works, "inside", &ids[1]), RBWP_OK);
+    assert_int_equal(rbwp_sub_item_register(RBWP_GPU_REAP, "known", &ids[2]), RBWP_OK);
+    stop(session);
+    struct recorded recorded = read_back(config.logfile);
+    assert_int_equal(recorded.tables->sub_items[ids[0]].type, RBWP_AM_HANDLER);
+    assert_int_equal(recorded.tables->sub_items[ids[1]].type, RBWP_AM_HANDLER);
+    assert_int_equal(recorded.tables->sub_items[ids[2]].type, RBWP_GPU_REAP);
+    const struct rbwp_sub_item_kind *kinds = recorded.trailer->sub_item_kinds;
+    assert_int_equal(recorded.trailer->sub_item_kind_count, 2);
+    for (unsigned i = 0; i < 2; i++) {
+        assert_int_equal(kinds[i].id, ids[i]);
+        assert_int_equal(kinds[i].flags, i == 0 ? RBWP_KIND_WAITS : 0);
+        assert_int_equal(kinds[i].name_bytes, 5);
+        assert_memory_equal(kinds[i].name, "stall", 5);
+    }
+    recorded_free(&recorded);
+}
+
 /* Losses of a session that recorded nothing, and of ticks that were read before it: in its time. */
 static void test_times_of_losses(void **state)
 {
@@ -489,6 +527,7 @@ int main(void)
         cmocka_unit_test(test_stop_of_nothing),
         cmocka_unit_test(test_facts),
         cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_own_kinds),
         cmocka_unit_test(test_times_of_losses),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_wait_at_the_cap),

@@ -91,6 +91,40 @@ static void self_time_is_without_what_is_inside(void **state)
     stop(&f);
 }
 
+/* What waits makes nobody busy: inside a call (waits in waits count once), outside of one, and
+ * whatever begins or ends with the call. */
+static void waits_are_no_busy_time(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t start_ns, stop_ns;
+        uint16_t depth;
+        uint8_t category;
+    } told[] = {
+        {0, 100, 0, TRACE_CALL},      {0, 30, 1, TRACE_WAITING},  {10, 20, 2, TRACE_WAITING},
+        {40, 60, 1, TRACE_AM},        {50, 60, 2, TRACE_WAITING}, {90, 100, 1, TRACE_WAITING},
+        {120, 150, 0, TRACE_WAITING}, {130, 140, 1, TRACE_CALL},  {160, 200, 0, TRACE_CALL}};
+    struct fixture f;
+    start(&f, false);
+    f.stats.options.cells = true;
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        struct trace_span added =
+            span(&f, "span", told[i].start_ns, told[i].stop_ns, told[i].depth);
+        added.category = told[i].category;
+        add(&f, added);
+    }
+    stats_finish(&f.stats);
+    const struct stats_track *track = &f.stats.tracks[f.thread];
+    assert_int_equal(track->busy.busy_ns, 50 + 10 + 40);
+    assert_int_equal(track->waiting_ns, 50 + 30);
+    assert_int_equal(f.stats.worker_waiting_ns, 80);
+    assert_int_equal(f.stats.concurrency.levels, 2);
+    assert_int_equal(f.stats.concurrency.level_ns[0], 100);
+    assert_int_equal(f.stats.concurrency.level_ns[1], 100);
+    assert_int_equal(busy_cells_between(&f.stats.processes[f.process].cells, 0, 1024), 100);
+    stop(&f);
+}
+
 /* Contents of a long call come before it, and some after it: as if all were in order. */
 static void late_spans_count_as_others(void **state)
 {
@@ -338,6 +372,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(self_time_is_without_what_is_inside),
+        cmocka_unit_test(waits_are_no_busy_time),
         cmocka_unit_test(late_spans_count_as_others),
         cmocka_unit_test(orphans_count_where_parents_were_filtered_out),
         cmocka_unit_test(unfinished_spans_have_no_duration),

@@ -575,7 +575,13 @@ static void sub_items(struct out *out, const struct info *info)
         out_format(out, "  %5u ", item->id);
         if (info->counted)
             out_format(out, "%12" PRIu64 " begins  ", info->sub_items[item->id]);
-        out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
+        const struct name *name = names_find(&info->names.sub_items, item->id, INT64_MIN);
+        if (name && name->kind_bytes) {
+            text_name(out, name->kind, name->kind_bytes);
+            out_text(out, name->waits ? " (waits) " : " ");
+        } else {
+            out_format(out, "%-12s ", rbwp_sub_item_type_name(item->type));
+        }
         text_name(out, item->name, item->name_bytes);
         out_text(out, "\n");
     }

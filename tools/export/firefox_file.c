@@ -312,11 +312,12 @@ static void put_counters(const struct writing *writing)
 static void put_categories(struct out *out)
 {
     static const char *const colors[TRACE_CATEGORIES] = {
-        [TRACE_CALL] = "blue",        [TRACE_AM] = "orange",          [TRACE_XFER] = "yellow",
-        [TRACE_DEPPART] = "purple",   [TRACE_REAP] = "lightblue",     [TRACE_SUB_ITEM] = "brown",
-        [TRACE_GPU_WORK] = "green",   [TRACE_TASK] = "blue",          [TRACE_CALLED] = "orange",
-        [TRACE_WAIT] = "transparent", [TRACE_COPY] = "yellow",        [TRACE_OTHER] = "grey",
-        [TRACE_RANGE] = "magenta",    [TRACE_ANNOTATION] = "magenta", [TRACE_QUEUED] = "grey"};
+        [TRACE_CALL] = "blue",      [TRACE_AM] = "orange",        [TRACE_XFER] = "yellow",
+        [TRACE_DEPPART] = "purple", [TRACE_REAP] = "lightblue",   [TRACE_WAITING] = "transparent",
+        [TRACE_SUB_ITEM] = "brown", [TRACE_GPU_WORK] = "green",   [TRACE_TASK] = "blue",
+        [TRACE_CALLED] = "orange",  [TRACE_WAIT] = "transparent", [TRACE_COPY] = "yellow",
+        [TRACE_OTHER] = "grey",     [TRACE_RANGE] = "magenta",    [TRACE_ANNOTATION] = "magenta",
+        [TRACE_QUEUED] = "grey"};
     for (int i = 0; i < TRACE_CATEGORIES; i++)
         out_format(out, "%s{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}",
                    i ? ",\n" : "\n", trace_category_name[i], colors[i]);

@@ -406,6 +406,22 @@ static void kept(struct out *out, const struct rbwp_trailer *trailer)
     out_text(out, "]");
 }
 
+static void sub_item_kinds(struct out *out, const struct rbwp_trailer *trailer)
+{
+    out_text(out, "\"sub_item_kinds\":[");
+    for (uint32_t i = 0; i < trailer->sub_item_kind_count; i++) {
+        const struct rbwp_sub_item_kind *kind = &trailer->sub_item_kinds[i];
+        element(out, i);
+        out_text(out, "{");
+        json_u64(out, "id", kind->id);
+        plain_member(out, "flags", kind->flags);
+        comma(out);
+        json_name(out, "name", kind->name, kind->name_bytes);
+        out_text(out, "}");
+    }
+    out_text(out, "]");
+}
+
 /* Sections that the format does not name; what is in them only their program knows. */
 static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer)
 {
@@ -424,8 +440,8 @@ static void unknown_sections(struct out *out, const struct rbwp_trailer *trailer
 static void trailer_members(struct out *out, const struct rbwp_trailer *trailer)
 {
     static void (*const parts[])(struct out *, const struct rbwp_trailer *) = {
-        session, clock_facts, threads,     losses, slot_uses,       left_out,
-        process, job,         node_clocks, kept,   unknown_sections};
+        session, clock_facts, threads,     losses, slot_uses,      left_out,
+        process, job,         node_clocks, kept,   sub_item_kinds, unknown_sections};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         out_text(out, ",\n");
         parts[i](out, trailer);

@@ -45,5 +45,9 @@ void json_sub_item_members(struct out *out, const struct names *names, unsigned 
         json_plain(out, "sub_item_type", rbwp_sub_item_type_name(name->type));
     else
         out_text(out, "\"sub_item_type\":null");
+    if (name && name->kind_bytes) {
+        out_text(out, ",");
+        json_name(out, "sub_item_kind", name->kind, name->kind_bytes);
+    }
     name_member(out, "name", name);
 }

@@ -87,6 +87,20 @@ static bool load_sub_items(struct name_set *set, const struct rbwp_tables *table
     return true;
 }
 
+/* Of several kinds of a sub-item the first counts. */
+static void load_kinds(struct name_set *set, const struct rbwp_trailer *trailer)
+{
+    for (uint32_t i = trailer ? trailer->sub_item_kind_count : 0; i-- > 0;) {
+        const struct rbwp_sub_item_kind *kind = &trailer->sub_item_kinds[i];
+        struct name *name = names_find(set, kind->id, INT64_MIN);
+        if (!name)
+            continue;
+        name->waits = kind->flags & RBWP_KIND_WAITS;
+        name->kind = kind->name;
+        name->kind_bytes = kind->name_bytes;
+    }
+}
+
 static bool load_threads(struct name_set *set, const struct rbwp_trailer *trailer)
 {
     uint32_t count = trailer ? trailer->thread_count : 0;
@@ -108,8 +122,10 @@ bool names_load(struct names *names, const struct rbwp_reader *reader)
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     *names = (struct names){0};
     if (load_slots(&names->slots, tables, trailer) && load_sub_items(&names->sub_items, tables) &&
-        load_threads(&names->threads, trailer))
+        load_threads(&names->threads, trailer)) {
+        load_kinds(&names->sub_items, trailer);
         return true;
+    }
     names_free(names);
     return false;
 }

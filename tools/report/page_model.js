@@ -37,13 +37,13 @@ data.rows.forEach(row => data.tracks[row.track].rows.push(row));
 data.kinds.forEach((kind, number) => {
   kind.number = number;
   kind.all = Number(kind.count) + Number(kind.unfinished);
-  kind.waits = Number(kind.waits) || ["queued", "wait"].includes(kind.category); /* nobody was busy with it */
+  kind.waits = Number(kind.waits) || ["queued", "wait", "waiting"].includes(kind.category); /* nobody was busy with it */
 });
 
 const tracksInOrder = data.tracks.slice().sort((a, b) => a.process - b.process ||
   TRACK_ORDER[a.kind] - TRACK_ORDER[b.kind] || naturally(a.name, b.name) || a.number - b.number);
 const isWorker = track => track.kind === "thread" || track.kind === "processor";
-const isSubItem = kind => ["am", "xfer", "deppart", "reap", "sub_item"].includes(kind.category);
+const isSubItem = kind => ["am", "xfer", "deppart", "reap", "waiting", "sub_item"].includes(kind.category);
 const isGpuWork = kind => kind.category === "gpu";
 
 /* ---- colours: by name, so that one name looks the same everywhere; from the 13th on

@@ -126,7 +126,7 @@ function kindTable(parent, kinds, first, whole, wholeTitle) {
 }
 
 const workerTime = extent * Math.max(1, workers.length);
-const CATEGORY_TITLES = {am: "active message", xfer: "transfer", deppart: "partitioning", reap: "GPU reap", sub_item: "other"};
+const CATEGORY_TITLES = {am: "active message", xfer: "transfer", deppart: "partitioning", reap: "GPU reap", waiting: "waiting", sub_item: "other"};
 
 function fillWorkers(parent) {
   table(parent, [

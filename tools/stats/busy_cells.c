@@ -64,7 +64,10 @@ static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
     return part == whole ? amount : (uint64_t)((unsigned __int128)amount * part / whole);
 }
 
-bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns)
+/* Sums may be below 0, and wrap around, while what is taken off came before what it is a part of.
+ */
+static bool spread(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns,
+                   bool off)
 {
     start_ns = bounded(start_ns);
     stop_ns = bounded(stop_ns);
@@ -80,11 +83,22 @@ bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns,
                              ? stop_ns
                              : (int64_t)((uint64_t)(number + 1) << cells->power);
         uint64_t until_ns = part_of(busy_ns, (uint64_t)(end_ns - start_ns), length_ns);
-        *cell_of(cells, number) += until_ns - given_ns;
+        *cell_of(cells, number) += off ? given_ns - until_ns : until_ns - given_ns;
         given_ns = until_ns;
         at_ns = end_ns;
     }
     return true;
+}
+
+bool busy_cells_add(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns, uint64_t busy_ns)
+{
+    return spread(cells, start_ns, stop_ns, busy_ns, false);
+}
+
+bool busy_cells_take_off(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
+{
+    return start_ns >= stop_ns ||
+           spread(cells, start_ns, stop_ns, (uint64_t)stop_ns - (uint64_t)start_ns, true);
 }
 
 bool busy_cells_merge(struct busy_cells *cells, const struct busy_cells *from, int64_t shift_ns)

@@ -101,7 +101,13 @@ static int64_t bounded(int64_t time_ns)
     return time_ns > TIME_MAX ? TIME_MAX : time_ns < -TIME_MAX ? -TIME_MAX : time_ns;
 }
 
-void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns)
+/* Of what happens at one time the least comes first, so that nobody is taken off who is not there.
+ */
+enum end { WAITED, STOPPED, STARTED, WAITS };
+enum { END_BITS = 2 };
+
+static void add_ends(struct concurrency *concurrency, int64_t start_ns, enum end start,
+                     int64_t stop_ns, enum end stop)
 {
     start_ns = bounded(start_ns);
     stop_ns = bounded(stop_ns);
@@ -113,8 +119,18 @@ void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t 
         fail(concurrency, "out of memory");
         return;
     }
-    concurrency->ends[concurrency->count++] = start_ns * 2 + 1;
-    concurrency->ends[concurrency->count++] = stop_ns * 2;
+    concurrency->ends[concurrency->count++] = start_ns * (1 << END_BITS) + (int64_t)start;
+    concurrency->ends[concurrency->count++] = stop_ns * (1 << END_BITS) + (int64_t)stop;
+}
+
+void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns)
+{
+    add_ends(concurrency, start_ns, STARTED, stop_ns, STOPPED);
+}
+
+void concurrency_take_off(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns)
+{
+    add_ends(concurrency, start_ns, WAITS, stop_ns, WAITED);
 }
 
 /* ---- the sweep ---------------------------------------------------------------------- */
@@ -130,6 +146,8 @@ static void pass_time(struct sweep *sweep, int64_t now_ns)
 {
     struct concurrency_result *result = sweep->result;
     result->level_ns[sweep->busy] += (uint64_t)(now_ns - sweep->at_ns);
+    if (now_ns > sweep->at_ns && sweep->busy >= result->levels)
+        result->levels = sweep->busy + 1;
     while (sweep->busy && sweep->at_ns < now_ns) {
         int64_t step = (sweep->at_ns - result->first_ns) / result->step_ns;
         int64_t end_ns = result->first_ns + (step + 1) * result->step_ns;
@@ -142,8 +160,12 @@ static void pass_time(struct sweep *sweep, int64_t now_ns)
 
 static bool take(struct sweep *sweep, int64_t end)
 {
-    pass_time(sweep, end >> 1);
-    sweep->busy = end & 1 ? sweep->busy + 1 : sweep->busy - 1;
+    unsigned kind = (unsigned)end & ((1u << END_BITS) - 1);
+    pass_time(sweep, end >> END_BITS);
+    if (kind == WAITED || kind == STARTED)
+        sweep->busy++;
+    else if (sweep->busy) /* what was cut out of the run may have lost its start */
+        sweep->busy--;
     if (sweep->busy >= sweep->room) {
         uint32_t room = sweep->room * 2;
         uint64_t *moved = realloc(sweep->result->level_ns, room * sizeof *moved);
@@ -153,8 +175,6 @@ static bool take(struct sweep *sweep, int64_t end)
         sweep->result->level_ns = moved;
         sweep->room = room;
     }
-    if (sweep->busy >= sweep->result->levels)
-        sweep->result->levels = sweep->busy + 1;
     return true;
 }
 

@@ -268,6 +268,28 @@ static void count_busy(struct stats *stats, struct stats_track *track,
         count_piece(stats, track, from_ns, until_ns);
 }
 
+/* A worker waited, inside its work or outside of it. Waits inside waits count once. */
+static void count_waiting(struct stats *stats, struct stats_track *track,
+                          const struct trace_span *span, bool inside)
+{
+    int64_t from_ns = span->start_ns, to_ns = span->stop_ns;
+    if (track->waiting_ns && from_ns < track->waited_to_ns)
+        from_ns = track->waited_to_ns;
+    if (from_ns >= to_ns || !stats_is_worker(track))
+        return;
+    uint64_t waited_ns = (uint64_t)to_ns - (uint64_t)from_ns;
+    track->waiting_ns = add(track->waiting_ns, waited_ns);
+    track->waited_to_ns = to_ns;
+    if (!inside)
+        return;
+    track->busy.busy_ns -= waited_ns < track->busy.busy_ns ? waited_ns : track->busy.busy_ns;
+    if (!stats->options.no_concurrency)
+        concurrency_take_off(&stats->ends, from_ns, to_ns);
+    if (stats->options.cells &&
+        !busy_cells_take_off(&stats->processes[track->track.process].cells, from_ns, to_ns))
+        stats_fail(stats);
+}
+
 /* ---- the longest calls: a heap with the shortest of them on top --------------------------- */
 
 static bool is_shorter(const struct stats_call *a, const struct stats_call *b)
@@ -415,6 +437,8 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     stats->spans++;
     stats->cut += (span->flags & TRACE_CUT) != 0;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
+    if (span->category == TRACE_WAITING)
+        count_waiting(stats, track, span, work_depth_is_inside(&track->depth, span));
     if (is_outermost(stats, track, span))
         count_busy(stats, track, span);
     keep_call(stats, span, row, detail);
@@ -605,6 +629,7 @@ void stats_finish(struct stats *stats)
             continue;
         stats->workers++;
         stats->worker_busy_ns = add(stats->worker_busy_ns, track->busy.busy_ns);
+        stats->worker_waiting_ns = add(stats->worker_waiting_ns, track->waiting_ns);
         if (track->busy.any && !stats->merged)
             count_piece(stats, track, track->busy.from_ns, track->busy.until_ns);
     }
@@ -712,6 +737,13 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille)
         return 0;
     value = value < row->min_ns ? row->min_ns : value;
     return value > row->max_ns ? row->max_ns : value;
+}
+
+uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track)
+{
+    uint64_t extent_ns = stats_extent_ns(stats);
+    uint64_t used_ns = add(track->busy.busy_ns, track->waiting_ns);
+    return extent_ns > used_ns ? extent_ns - used_ns : 0;
 }
 
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call)

@@ -55,6 +55,7 @@ static void head(struct out *out, const struct stats *stats)
     member(out, "extent", stats_extent_ns(stats));
     member(out, "workers", stats->workers);
     member(out, "worker_busy", stats->worker_busy_ns);
+    member(out, "worker_waiting", stats->worker_waiting_ns);
     fraction(out, "worker_share", stats_share(stats, stats->worker_busy_ns));
     member(out, "lost_records", stats->lost_records);
     open_list(out, "processes");
@@ -196,7 +197,8 @@ static void track_object(struct out *out, const struct stats *stats,
     member(out, "unfinished", track->unfinished);
     member(out, "outermost", track->calls);
     member(out, "busy", busy_ns);
-    member(out, "idle", extent_ns > busy_ns ? extent_ns - busy_ns : 0);
+    member(out, "waiting", track->waiting_ns);
+    member(out, "idle", stats_idle_ns(stats, track));
     fraction(out, "busy_share", extent_ns ? (double)busy_ns / (double)extent_ns : 0);
     member(out, "gaps", track->busy.gaps);
     member(out, "longest_gap", track->busy.longest_gap_ns);

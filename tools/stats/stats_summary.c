@@ -235,6 +235,7 @@ static void track(struct transfer *transfer, struct stats_track *track)
     u64(transfer, &track->unfinished);
     u64(transfer, &track->calls);
     u64(transfer, &track->lost_records);
+    u64(transfer, &track->waiting_ns);
     if (has(transfer, &track->launches, sizeof *track->launches))
         launches(transfer, track->launches);
     if (has(transfer, &track->counter, sizeof *track->counter))

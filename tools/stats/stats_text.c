@@ -167,6 +167,9 @@ static void head(const struct view *view)
     out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
     out_format(view->out, ", %" PRIu32 " worker%s busy %.1f %% of it", stats->workers,
                stats->workers == 1 ? "" : "s", 100 * stats_share(stats, stats->worker_busy_ns));
+    if (stats->worker_waiting_ns)
+        out_format(view->out, ", waiting %.1f %%",
+                   100 * stats_share(stats, stats->worker_waiting_ns));
     if (empty_polls) {
         out_text(view->out, "; ");
         number(view->out, 0, empty_polls);
@@ -345,7 +348,7 @@ static void track_line(const struct view *view, const struct stats_track *track)
     number(out, 13, track->spans);
     duration(out, busy_ns);
     out_format(out, " %6.1f%%", extent_ns ? 100 * (double)busy_ns / (double)extent_ns : 0);
-    duration(out, extent_ns > busy_ns ? extent_ns - busy_ns : 0);
+    duration(out, stats_idle_ns(view->stats, track));
     number(out, 12, track->busy.gaps);
     out_text(out, "  ");
     duration(out, track->busy.longest_gap_ns);
@@ -353,6 +356,10 @@ static void track_line(const struct view *view, const struct stats_track *track)
     last_name(view, 65 + (several ? NAME_COLUMNS_MIN : 0), track->track.name);
     if (several)
         name(out, view->stats->processes[track->track.process].name);
+    if (track->waiting_ns) {
+        char waiting[QUANTITY_BYTES];
+        out_format(out, " (waited %s)", quantity_rough(waiting, track->waiting_ns, 4));
+    }
     if (track->lost_records) {
         out_format(out, " %sLOST ", view->colors.red);
         number(out, 0, track->lost_records);

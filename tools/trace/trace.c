@@ -19,8 +19,8 @@
 #include <string.h>
 
 const char *const trace_category_name[TRACE_CATEGORIES] = {
-    "bgwork", "am",   "xfer", "deppart", "reap",  "sub_item",   "gpu",   "task",
-    "call",   "wait", "copy", "other",   "range", "annotation", "queued"};
+    "bgwork", "am",   "xfer", "deppart", "reap",  "waiting", "sub_item",   "gpu",
+    "task",   "call", "wait", "copy",    "other", "range",   "annotation", "queued"};
 
 const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
     "thread", "gpu", "processor", "channel", "stream", "sm", "lane", "async", "table", "counter"};

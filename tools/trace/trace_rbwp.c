@@ -52,6 +52,7 @@ struct rbwp_source {
     uint64_t thread_id;                                            /* of thread, unless NULL */
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
     uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
+    uint32_t kinds[RBWP_SUB_ITEMS_MAX];     /* labels: what the program calls theirs, 0 nothing */
     struct rbwp_catalog *catalog;           /* NULL: no table has come */
     uint64_t broken_tables;                 /* blocks that were left out */
     struct rbwp_gpu gpu;
@@ -275,6 +276,8 @@ static uint8_t sub_item_category(const struct name *name)
                                          [RBWP_XFER_CHANNEL] = TRACE_XFER,
                                          [RBWP_DEPPART_OP] = TRACE_DEPPART,
                                          [RBWP_GPU_REAP] = TRACE_REAP};
+    if (name && (name->waits || name->kind_bytes))
+        return name->waits ? TRACE_WAITING : TRACE_SUB_ITEM;
     return name && name->type < sizeof categories ? categories[name->type] : TRACE_SUB_ITEM;
 }
 
@@ -283,8 +286,11 @@ static void name_sub_item(struct rbwp_source *source, struct trace_span *span, u
 {
     const struct name_set *set = &source->names.sub_items;
     bool known = source->sub_items[id] != NOT_LOOKED && source->sub_items[id] != SEVERAL;
-    if (!known)
-        source->categories[id] = sub_item_category(names_find(set, id, time_ns));
+    if (!known) {
+        const struct name *name = names_find(set, id, time_ns);
+        source->categories[id] = sub_item_category(name);
+        source->kinds[id] = name ? trace_add_label(source->trace, name->kind, name->kind_bytes) : 0;
+    }
     span->category = source->categories[id];
     span->item = id;
     span->name = name_of(source, set, source->sub_items, "sub-item", id, time_ns);
@@ -416,8 +422,12 @@ static void take_span(void *context, const struct span *span)
     if (track == TRACE_NONE) /* its thread got the name that is wanted later */
         source->thread->batch.track =
             add_thread_track(source, span->thread_id, span_name_time_ns(span));
+    const struct trace_detail kind = {.words = sizeof kind / sizeof(uint64_t),
+                                      .category = source->kinds[span->sub_item],
+                                      .launch_track = TRACE_NONE};
     const struct trace_detail *detail =
         span->kind == SPAN_COARSE ? call_args_of(&source->args, span->thread_id, span->begin_ns)
+        : kind.category           ? &kind
                                   : NULL;
     if (!track_batch_add(&source->thread->batch, source->trace, &made, detail, span->parent == 0))
         fail(source);

@@ -55,6 +55,16 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_work_item_register_at(unsigned slot
  */
 RBWP_API enum rbwp_status rbwp_work_item_release(unsigned slot);
 
+#define RBWP_KIND_NAME_BYTES_MAX 64u
+/*
+ * A kind of sub-items of one's own, by name ("compaction"): *type_out goes where
+ * rbwp_sub_item_register takes a type. With RBWP_KIND_WAITS in flags (else 0) its sub-items are
+ * waits: a thread in one is not busy, and stats and report count that time as waiting. The same
+ * name and flags again are the same kind. RBWP_E_INVALID: no name, or unknown flags; RBWP_E_LIMIT:
+ * more than 128, or the name too long; RBWP_E_MEMORY.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status
+rbwp_sub_item_kind_register(const char *name, unsigned flags, enum rbwp_sub_item_type *type_out);
 /* Names a sub-item; ids count up from 0 and are not reused. RBWP_E_LIMIT after 65536,
  * RBWP_E_MEMORY. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type,

@@ -21,6 +21,10 @@ struct name {
     uint32_t bytes;
     uint8_t type;  /* of a sub-item */
     bool selected; /* for filter.c: the filter takes it */
+    /* Of a sub-item of a kind of the program's own; without bytes: its type says it. */
+    bool waits;
+    uint16_t kind_bytes;
+    const char *kind;
 };
 
 /* Names of one kind, ordered by id, then time. */

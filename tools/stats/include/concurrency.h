@@ -18,7 +18,7 @@
 #define CONCURRENCY_STEPS 100 /* of the course over time */
 
 struct concurrency {
-    int64_t *ends; /* twice the time, odd for a beginning */
+    int64_t *ends; /* the time, and what happened then */
     int64_t *spare;
     size_t count, room;
     int fd;          /* of the temporary file, -1 none yet */
@@ -36,6 +36,8 @@ struct concurrency_result {
 
 void concurrency_start(struct concurrency *concurrency);
 void concurrency_add(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns);
+/* It was not busy all of that time: a part of what was added, or will be, goes. */
+void concurrency_take_off(struct concurrency *concurrency, int64_t start_ns, int64_t stop_ns);
 /* All between first_ns and last_ns, in which all intervals lie; frees what was kept. */
 void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64_t last_ns,
                         struct concurrency_result *result_out);

@@ -16,6 +16,7 @@
  *   and the longest calls are without it;
  * - the self time of a span is its duration less that of the spans directly
  *   inside it, on the same lane, that are finished or still ran;
+ * - a sub-item that waits (TRACE_WAITING) is no busy time of its track, whatever is around it;
  * - a track is busy while at least one outermost span of it is open, however
  *   many overlap; ranges are no work, and what they enclose counts as if
  *   they were not there;
@@ -71,6 +72,8 @@ struct stats_track {
     int64_t first_ns, last_ns;         /* of all spans, valid if there are any */
     uint64_t spans, unfinished, calls; /* calls: outermost spans */
     uint64_t lost_records;
+    uint64_t waiting_ns;  /* in sub-items that wait: no busy time */
+    int64_t waited_to_ns; /* end of the last of them */
     struct stats_lane *lanes;
     uint32_t lane_count;
     struct stats_late late[STATS_LATE];
@@ -131,7 +134,7 @@ struct stats {
     int64_t first_ns, last_ns;         /* of spans; 0,0 without */
     int64_t run_first_ns, run_last_ns; /* of the workers' spans; without workers of all */
     uint32_t workers;                  /* tracks */
-    uint64_t worker_busy_ns;
+    uint64_t worker_busy_ns, worker_waiting_ns;
     bool run_set; /* the run was given */
     bool merged;  /* of sums of files (stats_merge.h): concurrency is that of each process */
     struct concurrency_result concurrency;
@@ -173,6 +176,8 @@ uint64_t stats_self_ns(const struct stats_row *row);
 uint64_t stats_mean_ns(const struct stats_row *row);
 /* Inside [min, max] of the row. */
 uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
+/* Of the run, neither busy nor waiting. */
+uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track);
 /* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. */
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
 /* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */

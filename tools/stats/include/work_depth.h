@@ -2,8 +2,8 @@
 /*
  * work_depth.h - which spans of a track are outermost when ranges do not count.
  *
- * A range that a program gave a name is no work, nor is what waits to be taken up: what it encloses
- * is work as if it were not there, and it never makes a track busy.
+ * A range that a program gave a name is no work, nor is what waits to be taken up, nor a sub-item
+ * that waits: what it encloses is work as if it were not there, and it never makes a track busy.
  */
 #ifndef WORK_DEPTH_H
 #define WORK_DEPTH_H
@@ -26,7 +26,7 @@ struct work_depth {
 static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
 {
     bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION ||
-                 span->category == TRACE_QUEUED;
+                 span->category == TRACE_QUEUED || span->category == TRACE_WAITING;
     if (!range && !depth->room)
         return span->depth == 0;
     if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {
@@ -38,6 +38,13 @@ static inline bool work_depth_take(struct work_depth *depth, const struct trace_
     if (outermost)
         *ranges = (uint16_t)(span->depth + (range && span->depth < UINT16_MAX));
     return outermost && !range;
+}
+
+/* Of a span that comes next: true if work encloses it. */
+static inline bool work_depth_is_inside(const struct work_depth *depth,
+                                        const struct trace_span *span)
+{
+    return span->row < depth->room ? depth->ranges[span->row] < span->depth : span->depth > 0;
 }
 
 static inline void work_depth_free(struct work_depth *depth)

@@ -91,6 +91,7 @@ enum trace_category {
     TRACE_XFER,
     TRACE_DEPPART,
     TRACE_REAP,
+    TRACE_WAITING,  /* a sub-item of a kind that waits: its thread is not busy with it */
     TRACE_SUB_ITEM, /* of a type that is not known */
     TRACE_GPU_WORK, /* item is the slot that launched it */
     TRACE_TASK,     /* another profiler's */
@@ -103,8 +104,8 @@ enum trace_category {
     TRACE_QUEUED,     /* a call's work waited for it; item is its slot: nobody was busy with that */
     TRACE_CATEGORIES
 };
-/* "bgwork", "am", "xfer", "deppart", "reap", "sub_item", "gpu", "task", "call", "wait", "copy",
- * "other", "range", "annotation", "queued". */
+/* "bgwork", "am", "xfer", "deppart", "reap", "waiting", "sub_item", "gpu", "task", "call", "wait",
+ * "copy", "other", "range", "annotation", "queued". */
 extern const char *const trace_category_name[TRACE_CATEGORIES];
 
 enum trace_flag {
