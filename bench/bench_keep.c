@@ -19,8 +19,6 @@ enum { PAIRS = 2000000, DUMPS = 9, ROUNDS_MAX = 1000 };
 #define TARGET_TIMES 1.03
 #define TARGET_DUMP_MS 50.0
 
-static volatile unsigned idle;
-
 static void pairs(long count)
 {
     for (long i = 0; i < count; i++) {

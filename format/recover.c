@@ -449,8 +449,14 @@ static enum rbwp_status keep_ring(struct recover *recover)
     recover->has_sequence = ring.has_sequence;
     recover->sequence = ring.sequence;
     recover->kept = ring.kept;
+    recover->fine |= ring.fine;
+    if (part && part->cut_out)
+        *part->cut_out = (struct recover_cut){ring.last_ticket, ring.ever_records, ring.ever_rows,
+                                              ring.ever_bytes};
     if (part) {
         recover->kept.why = part->why;
+        if (!part->ended && !part->ring_only)
+            recover->kept.part = 0; /* what it has will be in a part as well */
         recover->kept.text = part->text;
         recover->kept.text_bytes = part->text_bytes;
     }
@@ -481,7 +487,7 @@ static enum rbwp_status keep_events(struct recover *recover)
     }
     if (!recover->has_sequence)
         recover->sequence = UINT32_MAX; /* the first one is 0 */
-    if (status == RBWP_OK)
+    if (status == RBWP_OK && !(recover->part && recover->part->ring_only))
         status = keep_chunks(recover, &chunks);
     live_chunks_free(&listed);
     return status;
@@ -621,8 +627,8 @@ static enum rbwp_status run(struct recover *recover)
 {
     struct rbwp_recover_result *result = &recover->result;
     if (recover->live) {
-        result->is_written =
-            recover->part ? !recover->part->ended : rbwp_live_is_written(recover->live);
+        result->is_written = recover->part ? !recover->part->ended && !recover->part->ring_only
+                                           : rbwp_live_is_written(recover->live);
         result->damaged_entries = live_facts_damaged(recover->live->facts);
     }
     /* A process that dies early leaves an empty file; its live file makes up for it. */

@@ -111,13 +111,23 @@ static enum rbwp_status put_entry(struct recover_ring *ring, const struct live_r
     return status;
 }
 
-/* What is not there: all that ever came less what was put. */
-static void count_dropped(struct recover_ring *ring, const struct ever *ever)
+static uint64_t less(uint64_t all, uint64_t a, uint64_t b)
+{
+    all = all > a ? all - a : 0;
+    return all > b ? all - b : 0;
+}
+
+/* What is not there: all that ever came less what was put, here and into the parts before. */
+static void count_dropped(struct recover_ring *ring, const struct ever *ever,
+                          const struct live_ring_facts *facts)
 {
     struct rbwp_kept *kept = &ring->kept;
-    kept->dropped_records = ever->records > ring->records ? ever->records - ring->records : 0;
-    kept->dropped_rows = ever->rows > ring->row_count ? ever->rows - ring->row_count : 0;
-    kept->dropped_bytes = ever->bytes > ring->bytes ? ever->bytes - ring->bytes : 0;
+    ring->ever_records = ever->records;
+    ring->ever_rows = ever->rows;
+    ring->ever_bytes = ever->bytes;
+    kept->dropped_records = less(ever->records, facts->cut_records, ring->records);
+    kept->dropped_rows = less(ever->rows, facts->cut_rows, ring->row_count);
+    kept->dropped_bytes = less(ever->bytes, facts->cut_bytes, ring->bytes);
     if (!kept->dropped_records && !kept->dropped_rows)
         kept->from_ns = 0;
 }
@@ -145,17 +155,20 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
             dropped_ns = entry.last_ns;
         ever = (struct ever){entry.records_before + entry.records, entry.rows_before + entry.rows,
                              entry.bytes_before + entry.block_bytes};
-        if (old)
+        ring->last_ticket = entry.ticket;
+        if (old || entry.ticket <= facts.cut_ticket)
             continue;
         any = true;
+        ring->fine |= entry.has_fine;
         status = put_entry(ring, &entry, blocks, size);
         *sink_out = status != RBWP_OK && status != RBWP_E_MEMORY;
     }
     ring->damaged += walk.damaged;
     live_ring_close(&walk);
     ring->kept.from_ns = dropped_ns + 1;
-    ring->kept.keep_bytes = facts.keep_bytes;
+    ring->kept.keep_bytes = facts.part ? 0 : facts.keep_bytes;
     ring->kept.keep_ns = facts.keep_ns;
-    count_dropped(ring, &ever);
+    ring->kept.part = facts.part;
+    count_dropped(ring, &ever, &facts);
     return status;
 }

@@ -19,8 +19,11 @@ struct recover_ring {
 
     /* What came of it. */
     struct rbwp_kept kept;
+    uint64_t last_ticket; /* and all that had come into the ring by then */
+    uint64_t ever_records, ever_rows, ever_bytes;
     uint64_t blocks, records, row_count, bytes; /* in the result */
     uint64_t damaged;
+    bool fine; /* there are sub-items */
     bool has_sequence;
     uint32_t sequence; /* the latest one */
 };

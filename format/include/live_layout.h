@@ -105,6 +105,11 @@ struct live_ring_facts {
     uint64_t keep_bytes, keep_ns; /* 0: not bounded by that */
     uint64_t records, rows, bytes;
     int64_t latest_ns;
+    /* Entries up to this ticket are in other files, which had so much; the next file is this part
+     * of the recording, 0: it is not cut. */
+    uint64_t cut_ticket, cut_records, cut_rows, cut_bytes;
+    uint32_t part;
+    uint32_t unused;
 };
 
 struct live_head {
@@ -226,7 +231,8 @@ struct live_ring_entry {
     /* Of all entries before it, kept or not. */
     uint64_t records_before, rows_before, bytes_before;
     int64_t latest_before_ns;
-    uint32_t open_count;
+    uint16_t open_count;
+    uint16_t has_fine;    /* 1: sub-items among its records */
     uint32_t block_bytes; /* of its blocks, padding not counted */
     struct live_ring_open open[LIVE_RING_OPEN_MAX];
 };

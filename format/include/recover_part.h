@@ -8,10 +8,17 @@
 
 #include "rbwp_recover.h"
 
+/* Up to where a file has what came into the ring: live_ring_facts. */
+struct recover_cut {
+    uint64_t ticket, records, rows, bytes;
+};
+
 struct recover_part {
     const struct rbwp_sink *sink;
-    int live_fd;      /* of FILE.live; stays the caller's. Not the one that holds the lock. */
-    bool ended;       /* nothing is recorded any more, and nothing is on its way to the ring */
+    int live_fd;    /* of FILE.live; stays the caller's. Not the one that holds the lock. */
+    bool ended;     /* nothing is recorded any more, and nothing is on its way to the ring */
+    bool ring_only; /* without what has not reached the ring yet */
+    struct recover_cut *cut_out; /* may be NULL */
     int64_t since_ns; /* chunks that had ended by then are left out; INT64_MIN: none are */
     uint32_t why;     /* enum rbwp_kept_why, and more of it */
     uint16_t text_bytes;

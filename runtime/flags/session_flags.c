@@ -16,7 +16,7 @@
 /* What the flags set. -1: not given. */
 struct values {
     int64_t cap_bytes, compression, stall_ns, live, node, control;
-    const char *keep, *rule_every;
+    const char *keep, *rotate, *rule_every;
     struct rbwp_session_config config;
 };
 
@@ -46,6 +46,8 @@ static const struct flag table[] = {
      "milliseconds, 0 = never"},
     {"bgworkprofile_keep", FLAG_STRING, VALUE(keep), 0, 0, 1,
      "a size (64M), an age (30s) or both (64M,30s)"},
+    {"bgworkprofile_rotate", FLAG_STRING, VALUE(rotate), 0, 0, 1,
+     "a size (1G), an age (1h) or both (1G,1h)"},
     {"bgworkprofile_rule", FLAG_STRING, CONFIG(rules), 0, 0, 1,
      "rules: call:NAME>10ms, queue:NAME>5ms, counter:NAME>100"},
     {"bgworkprofile_rule_every", FLAG_STRING, VALUE(rule_every), 0, 0, 1, "a duration (60s)"},
@@ -86,34 +88,44 @@ static bool take_limit(const char **text, uint64_t *bytes, uint64_t *ns)
            (*ns == 0 && limit_text_ns(begin, count, ns));
 }
 
-static bool take_keep(struct rbwp_session_config *config, const char *text)
+/* NULL is none. */
+static bool take_limits(const char *text, uint64_t *bytes_out, uint64_t *ns_out)
 {
     uint64_t bytes = 0, ns = 0;
+    if (!text)
+        return true;
     bool good = take_limit(&text, &bytes, &ns);
     if (good && *text == ',') {
         text++;
         good = take_limit(&text, &bytes, &ns);
     }
-    config->keep_bytes = bytes;
-    config->keep_ns = ns;
+    *bytes_out = bytes;
+    *ns_out = ns;
     return good && *text == '\0';
+}
+
+static enum rbwp_status fail_limits(const char *flag, const char *value, struct rbwp_error *error)
+{
+    return failure(error, RBWP_E_USAGE, 0,
+                   "-bgworkprofile_%s: \"%s\" is not a size (64M), an age (30s) or both (64M,30s)",
+                   flag, value);
 }
 
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
-    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, {0}};
+    struct values values = {-1, -1, -1, -1, -1, -1, NULL, NULL, NULL, {0}};
     enum rbwp_status status =
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)
         status = flags_apply(&session_flags, &values, sizeof values, argc, argv, error);
     if (status != RBWP_OK)
         return status;
-    if (values.keep && !take_keep(&values.config, values.keep))
-        return failure(error, RBWP_E_USAGE, 0,
-                       "-bgworkprofile_keep: \"%s\" is not a size (64M), an age (30s) or both "
-                       "(64M,30s)",
-                       values.keep);
+    struct rbwp_session_config *given = &values.config;
+    if (!take_limits(values.keep, &given->keep_bytes, &given->keep_ns))
+        return fail_limits("keep", values.keep, error);
+    if (!take_limits(values.rotate, &given->rotate_bytes, &given->rotate_ns))
+        return fail_limits("rotate", values.rotate, error);
     if (values.rule_every &&
         !limit_text_ns(values.rule_every, strlen(values.rule_every), &values.config.rule_every_ns))
         return failure(error, RBWP_E_USAGE, 0,

@@ -6,6 +6,7 @@
 #include "live.h"
 #include "quiet_thread.h"
 #include "ring.h"
+#include "rotate.h"
 #include "row_chunk.h"
 #include "tables.h"
 #include "test_point.h"
@@ -47,7 +48,6 @@ struct drain {
     int64_t next_log_ns;        /* writer thread only */
     struct ring *ring;          /* instead of the file, or NULL */
     int64_t next_age_ns;        /* writer thread only */
-    pthread_mutex_t ring_lock;  /* the ring and what is committed of it stand still; taken first */
     int64_t stall_ns;
     int64_t start_ns;      /* of the time line */
     bool compress;         /* rows */
@@ -316,14 +316,14 @@ static enum rbwp_status keep_records(struct drain *drain, const struct job *job,
 {
     if (!drain->ring)
         return RBWP_OK;
-    enum rbwp_status status =
-        ring_add(drain->ring, &(struct ring_chunk){.ticket = job->ticket + 1,
-                                                   .thread_id = job->thread->thread_id,
-                                                   .open = &job->thread->open,
-                                                   .blocks = block,
-                                                   .block_count = blocks});
-    ring_open_pass(&job->thread->open, job->chunk, drain->timeline);
-    return status;
+    struct ring_open before = job->thread->open;
+    bool has_fine = ring_open_pass(&job->thread->open, job->chunk, drain->timeline);
+    return ring_add(drain->ring, &(struct ring_chunk){.ticket = job->ticket + 1,
+                                                      .thread_id = job->thread->thread_id,
+                                                      .open = &before,
+                                                      .has_fine = has_fine,
+                                                      .blocks = block,
+                                                      .block_count = blocks});
 }
 
 static void write_records(struct drain *drain, struct job *job)
@@ -396,9 +396,32 @@ static void age_ring(struct drain *drain)
     if (!drain->ring || now_ns < drain->next_age_ns)
         return;
     drain->next_age_ns = now_ns + AGE_NS;
-    pthread_mutex_lock(&drain->ring_lock);
+    ring_hold(drain->ring, true);
     ring_age(drain->ring, now_ns + drain->timeline->line.offset_ns);
-    pthread_mutex_unlock(&drain->ring_lock);
+    uint64_t bytes = ring_bytes(drain->ring);
+    ring_hold(drain->ring, false);
+    rotate_look(bytes);
+}
+
+/* What no other file has yet must not be dropped, as long as somebody writes these. */
+static void wait_for_cut(struct drain *drain)
+{
+    static const struct timespec pause = {0, 1000000};
+    for (bool full = true; full; nanosleep(&pause, NULL)) {
+        ring_hold(drain->ring, true);
+        full = ring_is_full(drain->ring);
+        ring_hold(drain->ring, false);
+        if (!full || !rotate_hurry())
+            return;
+    }
+}
+
+static void keep_job(struct drain *drain, struct job *job)
+{
+    wait_for_cut(drain);
+    ring_hold(drain->ring, true);
+    write_job(drain, job);
+    ring_hold(drain->ring, false);
 }
 
 static bool all_done(struct drain *drain)
@@ -420,9 +443,10 @@ static void *writer_thread(void *argument)
         log_clock(drain);
         age_ring(drain);
         if (job) {
-            pthread_mutex_lock(&drain->ring_lock);
-            write_job(drain, job);
-            pthread_mutex_unlock(&drain->ring_lock);
+            if (drain->ring)
+                keep_job(drain, job);
+            else
+                write_job(drain, job);
         } else if (!drain_help(drain)) {
             if (!wakeup_wait(&drain->wake, IDLE_NS)) {
                 pthread_mutex_lock(&drain->timeline->lock);
@@ -443,7 +467,6 @@ static void free_drain(struct drain *drain)
     }
     pthread_cond_destroy(&drain->progress);
     pthread_mutex_destroy(&drain->lock);
-    pthread_mutex_destroy(&drain->ring_lock);
     free(drain);
 }
 
@@ -455,22 +478,14 @@ static void init(struct drain *drain)
     pthread_cond_init(&drain->progress, &attributes);
     pthread_condattr_destroy(&attributes);
     pthread_mutex_init(&drain->lock, NULL);
-    pthread_mutex_init(&drain->ring_lock, NULL);
 }
 
 void drain_keep_in(struct drain *drain, struct ring *ring)
 {
-    pthread_mutex_lock(&drain->ring_lock);
+    pthread_mutex_lock(
+        &drain->lock); /* the writer thread takes it before it has anything to write */
     drain->ring = ring;
-    pthread_mutex_unlock(&drain->ring_lock);
-}
-
-void drain_hold(struct drain *drain, bool on)
-{
-    if (on)
-        pthread_mutex_lock(&drain->ring_lock);
-    else
-        pthread_mutex_unlock(&drain->ring_lock);
+    pthread_mutex_unlock(&drain->lock);
 }
 
 /* One to encode for each CPU, and some that wait for their turn to be written. */

@@ -36,9 +36,6 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
 /* Blocks go into the ring, none to the file. Before anything was published. The ring stays the
  * caller's and outlives the drain. */
 void drain_keep_in(struct drain *drain, struct ring *ring);
-/* Between true and false nothing is added to the ring: for moments. One thread at a time. */
-void drain_hold(struct drain *drain, bool on);
-
 /* Queues a filled chunk. Any thread, async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);
 

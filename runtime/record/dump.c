@@ -8,10 +8,11 @@
 #include "dump.h"
 
 #include "clock.h"
-#include "drain.h"
 #include "failure.h"
 #include "output.h"
 #include "recover_part.h"
+#include "ring.h"
+#include "rotate.h"
 #include "session_parts.h"
 
 #include <errno.h>
@@ -116,9 +117,11 @@ static bool next_path(struct rbwp_session *session, char *path_out)
 
 static bool choose_path(struct rbwp_session *session, const struct dump_wish *wish, char *path_out)
 {
-    if (!wish->path)
+    if (!wish->path && !wish->cut)
         return next_path(session, path_out);
     errno = ENAMETOOLONG;
+    if (wish->cut)
+        return session_part_path(session, path_out, DUMP_PATH_BYTES_MAX);
     return snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s", wish->path) < DUMP_PATH_BYTES_MAX;
 }
 
@@ -138,11 +141,12 @@ static struct dump_file open_file(const char *path)
 static void hold(void *context, bool on)
 {
     const struct rbwp_session *session = context;
-    drain_hold(session->recording.drain, on);
+    ring_hold(session->ring, on);
 }
 
 static enum rbwp_status write_dump(struct rbwp_session *session, const struct dump_wish *wish,
-                                   struct output *output, struct rbwp_error *error)
+                                   struct output *output, struct recover_cut *cut_out,
+                                   struct rbwp_error *error)
 {
     struct gathered gathered = {.sink = output_sink(output), .bytes = malloc(GATHER_BYTES)};
     const struct rbwp_sink sink = {&gathered, gather, patch};
@@ -151,8 +155,11 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
     int64_t now_ns = clock_now_ns(session->timeline.line.offset_ns);
     int64_t last_ns = wish->last_ns && wish->last_ns < (uint64_t)now_ns ? (int64_t)wish->last_ns
                                                                         : session->settings.keep_ns;
+    struct recover_cut cut;
     const struct recover_part part = {
         .sink = &sink,
+        .ring_only = wish->cut,
+        .cut_out = &cut,
         .live_fd = session->ring_fd,
         .since_ns = last_ns ? now_ns - last_ns : INT64_MIN,
         .why = wish->why,
@@ -167,6 +174,8 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
     output->ending = true; /* nothing is kept for an end that is a moment away */
     enum rbwp_status status = recover_part_write(&part, &result, error);
     free(gathered.bytes);
+    if (status == RBWP_OK)
+        *cut_out = cut;
     return status;
 }
 
@@ -180,6 +189,10 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
                        "the session keeps all that it records in \"%s\": a dump is for one with "
                        "-bgworkprofile_keep (rbwp repair makes a file of this one at any time)",
                        session->summary.path);
+    if (wish->cut && session->part == 0)
+        return failure(error, RBWP_E_STATE, 0,
+                       "the recording is not cut into files: "
+                       "-bgworkprofile_rotate says how");
     errno = 0;
     struct dump_file file = {.fd = -1};
     if (choose_path(session, wish, path_out))
@@ -188,7 +201,8 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
         return failure(error, RBWP_E_IO, errno, "cannot make the dump \"%s\"", path_out);
     struct output output;
     output_open(&output, file.fd);
-    enum rbwp_status status = write_dump(session, wish, &output, error);
+    struct recover_cut cut;
+    enum rbwp_status status = write_dump(session, wish, &output, &cut, error);
     errno = 0;
     if (status == RBWP_OK && give_name(&file, path_out))
         file.is_named = true;
@@ -199,5 +213,10 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
         status = failure(error, RBWP_E_IO, errno, "cannot write the dump \"%s\"", path_out);
     if (status != RBWP_OK && file.is_named)
         unlink(path_out);
+    if (status == RBWP_OK && wish->cut) {
+        ring_hold(session->ring, true);
+        ring_cut(session->ring, &cut, ++session->part);
+        ring_hold(session->ring, false);
+    }
     return status;
 }

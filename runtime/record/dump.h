@@ -10,6 +10,8 @@ struct rbwp_session;
 struct dump_wish {
     const char *path;       /* NULL: FILE.dump-N */
     uint64_t last_ns;       /* 0: all that is kept */
+    bool while_it_ends;     /* for who ends before the session does */
+    bool cut;               /* the next part of a recording that is cut; path, last_ns unused */
     enum rbwp_kept_why why; /* and more of it, for people */
     const char *text;       /* may be NULL */
 };

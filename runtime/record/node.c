@@ -165,6 +165,9 @@ static const char *append_key(struct name *name, const char *key, const struct n
     case 'j':
         append_job(name, keys->job);
         return key + 1;
+    case 't':
+        append_number(name, keys->part);
+        return key + 1;
     case 'n':
         append_number(name, keys->node);
         *is_own_out = true;
@@ -198,7 +201,7 @@ enum rbwp_status node_file_name(const char *pattern, const struct node_keys *key
         if (!behind)
             return failure(error, RBWP_E_USAGE, 0,
                            "cannot expand \"%s\" in the log file name \"%s\": keys are %%n %%r %%h "
-                           "%%p %%j %%{VARIABLE that is set} %%%%",
+                           "%%p %%j %%t %%{VARIABLE that is set} %%%%",
                            next, pattern);
         next = behind;
     }

@@ -25,15 +25,16 @@ const char *node_machine_name(void);
 struct node_keys {
     uint32_t node; /* the file's */
     uint32_t rank; /* the launcher's; the same unless the program says otherwise */
+    uint32_t part; /* of a recording that is cut into files; 0 the one that is being recorded */
     const char *job;
 };
 
 /*
  * Expands % and %n (node), %r (rank), %h (host), %p (process id), %j (job id, "0" without one),
- * %{VAR} (environment) and %% in a file name. is_own_out: whether the node, the rank or the process
- * is in it, so that no other node of the job has the name (but a process of the same id on another
- * host, where %p stands without %h). RBWP_E_USAGE for another key or a name that gets too long,
- * with error filled.
+ * %t (part), %{VAR} (environment) and %% in a file name. is_own_out: whether the node, the rank or
+ * the process is in it, so that no other node of the job has the name (but a process of the same id
+ * on another host, where %p stands without %h). RBWP_E_USAGE for another key or a name that gets
+ * too long, with error filled.
  */
 enum rbwp_status node_file_name(const char *pattern, const struct node_keys *keys, char *name_out,
                                 size_t name_bytes, bool *is_own_out, struct rbwp_error *error);

@@ -10,7 +10,9 @@
 #include "crc32c.h"
 #include "grow.h"
 #include "live.h"
+#include "recover_part.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,9 +26,11 @@ struct ring_segment {
     uint64_t number;
     uint32_t used;
     int64_t latest_ns;
+    uint64_t last_ticket;
 };
 
 struct ring {
+    pthread_mutex_t lock;
     uint64_t keep_bytes;
     int64_t keep_ns;
     uint32_t segment_bytes;
@@ -80,6 +84,7 @@ static void use(struct ring *ring, size_t place)
     segment->number = ++ring->last_number;
     segment->used = 0;
     segment->latest_ns = INT64_MIN;
+    segment->last_ticket = 0;
     head_of(segment)->bytes = 0;
     __atomic_store_n(&head_of(segment)->number, segment->number, __ATOMIC_RELEASE);
     ring->current = place;
@@ -108,6 +113,7 @@ enum rbwp_status ring_new(uint64_t keep_bytes, int64_t keep_ns, struct ring **ri
     ring->segment_bytes = bytes < SEGMENT_BYTES_MIN        ? SEGMENT_BYTES_MIN
                           : bytes > LIVE_SEGMENT_BYTES_MAX ? LIVE_SEGMENT_BYTES_MAX
                                                            : (uint32_t)bytes;
+    pthread_mutex_init(&ring->lock, NULL);
     ring->keep_bytes = keep_bytes;
     ring->keep_ns = keep_ns;
     while (ring->count < SEGMENTS_FIRST)
@@ -126,8 +132,17 @@ void ring_free(struct ring *ring)
 {
     if (!ring)
         return;
+    pthread_mutex_destroy(&ring->lock);
     free(ring->segments);
     free(ring);
+}
+
+void ring_hold(struct ring *ring, bool on)
+{
+    if (on)
+        pthread_mutex_lock(&ring->lock);
+    else
+        pthread_mutex_unlock(&ring->lock);
 }
 
 /* ---- filling ------------------------------------------------------------------------------ */
@@ -161,6 +176,7 @@ static void describe(const struct ring *ring, const struct ring_chunk *chunk,
         .rows_before = ring->facts.rows,
         .bytes_before = ring->facts.bytes,
         .latest_before_ns = ring->facts.latest_ns,
+        .has_fine = chunk->has_fine,
     };
     for (uint32_t i = 0; i < chunk->block_count; i++) {
         const struct rbwp_sealed_block *block = &chunk->blocks[i];
@@ -172,7 +188,7 @@ static void describe(const struct ring *ring, const struct ring_chunk *chunk,
             entry.last_ns = block->last_ns;
     }
     if (chunk->open) {
-        entry.open_count = chunk->open->count;
+        entry.open_count = (uint16_t)chunk->open->count;
         memcpy(entry.open, chunk->open->open, sizeof entry.open);
     }
     *entry_out = entry;
@@ -229,6 +245,7 @@ enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk)
     __atomic_store_n(&head_of(segment)->bytes, segment->used, __ATOMIC_RELEASE);
     if (entry.last_ns > segment->latest_ns)
         segment->latest_ns = entry.last_ns;
+    segment->last_ticket = entry.ticket;
     count(ring, &entry);
     return RBWP_OK;
 }
@@ -242,4 +259,33 @@ void ring_age(struct ring *ring, int64_t now_ns)
         if (i != ring->current && segment->number && segment->latest_ns < now_ns - ring->keep_ns)
             empty(segment);
     }
+}
+
+void ring_cut(struct ring *ring, const struct recover_cut *cut, uint32_t part)
+{
+    struct live_ring_facts *facts = &ring->facts;
+    facts->part = part;
+    facts->cut_records = cut->records;
+    facts->cut_rows = cut->rows;
+    facts->cut_bytes = cut->bytes;
+    facts->cut_ticket = cut->ticket;
+    live_set_ring(facts);
+    for (size_t i = 0; i < ring->count; i++)
+        if (i != ring->current && ring->segments[i].number &&
+            ring->segments[i].last_ticket <= cut->ticket)
+            empty(&ring->segments[i]);
+}
+
+uint64_t ring_bytes(const struct ring *ring)
+{
+    return ring->facts.bytes - ring->facts.cut_bytes;
+}
+
+bool ring_is_full(const struct ring *ring)
+{
+    uint64_t uncut = 0;
+    for (size_t i = 0; i < ring->count; i++)
+        uncut += ring->segments[i].number && ring->segments[i].last_ticket > ring->facts.cut_ticket;
+    uint64_t most = ring->full ? ring->count : ring->keep_bytes / ring->segment_bytes;
+    return uncut + 1 >= most;
 }

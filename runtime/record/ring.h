@@ -8,6 +8,7 @@
  * longer the session runs, and is in the hands of the kernel: kill -9 leaves it
  * to rbwp repair. Written by the drain's writer thread alone, and never read
  * back here (format/recover_ring.h does that).
+ * Calls are made between ring_hold's true and false, but for the first and last.
  */
 #ifndef RING_H
 #define RING_H
@@ -27,6 +28,10 @@ enum rbwp_status ring_new(uint64_t keep_bytes, int64_t keep_ns, struct ring **ri
 /* The memory is the live file's, and stays as it is. */
 void ring_free(struct ring *ring);
 
+/* Between true and false the ring, and what is committed of it, stand still: for moments, and for
+ * who changes it. */
+void ring_hold(struct ring *ring, bool on);
+
 /* What became of one chunk. */
 struct ring_chunk {
     uint64_t ticket; /* from 1 */
@@ -35,11 +40,20 @@ struct ring_chunk {
     uint64_t first_row;
     int64_t first_ns, last_ns;    /* of rows; those of records are the blocks' */
     const struct ring_open *open; /* what its thread had open when it began; NULL: not known */
+    bool has_fine;                /* sub-items among its records */
     const struct rbwp_sealed_block *blocks;
     uint32_t block_count;
 };
 /* RBWP_E_LIMIT: larger than a segment. RBWP_E_IO: there is no segment. */
 enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk);
+
+struct recover_cut;
+/* A file has what came up to there: the ring begins behind it. The recording is cut into files, of
+ * which the next one is this part. */
+void ring_cut(struct ring *ring, const struct recover_cut *cut, uint32_t part);
+/* Bytes behind the last cut; and there is hardly room for more of them. */
+uint64_t ring_bytes(const struct ring *ring);
+bool ring_is_full(const struct ring *ring);
 
 /* Lets go what has become too old by now, a time of the records. */
 void ring_age(struct ring *ring, int64_t now_ns);

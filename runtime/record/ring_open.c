@@ -32,10 +32,11 @@ static void pop(struct ring_open *open, uint16_t kind)
     }
 }
 
-void ring_open_pass(struct ring_open *open, const struct chunk *chunk,
+bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
                     struct shared_timeline *timeline)
 {
     uint32_t older = open->count;
+    bool has_fine = false;
     for (uint32_t i = 0; i < chunk->used; i++) {
         uint64_t word = __atomic_load_n(&chunk->words[i], __ATOMIC_RELAXED);
         switch (live_event_record_kind(word)) {
@@ -55,9 +56,11 @@ void ring_open_pass(struct ring_open *open, const struct chunk *chunk,
         default:
             i = chunk->used - 1;
         }
+        has_fine |= live_event_record_kind(word) == RBWP_FINE_BEGIN;
         older = open->count < older ? open->count : older;
     }
     for (uint32_t i = older; i < open->count; i++)
         open->open[i].begin_ns = shared_timeline_ns(
             timeline, chunk->epoch, chunk->base_ticks + (uint64_t)open->open[i].begin_ns);
+    return has_fine;
 }

@@ -14,8 +14,9 @@ struct ring_open {
     struct live_ring_open open[LIVE_RING_OPEN_MAX];
 };
 
-/* Moves on behind the events of a published chunk of the thread. */
-void ring_open_pass(struct ring_open *open, const struct chunk *chunk,
+/* Moves on behind the events of a published chunk of the thread. True: there are sub-items among
+ * them. */
+bool ring_open_pass(struct ring_open *open, const struct chunk *chunk,
                     struct shared_timeline *timeline);
 
 #endif /* RING_OPEN_H */

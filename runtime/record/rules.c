@@ -316,7 +316,7 @@ static void end_thread(void)
 void rules_begin_session(const struct session_settings *settings)
 {
     pthread_mutex_lock(&lock);
-    can_dump = settings->keep_bytes > 0;
+    can_dump = settings->keep_bytes || settings->rotate_bytes || settings->rotate_ns;
     every_ns = settings->rule_every_ns;
     next_ns = 0;
     pthread_mutex_unlock(&lock);

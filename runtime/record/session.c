@@ -23,6 +23,7 @@
 #include "names.h"
 #include "on_load.h"
 #include "recording.h"
+#include "rotate.h"
 #include "rules.h"
 #include "running.h"
 #include "session_config.h"
@@ -128,6 +129,7 @@ static void forget_in_child(void)
     recording_now = NULL;
     live_after_fork();
     rules_after_fork();
+    rotate_after_fork();
     __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&dumping, NULL);
@@ -217,6 +219,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
         session_free(session);
         return status;
     }
+    rotate_begin_session(&settings);
     rules_begin_session(&settings);
     control_note_limits();
     *session_out = session;
@@ -298,11 +301,12 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
     extend_tell(RBWP_EXTEND_STOPPED);
 
+    struct drain_totals totals;
     rules_end_session();
+    drain_finish(session->recording.drain, &totals);
+    rotate_end_session();
     pthread_mutex_lock(&dumping); /* one that is under way; no other will begin */
     pthread_mutex_unlock(&dumping);
-    struct drain_totals totals;
-    drain_finish(session->recording.drain, &totals);
     timeline_sample(&session->timeline.line); /* the line now spans the session */
     session->summary.error = totals.error;
     session_finish_file(session, &totals);
@@ -460,10 +464,11 @@ enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
 /* ---- dump ---------------------------------------------------------------------------------- */
 
 /* What runs, if that is asked for by NULL or is the one that is asked for. */
-static struct rbwp_session *session_to_dump(struct rbwp_session *wanted)
+static struct rbwp_session *session_to_dump(struct rbwp_session *wanted, bool while_it_ends)
 {
     pthread_mutex_lock(&lock);
-    struct rbwp_session *found = ending || (wanted && wanted != running) ? NULL : running;
+    struct rbwp_session *found =
+        (ending && !while_it_ends) || (wanted && wanted != running) ? NULL : running;
     pthread_mutex_unlock(&lock);
     return found;
 }
@@ -477,7 +482,7 @@ static enum rbwp_status dump(struct rbwp_session *wanted, const struct dump_wish
         status = refuse_strange_child(error);
     } else {
         pthread_mutex_lock(&dumping);
-        struct rbwp_session *session = session_to_dump(wanted);
+        struct rbwp_session *session = session_to_dump(wanted, wish->while_it_ends);
         status = session ? dump_session(session, wish, path_out, error)
                          : failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
         pthread_mutex_unlock(&dumping);

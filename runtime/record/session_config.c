@@ -39,7 +39,16 @@ static enum rbwp_status check(const struct rbwp_session_config *config, struct r
     if ((config->keep_bytes || config->keep_ns) && config->strict)
         return failure(error, RBWP_E_USAGE, 0,
                        "a file of plain version 1 (strict) cannot say what was not kept");
-    if (config->rules && !config->keep_bytes && !config->keep_ns)
+    bool rotates = config->rotate_bytes || config->rotate_ns;
+    if (config->rotate_bytes && config->rotate_bytes < RING_BYTES_MIN)
+        return failure(
+            error, RBWP_E_USAGE, 0, "files of %llu bytes (rotate) are too small: at least %llu",
+            (unsigned long long)config->rotate_bytes, (unsigned long long)RING_BYTES_MIN);
+    if (rotates && (config->strict || config->keep_bytes || config->keep_ns))
+        return failure(error, RBWP_E_USAGE, 0,
+                       "a recording that is cut into files (rotate) keeps all of them, and says "
+                       "which part each is: neither keep nor strict goes with it");
+    if (config->rules && !rotates && !config->keep_bytes && !config->keep_ns)
         return failure(error, RBWP_E_USAGE, 0,
                        "a rule (\"%.60s\") dumps what is kept: -bgworkprofile_keep says how much",
                        config->rules);
@@ -89,6 +98,8 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
         .nodes = config.nodes,
         .keep_bytes = config.keep_bytes || !config.keep_ns ? config.keep_bytes : KEEP_BYTES,
         .keep_ns = time_of(config.keep_ns),
+        .rotate_bytes = config.rotate_bytes,
+        .rotate_ns = time_of(config.rotate_ns),
         .rules = config.rules,
         .rule_every_ns = config.rule_every_ns ? time_of(config.rule_every_ns) : RULE_EVERY_NS,
     };

@@ -18,10 +18,12 @@ struct session_settings {
     int64_t stall_ns, sync_ns;
     bool has_node; /* else it is the launcher's */
     uint32_t node;
-    uint32_t nodes;      /* 0: the launcher's */
-    uint64_t keep_bytes; /* 0: all is kept */
-    int64_t keep_ns;     /* 0: of any age */
-    const char *rules;   /* NULL: none */
+    uint32_t nodes;        /* 0: the launcher's */
+    uint64_t keep_bytes;   /* 0: all is kept */
+    int64_t keep_ns;       /* 0: of any age */
+    uint64_t rotate_bytes; /* both 0: one file */
+    int64_t rotate_ns;
+    const char *rules; /* NULL: none */
     int64_t rule_every_ns;
 };
 

@@ -11,6 +11,7 @@
 #include "node.h"
 #include "recover_part.h"
 #include "ring.h"
+#include "rotate.h"
 #include "session_facts.h"
 
 #include <errno.h>
@@ -42,9 +43,14 @@ enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_err
     job_look(&session->job);
     session->node = settings->has_node ? settings->node : session->job.rank;
     session->nodes = settings->nodes ? settings->nodes : session->job.ranks;
-    const struct node_keys keys = {session->node, session->job.rank, session->job.id};
-    enum rbwp_status status = node_file_name(settings->logfile, &keys, session->summary.path,
-                                             sizeof session->summary.path, &is_own, error);
+    session->part = settings->rotate_bytes || settings->rotate_ns;
+    struct node_keys keys = {session->node, session->job.rank, 1, session->job.id};
+    enum rbwp_status status = node_file_name(settings->logfile, &keys, session->path_1,
+                                             sizeof session->path_1, &is_own, error);
+    keys.part = 0;
+    if (status == RBWP_OK)
+        status = node_file_name(settings->logfile, &keys, session->summary.path,
+                                sizeof session->summary.path, &is_own, error);
     if (status != RBWP_OK)
         return status;
     if (session->nodes > 1 && !is_own)
@@ -78,17 +84,20 @@ static int open_for_reading(void)
 static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_error *error)
 {
     const struct session_settings *settings = &session->settings;
-    if (settings->keep_bytes == 0)
+    uint64_t bytes =
+        session->part ? rotate_ring_bytes(settings->rotate_bytes) : settings->keep_bytes;
+    if (bytes == 0)
         return RBWP_OK;
     if (!session->has_live)
         session->has_live = open_in_memory();
     session->ring_fd = session->has_live ? open_for_reading() : -1;
     enum rbwp_status status =
-        session->ring_fd < 0 ? RBWP_E_IO
-                             : ring_new(settings->keep_bytes, settings->keep_ns, &session->ring);
+        session->ring_fd < 0 ? RBWP_E_IO : ring_new(bytes, settings->keep_ns, &session->ring);
     if (status != RBWP_OK)
         return failure(error, status, session->ring_fd < 0 ? errno : 0,
                        "no room for the newest data that \"%s\" is to keep", session->summary.path);
+    if (session->part)
+        ring_cut(session->ring, &(struct recover_cut){0}, session->part);
     return RBWP_OK;
 }
 
@@ -209,6 +218,22 @@ static enum rbwp_status allow_fine(struct rbwp_session *session)
     return sink.patch(sink.context, RBWP_FILE_FLAGS_OFFSET, flags, sizeof flags);
 }
 
+bool session_part_path(const struct rbwp_session *session, char *path_out, size_t room)
+{
+    return rotate_path(session->summary.path, session->path_1, session->part, path_out, room);
+}
+
+/* The last part gets its number; it stays FILE if another file has that. */
+static void name_last_part(struct rbwp_session *session)
+{
+    char path[sizeof session->summary.path];
+    if (!session->part || session->unfinished || session->output.was_removed ||
+        !session_part_path(session, path, sizeof path) || link(session->summary.path, path) != 0)
+        return;
+    unlink(session->summary.path);
+    memcpy(session->summary.path, path, sizeof path);
+}
+
 void session_finish_file(struct rbwp_session *session, const struct drain_totals *totals)
 {
     const struct facts_source source = {
@@ -245,6 +270,7 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
                  "all is lost: somebody removed the profile");
     note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
                  "records are lost: somebody cut the profile");
+    name_last_part(session);
     session_facts_free(facts);
 }
 

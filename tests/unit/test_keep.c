@@ -194,6 +194,7 @@ static void killed_process_leaves_the_ring(void **state)
 {
     (void)state;
     struct rbwp_session_config config = keep_config(1);
+    config.cap_bytes = UINT64_C(1) << 20; /* so that the writer keeps up, and drops */
     pid_t child = fork();
     if (child == 0) {
         struct rbwp_session *session;
@@ -410,6 +411,115 @@ static void wrong_rules(void **state)
     assert_non_null(strstr(error.text, "bgworkprofile_keep"));
 }
 
+/* ---- a recording that is cut into files -------------------------------------------------------
+ */
+
+static struct rbwp_session_config cut_config(void)
+{
+    struct rbwp_session_config config = test_config(1);
+    config.logfile = test_path("cut_%t.bin");
+    config.rotate_bytes = KEEP_BYTES;
+    config.stored = true;
+    return config;
+}
+
+static const char *part_path(unsigned part)
+{
+    static char paths[4][4200]; /* in turns */
+    static unsigned next;
+    char *path = paths[next++ % 4];
+    const char *pattern = test_path("cut_%t.bin");
+    snprintf(path, sizeof paths[0], "%.*s%u.bin", (int)(strlen(pattern) - strlen("%t.bin")),
+             pattern, part);
+    return path;
+}
+
+/* What the parts have, one behind the other: calls of consecutive slots from 0 on. */
+struct chain {
+    uint64_t events;
+    bool is_open;
+};
+
+/* The calls of a part go on where the last one ended; one that is open there begins it again. */
+static void take_part(struct chain *chain, const struct recorded *recorded, unsigned part)
+{
+    const struct rbwp_kept *kept = recorded->trailer->kept;
+    assert_int_equal(recorded->trailer->kept_count, 1);
+    assert_int_equal(kept->part, part);
+    assert_int_equal(kept->from_ns, 0);
+    assert_int_equal(kept->dropped_records, 0);
+    if (chain->is_open && recorded->events)
+        chain->events--;
+    for (size_t i = 0; i < recorded->events; i++, chain->events++) {
+        const struct rbwp_record *record = &recorded->event[i].record;
+        assert_int_equal(record->kind, chain->events % 2 ? RBWP_COARSE_END : RBWP_COARSE_BEGIN);
+        if (record->kind == RBWP_COARSE_BEGIN)
+            assert_int_equal(record->slot, chain->events / 2 % SLOTS);
+    }
+    chain->is_open = chain->events % 2;
+}
+
+/* Guards: files that a recording is cut into are whole, each by itself, and have all of it
+ * together, also when threads are much faster than files are written; FILE gets the last number. */
+static void a_recording_is_cut(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = cut_config();
+    struct chain chain = {0};
+    unsigned part = 1;
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(access(part_path(0), F_OK), 0);
+    next_slot = 0;
+    work(1500000);
+    struct rbwp_session_summary summary = stop(session);
+    assert_int_equal(access(part_path(0), F_OK), -1);
+    for (; access(part_path(part), F_OK) == 0; part++) {
+        struct recorded recorded = read_back(part_path(part));
+        assert_int_equal(recorded.trailer->kept->why, strcmp(summary.path, part_path(part)) == 0
+                                                          ? RBWP_KEPT_STOP
+                                                          : RBWP_KEPT_ROTATED);
+        take_part(&chain, &recorded, part);
+        recorded_free(&recorded);
+        assert_int_equal(unlink(part_path(part)), 0);
+    }
+    assert_string_equal(summary.path, part_path(part - 1));
+    assert_true(part > 3);
+    assert_int_equal(chain.events, 3000000);
+}
+
+/* Guards: kill -9 leaves the parts, and what is in none of them is what repair makes of FILE. */
+static void a_recording_that_is_cut_is_killed(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = cut_config();
+    struct chain chain = {0};
+    unsigned part = 1;
+    pid_t child = fork();
+    if (child == 0) {
+        struct rbwp_session *session;
+        next_slot = 0;
+        if (rbwp_session_start(&config, &session, NULL) == RBWP_OK)
+            work(1500000);
+        while (access(part_path(2), F_OK) != 0)
+            usleep(1000);
+        kill(getpid(), SIGKILL);
+    }
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    for (; access(part_path(part), F_OK) == 0; part++) {
+        struct recorded recorded = read_back(part_path(part));
+        take_part(&chain, &recorded, part);
+        recorded_free(&recorded);
+        assert_int_equal(unlink(part_path(part)), 0);
+    }
+    struct recorded recorded = read_recovered(part_path(0));
+    const unsigned next = recorded.trailer->kept->part;
+    if (next == part) { /* else it died between a part's name and the note of it: both have it */
+        take_part(&chain, &recorded, part);
+        assert_int_equal(chain.events, 3000000);
+    }
+    recorded_free(&recorded);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +533,8 @@ int main(void)
         cmocka_unit_test(refused_dumps),
         cmocka_unit_test(rules_dump),
         cmocka_unit_test(wrong_rules),
+        cmocka_unit_test(a_recording_is_cut),
+        cmocka_unit_test(a_recording_that_is_cut_is_killed),
     };
     if (rbwp_thread_attach("test") != RBWP_OK)
         return 1;

@@ -99,7 +99,7 @@ static void assert_name(const char *pattern, const char *expected, bool expected
     char name[64];
     bool is_own;
     struct rbwp_error error = {.text = ""};
-    const struct node_keys keys = {.node = 42, .rank = 7, .job = node_job_id()};
+    const struct node_keys keys = {.node = 42, .rank = 7, .part = 3, .job = node_job_id()};
     enum rbwp_status status = node_file_name(pattern, &keys, name, sizeof name, &is_own, &error);
     if (!expected) {
         assert_int_equal(status, RBWP_E_USAGE);
@@ -124,6 +124,7 @@ static void test_keys(void **state)
     assert_name("100%%", "100%", false);
     assert_name("%%n", "%n", false);
     assert_name("%r.bin", "7.bin", true); /* the launcher's rank, whatever node the file is of */
+    assert_name("%t.bin", "3.bin", false);
     assert_name("%_", "42_", true);
     assert_name("%node", "42node", true); /* several letters are no key */
     snprintf(expected, sizeof expected, "%ld.bin", (long)getpid());

@@ -65,7 +65,7 @@ struct rbwp_session_config {
     size_t size;          /* sizeof(struct rbwp_session_config) */
     int level;            /* -bgworkprofile 0|1|2: 0 off, 1 coarse, 2 coarse and fine */
     const char *logfile;  /* -bgworkprofile_logfile PATH: %, %n node, %r rank, %h host, %p pid, %j
-                             job, %{VAR}, %% a percent sign; default "bgwork_%.bin" */
+                             job, %t part, %{VAR}, %% a percent sign; default "bgwork_%.bin" */
     uint64_t cap_bytes;   /* -bgworkprofile_bufsize MB: cap on recorded but unwritten data; default
                              1 GiB, RBWP_CAP_NONE (flag: 0) unlimited */
     int compression;      /* -bgworkprofile_compress 1..9; default 1 */
@@ -99,6 +99,11 @@ struct rbwp_session_config {
     enum rbwp_control control;
     const char *signals; /* -bgworkprofile_signal SIGNAL[=toggle|start|stop|pause|level|dump],...:
                             what signals do that the program does not use; toggle: start or stop */
+    /* -bgworkprofile_rotate 1G|1h|1G,1h: a recording that is cut into files, each whole by itself,
+     * when one has so many bytes (at least 2 MiB) or is so old. Their names are logfile's, with the
+     * number of the part, from 1, for %t, or FILE.part-1 and so on without; while it is recorded
+     * FILE has 0, and gets its number at the stop. */
+    uint64_t rotate_bytes, rotate_ns;
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */
