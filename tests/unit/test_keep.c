@@ -7,6 +7,7 @@
 #include "rbwp_queue.h"
 #include "rbwp_verify.h"
 #include "record_support.h"
+#include "running.h"
 
 #include "unit.h"
 
@@ -253,6 +254,32 @@ static void open_items_keep_their_begins(void **state)
     }
     assert_true(older > 0);
     (void)stop(session);
+}
+
+/* Guards: a dump allows the sub-items that a session records since its level was raised, in its
+ * ring or on their way there. */
+static void level_raised_while_recording(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(1);
+    struct rbwp_error error;
+    const char *path = test_path("raised.bin");
+    for (unsigned items = 1; items < 100000; items += 90000) {
+        struct rbwp_session *session = start(&config);
+        assert_int_equal(running_set_level(2, &error), RBWP_OK);
+        for (unsigned i = 0; i < items; i++) {
+            rbwp_begin(1);
+            rbwp_fine_begin(2);
+            rbwp_fine_end();
+            rbwp_end();
+        }
+        assert_int_equal(rbwp_session_dump(session, path, 0, &error), RBWP_OK);
+        struct recorded recorded = read_back(path);
+        assert_int_equal(recorded.events, 4 * items);
+        recorded_free(&recorded);
+        assert_int_equal(unlink(path), 0);
+        (void)stop(session);
+    }
 }
 
 /* Guards: a dump of the last moment leaves out what is older, and says so. */
@@ -529,6 +556,7 @@ int main(void)
         cmocka_unit_test(dump_of_a_busy_thread),
         cmocka_unit_test(killed_process_leaves_the_ring),
         cmocka_unit_test(open_items_keep_their_begins),
+        cmocka_unit_test(level_raised_while_recording),
         cmocka_unit_test(dump_of_the_last_moment),
         cmocka_unit_test(refused_dumps),
         cmocka_unit_test(rules_dump),
