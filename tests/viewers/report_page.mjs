@@ -195,6 +195,13 @@ try {
     });
     assert.deepEqual([flames.sum, flames.total], [flames.busy, flames.busy]);
     assert.ok(Math.abs(flames.part - flames.wanted) < .01 && flames.whole === "100%" && flames.inside, JSON.stringify(flames));
+    /* Names are as they are, digits in them, too. */
+    const names = await page.evaluate(() => {
+      [...document.querySelectorAll("#tabs button")].find(button => button.textContent === "Workers").click();
+      const first = document.querySelector("#tables table");
+      return [[...first.tBodies[0].rows].map(row => row.cells[0].textContent).sort(), rbwpReport.data.tracks.filter(track => track.kind === "thread").map(track => track.name).sort()];
+    });
+    assert.deepEqual(names[0], names[1]);
     /* What stands out is at the top, and leads there. */
     const place = await page.evaluate(() => {
       const {findings} = rbwpReport, items = document.querySelectorAll("#findings li").length;

@@ -91,7 +91,8 @@ function drawTableRow(body, columns, row, more) {
   for (const column of columns) {
     const cell = add(line, "td", undefined, column.left ? "" : "r");
     if (column.fill) column.fill(cell, row);
-    else cell.textContent = column.text ? column.text(row) : exact(column.value(row));
+    else cell.textContent = column.text ? column.text(row) : column.left ? column.value(row) : exact(column.value(row));
+    if (column.left && cell.textContent.length > 40) cell.title = cell.textContent; /* what does not fit */
   }
   if (!more) return;
   line.style.cursor = "pointer";
