@@ -18,7 +18,7 @@ static void *keep(void *argument)
     struct chunk_keeper *keeper = argument;
     while (!atomic_load_explicit(&keeper->stopping, memory_order_acquire)) {
         chunk_pool_wait_low(keeper->pool);
-        chunk_pool_stock(keeper->pool);
+        chunk_pool_stock(keeper->pool, &keeper->stopping);
     }
     return NULL;
 }
@@ -29,7 +29,7 @@ struct chunk_keeper *chunk_keeper_start(struct chunk_pool *pool)
     if (!keeper)
         return NULL;
     keeper->pool = pool;
-    chunk_pool_stock(pool); /* so that the first calls find something */
+    chunk_pool_stock(pool, NULL); /* so that the first calls find something */
     if (quiet_thread_start(&keeper->thread, "rbwp-memory", keep, keeper) == 0)
         return keeper;
     free(keeper);

@@ -7,6 +7,7 @@
 #include "chunk_pool.h"
 
 #include "live.h"
+#include "quiet_thread.h"
 #include "tables.h"
 #include "test_point.h"
 
@@ -29,6 +30,9 @@
 #define SEGMENT_BYTES_MIN (512u << 10)
 #define SEGMENTS_SMALL 4u
 #define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
+
+#define LARGE_USE_BYTES_MAX (256u << 20)
+#define LARGE_USE_CAP_BYTES_MIN (64u << 20)
 
 #define PUBLISHED (UINT64_C(1) << 32)
 
@@ -241,6 +245,20 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
 
 /* ---- stock ---------------------------------------------------------------------- */
 
+/* 0: the cap is so small that there is no time to give away. */
+static uint32_t large_use(const struct chunk_pool *pool)
+{
+    if (pool->cap_chunks < LARGE_USE_CAP_BYTES_MIN / pool->chunk_bytes)
+        return 0;
+    const uint32_t most = (uint32_t)(LARGE_USE_BYTES_MAX / pool->chunk_bytes);
+    return pool->cap_chunks / 4 < most ? pool->cap_chunks / 4 : most;
+}
+
+bool chunk_pool_use_is_large(const struct chunk_pool *pool)
+{
+    return atomic_load_explicit(&pool->in_use, memory_order_relaxed) >= large_use(pool);
+}
+
 static uint32_t stock_wanted(uint32_t in_use)
 {
     uint32_t wanted = in_use / STOCK_SHARE;
@@ -388,7 +406,7 @@ static void stock_segment(struct chunk_pool *pool, uint32_t in_use)
         (void)make_segment(pool, last + 1);
 }
 
-void chunk_pool_stock(struct chunk_pool *pool)
+void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping)
 {
     for (;;) {
         uint32_t in_use = atomic_load_explicit(&pool->in_use, memory_order_relaxed);
@@ -399,5 +417,10 @@ void chunk_pool_stock(struct chunk_pool *pool)
         if (!chunk)
             return;
         push_free(pool, chunk);
+        if (!stopping)
+            continue;
+        if (atomic_load_explicit(stopping, memory_order_acquire))
+            return;
+        quiet_thread_rest(); /* who was pushed aside for this one goes on before the next */
     }
 }

@@ -59,6 +59,9 @@ void chunk_begin_rows(struct chunk *chunk, uint64_t thread_id, uint64_t base_tic
 
 struct chunk_pool;
 
+/* A quarter of the cap is in use, or 256 MiB. Of a cap below 64 MiB all use is large. A glance. */
+bool chunk_pool_use_is_large(const struct chunk_pool *pool);
+
 /* cap_bytes 0 = unlimited. NULL without memory. */
 struct chunk_pool *chunk_pool_new(uint64_t cap_bytes);
 void chunk_pool_free(struct chunk_pool *pool);
@@ -84,8 +87,9 @@ uint32_t chunk_pool_rows_in_use(const struct chunk_pool *pool);
 void chunk_put(struct chunk_pool *pool, struct chunk *chunk, uint32_t used);
 
 /* Makes fresh chunks until there are as many free ones as the use of the pool calls for, so that
- * recording threads need not. */
-void chunk_pool_stock(struct chunk_pool *pool);
+ * recording threads need not. With stopping it rests between two of them, so that nobody is kept
+ * from his CPU for all of them in a row, and ends early once that is true. */
+void chunk_pool_stock(struct chunk_pool *pool, const atomic_bool *stopping);
 /* Waits until the stock is low, or for chunk_pool_ask. One thread at a time. */
 void chunk_pool_wait_low(struct chunk_pool *pool);
 /* Async-signal-safe. */

@@ -433,13 +433,18 @@ static bool all_done(struct drain *drain)
 static void *writer_thread(void *argument)
 {
     struct drain *drain = argument;
+    bool gives_way = false;
     for (;;) {
         pthread_mutex_lock(&drain->lock);
         struct job *job = next_to_write(drain);
         bool done = !job && all_done(drain);
+        bool has_time = !drain->stopping && !chunk_pool_use_is_large(drain->pool);
         pthread_mutex_unlock(&drain->lock);
         if (done)
             return NULL;
+        if (gives_way != has_time)
+            quiet_thread_give_way(has_time);
+        gives_way = has_time;
         log_clock(drain);
         age_ring(drain);
         if (job) {
@@ -447,7 +452,10 @@ static void *writer_thread(void *argument)
                 keep_job(drain, job);
             else
                 write_job(drain, job);
-        } else if (!drain_help(drain)) {
+        } else if (drain_help(drain)) {
+            if (gives_way)
+                quiet_thread_rest();
+        } else {
             if (!wakeup_wait(&drain->wake, IDLE_NS)) {
                 pthread_mutex_lock(&drain->timeline->lock);
                 timeline_sample(&drain->timeline->line);

@@ -125,7 +125,7 @@ static void test_no_memory(void **state)
         assert_int_equal(chunk_get(pool, i % 2 != 0, &chunk), RBWP_E_MEMORY);
         assert_null(chunk);
     }
-    chunk_pool_stock(pool); /* fails quietly */
+    chunk_pool_stock(pool, NULL); /* fails quietly */
     assert_int_equal(chunk_pool_peak_bytes(pool), 0);
     maps_left = 1; /* a segment needs two */
     mapped_bytes = unmapped_bytes = 0;
@@ -177,7 +177,7 @@ static void test_stock(void **state)
     struct chunk_pool *pool = chunk_pool_new(2 * 4096);
     struct chunk *chunk;
     for (int i = 0; i < 3; i++)
-        chunk_pool_stock(pool);
+        chunk_pool_stock(pool, NULL);
     maps_left = 0;
     assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
     assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
@@ -192,14 +192,14 @@ static void test_low_stock_is_told(void **state)
     (void)state;
     struct chunk_pool *pool = chunk_pool_new(0);
     struct chunk *chunk;
-    chunk_pool_stock(pool);
+    chunk_pool_stock(pool, NULL);
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < 4; i++)
             assert_int_equal(chunk_get(pool, false, &chunk), RBWP_OK);
         alarm(60); /* nobody asked: the wait would not end */
         chunk_pool_wait_low(pool);
         alarm(0);
-        chunk_pool_stock(pool);
+        chunk_pool_stock(pool, NULL);
     }
     chunk_pool_free(pool);
 }
@@ -260,7 +260,7 @@ static void test_threads(void **state)
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_and_give, pool), 0);
     for (int i = 0; i < 200; i++)
-        chunk_pool_stock(pool);
+        chunk_pool_stock(pool, NULL);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     struct chunk *chunk;

@@ -12,12 +12,15 @@
 #include "test_point.h"
 #include "unit.h"
 
+#include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -130,6 +133,63 @@ static uint64_t record_beyond_cap(void)
     }
     return made;
 }
+
+/* ---- who gives way -------------------------------------------------------------------------- */
+
+static int policy_of_writer(void)
+{
+    int policy = -1;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    for (struct dirent *task; (task = readdir(tasks));) {
+        char path[300], name[32] = "";
+        snprintf(path, sizeof path, "/proc/self/task/%s/comm", task->d_name);
+        FILE *file = task->d_name[0] == '.' ? NULL : fopen(path, "r");
+        if (file && fgets(name, sizeof name, file) && strcmp(name, "rbwp-writer\n") == 0)
+            policy = (int)syscall(SYS_sched_getscheduler, atoi(task->d_name));
+        if (file)
+            fclose(file);
+    }
+    closedir(tasks);
+    return policy;
+}
+
+/* Guards: the writer thread gives way while little waits for it, as the host's own threads have a
+ * policy that allows that, no longer so when a quarter of the cap is in use, and never where the
+ * cap is small. */
+static void test_writer_gives_way(void **state)
+{
+    (void)state;
+    const int own = (int)syscall(SYS_sched_getscheduler, 0);
+    const bool usual = own == SCHED_OTHER || own == SCHED_BATCH;
+    struct rbwp_session_config config = small_chunks(1);
+    unsigned records;
+    struct rbwp_session *session = start_with_stalled_sink(&config, &records);
+    assert_int_equal(policy_of_writer(), own);
+    stop_after_release(session);
+
+    config.cap_bytes = 64u << 20;
+    session = start(&config);
+    hold_at("output: before a write");
+    for (unsigned i = 0; i < (192u << 10) / 16; i++) { /* a chunk and a half */
+        rbwp_begin(200);
+        rbwp_end();
+    }
+    sem_wait(&arrived);
+    assert_int_equal(policy_of_writer(), usual ? SCHED_BATCH : own);
+    for (unsigned i = 0; i < (17u << 20) / 16; i++) {
+        rbwp_begin(200);
+        rbwp_end();
+    }
+    atomic_store(&hold, true); /* at the next one */
+    release();
+    sem_wait(&arrived);
+    assert_int_equal(policy_of_writer(), usual ? SCHED_OTHER : own);
+    struct rbwp_session_summary summary = stop_after_release(session);
+    assert_int_equal(summary.lost_records, 0);
+}
+
+/* ---- the cap ------------------------------------------------------------------------------- */
 
 /* Policy "drop": nobody waits, and what is in the file and what is counted make up all. */
 static void test_drop(void **state)
@@ -349,6 +409,7 @@ static int attach_main(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_writer_gives_way),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_recovers_from_stall),

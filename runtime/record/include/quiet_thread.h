@@ -2,7 +2,7 @@
 /*
  * quiet_thread.h - threads of our own in somebody else's process.
  *
- * They get no signals, which are the host program's, and have a name.
+ * They get no signals, which are the host program's, have a name, and give way.
  */
 #ifndef QUIET_THREAD_H
 #define QUIET_THREAD_H
@@ -16,5 +16,18 @@ extern _Thread_local bool quiet_thread_starting __attribute__((tls_model("initia
 /* 0, or pthread_create's error. name: at most 15 bytes. */
 int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
                        void *argument);
+
+/*
+ * What the calling thread does is less urgent than what the program's threads do, or not (any
+ * more): it takes no CPU from one of them by waking up, but still gets its share (SCHED_BATCH).
+ * Lower ones (SCHED_IDLE) can be left by privileged processes alone, and one that is starved holds
+ * up what others wait for. Where the program's threads have another policy than the usual one,
+ * which ours take over, they stay with it.
+ */
+void quiet_thread_give_way(bool gives_way);
+
+/* A pause between two pieces of work, in which whoever was pushed aside goes on: the kernel lets a
+ * thread run for some ms in a row. */
+void quiet_thread_rest(void);
 
 #endif /* QUIET_THREAD_H */
