@@ -101,13 +101,15 @@ int main(int argc, char **argv)
     struct rbwp_session *session = NULL;
     struct rbwp_session_summary summary;
     struct rbwp_error error = {.text = "no slot, sub-item or counter left"};
+    enum rbwp_sub_item_type arithmetic; /* a kind of our own */
     struct pool pool = {.thread_begins = attach, .run_job = recorded_job};
 
     terms = rbwp_arg_key("terms");
     parity = rbwp_arg_key("parity");
     rbwp_session_defaults(&config);
     if (rbwp_work_item_register("harmonic sums", &slot) != RBWP_OK ||
-        rbwp_sub_item_register(RBWP_AM_HANDLER, "one sum", &part) != RBWP_OK ||
+        rbwp_sub_item_kind_register("arithmetic", 0, &arithmetic) != RBWP_OK ||
+        rbwp_sub_item_register(arithmetic, "one sum", &part) != RBWP_OK ||
         rbwp_counter_register("jobs left", "jobs", &jobs_left) != RBWP_OK ||
         rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK) {
         fprintf(stderr, "foreign_pool: %s\n", error.text);

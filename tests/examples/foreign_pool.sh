@@ -11,6 +11,7 @@ expect 0 "$FOREIGN_POOL" -bgworkprofile 2 -bgworkprofile_logfile two.bin
 expect_output '1080 records, 30 empty calls'
 expect 0 "$RBWP" info two.bin
 expect_output 'pool thread'
+expect_output 'arithmetic one sum'
 expect 0 "$dump" --spans two.bin
 expect_output 'harmonic sums'
 expect_output 'one sum'
