@@ -22,6 +22,7 @@
 
 #include "failure.h"
 #include "flags.h"
+#include "settings_file.h"
 
 #define ENVIRONMENT_NAME "RBWP_FLAGS"
 #define REALM_PREFIX "ll:"
@@ -32,7 +33,7 @@
 struct words {
     char **word;
     size_t count;
-    bool are_environment;
+    const char *where; /* what is the library's alone: the environment's variable, or a file */
 };
 
 /* A table and the config that its entries set. */
@@ -132,9 +133,9 @@ static enum rbwp_status fail_value(struct rbwp_error *error, const struct words 
     char got[80] = "";
     if (value)
         snprintf(got, sizeof got, " '%s'", show(value).text);
-    return failure(error, RBWP_E_USAGE, 0, "flag %s%s: value%s %s; allowed is %s (%s)",
-                   show_bytes(named->word, named->name_bytes).text,
-                   words->are_environment ? " in " ENVIRONMENT_NAME : "", got, problem, what,
+    return failure(error, RBWP_E_USAGE, 0, "flag %s%s%s: value%s %s; allowed is %s (%s)",
+                   show_bytes(named->word, named->name_bytes).text, words->where ? " in " : "",
+                   words->where ? words->where : "", got, problem, what,
                    flag->meaning ? flag->meaning : flag->name);
 }
 
@@ -198,7 +199,7 @@ static enum rbwp_status set_field(const struct target *target, const struct word
     if (flag->type == FLAG_STRING) {
         if (*value == '\0')
             return fail_value(target->error, words, named, "is empty", NULL);
-        const char *text = words->are_environment ? keep(value) : value;
+        const char *text = words->where ? keep(value) : value;
         if (!text)
             return failure(target->error, RBWP_E_MEMORY, 0, "no memory for the value of a flag");
         memcpy(field, &text, sizeof text);
@@ -277,11 +278,10 @@ static const char *flag_like(const char *word)
     return like;
 }
 
-static enum rbwp_status fail_word(struct rbwp_error *error, const char *word)
+static enum rbwp_status fail_word(struct rbwp_error *error, const char *where, const char *word)
 {
     const char *like = flag_like(word);
-    return failure(error, RBWP_E_USAGE, 0, ENVIRONMENT_NAME ": '%s' is no flag; %s%s%s",
-                   show(word).text,
+    return failure(error, RBWP_E_USAGE, 0, "%s: '%s' is no flag; %s%s%s", where, show(word).text,
                    like ? "did you mean '-" : "rbwp_session.h and rbwp_work.h list them",
                    like ? like : "", like ? "'?" : "");
 }
@@ -301,8 +301,8 @@ static enum rbwp_status read_words(const struct target *target, const struct wor
         bool is_ours = named.flag != NULL;
         if (!is_ours)
             named = find_flag_of_others(word);
-        if (!named.flag && words->are_environment)
-            return fail_word(target->error, word);
+        if (!named.flag && words->where)
+            return fail_word(target->error, words->where, word);
         if (!named.flag)
             continue;
         size_t last = named.value ? i : i + 1;
@@ -328,7 +328,7 @@ static enum rbwp_status read_environment(const struct target *target)
     char **word = calloc(strlen(value) / 2 + 1, sizeof *word);
     enum rbwp_status status = RBWP_E_MEMORY;
     if (copy && word) {
-        struct words words = {.word = word, .are_environment = true};
+        struct words words = {.word = word, .where = ENVIRONMENT_NAME};
         char *rest = NULL;
         for (char *next = strtok_r(copy, BLANKS, &rest); next; next = strtok_r(NULL, BLANKS, &rest))
             word[words.count++] = next;
@@ -339,6 +339,42 @@ static enum rbwp_status read_environment(const struct target *target)
     free(word);
     free(copy);
     return status;
+}
+
+/* Lines that are no flags are commands, which others read. */
+static enum rbwp_status read_file(const struct target *target, const char *path)
+{
+    char *text, *word[SETTINGS_WORDS_MAX];
+    enum rbwp_status status = settings_read(path, &text, target->error);
+    char *rest = text;
+    for (size_t count; status == RBWP_OK && (count = settings_line(&rest, word)) > 0;) {
+        const struct words words = {word, count, path};
+        if (word[0][0] != '-')
+            continue;
+        status = find_flag(target->table, word[0]).flag ? read_words(target, &words, NULL)
+                                                        : fail_word(target->error, path, word[0]);
+    }
+    free(text);
+    return status;
+}
+
+/* The file that was named, if one was: its flags come before all others. */
+static enum rbwp_status read_all(const struct target *target, const void *config,
+                                 size_t config_bytes, const struct words *words, bool *taken)
+{
+    const char *path = NULL;
+    enum rbwp_status status = read_environment(target);
+    if (status == RBWP_OK)
+        status = read_words(target, words, taken);
+    if (target->table->file_offset)
+        memcpy(&path, target->config + target->table->file_offset, sizeof path);
+    if (status != RBWP_OK || !path)
+        return status;
+    memcpy(target->config, config, config_bytes);
+    status = read_file(target, path);
+    if (status == RBWP_OK)
+        status = read_environment(target);
+    return status == RBWP_OK ? read_words(target, words, taken) : status;
 }
 
 static void remove_taken(int *argc, char **argv, const bool *taken)
@@ -355,7 +391,7 @@ enum rbwp_status flags_apply(const struct flag_table *table, void *config, size_
                              int *argc, char **argv, struct rbwp_error *error)
 {
     size_t word_count = argc && argv && *argc > 0 ? (size_t)*argc : 0;
-    bool *taken = calloc(word_count + 1, sizeof *taken);
+    bool *taken = calloc(word_count + 2, sizeof *taken);
     char *scratch = malloc(config_bytes);
     enum rbwp_status status = RBWP_E_MEMORY;
     if (!taken || !scratch) {
@@ -364,11 +400,10 @@ enum rbwp_status flags_apply(const struct flag_table *table, void *config, size_
     }
     memcpy(scratch, config, config_bytes);
     struct target target = {table, scratch, error};
-    status = read_environment(&target);
-    if (status == RBWP_OK && word_count > 1) {
-        struct words words = {.word = argv + 1, .count = word_count - 1}; /* argv[0] is no flag */
-        status = read_words(&target, &words, taken + 1);
-    }
+    struct words words = {0};
+    if (word_count > 1)
+        words = (struct words){.word = argv + 1, .count = word_count - 1}; /* argv[0] is no flag */
+    status = read_all(&target, config, config_bytes, &words, taken + 1);
     if (status == RBWP_OK) {
         memcpy(config, scratch, config_bytes);
         if (word_count > 0)

@@ -37,6 +37,7 @@ struct flag {
 struct flag_table {
     const struct flag *flag;
     size_t count;
+    size_t file_offset; /* of the field with the name of a file that has flags, too; 0: none */
 };
 
 /* The library's tables: who reads one of them passes over the flags of the others. */

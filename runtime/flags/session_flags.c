@@ -53,10 +53,11 @@ static const struct flag table[] = {
     {"bgworkprofile_rule_every", FLAG_STRING, VALUE(rule_every), 0, 0, 1, "a duration (60s)"},
     {"bgworkprofile_ctl", FLAG_I64, VALUE(control), 0, 1, 1,
      "0 (nobody controls it) or 1 (rbwp ctl does, at level 0 too)"},
+    {"bgworkprofile_settings", FLAG_STRING, CONFIG(settings), 0, 0, 1, "a file name"},
     {"bgworkprofile_signal", FLAG_STRING, CONFIG(signals), 0, 0, 1, "SIGNAL or SIGNAL=ACTION,..."},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
-const struct flag_table session_flags = {table, sizeof table / sizeof table[0]};
+const struct flag_table session_flags = {table, sizeof table / sizeof table[0], CONFIG(settings)};
 
 static void tell(struct rbwp_session_config *config, const struct values *values)
 {

@@ -213,6 +213,7 @@ static void forget_config(void)
     free((void *)(uintptr_t)kept.logfile);
     free((void *)(uintptr_t)kept.signals);
     free((void *)(uintptr_t)kept.rules);
+    free((void *)(uintptr_t)kept.settings);
     kept = (struct rbwp_session_config){0};
 }
 
@@ -221,8 +222,8 @@ static bool keep(const struct rbwp_session_config *config)
 {
     kept = *config;
     bool logfile = copy_text(&kept.logfile), signals = copy_text(&kept.signals);
-    bool rules = copy_text(&kept.rules);
-    if (logfile && signals && rules)
+    bool rules = copy_text(&kept.rules), settings = copy_text(&kept.settings);
+    if (logfile && signals && rules && settings)
         return true;
     forget_config();
     return false;
@@ -255,6 +256,8 @@ enum rbwp_status control_begin(const struct rbwp_session_config *given, struct r
     enum rbwp_status status =
         sized_take(&config, sizeof config, given, "rbwp_session_config", error);
     if (status != RBWP_OK)
+        return status;
+    if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
         return status;
     bool wanted = config.control == RBWP_CONTROL_ALWAYS ||
                   (config.control == RBWP_CONTROL_RECORDING && config.level > 0);

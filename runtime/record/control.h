@@ -16,7 +16,8 @@
 /*
  * The program starts a session, or would at another level: listens, if the configuration says so
  * (at level 0 only where it is asked for), and keeps a copy of it for sessions that others start.
- * That nobody can listen (no memory, no descriptor) is no failure. RBWP_E_USAGE: wrong signals.
+ * That nobody can listen (no memory, no descriptor) is no failure. RBWP_E_USAGE: wrong signals, or
+ * a wrong file of settings.
  */
 enum rbwp_status control_begin(const struct rbwp_session_config *config, struct rbwp_error *error);
 /* A session begins, whoever starts it. */

@@ -8,10 +8,14 @@
 #include "control.h"
 #include "control_rows.h"
 #include "dump.h"
+#include "failure.h"
 #include "names.h"
+#include "rotate.h"
 #include "rules.h"
 #include "running.h"
+#include "settings_file.h"
 #include "slot_limits.h"
+#include "slot_wishes.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -310,6 +314,94 @@ static void rule(char *const *word, size_t count, struct control_answer *answer)
         rules_each(add_rule, answer);
 }
 
+/* A wish for slots of a name, whether there are some yet or not. True if the words are one. */
+static bool is_wish(char *const *word, size_t count)
+{
+    uint64_t ns = 0;
+    bool enables = strcmp(word[0], "enable") == 0, disables = strcmp(word[0], "disable") == 0;
+    if (count == 2 && (enables || disables) && !is_number(word[1])) {
+        (void)for_slots(word[1], set_disabled, disables);
+        return slot_wishes_add(word[1], disables ? SLOT_WISH_DISABLED : SLOT_WISH_ENABLED, 0);
+    }
+    if (count != 3 || strcmp(word[0], "least") != 0 || is_number(word[1]) ||
+        !read_duration(word[2], &ns))
+        return false;
+    (void)for_slots(word[1], set_least, ns);
+    return slot_wishes_add(word[1], SLOT_WISH_LEAST, ns);
+}
+
+/* Of the flags one has a meaning while a session runs. */
+static void apply_flag(char *const *word, size_t count, struct control_answer *answer)
+{
+    struct running running;
+    const char *name = word[0] + strspn(word[0], "-");
+    const char *value = count > 1 ? word[1] : strchr(word[0], '=') ? strchr(word[0], '=') + 1 : "";
+    char *words[] = {(char[]){"level"}, (char *)(uintptr_t)value};
+    if (strcmp(name, "bgworkprofile") == 0 || strncmp(name, "bgworkprofile=", 14) == 0) {
+        if (running_look(&running) && running.level != atoi(value))
+            level(words, 2, answer);
+    } else {
+        add(answer, "%.*s: when the program starts again\n", (int)strcspn(word[0], "="), word[0]);
+    }
+}
+
+/* first: at the session's start, which has the flags already. */
+static void apply_settings(const char *path, bool first, struct control_answer *answer)
+{
+    struct rbwp_error error;
+    char *text, *word[SETTINGS_WORDS_MAX];
+    if (settings_read(path, &text, &error) != RBWP_OK) {
+        refuse(answer, "%s", error.text);
+        return;
+    }
+    slot_wishes_forget();
+    char *rest = text;
+    for (size_t count; !answer->refused && (count = settings_line(&rest, word)) > 0;) {
+        char shown_word[SHOWN_NAME_BYTES];
+        if (word[0][0] != '-' && !is_wish(word, count))
+            refuse(answer, "'%s': a line is a flag, or disable, enable or least with a slot's name",
+                   shown(word[0], shown_word));
+        else if (word[0][0] == '-' && !first)
+            apply_flag(word, count, answer);
+    }
+    free(text);
+}
+
+enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *error)
+{
+    struct control_answer *answer = calloc(1, sizeof *answer);
+    if (!answer)
+        return failure(error, RBWP_E_MEMORY, 0, "no memory for settings");
+    apply_settings(path, true, answer);
+    enum rbwp_status status = RBWP_OK;
+    if (answer->refused)
+        status = failure(error, RBWP_E_USAGE, 0, "settings \"%s\": %.*s", path,
+                         (int)strcspn(answer->text, "\n"), answer->text);
+    free(answer);
+    return status;
+}
+
+static void reload(char *const *word, size_t count, struct control_answer *answer)
+{
+    const char *path = control_config()->settings;
+    (void)word, (void)count;
+    if (path)
+        apply_settings(path, false, answer);
+    else
+        refuse(answer, "it has no file of settings (-bgworkprofile_settings)");
+}
+
+static void rotate(char *const *word, size_t count, struct control_answer *answer)
+{
+    static char path[DUMP_PATH_BYTES_MAX];
+    struct rbwp_error error;
+    (void)word, (void)count;
+    if (rotate_now(path, &error) == RBWP_OK)
+        add(answer, "%s\n", path);
+    else
+        refuse(answer, "%s", error.text);
+}
+
 static const struct request requests[] = {
     {"status", 0, 1, status, "status"},
     {"start", 0, 2, start, "start [FILE [LEVEL]]"},
@@ -318,6 +410,8 @@ static const struct request requests[] = {
     {"enable", 1, 1, enable, "enable SLOT"},
     {"disable", 1, 1, disable, "disable SLOT"},
     {"least", 2, 2, least, "least SLOT DURATION"},
+    {"reload", 0, 0, reload, "reload"},
+    {"rotate", 0, 0, rotate, "rotate"},
     {"rule", 0, 1, rule, "rule [RULE,...]"},
     {"dump", 0, 2, dump, "dump [FILE [DURATION]]"},
 };

@@ -8,6 +8,8 @@
  *     stop                      ends the one that runs: its file is whole then
  *     level 0|1|2               0 pauses
  *     enable SLOT, disable SLOT, least SLOT DURATION
+ *     reload                    reads the file of settings again
+ *     rotate                    what is recorded so far is a file, the rest is another
  *     rule [RULE,...]           more rules, when to dump (rules.h), or those that there are
  *     dump [FILE [DURATION]]    what is kept (of so long), as a file, while it goes on
  *
@@ -32,5 +34,9 @@ struct control_answer {
 void control_carry_out(char *const *word, size_t count, struct control_answer *answer);
 /* The same of words that lie one after the other; what is no request is refused. */
 void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *answer);
+
+/* The commands in a file of settings (settings_file.h), when a session starts. RBWP_E_USAGE: one of
+ * them is refused. */
+enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *error);
 
 #endif /* CONTROL_WORDS_H */

@@ -7,6 +7,7 @@
 #include "on_load.h"
 #include "rules.h"
 #include "slot_limits.h"
+#include "slot_wishes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -149,6 +150,13 @@ static void free_use(struct slot_use *use)
     free(use);
 }
 
+/* Those who wait for a slot of that name. No lock is held. */
+static void tell_of_name(unsigned slot, const char *name)
+{
+    rules_slot_named(slot, name);
+    slot_wishes_named(slot, name);
+}
+
 enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
 {
     struct slot_use *use;
@@ -165,7 +173,7 @@ enum rbwp_status rbwp_work_item_register_at(unsigned slot, const char *name)
     if (taken)
         free_use(use);
     else
-        rules_slot_named(slot, name);
+        tell_of_name(slot, name);
     return taken ? RBWP_E_BUSY : RBWP_OK;
 }
 
@@ -186,7 +194,7 @@ enum rbwp_status rbwp_work_item_register(const char *name, unsigned *slot_out)
         free_use(use);
         return RBWP_E_LIMIT;
     }
-    rules_slot_named(slot, name);
+    tell_of_name(slot, name);
     *slot_out = slot;
     return RBWP_OK;
 }

@@ -125,6 +125,55 @@ ctl(program.pid, "rule", "call:tick", code=1)
 assert calls(f"{work}/dumped.bin") == {"tick": 3, "step": 3}
 program.end()
 
+# So does a part of what is cut into files.
+program = Program(f"{work}/cut-%t.bin", "-bgworkprofile_rotate 64M")
+part = ctl(program.pid, "rotate").strip()
+assert part == f"{work}/cut-1.bin"
+program.record(b"t")
+program.end()
+assert sum(calls(f"{work}/cut-{number}.bin").get("tick", 0) for number in (1, 2)) == 2
+ctl(program.pid, "rotate", code=1)
+
+# Settings stand in a file; slots may be named before there are any. The environment wins. Reload reads it again.
+settings = f"{work}/settings"
+
+
+def write_settings(text):
+    with open(settings, "w") as file:
+        file.write(text)
+
+
+write_settings('# quiet\n-bgworkprofile_ctl 0\n\n-bgworkprofile 1 # and no more\nleast "tick" 100s\n')
+program = Program(f"{work}/settings.bin", f"-bgworkprofile_ctl 1 -bgworkprofile_settings {settings}")
+assert "level: 1\n" in ctl(program.pid) and "slot 0: tick, least 100 s, 1 left out\n" in ctl(program.pid), ctl(program.pid)
+write_settings("-bgworkprofile=2\n-bgworkprofile_block 32\nleast tick 0\ndisable flush\n")
+assert ctl(program.pid, "reload") == "-bgworkprofile_block: when the program starts again\n"
+assert "level: 2\n" in ctl(program.pid) and "slot 0: tick, 1 left out\nslot 1: flush, disabled\n" in ctl(program.pid)
+program.record(b"t")
+for text in ("fly away\n", "disable 0\n", "least tick soon\n"):
+    write_settings(text)
+    assert "a line is a flag" in ctl(program.pid, "reload", code=1)
+program.end()
+assert calls(f"{work}/settings.bin") == {"tick": 1, "step": 1}
+
+
+def refused(text, flags=f"-bgworkprofile_settings {settings}"):
+    done = subprocess.run([victim, f"{work}/none.bin"], env=dict(os.environ, RBWP_FLAGS=flags), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and text in done.stderr and done.stderr.count("\n") == 1, done
+
+
+refused("a line is a flag")
+write_settings("-bgworkprofile 1\n-bgworkprofle 2\n")
+refused("did you mean '-bgworkprofile'?")
+write_settings("-bgworkprofile_block none\n")
+refused(f"in {settings}: value 'none'")
+write_settings("")
+os.chmod(settings, 0o666)
+refused("others than this user and root may write it")
+os.symlink(settings, f"{work}/link")
+refused("cannot be read", f"-bgworkprofile_settings {work}/link")
+refused("no regular file", f"-bgworkprofile_settings {work}")
+
 # Who may not be controlled, who does not listen, and who only says that it is one.
 program = Program(f"{work}/deaf.bin", "-bgworkprofile_ctl 0")
 assert "does not listen" in ctl(program.pid, "stop", code=1)

@@ -226,8 +226,8 @@ static enum exit_code run(void *config, struct operands operands)
 const struct command command_ctl = {
     .name = "ctl",
     .summary = "list the processes that record, and control one",
-    .operands =
-        "[PID [status|start|stop|level N|enable SLOT|disable SLOT|least SLOT DURATION|rule|dump]]",
+    .operands = "[PID [status|start|stop|level N|enable SLOT|disable SLOT|least SLOT "
+                "DURATION|reload|rule|dump|rotate]]",
     .description =
         "Without words it lists this user's processes that record, or would (root: all users').\n"
         "With a process id it tells that one, which needs no code for it:\n"
@@ -236,8 +236,10 @@ const struct command command_ctl = {
         "  level 0|1|2          pause; work items; sub-items too\n"
         "  disable, enable SLOT leave the slot's calls out, or record them again\n"
         "  least SLOT DURATION  leave calls out that last less: 10us, 1.5ms; 0 none\n"
+        "  reload               read its file of settings again\n"
         "  rule [RULE]          dump when call:SLOT>10ms, queue:SLOT>5ms or counter:NAME>100\n"
         "  dump                 write what it keeps to a file, while it goes on\n"
+        "  rotate               go on in another file\n"
         "SLOT is a name or a number. A process listens while it records, with\n"
         "-bgworkprofile_ctl 1 also before, with 0 never. Exit status: 0 done, 1 not, 2 usage.",
     .groups = ctl_groups,

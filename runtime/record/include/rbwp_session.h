@@ -104,6 +104,9 @@ struct rbwp_session_config {
      * number of the part, from 1, for %t, or FILE.part-1 and so on without; while it is recorded
      * FILE has 0, and gets its number at the stop. */
     uint64_t rotate_bytes, rotate_ns;
+    const char *settings; /* -bgworkprofile_settings FILE: flags, and what rbwp ctl says of slots,
+                             one a line; rbwp_session_parse takes the flags, rbwp_session_start the
+                             commands, rbwp ctl PID reload both anew */
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */
