@@ -9,11 +9,14 @@
  *
  *     bench_work [ROUNDS]
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bench.h"
 #include "rbwp_record.h"
@@ -307,29 +310,102 @@ static void bench_bursts(double work_ns)
 
 #define WAKE_UPS 1000
 
-/* From make_active to do_work, with pauses between them. */
-static void bench_wake_up(const char *title, uint32_t workers, double pause_ns, bool asleep)
+/* From make_active to do_work. */
+static double wake_item_ns(void)
+{
+    atomic_store(&items[0].begun_tick, 0);
+    uint64_t armed_tick = rbwp_now_ticks(), begun_tick;
+    rbwp_work_make_active(items[0].manager, items[0].handle);
+    while ((begun_tick = atomic_load_explicit(&items[0].begun_tick, memory_order_acquire)) == 0)
+        __builtin_ia32_pause();
+    return begun_tick > armed_tick ? (double)rbwp_ns_from_ticks(begun_tick - armed_tick) : 0;
+}
+
+static void print_wake_up(const char *title, uint32_t workers, double *ns, size_t count)
+{
+    printf("wake-up, %-31s %u workers: p50 %6.2f us, p99 %7.2f us\n", title, workers,
+           quantile(ns, count, 0.5) / 1e3, quantile(ns, count, 0.99) / 1e3);
+    fflush(stdout);
+}
+
+/* With pauses in which the workers spin. */
+static void bench_wake_up(const char *title, uint32_t workers, double pause_ns)
 {
     struct rbwp_work_manager *manager = start_manager(workers, false);
     add_items(manager, 1, stamping_do_work);
     static double ns[WAKE_UPS * ROUNDS_MAX];
     size_t count = (size_t)WAKE_UPS * rounds / 4;
     for (size_t i = 0; i < count; i++) {
-        if (asleep)
-            nanosleep(&(struct timespec){0, (long)pause_ns}, NULL);
-        else
-            busy_ns(pause_ns);
-        atomic_store(&items[0].begun_tick, 0);
-        uint64_t armed_tick = rbwp_now_ticks(), begun_tick;
-        rbwp_work_make_active(manager, items[0].handle);
-        while ((begun_tick = atomic_load_explicit(&items[0].begun_tick, memory_order_acquire)) == 0)
-            __builtin_ia32_pause();
-        ns[i] = begun_tick > armed_tick ? (double)rbwp_ns_from_ticks(begun_tick - armed_tick) : 0;
+        busy_ns(pause_ns);
+        ns[i] = wake_item_ns();
     }
-    double p50 = quantile(ns, count, 0.5), p99 = quantile(ns, count, 0.99);
-    printf("wake-up, %-31s %u workers: p50 %6.2f us, p99 %7.2f us\n", title, workers, p50 / 1e3,
-           p99 / 1e3);
-    fflush(stdout);
+    print_wake_up(title, workers, ns, count);
+    require(rbwp_work_stop(manager, true, NULL) == RBWP_OK, "rbwp_work_stop");
+}
+
+/* ---- wake-up from sleep, and the kernel's part of it: a bare futex ------------------- */
+
+static struct {
+    _Alignas(64) _Atomic uint32_t word; /* wake-ups asked for */
+    _Alignas(64) _Atomic uint64_t awake_tick;
+    _Atomic uint32_t asleep; /* wake-ups seen, when it goes to sleep */
+    uint32_t last;
+} bare;
+
+static void *sleep_bare(void *argument)
+{
+    (void)argument;
+    for (uint32_t seen = 0; seen < bare.last;) {
+        atomic_store(&bare.asleep, seen);
+        while (atomic_load(&bare.word) == seen)
+            syscall(SYS_futex, &bare.word, FUTEX_WAIT_PRIVATE, seen, NULL, NULL, 0);
+        seen++;
+        atomic_store(&bare.awake_tick, rbwp_now_ticks());
+    }
+    return NULL;
+}
+
+/* From before the call that wakes to when the woken thread has read the clock: below it no manager
+ * can be whose workers sleep. */
+static double wake_bare_ns(uint32_t number)
+{
+    while (atomic_load(&bare.asleep) != number)
+        sched_yield();
+    atomic_store(&bare.awake_tick, 0);
+    uint64_t asked_tick = rbwp_now_ticks(), awake_tick;
+    atomic_store(&bare.word, number + 1);
+    syscall(SYS_futex, &bare.word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    while ((awake_tick = atomic_load_explicit(&bare.awake_tick, memory_order_acquire)) == 0)
+        __builtin_ia32_pause();
+    return awake_tick > asked_tick ? (double)rbwp_ns_from_ticks(awake_tick - asked_tick) : 0;
+}
+
+/* In turns: what a sleeping CPU takes to wake changes from one moment to the next. */
+static void bench_sleepers(uint32_t workers)
+{
+    struct rbwp_work_manager *manager = start_manager(workers, false);
+    add_items(manager, 1, stamping_do_work);
+    static double item_ns[WAKE_UPS * ROUNDS_MAX], bare_ns[WAKE_UPS * ROUNDS_MAX];
+    const uint32_t count = WAKE_UPS * rounds / 4;
+    const struct timespec pause = {0, 100000};
+    pthread_t sleeper;
+    bare.last = count;
+    atomic_store(&bare.word, 0);
+    atomic_store(&bare.asleep, 0);
+    require(pthread_create(&sleeper, NULL, sleep_bare, NULL) == 0, "pthread_create");
+    for (uint32_t i = 0; i < count; i++) {
+        nanosleep(&pause, NULL);
+        item_ns[i] = wake_item_ns();
+        nanosleep(&pause, NULL);
+        bare_ns[i] = wake_bare_ns(i);
+    }
+    pthread_join(sleeper, NULL);
+    print_wake_up("armed after 200 us of sleep", workers, item_ns, count);
+    print_wake_up("a bare futex, in turns with it", workers, bare_ns, count);
+    const double p50 = quantile(item_ns, count, 0.5), p99 = quantile(item_ns, count, 0.99);
+    printf("  targets 1.5 and 10 us: %s, %s; the manager's part of the median: %.2f us\n",
+           p50 <= 1500 ? "met" : "missed", p99 <= 10000 ? "met" : "missed",
+           (p50 - quantile(bare_ns, count, 0.5)) / 1e3);
     require(rbwp_work_stop(manager, true, NULL) == RBWP_OK, "rbwp_work_stop");
 }
 
@@ -352,10 +428,10 @@ int main(int argc, char **argv)
     bench_outside(1, 500);
     bench_bursts(0);
     bench_bursts(500);
-    bench_wake_up("armed every 5 us", 1, 5e3, false);
-    bench_wake_up("armed every 5 us", 2, 5e3, false);
-    bench_wake_up("armed after 100 us of sleep", 1, 100e3, true);
-    bench_wake_up("armed after 100 us of sleep", 2, 100e3, true);
+    bench_wake_up("armed every 5 us", 1, 5e3);
+    bench_wake_up("armed every 5 us", 2, 5e3);
+    bench_sleepers(1);
+    bench_sleepers(2);
     rbwp_thread_detach();
     return 0;
 }
