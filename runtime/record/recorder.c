@@ -108,6 +108,16 @@ static void close_item(struct rbwp_self_ *self, struct thread *thread)
 
 /* ---- the calls ------------------------------------------------------------------ */
 
+static void end_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks);
+
+/* While the level was changed nobody recorded, not the end of an item either: whoever begins
+ * another one has ended that. Where nothing was recorded since its begin it has ended by then. */
+static void end_unseen(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    const bool is_last = self->next == self->item + 1;
+    end_item(self, thread, is_last ? thread->nest.changed_ticks : ticks);
+}
+
 void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
@@ -117,6 +127,9 @@ void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
         return;
     }
     thread->nest.may_end_earlier = false;
+    if (self->item && !thread->nest.nested_items &&
+        chunk_line_item_ticks(self, thread) <= thread->nest.changed_ticks)
+        end_unseen(self, thread, ticks);
     if (self->item || thread->nest.lost_item) {
         count_loss(thread, RBWP_LOSS_NESTED_BEGIN, ticks);
         if (thread->nest.nested_items++ == 0)
@@ -195,6 +208,27 @@ static void take_back(struct rbwp_self_ *self, struct thread *thread, bool empty
     close_item(self, thread);
 }
 
+/* The open item, which was recorded, ends. */
+static void end_item(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks)
+{
+    bool empty = (self->pending & RBWP_PENDING_EMPTY_) != 0 && !outran(self, thread, ticks);
+    if (!thread->kept && (empty || is_brief(self, thread, ticks))) {
+        take_back(self, thread, empty);
+        return;
+    }
+    if (empty)
+        count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
+    close_fine(self, thread, ticks);
+    const unsigned slot = slot_of_item(self);
+    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread);
+    put_end(self, thread, RBWP_EVENT_END_, ticks);
+    chunk_line_publish_held(thread);
+    close_item(self, thread);
+    if (open_fine(self) && !rbwp_is_on_(2))
+        cut_fine(self, thread, ticks); /* it began inside of them, when the level was 2 */
+    slot_limits_ring(slot, begin_ticks, ticks);
+}
+
 void rbwp_end_slow_(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
@@ -219,22 +253,7 @@ void rbwp_end_slow_(uint64_t ticks)
         thread->nest.ended_earlier_item = true;
         return;
     }
-    bool empty = (self->pending & RBWP_PENDING_EMPTY_) != 0 && !outran(self, thread, ticks);
-    if (!thread->kept && (empty || is_brief(self, thread, ticks))) {
-        take_back(self, thread, empty);
-        return;
-    }
-    if (empty)
-        count_loss(thread, RBWP_LOSS_KEPT_EMPTY, ticks);
-    close_fine(self, thread, ticks);
-    const unsigned slot = slot_of_item(self);
-    const uint64_t begin_ticks = chunk_line_item_ticks(self, thread);
-    put_end(self, thread, RBWP_EVENT_END_, ticks);
-    chunk_line_publish_held(thread);
-    close_item(self, thread);
-    if (open_fine(self) && !rbwp_is_on_(2))
-        cut_fine(self, thread, ticks); /* it began inside of them, when the level was 2 */
-    slot_limits_ring(slot, begin_ticks, ticks);
+    end_item(self, thread, ticks);
 }
 
 void rbwp_fine_begin_slow_(unsigned id, uint64_t ticks)
@@ -273,7 +292,8 @@ void rbwp_fine_end_slow_(uint64_t ticks)
         count_loss(thread, thread->nest.lost_fine_cause, ticks);
         thread->nest.lost_fine--;
     } else if (depth == 0) {
-        if (!thread->nest.may_end_earlier_fine && !chunk_line_has_begun_none(self, thread))
+        if (!__atomic_load_n(&thread->nest.may_end_earlier_fine, __ATOMIC_RELAXED) &&
+            !chunk_line_has_begun_none(self, thread))
             count_loss(thread, RBWP_LOSS_STRAY_END, ticks);
     } else {
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
@@ -331,7 +351,13 @@ void recorder_change_level(struct thread *thread, int before, int level, uint64_
         thread->nest.may_end_earlier = true;
         thread->nest.ended_earlier_item = false;
     }
-    thread->nest.may_end_earlier_fine = true;
+    thread->nest.changed_ticks = ticks;
+    recorder_raise_level(thread);
+}
+
+void recorder_raise_level(struct thread *thread)
+{
+    __atomic_store_n(&thread->nest.may_end_earlier_fine, true, __ATOMIC_RELAXED);
 }
 
 void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)

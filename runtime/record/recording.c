@@ -96,7 +96,14 @@ const struct thread *recording_end(void)
 
 const struct thread *recording_set_level(int level)
 {
-    int before;
+    int before = __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED);
+    if (before == 1 && level == 2) { /* items go on: nothing has to stand still */
+        for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+            if (thread->self)
+                recorder_raise_level(thread);
+        __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);
+        return NULL;
+    }
     const struct thread *stuck = hold_all(&before);
     if (stuck)
         return stuck;

@@ -39,15 +39,17 @@ extern struct recording *recording_now;
 const struct thread *recording_end(void);
 
 /*
- * Makes the level another, on all threads at one moment: 0 ends what is open and hands over, and
- * what is below 2 ends open sub-items. NULL, or a thread as above, and then nothing has changed.
- * Registry locked.
+ * Makes the level another: 0 ends what is open and hands over, what is below 2 ends open sub-items,
+ * on all threads at one moment, at which nobody records; from 1 to 2 all record on. NULL, or a
+ * thread as above, and then nothing has changed. Registry locked.
  */
 const struct thread *recording_set_level(int level);
 
 /* Between levels, for recording_set_level: what the new one will not record the end of is ended
  * now, and ends of what the old one did not record are no misuse (recorder.c). */
 void recorder_change_level(struct thread *thread, int before, int level, uint64_t ticks);
+/* From 1 to 2, while the thread records. */
+void recorder_raise_level(struct thread *thread);
 
 /* What the thread recorded goes to the session in progress. Registry locked, or own thread in a
  * call. */

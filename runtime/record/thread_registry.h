@@ -47,8 +47,10 @@ struct nest {
      * as far as it has been looked (chunk_line_has_begun_none). Of items, one can have been open.
      */
     bool may_end_earlier, ended_earlier_item;
-    /* Sub-items may have begun before they were recorded: the level was raised. */
+    /* Sub-items may have begun before they were recorded: the level was raised. Set by who raises
+     * it, while the thread records. */
     bool may_end_earlier_fine;
+    uint64_t changed_ticks; /* when the level was changed last; 0: not in this session */
 };
 
 struct thread {

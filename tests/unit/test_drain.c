@@ -9,6 +9,7 @@
 #include "clock.h"
 #include "drain.h"
 #include "recording.h"
+#include "running.h"
 #include "test_point.h"
 #include "unit.h"
 
@@ -95,6 +96,60 @@ static int64_t now_ns(void)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * second_ns + now.tv_nsec;
+}
+
+/* ---- another level --------------------------------------------------------------------------- */
+
+static void (*call_of_the_moment)(void);
+
+static void call_then(const char *place)
+{
+    if (strcmp(place, "recording end: level cleared") == 0)
+        call_of_the_moment();
+}
+
+/* Changes the level; the call comes at the moment at which nobody records. */
+static void change_level(int level, void (*call)(void))
+{
+    call_of_the_moment = call;
+    atomic_store(&test_point_hook, call_then);
+    assert_int_equal(running_set_level(level, NULL), RBWP_OK);
+    atomic_store(&test_point_hook, NULL);
+}
+
+static void end_call(void)
+{
+    rbwp_end();
+}
+
+static void no_call(void)
+{
+    fail_msg("the level was cleared");
+}
+
+/* An item whose end came while the level was lowered has ended, at that time: it does not stay
+ * open, with all that follow taken for nested ones. From 1 to 2 there is no such moment. */
+static void test_calls_while_the_level_changes(void **state)
+{
+    (void)state;
+    const struct rbwp_session_config config = test_config(2);
+    struct rbwp_session *session = start(&config);
+    rbwp_begin(1);
+    change_level(1, end_call);
+    const int64_t changed_ns = rbwp_now_ns();
+    rbwp_begin(2);
+    rbwp_end();
+    change_level(2, no_call);
+    rbwp_begin(3);
+    rbwp_fine_begin(4);
+    rbwp_fine_end();
+    rbwp_end();
+    stop(session);
+    assert_calls("B1 E B2 E B3 F4 f E");
+    struct recorded recorded = read_back(config.logfile);
+    assert_int_equal(all_losses(&recorded), 0);
+    assert_true(recorded.event[1].record.time_ns <= changed_ns);
+    recorded_free(&recorded);
 }
 
 /* ---- losses
@@ -410,6 +465,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writer_gives_way),
+        cmocka_unit_test(test_calls_while_the_level_changes),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_recovers_from_stall),
