@@ -77,14 +77,16 @@ ctl(pid, "level", "2")
 program.record(b"b")
 ctl(pid, "level", "0")
 assert "recording: paused" in ctl(pid)
-program.record(b"et")
-ctl(pid, "level", "2")
 program.record(b"t")
+ctl(pid, "level", "2")
+program.record(b"et")  # of the end nobody knows the begin
 for words in ("level 9", "level", "fly", "disable 256", "disable nobody", "least tick 3", "least tick 1h", "start"):
     assert f"process {pid}: " in ctl(pid, *words.split(), code=1), words
 assert path in ctl(pid, "stop")
 assert calls(path) == {"tick": 4, "step": 2, "flush": 0} or calls(path) == {"tick": 4, "step": 2}, calls(path)
 assert noted(path) == NOTED, noted(path)
+told = json.loads(subprocess.run([rbwp, "info", "--json", path], capture_output=True, text=True, timeout=60).stdout)
+assert "losses" in told and told["losses"] == [], told
 program.record(b"t")
 assert "nothing is being recorded" in ctl(pid, "stop", code=1)
 again = f"{work}/again.bin"
