@@ -105,6 +105,7 @@ const char *rbwp_job_what_name(unsigned what)
         [RBWP_JOB_LAUNCHER] = "launcher",
         [RBWP_JOB_HARDWARE] = "hardware",
         [RBWP_JOB_STARTED] = "started",
+        [RBWP_JOB_PARENT] = "parent",
     };
     return what < sizeof(names) / sizeof(names[0]) ? names[what] : names[0];
 }

@@ -345,7 +345,8 @@ enum rbwp_job_what {
     RBWP_JOB_RANKS = 5,     /* number: of its processes */
     RBWP_JOB_LAUNCHER = 6,  /* text: who told rank and ranks: "Open MPI", "Slurm" ... */
     RBWP_JOB_HARDWARE = 7,  /* text: one line about the machine, for people */
-    RBWP_JOB_STARTED = 8    /* number: when the process was started, by the wall clock */
+    RBWP_JOB_STARTED = 8,   /* number: when the process was started, by the wall clock */
+    RBWP_JOB_PARENT = 9     /* number: the process id of its parent when the session began */
 };
 /* "job", "step", "node name" ...; "unknown" for other values. Static text. */
 RBWP_API const char *rbwp_job_what_name(unsigned what);

@@ -55,6 +55,8 @@ static const struct flag table[] = {
      "0 (nobody controls it) or 1 (rbwp ctl does, at level 0 too)"},
     {"bgworkprofile_settings", FLAG_STRING, CONFIG(settings), 0, 0, 1, "a file name"},
     {"bgworkprofile_signal", FLAG_STRING, CONFIG(signals), 0, 0, 1, "SIGNAL or SIGNAL=ACTION,..."},
+    {"bgworkprofile_children", FLAG_BOOL, CONFIG(children), 0, 1, 1,
+     "0 or 1 (forked children record too)"},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
 const struct flag_table session_flags = {table, sizeof table / sizeof table[0], CONFIG(settings)};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "chunk_line.h"
+#include "children.h"
 
 #include "cancel.h"
 #include "chunk_pool.h"
@@ -186,6 +187,10 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
+    if (!children_session_there()) {
+        *cause_out = RBWP_LOSS_DROPPED;
+        return NULL;
+    }
     let_writer_catch_up(thread);
     enum rbwp_status status = try_chunk(thread, &chunk);
     if (status != RBWP_OK)

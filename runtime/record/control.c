@@ -5,6 +5,7 @@
  * whether its two are still what they were, and leaves if not.
  */
 #include "control.h"
+#include "config_copy.h"
 
 #include "control_rows.h"
 #include "control_signals.h"
@@ -199,36 +200,6 @@ static void *control(void *argument)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
-static bool copy_text(const char **text)
-{
-    const char *copy = *text ? strdup(*text) : NULL;
-    bool whole = copy || !*text;
-    *text = copy;
-    return whole;
-}
-
-/* What there was a copy of is not needed any more. */
-static void forget_config(void)
-{
-    free((void *)(uintptr_t)kept.logfile);
-    free((void *)(uintptr_t)kept.signals);
-    free((void *)(uintptr_t)kept.rules);
-    free((void *)(uintptr_t)kept.settings);
-    kept = (struct rbwp_session_config){0};
-}
-
-/* Nobody else has it while nobody listens. False without memory. */
-static bool keep(const struct rbwp_session_config *config)
-{
-    kept = *config;
-    bool logfile = copy_text(&kept.logfile), signals = copy_text(&kept.signals);
-    bool rules = copy_text(&kept.rules), settings = copy_text(&kept.settings);
-    if (logfile && signals && rules && settings)
-        return true;
-    forget_config();
-    return false;
-}
-
 static void give_up_both(void)
 {
     give_up(&listener);
@@ -262,10 +233,10 @@ enum rbwp_status control_begin(const struct rbwp_session_config *given, struct r
     bool wanted = config.control == RBWP_CONTROL_ALWAYS ||
                   (config.control == RBWP_CONTROL_RECORDING && config.level > 0);
     pthread_mutex_lock(&lock);
-    if (wanted && !listening && !joining && keep(&config)) {
+    if (wanted && !listening && !joining && config_copy(&kept, &config)) {
         status = control_signals_take(kept.signals, error);
         if (status != RBWP_OK || !listen_now())
-            forget_config();
+            config_copy_free(&kept);
     }
     pthread_mutex_unlock(&lock);
     return status;
@@ -288,7 +259,7 @@ static void leave(void)
         pthread_detach(thread); /* the program has closed what would wake it: it sleeps on */
     pthread_mutex_lock(&lock);
     give_up_both();
-    forget_config();
+    config_copy_free(&kept);
     listening = joining = false;
     pthread_mutex_unlock(&lock);
 }
@@ -310,7 +281,7 @@ void control_after_fork(void)
     if (listening) {
         control_signals_give_back();
         give_up_both();
-        forget_config();
+        config_copy_free(&kept);
     }
     listening = joining = false;
 }

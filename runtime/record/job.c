@@ -178,6 +178,7 @@ void job_look(struct rbwp_job_facts *facts)
     if (!facts->hardware[0])
         read_hardware(facts->hardware);
     facts->started_ns = started_ns();
+    facts->parent = getppid(); /* 0: outside of what we see */
     cancel_release(host_cancel);
 }
 
@@ -201,10 +202,11 @@ uint32_t job_facts_list(const struct rbwp_job_facts *facts, struct rbwp_job_fact
         {RBWP_JOB_LAUNCHER, 0, 0, facts->launcher},
         {RBWP_JOB_HARDWARE, 0, 0, facts->hardware},
         {RBWP_JOB_STARTED, facts->started_ns, 0, NULL},
+        {RBWP_JOB_PARENT, facts->parent, 0, NULL},
     };
     uint32_t count = 0;
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        if (all[i].text ? !*all[i].text : all[i].what == RBWP_JOB_STARTED && !all[i].number)
+        if (all[i].text ? !*all[i].text : all[i].what >= RBWP_JOB_STARTED && !all[i].number)
             continue;
         list[count] = all[i];
         list[count].text = all[i].text ? all[i].text : "";

@@ -9,7 +9,7 @@
 #include "node_clocks.h"
 #include "rbwp_job.h"
 
-#define JOB_WHATS (RBWP_JOB_STARTED + 1)
+#define JOB_WHATS (RBWP_JOB_PARENT + 1)
 
 /* The job as it is now, for a session that starts. */
 void job_look(struct rbwp_job_facts *facts_out);

@@ -7,6 +7,7 @@
  * the thread's own, which no session takes away while it is being filled.
  */
 #include "rows.h"
+#include "children.h"
 
 #include "cancel.h"
 #include "chunk_pool.h"
@@ -182,6 +183,8 @@ static bool has_room(struct thread *thread, struct row_place *place, uint32_t ro
         return true;
     if (place->chunk) /* its last row was held */
         publish(thread, place);
+    if (!children_session_there())
+        return false;
     if (!recording_now->strict && begin_chunk(thread, place, may_wait))
         return true;
     if (!recording_now->strict)

@@ -9,11 +9,12 @@
  * where it is waited for.
  *
  * A process that exits with a session running gets it stopped by an atexit
- * handler; a forked child has no session and may start its own.
+ * handler; a forked child has no session and may start its own, or gets one (children.h).
  */
 #include "rbwp_session.h"
 
 #include "cancel.h"
+#include "children.h"
 #include "control.h"
 #include "control_rows.h"
 #include "dump.h"
@@ -113,6 +114,7 @@ static void stop_at_exit(void)
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
 static void forget_in_child(void)
 {
+    const int level = running ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
     if (running) {
         close(running->output.fd);
         if (running->ring_fd >= 0)
@@ -126,11 +128,11 @@ static void forget_in_child(void)
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
     ending = false;
     clock_set_line(NULL);
-    recording_now = NULL;
+    __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
     live_after_fork();
     rules_after_fork();
     rotate_after_fork();
-    __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&rbwp_level_, children_forked(level), __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&dumping, NULL);
     pthread_cond_init(&has_ended, NULL);
@@ -179,7 +181,7 @@ static void begin_recording(struct rbwp_session *session)
     job_begin_session(&session->job, session->settings.strict);
     thread_registry_lock();
     thread_registry_begin_session();
-    recording_now = &session->recording;
+    __atomic_store_n(&recording_now, &session->recording, __ATOMIC_RELEASE);
     atomic_store(&stray_calls.count, 0);
     __atomic_store_n(&rbwp_level_, session->settings.level, __ATOMIC_SEQ_CST);
     thread_registry_unlock();
@@ -232,7 +234,12 @@ enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
     *session_out = NULL;
     int host_cancel = cancel_hold();
     bool strange = is_strange_child();
-    enum rbwp_status status = strange ? RBWP_OK : control_begin(config, error);
+    enum rbwp_status status = RBWP_OK;
+    if (!strange) {
+        children_forget();
+        children_note(config);
+        status = control_begin(config, error);
+    }
     if (status == RBWP_OK &&
         (status = start_session(config, false, session_out, error)) != RBWP_OK && !strange)
         control_session_ended();
@@ -281,7 +288,7 @@ static bool end_recording(struct rbwp_session *session, struct rbwp_error *error
                 "handler leave it by longjmp?) in \"%s\"",
                 stuck->name, session->summary.path);
     else
-        recording_now = NULL;
+        __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
     thread_registry_unlock();
     return !stuck;
 }

@@ -39,6 +39,7 @@ int main(int argc, char **argv)
     SHOW(session, follow);
     SHOW(session, sync_ns);
     SHOW(config, control);
+    SHOW(config, children);
     SHOW(session, has_node);
     SHOW(session, node);
     SHOW(work, workers);

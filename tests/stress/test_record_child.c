@@ -331,6 +331,122 @@ static void test_vfork(void **state)
     recorded_free(&recorded);
 }
 
+/* ---- children that record ---------------------------------------------------------------------
+ */
+
+static void *record_on_thread(void *unused)
+{
+    (void)unused;
+    if (rbwp_thread_attach("child's thread") == RBWP_OK)
+        record_pairs(5, 100);
+    return NULL;
+}
+
+/* One that executes another program or does nothing has no file; the others have a whole one each.
+ */
+static int family(int kind)
+{
+    pthread_t threads[3];
+    pid_t grandchild;
+    switch (kind) {
+    case 0:
+        return 0;
+    case 1: /* on the thread that forked */
+        rbwp_begin(4);
+        rbwp_fine_begin(7);
+        rbwp_fine_end();
+        rbwp_end();
+        return 0;
+    case 2: /* on several at once */
+        for (int i = 0; i < 3; i++)
+            NEED(pthread_create(&threads[i], NULL, record_on_thread, NULL) == 0);
+        for (int i = 0; i < 3; i++)
+            NEED(pthread_join(threads[i], NULL) == 0);
+        return 0;
+    case 3: /* its child records, it does not */
+        grandchild = fork();
+        if (grandchild == 0) {
+            record_pairs(6, 1);
+            exit(0);
+        }
+        NEED(status_of(grandchild) == 0);
+        return 0;
+    default: /* of its own accord */ {
+        struct rbwp_session_config config = test_config(1);
+        struct rbwp_session *session;
+        config.logfile = test_path("own.bin");
+        NEED(rbwp_session_start(&config, &session, NULL) == RBWP_OK);
+        record_pairs(8, 1);
+        NEED(rbwp_session_stop(session, NULL) == RBWP_OK);
+        return 0;
+    }
+    }
+}
+
+static char *path_of_child(pid_t pid)
+{
+    static char path[4096];
+    snprintf(path, sizeof path, "%.*s.%ld.bin", (int)strlen(test_path("family.bin")) - 4,
+             test_path("family.bin"), (long)pid);
+    return path;
+}
+
+static int64_t parent_told(const struct recorded *recorded)
+{
+    for (uint32_t i = 0; i < recorded->trailer->job_fact_count; i++)
+        if (recorded->trailer->job_facts[i].what == RBWP_JOB_PARENT)
+            return recorded->trailer->job_facts[i].number;
+    return -1;
+}
+
+static void assert_child(pid_t pid, const char *expected, uint64_t records)
+{
+    struct recorded recorded = read_back(path_of_child(pid));
+    if (expected) {
+        char *calls = calls_of(&recorded, 0);
+        assert_string_equal(calls, expected);
+        free(calls);
+    }
+    assert_int_equal(recorded.events, records);
+    assert_int_equal(all_losses(&recorded), 0);
+    assert_int_equal(parent_told(&recorded), getpid());
+    recorded_free(&recorded);
+}
+
+static void test_children_record(void **state)
+{
+    (void)state;
+    enum { KINDS = 5 };
+    struct rbwp_session_config config = test_config(2);
+    pid_t pids[KINDS];
+    config.logfile = test_path("family.bin");
+    config.children = true;
+    assert_int_equal(rbwp_thread_attach("parent"), RBWP_OK);
+    struct rbwp_session *session = start(&config);
+    record_pairs(3, 1);
+    for (int kind = 0; kind < KINDS; kind++) {
+        fflush(NULL);
+        if ((pids[kind] = fork()) == 0) {
+            alarm(HANG_S);
+            exit(family(kind));
+        }
+        assert_int_equal(status_of(pids[kind]), 0);
+    }
+    record_pairs(3, 1);
+    (void)stop(session);
+    assert_int_equal(rbwp_thread_detach(), RBWP_OK);
+    assert_int_not_equal(access(path_of_child(pids[0]), F_OK), 0);
+    assert_child(pids[1], "B4 F7 f E", 4);
+    assert_child(pids[2], NULL, 600);
+    assert_int_not_equal(access(path_of_child(pids[3]), F_OK), 0);
+    assert_int_not_equal(access(path_of_child(pids[4]), F_OK), 0);
+    struct recorded recorded = read_back(config.logfile), own = read_back(test_path("own.bin"));
+    assert_int_equal(recorded.events, 4);
+    assert_int_equal(own.events, 2);
+    recorded_free(&recorded);
+    recorded_free(&own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_daemon),
         cmocka_unit_test(test_bare_fork),
         cmocka_unit_test(test_vfork),
+        cmocka_unit_test(test_children_record),
     };
     pthread_atfork(handler_before_fork, NULL, handler_in_child);
     return cmocka_run_group_tests_name("record_child", tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void remove_directory(void)
 
 const char *test_path(const char *name)
 {
-    static char path[8][128];
+    static char path[12][128];
     if (!directory_of) {
         assert_non_null(mkdtemp(directory));
         directory_of = getpid();
@@ -42,13 +42,13 @@ const char *test_path(const char *name)
     }
     char whole[128];
     snprintf(whole, sizeof whole, "%s/%s", directory, name);
-    for (size_t i = 0; i < 8; i++) {
+    for (size_t i = 0; i < 12; i++) {
         if (!path[i][0])
             strcpy(path[i], whole);
         if (strcmp(path[i], whole) == 0)
             return path[i];
     }
-    fail_msg("more than 8 files");
+    fail_msg("more than 12 files");
     return NULL;
 }
 

@@ -58,6 +58,7 @@ struct rbwp_job_facts {
     char hardware[RBWP_JOB_TEXT_BYTES_MAX + 1];
     int64_t started_ns; /* when the process was started, by the wall clock; 0 unknown */
     int64_t zero_ns;    /* as told; 0 = the start of the session */
+    int64_t parent;     /* process id of the process's parent; 0 unknown */
 };
 /* facts_bytes: their size where the caller was compiled; what the library does not know is 0. */
 RBWP_API void rbwp_job_get_sized(struct rbwp_job_facts *facts_out, size_t facts_bytes);

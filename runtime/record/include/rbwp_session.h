@@ -107,6 +107,10 @@ struct rbwp_session_config {
     const char *settings; /* -bgworkprofile_settings FILE: flags, and what rbwp ctl says of slots,
                              one a line; rbwp_session_parse takes the flags, rbwp_session_start the
                              commands, rbwp ctl PID reload both anew */
+    /* -bgworkprofile_children 0|1: a forked child records as its parent did, from its first record
+     * on and until it exits, to a file of its own: with %p in logfile by that, else ".%p" stands
+     * before its extension. What a child executes is told by RBWP_FLAGS. */
+    bool children;
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */

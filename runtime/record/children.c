@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "children.h"
+
+#include "config_copy.h"
+#include "control.h"
+#include "recording.h"
+#include "running.h"
+#include "sized.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_BYTES = 4096 };
+
+/* A fork may come at any moment: it finds the one or the other, and both are whole. */
+static _Atomic(struct rbwp_session_config *) inherited;  /* NULL: children do not record */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards the following */
+static bool waiting;                                     /* in a child, for its first record */
+static int level_of_parent;
+
+void children_note(const struct rbwp_session_config *given)
+{
+    struct rbwp_session_config config = {0}, *noted = NULL;
+    if (sized_take(&config, sizeof config, given, "rbwp_session_config", NULL) == RBWP_OK &&
+        config.children && (noted = malloc(sizeof *noted)) && !config_copy(noted, &config)) {
+        free(noted); /* children do not record */
+        noted = NULL;
+    }
+    struct rbwp_session_config *before = atomic_exchange(&inherited, noted);
+    if (before)
+        config_copy_free(before);
+    free(before);
+}
+
+int children_forked(int parents_level)
+{
+    pthread_mutex_init(&lock, NULL); /* whoever held it does not exist */
+    level_of_parent = atomic_load(&inherited) ? parents_level : 0;
+    waiting = level_of_parent > 0;
+    return level_of_parent;
+}
+
+/* "run_%.bin" becomes "run_%.%p.bin": the parent has the other one. */
+static const char *own_file(const char *logfile, char path[PATH_BYTES])
+{
+    if (!logfile)
+        logfile = "bgwork_%.bin";
+    if (strstr(logfile, "%p"))
+        return logfile;
+    const char *slash = strrchr(logfile, '/');
+    const char *dot = strrchr(slash ? slash : logfile, '.');
+    size_t stem_bytes = dot ? (size_t)(dot - logfile) : strlen(logfile);
+    snprintf(path, PATH_BYTES, "%.*s.%%p%s", (int)stem_bytes, logfile, dot ? dot : "");
+    return path;
+}
+
+/* Locked. A child that cannot record runs on, as a program does whose session does not start. */
+static void start(void)
+{
+    char path[PATH_BYTES];
+    struct rbwp_session_config config = *atomic_load(&inherited);
+    struct rbwp_error error;
+    int host_errno = errno;
+    waiting = false;
+    config.level = level_of_parent;
+    config.logfile = own_file(config.logfile, path);
+    if (control_begin(&config, &error) != RBWP_OK || running_start(&config, &error) != RBWP_OK) {
+        __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
+        control_session_ended();
+    }
+    errno = host_errno;
+}
+
+bool children_session_there(void)
+{
+    if (__builtin_expect(__atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL, 1))
+        return true;
+    pthread_mutex_lock(&lock);
+    if (waiting)
+        start();
+    pthread_mutex_unlock(&lock);
+    return __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL;
+}
+
+void children_forget(void)
+{
+    pthread_mutex_lock(&lock);
+    if (waiting)
+        __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
+    waiting = false;
+    pthread_mutex_unlock(&lock);
+}
