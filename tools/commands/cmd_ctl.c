@@ -30,7 +30,7 @@ static const struct option ctl_option_table[] = {
      offsetof(struct ctl_options, file), option_store_text},
     {"level", 'l', "N", "1 2", "start: at level 1 or 2", offsetof(struct ctl_options, level),
      store_level},
-    {"last", 0, "DURATION", NULL, "dump: no more than this, 10s",
+    {"last", 0, "DURATION", NULL, "dump: about the last 10s, by whole blocks",
      offsetof(struct ctl_options, last), option_store_text},
     {0},
 };

@@ -27,7 +27,9 @@ bool page_args_add(struct page_args *args, const struct trace_span *span, uint32
         args->left_out++;
         return true;
     }
-    struct trace_text list = arg_list_make(detail, names, name_count);
+    struct trace_text list;
+    if (!arg_list_make(detail, names, name_count, &list))
+        return false;
     if (list.bytes)
         put(&args->bytes, span, kind, list);
     free((char *)(uintptr_t)list.text);

@@ -76,8 +76,8 @@ static uint32_t put(char *to, struct trace_text key, const struct arg_text *valu
     return HEAD_BYTES + key_bytes + value_bytes;
 }
 
-struct trace_text arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
-                                uint32_t name_count)
+bool arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
+                   uint32_t name_count, struct trace_text *list_out)
 {
     char list[ARG_LIST_MOST * (HEAD_BYTES + 2 * ARG_LIST_TEXT_BYTES)];
     uint32_t used = 0, count = 0;
@@ -93,7 +93,8 @@ struct trace_text arg_list_make(const struct trace_detail *detail, const struct 
     char *copy = used ? malloc(used) : NULL;
     if (copy)
         memcpy(copy, list, used);
-    return (struct trace_text){copy, copy ? used : 0};
+    *list_out = (struct trace_text){copy, copy ? used : 0};
+    return copy || !used;
 }
 
 bool arg_list_next(struct trace_text *left, struct arg_list_item *item_out)

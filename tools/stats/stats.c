@@ -344,8 +344,9 @@ static void keep(struct stats *stats, struct stats_call *heap, uint32_t *count, 
 {
     if (!stats_is_kept(heap, *count, most, &call))
         return;
-    if (stats->rows[call.row].category == TRACE_CALL)
-        call.args = arg_list_make(detail, stats->names, stats->name_room);
+    if (stats->rows[call.row].category == TRACE_CALL &&
+        !arg_list_make(detail, stats->names, stats->name_room, &call.args))
+        stats->failed = true;
     stats_keep_longest(heap, count, most, call);
 }
 

@@ -22,9 +22,9 @@ bool arg_text_make(struct arg_text *made, const struct trace_detail *detail,
                    const struct trace_arg *arg, const struct trace_text *names,
                    uint32_t name_count);
 
-/* In memory of its own (free), of no bytes without arguments or memory. */
-struct trace_text arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
-                                uint32_t name_count);
+/* In memory of its own (free), of no bytes without arguments. False without memory. */
+bool arg_list_make(const struct trace_detail *detail, const struct trace_text *names,
+                   uint32_t name_count, struct trace_text *list_out);
 
 struct arg_list_item {
     struct trace_text key, value;
