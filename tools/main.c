@@ -23,10 +23,11 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_check,  &command_ctl,    &command_diff,   &command_dump,     &command_events,
-    &command_export, &command_info,   &command_lanes,  &command_merge,    &command_ptx,
-    &command_record, &command_repair, &command_report, &command_split,    &command_stacks,
-    &command_stats,  &command_tables, &command_tail,   &command_timeline, &command_top,
+    &command_check,  &command_ctl,    &command_diff,   &command_dump,   &command_events,
+    &command_export, &command_info,   &command_lanes,  &command_merge,  &command_processes,
+    &command_ptx,    &command_record, &command_repair, &command_report, &command_split,
+    &command_stacks, &command_stats,  &command_tables, &command_tail,   &command_timeline,
+    &command_top,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

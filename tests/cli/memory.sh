@@ -26,6 +26,7 @@ log=$(ls log_* | head -1)
 
 starve check check "$g/gpu_work.bin" "$g/multi_thread.bin"
 starve info info "$g/gpu_work.bin"
+starve processes processes "$g/gpu_work.bin"
 starve info.json info --json "$g/gpu_work.bin"
 starve dump dump "$g/multi_thread.bin"
 starve stats stats "$g/multi_thread.bin"

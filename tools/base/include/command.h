@@ -64,6 +64,7 @@ extern const struct command command_info;
 extern const struct command command_events;
 extern const struct command command_lanes;
 extern const struct command command_merge;
+extern const struct command command_processes;
 extern const struct command command_ptx;
 extern const struct command command_record;
 extern const struct command command_repair;

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+# rbwp processes shows a program above its children and these above theirs, each once, with when its
+# recording began and ended; who runs still and who was killed, his child being alive. Of two
+# processes of one id the one that was there counts, and nobody is his own ancestor.
+. "$(dirname "$0")/lib.sh"
+: "${FAMILY:=}"
+"$PYTHON" - "$RBWP" "$FAMILY" "$here" "$work" <<'P' || fail "family"
+import json, os, struct, subprocess, sys
+rbwp, program, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path[:0] = [here]
+import rbwp_make as m
+
+
+def run(*words, code=0):
+    done = subprocess.run([rbwp, "processes", *words], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, (words, done)
+    return done
+
+
+def shown(*words):
+    done = run("--json", *words)
+    assert not done.stderr, done
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+if program and os.access(program, os.X_OK):
+    os.mkdir(f"{work}/all")
+    eldest = subprocess.Popen([program, f"{work}/all/run.bin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        child, grandchild, younger = map(int, eldest.stdout.readline().split())
+        tree = [(eldest.pid, 0), (child, 1), (grandchild, 2), (younger, 1)]
+
+        def family():
+            found = shown(f"{work}/all")
+            assert [(p["process"], p["depth"]) for p in found] == tree, found
+            assert [p["parent"] for p in found][1:] == [eldest.pid, child, eldest.pid], found
+            assert all(p["name"] == "rbwp-family" and p["start"] <= p["last"] for p in found), found
+            starts = [p["start"] for p in found]
+            assert starts == sorted(starts), found
+            return found
+
+        assert [p["state"] for p in family()] == ["runs", "runs", "runs", "ended"]
+        eldest.stdin.write(b"k")
+        eldest.stdin.flush()
+        assert eldest.stdout.read(1) == b"k"
+        assert [p["state"] for p in family()] == ["runs", "died", "runs", "ended"]
+    finally:
+        eldest.stdin.close()
+    assert eldest.stdout.read() == b"" and eldest.wait() == 0  # the grandchild has the pipe, too
+    found = family()
+    assert [p["state"] for p in found] == ["ended", "died", "ended", "ended"], found
+    assert [p["records"] for p in found] == [14, None, 6, 10], found
+    lines = run(f"{work}/all").stdout.splitlines()
+    assert len(lines) == 5 and lines[0].split() == ["process", "start", "end", "threads", "records", "file"], lines
+    assert lines[1].split()[:3] == [str(eldest.pid), "rbwp-family", "+0.000000000s"], lines
+    assert lines[2].startswith(f"  {child} rbwp-family ") and lines[2].split()[3] == "died", lines
+    assert lines[3].startswith(f"    {grandchild} rbwp-family ") and lines[4].startswith(f"  {younger} "), lines
+
+S, ZERO = 10**9, 1_700_000_000_000_000_000
+
+
+def write(name, pid, parent, born, at, boot=b"1" * 16, ahead=0, title=b"x"):
+    """A session from ZERO + at on, by a clock that is ahead."""
+    begin = ZERO + at + ahead
+    job = m.table_section(b"JOBM", [struct.pack("<IHHq", 9, 0, 0, parent)]) if parent else b""
+    sections = [m.info(pid, begin, begin + S, 1), m.section(b"HOST", b"web"), job, m.table_section(b"THRD", [m.thread_entry(1, 2)]),
+                m.table_section(b"SAMP", [struct.pack("<Qqqq", 1, begin, 50 * S + at, ZERO + at)]),
+                m.table_section(b"PROC", [struct.pack("<16sqH6x", boot, born, len(title))], title)]
+    with open(f"{work}/{name}", "wb") as file:
+        file.write(m.with_trailer(m.file([m.block(1, 0, [(begin + 1, "cb", 0), (begin + 2, "ce")])], [(0, b"work")], zero_time=begin), *sections))
+    return f"{work}/{name}"
+
+
+def tree(*files):
+    return [(p["process"], p["depth"], os.path.basename(p["files"][0])) for p in shown(*files)]
+
+
+# The process id was another's before, is another's later, and on another machine.
+old, now, then = write("old", 7, 0, 1 * S, 0), write("now", 7, 0, 5 * S, 4 * S), write("then", 7, 0, 9 * S, 8 * S)
+other = write("other", 7, 0, 6 * S, 5 * S, boot=b"2" * 16)
+child = write("child", 8, 7, 7 * S, 6 * S, ahead=-30 * S)
+assert tree(child, then, other, now, old) == [(7, 0, "old"), (7, 0, "now"), (8, 1, "child"), (7, 0, "other"), (7, 0, "then")], tree(child, then, other, now, old)
+assert [p["start"] - ZERO for p in shown(old, child)] == [0, 6 * S]
+# Nobody is his own ancestor; several files of a process are one line.
+assert tree(write("a", 3, 4, S, 0), write("b", 4, 3, S, 1)) == [(3, 0, "a"), (4, 1, "b")]
+assert tree(write("self", 3, 3, S, 0)) == [(3, 0, "self")]
+again = write("again", 7, 0, 5 * S, 9 * S)
+both, = shown(again, now)
+assert both["files"] == [now, again] and both["records"] == 4 and both["last"] - both["start"] == 6 * S, both
+assert f"{now} and 1 more" in run(now, again).stdout
+# A file without a trailer, hostile names, and no file.
+with open(f"{work}/bare", "wb") as file:
+    file.write(m.file([m.block(1, 0, [(5, "cb", 0), (6, "ce")])], [(0, b"work")]))
+assert "(process not known)" in run(f"{work}/bare").stdout
+assert "\x1b" not in run(write("evil", 9, 0, S, 0, title=b"\x1b[2J")).stdout
+assert "no such" in run(f"{work}/absent", code=1).stderr.lower()
+assert "no FILE" in run(code=2).stderr
+P
+finish
