@@ -51,6 +51,9 @@ if program and os.access(program, os.X_OK):
     found = family()
     assert [p["state"] for p in found] == ["ended", "died", "ended", "ended"], found
     assert [p["records"] for p in found] == [14, None, 6, 10], found
+    # Views of all files keep to that order; by their names it is another one.
+    done = subprocess.run([rbwp, "stats", "--live", "--json", f"{work}/all"], capture_output=True, timeout=60)
+    assert [int(p["name"].split()[1]) for p in json.loads(done.stdout)["processes"]] == [pid for pid, _ in tree], done
     lines = run(f"{work}/all").stdout.splitlines()
     assert len(lines) == 5 and lines[0].split() == ["process", "start", "end", "threads", "records", "file"], lines
     assert lines[1].split()[:3] == [str(eldest.pid), "rbwp-family", "+0.000000000s"], lines

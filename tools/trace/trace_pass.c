@@ -5,6 +5,7 @@
 #include "jobs_option.h"
 #include "message.h"
 #include "out_gzip.h"
+#include "parents_first.h"
 #include "trace_source.h"
 
 #include <inttypes.h>
@@ -253,6 +254,7 @@ enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
     enum exit_code code = open_sources(&sources, files, options->live);
     if (!options->align.force)
         code = exit_worse(code, job_files_choose(sources.list, &sources.count));
+    parents_first(sources.list, sources.count);
     if (options->align.whole_job && sources.count > 1)
         code = exit_worse(code, job_files_missing(sources.list, sources.count));
     if (sources.count > 0)

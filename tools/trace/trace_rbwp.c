@@ -183,6 +183,7 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts.host = (struct trace_text){trailer->host, trailer->host_bytes};
     source->facts.identity =
         (struct trace_identity){.os_id = trailer->process_id, .session_ns = trailer->start_ns};
+    source->facts.identity.parent = job_number(trailer, RBWP_JOB_PARENT);
     fill_identity(&source->facts.identity, trailer);
     fill_job(&source->facts, trailer);
     struct trace_facts *facts = &source->facts;
