@@ -2,7 +2,8 @@
 /*
  * prefork.c - a server of the oldest shape: children that were forked beforehand wait for
  * connections on one socket. Its parent plays the clients, and says when to end. prefork
- * [REQUESTS]. Each child has a session, and a file, of its own; the settings are in RBWP_FLAGS.
+ * [REQUESTS]. The parent starts the session; with -bgworkprofile_children 1 each child records,
+ * too, to a file of its own.
  */
 #include <arpa/inet.h>
 #include <pthread.h>
@@ -19,12 +20,29 @@
 enum { CHILDREN = 8, CLIENTS = 6, SLOW_EVERY = 97, SLOW_NS = 80000000 };
 
 static struct sockaddr_in address = {.sin_family = AF_INET};
-static unsigned requests = 3000;
+static unsigned requests = 3000, fork_slot, request_slot;
+static uint64_t number_key;
+static struct rbwp_session *session;
 
 static void fail(const char *text)
 {
     perror(text);
     exit(1);
+}
+
+static void start_recording(int *argc, char **argv)
+{
+    struct rbwp_session_config config = {.size = sizeof config};
+    struct rbwp_error error = {.text = "no slot left"};
+    number_key = rbwp_arg_key("request");
+    if (rbwp_work_item_register("fork", &fork_slot) != RBWP_OK ||
+        rbwp_work_item_register("request", &request_slot) != RBWP_OK ||
+        rbwp_session_parse(&config, argc, argv, &error) != RBWP_OK ||
+        rbwp_session_start(&config, &session, &error) != RBWP_OK) {
+        fprintf(stderr, "prefork: %s\n", error.text);
+        exit(1);
+    }
+    (void)rbwp_thread_attach("parent");
 }
 
 /* ---- a child ---- */
@@ -46,16 +64,13 @@ static void answer(int connection, unsigned number)
 /* Until a connection says that it is enough. */
 static void serve(int listener)
 {
-    unsigned slot, number = 1;
-    const uint64_t which = rbwp_arg_key("request");
-    if (rbwp_work_item_register("request", &slot) != RBWP_OK)
-        exit(1);
+    unsigned number = 1;
     while (number != 0) {
         const int connection = accept(listener, NULL, NULL);
-        rbwp_begin(slot);
+        rbwp_begin(request_slot);
         if (connection < 0 || read(connection, &number, sizeof number) != sizeof number)
             number = 1;
-        rbwp_arg_u64(which, number);
+        rbwp_arg_u64(number_key, number);
         if (number != 0)
             answer(connection, number);
         close(connection);
@@ -65,19 +80,9 @@ static void serve(int listener)
 
 static void be_child(int listener)
 {
-    struct rbwp_session_config config = {.size = sizeof config};
-    struct rbwp_session *session;
-    struct rbwp_error error;
-    char *argv[] = {"prefork", NULL};
-    int argc = 1;
-    if (rbwp_session_parse(&config, &argc, argv, &error) != RBWP_OK ||
-        rbwp_session_start(&config, &session, &error) != RBWP_OK) {
-        fprintf(stderr, "prefork: %s\n", error.text);
-        exit(1);
-    }
-    rbwp_thread_attach("child");
+    (void)rbwp_thread_attach("child");
     serve(listener);
-    exit(rbwp_session_stop(session, NULL) != RBWP_OK);
+    exit(0); /* ends its recording, too */
 }
 
 /* ---- clients ---- */
@@ -106,6 +111,7 @@ int main(int argc, char **argv)
     socklen_t bytes = sizeof address;
     pthread_t clients[CLIENTS];
     bool good = true;
+    start_recording(&argc, argv);
     requests = argc > 1 ? (unsigned)atoi(argv[1]) : requests;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const int listener = socket(AF_INET, SOCK_STREAM, 0);
@@ -113,9 +119,12 @@ int main(int argc, char **argv)
         listen(listener, 64) != 0 ||
         getsockname(listener, (struct sockaddr *)&address, &bytes) != 0)
         fail("socket");
-    for (unsigned i = 0; i < CHILDREN; i++)
+    for (unsigned i = 0; i < CHILDREN; i++) {
+        rbwp_begin(fork_slot);
         if (fork() == 0)
             be_child(listener);
+        rbwp_end();
+    }
     for (size_t i = 0; i < CLIENTS; i++)
         if (pthread_create(&clients[i], NULL, be_client, (void *)i) != 0)
             fail("thread");
@@ -125,5 +134,5 @@ int main(int argc, char **argv)
         ask(0);
     for (int status; wait(&status) > 0;)
         good = good && status == 0;
-    return good ? 0 : 1;
+    return rbwp_session_stop(session, NULL) == RBWP_OK && good ? 0 : 1;
 }

@@ -121,10 +121,11 @@ run_leveldb() {
 run_prefork() {
     # shellcheck disable=SC2086 # several words
     gcc $cflags -o prefork-program "$here/prefork.c" $libs -lpthread
-    rm -f child_*.bin
-    flags child_%p
-    ./prefork-program
-    look child_*.bin
+    rm -f prefork*.bin
+    flags
+    ./prefork-program -bgworkprofile_children 1
+    "$rbwp" processes prefork*.bin
+    look prefork*.bin
 }
 
 for topic in "${topics[@]}"; do

@@ -1,0 +1,124 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# production.sh [FOLDER [TOPIC...]] - makes the runs of docs/production.md again, and shows each command with what it says.
+# TOPIC: hung, rule, control, family, queue; all of them without one. FOLDER (default: build/production) keeps programs, profiles
+# and reports. Wants gcc and CMake; changes nothing outside FOLDER. Some two minutes. No part of ./check.
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+top=$(realpath "$here/../..")
+work=$(realpath -m "${1:-$top/build/production}")
+topics=("${@:2}")
+((${#topics[@]})) || topics=(hung rule control family queue)
+unset RBWP_FLAGS
+mkdir -p "$work"
+cd "$work"
+
+quietly() { # LOG COMMAND...
+    local log=$1
+    shift
+    "$@" >"$log" 2>&1 || { tail -n 20 "$log"; echo "production.sh: $log says why"; exit 1; }
+}
+
+echo "== RBWP, in $work/rbwp"
+quietly rbwp.log cmake -S "$top" -B rbwp -DCMAKE_BUILD_TYPE=Release -DRBWP_WITH_MPI=OFF -DRBWP_BUILD_EXAMPLES=ON
+quietly rbwp.log cmake --build rbwp -j "$(nproc)"
+PATH=$work/rbwp/tools:$work/rbwp/examples:$PATH
+for program in service prefork; do
+    gcc -O2 -I"$work/rbwp/include" -o $program "$here/$program.c" -L"$work/rbwp" -lrbwp -Wl,-rpath,"$work/rbwp" -lpthread
+done
+
+typed() { # COMMAND...: as it would be typed
+    printf '\n$'
+    printf ' %s' "${@@Q}" | sed -E "s/'([A-Za-z0-9_.:,=%+/-]+)'/\1/g"
+    echo
+}
+show() { # COMMAND...: and its answer
+    typed "$@"
+    "$@"
+}
+server=
+trap '[[ ! $server ]] || kill -9 "$server"' EXIT
+serve() { # FLAGS...: the service, $server is its process
+    typed ./service 60 "$@"
+    ./service 60 "$@" &
+    server=$!
+    sleep 3
+}
+kill_it() {
+    kill -9 "$server"
+    wait "$server" || true
+    server=
+}
+
+run_hung() {
+    rm -f service*.bin*
+    serve -bgworkprofile 2 -bgworkprofile_logfile service.bin
+    show rbwp ctl
+    kill -USR1 "$server" # asks for a compaction
+    sleep 4
+    show rbwp top --once -d 1s "$server"
+    show rbwp stacks "$server"
+    show rbwp stats --live --findings service.bin
+    show rbwp stats --live --columns count,mean,max,name service.bin
+    kill_it
+    show rbwp repair service.bin
+    show rbwp report -f -o hung.html service.repaired.bin
+}
+
+run_rule() {
+    rm -f recorder*.bin*
+    serve -bgworkprofile 2 -bgworkprofile_logfile recorder.bin -bgworkprofile_keep 64M,30s \
+        -bgworkprofile_rule "call:request>30ms" -bgworkprofile_rule_every 5s
+    show rbwp ctl "$server" rule
+    show rbwp ctl "$server" rule "call:page cleaner>30ms"
+    show rbwp ctl "$server" dump --last 500ms -o last.bin
+    sleep 4
+    show rbwp ctl "$server" rule
+    kill_it
+    show ls -s1h recorder*
+    show rbwp info recorder.bin.dump-1
+    show rbwp stats --findings recorder.bin.dump-1
+    show rbwp report -f -o rule.html recorder.bin.dump-1
+    show rbwp repair recorder.bin
+}
+
+run_control() {
+    rm -f control*.bin*
+    serve -bgworkprofile 1 -bgworkprofile_logfile control.bin
+    show rbwp ctl "$server" status
+    show rbwp ctl "$server" level 2
+    sleep 2
+    show rbwp ctl "$server" least "page cleaner" 10us
+    sleep 2
+    show rbwp ctl "$server" status
+    show rbwp ctl "$server" stop
+    kill_it
+    show rbwp tables --table control control.bin
+    show rbwp info control.bin
+    show rbwp stats --slot "page cleaner" --columns count,total,p50,max,name control.bin
+    show rbwp report -f -o control.html control.bin
+}
+
+run_family() {
+    rm -f prefork*.bin*
+    show ./prefork -bgworkprofile 2 -bgworkprofile_logfile prefork.bin -bgworkprofile_children 1
+    show ls -s1 prefork*.bin
+    show rbwp processes prefork*.bin
+    show rbwp stats prefork*.bin
+    show rbwp stats --findings prefork*.bin
+    show rbwp report -f -o family.html prefork*.bin
+}
+
+run_queue() {
+    rm -f pack*.bin* include.tar.gz
+    show bgpack -bgwork 3 -bgworkprofile 2 -bgworkprofile_logfile pack.bin /usr/include/linux include.tar.gz
+    show rbwp stats pack.bin
+    show rbwp stats --findings pack.bin
+    show rbwp report -f -o queue.html pack.bin
+}
+
+for topic in "${topics[@]}"; do
+    printf '\n== %s\n' "$topic"
+    "run_$topic"
+done
