@@ -56,22 +56,29 @@ void live_ring_close(struct live_ring_walk *walk)
     *walk = (struct live_ring_walk){0};
 }
 
-/* False: nothing of it counts any more. */
-static bool read_part(struct live_ring_walk *walk, const struct live_ring_part *part)
+static bool is_there(const struct live_ring_walk *walk, const struct live_ring_part *part,
+                     struct live_ring_head *head_out)
+{
+    return read_head(walk->live, part->offset, head_out) && head_out->number == part->number;
+}
+
+static void read_part(struct live_ring_walk *walk, const struct live_ring_part *part)
 {
     struct live_ring_head head;
     walk->at = walk->size = 0;
-    if (!read_head(walk->live, part->offset, &head) || head.number != part->number)
-        return false;
+    if (!is_there(walk, part, &head)) {
+        walk->gone++;
+        return;
+    }
     if (head.bytes > part->bytes - sizeof head) {
         walk->damaged++;
-        return false;
+        return;
     }
     size_t got = live_file_read(walk->live, part->offset + sizeof head, walk->bytes, head.bytes);
-    if (!read_head(walk->live, part->offset, &head) || head.number != part->number)
-        return false;
-    walk->size = got;
-    return true;
+    if (is_there(walk, part, &head))
+        walk->size = got;
+    else
+        walk->gone++;
 }
 
 static bool take_entry(struct live_ring_walk *walk, struct live_ring_entry *entry_out)
@@ -96,7 +103,10 @@ bool live_ring_next(struct live_ring_walk *walk, struct live_ring_entry *entry_o
     while (walk->at == walk->size || !take_entry(walk, entry_out)) {
         if (walk->next == walk->count)
             return false;
-        (void)read_part(walk, &walk->parts[walk->next++]);
+        const struct live_ring_part *part = &walk->parts[walk->next++];
+        read_part(walk, part);
+        if (walk->passed)
+            walk->passed(walk->context, part->number);
     }
     *blocks_out = walk->bytes + walk->at + sizeof *entry_out;
     *size_out = entry_out->bytes - sizeof *entry_out;

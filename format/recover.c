@@ -52,6 +52,7 @@ struct recover {
 
     bool has_snapshot; /* the program runs: its chunks as of one moment, which has that commit */
     struct live_snapshot snapshot;
+    struct live_ring_facts ring_facts; /* of then */
     uint64_t problems_seen;
     bool has_sequence;
     uint32_t sequence; /* the latest in FILE */
@@ -436,7 +437,11 @@ static enum rbwp_status keep_ring(struct recover *recover)
         .writer = recover->writer,
         .tail = &recover->tail,
         .rows = &recover->rows,
+        .facts = recover->has_snapshot ? recover->ring_facts
+                                       : live_file_ring_facts(&recover->live->file),
         .since_ns = part ? part->since_ns : INT64_MIN,
+        .passed = part ? part->passed : NULL,
+        .context = part ? part->context : NULL,
         .has_sequence = recover->has_sequence,
         .sequence = recover->sequence,
     };
@@ -503,6 +508,7 @@ static enum rbwp_status take_snapshot(struct recover *recover)
     if (part)
         part->hold(part->context, true);
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
+    recover->ring_facts = live_file_ring_facts(&live->file);
     if (part)
         part->hold(part->context, false);
     if (status == RBWP_OK)

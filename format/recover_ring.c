@@ -135,7 +135,7 @@ static void count_dropped(struct recover_ring *ring, const struct ever *ever,
 enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
                                    struct rbwp_error *error)
 {
-    const struct live_ring_facts facts = live_file_ring_facts(ring->live);
+    const struct live_ring_facts facts = ring->facts;
     struct live_ring_walk walk;
     struct live_ring_entry entry;
     struct ever ever = {facts.records, facts.rows, facts.bytes};
@@ -145,6 +145,8 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
     int64_t dropped_ns = facts.latest_ns;
     *sink_out = false;
     enum rbwp_status status = live_ring_open(&walk, ring->live, error);
+    walk.passed = ring->passed;
+    walk.context = ring->context;
     while (status == RBWP_OK && live_ring_next(&walk, &entry, &blocks, &size)) {
         if (entry.ticket == 0 || entry.ticket > ring->live->commit.ticket)
             continue;
@@ -162,6 +164,10 @@ enum rbwp_status recover_ring_copy(struct recover_ring *ring, bool *sink_out,
         ring->fine |= entry.has_fine;
         status = put_entry(ring, &entry, blocks, size);
         *sink_out = status != RBWP_OK && status != RBWP_E_MEMORY;
+    }
+    if (walk.gone && ever.bytes < facts.bytes) { /* the newest of what there was, too */
+        ever = (struct ever){facts.records, facts.rows, facts.bytes};
+        dropped_ns = facts.latest_ns;
     }
     ring->damaged += walk.damaged;
     live_ring_close(&walk);

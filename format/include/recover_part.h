@@ -25,6 +25,8 @@ struct recover_part {
     const char *text;
     /* Between true and false nothing is added to the ring. */
     void (*hold)(void *context, bool on);
+    /* Segments of the ring up to this number have been copied; may be NULL. */
+    void (*passed)(void *context, uint64_t number);
     void *context;
     /* What the file says of its session; NULL: what the live file knows. */
     const struct rbwp_tables *tables;

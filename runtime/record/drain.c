@@ -416,10 +416,33 @@ static void wait_for_cut(struct drain *drain)
     }
 }
 
+/*
+ * A dump that is under way gets all that was in the ring, and no gap, wherever its thread is kept
+ * from running. Who is at the cap has waited for stall_ns later than the writer for half of it: a
+ * dump to a disk that stands still does not cost what is recorded. The ring is held, also behind
+ * it.
+ */
+static void wait_for_reader(const struct drain *drain)
+{
+    static const struct timespec pause = {0, 250000};
+    int64_t since = monotonic_ns();
+    while (ring_awaits_reader(drain->ring)) {
+        if (monotonic_ns() - since >= drain->stall_ns / 2) {
+            ring_read_end(drain->ring);
+            return;
+        }
+        ring_hold(drain->ring, false);
+        TEST_POINT("drain: waits for a dump");
+        nanosleep(&pause, NULL);
+        ring_hold(drain->ring, true);
+    }
+}
+
 static void keep_job(struct drain *drain, struct job *job)
 {
     wait_for_cut(drain);
     ring_hold(drain->ring, true);
+    wait_for_reader(drain);
     write_job(drain, job);
     ring_hold(drain->ring, false);
 }

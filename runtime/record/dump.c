@@ -14,6 +14,7 @@
 #include "ring.h"
 #include "rotate.h"
 #include "session_parts.h"
+#include "test_point.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -144,6 +145,13 @@ static void hold(void *context, bool on)
     ring_hold(session->ring, on);
 }
 
+static void pass(void *context, uint64_t number)
+{
+    const struct rbwp_session *session = context;
+    ring_read_passed(session->ring, number);
+    TEST_POINT("dump: a segment copied");
+}
+
 static enum rbwp_status write_dump(struct rbwp_session *session, const struct dump_wish *wish,
                                    struct output *output, struct recover_cut *cut_out,
                                    struct rbwp_error *error)
@@ -166,13 +174,16 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
         .text = text,
         .text_bytes = text_bytes < UINT16_MAX ? (uint16_t)text_bytes : UINT16_MAX,
         .hold = hold,
+        .passed = pass,
         .context = session,
     };
     struct rbwp_recover_result result;
     if (!gathered.bytes)
         return failure(error, RBWP_E_MEMORY, 0, "no memory to write the dump");
     output->ending = true; /* nothing is kept for an end that is a moment away */
+    ring_read_begin(session->ring);
     enum rbwp_status status = recover_part_write(&part, &result, error);
+    ring_read_end(session->ring);
     free(gathered.bytes);
     if (status == RBWP_OK)
         *cut_out = cut;

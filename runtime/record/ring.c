@@ -20,6 +20,7 @@
 #define SEGMENTS_WANTED 128u /* so much of what is kept goes at a time */
 #define SEGMENT_BYTES_MIN (512u << 10)
 #define SEGMENTS_FIRST 2u
+#define NOBODY_READS UINT64_MAX
 
 struct ring_segment {
     uint8_t *at; /* in the live file: written, never read */
@@ -37,7 +38,8 @@ struct ring {
     struct ring_segment *segments;
     size_t count, capacity, current;
     uint64_t last_number;
-    bool full; /* the disk had no room for another segment */
+    bool full;                  /* the disk had no room for another segment */
+    _Atomic uint64_t read_from; /* segments from this number on are still to be read */
     struct live_ring_facts facts;
 };
 
@@ -90,11 +92,15 @@ static void use(struct ring *ring, size_t place)
     ring->current = place;
 }
 
+static bool may_grow(const struct ring *ring)
+{
+    return !ring->full && (ring->count + 1) * (uint64_t)ring->segment_bytes <= ring->keep_bytes;
+}
+
 static void next_segment(struct ring *ring)
 {
-    uint64_t bytes = (ring->count + 1) * (uint64_t)ring->segment_bytes;
     size_t place = oldest(ring);
-    if (ring->segments[place].number && !ring->full && bytes <= ring->keep_bytes) {
+    if (ring->segments[place].number && may_grow(ring)) {
         ring->full = !add_segment(ring);
         place = oldest(ring);
     }
@@ -114,6 +120,7 @@ enum rbwp_status ring_new(uint64_t keep_bytes, int64_t keep_ns, struct ring **ri
                           : bytes > LIVE_SEGMENT_BYTES_MAX ? LIVE_SEGMENT_BYTES_MAX
                                                            : (uint32_t)bytes;
     pthread_mutex_init(&ring->lock, NULL);
+    atomic_init(&ring->read_from, NOBODY_READS);
     ring->keep_bytes = keep_bytes;
     ring->keep_ns = keep_ns;
     while (ring->count < SEGMENTS_FIRST)
@@ -143,6 +150,38 @@ void ring_hold(struct ring *ring, bool on)
         pthread_mutex_lock(&ring->lock);
     else
         pthread_mutex_unlock(&ring->lock);
+}
+
+/* ---- a reader ----------------------------------------------------------------------------- */
+
+void ring_read_begin(struct ring *ring)
+{
+    ring_hold(ring, true); /* what is under way may take a segment yet, nothing behind it */
+    atomic_store(&ring->read_from, 1);
+    ring_hold(ring, false);
+}
+
+void ring_read_passed(struct ring *ring, uint64_t number)
+{
+    uint64_t from = atomic_load(&ring->read_from);
+    while (from <= number && !atomic_compare_exchange_weak(&ring->read_from, &from, number + 1))
+        ;
+}
+
+void ring_read_end(struct ring *ring)
+{
+    atomic_store(&ring->read_from, NOBODY_READS);
+}
+
+static bool is_to_be_read(const struct ring *ring, const struct ring_segment *segment)
+{
+    return segment->number >= atomic_load(&ring->read_from);
+}
+
+bool ring_awaits_reader(const struct ring *ring)
+{
+    const struct ring_segment *next = &ring->segments[oldest(ring)];
+    return next->number && !may_grow(ring) && is_to_be_read(ring, next);
 }
 
 /* ---- filling ------------------------------------------------------------------------------ */
@@ -256,7 +295,8 @@ void ring_age(struct ring *ring, int64_t now_ns)
         return;
     for (size_t i = 0; i < ring->count; i++) {
         struct ring_segment *segment = &ring->segments[i];
-        if (i != ring->current && segment->number && segment->latest_ns < now_ns - ring->keep_ns)
+        if (i != ring->current && segment->number && !is_to_be_read(ring, segment) &&
+            segment->latest_ns < now_ns - ring->keep_ns)
             empty(segment);
     }
 }

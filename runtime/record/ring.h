@@ -32,6 +32,19 @@ void ring_free(struct ring *ring);
  * who changes it. */
 void ring_hold(struct ring *ring, bool on);
 
+/*
+ * While somebody reads the ring, oldest first, what he has not passed yet should stay: a dump that
+ * misses a segment behind one that it has would have a gap. One at a time reads; these are called
+ * without ring_hold.
+ */
+void ring_read_begin(struct ring *ring);
+void ring_read_passed(struct ring *ring, uint64_t number); /* segments up to this one */
+void ring_read_end(struct ring *ring);
+/* The segment that comes next is still to be read. Who waited for that long enough ends the
+ * reading.
+ */
+bool ring_awaits_reader(const struct ring *ring);
+
 /* What became of one chunk. */
 struct ring_chunk {
     uint64_t ticket; /* from 1 */
