@@ -75,8 +75,10 @@ static void seal(struct chunk_encoder *encoder, uint64_t thread_id)
 /* The time line is locked. */
 static struct timeline_piece piece_to_use(struct timeline *line, uint32_t epoch, uint64_t ticks)
 {
-    if (timeline_is_beyond(line, epoch, ticks))
-        timeline_sample(line); /* now, after all the chunk's events */
+    /* Now, after all the chunk's events; ticks before the start do not tell that others are beyond.
+     */
+    if (timeline_is_beyond(line, epoch, ticks) || line->samples == 1)
+        timeline_sample(line);
     struct timeline_piece piece = timeline_find(line, epoch, ticks);
     if (piece.error_ns > line->deviation_ns)
         line->deviation_ns = piece.error_ns;

@@ -223,6 +223,24 @@ static void test_block_sizes(void **state)
     chunk_pool_free(pool);
 }
 
+/* A row and a record of one moment have one time, also if the first moment that is asked about was
+ * before the line's start, as a forked child's first begin is: tools find a call's arguments by it.
+ */
+static void test_before_the_start(void **state)
+{
+    (void)state;
+    struct shared_timeline young = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    timeline_start(&young.line);
+    const uint64_t start = young.line.sample[0].ticks;
+    while (rbwp_now_ticks() <= start)
+        ;
+    const struct timeline_piece row = shared_timeline_piece(&young, clock_epoch(), start - 1000);
+    const struct timeline_piece record = shared_timeline_piece(&young, clock_epoch(), start + 1);
+    const uint64_t later =
+        start + (UINT64_C(1) << 40); /* some minutes: the rates differ by little */
+    assert_int_equal(timeline_piece_ns(&row, later), timeline_piece_ns(&record, later));
+}
+
 static void test_wrong_sizes(void **state)
 {
     (void)state;
@@ -237,9 +255,8 @@ static void test_wrong_sizes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_block_sizes),
+        cmocka_unit_test(test_times),       cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_block_sizes), cmocka_unit_test(test_before_the_start),
         cmocka_unit_test(test_wrong_sizes),
     };
     return cmocka_run_group_tests_name("chunk_encoder", tests, NULL, NULL);
