@@ -39,6 +39,7 @@ const end = (code) => {
 
 const waiting = new Map();
 let next = 1, rest = '';
+chromium.stdio[4].setEncoding('utf8'); // a character may come in two pieces
 chromium.stdio[4].on('data', (data) => {
   const messages = (rest + data).split('\0');
   rest = messages.pop();
@@ -111,7 +112,8 @@ try {
   };
   while (!await evaluate(`location.origin === '${origin}' && document.readyState === 'complete'`))
     await new Promise((done) => setTimeout(done, 50));
-  console.log(await evaluate(`(${look})(${picture ? 'true' : 'false'})`));
+  const seen = await evaluate(`(${look})(${picture ? 'true' : 'false'})`);
+  await new Promise((done) => process.stdout.write(seen + '\n', done)); // or the end comes before its reader
   if (picture) {
     const {data} = await call('Page.captureScreenshot', {format: 'png'}, sessionId);
     fs.writeFileSync(picture, Buffer.from(data, 'base64'));
