@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * page_args.h - what programs noted of single spans, for the page.
+ * page_args.h - what programs noted of single calls, for the page.
  *
  * Element args0: for each span its track and the number of its kind (varints), its start (8 bytes,
  * ns, little-endian), and its arguments as arg_list.h has them, with their length (a varint) in

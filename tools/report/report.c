@@ -83,7 +83,8 @@ static void take_span(struct report *report, const struct trace_span *span,
     if (stats_is_worker(&report->stats.tracks[span->track]) &&
         !(span->flags & (TRACE_INSTANT | TRACE_LATE)))
         stack_tree_add(&report->stacks, span, 0, number);
-    if (!page_args_add(&report->args, span, number, detail, report->stats.names,
+    if (span->category == TRACE_CALL &&
+        !page_args_add(&report->args, span, number, detail, report->stats.names,
                        report->stats.name_room))
         fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
