@@ -42,11 +42,12 @@ struct descriptor {
 /* Guards who listens. Not held while the thread is waited for, nor by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool listening, joining;
+static pthread_cond_t has_left = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
 static struct descriptor listener = {.fd = -1}, waker = {.fd = -1};
 static _Atomic bool leaving;
 
-static struct rbwp_session_config kept; /* the control thread's, as long as it runs */
+static struct rbwp_session_config kept; /* written locked, while the control thread is not there */
 
 const struct rbwp_session_config *control_config(void)
 {
@@ -261,23 +262,33 @@ static void leave(void)
     give_up_both();
     config_copy_free(&kept);
     listening = joining = false;
+    pthread_cond_broadcast(&has_left);
     pthread_mutex_unlock(&lock);
 }
 
 void control_session_ended(void)
 {
-    if (kept.control != RBWP_CONTROL_ALWAYS)
+    pthread_mutex_lock(&lock);
+    bool stays = kept.control == RBWP_CONTROL_ALWAYS;
+    pthread_mutex_unlock(&lock);
+    if (!stays)
         leave();
 }
 
+/* Another thread may be waiting for it just now. */
 void control_end(void)
 {
     leave();
+    pthread_mutex_lock(&lock);
+    while (joining && !pthread_equal(thread, pthread_self()))
+        pthread_cond_wait(&has_left, &lock);
+    pthread_mutex_unlock(&lock);
 }
 
 void control_after_fork(void)
 {
     pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&has_left, NULL);
     if (listening) {
         control_signals_give_back();
         give_up_both();
