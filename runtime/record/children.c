@@ -3,6 +3,7 @@
 
 #include "config_copy.h"
 #include "control.h"
+#include "node.h"
 #include "recording.h"
 #include "running.h"
 #include "sized.h"
@@ -43,20 +44,6 @@ int children_forked(int parents_level)
     return level_of_parent;
 }
 
-/* "run_%.bin" becomes "run_%.%p.bin": the parent has the other one. */
-static const char *own_file(const char *logfile, char path[PATH_BYTES])
-{
-    if (!logfile)
-        logfile = "bgwork_%.bin";
-    if (strstr(logfile, "%p"))
-        return logfile;
-    const char *slash = strrchr(logfile, '/');
-    const char *dot = strrchr(slash ? slash : logfile, '.');
-    size_t stem_bytes = dot ? (size_t)(dot - logfile) : strlen(logfile);
-    snprintf(path, PATH_BYTES, "%.*s.%%p%s", (int)stem_bytes, logfile, dot ? dot : "");
-    return path;
-}
-
 /* Locked. A child that cannot record runs on, as a program does whose session does not start. */
 static void start(void)
 {
@@ -66,7 +53,10 @@ static void start(void)
     int host_errno = errno;
     waiting = false;
     config.level = level_of_parent;
-    config.logfile = own_file(config.logfile, path);
+    if (!config.logfile || !node_file_has_process(config.logfile)) { /* the parent has that one */
+        node_file_with(config.logfile, ".%p", path, sizeof path);
+        config.logfile = path;
+    }
     if (control_begin(&config, &error) != RBWP_OK || running_start(&config, &error) != RBWP_OK) {
         __atomic_store_n(&rbwp_level_, 0, __ATOMIC_RELAXED);
         control_session_ended();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "chunk_line.h"
-#include "children.h"
 
 #include "cancel.h"
+#include "children.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"

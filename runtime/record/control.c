@@ -5,12 +5,13 @@
  * whether its two are still what they were, and leaves if not.
  */
 #include "control.h"
-#include "config_copy.h"
 
+#include "config_copy.h"
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
 #include "extend.h"
+#include "node.h"
 #include "quiet_thread.h"
 #include "sized.h"
 
@@ -70,12 +71,9 @@ const char *control_fresh_file(const char *logfile, char *path, size_t path_byte
     const unsigned before = atomic_load_explicit(&sessions, memory_order_relaxed);
     if (before == 0)
         return logfile;
-    if (!logfile)
-        logfile = "bgwork_%.bin";
-    const char *slash = strrchr(logfile, '/');
-    const char *dot = strrchr(slash ? slash : logfile, '.');
-    size_t stem_bytes = dot ? (size_t)(dot - logfile) : strlen(logfile);
-    snprintf(path, path_bytes, "%.*s-%u%s", (int)stem_bytes, logfile, before + 1, dot ? dot : "");
+    char number[16];
+    snprintf(number, sizeof number, "-%u", before + 1);
+    node_file_with(logfile, number, path, path_bytes);
     return path;
 }
 

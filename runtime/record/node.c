@@ -211,3 +211,21 @@ enum rbwp_status node_file_name(const char *pattern, const struct node_keys *key
                        name_bytes - 1);
     return RBWP_OK;
 }
+
+bool node_file_has_process(const char *pattern)
+{
+    const char *at = strchr(pattern, '%');
+    while (at && !(at[1] == 'p' && !is_letter(at[2])))
+        at = strchr(at + (at[1] == '%' ? 2 : 1), '%');
+    return at != NULL;
+}
+
+void node_file_with(const char *pattern, const char *more, char *pattern_out, size_t room)
+{
+    if (!pattern)
+        pattern = NODE_FILE_PATTERN;
+    const char *slash = strrchr(pattern, '/');
+    const char *dot = strrchr(slash ? slash : pattern, '.');
+    size_t stem_bytes = dot ? (size_t)(dot - pattern) : strlen(pattern);
+    snprintf(pattern_out, room, "%.*s%s%s", (int)stem_bytes, pattern, more, dot ? dot : "");
+}

@@ -21,6 +21,8 @@ const char *node_job_id(void);
 const char *node_job_step(void);
 const char *node_machine_name(void);
 
+#define NODE_FILE_PATTERN "bgwork_%.bin" /* where no name is given */
+
 /* What the keys in a file name stand for. */
 struct node_keys {
     uint32_t node; /* the file's */
@@ -38,5 +40,10 @@ struct node_keys {
  */
 enum rbwp_status node_file_name(const char *pattern, const struct node_keys *keys, char *name_out,
                                 size_t name_bytes, bool *is_own_out, struct rbwp_error *error);
+
+/* Whether %p is among its keys. */
+bool node_file_has_process(const char *pattern);
+/* The pattern (NULL: NODE_FILE_PATTERN) with more before its extension, cut to room. */
+void node_file_with(const char *pattern, const char *more, char *pattern_out, size_t room);
 
 #endif /* NODE_H */

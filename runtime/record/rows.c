@@ -7,9 +7,9 @@
  * the thread's own, which no session takes away while it is being filled.
  */
 #include "rows.h"
-#include "children.h"
 
 #include "cancel.h"
+#include "children.h"
 #include "chunk_pool.h"
 #include "clock.h"
 #include "drain.h"

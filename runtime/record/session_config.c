@@ -2,11 +2,11 @@
 #include "session_config.h"
 
 #include "failure.h"
+#include "node.h"
 #include "ring.h"
 #include "rule_text.h"
 #include "sized.h"
 
-#define LOGFILE "bgwork_%.bin"
 #define CAP_BYTES (UINT64_C(1) << 30)
 #define COMPRESSION 1
 #define BLOCK_BYTES 65536u
@@ -81,7 +81,7 @@ enum rbwp_status session_config_read(const struct rbwp_session_config *given,
     const uint64_t cap_bytes = config.cap_bytes ? config.cap_bytes : CAP_BYTES;
     *settings_out = (struct session_settings){
         .level = config.level,
-        .logfile = config.logfile ? config.logfile : LOGFILE,
+        .logfile = config.logfile ? config.logfile : NODE_FILE_PATTERN,
         .cap_bytes = cap_bytes == RBWP_CAP_NONE ? 0 : cap_bytes,
         .compression = config.stored        ? 0
                        : config.compression ? config.compression

@@ -68,7 +68,12 @@ static bool is_limited(const struct slot_limits *limits)
     return limits->disabled || limits->least_ns > 0 || limits->alarm_ns != SLOT_LIMITS_NONE;
 }
 
-/* Registry locked. */
+/* Both with the registry locked. */
+static struct slot_limits limits_now(unsigned slot)
+{
+    return has_limits[slot] ? set[slot] : no_limits;
+}
+
 static void apply(unsigned slot, const struct slot_limits *limits)
 {
     unsigned before = atomic_load_explicit(&slots_with_limits, memory_order_relaxed);
@@ -94,7 +99,7 @@ bool slot_limits_ever(void)
 struct slot_limits slot_limits_of(unsigned slot)
 {
     thread_registry_lock();
-    struct slot_limits limits = has_limits[slot] ? set[slot] : no_limits;
+    struct slot_limits limits = limits_now(slot);
     thread_registry_unlock();
     return limits;
 }
@@ -102,7 +107,7 @@ struct slot_limits slot_limits_of(unsigned slot)
 void slot_limits_set_least(unsigned slot, uint64_t least_ns)
 {
     thread_registry_lock();
-    struct slot_limits limits = has_limits[slot] ? set[slot] : no_limits;
+    struct slot_limits limits = limits_now(slot);
     limits.least_ns = least_ns;
     apply(slot, &limits);
     thread_registry_unlock();
@@ -111,7 +116,7 @@ void slot_limits_set_least(unsigned slot, uint64_t least_ns)
 void slot_limits_set_disabled(unsigned slot, bool disabled)
 {
     thread_registry_lock();
-    struct slot_limits limits = has_limits[slot] ? set[slot] : no_limits;
+    struct slot_limits limits = limits_now(slot);
     limits.disabled = disabled;
     apply(slot, &limits);
     thread_registry_unlock();
@@ -120,7 +125,7 @@ void slot_limits_set_disabled(unsigned slot, bool disabled)
 void slot_limits_set_alarm(unsigned slot, uint64_t alarm_ns)
 {
     thread_registry_lock();
-    struct slot_limits limits = has_limits[slot] ? set[slot] : no_limits;
+    struct slot_limits limits = limits_now(slot);
     limits.alarm_ns = alarm_ns;
     apply(slot, &limits);
     thread_registry_unlock();

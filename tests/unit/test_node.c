@@ -177,6 +177,26 @@ static void test_too_long(void **state)
     assert_name(variable, NULL, false);
 }
 
+static void assert_beside(const char *pattern, const char *expected)
+{
+    char made[64];
+    node_file_with(pattern, "-2", made, sizeof made);
+    assert_string_equal(made, expected);
+}
+
+/* Names for files beside that one, and whether a forked child has another one already. */
+static void test_beside(void **state)
+{
+    (void)state;
+    assert_beside("a.b/run_%.bin", "a.b/run_%-2.bin");
+    assert_beside("a.b/run", "a.b/run-2");
+    assert_beside(NULL, "bgwork_%-2.bin");
+    assert_true(node_file_has_process("run_%p.bin"));
+    assert_true(node_file_has_process("%%%p"));
+    assert_false(node_file_has_process("100%%p.bin"));
+    assert_false(node_file_has_process("run_%part_%"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +204,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nonsense, clean, clean),
         cmocka_unit_test_setup_teardown(test_keys, clean, clean),
         cmocka_unit_test_setup_teardown(test_too_long, clean, clean),
+        cmocka_unit_test(test_beside),
     };
     return cmocka_run_group_tests_name("node", tests, NULL, NULL);
 }
