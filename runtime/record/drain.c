@@ -23,6 +23,7 @@
 #define JOBS_WAITING 4
 #define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
 #define AGE_NS 100000000     /* the ring is looked at for what is too old */
+#define REST_WORDS 8192      /* half a full chunk: after so much of encoding the writer rests */
 #define LOG_NS_MIN 1000000   /* between clock samples in the live file, at least */
 #define WAIT_SLICE_NS 500000 /* a waiter at the cap looks again at least this often */
 
@@ -457,11 +458,13 @@ static void *writer_thread(void *argument)
 {
     struct drain *drain = argument;
     bool gives_way = false;
+    uint32_t encoded_words = 0; /* since a rest */
     for (;;) {
         pthread_mutex_lock(&drain->lock);
         struct job *job = next_to_write(drain);
         bool done = !job && all_done(drain);
         bool has_time = !drain->stopping && !chunk_pool_use_is_large(drain->pool);
+        uint32_t words = drain->queue_first ? drain->queue_first->used : 0;
         pthread_mutex_unlock(&drain->lock);
         if (done)
             return NULL;
@@ -475,10 +478,13 @@ static void *writer_thread(void *argument)
                 keep_job(drain, job);
             else
                 write_job(drain, job);
+        } else if (words && encoded_words >= REST_WORDS && gives_way) {
+            quiet_thread_rest();
+            encoded_words = 0;
         } else if (drain_help(drain)) {
-            if (gives_way)
-                quiet_thread_rest();
+            encoded_words += words;
         } else {
+            encoded_words = 0;
             if (!wakeup_wait(&drain->wake, IDLE_NS)) {
                 pthread_mutex_lock(&drain->timeline->lock);
                 timeline_sample(&drain->timeline->line);
