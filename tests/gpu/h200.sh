@@ -24,7 +24,7 @@ pkg-config --exists cmocka 2>/dev/null && tests=ON
 
 build_all() {
     local headers=(-I"$build/include")
-    local targets=(bench_gpu rbwp-command rbwp-shared)
+    local targets=(bench_gpu bench_gpu_times rbwp-command rbwp-shared)
     [[ $tests == ON ]] && targets+=(test_gpu_device)
     "${cmake[@]}" -S . -B "$build" "${options[@]}" -DRBWP_BUILD_TESTS=$tests -DRBWP_BUILD_BENCH=ON &&
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target "${targets[@]}" || return 1
@@ -39,6 +39,7 @@ step "captures" 120 "$build/h200_capture" 100 "$build/captures.bin"
 step "captures check" 60 "$build/tools/rbwp" check "$build/captures.bin"
 [[ $tests == ON ]] && step "test_gpu_device" 120 "$build/tests/gpu/test_gpu_device" cuda
 step "bench" 200 "$build/bench/bench_gpu" cuda "${ROUNDS:-31}"
+step "times" 100 "$build/bench/bench_gpu_times" "${ROUNDS:-31}"
 if [[ $python ]] && "$python" -c 'import torch' 2>/dev/null; then
     step "pytorch" 200 "$python" tests/gpu/h200_torch.py "$build/h200_torch.so" "$build/tools/rbwp" "$build"
 else
@@ -51,6 +52,6 @@ else
 fi
 
 echo "== figures"
-cat "$logs/captures.log" "$logs/bench.log" 2>/dev/null
+cat "$logs/captures.log" "$logs/bench.log" "$logs/times.log" 2>/dev/null
 grep '^pytorch' "$logs/pytorch.log" 2>/dev/null
 finish
