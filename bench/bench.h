@@ -5,6 +5,7 @@
 #ifndef BENCH_H
 #define BENCH_H
 
+#include "bench_figure.h"
 #include "rbwp_session.h"
 
 #include <time.h>

@@ -77,9 +77,7 @@ int main(int argc, char **argv)
     }
     struct rbwp_session_summary summary = stop_session(session);
     size_t count = (size_t)rounds;
-    double one_ns = median(more[ONE], count);
-    printf("an argument, alone           %6.1f ns more: at most %.0f, %s\n", one_ns, TARGET_NS,
-           one_ns <= TARGET_NS ? "met" : "missed");
+    figure_at_most("an argument", median(more[ONE], count), "ns", TARGET_NS);
     printf("an argument, one of four     %6.1f ns more\n", median(more[FOUR], count));
     printf("a text of 10 bytes           %6.1f ns more\n", median(more[TEXT], count));
     printf("a counter's value            %6.1f ns more than a clock read\n",

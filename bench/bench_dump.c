@@ -6,17 +6,20 @@
  * CPU time, and the largest memory.
  */
 #include "bench_command.h"
+#include "bench_figure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static void measure_shape(const char *label, char **argv, double records)
+/* MB/s of text. */
+static double measure_shape(const char *label, char **argv, double records)
 {
     struct command_cost best = command_measure(argv);
     double bytes = command_output_bytes(argv);
     printf("%-34s %8.0f MB/s of text %7.1f M records/s %7ld KiB resident\n", label,
            bytes / 1e6 / best.cpu_s, records / 1e6 / best.cpu_s, best.memory_kib);
+    return bytes / 1e6 / best.cpu_s;
 }
 
 int main(int argc, char **argv)
@@ -36,7 +39,8 @@ int main(int argc, char **argv)
     for (int level = 0; level <= 1; level++) {
         command_make_file(path, pairs, level);
         printf("%s blocks, %.1f M records:\n", level ? "compressed" : "stored", records / 1e6);
-        measure_shape("  dump", (char *[]){argv[1], dump, path, NULL}, records);
+        double text = measure_shape("  dump", (char *[]){argv[1], dump, path, NULL}, records);
+        figure(level ? "dump of compressed blocks" : "dump of stored blocks", text, "MB/s of JSON");
         measure_shape("  dump --ndjson", (char *[]){argv[1], dump, ndjson, path, NULL}, records);
         measure_shape("  dump --spans --ndjson",
                       (char *[]){argv[1], dump, spans, ndjson, path, NULL}, records);

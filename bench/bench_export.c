@@ -8,6 +8,7 @@
  * here; PAIRS then is a quarter of its spans.
  */
 #include "bench_command.h"
+#include "bench_figure.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@
 
 static const char *const exporters[] = {"perfetto", "chrome",  "folded", "csv",        "ndjson",
                                         "sqlite",   "parquet", "legion", "speedscope", "firefox"};
+
+#define TWO_JOBS_TARGET 1.7
 
 static char rbwp[4096], input[4096] = "/tmp/bench_export-XXXXXX", output[4200];
 
@@ -54,6 +57,11 @@ static void measure(const char *exporter, double pairs)
            exporter, pairs * COMMAND_RECORDS_A_PAIR / 1e6 / alone.cpu_s,
            bytes / (pairs * COMMAND_RECORDS_A_PAIR / 2), both.memory_kib,
            alone.wall_s / both.wall_s);
+    char name[100];
+    snprintf(name, sizeof name, "export to %s", exporter);
+    figure(name, pairs * COMMAND_RECORDS_A_PAIR / 1e6 / alone.cpu_s, "M records a second of CPU");
+    snprintf(name, sizeof name, "export to %s, -j 2", exporter);
+    figure_at_least(name, alone.wall_s / both.wall_s, "x -j 1", TWO_JOBS_TARGET);
 }
 
 int main(int argc, char **argv)

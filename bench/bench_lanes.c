@@ -95,9 +95,7 @@ static double command_s(char *rbwp, const uint64_t *words, size_t bytes, double 
 
 static void tell(const char *what, uint64_t records, double seconds, double target)
 {
-    double rate = (double)records / 1e6 / seconds;
-    printf("  %-22s %7.1f M records/s   target %4.0f: %s\n", what, rate, target,
-           rate >= target ? "reached" : "MISSED");
+    figure_at_least(what, (double)records / 1e6 / seconds, "M records/s", target);
 }
 
 int main(int argc, char **argv)
@@ -116,9 +114,9 @@ int main(int argc, char **argv)
         measure(words, bytes, &best);
     double json_s = command_s(argv[1], words, bytes, &written);
     printf("lane records, %.1f M of %d lanes:\n", (double)best.records / 1e6, LANES);
-    tell("to counts", best.records, best.counts_s, 30);
-    tell("to durations", best.records, best.durations_s, 30);
-    tell("to Chrome JSON", best.records, json_s, 10);
+    tell("lane records to counts", best.records, best.counts_s, 30);
+    tell("lane records to durations", best.records, best.durations_s, 30);
+    tell("lane records to Chrome JSON", best.records, json_s, 10);
     printf("  JSON: %.1f bytes a record\n", written / (double)best.records);
     free(words);
     return 0;

@@ -66,8 +66,7 @@ int main(int argc, char **argv)
     double ns = median(more, count), read = median(reads, count);
     printf("a bare clock read            %6.1f ns\n", read);
     printf("a begin and its end          %6.1f ns\n", median(calls, count));
-    printf("enqueue and begin_with       %6.1f ns more: at most %.0f, %s\n", ns, TARGET_NS,
-           ns <= TARGET_NS ? "met" : "missed");
+    figure_at_most("enqueue and begin_with, more than begin", ns, "ns", TARGET_NS);
     printf("the same without its read    %6.1f ns more\n", ns - read);
     printf("in the file                  %6.1f bytes of two calls, one of them with a ticket\n",
            (double)summary.bytes / (double)rounds / CALLS);

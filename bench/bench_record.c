@@ -111,12 +111,13 @@ static void hot_path(void)
     }
     double two = median(bare, rounds), pair = median(coarse, rounds), all = median(eight, rounds),
            none = median(empty, rounds);
-    printf("two bare clock reads          %6.1f ns\n", two);
-    printf("level 0, begin + end          %6.2f ns\n", median(off, rounds));
-    printf("level 1, begin + end          %6.1f ns  %.2f x two reads\n", pair, pair / two);
-    printf("level 2, each of %d records    %6.1f ns  %.2f x one read\n", 2 + 2 * FINE_PER_ITEM,
-           all / (2 + 2 * FINE_PER_ITEM), all / (2 + 2 * FINE_PER_ITEM) / (two / 2));
-    printf("an empty call, taken back     %6.1f ns  %.2f x two reads\n", none, none / two);
+    figure("two bare clock reads", two, "ns");
+    figure("a pair without a session", median(off, rounds), "ns");
+    printf("level 1, begin + end          %6.1f ns\n", pair);
+    figure("a pair at level 1", pair / two, "x two bare clock reads");
+    figure("a record at level 2", all / (2 + 2 * FINE_PER_ITEM) / (two / 2),
+           "x one bare clock read");
+    figure("an empty call, taken back", none / two, "x two bare clock reads");
 }
 
 /* ---- several threads at a small cap --------------------------------------------------- */
@@ -169,7 +170,7 @@ static void streaming(unsigned threads, uint64_t cap_mb, long pairs_each)
 
 /* ---- all CPU, and the stop --------------------------------------------------------------- */
 
-static void whole_cost(int level, bool stored, void (*loop)(long), long pairs, double at_most)
+static void whole_cost(int level, bool stored, void (*loop)(long), long pairs, double target)
 {
     double total[ROUNDS_MAX], stop[ROUNDS_MAX], bare[ROUNDS_MAX];
     unsigned few = rounds < 3 ? rounds : 3;
@@ -186,12 +187,19 @@ static void whole_cost(int level, bool stored, void (*loop)(long), long pairs, d
         total[r] = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)pairs;
     }
     double ns = median(total, few), reads = ns / median(bare, few);
-    printf("level %d, %ld M pairs%s: %6.1f ns of CPU a pair in all, stop takes %.3f s; %.2f x two "
-           "reads",
-           level, pairs / 1000000, stored ? ", not compressed" : "", ns, median(stop, few), reads);
-    if (at_most > 0)
-        printf(": at most %.1f, %s", at_most, reads <= at_most ? "met" : "missed");
-    printf("\n");
+    char name[100];
+    int used = snprintf(name, sizeof name, "level %d%s, ", level, stored ? ", not compressed" : "");
+    char *what = name + used;
+    const size_t room = sizeof name - (size_t)used;
+    snprintf(what, room, "stop after %ld million pairs", pairs / 1000000);
+    figure(name, median(stop, few), "s");
+    snprintf(what, room, "all CPU of a pair");
+    figure(name, ns, "ns");
+    snprintf(what, room, "all CPU of a pair beside two bare reads");
+    if (target > 0)
+        figure_at_most(name, reads, "x", target);
+    else
+        figure(name, reads, "x");
 }
 
 /* ---- size -------------------------------------------------------------------------------- */
@@ -241,8 +249,9 @@ static void record_with_gaps(int level, long pairs)
     }
 }
 
-/* CPU ns per pair and bytes per pair of the scratch file's records, encoded anew. */
-static void reencode(const char *name, uint32_t block_bytes, int level, long pairs)
+/* CPU ns per pair and bytes per pair, which are returned, of the scratch file's records, encoded
+ * anew. */
+static double reencode(const char *name, uint32_t block_bytes, int level, long pairs)
 {
     struct rbwp_reader *reader;
     struct rbwp_block_encoder *encoder;
@@ -269,6 +278,7 @@ static void reencode(const char *name, uint32_t block_bytes, int level, long pai
            (double)bytes / (double)pairs, ns / (double)pairs);
     rbwp_block_encoder_free(encoder);
     rbwp_reader_close(reader);
+    return (double)bytes / (double)pairs;
 }
 
 static void sizes(const char *what, void (*gaps)(void), int level, long pairs)
@@ -277,10 +287,13 @@ static void sizes(const char *what, void (*gaps)(void), int level, long pairs)
     struct rbwp_session *session = start_session(level);
     record_with_gaps(level, pairs);
     struct rbwp_session_summary summary = stop_session(session);
-    printf("%s, level %d: %.3f bytes a pair in the file; the same events\n", what, level,
-           (double)summary.bytes / (double)pairs);
+    char name[100];
+    snprintf(name, sizeof name, "%s, level %d, file", what, level);
+    figure(name, (double)summary.bytes / (double)pairs, "bytes a pair");
+    printf("the same events:\n");
     reencode("stored, 16 KiB blocks", 16384, 0, pairs);
-    reencode("zlib -6, 16 KiB (as Realm's writer)", 16384, 6, pairs);
+    snprintf(name, sizeof name, "%s, level %d, zlib -6 in 16 KiB blocks", what, level);
+    figure(name, reencode("zlib -6, 16 KiB (as Realm's writer)", 16384, 6, pairs), "bytes a pair");
     reencode("ours, 16 KiB", 16384, 1, pairs);
     reencode("ours, 64 KiB (the default)", 65536, 1, pairs);
     reencode("zlib -2, 64 KiB", 65536, 2, pairs);
@@ -439,21 +452,23 @@ static void stalls(const char *what, uint64_t cap_mb, long delay_us, unsigned th
     const double worst_ns = own_ns > pushed_ns ? own_ns : pushed_ns;
     const double target_ns = cap_mb <= 4 ? 1e6 : 0.2e6;
     double p50 = quantile(ns, count, 0.5);
-    printf("%-36s %u threads: p50 %.0f ns, p99.9 %.0f ns, worst %.3f ms; by itself %.3f ms, pushed "
-           "aside by the session's threads %.3f ms, target %.1f: %s; peak %llu MB, %llu lost\n",
+    printf("%s, %u threads: p50 %.0f ns, p99.9 %.0f ns, worst %.3f ms; by itself %.3f ms, pushed "
+           "aside by the session's threads %.3f ms; peak %llu MB, %llu lost\n",
            what, threads, p50, ns[(size_t)(0.999 * (double)count)], ns[count - 1] / 1e6,
-           own_ns / 1e6, pushed_ns / 1e6, target_ns / 1e6, worst_ns <= target_ns ? "met" : "missed",
-           (unsigned long long)summary.peak_bytes >> 20, (unsigned long long)summary.lost_records);
-    fflush(stdout);
+           own_ns / 1e6, pushed_ns / 1e6, (unsigned long long)summary.peak_bytes >> 20,
+           (unsigned long long)summary.lost_records);
+    char name[100];
+    snprintf(name, sizeof name, "worst pair, %s, %u threads", what, threads);
+    figure_at_most(name, worst_ns / 1e6, "ms", target_ns / 1e6);
     free(ns);
 }
 
 static void all_stalls(void)
 {
     for (unsigned threads = 1; threads <= 2; threads++) {
-        stalls("good disk, cap 1024 MB,", 1024, 0, threads, 5000000);
-        stalls("disk takes 20 ms a write,", 1024, 20000, threads, 5000000);
-        stalls("good disk, cap 4 MB,", 4, 0, threads, 5000000);
+        stalls("good disk", 1024, 0, threads, 5000000);
+        stalls("disk that takes 20 ms a write", 1024, 20000, threads, 5000000);
+        stalls("cap of 4 MB", 4, 0, threads, 5000000);
     }
 }
 

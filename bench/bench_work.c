@@ -149,10 +149,16 @@ static void bench_levels(const char *title, rbwp_do_work_fn do_work, unsigned co
     printf("%-34s %3u items: %6.1f ns (%5.1f M/s) at level 0; level 1 %+5.1f ns (%+.1f %%), "
            "level 2 %+5.1f ns\n",
            title, count, off, 1e3 / off, on - off, 100 * (on - off) / off, fine - off);
-    fflush(stdout);
+    char name[100];
+    snprintf(name, sizeof name, "work manager, %u items %s, level 0", count, title);
+    figure(name, 1e3 / off, "M/s");
+    snprintf(name, sizeof name, "work manager, %u items %s, level 1 adds", count, title);
+    figure(name, on - off, "ns");
 }
 
 /* ---- one worker against two ----------------------------------------------------- */
+
+static double worst_scaling = 1e9; /* over all lines */
 
 static void print_scaling(const char *title, double work_ns, unsigned count, double *one,
                           double *two, double *ratio)
@@ -162,6 +168,8 @@ static void print_scaling(const char *title, double work_ns, unsigned count, dou
            title, work_ns, count, median(one, rounds) / 1e6, median(two, rounds) / 1e6,
            median(ratio, rounds));
     fflush(stdout);
+    if (median(ratio, rounds) < worst_scaling)
+        worst_scaling = median(ratio, rounds);
 }
 
 /* ---- items armed from outside ------------------------------------------------ */
@@ -403,9 +411,13 @@ static void bench_sleepers(uint32_t workers)
     print_wake_up("armed after 200 us of sleep", workers, item_ns, count);
     print_wake_up("a bare futex, in turns with it", workers, bare_ns, count);
     const double p50 = quantile(item_ns, count, 0.5), p99 = quantile(item_ns, count, 0.99);
-    printf("  targets 1.5 and 10 us: %s, %s; the manager's part of the median: %.2f us\n",
-           p50 <= 1500 ? "met" : "missed", p99 <= 10000 ? "met" : "missed",
-           (p50 - quantile(bare_ns, count, 0.5)) / 1e3);
+    char name[100];
+    snprintf(name, sizeof name, "wake-up of %u from sleep, p50", workers);
+    figure_at_most(name, p50 / 1e3, "us", 1.5);
+    snprintf(name, sizeof name, "wake-up of %u from sleep, p99", workers);
+    figure_at_most(name, p99 / 1e3, "us", 10);
+    snprintf(name, sizeof name, "wake-up of %u from sleep, p50, more than a bare futex", workers);
+    figure(name, (p50 - quantile(bare_ns, count, 0.5)) / 1e3, "us");
     require(rbwp_work_stop(manager, true, NULL) == RBWP_OK, "rbwp_work_stop");
 }
 
@@ -428,6 +440,9 @@ int main(int argc, char **argv)
     bench_outside(1, 500);
     bench_bursts(0);
     bench_bursts(500);
+    /* With the armer three threads: on fewer CPUs a worker and it share one. */
+    figure_at_least("two workers, the worst line", worst_scaling, "x one",
+                    sysconf(_SC_NPROCESSORS_ONLN) > 2 ? 1 : 0.9);
     bench_wake_up("armed every 5 us", 1, 5e3);
     bench_wake_up("armed every 5 us", 2, 5e3);
     bench_sleepers(1);

@@ -1,79 +1,72 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# run.sh [ROUNDS] - builds the benchmarks and runs them all. What stands in one line, or under one
-# heading, was measured in turns within one run; compare nothing else.
+# run.sh [--store] [ROUNDS] - builds the benchmarks and runs them all. What stands in one line, or
+# under one heading, was measured in turns within one run; compare nothing else. Lines "target" have
+# what is to be reached, and whether it is; those that are missed stand once more at the end.
+#
+# --store keeps the output as bench/results/run.txt, and makes README's figures and docs/figures.md of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+store=
+[[ ${1:-} != --store ]] || { store=1 && shift; }
 rounds=${1:-5}
 dir=${RBWP_BENCH_DIR:-build/bench}
-cmake -S . -B "$dir" -DRBWP_BUILD_BENCH=ON -DRBWP_BUILD_EXAMPLES=ON >/dev/null
+[[ ! -e $dir/CMakeCache.txt ]] || [[ -e $dir/build.ninja ]] || rm -rf "$dir" # of another generator
+cmake -S . -B "$dir" -G Ninja -DRBWP_BUILD_BENCH=ON -DRBWP_BUILD_EXAMPLES=ON >/dev/null
 cmake --build "$dir" -j "$(nproc)" >/dev/null
 
-echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
-echo "compiler   $(cc --version | head -1)"
-echo "commit     $(git rev-parse --short HEAD 2>/dev/null || echo none)"
-echo
-echo "== recording"
-"$dir/bench/bench_record" "$rounds"
-echo
-echo "== work manager"
-"$dir/bench/bench_work" "$rounds"
-echo
-echo "== dump"
-"$dir/bench/bench_dump" "$dir/tools/rbwp"
+# heading WHAT; program NAME ARGUMENT...
+heading() { printf '\n== %s\n' "$1"; }
+program() { "$dir/bench/bench_$1" "${@:2}"; }
 
-echo
-echo "== export"
-"$dir/bench/bench_export" "$dir/tools/rbwp"
+all() {
+    echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
+    echo "compiler   $(cc --version | head -1)"
+    echo "commit     $(git rev-parse --short HEAD 2>/dev/null || echo none)"
+    heading recording
+    program record "$rounds"
+    heading 'work manager'
+    program work "$rounds"
+    heading dump
+    program dump "$dir/tools/rbwp"
+    heading export
+    program export "$dir/tools/rbwp"
+    heading tables
+    program table
+    program model
+    heading 'flight recorder'
+    program keep
+    heading 'queue delay'
+    program queue
+    heading 'arguments and counters'
+    program args
+    heading ranges
+    program range
+    heading messages
+    program message
+    # Under each MPI library that is here.
+    for bench in "$dir"/bench/bench_message_mpi-*; do
+        flavour=${bench##*-} options=()
+        [[ $flavour != openmpi ]] || options=(--allow-run-as-root --oversubscribe --bind-to none)
+        [[ ! -x $bench ]] || { echo "$flavour" && "mpiexec.$flavour" "${options[@]}" -n 2 "$bench"; }
+    done
+    heading partitioning
+    program partition
+    heading 'a job of four nodes'
+    bench/stencil_cost.sh "$rounds" "$dir/examples/stencil"
+    heading 'probes in PTX'
+    program ptx
+    heading 'lanes of kernels'
+    program lanes "$dir/tools/rbwp"
+    heading 'jobs of many nodes'
+    python3 -B bench/many_files.py "$dir/tools/rbwp" "$dir/bench/make_job"
+}
 
-echo
-echo "== tables"
-"$dir/bench/bench_table"
-"$dir/bench/bench_model"
-
-echo
-echo "== flight recorder"
-"$dir/bench/bench_keep"
-
-echo
-echo "== queue delay"
-"$dir/bench/bench_queue"
-
-echo
-echo "== arguments and counters"
-"$dir/bench/bench_args"
-
-echo
-echo "== ranges"
-"$dir/bench/bench_range"
-
-echo
-echo "== messages"
-"$dir/bench/bench_message"
-# Under each MPI library that is here.
-for program in "$dir"/bench/bench_message_mpi-*; do
-    flavour=${program##*-} options=()
-    [[ $flavour != openmpi ]] || options=(--allow-run-as-root --oversubscribe --bind-to none)
-    [[ ! -x $program ]] || { echo "$flavour" && "mpiexec.$flavour" "${options[@]}" -n 2 "$program"; }
-done
-
-echo
-echo "== partitioning"
-"$dir/bench/bench_partition"
-
-echo
-echo "== a job of four nodes"
-bench/stencil_cost.sh "$rounds" "$dir/examples/stencil"
-
-echo
-echo "== probes in PTX"
-"$dir/bench/bench_ptx"
-
-echo
-echo "== lanes of kernels"
-"$dir/bench/bench_lanes" "$dir/tools/rbwp"
-
-echo
-echo "== jobs of many nodes"
-python3 -B bench/many_files.py "$dir/tools/rbwp" "$dir/bench/make_job"
+output=$dir/run.txt
+began=$SECONDS
+all | tee "$output"
+printf '\n== summary\n'
+python3 -B bench/figures.py summary "$output"
+echo "it took $((SECONDS - began)) s"
+[[ ! $store ]] || { cp "$output" bench/results/run.txt && python3 -B bench/figures.py write; }

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What README.md and docs/figures.md say of the stored runs of the benchmarks.
+
+figures.py summary FILE    how many targets a run reaches, and which it misses
+figures.py write           makes README's figures and docs/figures.md of bench/results
+figures.py check           ends with 1 when they are not what write makes
+
+Runs are outputs of bench/run.sh, with the lines of bench_figure.h. bench/readme.md is README's block with names of
+figures in braces; bench/misses.md says of missed targets why, by a measurement.
+"""
+import pathlib
+import re
+import sys
+
+BENCH = pathlib.Path(__file__).resolve().parent
+ROOT = BENCH.parent
+RESULTS = BENCH / "results"
+LINE = re.compile(r"(figure|target) +([^:]+): (\S+) ?([^;]*)(?:; (at most|at least) (\S+): (met|missed.*))?$")
+BEGIN, END = "<!-- figures: begin (bench/figures.py makes them of bench/results) -->\n", "<!-- figures: end -->\n"
+
+
+class Run:
+    """The head, and the figures by name, of one output."""
+
+    def __init__(self, text, name):
+        self.name, self.head, self.figures = name, {}, {}
+        section = ""
+        for line in text.splitlines():
+            if line.startswith("== "):
+                section = line[3:]
+            elif not section and " " in line:
+                key, value = line.split(maxsplit=1)
+                self.head[key] = value
+            found = LINE.match(line)
+            if found:
+                self.add(section, *found.groups())
+
+    def add(self, section, kind, name, value, unit, side, target, verdict):
+        if name in self.figures:
+            sys.exit(f"{self.name}: two figures are called '{name}'")
+        self.figures[name] = {"section": section, "value": value, "unit": unit, "side": side, "target": target, "verdict": verdict}
+
+    def targets(self):
+        return {name: figure for name, figure in self.figures.items() if figure["side"]}
+
+    def missed(self):
+        return {name: figure for name, figure in self.targets().items() if figure["verdict"] != "met"}
+
+
+def read_run(path):
+    return Run(path.read_text(), path.name)
+
+
+def stored():
+    return [read_run(path) for path in sorted(RESULTS.glob("*.txt"), key=lambda path: (path.name != "run.txt", path.name))]
+
+
+def said(figure):
+    return f"{figure['value']} {figure['unit']}".strip()
+
+
+def reasons():
+    """Why a target is missed, by the target's name or its beginning: '## NAME' and the lines below it."""
+    parts = re.split(r"^## (.+)\n", (BENCH / "misses.md").read_text(), flags=re.MULTILINE)
+    return {name.strip(): " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2])}
+
+
+def reason(known, name):
+    return max((start for start in known if name.startswith(start)), key=len, default=None)
+
+
+def summary(run):
+    known = reasons()
+    missed = run.missed()
+    print(f"{len(run.targets()) - len(missed)} of {len(run.targets())} targets are met")
+    for name, figure in missed.items():
+        tail = "" if reason(known, name) else "  (bench/misses.md does not say why)"
+        print(f"  {name}: {said(figure)}; {figure['side']} {figure['target']}: {figure['verdict']}{tail}")
+
+
+def readme_block(runs):
+    """bench/readme.md with {NAME} or {NAME|FORMAT} replaced; {head:KEY} is a line of the head of run.txt."""
+    figures = {name: figure for run in runs for name, figure in run.figures.items()}
+
+    def put(found):
+        name, _, form = found[1].partition("|")
+        if name.startswith("head:"):
+            return runs[0].head.get(name[5:], "?")
+        if name not in figures:
+            sys.exit(f"bench/readme.md: no stored run has the figure '{name}'")
+        value = figures[name]["value"]
+        return format(float(value), form) if form else value
+
+    return re.sub(r"\{([^{}]+)\}", put, (BENCH / "readme.md").read_text())
+
+
+def table(run, known):
+    lines = []
+    for section in dict.fromkeys(figure["section"] for figure in run.targets().values()):
+        lines += [f"### {section[:1].upper()}{section[1:]}", "", "| | measured | target | |", "|---|---|---|---|"]
+        for name, figure in run.targets().items():
+            if figure["section"] != section:
+                continue
+            why = reason(known, name) if figure["verdict"] != "met" else None
+            lines.append(f"| {name} | {said(figure)} | {figure['side']} {figure['target']} | {figure['verdict']}{f' [{list(known).index(why) + 1}]' if why else ''} |")
+        lines.append("")
+    return lines
+
+
+def page(runs):
+    known = reasons()
+    lines = [
+        "# Figures and targets",
+        "",
+        "Made by `bench/figures.py write` of the stored runs in `bench/results`, which have everything else that was measured;",
+        "`bench/run.sh --store` measures anew. Ratios within one run are what counts. A number in brackets leads to why a target",
+        "is missed.",
+        "",
+    ]
+    for run in runs:
+        lines += [f"## {run.name}", ""]
+        lines += [f"{key[:1].upper()}{key[1:]}: {value}  " for key, value in run.head.items()]
+        lines += ["", f"{len(run.targets()) - len(run.missed())} of {len(run.targets())} targets are met.", ""]
+        lines += table(run, known)
+    used = {reason(known, name) for run in runs for name in run.missed()}
+    lines += ["## Why not", ""]
+    lines += [f"{number}. **{name}**: {text}" for number, (name, text) in enumerate(known.items(), 1) if name in used]
+    return "\n".join(lines) + "\n"
+
+
+def made():
+    """The files as they should be, by path."""
+    runs = stored()
+    readme = (ROOT / "README.md").read_text()
+    before, _, rest = readme.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    if not after:
+        sys.exit("README.md has no block of figures")
+    return {ROOT / "README.md": before + BEGIN + readme_block(runs) + END + after, ROOT / "docs" / "figures.md": page(runs)}
+
+
+def main(what="", *paths):
+    if what == "summary" and len(paths) == 1:
+        summary(read_run(pathlib.Path(paths[0])))
+    elif what == "write" and not paths:
+        for path, text in made().items():
+            path.write_text(text)
+    elif what == "check" and not paths:
+        stale = [str(path.relative_to(ROOT)) for path, text in made().items() if not path.exists() or path.read_text() != text]
+        if stale:
+            sys.exit(f"{', '.join(stale)}: not what the stored runs say; run bench/figures.py write")
+    else:
+        sys.exit(__doc__)
+
+
+main(*sys.argv[1:])
