@@ -30,7 +30,8 @@ warnings = "-Wall -Wextra -Wshadow -Wconversion -Werror -Wno-unused-parameter -W
 disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"]]
 disabled_macros = [["-DMACROS", "-DRBWP_DISABLE"]]
 variants = [["-DRBWP_DEV_EVENT_COUNTERS=3", "-DRBWP_DEV_EVENT_KEEP=1"], ["-DMACROS"],
-            ["-DRBWP_DEV_EVENT_AHEAD=1", "-DRBWP_DEV_EVENT_COUNTERS=4"], ["-DRBWP_DEV_EVENT_WARP=1"]]
+            ["-DRBWP_DEV_EVENT_AHEAD=1", "-DRBWP_DEV_EVENT_COUNTERS=4"],
+            ["-DRBWP_DEV_EVENT_ONCE=1"], ["-DRBWP_DEV_EVENT_ONCE=3"], ["-DRBWP_DEV_EVENT_WARP=1"]]
 failures, done, lacking = [], [], []
 
 

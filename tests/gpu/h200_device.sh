@@ -11,7 +11,7 @@
 # of small kernels with markers.
 #
 #   BUILD_ONLY=1     stops before anything runs on a GPU
-#   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0"
+#   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0 c1w0k0o2"
 #   QUICK=1          records and events alone: no examples, whole kernels, or sanitizer
 #   LAUNCHES=N       of the kernel that is compared with itself, compiled out (1000)
 # shellcheck source-path=SCRIPTDIR
@@ -44,9 +44,10 @@ cu() {
         -o "$output" "$source" -L "$build" -lrbwp -Xlinker -rpath -Xlinker "$build"
 }
 
-# variant cCwWkK or cCwWkKaA: the switches of events.
+# variant cCwWkK, and aA or oO behind it: the switches of events.
 variant_flags() {
-    sed -E 's/a(.)$/ -DRBWP_DEV_EVENT_AHEAD=\1/
+    sed -E 's/o(.)$/ -DRBWP_DEV_EVENT_ONCE=\1/
+        s/a(.)$/ -DRBWP_DEV_EVENT_AHEAD=\1/
         s/c(.)w(.)k(.)/-DRBWP_DEV_EVENT_COUNTERS=\1 -DRBWP_DEV_EVENT_WARP=\2 -DRBWP_DEV_EVENT_KEEP=\3/' <<<"$1"
 }
 
@@ -77,6 +78,8 @@ build_all() {
     for name in $VARIANTS; do
         # shellcheck disable=SC2046 # several words
         throttled cu "$build/cost_$name" tests/gpu/h200_device_cost.cu $(variant_flags "$name")
+        # shellcheck disable=SC2046
+        [[ $name != *o? ]] || throttled cu "$build/check_$name" tests/gpu/h200_device_check.cu $(variant_flags "$name")
     done
     for job in "${jobs[@]}"; do
         wait "$job" || bad=1
@@ -159,6 +162,7 @@ fi
 step "cost of lanes" 60 "$build/cost" lanes
 step "cost of lanes, no fence" 60 "$build/cost_no_fence" lanes
 for name in $VARIANTS; do
+    [[ $name != *o? ]] || step "events $name" 60 "$build/check_$name" events
     step "cost of events $name" 60 "$build/cost_$name" events
 done
 if [[ ! ${QUICK:-} ]]; then

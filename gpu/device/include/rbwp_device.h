@@ -96,6 +96,14 @@
 #error "RBWP_DEV_EVENT_AHEAD wants RBWP_DEV_EVENT_COUNTERS 4"
 #endif
 
+/* NVIDIA. 1: start is one block of PTX in which all hangs on predicates, so that threads never part
+ * for longer than it takes to ask for a slot; 2: of its counters only that of slots is held at
+ * 2^31; 3: and where the leader's whole warp takes part, its threads store a column each; 0: as on
+ * AMD. For the default of the other switches alone. */
+#ifndef RBWP_DEV_EVENT_ONCE
+#define RBWP_DEV_EVENT_ONCE 0
+#endif
+
 /* ---- what stands in the buffers -------------------------------------------------------- */
 
 /* Kinds of lanes; flags may be or-ed. The host decodes by the same. */
@@ -924,6 +932,11 @@ RBWP_DEV_FN_ void rbwp_dev_lanes_finalize(struct rbwp_dev_lanes *p)
 #define RBWP_DEV_BY_WARP_ 1
 #endif
 
+#if RBWP_DEV_EVENT_ONCE && defined(RBWP_DEV_ON_NVIDIA_) && RBWP_DEV_EVENT_COUNTERS == 1 &&         \
+    !RBWP_DEV_EVENT_WARP && !RBWP_DEV_EVENT_KEEP && !RBWP_DEV_EVENT_AHEAD
+#define RBWP_DEV_AT_ONCE_ 1
+#endif
+
 struct rbwp_dev_events {
     rbwp_dev_u64 context; /* address; 0: none */
     rbwp_dev_u64 columns; /* where the context has the addresses of the columns */
@@ -1210,6 +1223,101 @@ RBWP_DEV_FN_ void rbwp_dev_event_set_(struct rbwp_dev_event *e, unsigned id, uns
     e->payload_bytes = payload_bytes;
 }
 
+#ifdef RBWP_DEV_AT_ONCE_
+RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsigned id,
+                                               unsigned target_rank, rbwp_dev_u64 address,
+                                               unsigned pid_m, unsigned pid_n,
+                                               unsigned payload_bytes)
+{
+    unsigned slot;
+    asm volatile(
+        "{ .reg .pred me, one, two, on, over, any; .reg .u32 m, low, op;"
+        " .reg .u64 old, t, n, w, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12;\n"
+#if RBWP_DEV_EVENT_ONCE == 3
+        " .reg .pred q; .reg .u32 lane, from, a, b, c, d, k, h, size; .reg .u64 at;\n"
+#endif
+        " cvt.u32.u64 low, %3; setp.ne.u32 one, low, 0; setp.ne.u32 me, %5, 0;"
+        " mov.u32 %0, 0; mov.u32 op, 0; @one atom.global.add.u64 old, [%1], %3;\n"
+        " activemask.b32 m; vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
+        " setp.eq.and.u32 two, low, 0, me;"
+        " @two atom.global.add.u32 %0, [%1], 1; @two atom.global.add.u32 op, [%2], 1;\n"
+#if RBWP_DEV_EVENT_ONCE == 3
+        " setp.eq.u32 q, m, 0xffffffff; vote.sync.any.pred q, q, m; @!q bra.uni alone;\n"
+        " vote.sync.ballot.b32 from, me, 0xffffffff; brev.b32 from, from; clz.b32 from, from;"
+        " mov.u32 lane, %%laneid;\n"
+        " mov.b64 {a, b}, %4; shfl.sync.idx.b32 a, a, from, 31, 0xffffffff;"
+        " shfl.sync.idx.b32 b, b, from, 31, 0xffffffff; mov.b64 at, {a, b};\n"
+        " min.u32 k, lane, 12; mad.wide.u32 at, k, 8, at; ld.global.nc.u64 at, [at];\n"
+        /* k: what the thread's column gets, but for time and number; h: its upper half */
+        " shfl.sync.idx.b32 k, %7, from, 31, 0xffffffff;" /* id */
+        " setp.eq.u32 q, lane, 1; selp.u32 k, %13, k, q;"
+        " shfl.sync.idx.b32 a, %10, from, 31, 0xffffffff; setp.eq.u32 q, lane, 2; selp.u32 k, a, "
+        "k, q;"
+        " shfl.sync.idx.b32 a, %11, from, 31, 0xffffffff; setp.eq.u32 q, lane, 3; selp.u32 k, a, "
+        "k, q;"
+        " shfl.sync.idx.b32 a, %6, from, 31, 0xffffffff; setp.eq.u32 q, lane, 4; selp.u32 k, a, k, "
+        "q;"
+        " shfl.sync.idx.b32 a, %8, from, 31, 0xffffffff; setp.eq.u32 q, lane, 5; selp.u32 k, a, k, "
+        "q;"
+        " setp.eq.u32 q, lane, 6; selp.u32 k, 0, k, q; setp.eq.u32 q, lane, 7; selp.u32 k, %14, k, "
+        "q;"
+        " mov.b64 {c, d}, %9; shfl.sync.idx.b32 c, c, from, 31, 0xffffffff;"
+        " shfl.sync.idx.b32 h, d, from, 31, 0xffffffff; setp.eq.u32 q, lane, 9; selp.u32 k, c, k, "
+        "q;"
+        " selp.u32 h, h, 0, q; setp.eq.u32 q, lane, 10; selp.u32 k, 0, k, q;"
+        " shfl.sync.idx.b32 a, %12, from, 31, 0xffffffff; setp.eq.u32 q, lane, 12; selp.u32 k, a, "
+        "k, q;\n"
+        " sub.u32 a, lane, 8; setp.lt.u32 q, a, 3; selp.u32 size, 8, 4, q;"
+        " shfl.sync.idx.b32 b, %5, from, 31, 0xffffffff; setp.gt.u32 q, lane, 12; selp.u32 b, 0, "
+        "b, q;\n"
+        " @one mov.b64 {%0, op}, old; setp.lt.s32 over, %0, 0; shfl.sync.idx.b32 c, %0, from, 31, "
+        "0xffffffff;"
+        " shfl.sync.idx.b32 d, op, from, 31, 0xffffffff; mov.u64 t, %%globaltimer;\n"
+        " setp.lt.u32 on, c, b; mad.wide.u32 at, c, size, at;"
+        " setp.eq.u32 q, lane, 8; mov.b64 {a, b}, t; selp.u32 k, a, k, q; selp.u32 h, b, h, q;"
+        " setp.eq.u32 q, lane, 11; selp.u32 k, d, k, q; mov.b64 t, {k, h};"
+        " setp.eq.and.u32 q, size, 8, on; @q st.global.u64 [at], t;"
+        " setp.eq.and.u32 q, size, 4, on; @q st.global.u32 [at], k;"
+        " @over st.global.u32 [%1], 0x80000000; bra.uni done;\n"
+        "alone:\n"
+#endif
+        " @me ld.global.nc.u64 a0, [%4]; @me ld.global.nc.u64 a1, [%4+8];"
+        " @me ld.global.nc.u64 a2, [%4+16]; @me ld.global.nc.u64 a3, [%4+24];"
+        " @me ld.global.nc.u64 a4, [%4+32]; @me ld.global.nc.u64 a5, [%4+40];"
+        " @me ld.global.nc.u64 a6, [%4+48]; @me ld.global.nc.u64 a7, [%4+56];"
+        " @me ld.global.nc.u64 a8, [%4+64]; @me ld.global.nc.u64 a9, [%4+72];"
+        " @me ld.global.nc.u64 a10, [%4+80]; @me ld.global.nc.u64 a11, [%4+88];"
+        " @me ld.global.nc.u64 a12, [%4+96];\n"
+        " @one mov.b64 {%0, op}, old; setp.lt.s32 over, %0, 0; setp.lt.u32 on, %0, %5; mov.u64 t, "
+        "%%globaltimer;"
+        " mul.wide.u32 n, %0, 4; mul.wide.u32 w, %0, 8;\n"
+        " add.u64 a8, w, a8; @on st.global.u64 [a8], t;"
+        " add.u64 a11, n, a11; @on st.global.u32 [a11], op;"
+        " add.u64 a10, w, a10; @on st.global.u64 [a10], 0;"
+        " add.u64 a0, n, a0; @on st.global.u32 [a0], %7;"
+        " add.u64 a1, n, a1; @on st.global.u32 [a1], %13;"
+        " add.u64 a2, n, a2; @on st.global.u32 [a2], %10;"
+        " add.u64 a3, n, a3; @on st.global.u32 [a3], %11;"
+        " add.u64 a4, n, a4; @on st.global.u32 [a4], %6;"
+        " add.u64 a5, n, a5; @on st.global.u32 [a5], %8;"
+        " add.u64 a6, n, a6; @on st.global.u32 [a6], 0;"
+        " add.u64 a7, n, a7; @on st.global.u32 [a7], %14;"
+        " add.u64 a12, n, a12; @on st.global.u32 [a12], %12;"
+        " add.u64 a9, w, a9; @on st.global.u64 [a9], %9;\n"
+        " @over st.global.u32 [%1], 0x80000000;"
+#if RBWP_DEV_EVENT_ONCE == 1
+        " setp.lt.s32 on, op, 0; @on st.global.u32 [%2], 0x80000000;\n"
+#endif
+        "done: }"
+        : "=&r"(slot)
+        : "l"(p->counter), "l"(p->ops), "l"(p->both), "l"(p->columns), "r"(p->max_events),
+          "r"(p->rank), "r"(id), "r"(target_rank), "l"(address), "r"(pid_m), "r"(pid_n),
+          "r"(payload_bytes), "r"(rbwp_dev_block_x_()), "r"(rbwp_dev_cu_())
+        : "memory");
+    return slot;
+}
+#endif
+
 /*
  * Starts an event and gives its handle, which is its slot, also if there is no room for it (or 0 if
  * events are off). address: the lowest that the block touches; payload_bytes: 0 if not known.
@@ -1219,6 +1327,10 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned 
                                             unsigned target_rank, const void *address,
                                             unsigned pid_m, unsigned pid_n, unsigned payload_bytes)
 {
+#ifdef RBWP_DEV_AT_ONCE_
+    return rbwp_dev_events_at_once_(p, id, target_rank, rbwp_dev_address_(address), pid_m, pid_n,
+                                    payload_bytes);
+#else
     struct rbwp_dev_event e;
     rbwp_dev_event_set_(&e, id, target_rank, address, pid_m, pid_n, payload_bytes);
     rbwp_dev_u64 loaded[RBWP_DEV_COLUMNS];
@@ -1232,6 +1344,7 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_start(struct rbwp_dev_events *p, unsigned 
     rbwp_dev_event_store_(p, &e, column, 0);
     rbwp_dev_events_hold_(p, &e);
     return e.slot;
+#endif
 }
 
 RBWP_DEV_FN_ void rbwp_dev_events_end(const struct rbwp_dev_events *p, unsigned handle)
