@@ -6,7 +6,7 @@
  * What is to be compared is measured in turns within one run. Thread and
  * process CPU time where possible: a shared machine disturbs them less.
  *
- *     bench_record [ROUNDS [stalls]]    (stalls: the worst case alone)
+ *     bench_record [ROUNDS [stalls|cpu]]    (the worst case, all CPU alone)
  */
 #include "bench.h"
 #include "rbwp_reader.h"
@@ -200,6 +200,13 @@ static void whole_cost(int level, bool stored, void (*loop)(long), long pairs, d
         figure_at_most(name, reads, "x", target);
     else
         figure(name, reads, "x");
+}
+
+static void all_cpu(void)
+{
+    whole_cost(1, false, record_pairs, 10000000, 2.6);
+    whole_cost(1, true, record_pairs, 10000000, 1.5);
+    whole_cost(2, false, record_fine, 10000000, 0);
 }
 
 /* ---- size -------------------------------------------------------------------------------- */
@@ -486,14 +493,16 @@ int main(int argc, char **argv)
         return 0;
     }
     require(rbwp_thread_attach("bench") == RBWP_OK, "rbwp_thread_attach");
+    if (argc > 2 && strcmp(argv[2], "cpu") == 0) {
+        all_cpu();
+        return 0;
+    }
 
     hot_path();
     streaming(1, 64, 10000000);
     streaming(2, 64, 5000000);
     streaming(4, 64, 2500000);
-    whole_cost(1, false, record_pairs, 10000000, 2.6);
-    whole_cost(1, true, record_pairs, 10000000, 1.5);
-    whole_cost(2, false, record_fine, 10000000, 0);
+    all_cpu();
     sizes("busy gaps", busy_gap, 1, 1000000);
     sizes("busy gaps", busy_gap, 2, 300000);
     sizes("log-normal gaps", log_normal_gap, 1, 1000000);
