@@ -159,10 +159,10 @@ static int claim(struct work_runner *runner)
     return work_mask_claim(&runner->manager->mask, &runner->group->filter, &runner->cursor);
 }
 
-/* All other workers of the group sleep. */
-static bool is_alone(const struct work_group *group)
+bool work_is_alone(const struct work_group *group)
 {
-    return doorbell_sleepers(&group->bell) + 1 >= group->worker_count;
+    uint32_t aside = atomic_load_explicit(&group->crowd.aside, memory_order_relaxed);
+    return doorbell_sleepers(&group->bell) + aside + 1 >= group->worker_count;
 }
 
 /*
@@ -186,7 +186,7 @@ static int look(struct work_runner *runner)
         now = rbwp_now_ticks();
         if (now >= end_ticks)
             return -1;
-        if (now < yield_ticks || is_alone(runner->group)) {
+        if (now < yield_ticks || work_is_alone(runner->group)) {
             work_relax();
             continue;
         }
@@ -213,6 +213,8 @@ static int wait_for_work(struct work_runner *runner)
     struct doorbell *bell = &runner->group->bell;
 
     event_signal(&manager->settled);
+    if (manager->spin_ticks > 0 && runner->crowd.has_company)
+        crowd_wait(runner);
     for (int i = 0; i < UNANNOUNCED_POLLS && manager->spin_ticks > 0; i++) {
         work_relax();
         int slot = claim(runner);
@@ -240,6 +242,16 @@ static int wait_for_work(struct work_runner *runner)
     }
 }
 
+/* A run has ended: begin to end, with the claim before it. */
+static void count_run(struct work_runner *runner, uint64_t begin_ticks, uint64_t end_ticks)
+{
+    struct crowd_share *share = &runner->crowd;
+    const uint64_t ticks = end_ticks - begin_ticks, most = runner->manager->crowd_times.run_max;
+    share->ticks += ticks < most ? ticks : most;
+    if (++share->runs == CROWD_RUNS)
+        crowd_judge(runner, end_ticks);
+}
+
 static void work(struct work_runner *runner)
 {
     struct rbwp_work_manager *manager = runner->manager;
@@ -256,8 +268,11 @@ static void work(struct work_runner *runner)
         } else {
             wake_for_left(manager, last, last_slot, slot);
         }
-        last = run_claimed(runner, (unsigned)slot, last.end_ticks);
+        const uint64_t begin_ticks = last.end_ticks;
+        last = run_claimed(runner, (unsigned)slot, begin_ticks);
         last_slot = slot;
+        if (runner->crowd.has_company)
+            count_run(runner, begin_ticks, last.end_ticks);
     }
 }
 
@@ -397,6 +412,10 @@ enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
     manager->workers = aligned_alloc(WORK_LINE_BYTES, count * sizeof *manager->workers);
     if (!manager->workers)
         return failure(error, RBWP_E_MEMORY, 0, "no memory for %zu workers", count);
+    unsigned cpus = 0;
+    for (unsigned i = 0; i < map->count; i++)
+        cpus += map->domains[i].cpu_count;
+    crowd_set_times(&manager->crowd_times, (unsigned)count, cpus);
     for (unsigned number = 0; number < count; number++) {
         unsigned group = number % map->count, index = number / map->count;
         struct work_runner *runner = &manager->workers[number];
@@ -405,7 +424,10 @@ enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
                                        .cursor = work_cursor_at(number % RBWP_SLOTS_MAX),
                                        .slot = -1,
                                        .spin_ticks = manager->spin_ticks,
+                                       .crowd.has_company = config->workers > 1,
                                        .number = number};
+        if (index == 0)
+            manager->groups[group].crowd.first = runner;
         int failed = start_worker(runner, config, &map->domains[group], index);
         if (failed)
             return failure(error, RBWP_E_IO, failed, "worker thread %u of %zu cannot be started",

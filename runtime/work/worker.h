@@ -16,6 +16,7 @@
 
 #include <pthread.h>
 
+#include "crowd.h"
 #include "doorbell.h"
 #include "numa.h"
 #include "work_extend.h"
@@ -26,6 +27,7 @@ enum work_phase { WORK_OPEN, WORK_CLOSING, WORK_CLOSED };
 
 struct work_group {
     struct doorbell bell;
+    struct crowd crowd;
     struct work_filter filter;
     int domain;            /* the kernel's number, -1: all of the machine */
     uint32_t worker_count; /* set once */
@@ -36,9 +38,10 @@ struct work_runner {
     _Alignas(WORK_LINE_BYTES) struct rbwp_work_manager *manager; /* set once */
     struct work_group *group;                                    /* set once; NULL: lent */
     struct work_cursor cursor;                                   /* the runner alone */
-    int slot;              /* whose do_work it is in, -1 none; the runner alone */
-    uint64_t spin_ticks;   /* of the next spin; the runner alone */
-    uint32_t spins;        /* likewise */
+    int slot;            /* whose do_work it is in, -1 none; the runner alone */
+    uint64_t spin_ticks; /* of the next spin; the runner alone */
+    uint32_t spins;      /* likewise */
+    struct crowd_share crowd;
     _Atomic uint64_t runs; /* runs ended; writer: the runner; reader: work_is_quiet */
 
     struct work_runner *next; /* guarded by manager->lock */
@@ -54,6 +57,7 @@ struct rbwp_work_manager {
     uint64_t slice_ticks;
     uint64_t spin_ticks;  /* the longest spin; 0: workers sleep at once */
     uint64_t yield_ticks; /* spinning, between offers of the CPU to others */
+    struct crowd_times crowd_times;
     struct work_group *groups;
     unsigned group_count;
     /* Signalled when a runner finds nothing to do, when a slot's last run has ended, and when an
@@ -85,6 +89,9 @@ void work_wake_for(struct rbwp_work_manager *manager, unsigned slot);
 
 /* Wakes sleepers that could run what is a candidate now. */
 void work_wake_for_rest(struct rbwp_work_manager *manager);
+
+/* All other workers of the group sleep or have stepped aside. */
+bool work_is_alone(const struct work_group *group);
 
 /* True if at some moment during the call no slot was active or running. */
 bool work_is_quiet(struct rbwp_work_manager *manager);

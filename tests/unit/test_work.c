@@ -659,18 +659,12 @@ static void wait_for_partner(struct item *item)
     gate_wait(&partner_ran);
 }
 
-/*
- * Two workers, two items armed at once, of which one ends only when the other has run: so both must
- * be running, whoever was awake, asleep or looking. Catches a looker that leaves work behind.
- */
-static void test_both_workers_wake(void **state)
+static void assert_both_run(struct rbwp_work_manager *manager, unsigned rounds)
 {
-    (void)state;
-    struct rbwp_work_manager *manager = start_workers(2);
     struct item waits = {.body = wait_for_partner}, opens = {.body = open_partner};
     add(manager, &waits);
     add(manager, &opens);
-    for (unsigned round = 0; round < 3000; round++) {
+    for (unsigned round = 0; round < rounds; round++) {
         partner_ran = (struct gate){false};
         make_active(&waits);
         make_active(&opens);
@@ -678,6 +672,80 @@ static void test_both_workers_wake(void **state)
         assert_int_equal(waits.runs, round + 1);
         assert_int_equal(opens.runs, round + 1);
     }
+    stop(manager);
+}
+
+/*
+ * Two workers, two items armed at once, of which one ends only when the other has run: so both must
+ * be running, whoever was awake, asleep or looking. Catches a looker that leaves work behind.
+ */
+static void test_both_workers_wake(void **state)
+{
+    (void)state;
+    assert_both_run(start_workers(2), 3000);
+}
+
+/* The same, where idle workers spin or, on few CPUs, step aside. */
+static void test_both_workers_come_back(void **state)
+{
+    (void)state;
+    assert_both_run(start((struct rbwp_work_config){.workers = 2}), 200);
+}
+
+/* ---- more workers than pay ----------------------------------------------------------------- */
+
+static unsigned times_aside;
+
+static void count_aside(const char *place)
+{
+    times_aside += strcmp(place, "crowd: aside") == 0;
+}
+
+/* How often a worker of that manager steps aside which took so many ns for each run of its last
+ * ones. Nobody runs anything meanwhile, so each time ends after one pause. */
+static unsigned judge(struct work_runner *runner, uint64_t ns_per_run, uint64_t now)
+{
+    times_aside = 0;
+    runner->crowd.runs = CROWD_RUNS;
+    runner->crowd.ticks = rbwp_ticks_from_ns(CROWD_RUNS * ns_per_run);
+    crowd_judge(runner, now);
+    assert_int_equal(runner->crowd.runs, 0);
+    assert_int_equal(runner->group->crowd.aside, 0);
+    return times_aside;
+}
+
+/* A further worker steps aside if its runs take half again as long as the first one's did alone,
+ * and for a moment if that is not known; never from long runs, and not by what was true long ago.
+ */
+static void test_who_brings_nothing_steps_aside(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager = start_workers(2);
+    struct work_group *group = &manager->groups[0];
+    struct work_runner further = {.manager = manager, .group = group};
+    struct work_runner first = further, *worker = group->crowd.first;
+    const uint64_t ms = rbwp_ticks_from_ns(1000000);
+    uint64_t now = rbwp_now_ticks();
+    while (doorbell_sleepers(&group->bell) < 2) /* its own workers: they measure nothing now */
+        sched_yield();
+    group->crowd.first = &first;
+    atomic_store(&test_point_hook, count_aside);
+
+    assert_int_equal(judge(&further, 50, now), 1);        /* not known: once */
+    assert_int_equal(judge(&further, 50, now + ms), 0);   /* and not soon again */
+    assert_int_equal(judge(&first, 50, now + 2 * ms), 0); /* alone at its end */
+    assert_int_equal(group->crowd.alone_ticks, 0);        /* but at its beginning? */
+    assert_int_equal(judge(&first, 50, now + 2 * ms), 0);
+    assert_int_not_equal(group->crowd.alone_ticks, 0);
+    assert_int_equal(judge(&further, 70, now + 2 * ms), 0);   /* two do more than one */
+    assert_int_equal(judge(&further, 80, now + 2 * ms), 1);   /* not enough */
+    assert_int_equal(judge(&further, 1500, now + 2 * ms), 0); /* long runs */
+    assert_int_equal(judge(&further, 80, now + 3 * ms), 0);   /* no longer known */
+    assert_int_equal(judge(&first, 1500, now + 3 * ms), 0);
+    assert_int_equal(group->crowd.alone_ticks, 0); /* it runs long ones: all are welcome */
+
+    atomic_store(&test_point_hook, NULL);
+    group->crowd.first = worker;
     stop(manager);
 }
 
@@ -1284,6 +1352,8 @@ int main(void)
         cmocka_unit_test(test_lender_leaves_work),
         cmocka_unit_test(test_armer_held_before_ring),
         cmocka_unit_test(test_both_workers_wake),
+        cmocka_unit_test(test_both_workers_come_back),
+        cmocka_unit_test(test_who_brings_nothing_steps_aside),
         cmocka_unit_test(test_useless_spins_get_shorter),
         cmocka_unit_test(test_useful_spins_stay_long),
         cmocka_unit_test(test_drain_follows_chains),
