@@ -279,55 +279,168 @@ static bool moved_apart(const struct rbwp_clock_sample *a, const struct rbwp_clo
 
 /* Of the piece from sample a to the one behind it. Where the clocks were moved nothing is known but
  * that the time lies between the two. */
-static uint64_t fresh_piece_error(const struct timeline *line, uint32_t a)
+static uint64_t moved_error(const struct timeline *line, uint32_t a)
 {
     const struct rbwp_clock_sample *from = &line->sample[a], *to = from + 1;
     bool known = line->epoch[a] == line->epoch[a + 1] && !moved_apart(from, to);
     return known ? 0 : (uint64_t)(to->time_ns - from->time_ns);
 }
 
-/* More than this, and a sample shows something that happened to the clock: it stays. */
-#define DEVIATION_NS_MAX 10000000u
+/* ---- where the line was going ---------------------------------------------------------- */
+
+/* A rate that changes by more than this shows that it is being changed; and what reading the clocks
+ * may be off. */
+#define UNREST_RATE 0.5e-6
+#define UNREST_NS 150u
+#define UNREST_SAMPLES 40u
+#define PAUSE_NS 1000000000
+#define PAUSE_UNREST_NS 50000000
+
+static double slope_of(const struct rbwp_clock_sample *from, const struct rbwp_clock_sample *to)
+{
+    return (double)(to->time_ns - from->time_ns) / (double)(to->ticks - from->ticks);
+}
+
+/* How far a piece's end is from where it would be at this slope. */
+static uint64_t off_slope_ns(const struct rbwp_clock_sample *from,
+                             const struct rbwp_clock_sample *to, double slope)
+{
+    double off_ns =
+        (double)(to->ticks - from->ticks) * slope - (double)(to->time_ns - from->time_ns);
+    return (uint64_t)((off_ns < 0 ? -off_ns : off_ns) + 0.9);
+}
+
+/* True if the clocks were moved in the piece that begins at a sample. */
+static bool is_doubtful(const struct timeline *line, uint32_t a)
+{
+    int64_t long_ns = line->sample[a + 1].time_ns - line->sample[a].time_ns;
+    return line->epoch[a] != line->epoch[a + 1] || line->piece_error_ns[a] >= (uint64_t)long_ns;
+}
+
+/* How far a sample is from where the line was going until sample a, by what it did for as long as
+ * the new piece. False: it has not been there for so long. */
+static bool off_past(const struct timeline *line, uint32_t a, const struct rbwp_clock_sample *to,
+                     uint64_t *off_ns_out)
+{
+    const struct rbwp_clock_sample *at = &line->sample[a];
+    const uint64_t ticks = to->ticks - at->ticks;
+    uint32_t from = a;
+    while (from > 0 && at->ticks - line->sample[from].ticks < ticks && !is_doubtful(line, from - 1))
+        from--;
+    if (from == a || at->ticks - line->sample[from].ticks < ticks)
+        return false;
+    *off_ns_out = off_slope_ns(at, to, slope_of(&line->sample[from], at));
+    return true;
+}
+
+/* The clocks' rates change: see to it that samples come often. */
+static void note_unrest(struct timeline *line, uint64_t off_ns, int64_t long_ns)
+{
+    if (off_ns > UNREST_NS && (double)off_ns > (double)long_ns * UNREST_RATE)
+        line->unrest = UNREST_SAMPLES;
+    else if (line->unrest > 0)
+        line->unrest--;
+}
+
+/* Pieces without a past are compared with what came after them. They may have been used already. */
+static void judge_by_future(struct timeline *line)
+{
+    const struct rbwp_clock_sample *last = &line->sample[line->samples - 1];
+    while (line->unjudged + 2 < line->samples) {
+        const struct rbwp_clock_sample *from = &line->sample[line->unjudged], *to = from + 1;
+        if (last->ticks - to->ticks < to->ticks - from->ticks)
+            return;
+        uint64_t off_ns = off_slope_ns(from, to, slope_of(to, last));
+        uint64_t *error_ns = &line->piece_error_ns[line->unjudged++];
+        *error_ns = off_ns > *error_ns ? off_ns : *error_ns;
+        line->deviation_ns = *error_ns > line->deviation_ns ? *error_ns : line->deviation_ns;
+    }
+}
+
+/* The piece that ends at the last sample. */
+static void judge_last(struct timeline *line)
+{
+    const uint32_t a = line->samples - 2;
+    const struct rbwp_clock_sample *from = &line->sample[a], *to = from + 1;
+    uint64_t off_ns;
+    line->piece_error_ns[a] = moved_error(line, a);
+    if (line->piece_error_ns[a] != 0) {
+        line->unjudged = a + 1;
+        forget_rate_base();
+    } else if (off_past(line, a, to, &off_ns)) {
+        line->piece_error_ns[a] = off_ns;
+        note_unrest(line, off_ns, to->time_ns - from->time_ns);
+        judge_by_future(line);
+        line->unjudged = line->unjudged == a ? a + 1 : line->unjudged;
+    } else {
+        judge_by_future(line);
+    }
+}
+
+int64_t timeline_pause_ns(const struct timeline *line)
+{
+    return line->unrest > 0 ? PAUSE_UNREST_NS : PAUSE_NS;
+}
+
+/* ---- fewer samples --------------------------------------------------------------------- */
+
+/* What is allowed at first. If too many samples are further off it becomes more, up to so much:
+ * then a sample shows something that happened to the clock, and stays. */
+#define ALLOWED_NS 100u
+#define ALLOWED_NS_MAX 10000000u
 
 /* How far the line would be from what is dropped if it went straight from a over b to c. */
-static uint64_t joined_error(const struct timeline *line, uint32_t a, uint32_t b,
-                             const struct rbwp_clock_sample *c, uint64_t error_bc_ns)
+static uint64_t joined_off(const struct timeline *line, uint32_t a, uint32_t b,
+                           const struct rbwp_clock_sample *c)
 {
     const struct rbwp_clock_sample *from = &line->sample[a], *over = &line->sample[b];
-    double slope = (double)(c->time_ns - from->time_ns) / (double)(c->ticks - from->ticks);
-    double off_ns = (double)(over->ticks - from->ticks) * slope;
-    off_ns -= (double)(over->time_ns - from->time_ns);
-    uint64_t error_ns = line->piece_error_ns[a];
-    if (error_bc_ns > error_ns)
-        error_ns = error_bc_ns;
-    return error_ns + (uint64_t)(off_ns < 0 ? -off_ns : off_ns) + 1;
+    uint64_t off_ns = off_slope_ns(from, over, slope_of(from, c));
+    uint64_t one = line->piece_dropped_ns[a], other = line->piece_dropped_ns[b];
+    return off_ns + (one > other ? one : other);
 }
 
 /* Leaves out samples that are closer to the one before than gap_ns, but for an epoch's first and
  * last, and those that matter. */
-static void thin_out(struct timeline *line)
+static void drop_near(struct timeline *line)
 {
     uint32_t kept = 0, last = line->samples - 1;
-    int64_t span_ns = line->sample[last].time_ns - line->sample[0].time_ns;
-    int64_t gap_ns = span_ns / (TIMELINE_SAMPLES_MAX / 2) + 1;
-    line->gap_ns = gap_ns > line->gap_ns ? gap_ns : line->gap_ns;
     for (uint32_t i = 1; i <= last; i++) {
         const struct rbwp_clock_sample *sample = &line->sample[i];
         bool inside = i < last && line->epoch[kept] == line->epoch[i] &&
                       line->epoch[i] == line->epoch[i + 1] &&
+                      line->piece_error_ns[kept] <= ALLOWED_NS_MAX &&
+                      line->piece_error_ns[i] <= ALLOWED_NS_MAX &&
                       sample->time_ns - line->sample[kept].time_ns < line->gap_ns;
-        uint64_t error_ns =
-            inside ? joined_error(line, kept, i, sample + 1, line->piece_error_ns[i]) : 0;
-        if (inside && error_ns <= DEVIATION_NS_MAX) {
-            line->piece_error_ns[kept] = error_ns;
+        uint64_t off_ns = inside ? joined_off(line, kept, i, sample + 1) : 0;
+        if (inside && off_ns <= line->allowed_ns) {
+            line->piece_dropped_ns[kept] = off_ns;
+            if (line->piece_error_ns[i] > line->piece_error_ns[kept])
+                line->piece_error_ns[kept] = line->piece_error_ns[i];
             continue;
         }
         kept++;
         line->sample[kept] = *sample;
         line->epoch[kept] = line->epoch[i];
         line->piece_error_ns[kept] = line->piece_error_ns[i];
+        line->piece_dropped_ns[kept] = line->piece_dropped_ns[i];
     }
     line->samples = kept + 1;
+}
+
+#define ENOUGH_SAMPLES (TIMELINE_SAMPLES_MAX / 4 * 3)
+
+static void thin_out(struct timeline *line)
+{
+    int64_t span_ns = line->sample[line->samples - 1].time_ns - line->sample[0].time_ns;
+    int64_t gap_ns = span_ns / (TIMELINE_SAMPLES_MAX / 2) + 1;
+    line->gap_ns = gap_ns > line->gap_ns ? gap_ns : line->gap_ns;
+    drop_near(line);
+    while (line->samples > ENOUGH_SAMPLES && line->allowed_ns < ALLOWED_NS_MAX) {
+        line->allowed_ns *= 10;
+        drop_near(line);
+    }
+    line->unjudged = line->samples - 1;
+    line->swing.from_ticks = 0;
 }
 
 /* A clock that was moved all the time: the older half of what is known of it goes, but for the
@@ -339,23 +452,50 @@ static void forget_older_half(struct timeline *line)
     memmove(line->epoch + 1, line->epoch + from, count * sizeof line->epoch[0]);
     memmove(line->piece_error_ns + 1, line->piece_error_ns + from,
             count * sizeof line->piece_error_ns[0]);
+    memmove(line->piece_dropped_ns + 1, line->piece_dropped_ns + from,
+            count * sizeof line->piece_dropped_ns[0]);
     line->samples = count + 1;
+    line->unjudged = count;
     line->piece_error_ns[0] = (uint64_t)(line->sample[1].time_ns - line->sample[0].time_ns);
+}
+
+/* Whether a straight piece to `to` is near enough to all that is dropped from it, sample b now. */
+static bool swings(struct timeline *line, uint32_t a, uint32_t b,
+                   const struct rbwp_clock_sample *to)
+{
+    const struct rbwp_clock_sample *from = &line->sample[a], *over = &line->sample[b];
+    struct timeline_swing swing = {from->ticks, -1e9, 1e9};
+    if (line->swing.from_ticks == from->ticks)
+        swing = line->swing;
+    const double slope = slope_of(from, over), ticks = (double)(over->ticks - from->ticks);
+    const double least = slope - (double)line->allowed_ns / ticks;
+    const double most = slope + (double)line->allowed_ns / ticks;
+    swing.least = least > swing.least ? least : swing.least;
+    swing.most = most < swing.most ? most : swing.most;
+    const double next = slope_of(from, to);
+    const bool near = next >= swing.least && next <= swing.most;
+    if (near)
+        line->swing = swing;
+    return near;
 }
 
 /* The last sample is only there to be the last; a new one takes its place if it is too close to the
  * one before. */
 static bool replaces_last(struct timeline *line, const struct rbwp_clock_sample *sample)
 {
-    uint32_t last = line->samples - 1;
-    if (last < 2 || line->epoch[last - 1] != line->epoch[last] ||
-        line->sample[last].time_ns - line->sample[last - 1].time_ns >= line->gap_ns ||
-        moved_apart(&line->sample[last], sample))
+    uint32_t last = line->samples - 1, a = last - 1;
+    uint64_t off_ns = 0;
+    if (last < 2 || line->epoch[a] != line->epoch[last] ||
+        line->sample[last].time_ns - line->sample[a].time_ns >= line->gap_ns ||
+        line->piece_error_ns[a] > ALLOWED_NS_MAX || moved_apart(&line->sample[last], sample))
         return false;
-    uint64_t error_ns = joined_error(line, last - 1, last, sample, 0);
-    if (error_ns > DEVIATION_NS_MAX)
+    (void)off_past(line, last, sample, &off_ns);
+    if (off_ns > ALLOWED_NS_MAX || !swings(line, a, last, sample))
         return false;
-    line->piece_error_ns[last - 1] = error_ns;
+    note_unrest(line, off_ns, sample->time_ns - line->sample[last].time_ns);
+    if (off_ns > line->piece_error_ns[a])
+        line->piece_error_ns[a] = off_ns;
+    line->piece_dropped_ns[a] = line->allowed_ns;
     line->sample[last] = *sample;
     return true;
 }
@@ -365,17 +505,15 @@ static void append(struct timeline *line, const struct rbwp_clock_sample *sample
 {
     if (line->samples == TIMELINE_SAMPLES_MAX) {
         thin_out(line);
-        if (line->samples > TIMELINE_SAMPLES_MAX / 4 * 3)
+        if (line->samples > ENOUGH_SAMPLES)
             forget_older_half(line);
     }
     uint32_t at = line->samples++;
     line->sample[at] = *sample;
     line->epoch[at] = sample_epoch;
-    line->piece_error_ns[at] = 0;
+    line->piece_error_ns[at] = line->piece_dropped_ns[at] = 0;
     if (at > 0)
-        line->piece_error_ns[at - 1] = fresh_piece_error(line, at - 1);
-    if (at > 0 && line->piece_error_ns[at - 1] != 0)
-        forget_rate_base();
+        judge_last(line);
 }
 
 static void add_sample(struct timeline *line)
@@ -401,8 +539,10 @@ static void add_sample(struct timeline *line)
 
 void timeline_start(struct timeline *line)
 {
-    line->samples = 0;
+    line->samples = line->unjudged = line->unrest = 0;
     line->gap_ns = 0;
+    line->allowed_ns = ALLOWED_NS;
+    line->swing.from_ticks = 0;
     line->error_ns = line->deviation_ns = 0;
     line->offset_ns = 0;
     add_sample(line);
@@ -457,7 +597,7 @@ static struct timeline_piece piece_between(const struct timeline *line, uint32_t
     piece.end_ticks = before ? UINT64_MAX : piece.base_ticks;
     piece.least_ns = line->sample[at].time_ns;
     piece.most_ns = line->sample[at + 1].time_ns;
-    piece.error_ns = line->piece_error_ns[at];
+    piece.error_ns = line->piece_error_ns[at] + line->piece_dropped_ns[at];
     return piece;
 }
 
@@ -487,7 +627,7 @@ struct timeline_piece timeline_find(const struct timeline *line, uint32_t epoch_
         .ns_per_tick = (double)(b->time_ns - a->time_ns) / (double)(b->ticks - a->ticks),
         .least_ns = INT64_MIN,
         .most_ns = INT64_MAX,
-        .error_ns = line->piece_error_ns[low],
+        .error_ns = line->piece_error_ns[low] + line->piece_dropped_ns[low],
     };
 }
 

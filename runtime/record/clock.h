@@ -19,6 +19,12 @@
  * Samples are thinned evenly when they are too many. What that costs is
  * measured: each piece knows how far it may be from the samples that were
  * dropped inside it, and the line how far the pieces were that were used.
+ *
+ * Inside a piece the system's clock may have changed its rate (time services
+ * do that) or the counter may have jumped. Then the piece's end is not where
+ * the line was going, and no time of it is further off than that end: each
+ * piece knows this distance, too. While rates change, samples are wanted more
+ * often.
  */
 #ifndef CLOCK_H
 #define CLOCK_H
@@ -29,11 +35,20 @@
 
 struct timeline {
     struct rbwp_clock_sample
-        sample[TIMELINE_SAMPLES_MAX];              /* by epoch, then by ticks; times ascend */
-    uint32_t epoch[TIMELINE_SAMPLES_MAX];          /* of each sample */
-    uint64_t piece_error_ns[TIMELINE_SAMPLES_MAX]; /* of the piece that begins at each, see above */
+        sample[TIMELINE_SAMPLES_MAX];     /* by epoch, then by ticks; times ascend */
+    uint32_t epoch[TIMELINE_SAMPLES_MAX]; /* of each sample */
+    /* Of the piece that begins at each: how far its end is from where the line was going, and how
+     * far it may be from what was dropped. */
+    uint64_t piece_error_ns[TIMELINE_SAMPLES_MAX], piece_dropped_ns[TIMELINE_SAMPLES_MAX];
     uint32_t samples;
-    int64_t gap_ns;        /* samples that are kept are so far apart; 0 before the first thinning */
+    uint32_t unjudged;   /* pieces from here on had no past to be compared with */
+    uint32_t unrest;     /* samples that are wanted soon */
+    int64_t gap_ns;      /* samples that are kept are so far apart; 0 before the first thinning */
+    uint64_t allowed_ns; /* how far a piece may be from what is dropped */
+    struct timeline_swing {
+        uint64_t from_ticks; /* the piece's; 0: nothing was dropped from the last one */
+        double least, most;  /* slopes that are near enough to what was dropped from it */
+    } swing;
     uint64_t error_ns;     /* half the widest window in which a sample was taken */
     uint64_t deviation_ns; /* the largest error of a piece that was used */
     int64_t offset_ns;     /* time line = monotonic + offset */
@@ -65,6 +80,8 @@ uint32_t clock_epoch(void);
 void timeline_start(struct timeline *line);
 /* Takes a sample now, so that every tick read before this call lies inside the line. */
 void timeline_sample(struct timeline *line);
+/* How long the line may go without a sample. */
+int64_t timeline_pause_ns(const struct timeline *line);
 
 /* A straight piece of the line: time_ns = base_ns + (ticks - base_ticks) * ns_per_tick,
  * rounded towards the base. */

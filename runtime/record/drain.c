@@ -454,9 +454,20 @@ static bool all_done(struct drain *drain)
     return drain->stopping && !drain->queue_first && drain->next_written == drain->next_ticket;
 }
 
+/* How long the line may go without another sample. */
+static int64_t look_at_clock(struct drain *drain)
+{
+    pthread_mutex_lock(&drain->timeline->lock);
+    timeline_sample(&drain->timeline->line);
+    int64_t pause_ns = timeline_pause_ns(&drain->timeline->line);
+    pthread_mutex_unlock(&drain->timeline->lock);
+    return pause_ns;
+}
+
 static void *writer_thread(void *argument)
 {
     struct drain *drain = argument;
+    int64_t pause_ns = IDLE_NS;
     bool gives_way = false;
     uint32_t encoded_words = 0; /* since a rest */
     for (;;) {
@@ -485,11 +496,8 @@ static void *writer_thread(void *argument)
             encoded_words += words;
         } else {
             encoded_words = 0;
-            if (!wakeup_wait(&drain->wake, IDLE_NS)) {
-                pthread_mutex_lock(&drain->timeline->lock);
-                timeline_sample(&drain->timeline->line);
-                pthread_mutex_unlock(&drain->timeline->lock);
-            }
+            if (!wakeup_wait(&drain->wake, pause_ns))
+                pause_ns = look_at_clock(drain);
         }
     }
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the recorder, of sessions, and of the encoders that they write with.
-foreach(topic block_encoder chunk_encoder clock deflater huffman node session_config)
+foreach(topic block_encoder chunk_encoder clock clock_drift deflater huffman node session_config)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic extend job names output process session thread_registry)
@@ -18,6 +18,8 @@ rbwp_unit_test(test_slot_limits test_slot_limits.c)
 
 if(TARGET test_clock)
   target_link_options(test_clock PRIVATE LINKER:--wrap=clock_gettime)
+  target_link_options(test_clock_drift PRIVATE LINKER:--wrap=clock_gettime)
+  target_link_libraries(test_clock_drift PRIVATE m)
 endif()
 
 # These let memory run out.
