@@ -29,27 +29,28 @@ bool rbwp_record_next(struct rbwp_record_iterator *iterator, struct rbwp_record 
     if (left < RBWP_RECORD_BYTES_MAX)
         bytes = record_pad(&tail, bytes, left);
 
-    struct rbwp_record record = {.offset = iterator->next};
+    /* Written where it stays: what is copied right behind its being written waits for that. */
+    struct rbwp_record *record = record_out;
     uint32_t time_bytes = record_time(bytes, &iterator->time_ns);
     const uint8_t *body = bytes + time_bytes;
-    record.time_ns = iterator->time_ns;
-    record.time_bytes = (uint8_t)time_bytes;
-    record.kind = body[0];
+    *record = (struct rbwp_record){.kind = body[0],
+                                   .time_bytes = (uint8_t)time_bytes,
+                                   .offset = iterator->next,
+                                   .time_ns = iterator->time_ns};
     switch (body[0]) {
     case RBWP_COARSE_BEGIN:
-        record.slot = body[1];
+        record->slot = body[1];
         break;
     case RBWP_FINE_BEGIN:
-        record.sub_item = load_le16(body + 1);
+        record->sub_item = load_le16(body + 1);
         break;
     case RBWP_GPU_WORK:
-        record.proc_id = load_le64(body + 1);
-        record.slot = body[9];
-        record.start_ns = load_le_i64(body + 10);
-        record.stop_ns = load_le_i64(body + 18);
+        record->proc_id = load_le64(body + 1);
+        record->slot = body[9];
+        record->start_ns = load_le_i64(body + 10);
+        record->stop_ns = load_le_i64(body + 18);
         break;
     }
     iterator->next += time_bytes + record_body_bytes[body[0]];
-    *record_out = record;
     return true;
 }

@@ -8,6 +8,7 @@
 import glob, random, subprocess, sys
 
 rbwp, golden, here, work = sys.argv[1:]
+SQLITE = b"built without" not in subprocess.run([rbwp, "export", "--to", "sqlite", "-o", f"{work}/none", f"{golden}/gaps.bin"], capture_output=True).stderr
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import rbwp_make as m
@@ -70,6 +71,27 @@ for i in range(0, 120, 10):
 damaged = write("damaged", made)
 for command in ("dump",), ("dump", "--spans"), ("dump", "--ndjson"):
     assert same(*command, damaged, code=3)
+
+# What is written behind the reader, by another thread: blocks whose spans are many, few and none, with damage between.
+def same_file(form, path, **more):
+    def made(threads):
+        out = f"{work}/made"
+        done = subprocess.run([rbwp, "export", "--to", form, "-j", str(threads), "-fo", out, path], capture_output=True)
+        return done.returncode, open(out, "rb").read(), done.stderr
+
+    assert made(3) == made(1), (form, path)
+
+
+long = write("long", blocks(50, records=150))
+for path in long, damaged:
+    for command in (
+        ["stats", "--json"], ["timeline"], ["report", "-o", "-"],
+        *(["export", "--to", form] for form in ("chrome", "folded", "csv", "ndjson", "perfetto", "speedscope", "firefox")),
+    ):
+        want = run([*command, path], 1)
+        assert run([*command, path], 3) == want, (command, path)
+    for form in ("parquet", "legion") + (("sqlite",) if SQLITE else ()):
+        same_file(form, path)
 
 # Large ones among small ones.
 large = blocks(12) + [m.block(9, i, [(5 * 10**6 + 1000 * i + k // 100, "fe") for k in range(120000 + i)], compress=i == 1) for i in range(2)] + blocks(12, start=10**7)

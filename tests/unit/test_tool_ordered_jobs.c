@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Jobs come back in the order in which they were submitted, each run once, whatever the number of
- * threads and queues; what a job keeps is there when it is used again; queues end with jobs
- * untaken.
+ * threads and queues; those of a serial queue run one after the other; what a job keeps is there
+ * when it is used again; queues end with jobs untaken.
  */
 #include "ordered_jobs.h"
 #include "unit.h"
@@ -83,6 +83,68 @@ static void test_order(void **state)
     }
 }
 
+/* What the jobs of a serial queue share, and what one of them has. */
+struct counter {
+    uint64_t next;      /* number of the job that is to run */
+    atomic_uint inside; /* jobs */
+    struct ordered_jobs *inner;
+};
+struct turn {
+    struct counter *counter;
+    uint64_t number, seen;
+};
+
+static void run_in_turn(void *context)
+{
+    struct turn *turn = context;
+    struct counter *counter = turn->counter;
+    assert_int_equal(atomic_fetch_add(&counter->inside, 1), 0);
+    turn->seen = counter->next++;
+    struct job *job = ordered_jobs_next(counter->inner);
+    job->number = turn->number;
+    ordered_jobs_submit(counter->inner);
+    expect_result(ordered_jobs_take(counter->inner), turn->number);
+    atomic_fetch_sub(&counter->inside, 1);
+}
+
+/* Guards: jobs of a serial queue run one at a time in their order, also those that wait for jobs of
+ * another queue, and while a third one keeps the threads busy. */
+static void test_serial(void **state)
+{
+    (void)state;
+    for (unsigned count = 1; count <= 5; count += 2) {
+        struct job_threads *threads = job_threads_new(count);
+        struct ordered_jobs *serial =
+            ordered_jobs_new_serial(threads, sizeof(struct turn), run_in_turn);
+        struct ordered_jobs *other = ordered_jobs_new(threads, sizeof(struct job), run);
+        struct counter counter = {.inner = ordered_jobs_new(threads, sizeof(struct job), run)};
+        uint64_t taken = 0, others = 0;
+        for (uint64_t i = 0; i < JOBS; i++) {
+            struct turn *turn, *done;
+            struct job *job = ordered_jobs_next(other);
+            if (!job)
+                expect_result(job = ordered_jobs_take(other), others++);
+            job = ordered_jobs_next(other);
+            job->number = i;
+            ordered_jobs_submit(other);
+            while (!(turn = ordered_jobs_next(serial))) {
+                done = ordered_jobs_take(serial);
+                assert_int_equal(done->number, taken);
+                assert_int_equal(done->seen, taken++);
+            }
+            *turn = (struct turn){&counter, i, UINT64_MAX};
+            ordered_jobs_submit(serial);
+        }
+        for (struct turn *turn; (turn = ordered_jobs_take(serial)); taken++)
+            assert_int_equal(turn->seen, taken);
+        assert_int_equal(taken, JOBS);
+        ordered_jobs_free(serial, NULL);
+        ordered_jobs_free(other, stop);
+        ordered_jobs_free(counter.inner, stop);
+        job_threads_free(threads);
+    }
+}
+
 /* Two queues share the threads, and who waits for one runs jobs of the other. */
 static void test_two_queues(void **state)
 {
@@ -130,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_serial),
         cmocka_unit_test(test_two_queues),
         cmocka_unit_test(test_ends_untaken),
     };

@@ -55,8 +55,10 @@ static void add(struct fixture *fixture, int64_t start_ns, int64_t stop_ns, bool
     struct trace_span span = {
         .start_ns = start_ns, .stop_ns = stop_ns, .id = (uint64_t)start_ns + 1};
     struct trace_detail detail = {.words = sizeof detail / 8, .correlation = span.id};
-    assert_true(track_batch_add(&fixture->batch, fixture->trace, &span,
-                                span.id % 2 ? &detail : NULL, outermost));
+    struct trace_span *made = track_batch_next(&fixture->batch, fixture->trace);
+    assert_non_null(made);
+    *made = span;
+    assert_true(track_batch_add(&fixture->batch, span.id % 2 ? &detail : NULL, outermost));
 }
 
 /* A tree comes inner ones first and leaves outer ones first; one that is open stays back. */

@@ -4,7 +4,7 @@
 if(RBWP_BUILD_TOOLS)
   file(GLOB rbwp_tool_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/test_tool_*.c)
   if(RBWP_THREADS_ONLY)
-    list(FILTER rbwp_tool_tests INCLUDE REGEX ordered_jobs)
+    list(FILTER rbwp_tool_tests INCLUDE REGEX "_(ordered_jobs|trace)\\.c$")
   endif()
   foreach(source ${rbwp_tool_tests})
     get_filename_component(name ${source} NAME_WE)

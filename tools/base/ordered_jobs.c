@@ -2,7 +2,8 @@
 /*
  * One lock for all: a job is thousands of records, so it is taken seldom. A
  * queue is a ring; its jobs wait for a thread in the order of submitting, in
- * a list that goes through all queues.
+ * a list that goes through all queues. Of a serial queue one job at most is in
+ * the list or runs; the next one then goes to the front, for it has waited.
  */
 #include "ordered_jobs.h"
 
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { JOBS_PER_THREAD = 2, DEFAULT_MAX = 8 };
+enum { JOBS_PER_THREAD = 2, DEFAULT_MAX = 8, SERIAL_SLOTS = 8 };
 
 struct waiting_job {
     struct waiting_job *next;
@@ -32,8 +33,10 @@ struct job_threads {
 struct ordered_jobs {
     struct job_threads *threads;
     job_fn *run;
+    bool serial;
     unsigned slots;
-    uint64_t submitted, taken;
+    uint64_t submitted, taken; /* submitted is written with the lock */
+    uint64_t finished;         /* lock: of a serial queue */
     struct waiting_job *ring;
     char *memory;
 };
@@ -52,13 +55,34 @@ static struct waiting_job *first_waiting(struct job_threads *threads)
     return job;
 }
 
+/* With the lock held. */
+static void wait_first(struct job_threads *threads, struct waiting_job *job)
+{
+    job->next = threads->first;
+    threads->first = job;
+    if (!job->next)
+        threads->last = &job->next;
+    pthread_cond_signal(&threads->submitted);
+}
+
+static void wait_last(struct job_threads *threads, struct waiting_job *job)
+{
+    job->next = NULL;
+    *threads->last = job;
+    threads->last = &job->next;
+    pthread_cond_signal(&threads->submitted);
+}
+
 /* With the lock held before and after. */
 static void run_job(struct job_threads *threads, struct waiting_job *job)
 {
+    struct ordered_jobs *queue = job->queue;
     pthread_mutex_unlock(&threads->lock);
-    job->queue->run(job->job);
+    queue->run(job->job);
     pthread_mutex_lock(&threads->lock);
     job->done = true;
+    if (queue->serial && ++queue->finished < queue->submitted)
+        wait_first(threads, &queue->ring[queue->finished % queue->slots]);
     pthread_cond_broadcast(&threads->done);
 }
 
@@ -123,14 +147,13 @@ void job_threads_free(struct job_threads *threads)
 
 /* ---- a queue ---------------------------------------------------------------------- */
 
-struct ordered_jobs *ordered_jobs_new(struct job_threads *threads, size_t job_bytes, job_fn *run)
+static struct ordered_jobs *make(struct job_threads *threads, unsigned slots, size_t job_bytes,
+                                 job_fn *run)
 {
     struct ordered_jobs *jobs = calloc(1, sizeof *jobs);
     if (!jobs)
         return NULL;
-    unsigned count = job_threads_count(threads);
-    *jobs = (struct ordered_jobs){
-        .threads = threads, .run = run, .slots = count > 1 ? count * JOBS_PER_THREAD : 1};
+    *jobs = (struct ordered_jobs){.threads = threads, .run = run, .slots = slots};
     jobs->ring = calloc(jobs->slots, sizeof *jobs->ring);
     jobs->memory = calloc(jobs->slots, job_bytes);
     if (!jobs->ring || !jobs->memory) {
@@ -141,6 +164,22 @@ struct ordered_jobs *ordered_jobs_new(struct job_threads *threads, size_t job_by
     }
     for (unsigned i = 0; i < jobs->slots; i++)
         jobs->ring[i] = (struct waiting_job){.queue = jobs, .job = jobs->memory + i * job_bytes};
+    return jobs;
+}
+
+struct ordered_jobs *ordered_jobs_new(struct job_threads *threads, size_t job_bytes, job_fn *run)
+{
+    unsigned count = job_threads_count(threads);
+    return make(threads, count > 1 ? count * JOBS_PER_THREAD : 1, job_bytes, run);
+}
+
+struct ordered_jobs *ordered_jobs_new_serial(struct job_threads *threads, size_t job_bytes,
+                                             job_fn *run)
+{
+    struct ordered_jobs *jobs =
+        make(threads, job_threads_count(threads) > 1 ? SERIAL_SLOTS : 1, job_bytes, run);
+    if (jobs)
+        jobs->serial = true;
     return jobs;
 }
 
@@ -167,13 +206,12 @@ void *ordered_jobs_next(struct ordered_jobs *jobs)
 void ordered_jobs_submit(struct ordered_jobs *jobs)
 {
     struct job_threads *threads = jobs->threads;
-    struct waiting_job *job = &jobs->ring[jobs->submitted++ % jobs->slots];
+    struct waiting_job *job = &jobs->ring[jobs->submitted % jobs->slots];
     pthread_mutex_lock(&threads->lock);
-    job->next = NULL;
     job->done = false;
-    *threads->last = job;
-    threads->last = &job->next;
-    pthread_cond_signal(&threads->submitted);
+    if (!jobs->serial || jobs->finished == jobs->submitted)
+        wait_last(threads, job);
+    jobs->submitted++;
     pthread_mutex_unlock(&threads->lock);
 }
 

@@ -5,6 +5,7 @@
 #include "terminal_text.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,8 +16,9 @@
 #define NEXT_NS 100000000
 
 static struct {
-    bool allowed, shown;
-    int64_t next_ns; /* not before */
+    bool allowed;
+    atomic_bool shown; /* whoever writes takes it away, on any thread */
+    int64_t next_ns;   /* not before */
 } progress;
 
 static int64_t now_ns(void)
@@ -47,7 +49,7 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
     if (now < progress.next_ns)
         return;
     progress.next_ns = now + NEXT_NS;
-    progress.shown = true;
+    atomic_store(&progress.shown, true);
     size_t bytes = terminal_text(name, strlen(name), shown, sizeof shown);
     int count = all ? snprintf(line, sizeof line, "\r\033[K%.*s: %" PRIu64 " %%", (int)bytes, shown,
                                (uint64_t)((double)done / (double)all * 100))
@@ -59,7 +61,6 @@ void progress_at(const char *name, uint64_t done, uint64_t all)
 void progress_clear(void)
 {
     static const char clear[] = "\r\033[K";
-    if (progress.shown)
+    if (atomic_exchange(&progress.shown, false))
         put(clear, sizeof clear - 1);
-    progress.shown = false;
 }

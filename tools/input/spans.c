@@ -27,41 +27,48 @@ static int call_slot(const struct span_thread *thread)
     return thread->call ? thread->open[thread->call - 1].item : -1;
 }
 
-/* The span at index of the stack, without its end. */
-static struct span open_span(const struct span_thread *thread, uint32_t index)
+/* The innermost span, without its end. Field by field: this is done for each span of a file, and
+ * what is copied behind its being written waits for that. */
+static inline void innermost_span(const struct span_thread *thread, struct span *span)
 {
+    uint32_t index = thread->depth - 1;
     const struct open_span *open = &thread->open[index];
-    struct span span = {.kind = is_call(thread, index) ? SPAN_COARSE : SPAN_FINE,
-                        .id = open->id,
-                        .parent = index ? thread->open[index - 1].id : 0,
-                        .depth = index,
-                        .thread_id = thread->thread_id,
-                        .slot = thread->call && index + 1 >= thread->call ? call_slot(thread) : -1,
-                        .has_begin = true,
-                        .begin_ns = open->begin_ns};
-    if (span.kind == SPAN_FINE)
-        span.sub_item = open->item;
-    return span;
+    bool coarse = is_call(thread, index);
+    span->kind = coarse ? SPAN_COARSE : SPAN_FINE;
+    span->id = open->id;
+    span->parent = index ? thread->open[index - 1].id : 0;
+    span->depth = index;
+    span->thread_id = thread->thread_id;
+    span->slot = thread->call && index + 1 >= thread->call ? call_slot(thread) : -1;
+    span->sub_item = coarse ? 0 : open->item;
+    span->proc_id = 0;
+    span->has_begin = true;
+    span->open = false;
+    span->begin_ns = open->begin_ns;
+    span->record_ns = 0;
 }
 
 /* The innermost span has its end, or never will. */
-static void leave(struct span_builder *builder, struct span_thread *thread, struct span span)
+static inline void leave(struct span_builder *builder, struct span_thread *thread,
+                         const struct span *span)
 {
-    builder->unfinished += !span.has_end;
-    builder->open += span.open;
+    builder->unfinished += !span->has_end;
+    builder->open += span->open;
     if (is_call(thread, thread->depth - 1))
         thread->call = 0;
     thread->depth--;
     builder->open_total--;
-    builder->emit(builder->context, &span);
+    builder->emit(builder->context, span);
 }
 
-static void pop(struct span_builder *builder, struct span_thread *thread, const int64_t *end_ns)
+static inline void pop(struct span_builder *builder, struct span_thread *thread, bool has_end,
+                       int64_t end_ns)
 {
-    struct span span = open_span(thread, thread->depth - 1);
-    span.has_end = end_ns != NULL;
-    span.end_ns = end_ns ? *end_ns : 0;
-    leave(builder, thread, span);
+    struct span span;
+    innermost_span(thread, &span);
+    span.has_end = has_end;
+    span.end_ns = end_ns;
+    leave(builder, thread, &span);
 }
 
 /* Ends what is open above index as unfinished. */
@@ -69,13 +76,14 @@ static void abandon(struct span_builder *builder, struct span_thread *thread, ui
 {
     thread->overflow = 0;
     while (thread->depth > index)
-        pop(builder, thread, NULL);
+        pop(builder, thread, false, 0);
 }
 
 static bool push(struct span_builder *builder, struct span_thread *thread, uint16_t item,
                  int64_t begin_ns)
 {
-    if (!thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
+    if (thread->depth == thread->capacity &&
+        !thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
                            sizeof *thread->open))
         return false;
     thread->open[thread->depth++] = (struct open_span){++builder->next_id, begin_ns, item};
@@ -117,7 +125,7 @@ static void coarse_end(struct span_builder *builder, struct span_thread *thread,
         return;
     }
     abandon(builder, thread, thread->call);
-    pop(builder, thread, &end_ns);
+    pop(builder, thread, true, end_ns);
 }
 
 static void fine_begin(struct span_builder *builder, struct span_thread *thread,
@@ -144,7 +152,7 @@ static void fine_end(struct span_builder *builder, struct span_thread *thread, i
     if (thread->overflow)
         thread->overflow--;
     else if (thread->depth > thread->call)
-        pop(builder, thread, &end_ns);
+        pop(builder, thread, true, end_ns);
     else
         stray(builder, thread, SPAN_FINE, end_ns);
 }
@@ -233,11 +241,14 @@ void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *c
         struct span_thread *thread = &builder->threads[i];
         thread->overflow = 0;
         while (thread->depth > 0) {
-            struct span span = open_span(thread, thread->depth - 1);
+            struct span span;
+            innermost_span(thread, &span);
+            span.has_end = false;
+            span.end_ns = 0;
             span.open = ran(context, thread->thread_id, span.begin_ns, &span.end_ns);
             if (span.end_ns < span.begin_ns)
                 span.end_ns = span.begin_ns;
-            leave(builder, thread, span);
+            leave(builder, thread, &span);
         }
     }
 }

@@ -10,6 +10,7 @@
 #include "message.h"
 #include "message_join.h"
 #include "text_set.h"
+#include "trace_behind.h"
 #include "grow.h"
 
 #include <inttypes.h>
@@ -43,6 +44,7 @@ struct named_process {
 
 struct trace {
     struct trace_sink sink;
+    struct trace_behind *behind; /* NULL: the sink is called at once */
     int64_t origin_ns;
     struct trace_totals totals;
     struct named_process *processes;
@@ -72,10 +74,24 @@ struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns)
     return trace;
 }
 
+void trace_work_behind(struct trace *trace, struct job_threads *threads)
+{
+    if (job_threads_count(threads) > 1) /* without memory it goes on without */
+        trace->behind = trace_behind_new(&trace->sink, threads);
+}
+
+/* Before anything that the sink may look up is changed, and before it is called from here. */
+static inline void settle(struct trace *trace)
+{
+    if (trace->behind)
+        trace_behind_settle(trace->behind);
+}
+
 void trace_free(struct trace *trace)
 {
     if (!trace)
         return;
+    trace_behind_free(trace->behind);
     for (struct arena_chunk *chunk = trace->arena, *next; chunk; chunk = next) {
         next = chunk->next;
         free(chunk);
@@ -106,7 +122,9 @@ bool trace_failed(const struct trace *trace)
 
 bool trace_is_full(const struct trace *trace)
 {
-    return trace->failed || (trace->sink.full && trace->sink.full(trace->sink.context));
+    if (trace->failed || trace->behind)
+        return trace->failed || trace_behind_is_full(trace->behind);
+    return trace->sink.full && trace->sink.full(trace->sink.context);
 }
 
 void trace_out_of_memory(struct trace *trace)
@@ -152,6 +170,7 @@ uint32_t trace_add_name(struct trace *trace, const char *text, uint32_t bytes)
     uint32_t number = text_set_find(&trace->names, (struct trace_text){text, bytes});
     if (number != TRACE_NONE)
         return number;
+    settle(trace);
     struct trace_text kept = keep(trace, text, bytes);
     if (!text_set_add(&trace->names, kept)) {
         trace_out_of_memory(trace);
@@ -210,6 +229,7 @@ static struct trace_text unique_name(struct trace *trace, struct trace_text name
 uint32_t trace_add_process(struct trace *trace, struct trace_process process)
 {
     char made[256];
+    settle(trace);
     if (!grow(trace, &trace->processes, &trace->process_room, trace->process_count,
               sizeof *trace->processes))
         return 0;
@@ -236,6 +256,7 @@ const struct trace_process *trace_process_of(const struct trace *trace, uint32_t
 
 static uint32_t add_track(struct trace *trace, struct trace_track track)
 {
+    settle(trace);
     if (!grow(trace, &trace->tracks, &trace->track_room, trace->track_count, sizeof *trace->tracks))
         return 0;
     keep_text(trace, &track.name);
@@ -298,7 +319,9 @@ void trace_add_spans(struct trace *trace, const struct trace_span *spans, size_t
     totals->spans += count;
     for (size_t i = 0; details && i < count; i++)
         totals->details += spans[i].detail != 0;
-    if (trace->sink.spans)
+    if (trace->behind && !trace_behind_spans(trace->behind, spans, count, details))
+        trace_out_of_memory(trace);
+    else if (!trace->behind && trace->sink.spans)
         trace->sink.spans(trace->sink.context, spans, count, details);
 }
 
@@ -308,7 +331,9 @@ void trace_add_samples(struct trace *trace, uint32_t track, const struct trace_s
     if (count == 0 || trace_is_full(trace))
         return;
     trace->totals.samples += count;
-    if (trace->sink.samples)
+    if (trace->behind && !trace_behind_samples(trace->behind, track, samples, count))
+        trace_out_of_memory(trace);
+    else if (!trace->behind && trace->sink.samples)
         trace->sink.samples(trace->sink.context, track, samples, count);
 }
 
@@ -343,7 +368,9 @@ void trace_add_link(struct trace *trace, struct trace_link link)
     if (trace_is_full(trace))
         return;
     link.id = ++trace->totals.links;
-    if (trace->sink.link)
+    if (trace->behind && !trace_behind_link(trace->behind, &link))
+        trace_out_of_memory(trace);
+    else if (!trace->behind && trace->sink.link)
         trace->sink.link(trace->sink.context, &link);
 }
 
@@ -406,6 +433,7 @@ static void pass_message(void *context, const struct trace_message_end *sent,
                                               .to_ns = handled->start_ns,
                                               .from_span = sent->span,
                                               .to_span = handled->span});
+    settle(trace);
     if (trace->sink.message && !trace_is_full(trace))
         trace->sink.message(trace->sink.context, &message);
 }
@@ -423,12 +451,14 @@ void trace_finish(struct trace *trace)
     if (trace->messages)
         failed |= !message_join_finish(trace->messages, pass_message, trace,
                                        &trace->totals.sent_alone, &trace->totals.handled_alone);
+    settle(trace);
     trace->failed |= failed; /* the user was told */
 }
 
 uint32_t trace_add_table(struct trace *trace, uint32_t process, const struct rbwp_schema *schema)
 {
     const struct trace_table table = {(uint32_t)trace->totals.tables++, process, schema};
+    settle(trace);
     if (trace->sink.table)
         trace->sink.table(trace->sink.context, &table);
     return table.number;
@@ -439,6 +469,7 @@ void trace_add_rows(struct trace *trace, const struct trace_rows *rows)
     if (trace_is_full(trace))
         return;
     trace->totals.rows += rows->rows->rows;
+    settle(trace);
     if (trace->sink.rows)
         trace->sink.rows(trace->sink.context, rows);
 }
@@ -465,6 +496,7 @@ void trace_add_loss(struct trace *trace, struct trace_loss loss)
 {
     trace->totals.losses++;
     trace->totals.lost_records += loss.count;
+    settle(trace);
     if (trace->sink.loss && !trace_is_full(trace))
         trace->sink.loss(trace->sink.context, &loss);
 }
@@ -476,6 +508,7 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
     va_start(arguments, format);
     vsnprintf(value, sizeof value, format, arguments);
     va_end(arguments);
+    settle(trace);
     if (trace->sink.fact)
         trace->sink.fact(trace->sink.context, key, trace_text(value));
 }

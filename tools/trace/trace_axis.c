@@ -55,10 +55,8 @@ int64_t trace_axis_line(const struct trace_axis *axis, int64_t time_ns)
     return time_ns + from->shift_ns + more;
 }
 
-int64_t trace_off_axis(const struct trace_axis *axis, int64_t time_ns)
+int64_t trace_axis_line_back(const struct trace_axis *axis, int64_t time_ns)
 {
-    if (axis->point_count == 0)
-        return trace_shifted(time_ns, -axis->shift_ns);
     uint32_t behind = points_before(axis, time_ns, true);
     const struct trace_axis_point *to = &axis->points[behind], *from = to - 1;
     if (behind == 0)

@@ -180,6 +180,8 @@ static enum exit_code write_trace(struct trace_pass *pass, const struct trace_so
     enum exit_code code = EXIT_BAD_DATA;
     pass->filter = pass->options->filter;
     pass->filter.found = &pass->found;
+    if (pass->trace)
+        trace_work_behind(pass->trace, pass->threads);
     if (pass->trace && trace_origin_ns(pass->trace))
         filter_count_from(&pass->filter, trace_origin_ns(pass->trace));
     if (pass->trace) {

@@ -364,27 +364,27 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 
 /* ---- spans ------------------------------------------------------------------ */
 
-static inline struct trace_span make_span(struct rbwp_source *source, const struct span *span)
+/* Field by field, where it is going to stay: this is done for each span of a file. Lane, depth and
+ * track are not known yet. */
+static inline void make_span(struct rbwp_source *source, const struct span *span,
+                             struct trace_span *made)
 {
     int64_t name_ns = span_name_time_ns(span);
     const struct trace_axis *axis = &source->options->axis;
     int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
-    struct trace_span made = {
-        .start_ns = trace_on_axis(axis, span->begin_ns),
-        .stop_ns = trace_on_axis(axis, at_least(end_ns, span->begin_ns)),
-        .id = source->first_id + span->id,
-        .parent = span->parent ? source->first_id + span->parent : 0,
-        .flags = span->has_end ? 0 : TRACE_UNFINISHED,
-    };
-    if (span->open)
-        made.flags |= TRACE_OPEN;
+    made->start_ns = trace_on_axis(axis, span->begin_ns);
+    made->stop_ns = trace_on_axis(axis, at_least(end_ns, span->begin_ns));
+    made->id = source->first_id + span->id;
+    made->parent = span->parent ? source->first_id + span->parent : 0;
+    made->track = made->detail = 0;
+    made->row = made->depth = 0;
+    made->flags = (uint8_t)((span->has_end ? 0 : TRACE_UNFINISHED) | (span->open ? TRACE_OPEN : 0));
     if (span->kind == SPAN_FINE) {
-        name_sub_item(source, &made, span->sub_item, name_ns);
+        name_sub_item(source, made, span->sub_item, name_ns);
     } else {
-        made.category = span->kind == SPAN_GPU ? TRACE_GPU_WORK : TRACE_CALL;
-        name_slot(source, &made, span->slot, name_ns);
+        made->category = span->kind == SPAN_GPU ? TRACE_GPU_WORK : TRACE_CALL;
+        name_slot(source, made, span->slot, name_ns);
     }
-    return made;
 }
 
 static bool is_wanted(struct rbwp_source *source, const struct span *span)
@@ -400,6 +400,22 @@ static bool clip(const struct rbwp_source *source, struct trace_span *made)
                                                 trace_on_axis(axis, source->filter.to_ns));
 }
 
+/* What was made of it, with what there is more to tell: nearly always nothing. */
+static inline bool add_span(struct rbwp_source *source, const struct span *span,
+                            struct track_batch *batch)
+{
+    bool outermost = span->parent == 0;
+    if (span->kind == SPAN_COARSE)
+        return track_batch_add(batch, call_args_of(&source->args, span->thread_id, span->begin_ns),
+                               outermost);
+    if (!source->kinds[span->sub_item])
+        return track_batch_add(batch, NULL, outermost);
+    const struct trace_detail kind = {.words = sizeof kind / sizeof(uint64_t),
+                                      .category = source->kinds[span->sub_item],
+                                      .launch_track = TRACE_NONE};
+    return track_batch_add(batch, &kind, outermost);
+}
+
 static void take_span(void *context, const struct span *span)
 {
     struct rbwp_source *source = context;
@@ -412,25 +428,22 @@ static void take_span(void *context, const struct span *span)
         rbwp_gpu_work(&source->gpu, span);
         return;
     }
-    struct trace_span made = make_span(source, span);
-    uint32_t track = source->thread->batch.track;
-    if (span->kind == SPAN_COARSE)
-        rbwp_gpu_call(&source->gpu, span, made.start_ns, track);
-    source->thread->last_ns =
-        at_least(source->thread->last_ns, trace_off_axis(&source->options->axis, made.stop_ns));
-    if (source->filtered && !(is_wanted(source, span) && clip(source, &made)))
+    struct track_batch *batch = &source->thread->batch;
+    struct trace_span *made = track_batch_next(batch, source->trace);
+    if (!made) {
+        fail(source);
         return;
-    if (track == TRACE_NONE) /* its thread got the name that is wanted later */
-        source->thread->batch.track =
-            add_thread_track(source, span->thread_id, span_name_time_ns(span));
-    const struct trace_detail kind = {.words = sizeof kind / sizeof(uint64_t),
-                                      .category = source->kinds[span->sub_item],
-                                      .launch_track = TRACE_NONE};
-    const struct trace_detail *detail =
-        span->kind == SPAN_COARSE ? call_args_of(&source->args, span->thread_id, span->begin_ns)
-        : kind.category           ? &kind
-                                  : NULL;
-    if (!track_batch_add(&source->thread->batch, source->trace, &made, detail, span->parent == 0))
+    }
+    make_span(source, span, made);
+    if (span->kind == SPAN_COARSE)
+        rbwp_gpu_call(&source->gpu, span, made->start_ns, batch->track);
+    source->thread->last_ns =
+        at_least(source->thread->last_ns, trace_off_axis(&source->options->axis, made->stop_ns));
+    if (source->filtered && !(is_wanted(source, span) && clip(source, made)))
+        return;
+    if (batch->track == TRACE_NONE) /* its thread got the name that is wanted later */
+        batch->track = add_thread_track(source, span->thread_id, span_name_time_ns(span));
+    if (!add_span(source, span, batch))
         fail(source);
 }
 
@@ -439,7 +452,7 @@ static void take_span(void *context, const struct span *span)
 static bool make_gpu_span(void *context, const struct span *span, struct trace_span *made_out)
 {
     struct rbwp_source *source = context;
-    *made_out = make_span(source, span);
+    make_span(source, span, made_out);
     return !source->filtered || (is_wanted(source, span) && clip(source, made_out));
 }
 

@@ -62,24 +62,27 @@ static void close_tree(struct track_batch *batch)
     batch->tree = batch->count;
 }
 
-bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
-                     const struct trace_detail *detail, bool outermost)
+struct trace_span *track_batch_make_room(struct track_batch *batch, struct trace *trace)
 {
-    bool failed = false;
     if (batch->count - batch->tree == TRACK_BATCH_SPANS)
         track_batch_finish(batch, trace);
     if (batch->count == batch->room) {
         uint32_t room = batch->room ? batch->room * 2 : 1024;
         struct trace_span *moved = realloc(batch->spans, room * sizeof *moved);
         if (!moved)
-            return false;
+            return NULL;
         batch->spans = moved;
         batch->room = room;
     }
-    struct trace_span *copy = &batch->spans[batch->count++];
-    *copy = *span;
-    copy->track = batch->track;
-    copy->detail = span_details_add(&batch->details, detail, &failed);
+    return &batch->spans[batch->count];
+}
+
+bool track_batch_add(struct track_batch *batch, const struct trace_detail *detail, bool outermost)
+{
+    bool failed = false;
+    struct trace_span *span = &batch->spans[batch->count++];
+    span->track = batch->track;
+    span->detail = detail ? span_details_add(&batch->details, detail, &failed) : 0;
     if (outermost)
         close_tree(batch);
     return !failed;

@@ -26,11 +26,20 @@ struct track_batch {
     struct trace_details details; /* of the spans */
 };
 
+struct trace_span *track_batch_make_room(struct track_batch *batch, struct trace *trace);
+
 void track_batch_start(struct track_batch *batch, uint32_t track);
-/* The next span that ended. Lane, depth and TRACE_LATE are filled here. detail: NULL for none; it
- * is copied. False when out of memory: the span is lost, or its detail. */
-bool track_batch_add(struct track_batch *batch, struct trace *trace, const struct trace_span *span,
-                     const struct trace_detail *detail, bool outermost);
+/* Where the next span that ended is to be written, whether it is added then or not; NULL when out
+ * of memory. */
+static inline struct trace_span *track_batch_next(struct track_batch *batch, struct trace *trace)
+{
+    if (batch->count < batch->room && batch->count - batch->tree < TRACK_BATCH_SPANS)
+        return &batch->spans[batch->count];
+    return track_batch_make_room(batch, trace);
+}
+/* Adds what was written there. Track, lane, depth and TRACE_LATE are filled here. detail: NULL for
+ * none; it is copied. False when out of memory: the detail is lost. */
+bool track_batch_add(struct track_batch *batch, const struct trace_detail *detail, bool outermost);
 /* Passes on all that is in order. */
 void track_batch_pass(struct track_batch *batch, struct trace *trace);
 /* All, at the end of its track. */

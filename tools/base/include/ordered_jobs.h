@@ -8,8 +8,10 @@
  * done. Who waits for a job runs jobs meanwhile, so that N threads are N at
  * work, and without any (-j 1) all is done in take, by the same code.
  *
- * Queues belong to the thread that made them; run is called on any thread,
- * one job at a time on one, and sees nothing but its job.
+ * A queue is used by one thread at a time; run is called on any thread, one
+ * job at a time on one, and sees nothing but its job and, where jobs run one
+ * after the other, what they share. Jobs may have queues of their own, whose
+ * jobs wait for nobody.
  */
 #ifndef ORDERED_JOBS_H
 #define ORDERED_JOBS_H
@@ -35,6 +37,9 @@ struct ordered_jobs;
 /* Jobs of job_bytes, zeroed once: what run leaves in one is there when it is used again. NULL
  * without memory. */
 struct ordered_jobs *ordered_jobs_new(struct job_threads *threads, size_t job_bytes, job_fn *run);
+/* The same, but its jobs run one after the other, in the order of submitting. */
+struct ordered_jobs *ordered_jobs_new_serial(struct job_threads *threads, size_t job_bytes,
+                                             job_fn *run);
 /* Calls stop, which may be NULL, for each job when none runs any more. NULL is fine. */
 void ordered_jobs_free(struct ordered_jobs *jobs, job_fn *stop);
 

@@ -352,6 +352,11 @@ struct trace;
 /* The sink is copied. origin_ns: where exporters put their time 0; no span should start before
  * it, but may. NULL without memory. */
 struct trace *trace_new(const struct trace_sink *sink, int64_t origin_ns);
+/* Before anything is added: from here on spans, samples and links may come to the sink later, on
+ * another thread, but before anything else that is added behind them; never two calls at the same
+ * time. All have come when trace_finish returns. With one thread nothing changes. */
+struct job_threads;
+void trace_work_behind(struct trace *trace, struct job_threads *threads);
 void trace_free(struct trace *trace);
 int64_t trace_origin_ns(const struct trace *trace);
 

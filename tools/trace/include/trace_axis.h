@@ -28,7 +28,7 @@ bool trace_axis_follows(const struct trace_axis_point *point, const struct trace
 
 /* Onto the axis by the line, and back. */
 int64_t trace_axis_line(const struct trace_axis *axis, int64_t time_ns);
-int64_t trace_off_axis(const struct trace_axis *axis, int64_t time_ns);
+int64_t trace_axis_line_back(const struct trace_axis *axis, int64_t time_ns);
 
 static inline int64_t trace_shifted(int64_t time_ns, int64_t shift_ns)
 {
@@ -42,6 +42,12 @@ static inline int64_t trace_on_axis(const struct trace_axis *axis, int64_t time_
 {
     return axis->point_count ? trace_axis_line(axis, time_ns)
                              : trace_shifted(time_ns, axis->shift_ns);
+}
+
+static inline int64_t trace_off_axis(const struct trace_axis *axis, int64_t time_ns)
+{
+    return axis->point_count ? trace_axis_line_back(axis, time_ns)
+                             : trace_shifted(time_ns, -axis->shift_ns);
 }
 
 #endif /* TRACE_AXIS_H */

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches are words: a head, and behind it what it tells of. Spans of one call
+ * stay together, since sinks look at the first one's track.
+ */
+#include "trace_behind.h"
+#include "grow.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH_WORDS = 32 << 10 }; /* from here on it goes to the sink */
+
+struct batch {
+    struct trace_behind *behind;
+    uint64_t *words;
+    uint32_t count, room;
+};
+
+struct trace_behind {
+    const struct trace_sink *sink;
+    struct ordered_jobs *jobs;
+    struct batch *batch; /* that is being filled; NULL: none */
+    atomic_bool full;
+};
+
+enum kind { SPANS, SAMPLES, LINK };
+
+struct head {
+    uint32_t kind, track; /* track: of samples */
+    uint32_t count;
+    uint32_t detail_words; /* behind spans */
+};
+
+#define WORDS_OF(type) (sizeof(type) / sizeof(uint64_t))
+_Static_assert(sizeof(struct trace_span) % sizeof(uint64_t) == 0 &&
+                   sizeof(struct trace_sample) % sizeof(uint64_t) == 0 &&
+                   sizeof(struct trace_link) % sizeof(uint64_t) == 0 &&
+                   sizeof(struct head) % sizeof(uint64_t) == 0,
+               "all are whole words");
+
+/* ---- to the sink, on any thread -------------------------------------------------------- */
+
+static void pass_spans(const struct trace_sink *sink, const struct head *head,
+                       const uint64_t *words)
+{
+    struct trace_details details = {.count = head->detail_words, .room = head->detail_words};
+    details.words = (uint64_t *)(uintptr_t)(words + head->count * WORDS_OF(struct trace_span));
+    sink->spans(sink->context, (const void *)words, head->count,
+                head->detail_words ? &details : NULL);
+}
+
+static void pass(const struct trace_sink *sink, const struct head *head, const uint64_t *words)
+{
+    switch (head->kind) {
+    case SPANS:
+        pass_spans(sink, head, words);
+        break;
+    case SAMPLES:
+        sink->samples(sink->context, head->track, (const void *)words, head->count);
+        break;
+    default:
+        sink->link(sink->context, (const void *)words);
+        break;
+    }
+}
+
+static uint32_t words_behind(const struct head *head)
+{
+    switch (head->kind) {
+    case SPANS:
+        return head->count * (uint32_t)WORDS_OF(struct trace_span) + head->detail_words;
+    case SAMPLES:
+        return head->count * (uint32_t)WORDS_OF(struct trace_sample);
+    default:
+        return (uint32_t)WORDS_OF(struct trace_link);
+    }
+}
+
+static bool ask(struct trace_behind *behind)
+{
+    bool full = behind->sink->full && behind->sink->full(behind->sink->context);
+    if (full)
+        atomic_store_explicit(&behind->full, true, memory_order_relaxed);
+    return full;
+}
+
+static void run(void *context)
+{
+    struct batch *batch = context;
+    struct trace_behind *behind = batch->behind;
+    for (uint32_t at = 0; at < batch->count && !ask(behind);) {
+        struct head head;
+        memcpy(&head, batch->words + at, sizeof head);
+        at += (uint32_t)WORDS_OF(struct head);
+        pass(behind->sink, &head, batch->words + at);
+        at += words_behind(&head);
+    }
+    (void)ask(behind);
+}
+
+static void stop(void *context)
+{
+    struct batch *batch = context;
+    free(batch->words);
+}
+
+/* ---- from the reader ------------------------------------------------------------------- */
+
+struct trace_behind *trace_behind_new(const struct trace_sink *sink, struct job_threads *threads)
+{
+    struct trace_behind *behind = calloc(1, sizeof *behind);
+    if (!behind)
+        return NULL;
+    behind->sink = sink;
+    behind->jobs = ordered_jobs_new_serial(threads, sizeof(struct batch), run);
+    if (behind->jobs)
+        return behind;
+    free(behind);
+    return NULL;
+}
+
+static void submit(struct trace_behind *behind)
+{
+    if (behind->batch && behind->batch->count)
+        ordered_jobs_submit(behind->jobs);
+    behind->batch = NULL;
+}
+
+void trace_behind_settle(struct trace_behind *behind)
+{
+    submit(behind);
+    while (ordered_jobs_take(behind->jobs))
+        ;
+}
+
+void trace_behind_free(struct trace_behind *behind)
+{
+    if (!behind)
+        return;
+    trace_behind_settle(behind);
+    ordered_jobs_free(behind->jobs, stop);
+    free(behind);
+}
+
+bool trace_behind_is_full(const struct trace_behind *behind)
+{
+    return atomic_load_explicit(&behind->full, memory_order_relaxed);
+}
+
+/* Takes a free batch if none is being filled. */
+static struct batch *batch_to_fill(struct trace_behind *behind)
+{
+    if (behind->batch)
+        return behind->batch;
+    while (!(behind->batch = ordered_jobs_next(behind->jobs)))
+        (void)ordered_jobs_take(behind->jobs);
+    behind->batch->behind = behind;
+    behind->batch->count = 0;
+    return behind->batch;
+}
+
+/* Where what is behind the head goes; NULL without memory. */
+static uint64_t *add(struct trace_behind *behind, const struct head *head)
+{
+    uint32_t words = (uint32_t)WORDS_OF(struct head) + words_behind(head);
+    if (behind->batch && behind->batch->count + words > BATCH_WORDS)
+        submit(behind);
+    struct batch *batch = batch_to_fill(behind);
+    if (!grow_array32(&batch->words, &batch->room, batch->count + words, sizeof *batch->words))
+        return NULL;
+    uint64_t *at = batch->words + batch->count;
+    batch->count += words;
+    memcpy(at, head, sizeof *head);
+    return at + WORDS_OF(struct head);
+}
+
+/* How many fit into a batch, with what may come behind them. */
+static bool is_possible(size_t count, size_t words)
+{
+    return count < UINT32_MAX / 64 && words < UINT32_MAX / 4;
+}
+
+bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *spans, size_t count,
+                        const struct trace_details *details)
+{
+    struct head head = {
+        .kind = SPANS, .count = (uint32_t)count, .detail_words = details ? details->count : 0};
+    uint64_t *at =
+        behind->sink->spans && is_possible(count, head.detail_words) ? add(behind, &head) : NULL;
+    if (!at)
+        return !behind->sink->spans;
+    memcpy(at, spans, count * sizeof *spans);
+    if (head.detail_words)
+        memcpy(at + count * WORDS_OF(struct trace_span), details->words,
+               head.detail_words * sizeof *details->words);
+    return true;
+}
+
+bool trace_behind_samples(struct trace_behind *behind, uint32_t track,
+                          const struct trace_sample *samples, size_t count)
+{
+    struct head head = {.kind = SAMPLES, .track = track, .count = (uint32_t)count};
+    uint64_t *at = behind->sink->samples && is_possible(count, 0) ? add(behind, &head) : NULL;
+    if (!at)
+        return !behind->sink->samples;
+    memcpy(at, samples, count * sizeof *samples);
+    return true;
+}
+
+bool trace_behind_link(struct trace_behind *behind, const struct trace_link *link)
+{
+    uint64_t *at = behind->sink->link ? add(behind, &(struct head){.kind = LINK}) : NULL;
+    if (!at)
+        return !behind->sink->link;
+    memcpy(at, link, sizeof *link);
+    return true;
+}
