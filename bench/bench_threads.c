@@ -2,24 +2,37 @@
 /*
  * bench_threads - what calls that may block cost, for librbwp-threads.so.
  *
+ *     bench_threads compare LIBRARY [SECONDS]                plain and recorded, in turns
  *     bench_threads                                          as they are
  *     LD_PRELOAD=librbwp-threads.so bench_threads            called through it
  *     RBWP_THREADS_FILE=FILE LD_PRELOAD=... bench_threads    and recorded
  *     bench_threads messages SECONDS                         four threads that pass messages
  *
- * Prints ns a call, the least of several rounds; messages: their rate, and CPU time for each.
+ * Prints ns a call, the least of several rounds; messages: their rate, and CPU time for each, of
+ * the whole process.
+ *
+ * compare runs two processes, which have the machine by turns of some ms: whatever makes it slow
+ * for a while does so to both. Of messages all CPU time counts from the first turn on, the
+ * recorder's own threads with it, and the time in between as well.
  */
+#include "bench_figure.h"
+
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { ROUNDS = 15, CALLS = 20000, SLOW_CALLS = 500 };
+#define MORE_NS 30.0       /* that a call which may block may take more */
+#define MESSAGE_RATIO 1.05 /* of CPU time */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -96,42 +109,45 @@ static void *be_there(void *unused)
     return unused;
 }
 
-static double least_ns(void (*call)(void), int calls)
+/* blocking: of these calls may block, and are measured each. */
+static const struct call_kind {
+    const char *name;
+    void (*call)(void);
+    int calls, blocking;
+} calls[] = {{"two readings of the time-stamp counter", read_twice, CALLS, 0},
+             {"lock and unlock a free mutex", lock_free, CALLS, 1},
+             {"signal a condition nobody waits for", signal_nobody, CALLS, 1},
+             {"post and wait for a semaphore", post_and_wait, CALLS, 1},
+             {"wait for a semaphore, time is over", semaphore_expired, SLOW_CALLS, 0},
+             {"wait for a condition, time is over", condition_expired, SLOW_CALLS, 0},
+             {"poll, ready", poll_ready, CALLS, 1},
+             {"read and write a byte of a pipe", read_and_write, CALLS, 2}};
+enum { CALL_KINDS = sizeof calls / sizeof calls[0] };
+
+static double round_ns(const struct call_kind *kind)
+{
+    double start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < kind->calls; i++)
+        kind->call();
+    return (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / kind->calls;
+}
+
+static double least_ns(const struct call_kind *kind)
 {
     double least = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
-        double start = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-        for (int i = 0; i < calls; i++)
-            call();
-        double ns = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / calls;
+        double ns = round_ns(kind);
         least = ns < least ? ns : least;
     }
     return least;
 }
 
-static void measure_calls(void)
-{
-    static const struct {
-        const char *name;
-        void (*call)(void);
-        int calls;
-    } calls[] = {{"two readings of the time-stamp counter", read_twice, CALLS},
-                 {"lock and unlock a free mutex", lock_free, CALLS},
-                 {"signal a condition nobody waits for", signal_nobody, CALLS},
-                 {"post and wait for a semaphore", post_and_wait, CALLS},
-                 {"wait for a semaphore, time is over", semaphore_expired, SLOW_CALLS},
-                 {"wait for a condition, time is over", condition_expired, SLOW_CALLS},
-                 {"poll, ready", poll_ready, CALLS},
-                 {"read and write a byte of a pipe", read_and_write, CALLS}};
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-        printf("%8.1f ns  %s\n", least_ns(calls[i].call, calls[i].calls), calls[i].name);
-}
-
 /* ---- messages
  * ------------------------------------------------------------------------------------- */
 
-/* Four threads in a ring, one message a time slot and thread. */
+/* Four threads in a row, one message a time slot and thread. */
 enum { THREADS = 4, RATE = 20000 };
+#define SLOT_NS (1000000000L * THREADS / RATE)
 
 static struct box {
     pthread_mutex_t lock;
@@ -139,7 +155,8 @@ static struct box {
     unsigned messages;
     int last;
 } boxes[THREADS];
-static unsigned long passed;
+static pthread_t threads[THREADS];
+static _Atomic long passed;
 
 static void put(struct box *box, int last)
 {
@@ -168,35 +185,218 @@ static void *pass_on(void *context)
     while (!last) {
         last = take(mine);
         if (!last)
-            __atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
+            passed++;
         if (next != boxes + THREADS)
             put(next, last);
     }
     return NULL;
 }
 
-static void measure_messages(double seconds)
+static void start_threads(void)
 {
-    pthread_t threads[THREADS];
-    struct timespec next;
     for (int i = 0; i < THREADS; i++) {
         pthread_mutex_init(&boxes[i].lock, NULL);
         pthread_cond_init(&boxes[i].filled, NULL);
         pthread_create(&threads[i], NULL, pass_on, &boxes[i]);
     }
+}
+
+static void pass_messages(long slots)
+{
+    struct timespec next;
     clock_gettime(CLOCK_MONOTONIC, &next);
-    for (long i = 0; i < (long)(seconds * RATE / THREADS); i++) {
+    for (long i = 0; i < slots; i++) {
         put(&boxes[0], 0);
-        next.tv_nsec += 1000000000L * THREADS / RATE;
+        next.tv_nsec += SLOT_NS;
         next.tv_sec += next.tv_nsec / 1000000000L;
         next.tv_nsec %= 1000000000L;
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL);
     }
+}
+
+static void measure_messages(double seconds)
+{
+    start_threads();
+    pass_messages((long)(seconds * 1e9) / SLOT_NS);
     put(&boxes[0], 1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    printf("%lu messages, %.3f us of CPU time each\n", passed,
+    printf("%ld messages, %.3f us of CPU time each\n", passed,
            seconds_of(CLOCK_PROCESS_CPUTIME_ID) * 1e6 / (double)passed);
+}
+
+/* ---- in turns
+ * ------------------------------------------------------------------------------------- */
+
+enum { MESSAGES = CALL_KINDS, FROM_FD = 3, TO_FD = 4, TURN_SLOTS = 250 };
+
+/* One of the two processes: does what it is told, and tells what that took. */
+static int serve(void)
+{
+    long what;
+    double before = 0;
+    start_threads();
+    while (read(FROM_FD, &what, sizeof what) == sizeof what) {
+        double taken;
+        if (what < MESSAGES) {
+            taken = round_ns(&calls[what]);
+        } else {
+            long all = passed + (long)THREADS * TURN_SLOTS;
+            pass_messages(TURN_SLOTS);
+            while (passed < all)
+                usleep(500);
+            double now = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+            taken = now - before;
+            before = now;
+        }
+        if (write(TO_FD, &taken, sizeof taken) != sizeof taken)
+            return 1;
+    }
+    put(&boxes[0], 1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return 0;
+}
+
+struct server {
+    pid_t process;
+    int to, from;
+};
+
+static struct server start_server(const char *library, const char *file)
+{
+    int to[2], from[2];
+    if (pipe(to) != 0 || pipe(from) != 0)
+        exit(1);
+    struct server server = {.process = fork(), .to = to[1], .from = from[0]};
+    if (server.process != 0) {
+        close(to[0]);
+        close(from[1]);
+        return server;
+    }
+    /* Beyond where they go to, so that none is in another's way. */
+    int in = fcntl(to[0], F_DUPFD, 100), out = fcntl(from[1], F_DUPFD, 100);
+    for (int fd = 3; fd < 100; fd++)
+        close(fd);
+    dup2(in, FROM_FD);
+    dup2(out, TO_FD);
+    close(in);
+    close(out);
+    if (library) {
+        setenv("LD_PRELOAD", library, 1);
+        setenv("RBWP_THREADS_FILE", file, 1);
+    }
+    execl("/proc/self/exe", "bench_threads", "serve", (char *)NULL);
+    _exit(127);
+}
+
+static double ask(const struct server *server, long what)
+{
+    double taken;
+    if (write(server->to, &what, sizeof what) != sizeof what ||
+        read(server->from, &taken, sizeof taken) != sizeof taken) {
+        fprintf(stderr, "bench_threads: a process is gone\n");
+        exit(1);
+    }
+    return taken;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *values, size_t count)
+{
+    qsort(values, count, sizeof *values, compare_doubles);
+    return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2;
+}
+
+enum { CALL_TURNS = 4 * ROUNDS };
+
+static void compare_call(const struct server *both, long what)
+{
+    static double plain[CALL_TURNS], more[CALL_TURNS];
+    for (int i = 0; i < CALL_TURNS; i++) {
+        plain[i] = ask(&both[0], what);
+        more[i] = (ask(&both[1], what) - plain[i]) / calls[what].blocking;
+    }
+    char name[128];
+    snprintf(name, sizeof name, "%s, recorded, more each call", calls[what].name);
+    printf("%8.1f ns  %s\n", median(plain, CALL_TURNS), calls[what].name);
+    figure_at_most(name, median(more, CALL_TURNS), "ns", MORE_NS);
+}
+
+/* Sums of all turns: the recorder writes in some of them what others left. The ratios of parts say
+ * how far they can be trusted. */
+static void compare_messages(const struct server *both, double seconds, const char *name)
+{
+    enum { PARTS = 10, FIRST = 10 };
+    long turns = (long)(seconds * 1e9) / SLOT_NS / TURN_SLOTS / 2 / PARTS;
+    double all[2] = {0}, ratio[PARTS];
+    for (int i = 0; i < 2 * FIRST; i++)
+        (void)ask(&both[i % 2], MESSAGES);
+    for (int part = 0; part < PARTS; part++) {
+        double taken[2] = {0};
+        for (long i = 0; i < 2 * turns; i++) {
+            long who = (i + i / 2) % 2; /* 0 1 1 0 0 1 1 0 */
+            taken[who] += ask(&both[who], MESSAGES);
+        }
+        ratio[part] = taken[1] / taken[0];
+        all[0] += taken[0];
+        all[1] += taken[1];
+    }
+    double middle = median(ratio, PARTS); /* sorts them */
+    printf(
+        "%8.2f us  CPU time of a message; recorded x %.3f, of ten parts of the time %.3f to %.3f\n",
+        all[0] * 1e6 / (double)(turns * PARTS * TURN_SLOTS * THREADS), all[1] / all[0], ratio[0],
+        ratio[PARTS - 1]);
+    figure_at_most(name, middle, "x", MESSAGE_RATIO);
+}
+
+/* On one CPU, or on all. */
+static void start_both(struct server *both, const char *library, const char *file, bool one_cpu)
+{
+    cpu_set_t all, one;
+    sched_getaffinity(0, sizeof all, &all);
+    CPU_ZERO(&one);
+    for (size_t cpu = CPU_SETSIZE - 1; CPU_COUNT(&one) == 0; cpu--)
+        if (CPU_ISSET(cpu, &all))
+            CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, one_cpu ? &one : &all);
+    both[0] = start_server(NULL, NULL);
+    both[1] = start_server(library, file);
+    sched_setaffinity(0, sizeof all, &all);
+}
+
+static void stop_both(const struct server *both, const char *file)
+{
+    for (int i = 0; i < 2; i++) {
+        close(both[i].to);
+        close(both[i].from);
+        waitpid(both[i].process, NULL, 0);
+    }
+    unlink(file);
+}
+
+static int compare(const char *library, double seconds)
+{
+    char folder[] = "/tmp/bench_threads-XXXXXX", file[64];
+    struct server both[2];
+    if (!mkdtemp(folder))
+        return 1;
+    snprintf(file, sizeof file, "%s/profile", folder);
+    start_both(both, library, file, true);
+    for (long what = 0; what < CALL_KINDS; what++)
+        if (calls[what].blocking)
+            compare_call(both, what);
+    compare_messages(both, seconds / 2, "messages of four threads on one CPU, recorded");
+    stop_both(both, file);
+    start_both(both, library, file, false);
+    compare_messages(both, seconds / 2, "messages of four threads on all CPUs, recorded");
+    stop_both(both, file);
+    return rmdir(folder);
 }
 
 int main(int argc, char **argv)
@@ -205,12 +405,17 @@ int main(int argc, char **argv)
         measure_messages(atof(argv[2]));
         return 0;
     }
+    if (argc >= 3 && strcmp(argv[1], "compare") == 0)
+        return compare(argv[2], argc > 3 ? atof(argv[3]) : 20);
     pthread_t other;
     sem_init(&semaphore, 0, 0);
     if (pthread_create(&other, NULL, be_there, NULL) != 0)
         return 1;
     if (pipe(full) != 0 || write(full[1], "x", 1) != 1)
         return 1;
-    measure_calls();
+    if (argc == 2 && strcmp(argv[1], "serve") == 0)
+        return serve();
+    for (long i = 0; i < CALL_KINDS; i++)
+        printf("%8.1f ns  %s\n", least_ns(&calls[i]), calls[i].name);
     return 0;
 }

@@ -43,6 +43,8 @@ all() {
     program args
     heading ranges
     program range
+    heading 'calls that may block'
+    program threads compare "$dir/librbwp-threads.so" 12
     heading messages
     program message
     # Under each MPI library that is here.
