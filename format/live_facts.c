@@ -51,7 +51,7 @@ struct live_facts {
     struct live_tables row_tables;
     struct rbwp_process_info process;
     bool has_process;
-    struct name host;
+    struct name host, command;
     struct rbwp_job_fact job_facts[FACTS_JOB_MAX];
     uint32_t job_fact_count;
     struct node_clocks node_clocks;
@@ -295,6 +295,14 @@ static bool host(struct live_facts *facts, const uint8_t *payload, size_t count)
     return true;
 }
 
+static bool command(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (count > LIVE_COMMAND_BYTES_MAX)
+        return false;
+    facts->command = keep_name(facts, payload, count);
+    return true;
+}
+
 /* The log may say a fact twice. */
 static bool job_fact(struct live_facts *facts, const uint8_t *payload, size_t count)
 {
@@ -353,6 +361,7 @@ static bool take_entry(void *context, uint32_t kind, const uint8_t *payload, siz
         [LIVE_JOB] = job_fact,
         [LIVE_NODE_CLOCK] = node_clock,
         [LIVE_KIND] = sub_item_kind,
+        [LIVE_COMMAND] = command,
     };
     struct live_facts *facts = context;
     if (kind >= sizeof takers / sizeof takers[0] || !takers[kind] ||
@@ -506,6 +515,8 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
         .slot_use_count = facts->uses_count,
         .left = &facts->unlogged,
         .left_count = facts->unlogged.entries != 0,
+        .command = facts->command.bytes,
+        .command_bytes = facts->command.count,
         .host = facts->host.bytes,
         .host_bytes = facts->host.count,
         .processes = &facts->process,

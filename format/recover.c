@@ -507,6 +507,7 @@ static enum rbwp_status take_snapshot(struct recover *recover)
     const struct recover_part *part = recover->part;
     if (part)
         part->hold(part->context, true);
+    recover_tail_alive(&recover->tail, &live->file.head);
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
     recover->ring_facts = live_file_ring_facts(&live->file);
     if (part)

@@ -161,8 +161,7 @@ static enum rbwp_status make_losses(struct recover_tail *tail)
     return RBWP_OK;
 }
 
-/* A program that runs gives a sign of life just now: what is open has been open until now. */
-static void note_alive(struct rbwp_trailer *trailer, const struct live_head *head)
+void recover_tail_alive(struct recover_tail *tail, const struct live_head *head)
 {
     struct timespec now;
     int64_t now_ns;
@@ -171,8 +170,7 @@ static void note_alive(struct rbwp_trailer *trailer, const struct live_head *hea
                                &now_ns) ||
         now_ns < 0 || (uint64_t)now_ns > TIME_MASK)
         return;
-    if (now_ns > trailer->stop_ns)
-        trailer->stop_ns = now_ns;
+    tail->alive_ns = now_ns;
 }
 
 static void date_session(struct recover_tail *tail)
@@ -221,10 +219,10 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
     }
     if (trailer)
         take_trailer(tail, trailer);
+    if (by_live && tail->alive_ns)
+        tail->trailer.stop_ns = tail->alive_ns;
     if (!trailer || by_live)
         date_session(tail);
-    if (by_live && rbwp_live_is_written(live))
-        note_alive(&tail->trailer, &live->file.head);
     if (!tail->trailer.writer_bytes) {
         tail->trailer.writer = writer;
         tail->trailer.writer_bytes = sizeof writer - (part ? sizeof RECOVERED : 1);

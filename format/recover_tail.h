@@ -13,10 +13,13 @@
 #include "recover_part.h"
 #include "thread_table.h"
 
+struct live_head;
+
 /* Zeros are a valid start. */
 struct recover_tail {
     struct thread_table seen;  /* in blocks: records and times */
     int64_t first_ns, last_ns; /* of all records */
+    int64_t alive_ns;          /* see recover_tail_alive; 0 unknown */
     bool any;
     bool memory_failed;      /* a thread of a block is missing in `seen` */
     struct rbwp_loss damage; /* records of damaged blocks */
@@ -37,6 +40,10 @@ void recover_tail_block(struct recover_tail *tail, const struct rbwp_sealed_bloc
 void recover_tail_damage(struct recover_tail *tail, const struct rbwp_block_header *header);
 /* The time of a thread's last record in the result; 0 if it has none. */
 int64_t recover_tail_last_ns(const struct recover_tail *tail, uint64_t thread_id);
+
+/* The program gives a sign of life just now, before its records are looked at: what they leave open
+ * was open then. What comes behind that, the writing of a dump, is no part of the session. */
+void recover_tail_alive(struct recover_tail *tail, const struct live_head *head);
 
 /* Fills tables, trailer and what follows. reader, live and part may be NULL. What is said of the
  * part that the result is (trailer.kept) is set before, or none. RBWP_E_MEMORY. */

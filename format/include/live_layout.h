@@ -245,6 +245,8 @@ struct live_ring_block {
     uint32_t unused;
 };
 
+#define LIVE_COMMAND_BYTES_MAX 4096u
+
 struct live_entry {
     uint32_t bytes; /* of entry and payload, padding not counted; written last */
     uint32_t kind;  /* enum live_entry_kind */
@@ -265,7 +267,8 @@ enum live_entry_kind {
     LIVE_NAME = 11,       /* for cells: u32 number, name to the end; may come again */
     LIVE_JOB = 12,        /* u32 what, i64 number, text to the end: see SPEC.md, 10.14 */
     LIVE_NODE_CLOCK = 13, /* struct rbwp_node_clock; may come again */
-    LIVE_KIND = 14        /* of a sub-item: u16 id, u16 flags, name to the end; may come again */
+    LIVE_KIND = 14,       /* of a sub-item: u16 id, u16 flags, name to the end; may come again */
+    LIVE_COMMAND = 15     /* its arguments, each but the last one ended by a zero byte */
 };
 
 #endif /* LIVE_LAYOUT_H */

@@ -98,11 +98,10 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
     rbwp_row_add_(table, cells);
     if (!self->thread || !rbwp_enter_(self, 2))
         return;
+    row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);
     if (rule_watch_wants(RULE_WATCH_COUNTERS)) {
         rule_watch_counter(counter->name, value);
         row_hold_slowly(table, RBWP_PLACE_COUNTERS_);
-    } else {
-        row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);
     }
     rbwp_leave_(self);
 }

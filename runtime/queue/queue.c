@@ -38,11 +38,10 @@ static void write_first(const struct rbwp_ticket *ticket, uint64_t ticks)
         return;
     rbwp_put_queued_(row.cells, rbwp_thread_number_(), ticket, ticks);
     row_hold_commit(&row);
+    row_hold_keep(table, RBWP_PLACE_QUEUED_, NULL);
     if (rule_watch_wants(RULE_WATCH_QUEUES)) {
         rule_watch_queue((unsigned)ticket->slot, ticks > ticket->ticks ? ticks - ticket->ticks : 0);
         row_hold_slowly(table, RBWP_PLACE_QUEUED_);
-    } else {
-        row_hold_keep(table, RBWP_PLACE_QUEUED_, NULL);
     }
 }
 
@@ -57,6 +56,7 @@ void rbwp_begin_queued_(unsigned slot, const struct rbwp_ticket *ticket, uint64_
         pthread_once(&once, prepare);
     if (!rbwp_enter_(self, 1))
         return;
+    ticks = rbwp_extend_begin_ticks(ticks);
     if (counts && is_right)
         write_first(ticket, ticks);
     rbwp_put_begin_(self, slot, ticks);

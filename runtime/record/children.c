@@ -75,6 +75,13 @@ bool children_session_there(void)
     return __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL;
 }
 
+uint64_t children_session_ticks(uint64_t ticks)
+{
+    if (__builtin_expect(__atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) != NULL, 1))
+        return ticks;
+    return children_session_there() ? rbwp_now_ticks() : ticks;
+}
+
 void children_forget(void)
 {
     pthread_mutex_lock(&lock);

@@ -20,6 +20,10 @@ int children_forked(int parents_level);
 /* True where a session records: it may begin now. Inside a recording call. */
 bool children_session_there(void);
 
+/* The same for what begins at ticks: in a child whose session begins only now it begins with that,
+ * as times before it are not in the file. */
+uint64_t children_session_ticks(uint64_t ticks);
+
 /* The child starts a session of its own accord: nothing is waited for any more. */
 void children_forget(void);
 

@@ -181,12 +181,14 @@ static void let_writer_catch_up(struct thread *thread)
             waits += drain_wait(drain, &waiting_since) ? 1 : CROWD_WAITS_MAX;
 }
 
-/* A chunk, or the cause why there is none. The host program's errno stays as it is. */
-static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread,
+/* A chunk, or the cause why there is none. The host program's errno stays as it is. What a forked
+ * child records first begins with its session: who speaks of it later means that moment. */
+static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t *ticks,
                                   enum rbwp_loss_cause *cause_out)
 {
     int host_errno = errno, host_cancel = cancel_hold();
     struct chunk *chunk;
+    *ticks = children_session_ticks(*ticks);
     if (!children_session_there()) {
         *cause_out = RBWP_LOSS_DROPPED;
         return NULL;
@@ -241,7 +243,7 @@ enum rbwp_loss_cause chunk_line_make_room(struct rbwp_self_ *self, struct thread
             return NO_LOSS;
     }
     enum rbwp_loss_cause cause = NO_LOSS;
-    struct chunk *fresh = obtain_chunk(self, thread, &cause);
+    struct chunk *fresh = obtain_chunk(self, thread, ticks, &cause);
     if (!fresh)
         return cause;
     uint32_t epoch = clock_epoch();

@@ -45,7 +45,7 @@ struct log_run {
 #define LOG_DUE_BYTES_MIN (8u << 20)
 #define LOG_DUE_TIMES 3 /* what the log says */
 
-_Static_assert(LIVE_KIND < LIVE_ENTRY_KINDS, "each kind of entry has its count");
+_Static_assert(LIVE_COMMAND < LIVE_ENTRY_KINDS, "each kind of entry has its count");
 
 /* All that the process goes by is here, in memory of its own. */
 struct live {

@@ -106,6 +106,8 @@ void process_log(void)
     memcpy(entry.boot_id, known.info.boot_id, sizeof entry.boot_id);
     entry.start_ns = known.info.start_ns;
     live_log(LIVE_PROCESS, &entry, sizeof entry, known.info.title, known.info.title_bytes);
+    if (known.command_bytes)
+        live_log(LIVE_COMMAND, NULL, 0, known.command, known.command_bytes);
     if (gethostname(host, sizeof host - 1) == 0)
         live_log(LIVE_HOST, NULL, 0, host, strlen(host));
 }

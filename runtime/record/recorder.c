@@ -5,6 +5,8 @@
  * chunk was full (chunk_line.h). A taking back that comes too late, for the item
  * was kept at the cap, is counted as a loss cause of its own (RBWP_LOSS_KEPT_EMPTY).
  */
+#include "cancel.h"
+#include "children.h"
 #include "chunk_line.h"
 #include "chunk_pool.h"
 #include "record_extend.h"
@@ -375,6 +377,14 @@ void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)
 uint64_t rbwp_extend_item_ticks(void)
 {
     return chunk_line_item_ticks(&rbwp_self_, rbwp_self_.thread);
+}
+
+uint64_t rbwp_extend_begin_ticks(uint64_t ticks)
+{
+    int host_cancel = cancel_hold();
+    ticks = children_session_ticks(ticks);
+    cancel_release(host_cancel);
+    return ticks;
 }
 
 void rbwp_set_time_limit(uint64_t limit_ns)

@@ -10,9 +10,11 @@
 #include "drain.h"
 #include "rows.h"
 #include "test_point.h"
+#include "thread_rows.h"
 
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,6 +85,22 @@ static void hand_over_all(void)
         if (thread->self)
             recording_hand_over(thread);
     rows_hand_over_strays();
+}
+
+/* The fence: a thread that has looked for rules before it has also stored its room by then, and
+ * that is taken away here. */
+void recording_slow_rows(enum rbwp_place_number_ place)
+{
+    sigset_t all, old;
+    fence_all_cpus();
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    thread_registry_lock();
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->places)
+            thread_rows_set_max(&thread->places->place[place], 0);
+    thread_registry_unlock();
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 const struct thread *recording_end(void)

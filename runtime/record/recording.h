@@ -9,6 +9,7 @@
 #ifndef RECORDING_H
 #define RECORDING_H
 
+#include "rbwp_rows.h"
 #include "rbwp_session.h"
 #include "thread_registry.h"
 
@@ -44,6 +45,10 @@ const struct thread *recording_end(void);
  * thread as above, and then nothing has changed. Registry locked.
  */
 const struct thread *recording_set_level(int level);
+
+/* A rule that rows of this place may meet was added (rule_watch.h): whoever writes one from now on
+ * asks for it, though inlined calls have found room until now. */
+void recording_slow_rows(enum rbwp_place_number_ place);
 
 /* Between levels, for recording_set_level: what the new one will not record the end of is ended
  * now, and ends of what the old one did not record are no misuse (recorder.c). */

@@ -157,11 +157,12 @@ static bool begin_chunk(struct thread *thread, struct row_place *place, bool may
     chunk->epoch = (uint16_t)clock_epoch();
     chunk_begin_rows(chunk, thread->thread_id, rbwp_now_ticks(), place->table);
     place->chunk = chunk;
-    *place->held = (struct rbwp_place_){
-        .next = chunk->words,
-        .live_rows = &chunk->head->rows,
-        .rows_max = chunk_words(recording_now->pool) / place->columns,
-        .fill = atomic_fetch_add_explicit(&fills, 1, memory_order_relaxed) + 1};
+    struct rbwp_place_ *held = place->held;
+    held->next = chunk->words;
+    held->live_rows = &chunk->head->rows;
+    held->rows = 0;
+    held->fill = atomic_fetch_add_explicit(&fills, 1, memory_order_relaxed) + 1;
+    thread_rows_set_max(held, chunk_words(recording_now->pool) / place->columns);
     return true;
 }
 

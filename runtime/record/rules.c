@@ -12,6 +12,7 @@
 #include "names.h"
 #include "quiet_thread.h"
 #include "rbwp_rows.h"
+#include "recording.h"
 #include "rule_text.h"
 #include "rule_watch.h"
 #include "session_config.h"
@@ -80,6 +81,7 @@ static void ring(unsigned slot, uint64_t begin_ticks, uint64_t end_ticks)
 
 bool rule_watch_wants(enum rule_watch what)
 {
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* see recording_slow_rows */
     return atomic_load_explicit(&watched[what], memory_order_relaxed) > 0;
 }
 
@@ -192,12 +194,13 @@ static void apply_to_all(const struct names_snapshot *names)
     for (uint32_t i = 0; i < names->work_item_count; i++)
         if (names->work_items[i].slot < RBWP_SLOTS_MAX)
             apply_to_slot(names->work_items[i].slot, names->work_items[i].name);
-    atomic_store(&watched[RULE_WATCH_QUEUES], 0);
-    atomic_store(&watched[RULE_WATCH_COUNTERS], 0);
-    for (unsigned i = 0; i < rule_count; i++)
-        if (rules[i].kind != RULE_CALL)
-            atomic_fetch_add(
-                &watched[rules[i].kind == RULE_QUEUE ? RULE_WATCH_QUEUES : RULE_WATCH_COUNTERS], 1);
+    unsigned queues = 0, counters = 0;
+    for (unsigned i = 0; i < rule_count; i++) {
+        queues += rules[i].kind == RULE_QUEUE;
+        counters += rules[i].kind == RULE_COUNTER;
+    }
+    atomic_store(&watched[RULE_WATCH_QUEUES], queues);
+    atomic_store(&watched[RULE_WATCH_COUNTERS], counters);
 }
 
 static enum rbwp_status add_rule(const char *text, size_t count, struct rbwp_error *error)
@@ -258,6 +261,10 @@ enum rbwp_status rules_add(const char *text, struct rbwp_error *error)
     apply_to_all(&names);
     pthread_mutex_unlock(&lock);
     names_release(&names);
+    if (rule_watch_wants(RULE_WATCH_QUEUES))
+        recording_slow_rows(RBWP_PLACE_QUEUED_);
+    if (rule_watch_wants(RULE_WATCH_COUNTERS))
+        recording_slow_rows(RBWP_PLACE_COUNTERS_);
     return status;
 }
 

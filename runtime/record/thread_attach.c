@@ -64,6 +64,7 @@ static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
 {
     entry->os_id = os_id;
     entry->self = self;
+    entry->places = &rbwp_own_places_;
     thread_registry_add(entry);
     memset(self, 0, sizeof *self);
     self->keep_ticks = UINT64_MAX;

@@ -61,7 +61,8 @@ struct thread {
     int64_t attached_monotonic_ns;
     int64_t detached_monotonic_ns; /* 0 while attached; guarded by the registry's lock */
 
-    struct rbwp_self_ *self; /* NULL once detached; guarded by the registry's lock */
+    struct rbwp_self_ *self;         /* NULL once detached; guarded by the registry's lock */
+    struct rbwp_own_places_ *places; /* likewise */
 
     /* Recording: see above. Reset when a session ends. */
     struct chunk *chunk;                  /* being filled; NULL before the first event */

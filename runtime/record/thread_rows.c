@@ -17,12 +17,21 @@ struct thread thread_rows_strays;
 _Static_assert(RBWP_PLACES_ == 4, "each is none");
 _Thread_local struct rbwp_own_places_ rbwp_own_places_ = NO_PLACES;
 
+static void move(struct rbwp_place_ *to, const struct rbwp_place_ *from)
+{
+    to->next = from->next;
+    to->live_rows = from->live_rows;
+    to->rows = from->rows;
+    to->fill = from->fill;
+    thread_rows_set_max(to, __atomic_load_n(&from->rows_max, __ATOMIC_RELAXED));
+}
+
 void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as)
 {
     struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
     if (place->held == shown)
         return;
-    *shown = *place->held;
+    move(shown, place->held);
     place->held = shown;
 }
 
@@ -32,9 +41,9 @@ void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as)
     struct rbwp_place_ *shown = &rbwp_own_places_.place[as];
     if (place->held != shown)
         return;
-    place->here = *shown;
+    move(&place->here, shown);
     place->held = &place->here;
-    *shown = none;
+    move(shown, &none);
 }
 
 void thread_rows_hide(struct thread *thread)

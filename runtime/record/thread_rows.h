@@ -34,11 +34,16 @@ void thread_rows_show(struct row_place *place, enum rbwp_place_number_ as);
 /* Takes that back. Own thread. */
 void thread_rows_hide_one(struct row_place *place, enum rbwp_place_number_ as);
 void thread_rows_hide(struct thread *thread);
+/* Others may store 0 there meanwhile (recording_slow_rows). */
+static inline void thread_rows_set_max(struct rbwp_place_ *held, uint64_t rows_max)
+{
+    __atomic_store_n(&held->rows_max, rows_max, __ATOMIC_RELAXED);
+}
 /* Its chunk is gone, or is another's. */
 static inline void thread_rows_let_go(struct row_place *place)
 {
     place->chunk = NULL;
-    place->held->rows_max = place->held->rows;
+    thread_rows_set_max(place->held, place->held->rows);
     place->held->fill = HELD_BY_NONE;
 }
 /* Forgets what the thread holds of a session, which is gone. */

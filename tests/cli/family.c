@@ -4,6 +4,7 @@
  * process ids: the elder child, its child, the younger one, which has ended by then. "k" on its
  * standard input kills the elder child, and comes back when that is dead; at its end all end.
  */
+#include "rbwp_args.h"
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 
@@ -14,12 +15,14 @@
 #include <unistd.h>
 
 static unsigned step;
+static uint64_t number;
 static int hold[2], told[2]; /* nobody writes to hold: it ends with the eldest */
 
 static void record(int calls)
 {
     for (int i = 0; i < calls; i++) {
         rbwp_begin(step);
+        rbwp_arg_u64(number, (uint64_t)i);
         rbwp_set_worked(true);
         rbwp_end();
     }
@@ -51,7 +54,8 @@ int main(int argc, char **argv)
     pid_t children[2], seen[2];
     char byte;
     rbwp_session_defaults(&config);
-    config.level = 1;
+    config.level = 2;
+    number = rbwp_arg_key("number");
     config.logfile = argv[argc - 1];
     config.children = true;
     if (pipe(hold) != 0 || pipe(told) != 0 ||

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # rbwp processes shows a program above its children and these above theirs, each once, with when its
 # recording began and ended; who runs still and who was killed, his child being alive. Of two
-# processes of one id the one that was there counts, and nobody is his own ancestor.
+# processes of one id the one that was there counts, and nobody is his own ancestor. In traces of a
+# family begin and end are marks, in stats they are none; a child's first call has its arguments.
 . "$(dirname "$0")/lib.sh"
 : "${FAMILY:=}"
 "$PYTHON" - "$RBWP" "$FAMILY" "$here" "$work" <<'P' || fail "family"
@@ -54,6 +55,18 @@ if program and os.access(program, os.X_OK):
     # Views of all files keep to that order; by their names it is another one.
     done = subprocess.run([rbwp, "stats", "--live", "--json", f"{work}/all"], capture_output=True, timeout=60)
     assert [int(p["name"].split()[1]) for p in json.loads(done.stdout)["processes"]] == [pid for pid, _ in tree], done
+    assert not json.loads(done.stdout).get("ranges"), done
+    csv = subprocess.run([rbwp, "export", "--live", "-t", "csv", f"{work}/all"], capture_output=True, text=True, timeout=60).stdout
+    spans = list(__import__("csv").DictReader(csv.splitlines()))
+    marks = [(span["process"].split()[1], span["name"]) for span in spans if span["track_kind"] == "life"]
+    assert sorted(marks) == sorted((str(pid), mark) for pid, mark in zip([pid for pid, _ in tree] * 2, ["begins"] * 4 + ["ends", "died", "ends", "ends"])), marks
+    calls = [span for span in spans if span["name"] == "step"]
+    assert len(calls) == 7 + 3 + 3 + 5, calls
+    assert all('"number":' in call["args"] for call in calls), calls
+    shown_marks = subprocess.run([rbwp, "timeline", "--live", "--width", "100", f"{work}/all"], capture_output=True, text=True, timeout=60).stdout
+    assert shown_marks.count("[") == 4 and shown_marks.count("]") == 3 and "x\n" in shown_marks, shown_marks
+    one = subprocess.run([rbwp, "timeline", f"{work}/all/run.bin"], capture_output=True, text=True, timeout=60).stdout
+    assert "[" not in one, one  # alone it is of no family
     lines = run(f"{work}/all").stdout.splitlines()
     assert len(lines) == 5 and lines[0].split() == ["process", "start", "end", "threads", "records", "file"], lines
     assert lines[1].split()[:3] == [str(eldest.pid), "rbwp-family", "+0.000000000s"], lines

@@ -3,6 +3,7 @@
  * Sessions that keep their newest data alone: what is in FILE, in a dump and in what a killed
  * process leaves is the end of what was recorded, without a gap, and the file says what is not.
  */
+#include "control_words.h"
 #include "rbwp_counter.h"
 #include "rbwp_queue.h"
 #include "rbwp_verify.h"
@@ -474,6 +475,48 @@ static void rules_dump(void **state)
     }
 }
 
+/* Guards: a rule that is added while it runs is met by the next row of a thread that has long
+ * written such rows, not by the first one of its next chunk; and a dump made of it has its command.
+ */
+static void rules_are_met_at_once(void **state)
+{
+    (void)state;
+    static struct control_answer answer;
+    static char word[] = "rule",
+                *later[][2] = {{word, "queue:slow item>2ms"}, {word, "counter:depth>100"}};
+    struct rbwp_session_config config = keep_config(2);
+    struct rbwp_ticket ticket;
+    unsigned slot, counter;
+    char path[4200];
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    assert_int_equal(rbwp_work_item_register("slow item", &slot), RBWP_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s.dump-1", config.logfile);
+        struct rbwp_session *session = start(&config);
+        for (unsigned before = 0; before < 3; before++) {
+            rbwp_enqueue(slot, &ticket);
+            rbwp_begin_with(slot, ticket);
+            rbwp_end();
+            rbwp_counter(counter, 1);
+        }
+        answer = (struct control_answer){0};
+        control_carry_out(later[i], 2, &answer);
+        assert_false(answer.refused);
+        rbwp_enqueue(slot, &ticket);
+        ticket.ticks -= rbwp_ticks_from_ns(3000000);
+        rbwp_begin_with(slot, ticket);
+        rbwp_end();
+        rbwp_counter(counter, 101);
+        struct recorded recorded = read_dump(path);
+        assert_true(recorded.trailer->kept->why == RBWP_KEPT_RULE);
+        assert_true(recorded.trailer->command_bytes > 0);
+        recorded_free(&recorded);
+        (void)stop(session);
+        assert_int_equal(unlink(path), 0);
+    }
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+}
+
 /* Guards: what is no rule is refused in one line that says how they look. */
 static void wrong_rules(void **state)
 {
@@ -625,6 +668,7 @@ int main(void)
         cmocka_unit_test(dump_of_the_last_moment),
         cmocka_unit_test(refused_dumps),
         cmocka_unit_test(rules_dump),
+        cmocka_unit_test(rules_are_met_at_once),
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(a_recording_is_cut),
         cmocka_unit_test(a_recording_that_is_cut_is_killed),

@@ -99,7 +99,7 @@ static void take_counts(struct family_member *member, const struct rbwp_trailer 
 bool family_add(struct family *family, const struct input *input)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
-    bool finished = rbwp_reader_header(input->reader)->descriptor_offset != 0;
+    bool finished = input_is_finished(input);
     struct family_member member = {.file = input->name,
                                    .parent = FAMILY_NONE,
                                    .first_child = FAMILY_NONE,
@@ -108,7 +108,7 @@ bool family_add(struct family *family, const struct input *input)
     if (!grow_array32(&family->members, &family->room, family->count + 1, sizeof member))
         return false;
     if (!finished)
-        member.end = input->live && rbwp_live_is_written(input->live) ? FAMILY_RUNS : FAMILY_DIED;
+        member.end = input_is_written(input) ? FAMILY_RUNS : FAMILY_DIED;
     struct family_member *kept = &family->members[family->count++];
     *kept = member;
     if (!trailer)

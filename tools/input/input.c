@@ -160,7 +160,7 @@ bool input_open_follow(struct input *input, const char *path)
 }
 
 /* Writes what a repair would give into fd. */
-static bool recover_into(const char *path, const char *live, int fd)
+static bool recover_into(struct input *input, const char *path, const char *live, int fd)
 {
     struct rbwp_sink sink = rbwp_sink_fd(&fd);
     struct rbwp_recover_result result;
@@ -170,6 +170,8 @@ static bool recover_into(const char *path, const char *live, int fd)
         const char *section = error.section[0] ? error.section : "file";
         message("%s: %s: %s", strcmp(section, "live file") == 0 ? live : path, section, error.text);
     }
+    input->was_unfinished = done && !result.finalised;
+    input->was_written = done && result.is_written;
     return done && lseek(fd, 0, SEEK_SET) == 0;
 }
 
@@ -192,11 +194,21 @@ static bool open_recovered(struct input *input, const char *path, const char *li
 {
     int fd = temporary_file();
     *input = (struct input){.path = path, .name = path, .fd = fd, .recovered = true};
-    if (fd >= 0 && recover_into(path, live, fd) && open_reader(input, false))
+    if (fd >= 0 && recover_into(input, path, live, fd) && open_reader(input, false))
         return true;
     if (fd >= 0)
         close(fd);
     return false;
+}
+
+bool input_is_finished(const struct input *input)
+{
+    return !input->was_unfinished && rbwp_reader_header(input->reader)->descriptor_offset != 0;
+}
+
+bool input_is_written(const struct input *input)
+{
+    return input->was_written || (input->live && rbwp_live_is_written(input->live));
 }
 
 /* A file without a live file beside it has all there is, or nothing more is to be had. */

@@ -454,6 +454,8 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
                        const struct trace_details *details)
 {
     struct stats *stats = context;
+    if (count && stats->tracks[spans->track].track.kind == TRACE_LIFE)
+        return;
     for (size_t i = 0; i < count && !stats->failed; i++)
         take_span(stats, &stats->tracks[spans[i].track], &spans[i],
                   details ? trace_detail_of(details, &spans[i]) : NULL);

@@ -19,8 +19,18 @@
 
 enum { LABEL = 20, TAIL = 8, LETTERS = 52, LEVELS = 8, TICK = 20 };
 
+/* Of a process of a family. */
+struct life {
+    bool has_start, has_last; /* in the window asked for */
+    int64_t start_ns, last_ns;
+    enum trace_life end;
+};
+
 struct timeline {
     struct time_grid grid; /* first: the sink's context */
+    struct trace_sink grid_sink;
+    struct life *lives; /* by process */
+    uint32_t life_room;
     struct trace_pass *pass;
     const struct timeline_options *options;
     struct colors colors;
@@ -67,6 +77,36 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
 {
     struct timeline *timeline = context;
     timeline->grid.failed |= !counter_lines_add(&timeline->counters, track, samples, count);
+}
+
+static void take_life(struct timeline *timeline, const struct trace_span *mark)
+{
+    uint32_t process = trace_track_of(timeline->pass->trace, mark->track)->process;
+    if (!thread_array_grow(&timeline->lives, &timeline->life_room, process + 1,
+                           sizeof *timeline->lives)) {
+        timeline->grid.failed = true;
+        return;
+    }
+    struct life *life = &timeline->lives[process];
+    if (mark->item == TRACE_LIFE_BEGINS) {
+        life->has_start = true;
+        life->start_ns = mark->start_ns;
+    } else {
+        life->has_last = true;
+        life->last_ns = mark->start_ns;
+        life->end = (enum trace_life)mark->item;
+    }
+}
+
+static void take_spans(void *context, const struct trace_span *spans, size_t count,
+                       const struct trace_details *details)
+{
+    struct timeline *timeline = context;
+    bool life = count && timeline->grid.tracks[spans->track].track.kind == TRACE_LIFE;
+    if (!life)
+        timeline->grid_sink.spans(context, spans, count, details);
+    for (size_t i = 0; life && i < count; i++)
+        take_life(timeline, &spans[i]);
 }
 
 static void choose_cells(struct timeline *timeline)
@@ -317,13 +357,55 @@ static void axis(const struct timeline *timeline)
     out_format(out, "%s\n", timeline->colors.off);
 }
 
+/* Columns that are shown end before it where the time is behind them. */
+static uint32_t column_at(const struct timeline *timeline, int64_t time_ns)
+{
+    const struct time_grid *grid = &timeline->grid;
+    uint32_t low = 0, high = timeline->columns;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        uint64_t begins_ns = grid->cell_ns * column_cell(timeline, middle + 1);
+        if (grid->first_ns + (int64_t)begins_ns > time_ns)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+/* "[-----]": it began to record, and ended. 'x': it died, '>': it runs still. */
+static void life_line(const struct timeline *timeline, const struct life *life)
+{
+    static const char ends[] = {
+        [TRACE_LIFE_ENDS] = ']', [TRACE_LIFE_DIED] = 'x', [TRACE_LIFE_RUNS] = '>'};
+    uint32_t most = timeline->columns - 1;
+    uint32_t first = life->has_start ? column_at(timeline, life->start_ns) : 0;
+    uint32_t last = life->has_last ? column_at(timeline, life->last_ns) : most;
+    first = first < most ? first : most;
+    last = last < most ? last : most;
+    for (uint32_t column = 0; column <= last; column++) {
+        char text[2] = {column < first ? ' ' : '-', '\0'};
+        if (life->has_start && column == first)
+            text[0] = '[';
+        if (life->has_last && column == last)
+            text[0] = ends[life->end];
+        out_text(out_of(timeline), text);
+    }
+}
+
 /* Above the tracks of a process. */
 static void process_line(const struct timeline *timeline, uint32_t number)
 {
     struct out *out = out_of(timeline);
     const struct trace_process *process = trace_process_of(timeline->pass->trace, number);
+    const struct life *life = number < timeline->life_room ? &timeline->lives[number] : NULL;
     out_text(out, timeline->colors.bold);
-    text_name(out, process->name.text, process->name.bytes);
+    if (life && (life->has_start || life->has_last) && timeline->grid.any) {
+        label(out, process->name);
+        life_line(timeline, life);
+    } else {
+        text_name(out, process->name.text, process->name.bytes);
+    }
     out_format(out, "%s\n", timeline->colors.off);
 }
 
@@ -392,7 +474,9 @@ static bool begin(struct trace_pass *pass)
     timeline->unicode = !options->ascii && terminal_is_utf8();
     timeline->columns = width - LABEL - TAIL;
     time_grid_start(&timeline->grid, 0, 0, 0);
-    pass->sink = time_grid_sink(&timeline->grid);
+    timeline->grid_sink = time_grid_sink(&timeline->grid);
+    pass->sink = timeline->grid_sink;
+    pass->sink.spans = take_spans;
     pass->sink.process = take_process;
     pass->sink.samples = take_samples;
     pass->state = timeline;
@@ -411,6 +495,7 @@ static enum exit_code end(struct trace_pass *pass)
     counter_lines_free(&timeline->counters);
     free(timeline->name_ns);
     free(timeline->letters);
+    free(timeline->lives);
     free(timeline);
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }

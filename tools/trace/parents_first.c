@@ -65,7 +65,8 @@ static int parent_of(const struct place *places, struct place *const *sorted, in
 }
 
 /* From the last on: each child is put before those that were given later. */
-static void join(struct place *places, struct place *const *sorted, int count)
+static void join(struct place *places, struct place *const *sorted, int count,
+                 struct trace_source *sources)
 {
     for (int i = count; i-- > 0;) {
         int parent = parent_of(places, sorted, count, i);
@@ -74,6 +75,8 @@ static void join(struct place *places, struct place *const *sorted, int count)
         places[i].parent = parent;
         places[i].next_child = places[parent].first_child;
         places[parent].first_child = i;
+        sources[i].facts.identity.has_family = true;
+        sources[parent].facts.identity.has_family = true;
     }
 }
 
@@ -109,7 +112,7 @@ void parents_first(struct trace_source *sources, int count)
     }
     if (places && sorted && ordered && count > 1) {
         qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
-        join(places, sorted, count);
+        join(places, sorted, count, sources);
         move(sources, ordered, places, count);
     }
     free(places);

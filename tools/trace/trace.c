@@ -24,7 +24,8 @@ const char *const trace_category_name[TRACE_CATEGORIES] = {
     "task",   "call", "wait", "copy",    "other", "range",   "annotation", "queued"};
 
 const char *const trace_track_kind_name[TRACE_TRACK_KINDS] = {
-    "thread", "gpu", "processor", "channel", "stream", "sm", "lane", "async", "table", "counter"};
+    "thread", "gpu",   "processor", "channel", "stream", "sm",
+    "lane",   "async", "table",     "counter", "life"};
 
 const char *const trace_link_kind_name[TRACE_LINK_KINDS] = {
     "launch", "message", "range", "dependency", "wake", "wait", "flow"};

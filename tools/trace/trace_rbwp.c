@@ -7,6 +7,7 @@
  */
 #include "call_args.h"
 #include "kept_losses.h"
+#include "life_marks.h"
 #include "losses.h"
 #include "message.h"
 #include "range_rows.h"
@@ -719,6 +720,29 @@ static void add_process(struct rbwp_source *source)
     source->process = trace_add_process(source->trace, process);
 }
 
+/* Marks are in the window, or not wanted. */
+static void add_life(struct rbwp_source *source)
+{
+    const struct input *input = &source->input;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
+    const struct trace_axis *axis = &source->options->axis;
+    if (!trailer)
+        return;
+    struct life life = {
+        .process = source->process,
+        .os_id = trailer->process_id,
+        .parent = job_number(trailer, RBWP_JOB_PARENT),
+        .start_ns = trace_on_axis(axis, trailer->start_ns),
+        .last_ns = trace_on_axis(axis, trailer->stop_ns),
+        .has_start = is_row_wanted(source, 0, trailer->start_ns, trailer->start_ns),
+        .has_last = is_row_wanted(source, 0, trailer->stop_ns, trailer->stop_ns),
+        .end = input_is_finished(input)  ? TRACE_LIFE_ENDS
+               : input_is_written(input) ? TRACE_LIFE_RUNS
+                                         : TRACE_LIFE_DIED,
+    };
+    source->failed |= !life_marks_add(source->trace, &life);
+}
+
 static void add_losses(struct rbwp_source *source)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
@@ -814,12 +838,14 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     thread_infos_start(&source->thread_infos, rbwp_reader_trailer(source->input.reader));
     source->trace = trace;
     source->options = options;
-    source->first_id = trace_new_ids(trace, 0) - 1;
     source->filtered = options->filter && filter_is_set(options->filter);
     shift_filter(source, options);
     filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
     source->filter.shift_ns = options->axis.shift_ns;
     add_process(source);
+    if (opened->facts.identity.has_family)
+        add_life(source);
+    source->first_id = trace_new_ids(trace, 0) - 1;
     start_gpus(source);
     start_tables(source);
     source->walk = &walk;

@@ -102,7 +102,8 @@ struct rbwp_place_ {
     uint64_t *next;      /* where the next row goes */
     uint64_t *live_rows; /* where FILE.live says how many rows there are */
     uint64_t rows;       /* how many there are */
-    uint64_t rows_max;   /* that the chunk has room for; 0 without one */
+    uint64_t
+        rows_max;  /* that the chunk has room for; 0 without one, or to send rows the slow way */
     uint64_t fill; /* of the chunk, other than that of any before or after; UINT64_MAX: none */
 };
 enum rbwp_place_number_ {
@@ -122,11 +123,12 @@ extern RBWP_API RBWP_TLS_ struct rbwp_own_places_
 /* Between rbwp_enter_ and rbwp_leave_, all of them. */
 static inline bool rbwp_place_has_room_(const struct rbwp_place_ *place)
 {
-    return __builtin_expect(place->rows < place->rows_max, 1);
+    return __builtin_expect(place->rows < __atomic_load_n(&place->rows_max, __ATOMIC_RELAXED), 1);
 }
 static inline uint64_t rbwp_place_room_(const struct rbwp_place_ *place)
 {
-    return place->rows_max - place->rows;
+    uint64_t rows_max = __atomic_load_n(&place->rows_max, __ATOMIC_RELAXED);
+    return rows_max > place->rows ? rows_max - place->rows : 0;
 }
 static inline uint64_t *rbwp_place_take_(struct rbwp_place_ *place, unsigned columns)
 {

@@ -20,6 +20,10 @@ uint64_t rbwp_extend_thread(void);
  * rbwp_leave_. */
 uint64_t rbwp_extend_item_ticks(void);
 
+/* When what begins at ticks is to begin: with the session, where a forked child has waited for its
+ * first record to start that; between rbwp_enter_ and rbwp_leave_. */
+uint64_t rbwp_extend_begin_ticks(uint64_t ticks);
+
 /* Gives an attached thread another name, as rbwp_thread_attach does its own. RBWP_E_STATE: there is
  * none of that number (any more); RBWP_E_MEMORY. */
 enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);

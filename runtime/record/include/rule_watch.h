@@ -3,8 +3,9 @@
  * rule_watch.h - for who writes rows that rules of a flight recorder may be about.
  *
  * Rules cost nothing where there are none: a thread's inlined calls write rows into its place for
- * them (row_hold.h). As long as a rule asks for them, that place is not shown to them any more, so
- * that rows go the slow way, which asks here.
+ * them (row_hold.h). As long as a rule asks for them, that place has no room for them any more, so
+ * that rows go the slow way, which asks here: after it has made room (row_hold_keep), for a rule
+ * may come at any time.
  */
 #ifndef RULE_WATCH_H
 #define RULE_WATCH_H

@@ -39,10 +39,16 @@ struct input {
     struct decode_ahead *ahead; /* NULL: the reader works alone */
     uint64_t blocks, records;   /* handed out, opaque blocks included */
     bool recovered;             /* put together of the file and its live file */
+    bool was_unfinished, was_written; /* recovered: the file, and a program still wrote it */
     bool follow;
     bool tailed;                 /* its reader shows what FILE.live has by itself */
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
+
+/* Whether its session has ended in good order; else, whether a program writes it still: if not,
+ * that died. */
+bool input_is_finished(const struct input *input);
+bool input_is_written(const struct input *input);
 
 /* False with the message given. */
 bool input_open(struct input *input, const char *path, bool names_first);

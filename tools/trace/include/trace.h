@@ -68,6 +68,7 @@ enum trace_track_kind {
     TRACE_ASYNC,     /* one of another profiler's operations that no thread holds */
     TRACE_TABLE,     /* rows of a table */
     TRACE_COUNTER,   /* samples, no spans */
+    TRACE_LIFE,      /* marks alone: when a process began to record, and how that ended */
     TRACE_TRACK_KINDS
 };
 /* "thread", "gpu", "processor", "channel", "stream" ... */
@@ -83,6 +84,9 @@ struct trace_track {
     struct trace_text name; /* never empty */
     struct trace_text unit; /* of a counter's values; may be empty */
 };
+
+/* The item of a mark on a track of kind TRACE_LIFE. */
+enum trace_life { TRACE_LIFE_BEGINS, TRACE_LIFE_ENDS, TRACE_LIFE_DIED, TRACE_LIFE_RUNS };
 
 /* What a span is. */
 enum trace_category {

@@ -30,6 +30,7 @@ struct trace_latency {
 struct trace_identity {
     uint64_t os_id;   /* 0 unknown */
     uint64_t parent;  /* process id of its parent; 0 unknown */
+    bool has_family;  /* its parent or a child of it is among the sources, too */
     int64_t start_ns; /* of the process, since its machine was started; 0 unknown */
     bool has_boot;
     uint8_t
