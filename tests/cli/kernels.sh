@@ -138,7 +138,7 @@ assert (sums["launches"], sums["lanes"], sums["records"]) == (2, 24, len(made.ta
 assert [[line[n] for n in ("place", "file", "line", "cycles")] for line in plain["lines"]] == [["ptx:9", "", 0, 80]], plain
 data = report(probed).data
 kernel, _ = data["kernel_lines"]
-assert [kernel["name"], kernel["sums"]] == ["softmax", [sums[n] for n in ("launches", "lanes", "records", "cycles")]]
+assert [kernel["name"], kernel["sums"]] == ["softmax", [sums[n] for n in ("launches", "lanes", "records", "cycles", "recorded_ns", "between_ns")]]
 assert kernel["lines"] == [[0, *[line[n] for n in ("line", "count", "cycles", "p50", "p99", "max", "spread", "place")]] for line in sums["lines"]]
 assert kernel["probes"] == [[p["probe"], [line["place"] for line in sums["lines"]].index(p["place"]), p["count"], p["cycles"]] for p in sums["probes"]]
 assert kernel["edges"] == [[e["from"], e["to"], e["count"]] for e in sums["edges"]] and len(kernel["edges"]) == 9
@@ -181,7 +181,7 @@ grep -Eq '^  gemm: 2 launches, 6 blocks, 6.000 us of block time$' "$work/out" ||
 grep -Eq '^ +12 +6  3.600 us +60.0%  2.400 us +40.0%  producer \(1 never ended\)$' "$work/out" || fail "group: $(cat "$work/out")"
 grep -Eq '^ +overlap +1.800 us +50.0% +producer and consumer$' "$work/out" || fail "overlap: $(cat "$work/out")"
 expect_exit 0 "$RBWP" stats --by kernel "$work/probes.bin"
-grep -Eq '^  softmax: 2 launches, 24 lanes, 410688 cycles$' "$work/out" || fail "kernel with probes: $(cat "$work/out")"
+grep -Eq '^  softmax: 2 launches, 24 lanes, 410688 cycles, 2\.5% of the time between records$' "$work/out" || fail "kernel with probes: $(cat "$work/out")"
 grep -Eq '^ +72.6% +144 +298,080 +1,967 +2,335 +23.1%  probes.py:6$' "$work/out" || fail "line: $(cat "$work/out")"
 head -c 900 "$work/kernels.bin" >"$work/cut.bin"
 expect_exit 3 "$RBWP" stats "$work/cut.bin"

@@ -108,7 +108,15 @@ def wide():
     flat = [time for row in rows() for time in row[2:4]]
     check("44 bits wrap", flat == sorted(flat) and flat[0] < 1 << 44 < flat[-1], True)
     check("the empty pair", "7 cycles of an empty pair" in text, True)
-    check("sums", all(line.split()[3] == "0" for line in text.split("Spread\n")[1].splitlines()), True)
+    pairs, whole = text.split("Spread\n")[1].split("\n\n")
+    check("sums", all(line.split()[3] == "0" for line in pairs.splitlines()), True)
+    # Each record of the two lanes is an empty pair: nothing is left of it, and the rest is between them.
+    lanes = [[row[4 * i + 2:4 * i + 4] for row in rows() if row[4 * i + 2]] for i in range(2)]
+    total = sum(lane[-1][1] - lane[0][0] for lane in lanes)
+    gaps = [after[0] - before[1] for lane in lanes for before, after in zip(lane, lane[1:])]
+    check("the lanes' time", whole, f"2 lanes, {total} cycles from first START to last END: 0.0% in records, "
+          f"{100 - 100 * sum(gaps) / total:.1f}% in their probes, {100 * sum(gaps) / total:.1f}% between them "
+          f"({sum(gaps) / len(gaps):.1f} cycles: a probe's store, and code that has none)\n")
     lossy = raw[:32 + 24] + struct.pack("<I", 5) + raw[32 + 28:]
     check("losses", "5 records found no room: 16 a lane is too few" in decode(lossy)[1], True)
     return raw
@@ -237,14 +245,17 @@ def annotate():
     text = rbwp("annotate", "--map", MAP, RAW)[0].decode()
     lines = text.splitlines()
     check("head", (lines[0], lines[2]), ("kernel k: 90 cycles in all lanes", f"{source}:"))
-    check("lines", [line.split()[-2:] for line in lines[3:]], [["line", str(i)] for i in range(10, 15)])
+    check("lines", [line.split()[-2:] for line in lines[3:8]], [["line", str(i)] for i in range(10, 15)])
+    check("the lanes' time", lines[8:], ["2 lanes, 169 cycles from first START to last END: 53.3% in records, 0.0% in their probes, "
+                                         "46.7% between them (79.0 cycles: a probe's store, and code that has none)"])
     check("share, count, p50, p99, spread, line", lines[3].replace("#", "").split()[:6], ["33.3%", "2", "10", "20", "50.0%", "10"])
     check("its bar", lines[7].count("#"), 7)
     text = rbwp("annotate", "--map", MAP, RAW, locale="C.UTF-8")[0].decode()
     check("its bar in UTF-8", text.splitlines()[7].count("\u2588"), 7)
     source.unlink()
     lines = rbwp("annotate", "--map", MAP, "--pair-cost", 10, "--color", "always", RAW)[0].decode().splitlines()
-    check("without the source", len(lines), 5)
+    check("without the source", len(lines), 6)
+    check("probes in records", "35.5% in records, 17.8% in their probes, 46.7% between" in lines[5], True)
     check("what a pair costs is off", ("60 cycles" in lines[0], "\x1b[" in lines[4]), (True, True))
 
 

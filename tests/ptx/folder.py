@@ -152,6 +152,9 @@ def model(told):
     (sums,) = json.loads(command("stats", "--json", "--by", "kernel", OUT))["kernel_lines"]
     check("kernel", [sums[n] for n in ("kernel", "launches", "lanes", "records", "cycles")],
           ["k", 2, len(lanes), len(made), sum(row["cycles"] for row in made)])
+    check("the lanes' time", (sums["recorded_ns"], sums["between_ns"]),
+          (sum(row["stop"] - row["start"] for row in made),
+           sum(after["start"] - before["stop"] for lane in lanes.values() for before, after in zip(lane, lane[1:]))))
     lines = {}
     for row in made:
         lines.setdefault(row["place"], []).append(row)
@@ -185,12 +188,14 @@ def model(told):
     # The same sums in a terminal, straight from the folder; quantiles are exact there.
     text = rbwp("annotate", FOLDER)[0].decode().splitlines()
     check("annotate", text[0], f"kernel k: {sums['cycles']} cycles in all lanes of 2 launches")
-    shown = [line.replace("#", "").split() for line in text[2:] if "%" in line]
+    check("annotate's last", text[-1].startswith(f"{len(lanes)} lanes, "), True)
+    shown = [line.replace("#", "").split() for line in text[2:-1] if "%" in line]
     check("annotate's lines", sorted((int(fields[5]), int(fields[1])) for fields in shown),
           sorted((line, sum(r["line"] == line for r in made)) for line in {r["line"] for r in made}))
     rbwp("annotate", WORK / "nowhere", code=2)
     text = command("stats", "--by", "kernel", OUT).split("Lines in kernels")[1].splitlines()
-    check("text", (text[2], text[3].split()[-1]), (f"  k: 2 launches, {len(lanes)} lanes, {sums['cycles']} cycles",
+    shown = 100 * sums["between_ns"] / (sums["recorded_ns"] + sums["between_ns"])
+    check("text", (text[2], text[3].split()[-1]), (f"  k: 2 launches, {len(lanes)} lanes, {sums['cycles']} cycles, {shown:.1f}% of the time between records",
                                                    max(sums["lines"], key=lambda line: line["cycles"])["place"]))
     tree = json.loads(command("export", "--to", "speedscope", OUT))
     check("tracks", sorted(p["name"] for p in tree["profiles"] if "warp" in p["name"]).__len__(), 2)

@@ -11,6 +11,7 @@
 #include "ptx_pairs.h"
 #include "ptx_tool.h"
 #include "ptx_walk.h"
+#include "ptx_whole.h"
 #include "text_name.h"
 
 #include <inttypes.h>
@@ -28,6 +29,7 @@ struct view {
     struct out *out;
     const struct ptx_tool_options *tool;
     const struct ptx_sums *sums;
+    const struct ptx_whole *whole;
     struct colors colors;
     unsigned width;
     bool utf8;
@@ -134,14 +136,16 @@ static void put_view(const struct view *view, const struct ptx_map *map, const c
             end++;
         put_file(view, map, first, end);
     }
+    ptx_whole_write(view->out, view->whole);
 }
 
 static struct view view_of(const struct ptx_tool_options *tool, struct out *out,
-                           const struct ptx_sums *sums)
+                           const struct ptx_sums *sums, const struct ptx_whole *whole)
 {
     return (struct view){.out = out,
                          .tool = tool,
                          .sums = sums,
+                         .whole = whole,
                          .colors = terminal_colors(&tool->terminal, out->fd),
                          .width = terminal_width(out->fd),
                          .utf8 = terminal_is_utf8()};
@@ -157,7 +161,9 @@ static enum exit_code show(const struct ptx_tool_options *tool, struct operands 
         return EXIT_BAD_DATA;
     enum exit_code code = EXIT_BAD_DATA;
     if (out_open(&out, &tool->output, files)) {
-        struct view view = view_of(tool, &out, &sums);
+        struct ptx_whole whole = {0};
+        ptx_whole_add(&whole, matrix, cost);
+        struct view view = view_of(tool, &out, &sums, &whole);
         put_view(&view, map, ptx_map_kernel(map), 0, matrix->dropped);
         code = out_close(&out);
     }
@@ -172,6 +178,7 @@ struct annotated {
     char map[PTX_FILE_NAME], kernel[PTX_KERNEL_NAME];
     uint64_t launches, dropped;
     struct ptx_gathered gathered;
+    struct ptx_whole whole;
 };
 
 struct annotating {
@@ -211,6 +218,7 @@ static bool take_launch(void *context, const struct ptx_launch *launch, const st
     uint32_t cost = tool->pair_cost_given ? tool->pair_cost : matrix->pair_cost;
     all->failed = !kernel || !ptx_gather(&kernel->gathered, matrix, map, cost);
     if (!all->failed) {
+        ptx_whole_add(&kernel->whole, matrix, cost);
         kernel->launches++;
         kernel->dropped += matrix->dropped;
     }
@@ -229,7 +237,7 @@ static bool put_kernel(const struct annotating *all, struct annotated *kernel, c
         return false;
     bool good = ptx_gathered_sums(&kernel->gathered, &sums);
     if (good) {
-        struct view view = view_of(all->tool, out, &sums);
+        struct view view = view_of(all->tool, out, &sums, &kernel->whole);
         out_text(out, first ? "" : "\n");
         put_view(&view, &map, kernel->kernel, kernel->launches, kernel->dropped);
         ptx_sums_free(&sums);

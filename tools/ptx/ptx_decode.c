@@ -14,6 +14,7 @@
 #include "ptx_pairs.h"
 #include "ptx_sanitize.h"
 #include "ptx_tool.h"
+#include "ptx_whole.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -193,6 +194,10 @@ static enum exit_code write_summary(const struct decoding *decoding)
                    " cycles of an empty pair are taken off each record\n",
                    cost);
         ptx_sums_write_pairs(&out, &sums, &decoding->locs);
+        struct ptx_whole whole = {0};
+        ptx_whole_add(&whole, &decoding->matrix, cost);
+        out_text(&out, "\n");
+        ptx_whole_write(&out, &whole);
         code = out_close(&out);
     }
     ptx_sums_free(&sums);

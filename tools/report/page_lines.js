@@ -7,8 +7,8 @@ const PROBES_DRAWN = 300, CODE_ROWS = 4000, SMS_LISTED = 160;
 
 /* ---- the data ------------------------------------------------------------------------ */
 
-const linesInKernels = data.kernel_lines.map(({name, sums: [launches, lanes, records, cycles], lines, probes, edges}) => ({
-  name: name || "(no name)", launches, lanes, records, cycles: Number(cycles),
+const linesInKernels = data.kernel_lines.map(({name, sums: [launches, lanes, records, cycles, recorded, between], lines, probes, edges}) => ({
+  name: name || "(no name)", launches, lanes, records, cycles: Number(cycles), between: Number(between) / (Number(recorded) + Number(between) || 1),
   lines: lines.map(([source, line, count, took, p50, p99, most, spread, place]) =>
     ({source: data.sources[source], line: Number(line), count, cycles: Number(took), p50, p99, most, spread, place})),
   probes: probes.map(([id, line, count, took]) => ({id: Number(id), line, count: Number(count), cycles: Number(took)})),
@@ -147,7 +147,7 @@ function fillSms(parent, kernel) {
 /* ---- the tab ----------------------------------------------------------------------------------- */
 
 function fillKernel(parent, kernel) {
-  add(parent, "p", `${exact(kernel.launches)} launch${Number(kernel.launches) === 1 ? "" : "es"} recorded, ${exact(kernel.lanes)} lanes (threads that recorded, of each launch), ${exact(kernel.records)} records, ${exact(kernel.cycles)} cycles.`, "caption");
+  add(parent, "p", `${exact(kernel.launches)} launch${Number(kernel.launches) === 1 ? "" : "es"} recorded, ${exact(kernel.lanes)} lanes (threads that recorded, of each launch), ${exact(kernel.records)} records, ${exact(kernel.cycles)} cycles. ${(100 * kernel.between).toFixed(1)} % of the lanes' time lie between records: what probes store, and code that has none.`, "caption");
   fillSms(parent, kernel);
   for (const source of new Set(kernel.lines.slice().sort((a, b) => b.cycles - a.cycles).map(line => line.source))) fillSource(parent, kernel, source);
   add(parent, "h3", "Control flow");

@@ -237,9 +237,10 @@ static void put_kernel(const struct kernel_lines *lines, const struct kernel_sum
     out_text(out, "{");
     json_key(out, "name");
     json_string(out, kernel->name.text, kernel->name.bytes);
-    const uint64_t sums[] = {kernel->launches, kernel->lanes, kernel->records, kernel->cycles};
+    const uint64_t sums[] = {kernel->launches, kernel->lanes,       kernel->records,
+                             kernel->cycles,   kernel->recorded_ns, kernel->between_ns};
     out_text(out, ",\"sums\":");
-    put_numbers(out, false, sums, 4);
+    put_numbers(out, false, sums, 6);
     put_lines(lines, kernel, sources, out, line_count);
     out_text(out, "],\n\"probes\":["); /* [number, line, count, cycles] */
     for (uint32_t i = 0; i < probe_count; i++) {

@@ -16,7 +16,7 @@ static const char *const key_names[KEYS] = {"kernel", "file",  "line",   "first"
 
 struct record {
     uint64_t line, launch, block, thread, cycles;
-    int64_t start_ns;
+    int64_t start_ns, stop_ns;
     uint64_t first, last;
     uint32_t kernel, file, place; /* names + 1, 0: none; of place without */
     uint32_t track, gpu, unused;
@@ -149,6 +149,7 @@ void kernel_lines_span(struct kernel_lines *lines, const struct trace_span *span
                                   .thread = value_of(lines, detail, THREAD),
                                   .cycles = value_of(lines, detail, CYCLES),
                                   .start_ns = span->start_ns,
+                                  .stop_ns = span->stop_ns,
                                   .first = value_of(lines, detail, FIRST),
                                   .last = value_of(lines, detail, LAST),
                                   .kernel = (uint32_t)value_of(lines, detail, KERNEL),
@@ -331,7 +332,10 @@ static bool take_lane(void *context, const void *item, const uint64_t *payload)
     bool same_lane = same_kernel && by_lane(last, record) == 0;
     kernel->launches += !same_kernel || by_launch(last, record) != 0;
     kernel->lanes += !same_lane;
+    kernel->recorded_ns += (uint64_t)(record->stop_ns - record->start_ns);
     if (same_lane) {
+        if (record->start_ns > last->stop_ns)
+            kernel->between_ns += (uint64_t)(record->start_ns - last->stop_ns);
         const struct step step = {last->last, record->first, 0, record->kernel, 0};
         merge_sorter_add(&finishing->steps, &step, NULL);
     }

@@ -387,6 +387,8 @@ static void lines_object(struct out *out, const struct kernel_lines *lines,
     member(out, "lanes", kernel->lanes);
     member(out, "records", kernel->records);
     member(out, "cycles", kernel->cycles);
+    member(out, "recorded_ns", kernel->recorded_ns);
+    member(out, "between_ns", kernel->between_ns);
     open_list(out, "lines");
     for (uint32_t i = 0; i < kernel->line_count; i++) {
         comma(out, i == 0);

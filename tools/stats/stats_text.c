@@ -538,9 +538,14 @@ static const struct kernel_line *next_hottest(const struct kernel_lines *lines,
 static void lines_of_kernel(const struct view *view, const struct kernel_sums *kernel)
 {
     name(view->out, kernel->name.bytes ? kernel->name : trace_text("(no name)"));
-    out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " lane%s, %" PRIu64 " cycles\n",
+    out_format(view->out, ": %" PRIu64 " launch%s, %" PRIu64 " lane%s, %" PRIu64 " cycles",
                kernel->launches, kernel->launches == 1 ? "" : "es", kernel->lanes,
                kernel->lanes == 1 ? "" : "s", kernel->cycles);
+    if (kernel->between_ns)
+        out_format(view->out, ", %.1f%% of the time between records",
+                   100 * (double)kernel->between_ns /
+                       (double)(kernel->recorded_ns + kernel->between_ns));
+    out_text(view->out, "\n");
     const struct kernel_line *line = next_hottest(&view->stats->lines, kernel, NULL);
     for (uint32_t i = 0; line && i < LINES_SHOWN; i++) {
         source_line(view, kernel, line);

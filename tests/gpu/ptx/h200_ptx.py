@@ -28,6 +28,7 @@ import probes  # noqa: E402
 
 OUT = pathlib.Path(os.environ.get("OUT", "."))
 STEPS = {}
+CALIBRATING = 3  # launches that tell what probes cost, before those that are judged
 missed = []
 
 
@@ -257,19 +258,26 @@ def costs():
                        most=1.1 * original.spill_bytes)
 
 
-def tiled(lane):
-    """How far the blocks of a lane, summed up, are from all the time between its first START and its last END, less
-    what probes take: from an END to the next START as long as in the median. In percent."""
-    gaps = lane.starts[1:] - lane.ends[:-1]
-    left = lane.whole() - len(gaps) * float(np.median(gaps))
-    return 100 * ((lane.ends - lane.starts).sum() / left - 1)
+def between(lanes):
+    """Cycles from each END to the next START of its lane. Nothing but the probe is there (gaps_of_code), so that is what
+    a probe costs outside of records."""
+    return np.concatenate([lane.starts[1:] - lane.ends[:-1] for lane in lanes])
+
+
+def tiled(lane, outside):
+    """How far the blocks of a lane, summed up, are from all the time between its first START and its last END, each
+    less what probes take: inside of each record what an empty pair was measured to take, and between two records what
+    that took in the mean of other launches. In percent."""
+    records = len(lane.starts)
+    left = lane.whole() - records * lane.pair_cycles - (records - 1) * outside
+    return 100 * ((lane.ends - lane.starts - lane.pair_cycles).sum() / left - 1)
 
 
 @step(60)
 def sums():
-    """What blocks take, summed up, beside the whole by the same clock, in one thread; and beside the whole of a run that
-    has one pair around all of it, which does not wait for what goes on behind probes. Blocks of a few cycles are less
-    than the gaps between them, which differ: so basic blocks are judged."""
+    """What blocks take, summed up, beside the whole by the same clock, in one thread, less what probes take: inside of
+    records by the lanes' empty pair, between them by the launches before those that are judged. And beside the whole of
+    a run that has one pair around all of it, which does not wait for what goes on behind probes."""
     cuda = open_cuda()
     for entry in (one for one in corpus.ENTRIES if one.long):
         text, launch = probes.text_of(entry.file), entry.prepare(cuda)
@@ -281,28 +289,36 @@ def sums():
                                      else "wide", "--file", "all", "--threads", lanes, "--capacity", 2048)
             return made, probes.assemble(made.text)
 
-        cycles = {}
+        whole = 0
         for mode, (made, assembled) in zip(modes, in_parallel(make, [(mode, ) for mode in modes])):
             traced = probes.Traced(cuda, made, assembled, entry.kernel)
             found = []
-            for _ in range(7):
+            for _ in range(2 + CALIBRATING + 5):  # of which two warm the caches
                 traced.on()
                 traced.run(launch)
-                found.append(probes.lanes(traced.raw(), made.map))
+                found.append([lane for lane in probes.lanes(traced.raw(), made.map) if len(lane.starts)])
             traced.free()
-            flat = [lane for one in found[2:] for lane in one if len(lane.starts)]
-            cycles[mode] = float(np.median([lane.cycles().sum() for lane in flat]))
-            gaps = np.concatenate([lane.starts[1:] - lane.ends[:-1] for lane in flat])
-            shown = [int(gap) for gap in np.percentile(gaps, (1, 50, 90, 99))] if len(gaps) else []
-            print(f"sums {entry.kernel} {mode}: {cycles[mode]:.0f} cycles in {len(flat[0].starts)} records of a lane, "
-                  f"{np.median([lane.whole() for lane in flat]):.0f} from the first START to the last END, empty pair "
-                  f"{flat[0].pair_cycles}, END to START p1 p50 p90 p99 {shown}, dropped {sum(lane.dropped for lane in flat)}")
-            if mode != "entire":
-                figure(f"{entry.kernel}: blocks of mode {mode} against the whole of the thread",
-                       float(np.median([tiled(lane) for lane in flat])), "%",
-                       *((5, -5) if mode == "cfg" else ()))
-                figure(f"{entry.kernel}: blocks of mode {mode} against another run's whole",
-                       100 * (cycles[mode] / cycles["entire"] - 1), "%")
+            calibrating = sum(found[2:2 + CALIBRATING], [])
+            judged = sum(found[2 + CALIBRATING:], [])
+            cycles = float(np.median([lane.cycles().sum() for lane in judged]))
+            print(f"sums {entry.kernel} {mode}: {cycles:.0f} cycles in {len(judged[0].starts)} records of a lane, "
+                  f"{np.median([lane.whole() for lane in judged]):.0f} from the first START to the last END, empty pair "
+                  f"{judged[0].pair_cycles}, dropped {sum(lane.dropped for lane in judged)}")
+            if mode == "entire":
+                whole = cycles
+                continue
+            gaps = between(calibrating)
+            code = probes.gaps_of_code(assembled.cubin, entry.kernel)
+            print(f"sums {entry.kernel} {mode}: END to START: mean {gaps.mean():.1f}, p1 p50 p90 p99 "
+                  f"{np.percentile(gaps, (1, 50, 90, 99)).astype(int).tolist()}; in code: {code[0]} gaps, {code[1]} to {code[2]} "
+                  f"instructions, {code[3]} gaps with a load, a barrier or tensor work")
+            if mode == "block":
+                figure(f"{entry.kernel}, mode block: gaps of code with more than probes", code[3], "", most=0)
+            figure(f"{entry.kernel}: blocks of mode {mode} against the whole of the thread",
+                   float(np.median([tiled(lane, gaps.mean()) for lane in judged])), "%", 5, -5)
+            figure(f"{entry.kernel}: the same, the worst of {len(judged)} lanes",
+                   max((tiled(lane, gaps.mean()) for lane in judged), key=abs), "%")
+            figure(f"{entry.kernel}: blocks of mode {mode} against another run's whole", 100 * (cycles / whole - 1), "%")
 
 
 @step(20)

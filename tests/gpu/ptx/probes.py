@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -110,6 +111,30 @@ class Traced:
 
     def free(self):
         self.cuda.free(self.buffer)
+
+
+# ---- machine code --------------------------------------------------------------------------------------
+
+CS2R, CLOCK = 0x805, 80
+# What a probe never is: loads, asynchronous copies, shared memory, barriers, tensor work (sm_80 to sm_90).
+KERNELS_OWN = {0x981, 0x984, 0x988, 0xFAE, 0xB1D, 0x91D, 0x83B, 0x844, 0x23C, 0x9F0, 0x23E, 0x9AF, 0x91A, 0x9A7}
+
+
+def gaps_of_code(cubin, kernel):
+    """What stands in the machine code between an END's read of the clock and the next START's, in the order of the code:
+    how many such gaps, the least and most instructions in one, and how many hold something that is not a probe's. All
+    probes have the same shape, so reads of the clock are START and END in turns."""
+    offset, = struct.unpack_from("<Q", cubin, 0x28)
+    size, count, names = struct.unpack_from("<HHH", cubin, 0x3A)
+    rows = [struct.unpack_from("<IIQQQQ", cubin, offset + i * size) for i in range(count)]
+    texts = cubin[rows[names][4]:][:rows[names][5]]
+    row, = (row for row in rows if texts[row[0]:texts.index(b"\0", row[0])] == b".text." + kernel.encode())
+    words = np.frombuffer(cubin[row[4]:row[4] + row[5]], "<u8").reshape(-1, 2)
+    operations = (words[:, 0] & np.uint64(0xFFF)).astype(int)
+    clocks, = np.nonzero((operations == CS2R) & ((words[:, 1] >> np.uint64(8)) & np.uint64(0xFF) == CLOCK))
+    gaps = [operations[end + 1:start] for end, start in zip(clocks[1::2], clocks[2::2])]
+    lengths = [len(gap) for gap in gaps] or [0]
+    return len(gaps), min(lengths), max(lengths), sum(bool(KERNELS_OWN & set(gap.tolist())) for gap in gaps)
 
 
 # ---- cells -------------------------------------------------------------------------------------------

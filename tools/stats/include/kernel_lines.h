@@ -41,7 +41,8 @@ struct kernel_edge {
 struct kernel_sums {
     struct trace_text name;
     uint64_t launches, lanes, records, cycles;
-    uint32_t first_line, line_count; /* by file and line */
+    uint64_t recorded_ns, between_ns; /* in records; from one to the next of its lane */
+    uint32_t first_line, line_count;  /* by file and line */
     uint32_t first_probe, probe_count;
     uint32_t first_edge, edge_count;
     uint32_t number, unused; /* used while they are put in order */
