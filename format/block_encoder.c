@@ -235,6 +235,12 @@ enum rbwp_status rbwp_block_encoder_seal(struct rbwp_block_encoder *encoder, uin
     return RBWP_OK;
 }
 
+void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries)
+{
+    if (encoder->fast)
+        deflater_hurry(encoder->fast, hurries);
+}
+
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence)
 {
     store_le32(bytes + 8, sequence);

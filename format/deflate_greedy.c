@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* deflate_greedy.c - for each unit the last one that is the same. */
+/*
+ * deflate_greedy.c - for each unit the last one that is the same. Who is in a hurry takes this
+ * instead of the cheapest parse, and remembers the units inside of matches, too: its data recur at
+ * any distance, not as a whole.
+ */
 #include "deflate_match.h"
 #include "deflate_piece.h"
 
@@ -39,10 +43,10 @@ void parse_greedy(struct deflater *state, const uint8_t *data, uint32_t size, si
     memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
     for (size_t i = 0; i < units; i++) {
         uint32_t position = unit[i];
-        if (position < done || unit[i + 1] - position < GREEDY_BYTES_MIN)
+        if (unit[i + 1] - position < GREEDY_BYTES_MIN || (position < done && !state->hurries))
             continue;
         uint32_t from = find_seen(state, i), most = size - position;
-        if (from == 0)
+        if (from == 0 || position < done)
             continue;
         uint32_t length = common_bytes(data + from, data + position,
                                        most < MATCH_BYTES_MAX ? most : MATCH_BYTES_MAX);

@@ -38,6 +38,7 @@ enum { UNITS_1, UNITS_2, UNITS_4, CONTEXTS };
 typedef int64_t way;
 struct deflater {
     bool greedy;
+    bool hurries;
     /* What a symbol costs in bits, extra bits included, from the piece before. */
     uint8_t literal_cost[256];
     uint8_t length_cost[MATCH_BYTES_MAX + 1];

@@ -9,12 +9,12 @@
  */
 #include "deflater.h"
 
+#include "adler.h"
 #include "deflate_code.h"
 #include "deflate_piece.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 struct deflater *deflater_new(bool greedy)
 {
@@ -31,6 +31,11 @@ void deflater_free(struct deflater *state)
     free(state);
 }
 
+void deflater_hurry(struct deflater *state, bool hurries)
+{
+    state->hurries = hurries && !state->greedy;
+}
+
 /* Turns a piece into tokens, or counts its bytes. state->unit holds its units. */
 static void parse(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
@@ -40,7 +45,7 @@ static void parse(struct deflater *state, const uint8_t *data, uint32_t size, si
     state->unit[units] = size;
     if (units == 0)
         code_count_literals(state, data, size); /* nothing recurs */
-    else if (state->greedy)
+    else if (state->greedy || state->hurries)
         parse_greedy(state, data, size, units);
     else
         parse_best(state, data, size, units);
@@ -77,7 +82,7 @@ size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, co
     }
     if (writer.count)
         put_bits(&writer, 0, 8 - writer.count);
-    uint32_t check = (uint32_t)adler32(1, data, (uInt)size);
+    uint32_t check = adler_of(data, size);
     for (int shift = 24; shift >= 0; shift -= 8)
         *writer.next++ = (uint8_t)(check >> shift);
     return (size_t)(writer.next - out);

@@ -54,6 +54,9 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
     return true;
 }
 
+/* From the next seal on: whether compression takes half the time, for some percent of size. */
+void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries);
+
 /* Gives a finished block another sequence number, in the caller's copy of its bytes. */
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence);
 

@@ -267,6 +267,11 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
     return (uint32_t)(now.end - now.at);
 }
 
+void chunk_encoder_hurry(struct chunk_encoder *encoder, bool hurries)
+{
+    block_encoder_hurry(encoder->block_encoder, hurries);
+}
+
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,
                                                      uint32_t *sequence, uint32_t *count_out)
 {

@@ -21,6 +21,7 @@
 
 #define JOBS_MAX 16
 #define JOBS_WAITING 4
+#define QUEUE_LONG 4         /* chunks: from there on compression is to keep up */
 #define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
 #define AGE_NS 100000000     /* the ring is looked at for what is too old */
 #define REST_WORDS 8192      /* half a full chunk: after so much of encoding the writer rests */
@@ -36,6 +37,7 @@ struct job {
     uint64_t ticket;
     struct chunk *chunk; /* until it is encoded */
     int64_t floor_ns, ceiling_ns;
+    bool hurries; /* many wait */
     struct thread *thread;
     uint64_t first_row;             /* of a chunk with rows: its number in the file */
     struct chunk_encoder *encoder;  /* used by whoever made the job BUSY, then by the writer */
@@ -65,6 +67,7 @@ struct drain {
     pthread_mutex_t lock;
     pthread_cond_t progress;                /* chunks were put back */
     struct chunk *queue_first, *queue_last; /* oldest first */
+    uint32_t queued;
     struct job job[JOBS_MAX];
     uint32_t jobs;
     uint64_t next_ticket, next_written;
@@ -115,6 +118,7 @@ static void collect(struct drain *drain)
         next = chunk->next;
         chunk->next = oldest;
         oldest = chunk;
+        drain->queued++;
     }
     if (drain->queue_first)
         drain->queue_last->next = oldest;
@@ -154,6 +158,7 @@ static struct job *take(struct drain *drain)
     if (job == drain->job + drain->jobs)
         return NULL;
     drain->queue_first = chunk->next;
+    job->hurries = --drain->queued >= QUEUE_LONG;
     job->state = JOB_BUSY;
     job->ticket = drain->next_ticket++;
     job->chunk = chunk;
@@ -203,9 +208,11 @@ bool drain_prepare_rows(struct drain *drain)
 /* Words that were left out. */
 static uint32_t encode(struct drain *drain, struct job *job)
 {
-    if (!job->chunk->table)
+    if (!job->chunk->table) {
+        chunk_encoder_hurry(job->encoder, job->hurries);
         return chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns,
                                  job->ceiling_ns);
+    }
     row_chunk_encode(job->rows, job->chunk, drain->timeline, job->first_row);
     return 0;
 }

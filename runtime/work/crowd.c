@@ -56,10 +56,10 @@ static void step_aside(struct work_runner *runner, uint64_t most_ns)
     atomic_fetch_sub_explicit(&crowd->aside, 1, memory_order_relaxed);
 }
 
-/* More than half again of what a run takes alone: two do not do a third more than one. */
+/* Two do hardly more than one. */
 static bool is_in_the_way(uint64_t ticks, uint64_t alone_ticks)
 {
-    return ticks > alone_ticks + alone_ticks / 2;
+    return ticks > alone_ticks / 4 * 7;
 }
 
 static void judge_company(struct work_runner *runner, uint64_t ticks, uint64_t now)

@@ -6,6 +6,7 @@
  * The input begins with two bytes that say how far apart units are and how often the data are
  * repeated (so that more than one window of them is met).
  */
+#include "adler.h"
 #include "deflater.h"
 #include "fuzz.h"
 
@@ -15,7 +16,7 @@
 
 #define DATA_BYTES_MAX 400000u
 
-static struct deflater *states[2]; /* for all: the first remembers costs */
+static struct deflater *states[3]; /* for all: the first remembers costs */
 
 static size_t make_units(struct supply supply, unsigned apart, size_t size, uint32_t *unit)
 {
@@ -33,9 +34,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t times = 1 + (size_t)supply_number(&supply, 1), count = supply.left * times;
     if (count > DATA_BYTES_MAX)
         count = DATA_BYTES_MAX;
-    struct deflater **state = &states[apart & 1];
+    struct deflater **state = &states[apart % 3];
     if (!*state)
-        *state = deflater_new(apart & 1);
+        *state = deflater_new(apart % 3 == 1);
+    deflater_hurry(*state, apart % 3 == 2);
     uint8_t *in = malloc(count + DEFLATER_SLACK), *out = malloc(count + DEFLATER_SLACK);
     uint8_t *back = malloc(count + 1);
     uint32_t *unit = malloc((count / 3 + 1) * sizeof *unit);
@@ -46,6 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t units = make_units(supply, apart, count, unit);
     size_t stream = deflater_run(*state, in, count, unit, units, out);
     REQUIRE(stream < count || stream == 0);
+    REQUIRE(adler_of(in, count) == adler_portable(in, count));
     if (stream) {
         uLongf got = count + 1;
         REQUIRE(uncompress(back, &got, out, stream) == Z_OK && got == count);

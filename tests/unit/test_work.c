@@ -714,7 +714,7 @@ static unsigned judge(struct work_runner *runner, uint64_t ns_per_run, uint64_t 
     return times_aside;
 }
 
-/* A further worker steps aside if its runs take half again as long as the first one's did alone,
+/* A further worker steps aside if its runs take 7/4 as long as the first one's did alone,
  * and for a moment if that is not known; never from long runs, and not by what was true long ago.
  */
 static void test_who_brings_nothing_steps_aside(void **state)
@@ -737,10 +737,10 @@ static void test_who_brings_nothing_steps_aside(void **state)
     assert_int_equal(group->crowd.alone_ticks, 0);        /* but at its beginning? */
     assert_int_equal(judge(&first, 50, now + 2 * ms), 0);
     assert_int_not_equal(group->crowd.alone_ticks, 0);
-    assert_int_equal(judge(&further, 70, now + 2 * ms), 0);   /* two do more than one */
-    assert_int_equal(judge(&further, 80, now + 2 * ms), 1);   /* not enough */
+    assert_int_equal(judge(&further, 80, now + 2 * ms), 0);   /* two do more than one */
+    assert_int_equal(judge(&further, 90, now + 2 * ms), 1);   /* not enough */
     assert_int_equal(judge(&further, 1500, now + 2 * ms), 0); /* long runs */
-    assert_int_equal(judge(&further, 80, now + 3 * ms), 0);   /* no longer known */
+    assert_int_equal(judge(&further, 90, now + 3 * ms), 0);   /* no longer known */
     assert_int_equal(judge(&first, 1500, now + 3 * ms), 0);
     assert_int_equal(group->crowd.alone_ticks, 0); /* it runs long ones: all are welcome */
 
