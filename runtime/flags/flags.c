@@ -404,6 +404,8 @@ enum rbwp_status flags_apply(const struct flag_table *table, void *config, size_
     if (word_count > 1)
         words = (struct words){.word = argv + 1, .count = word_count - 1}; /* argv[0] is no flag */
     status = read_all(&target, config, config_bytes, &words, taken + 1);
+    if (status == RBWP_OK && table->finish)
+        status = table->finish(scratch, error);
     if (status == RBWP_OK) {
         memcpy(config, scratch, config_bytes);
         if (word_count > 0)

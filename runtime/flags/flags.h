@@ -38,6 +38,8 @@ struct flag_table {
     const struct flag *flag;
     size_t count;
     size_t file_offset; /* of the field with the name of a file that has flags, too; 0: none */
+    /* What more is to be made of the values, or why they are refused; NULL: nothing. */
+    enum rbwp_status (*finish)(void *config, struct rbwp_error *error);
 };
 
 /* The library's tables: who reads one of them passes over the flags of the others. */

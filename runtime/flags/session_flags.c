@@ -59,7 +59,6 @@ static const struct flag table[] = {
      "0 or 1 (forked children record too)"},
     {"bgworkprofile_node", FLAG_I64, VALUE(node), 0, UINT32_MAX, 1, "a node id"},
 };
-const struct flag_table session_flags = {table, sizeof table / sizeof table[0], CONFIG(settings)};
 
 static void tell(struct rbwp_session_config *config, const struct values *values)
 {
@@ -114,6 +113,26 @@ static enum rbwp_status fail_limits(const char *flag, const char *value, struct 
                    flag, value);
 }
 
+static enum rbwp_status finish(void *config, struct rbwp_error *error)
+{
+    struct values *values = config;
+    struct rbwp_session_config *given = &values->config;
+    if (!take_limits(values->keep, &given->keep_bytes, &given->keep_ns))
+        return fail_limits("keep", values->keep, error);
+    if (!take_limits(values->rotate, &given->rotate_bytes, &given->rotate_ns))
+        return fail_limits("rotate", values->rotate, error);
+    if (values->rule_every &&
+        !limit_text_ns(values->rule_every, strlen(values->rule_every), &given->rule_every_ns))
+        return failure(error, RBWP_E_USAGE, 0,
+                       "-bgworkprofile_rule_every: \"%s\" is not a duration (500ms, 60s, 5min)",
+                       values->rule_every);
+    tell(given, values);
+    return RBWP_OK;
+}
+
+const struct flag_table session_flags = {table, sizeof table / sizeof table[0], CONFIG(settings),
+                                         finish};
+
 enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *argc, char **argv,
                                     struct rbwp_error *error)
 {
@@ -122,19 +141,7 @@ enum rbwp_status rbwp_session_parse(struct rbwp_session_config *config, int *arg
         sized_take(&values.config, sizeof values.config, config, "rbwp_session_config", error);
     if (status == RBWP_OK)
         status = flags_apply(&session_flags, &values, sizeof values, argc, argv, error);
-    if (status != RBWP_OK)
-        return status;
-    struct rbwp_session_config *given = &values.config;
-    if (!take_limits(values.keep, &given->keep_bytes, &given->keep_ns))
-        return fail_limits("keep", values.keep, error);
-    if (!take_limits(values.rotate, &given->rotate_bytes, &given->rotate_ns))
-        return fail_limits("rotate", values.rotate, error);
-    if (values.rule_every &&
-        !limit_text_ns(values.rule_every, strlen(values.rule_every), &values.config.rule_every_ns))
-        return failure(error, RBWP_E_USAGE, 0,
-                       "-bgworkprofile_rule_every: \"%s\" is not a duration (500ms, 60s, 5min)",
-                       values.rule_every);
-    tell(&values.config, &values);
-    sized_give(config, config->size, &values.config, sizeof values.config);
-    return RBWP_OK;
+    if (status == RBWP_OK)
+        sized_give(config, config->size, &values.config, sizeof values.config);
+    return status;
 }

@@ -30,7 +30,7 @@ static const struct flag table[] = {
     {"bgslice", FLAG_U64, CONFIG(slice_ns), 1, 3600000000, 1000,
      "microseconds of a work item's time slice"},
 };
-const struct flag_table work_flags = {table, sizeof table / sizeof table[0], 0};
+const struct flag_table work_flags = {table, sizeof table / sizeof table[0], 0, NULL};
 
 enum rbwp_status rbwp_work_parse(struct rbwp_work_config *config, int *argc, char **argv,
                                  struct rbwp_error *error)

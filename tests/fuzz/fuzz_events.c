@@ -55,7 +55,7 @@ static void check_dump(const uint8_t *bytes, size_t count, bool any_rank)
     REQUIRE(memcmp(header, bytes, 88) == 0);
     REQUIRE(rbwp_events_decode(&source, take, &taken, &stats, &error) == RBWP_OK);
     REQUIRE(taken == stats.events);
-    REQUIRE(stats.events + stats.unwritten + stats.dropped == stats.counted);
+    REQUIRE(stats.events + stats.unwritten + stats.unused + stats.dropped == stats.counted);
     REQUIRE(stats.spans + stats.unended <= stats.events);
     struct rbwp_durations *durations = rbwp_durations_new();
     size_t rows;

@@ -32,7 +32,7 @@ static const struct flag table[] = {
     {"yes", FLAG_BOOL, FIELD(yes), 0, 1, 1, "0 or 1"},
     {"text", FLAG_STRING, FIELD(text), 0, 0, 1, "a word"},
 };
-static const struct flag_table flags = {table, sizeof table / sizeof table[0], 0};
+static const struct flag_table flags = {table, sizeof table / sizeof table[0], 0, NULL};
 
 /* flags.c keeps each text of the environment for good, so not too many of them here. */
 static bool may_keep(const char *environment)

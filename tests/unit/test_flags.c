@@ -30,7 +30,7 @@ static const struct flag table[] = {
     {"path", FLAG_STRING, offsetof(struct config, path), 0, 0, 0, "a file"},
 };
 
-static const struct flag_table flags = {table, sizeof table / sizeof table[0], 0};
+static const struct flag_table flags = {table, sizeof table / sizeof table[0], 0, NULL};
 
 #define WORDS_MAX 32
 
