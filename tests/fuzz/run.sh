@@ -3,12 +3,12 @@
 #
 # run.sh - fuzzes with clang's libFuzzer, ASan and UBSan.
 #
-#   run.sh TARGET|all SECONDS   each target so long, one after the other
+#   run.sh TARGET|all SECONDS   each target so long, as many at once as there are processors
 #   run.sh TARGET|all merge     what was found becomes the corpus, without what adds nothing
 #
 # Built in $RBWP_FUZZ_DIR (default build/fuzz); what a run finds is kept there for the next one.
 # A crash goes to tests/fuzz/crashes/TARGET/, where every later test run replays it, and the exit
-# status is 1. The last lines are a table: runs, speed, edges covered.
+# status is 1. A line of each target: runs, speed, edges covered, and the seed (RBWP_FUZZ_SEED gives it).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$here/../.." && pwd)
@@ -50,68 +50,46 @@ if [[ ! -d $files ]]; then
 fi
 
 seeds() {
-    local folder
-    for folder in "$here/corpus/$1" "$here/crashes/$1"; do
-        [[ ! -d $folder ]] || echo "$folder"
-    done
     case $1 in
-    reader | verify | tools) echo "$files" ;;
+    reader | verify | tools | trace) echo "$files" ;;
     ptx) echo "$root/tests/ptx/corpus" ;;
     esac
 }
 
-# Words of the target: files and their parts, or command lines.
-dictionary() {
-    case $1 in
-    flags | node | options | pattern) echo "$here/words.dict" ;;
-    ptx) echo "$here/ptx.dict" ;;
-    *) echo "$here/rbwp.dict" ;;
-    esac
-}
-
-# Standard error is closed for the commands, which tell much of hostile files; reports come through.
 limits=(-rss_limit_mb=2048 -malloc_limit_mb=40 -timeout=10 -close_fd_mask=2)
 
 fuzz() {
-    local target=$1 seconds=$2 log=$dir/$1.log seed_folders
-    mapfile -t seed_folders < <(seeds "$target")
-    mkdir -p "$dir/found/$target" "$here/crashes/$target"
-    local status=0
-    "$bin/fuzz_$target" -max_total_time="$seconds" "${limits[@]}" -max_len=65536 -use_value_profile=1 \
-        -dict="$(dictionary "$target")" -artifact_prefix="$here/crashes/$target/" \
-        -print_final_stats=1 "$dir/found/$target" "${seed_folders[@]}" >"$log" 2>&1 || status=$?
+    local target=$1 seconds=$2 inputs status=0
+    mapfile -t inputs < <(seeds "$target")
+    RBWP_FUZZ_CRASHES=$here/crashes/$target RBWP_FUZZ_OPTIONS=-use_value_profile=1 \
+        "$here/one.sh" "$bin/fuzz_$target" "$seconds" "$dir/work/$target" "${inputs[@]}" || status=1
     rmdir --ignore-fail-on-non-empty "$here/crashes/$target"
-    local edges runs speed peak
-    edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | tr -dc 0-9 || true)
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")
-    speed=$(sed -n 's/^stat::average_exec_per_sec: *//p' "$log")
-    peak=$(sed -n 's/^stat::peak_rss_mb: *//p' "$log")
-    local all
-    all=$(sed -n 's/^INFO: Loaded 1 modules *(\([0-9]*\) .*/\1/p' "$log")
-    printf '%-12s %10s runs %8s/s %6s of %6s edges %5s MB  %s\n' "$target" "${runs:-?}" \
-        "${speed:-?}" "${edges:-?}" "${all:-?}" "${peak:-?}" "$( ((status)) && echo FAILED || echo ok)"
-    ((status == 0)) || grep -v '^#[0-9]' "$log" | tail -n 40
-    return "$((status != 0))"
+    return "$status"
 }
 
 merge() {
-    local target=$1 seed_folders
-    mapfile -t seed_folders < <(seeds "$target")
+    local target=$1
     rm -rf "$dir/merged"
     mkdir -p "$dir/merged"
-    "$bin/fuzz_$target" -merge=1 "${limits[@]}" -max_len=4096 "$dir/merged" "$dir/found/$target" \
+    "$bin/fuzz_$target" -merge=1 "${limits[@]}" -max_len=4096 "$dir/merged" "$dir/work/$target/found" \
         "$here/corpus/$target" >"$dir/$target.log" 2>&1
     mkdir -p "$here/corpus/$target"
     cp -n "$dir"/merged/* "$here/corpus/$target/"
     du -sh "$here/corpus/$target"
 }
 
-failed=0
-for target in "${targets[@]}"; do
-    if [[ $2 == merge ]]; then
+if [[ $2 == merge ]]; then
+    for target in "${targets[@]}"; do
         merge "$target"
-    else
-        fuzz "$target" "$2" || failed=1
-    fi
+    done
+    exit
+fi
+rm -f "$dir/failed"
+for target in "${targets[@]}"; do
+    while (($(jobs -rp | wc -l) >= ${RBWP_JOBS:-$(nproc)})); do
+        wait -n || true
+    done
+    fuzz "$target" "$2" || touch "$dir/failed" &
 done
-exit "$failed"
+wait
+[[ ! -e $dir/failed ]]

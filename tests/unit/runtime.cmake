@@ -8,7 +8,7 @@ foreach(topic extend job names output process session thread_registry)
 endforeach()
 
 rbwp_unit_test(test_rows test_rows.c)
-if(NOT RBWP_SANITIZE MATCHES thread AND NOT RBWP_SHARE STREQUAL "2/2") # one thread in most of it, and much work
+if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
   rbwp_held_test(test_keep test_keep.c)
 endif()
 rbwp_unit_test(test_range test_range.c)
