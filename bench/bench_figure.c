@@ -18,16 +18,18 @@ static void print(const char *kind, const char *name, double value, const char *
     printf("%-8s %s: %.*f%s%s", kind, name, digits(value), value, *unit ? " " : "", unit);
 }
 
-/* excess: by how much of the target the value is on its wrong side; none if at most 0. */
-static void judge(const char *side, double target, double excess)
+/* The larger one should not be above the smaller one. */
+static void judge(const char *side, double target, double larger, double smaller)
 {
     printf("; %s %.6g: ", side, target);
-    if (excess <= 0)
+    if (larger <= smaller)
         printf("met\n");
-    else if (target == 0)
+    else if (target <= 0 || smaller <= 0)
         printf("missed\n");
+    else if (larger >= 2 * smaller)
+        printf("missed by a factor of %.1f\n", larger / smaller);
     else
-        printf("missed by %.1f %%\n", 100 * excess / target);
+        printf("missed by %.1f %%\n", 100 * (larger - smaller) / target);
     fflush(stdout);
 }
 
@@ -41,11 +43,11 @@ void figure(const char *name, double value, const char *unit)
 void figure_at_most(const char *name, double value, const char *unit, double target)
 {
     print("target", name, value, unit);
-    judge("at most", target, value - target);
+    judge("at most", target, value, target);
 }
 
 void figure_at_least(const char *name, double value, const char *unit, double target)
 {
     print("target", name, value, unit);
-    judge("at least", target, target - value);
+    judge("at least", target, target, value);
 }

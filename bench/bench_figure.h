@@ -6,7 +6,7 @@
  *
  *     figure   NAME: VALUE UNIT
  *     target   NAME: VALUE UNIT; at most 2.6: met
- *     target   NAME: VALUE UNIT; at least 20: missed by 12 %
+ *     target   NAME: VALUE UNIT; at least 20: missed by 12.0 %
  *
  * A name stands once in a run of bench/run.sh, has no colon, and does not change with the machine:
  * README.md and docs/figures.md find figures by it. Scripts print the same with bench/figure.py.

@@ -13,13 +13,15 @@ def line(name, value, unit, side=None, target=0.0):
     said = f"{name}: {value:.{digits(value)}f}{' ' if unit else ''}{unit}"
     if side is None:
         return f"figure   {said}"
-    excess = value - target if side == "at most" else target - value
-    if excess <= 0:
+    larger, smaller = (value, target) if side == "at most" else (target, value)
+    if larger <= smaller:
         verdict = "met"
-    elif target == 0:
+    elif target <= 0 or smaller <= 0:
         verdict = "missed"
+    elif larger >= 2 * smaller:
+        verdict = f"missed by a factor of {larger / smaller:.1f}"
     else:
-        verdict = f"missed by {100 * excess / target:.1f} %"
+        verdict = f"missed by {100 * (larger - smaller) / target:.1f} %"
     return f"target   {said}; {side} {target:.6g}: {verdict}"
 
 

@@ -119,7 +119,7 @@ def page(runs):
         "",
     ]
     for run in runs:
-        lines += [f"## {run.name}", ""]
+        lines += [f"## bench/results/{run.name}", ""]
         lines += [f"{key[:1].upper()}{key[1:]}: {value}  " for key, value in run.head.items()]
         lines += ["", f"{len(run.targets()) - len(run.missed())} of {len(run.targets())} targets are met.", ""]
         lines += table(run, known)

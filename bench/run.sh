@@ -23,6 +23,7 @@ program() { "$dir/bench/bench_$1" "${@:2}"; }
 all() {
     echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
     echo "compiler   $(cc --version | head -1)"
+    echo "date       $(date -u +%F)"
     echo "commit     $(git rev-parse --short HEAD 2>/dev/null || echo none)"
     heading recording
     program record "$rounds"
