@@ -260,6 +260,12 @@ static bool function_rest(struct parser *parser, bool entry)
             return ptx_fail(parser->error, parser->module, header->span.begin,
                             "this function has no body and no semicolon");
         bool named = function->name.end > 0;
+        if (parser->lex.kind == PTX_TOKEN_WORD &&
+            ptx_is(parser->module, parser->lex.span, ".pragma")) { /* has a semicolon of its own */
+            if (!take_to_semicolon(parser, header))
+                return false;
+            continue;
+        }
         if (parser->lex.kind == '(') {
             struct ptx_span *inside = named && !params ? &function->params : NULL;
             params = params || named;

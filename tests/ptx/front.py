@@ -53,6 +53,13 @@ def lines():
     check("without ret", table(functions("", no_ret)["k"])[-1], (43, 43, 1, 16, "E"))
 
 
+def pragma():
+    """Directives between a kernel's parameters and its body, of which .pragma has a semicolon, are ignored."""
+    text = (CORPUS / "fixture_a.ptx").read_bytes().replace(b".maxntid 128\n", b'.maxntid 128 .pragma "nounroll"; .minnctapersm 2\n')
+    check(".pragma in the head", table(functions("", text)["k"]), FIXTURE_A)
+    check("print with it", rbwp("print", "-", stdin=text)[0] == text, True)
+
+
 def many():
     """P16: several kernels and functions, ways out in the middle, indexed branches, braces that wait
     and a { in the first column, a call over several lines."""
@@ -137,6 +144,7 @@ def errors():
 
 identity()
 lines()
+pragma()
 many()
 flow()
 errors()
