@@ -12,7 +12,7 @@
 #
 #   BUILD_ONLY=1     stops before anything runs on a GPU
 #   VARIANTS="..."   of the events' switches to build and measure, e.g. "c1w0k0 c3w1k0 c1w0k0o2"
-#   QUICK=1          records and events alone: no examples, whole kernels, or sanitizer
+#   QUICK=1          all figures, and no examples, other compilers or sanitizer
 #   LAUNCHES=N       of the kernel that is compared with itself, compiled out (1000)
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "$0")/h200_lib.sh"
@@ -143,8 +143,8 @@ example() {
 run_example() {
     step "example $1" 120 bash -c "$(declare -f example); build='$build'; example \"\$@\"" _ "$@"
 }
+may_lack=1 step "two GPUs" 120 "$build/check" two
 if [[ ! ${QUICK:-} ]]; then
-    may_lack=1 step "two GPUs" 120 "$build/check" two
     run_example pipeline
     run_example persistent
     step "example pipeline, off" 60 "$build/pipeline_off"
@@ -165,9 +165,9 @@ for name in $VARIANTS; do
     [[ $name != *o? ]] || step "events $name" 60 "$build/check_$name" events
     step "cost of events $name" 60 "$build/cost_$name" events
 done
+step "compiled out" 200 "$build/cost" off "${LAUNCHES:-1000}"
+step "copy with records" 200 "$build/cost" memory
 if [[ ! ${QUICK:-} ]]; then
-    step "compiled out" 200 "$build/cost" off "${LAUNCHES:-1000}"
-    step "copy with records" 200 "$build/cost" memory
     if [[ $sanitizer ]]; then
         for tool in memcheck racecheck; do
             for what in events lanes; do
