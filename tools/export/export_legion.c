@@ -58,6 +58,7 @@ struct legion_track {
 
 struct legion_export {
     struct trace_pass *pass;
+    struct gzip_pieces *pieces; /* of all nodes */
     struct legion_node **nodes;
     uint32_t node_room, node_count;
     struct legion_track *tracks;
@@ -120,7 +121,9 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
     made->salt = salt_of(process);
     if (!make_path(legion, process->node, made->file.path, sizeof made->file.path))
         return false;
-    struct out_options output = {.path = made->file.path, .force = options->reading.output.force};
+    const struct out_options file = {.path = made->file.path,
+                                     .force = options->reading.output.force};
+    const struct legion_output output = {&file, legion->pass->inputs, legion->pieces};
     struct legion_machine machine = {.node = process->node,
                                      .nodes = legion->pass->nodes,
                                      .version =
@@ -128,7 +131,7 @@ static bool open_node(struct legion_export *legion, struct legion_node *made,
                                      .process_id = process->os_id,
                                      .host = process->host,
                                      .zero_ns = trace_origin_ns(legion->pass->trace)};
-    return legion_file_open(&made->file, &output, legion->pass->inputs, &machine);
+    return legion_file_open(&made->file, &output, &machine);
 }
 
 /* Its index; false when it cannot be made. */
@@ -425,8 +428,11 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     struct legion_export *legion = calloc(1, sizeof *legion);
-    if (!legion) {
+    if (legion)
+        legion->pieces = gzip_pieces_new(pass->threads);
+    if (!legion || !legion->pieces) {
         message("out of memory");
+        free(legion);
         return false;
     }
     legion->pass = pass;
@@ -451,6 +457,7 @@ static enum exit_code close_nodes(struct legion_export *legion)
         thread_map_free(&legion->nodes[i]->kinds);
         free(legion->nodes[i]);
     }
+    gzip_pieces_free(legion->pieces);
     return code;
 }
 

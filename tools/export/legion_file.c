@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records are put together in a buffer and deflated; numbers of kinds are those that Legion has. */
+/* Records are put together in a buffer and compressed; numbers of kinds are those that Legion has.
+ */
 #include "legion_file.h"
 #include "message.h"
 
@@ -41,21 +42,6 @@ static const char declarations[] =
 
 /* ---- bytes ----------------------------------------------------------------------- */
 
-static void deflate_bytes(struct legion_file *file, const void *bytes, size_t count, int flush)
-{
-    z_stream *stream = &file->stream;
-    stream->next_in = (z_const Bytef *)(uintptr_t)bytes;
-    stream->avail_in = (uInt)count;
-    do {
-        enum { ROOM = 16 << 10 };
-        char *at = out_room(&file->out, ROOM);
-        stream->next_out = (Bytef *)at;
-        stream->avail_out = ROOM;
-        (void)deflate(stream, flush); /* cannot fail with room and a sound stream */
-        out_end(&file->out, at + (ROOM - stream->avail_out));
-    } while (stream->avail_out == 0);
-}
-
 static void put(struct legion_file *file, uint64_t value, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
@@ -78,7 +64,7 @@ static void begin(struct legion_file *file, enum kind kind)
 
 static void end(struct legion_file *file)
 {
-    deflate_bytes(file, file->record, file->record_bytes, Z_NO_FLUSH);
+    gzip_file_put(&file->gzip, file->record, file->record_bytes);
 }
 
 /* ---- the file -------------------------------------------------------------------- */
@@ -95,8 +81,8 @@ static void write_head(struct legion_file *file, const struct legion_machine *ma
                  "MachineDesc {id:10, node_id:unsigned:4, num_nodes:unsigned:4%s"
                  ", hostname:string:-1, host_id:unsigned long long:8, process_id:unsigned:4}\n",
                  file->dialect_b ? "" : ", version:unsigned:4");
-    deflate_bytes(file, text, (size_t)bytes, Z_NO_FLUSH);
-    deflate_bytes(file, declarations, sizeof declarations - 1, Z_NO_FLUSH);
+    gzip_file_put(&file->gzip, text, (size_t)bytes);
+    gzip_file_put(&file->gzip, declarations, sizeof declarations - 1);
     begin(file, MACHINE_DESC);
     put(file, machine->node, 4);
     put(file, machine->nodes, 4);
@@ -113,20 +99,21 @@ static void write_head(struct legion_file *file, const struct legion_machine *ma
     end(file);
 }
 
-bool legion_file_open(struct legion_file *file, const struct out_options *options,
-                      struct operands inputs, const struct legion_machine *machine)
+bool legion_file_open(struct legion_file *file, const struct legion_output *output,
+                      const struct legion_machine *machine)
 {
     file->dialect_b = machine->version > 1008;
-    file->stream = (z_stream){0};
     file->record = malloc(RECORD_BYTES);
-    if (!file->record ||
-        deflateInit2(&file->stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK) {
-        free(file->record);
+    if (!file->record)
         message("out of memory");
+    if (!file->record || !out_open(&file->out, output->options, output->inputs)) {
+        free(file->record);
         return false;
     }
-    if (!out_open(&file->out, options, inputs)) {
-        deflateEnd(&file->stream);
+    if (!gzip_file_start(&file->gzip, output->pieces, &file->out)) {
+        message("out of memory");
+        out_discard(&file->out);
+        (void)out_close(&file->out);
         free(file->record);
         return false;
     }
@@ -136,10 +123,11 @@ bool legion_file_open(struct legion_file *file, const struct out_options *option
 
 enum exit_code legion_file_close(struct legion_file *file)
 {
-    deflate_bytes(file, NULL, 0, Z_FINISH);
-    deflateEnd(&file->stream);
+    bool whole = gzip_file_finish(&file->gzip);
+    if (!whole)
+        message("out of memory; %s is cut", file->out.name);
     free(file->record);
-    return out_close(&file->out);
+    return exit_worse(whole ? EXIT_GOOD : EXIT_PARTLY, out_close(&file->out));
 }
 
 /* ---- records --------------------------------------------------------------------- */

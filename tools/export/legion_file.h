@@ -8,10 +8,8 @@
 #ifndef LEGION_FILE_H
 #define LEGION_FILE_H
 
-#include "out.h"
+#include "gzip_pieces.h"
 #include "trace.h"
-
-#include <zlib.h>
 
 #define LEGION_GPU 1
 #define LEGION_CPU 2
@@ -19,10 +17,10 @@
 
 struct legion_file {
     struct out out;
-    z_stream stream;
+    struct gzip_file gzip;
     uint8_t *record; /* being put together */
     size_t record_bytes;
-    bool dialect_b, failed;
+    bool dialect_b;
     char path[4096];
 };
 
@@ -46,9 +44,16 @@ struct legion_task {
     bool device;
 };
 
-/* False with the message given. Writes declarations, machine and zero time. */
-bool legion_file_open(struct legion_file *file, const struct out_options *options,
-                      struct operands inputs, const struct legion_machine *machine);
+struct legion_output {
+    const struct out_options *options;
+    struct operands inputs;
+    struct gzip_pieces *pieces;
+};
+
+/* False with the message given. Writes declarations, machine and zero time. The file does not move
+ * until it is closed. */
+bool legion_file_open(struct legion_file *file, const struct legion_output *output,
+                      const struct legion_machine *machine);
 enum exit_code legion_file_close(struct legion_file *file);
 
 void legion_file_proc(struct legion_file *file, uint64_t proc, uint32_t kind);

@@ -86,6 +86,8 @@ static inline void settle(struct trace *trace)
 {
     if (trace->behind)
         trace_behind_settle(trace->behind);
+    if (trace->sink.settle)
+        trace->sink.settle(trace->sink.context);
 }
 
 void trace_free(struct trace *trace)

@@ -22,6 +22,7 @@ struct trace_behind {
     const struct trace_sink *sink;
     struct ordered_jobs *jobs;
     struct batch *batch; /* that is being filled; NULL: none */
+    bool under_way;      /* batches are, or one is being filled */
     atomic_bool full;
 };
 
@@ -133,6 +134,7 @@ void trace_behind_settle(struct trace_behind *behind)
     submit(behind);
     while (ordered_jobs_take(behind->jobs))
         ;
+    behind->under_way = false;
 }
 
 void trace_behind_free(struct trace_behind *behind)
@@ -144,8 +146,10 @@ void trace_behind_free(struct trace_behind *behind)
     free(behind);
 }
 
-bool trace_behind_is_full(const struct trace_behind *behind)
+bool trace_behind_is_full(struct trace_behind *behind)
 {
+    if (!behind->under_way) /* then nobody else asks */
+        return ask(behind);
     return atomic_load_explicit(&behind->full, memory_order_relaxed);
 }
 
@@ -158,6 +162,7 @@ static struct batch *batch_to_fill(struct trace_behind *behind)
         (void)ordered_jobs_take(behind->jobs);
     behind->batch->behind = behind;
     behind->batch->count = 0;
+    behind->under_way = true;
     return behind->batch;
 }
 

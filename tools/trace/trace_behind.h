@@ -31,8 +31,8 @@ bool trace_behind_link(struct trace_behind *behind, const struct trace_link *lin
 
 /* Returns when the sink has all that came. */
 void trace_behind_settle(struct trace_behind *behind);
-/* Whether the sink said so the last time that it was asked: before each call and behind the last
- * one. */
-bool trace_behind_is_full(const struct trace_behind *behind);
+/* Whether the sink says so; while batches are under way, whether it did the last time that it was
+ * asked: before each call and behind the last one. */
+bool trace_behind_is_full(struct trace_behind *behind);
 
 #endif /* TRACE_BEHIND_H */

@@ -346,6 +346,9 @@ struct trace_sink {
     void (*loss)(void *context, const struct trace_loss *loss);
     /* One fact about the trace: "rbwp.version", "alignment.method", "node.3.clock.error_ns" ... */
     void (*fact)(void *context, const char *key, struct trace_text value);
+    /* Threads of the sink's own that look things up of the trace are to be done when it returns:
+     * the trace is about to change. */
+    void (*settle)(void *context);
     /* True when nothing more is wanted, as after a failure: a source then stops early, and what it
      * has still under way is not passed on. */
     bool (*full)(void *context);
