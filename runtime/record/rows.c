@@ -101,10 +101,16 @@ static struct row_place *make_place(struct thread *thread, unsigned table, uint3
     return place;
 }
 
+/* NULL: no row of the table was written yet. */
+static inline struct row_place *known_place(const struct thread *thread, unsigned table)
+{
+    return table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
+}
+
 static struct row_place *place_of(struct thread *thread, unsigned table, uint32_t rows)
 {
-    bool there = table - 1 < thread->row_place_count && thread->row_places[table - 1];
-    return there ? thread->row_places[table - 1] : make_place(thread, table, rows);
+    struct row_place *place = known_place(thread, table);
+    return place ? place : make_place(thread, table, rows);
 }
 
 /* ---- chunks ------------------------------------------------------------------------------- */
@@ -168,11 +174,10 @@ static bool begin_chunk(struct thread *thread, struct row_place *place, bool may
 
 /* The rows up to place->held->next are whole. A full chunk goes on its way at once, but for one
  * whose last row is held (row_hold.h). */
-static void commit(struct thread *thread, struct row_place *place, uint32_t rows)
+static inline void commit(struct thread *thread, struct row_place *place, uint32_t rows)
 {
-    place->held->rows += rows;
     TEST_POINT("rows: stored, not yet counted");
-    __atomic_store_n(place->held->live_rows, place->held->rows, __ATOMIC_RELEASE);
+    rbwp_place_count_(place->held, rows);
     if (!rbwp_place_has_room_(place->held))
         publish(thread, place);
 }
@@ -195,15 +200,21 @@ static bool has_room(struct thread *thread, struct row_place *place, uint32_t ro
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
-static void add(struct thread *thread, unsigned table, const uint64_t *cells)
+/* Not by a loop over the columns that looks at the place each time, as cells may be anywhere. */
+static inline void add_to(struct thread *thread, struct row_place *place, const uint64_t *cells)
+{
+    uint64_t *next = thread_rows_take(place);
+    for (uint32_t i = 0, columns = place->columns; i < columns; i++)
+        next[i] = cells[i];
+    commit(thread, place, 1);
+}
+
+static __attribute__((noinline)) void add(struct thread *thread, unsigned table,
+                                          const uint64_t *cells)
 {
     struct row_place *place = place_of(thread, table, 1);
-    if (!place || !has_room(thread, place, 1, true))
-        return;
-    for (uint32_t i = 0; i < place->columns; i++)
-        place->held->next[i] = cells[i];
-    place->held->next += place->columns;
-    commit(thread, place, 1);
+    if (place && has_room(thread, place, 1, true))
+        add_to(thread, place, cells);
 }
 
 /* Recording ends for strays with their lock, after the level was cleared. */
@@ -227,7 +238,11 @@ void rbwp_row_add_(unsigned table, const uint64_t *cells)
     }
     if (!rbwp_enter_(self, 1))
         return;
-    add(self->thread, table, cells);
+    struct row_place *place = known_place(self->thread, table);
+    if (__builtin_expect(place && rbwp_place_has_room_(place->held), 1))
+        add_to(self->thread, place, cells);
+    else
+        add(self->thread, table, cells);
     rbwp_leave_(self);
 }
 
@@ -240,12 +255,6 @@ enum rbwp_status row_hold_register(const struct rbwp_schema *schema, unsigned *t
         if (schema->columns[c].type == RBWP_COLUMN_TIME)
             tables_find(*table_out)->tick_columns |= UINT64_C(1) << c;
     return status;
-}
-
-/* NULL: no row of the table was written yet. */
-static inline struct row_place *known_place(const struct thread *thread, unsigned table)
-{
-    return table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
 }
 
 void row_hold_keep(unsigned table, enum rbwp_place_number_ as, void (*leaves)(void))
@@ -367,8 +376,7 @@ void rbwp_rows_commit_(unsigned table, uint32_t rows)
     struct thread *thread = self->thread;
     if (!thread || !rbwp_enter_(self, 1))
         return;
-    struct row_place *place =
-        table - 1 < thread->row_place_count ? thread->row_places[table - 1] : NULL;
+    struct row_place *place = known_place(thread, table);
     if (place && place->room)
         commit_room(thread, place, rows < ROOM_ROWS ? rows : ROOM_ROWS);
     rbwp_leave_(self);

@@ -3,12 +3,12 @@
 
 #include "record_extend.h"
 #include "rbwp_rows.h"
+#include "row_hold.h"
 
 #include <errno.h>
 #include <string.h>
 
 enum { WAITERS_MAX = 4096 };
-#define CLOCK_GOOD_NS 10000000 /* so long a thread takes its clock to be right */
 
 _Thread_local struct waiter *waiter_mine;
 static struct waiter waiters[WAITERS_MAX];
@@ -32,7 +32,7 @@ static struct {
 } kinds[WAIT_KINDS];
 uint64_t waiter_least_ticks[WAIT_KINDS];
 static unsigned table;
-static struct waiter_clock first_clock;
+static double ns_per_tick;
 
 /* ---- once ------------------------------------------------------------------------------------ */
 
@@ -56,7 +56,7 @@ static uint64_t least_ns(enum wait_kind kind, uint64_t least_io_ns)
 bool waiter_prepare(uint64_t least_io_ns)
 {
     char name[64] = "after ";
-    if (rbwp_table_register(&schema, &table) != RBWP_OK)
+    if (row_hold_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
         strcpy(name + 6, kind_names[i]);
@@ -71,45 +71,17 @@ bool waiter_prepare(uint64_t least_io_ns)
 /* ---- times of rows ----------------------------------------------------------------------------
  */
 
-/* Both clocks are read again: as close to each other as a few tries get them. */
-static void set_clock(struct waiter_clock *clock)
-{
-    uint64_t least = UINT64_MAX;
-    for (int i = 0; i < 4 && least > 2000; i++) {
-        uint64_t before = rbwp_now_ticks();
-        int64_t ns = rbwp_now_ns();
-        uint64_t passed = rbwp_now_ticks() - before;
-        if (passed >= least)
-            continue;
-        least = passed;
-        clock->ticks = before + passed / 2;
-        clock->ns = ns;
-    }
-    int64_t since_ns = clock->ns - first_clock.ns;
-    clock->ns_per_tick = first_clock.ns_per_tick;
-    if (since_ns > CLOCK_GOOD_NS)
-        clock->ns_per_tick = (double)since_ns / (double)(clock->ticks - first_clock.ticks);
-}
-
 void waiter_start_clock(void)
 {
-    first_clock.ns_per_tick = 1e9 / (double)rbwp_ticks_per_second();
-    set_clock(&first_clock);
+    ns_per_tick = 1e9 / (double)rbwp_ticks_per_second();
 }
 
-static int64_t line_ns(const struct waiter_clock *clock, uint64_t ticks)
+/* What is known of the rate by then is good enough for what is short. */
+static uint64_t ns_of(uint64_t duration_ticks)
 {
-    return clock->ns + (int64_t)((double)(int64_t)(ticks - clock->ticks) * clock->ns_per_tick);
-}
-
-/* Of a moment that has just been. */
-static int64_t time_of(struct waiter *waiter, uint64_t ticks)
-{
-    int64_t ns = line_ns(&waiter->clock, ticks);
-    if (ns - waiter->clock.ns < CLOCK_GOOD_NS)
-        return ns;
-    set_clock(&waiter->clock);
-    return line_ns(&waiter->clock, ticks);
+    if (__builtin_expect(duration_ticks >> 32 != 0, 0))
+        return rbwp_ns_from_ticks(duration_ticks);
+    return (uint64_t)((double)(int64_t)duration_ticks * ns_per_tick);
 }
 
 /* ---- stretches --------------------------------------------------------------------------------
@@ -157,21 +129,60 @@ void waiter_end_stretch(struct wait *wait)
     set_busy(wait->waiter, false);
 }
 
-static void add_row(struct waiter *waiter, enum wait_kind kind, const struct wait *wait,
-                    enum wait_outcome outcome, uint64_t stop_ticks, const struct wakes_found *waker)
+/* Nothing else of this library has rows that inlined calls write: a wait's row goes where they
+ * would find it, which touches less memory than to look it up. After a sleep that memory is far. */
+#define WAITS_PLACE RBWP_PLACE_QUEUED_
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+/* Its times are ticks, as those of the stretches. */
+static inline void put_cells(uint64_t *cells, uint64_t thread_id, const struct wait *wait,
+                             enum wait_outcome outcome, uint64_t stop_ticks,
+                             const struct wakes_found *waker)
 {
-    int64_t stop_ns = time_of(waiter, stop_ticks);
-    int64_t start_ns = line_ns(&waiter->clock, wait->since_ticks);
-    int64_t signal_ns = waker->ticks ? line_ns(&waiter->clock, waker->ticks) : stop_ns;
-    const uint64_t cells[] = {(uint64_t)start_ns,
-                              (uint64_t)stop_ns,
-                              atomic_load_explicit(&waiter->thread_id, memory_order_relaxed),
-                              kinds[kind].name,
-                              wait->object,
-                              waker->thread_id,
-                              signal_ns < stop_ns ? (uint64_t)(stop_ns - signal_ns) : 0,
-                              outcome};
+    bool is_known = waker->ticks && waker->ticks < stop_ticks;
+    cells[0] = wait->since_ticks;
+    cells[1] = stop_ticks;
+    cells[2] = thread_id;
+    cells[3] = kinds[wait->kind].name;
+    cells[4] = wait->object;
+    cells[5] = waker->thread_id;
+    cells[6] = is_known ? ns_of(stop_ticks - waker->ticks) : 0;
+    cells[7] = outcome;
+}
+
+/* The thread's first one of a chunk, and those of others. */
+static __attribute__((noinline)) void add_row(uint64_t thread_id, const struct wait *wait,
+                                              enum wait_outcome outcome, uint64_t stop_ticks,
+                                              const struct wakes_found *waker)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    uint64_t cells[COLUMNS];
+    put_cells(cells, thread_id, wait, outcome, stop_ticks, waker);
     rbwp_row_add(table, cells);
+    if (!self->thread || !rbwp_enter_(self, 1))
+        return;
+    row_hold_keep(table, WAITS_PLACE, NULL);
+    rbwp_leave_(self);
+}
+
+/* The wait is over: its row, and the stretch behind it. */
+static inline void tell(struct waiter *waiter, const struct wait *wait, enum wait_outcome outcome,
+                        uint64_t stop_ticks, const struct wakes_found *waker)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct rbwp_place_ *place = &rbwp_own_places_.place[WAITS_PLACE];
+    const uint64_t thread_id = atomic_load_explicit(&waiter->thread_id, memory_order_relaxed);
+    if (!rbwp_enter_(self, 1))
+        return;
+    rbwp_put_begin_(self, kinds[wait->kind].slot, stop_ticks);
+    const bool has_room = rbwp_place_has_room_(place);
+    if (has_room) {
+        put_cells(rbwp_place_take_(place, COLUMNS), thread_id, wait, outcome, stop_ticks, waker);
+        rbwp_place_count_(place, 1);
+    }
+    rbwp_leave_(self);
+    if (!has_room)
+        add_row(thread_id, wait, outcome, stop_ticks, waker);
 }
 
 /* Whether the wait is worth telling; else the stretch goes on. */
@@ -202,10 +213,8 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
             (void)wakes_take(wait->bucket, wait->object, wait->since_ticks, stop_ticks, which,
                              &waker);
     }
-    if (was_long(waiter, wait, stop_ticks)) {
-        rbwp_begin_at(kinds[wait->kind].slot, stop_ticks);
-        add_row(waiter, wait->kind, wait, outcome, stop_ticks, &waker);
-    }
+    if (was_long(waiter, wait, stop_ticks))
+        tell(waiter, wait, outcome, stop_ticks, &waker);
     set_busy(waiter, false);
 }
 
@@ -236,16 +245,16 @@ void waiter_tell_waiting(void)
         rbwp_end_at(now_ticks);
     uint32_t count = atomic_load_explicit(&waiters_used, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
-        struct waiter *waiter = &waiters[i], here = {.used = 1};
+        struct waiter *waiter = &waiters[i];
         uint32_t kind = atomic_load_explicit(&waiter->kind, memory_order_relaxed);
-        here.thread_id = waiter->thread_id;
-        if (!kind || kind >= WAIT_KINDS || !here.thread_id)
+        uint64_t thread_id = waiter->thread_id;
+        if (!kind || kind >= WAIT_KINDS || !thread_id)
             continue;
-        const struct wait wait = {.object = waiter->object, .since_ticks = waiter->since_ticks};
-        set_clock(&here.clock);
+        const struct wait wait = {.kind = (enum wait_kind)kind,
+                                  .object = waiter->object,
+                                  .since_ticks = waiter->since_ticks};
         if ((int64_t)(now_ticks - wait.since_ticks) >= 0)
-            add_row(&here, (enum wait_kind)kind, &wait, WAIT_GOES_ON, now_ticks,
-                    &(struct wakes_found){0});
+            add_row(thread_id, &wait, WAIT_GOES_ON, now_ticks, &(struct wakes_found){0});
     }
 }
 
@@ -278,13 +287,11 @@ void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)
     waiter->thread = pthread_self();
     set_kind(waiter, WAIT_NONE);
     set_busy(waiter, true);
-    set_clock(&waiter->clock);
     waiter_mine = waiter;
     uint64_t now_ticks = rbwp_now_ticks();
-    rbwp_begin_at(kinds[WAIT_START].slot, now_ticks);
-    const struct wait wait = {.since_ticks = made_ticks ? made_ticks : now_ticks};
-    add_row(waiter, WAIT_START, &wait, WAIT_WOKEN, now_ticks,
-            &(struct wakes_found){made_ticks, maker});
+    const struct wait wait = {.kind = WAIT_START,
+                              .since_ticks = made_ticks ? made_ticks : now_ticks};
+    tell(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakes_found){made_ticks, maker});
     set_busy(waiter, false);
     errno = error;
 }

@@ -51,13 +51,6 @@ enum wait_kind {
 
 enum wait_outcome { WAIT_WOKEN = 0, WAIT_FAILED = 1, WAIT_GOES_ON = 2 };
 
-/* Ticks as times of rows: where the two clocks met last, and the rate since they met first. */
-struct waiter_clock {
-    uint64_t ticks;
-    int64_t ns;
-    double ns_per_tick;
-};
-
 /* A thread's place. */
 struct waiter {
     _Atomic uint32_t used;
@@ -67,7 +60,6 @@ struct waiter {
     uint32_t ready_kinds;  /* of them, when the last one was made, the one before had not, either */
     _Atomic uint64_t since_ticks, object;
     _Atomic uint64_t thread_id; /* 0: it has not attached yet */
-    struct waiter_clock clock;
     pthread_t thread;
 } __attribute__((aligned(64)));
 
@@ -113,7 +105,7 @@ void waiter_tell_waiting(void);
 
 /* Once, before the first thread: names, the table. False, and nothing is recorded: no room. */
 bool waiter_prepare(uint64_t least_io_ns);
-/* When the session has begun: where its clocks meet first. */
+/* When the session has begun: how long a tick is. */
 void waiter_start_clock(void);
 /* In a forked child: nothing is recorded. */
 void waiter_forget(void);

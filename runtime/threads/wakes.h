@@ -20,14 +20,14 @@
 enum { WAKES_BUCKETS = 1024, WAKES_KEPT = 8 };
 
 struct wake {
-    _Atomic uint64_t state; /* 0: being written or taken; else 2 x (number + 1), + 1 for all */
+    _Atomic uint64_t state; /* 0: being written; else 4 x (number + 1), and flags (wakes.c) */
     _Atomic uint64_t object, ticks, thread_id;
 };
 
 struct wakes_bucket {
-    _Atomic uint32_t waiting; /* threads */
-    _Atomic uint32_t next;    /* number of the next note */
-    struct wake notes[WAKES_KEPT];
+    _Atomic uint32_t waiting;                                   /* threads */
+    _Atomic uint32_t next;                                      /* number of the next note */
+    struct wake notes[WAKES_KEPT] __attribute__((aligned(32))); /* none lies in two lines */
 } __attribute__((aligned(64)));
 
 extern struct wakes_bucket wakes_buckets[WAKES_BUCKETS];

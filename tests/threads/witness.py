@@ -75,7 +75,8 @@ def test_whole_run(folder):
                                       for name in (pathlib.Path(WITNESS).name, "the worker", "the sleeper"))
     for thread in worker, sleeper:
         start = next(row for row in recording.waits if row["thread"] == thread)
-        assert start["waker"] == main and start["delay"] == start["stop"] - start["start"] > 0, start
+        assert start["waker"] == main and start["delay"] > 0, start
+        assert abs(start["delay"] - (start["stop"] - start["start"])) <= CLOCK_NS, start
     join = [row for row in recording.waits if row["kind"] == "join"]
     assert [row["waker"] for row in join] == [worker], join
     last = [row for row in recording.waits if row["outcome"] == 2]
@@ -91,7 +92,9 @@ def test_shown(folder):
     events = json.loads(text)["traceEvents"]
     woken = [row for row in recording.waits if row["waker"]]
     delays = [event for event in events if event["name"] == "queue delay"]
-    assert sorted(round(event["dur"] * 1000) for event in delays) == sorted(row["delay"] for row in woken), delays
+    lasted, told = sorted(event["dur"] * 1000 for event in delays), sorted(row["delay"] for row in woken)
+    # A delay is counted by another rate than the times around it, which bound what is shown.
+    assert len(lasted) == len(told) and all(abs(a - b) <= 1 + b / 1000 for a, b in zip(lasted, told)), (delays, told)
     wakes = {kind: [event for event in events if event["name"] == "wake" and event["ph"] == kind] for kind in "sf"}
     assert len(wakes["s"]) == len(wakes["f"]) == len(woken), wakes
     starts = {event["id"]: event for event in wakes["s"]}
