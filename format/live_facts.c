@@ -21,6 +21,12 @@ struct name {
     uint16_t count;
 };
 
+struct slot_kind {
+    struct name name;
+    uint16_t flags;
+    bool known;
+};
+
 struct sub_item {
     struct name name, kind;
     uint16_t kind_flags;
@@ -40,6 +46,7 @@ struct live_facts {
     uint32_t use_count[RBWP_SLOTS_MAX];
     int64_t last_begin_ns[RBWP_SLOTS_MAX];
     struct name slot_name[RBWP_SLOTS_MAX];
+    struct slot_kind slot_kind[RBWP_SLOTS_MAX];
     struct sub_item *sub_items; /* RBWP_SUB_ITEMS_MAX of them */
     struct thread_table threads;
     struct live_clock clock;
@@ -173,10 +180,24 @@ static bool sub_item(struct live_facts *facts, const uint8_t *payload, size_t co
     return true;
 }
 
+static bool slot_kind(struct live_facts *facts, const uint8_t *payload, size_t count)
+{
+    if (load_u16(payload) >= RBWP_SLOTS_MAX)
+        return false;
+    facts->slot_kind[load_u16(payload)] = (struct slot_kind){
+        .name = keep_name(facts, payload + 4, count - 4),
+        .flags = load_u16(payload + 2),
+        .known = true,
+    };
+    return true;
+}
+
 static bool sub_item_kind(struct live_facts *facts, const uint8_t *payload, size_t count)
 {
     if (count < 4 || count > 4 + RBWP_NAME_BYTES_MAX)
         return false;
+    if (load_u16(payload + 2) & RBWP_KIND_OF_SLOT)
+        return slot_kind(facts, payload, count);
     struct sub_item *item = &facts->sub_items[load_u16(payload)];
     item->kind = keep_name(facts, payload + 4, count - 4);
     item->kind_flags = load_u16(payload + 2);
@@ -401,7 +422,7 @@ static bool make_kinds(struct live_facts *facts)
     uint32_t kinds = 0;
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++)
         kinds += facts->sub_items[id].known && facts->sub_items[id].has_kind;
-    facts->kind_table = calloc(kinds + 1, sizeof *facts->kind_table);
+    facts->kind_table = calloc(kinds + RBWP_SLOTS_MAX, sizeof *facts->kind_table);
     if (!facts->kind_table)
         return false;
     for (unsigned id = 0; id < RBWP_SUB_ITEMS_MAX; id++) {
@@ -409,6 +430,12 @@ static bool make_kinds(struct live_facts *facts)
         if (item->known && item->has_kind)
             facts->kind_table[facts->kind_count++] = (struct rbwp_sub_item_kind){
                 (uint16_t)id, item->kind.count, item->kind_flags, item->kind.bytes};
+    }
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++) {
+        const struct slot_kind *kind = &facts->slot_kind[slot];
+        if (kind->known)
+            facts->kind_table[facts->kind_count++] = (struct rbwp_sub_item_kind){
+                (uint16_t)slot, kind->name.count, kind->flags, kind->name.bytes};
     }
     return true;
 }

@@ -400,14 +400,15 @@ struct rbwp_section {
     const void *data;
 };
 
-/* A sub-item is of a kind of the program's own; its type says nothing then. */
+/* A sub-item is of a kind of the program's own; its type says nothing then. Or a work item is. */
 struct rbwp_sub_item_kind {
-    uint16_t id; /* of the sub-item */
+    uint16_t id; /* of the sub-item, or with RBWP_KIND_OF_SLOT the slot */
     uint16_t name_bytes;
-    uint32_t flags;   /* RBWP_KIND_WAITS, or later ones */
+    uint32_t flags;   /* RBWP_KIND_WAITS, RBWP_KIND_OF_SLOT, or later ones */
     const char *name; /* of the kind; any bytes, not terminated */
 };
-#define RBWP_KIND_WAITS 1u /* while it is under way its thread waits, and is not busy */
+#define RBWP_KIND_WAITS 1u   /* while it is under way its thread waits, and is not busy */
+#define RBWP_KIND_OF_SLOT 2u /* it is a work item's */
 
 /* All that the trailer holds; may grow at its end. Arrays belong to whoever made the struct. */
 struct rbwp_trailer {

@@ -16,8 +16,8 @@
 /* One use of a slot, from claim to release. The list is in order of claims. */
 struct slot_use {
     struct slot_use *next;
-    char *name; /* NULL: of several uses whose names were not kept */
-    unsigned slot;
+    char *name;             /* NULL: of several uses whose names were not kept */
+    unsigned slot, kind;    /* kind: 1 + its number, 0 none */
     int64_t from_ns, to_ns; /* CLOCK_MONOTONIC; to_ns 0 while in use */
 };
 
@@ -95,11 +95,19 @@ static const char *name_of(const struct slot_use *use)
     return use->name ? use->name : "(name not kept)";
 }
 
+static void log_kind(unsigned id, const struct kind *kind, unsigned more_flags)
+{
+    const uint16_t entry[2] = {(uint16_t)id, (uint16_t)(kind->flags | more_flags)};
+    live_log(LIVE_KIND, entry, sizeof entry, kind->name, strlen(kind->name));
+}
+
 static void log_slot_begin(const struct slot_use *use)
 {
     struct slot_entry entry = {use->from_ns, (uint16_t)use->slot};
     const char *name = name_of(use);
     live_log(LIVE_SLOT_BEGIN, &entry, sizeof entry, name, strlen(name));
+    if (use->kind)
+        log_kind(use->slot, &kinds[use->kind - 1], RBWP_KIND_OF_SLOT);
 }
 
 static void log_slot_end(const struct slot_use *use)
@@ -126,10 +134,8 @@ static void log_sub_item(uint32_t id)
     const struct kind *kind = kind_of(id);
     const uint16_t entry[2] = {(uint16_t)id, stored_type(id)};
     live_log(LIVE_SUB_ITEM, entry, sizeof entry, sub_items[id].name, strlen(sub_items[id].name));
-    if (!kind)
-        return;
-    const uint16_t kind_entry[2] = {(uint16_t)id, (uint16_t)kind->flags};
-    live_log(LIVE_KIND, kind_entry, sizeof kind_entry, kind->name, strlen(kind->name));
+    if (kind)
+        log_kind(id, kind, 0);
 }
 
 /* Locked. */
@@ -386,6 +392,26 @@ enum rbwp_status rbwp_sub_item_kind_register(const char *name, unsigned flags,
     return RBWP_OK;
 }
 
+enum rbwp_status rbwp_work_item_set_kind(unsigned slot, enum rbwp_sub_item_type kind)
+{
+    unsigned number = (unsigned)kind - RBWP_OWN_KIND_FIRST;
+    enum rbwp_status status = RBWP_OK;
+    if (slot >= RBWP_SLOTS_MAX || kind < RBWP_OWN_KIND_FIRST)
+        return RBWP_E_INVALID;
+    pthread_mutex_lock(&lock);
+    if (number >= kind_count)
+        status = RBWP_E_INVALID;
+    else if (!current[slot])
+        status = RBWP_E_STATE;
+    if (status == RBWP_OK) {
+        current[slot]->kind = number + 1;
+        if (in_session)
+            log_kind(slot, &kinds[number], RBWP_KIND_OF_SLOT);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
 /* ---- snapshots ---------------------------------------------------------------------- */
 
 static struct rbwp_slot_use use_in_file(const struct slot_use *use)
@@ -419,6 +445,13 @@ static void fill(struct names_snapshot *snapshot)
             snapshot->kinds[snapshot->kind_count++] = (struct rbwp_sub_item_kind){
                 (uint16_t)id, (uint16_t)strlen(kind->name), kind->flags, kind->name};
     }
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
+        if (last_use[slot] && last_use[slot]->kind) {
+            const struct kind *kind = &kinds[last_use[slot]->kind - 1];
+            snapshot->kinds[snapshot->kind_count++] =
+                (struct rbwp_sub_item_kind){(uint16_t)slot, (uint16_t)strlen(kind->name),
+                                            kind->flags | RBWP_KIND_OF_SLOT, kind->name};
+        }
 }
 
 enum rbwp_status names_take(struct names_snapshot *snapshot_out)
@@ -431,7 +464,7 @@ enum rbwp_status names_take(struct names_snapshot *snapshot_out)
     snapshot.work_items = calloc(RBWP_SLOTS_MAX, sizeof *snapshot.work_items);
     snapshot.sub_items = calloc(sub_item_count + 1, sizeof *snapshot.sub_items);
     snapshot.slot_uses = calloc(use_count + 1, sizeof *snapshot.slot_uses);
-    snapshot.kinds = calloc(sub_item_count + 1, sizeof *snapshot.kinds);
+    snapshot.kinds = calloc(sub_item_count + RBWP_SLOTS_MAX, sizeof *snapshot.kinds);
     bool whole = snapshot.work_items && snapshot.sub_items && snapshot.slot_uses && snapshot.kinds;
     if (whole)
         fill(&snapshot);

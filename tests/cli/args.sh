@@ -100,6 +100,22 @@ assert "stall (waits) for room" in run("info", kind).decode()
 assert '"sub_item_kind":"leveld"' in run("dump", "--spans", kind).decode()
 run("report", "-o", f"{work}/page.html", kind)
 
+# A work item that waits: its thread is busy with what is in it alone, in stats, timeline and top.
+kinds = [struct.pack("<HHI8x", 0, 5, 3), struct.pack("<HHI8x", 5, 6, 0), struct.pack("<HHI8x", 999, 5, 3)]
+open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"stallleveldstall")))
+made = json.loads(run("stats", "--json", kind))
+thread, = made["threads"]
+assert (thread["busy"], thread["waiting"]) == (400, 1000), thread
+assert [row["name"] for row in made["work_items"]] == ["compaction"], made["work_items"]
+assert "stall (waits) compaction" in run("info", kind).decode()
+assert " 80.0%" in run("timeline", kind).decode(), run("timeline", kind).decode()  # of the 500 ns between its sub-items
+t = __import__("time").time_ns()
+records = [begin(ts8(t)), fine_begin(ts8(t + 500), 5), fine_end(ts8(t + 600)), end(ts8(t + 1000)), fine_begin(ts8(t + 2000), 4), fine_end(ts8(t + 2300))]
+file = finalised([block(records, t, 7)], [work_item(0, b"compaction")], [sub_item(4, 0, b"for room"), sub_item(5, 0, b"merge")], zero=t)
+open(kind, "wb").write(with_trailer(file, table_section(b"KIND", kinds, 16, b"stallleveldstall")))
+shown = {i["name"]: i for i in map(json.loads, run("top", "--once", "--json", "-d", "3600s", kind).splitlines())}
+assert (shown["compaction"]["busy"], shown["compaction"]["waiting"], shown["merge"]["busy"]) == (0, 1000, 100), shown
+
 # Columns of other types, as strangers may have them: a table like any other.
 ranges_make.write(f"{work}/other.bin", NAMES, ("argument", [("begun", 4, 1), ("thread", 1, 10), ("key", 1, 0), ("type", 1, 0), ("value", 1, 0)],
                                                shift(ROWS)))

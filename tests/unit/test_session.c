@@ -280,13 +280,23 @@ static void test_own_kinds(void **state)
     struct rbwp_session *session = start(&config);
     assert_int_equal(rbwp_sub_item_register(works, "inside", &ids[1]), RBWP_OK);
     assert_int_equal(rbwp_sub_item_register(RBWP_GPU_REAP, "known", &ids[2]), RBWP_OK);
+    unsigned slot;
+    assert_int_equal(rbwp_work_item_register("waits for all", &slot), RBWP_OK);
+    assert_int_equal(rbwp_work_item_set_kind(slot, RBWP_GPU_REAP), RBWP_E_INVALID);
+    assert_int_equal(rbwp_work_item_set_kind(RBWP_SLOTS_MAX, waits), RBWP_E_INVALID);
+    assert_int_equal(rbwp_work_item_set_kind(slot, works), RBWP_OK);
+    assert_int_equal(rbwp_work_item_set_kind(slot, waits), RBWP_OK);
     stop(session);
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    assert_int_equal(rbwp_work_item_set_kind(slot, waits), RBWP_E_STATE);
     struct recorded recorded = read_back(config.logfile);
     assert_int_equal(recorded.tables->sub_items[ids[0]].type, RBWP_AM_HANDLER);
     assert_int_equal(recorded.tables->sub_items[ids[1]].type, RBWP_AM_HANDLER);
     assert_int_equal(recorded.tables->sub_items[ids[2]].type, RBWP_GPU_REAP);
     const struct rbwp_sub_item_kind *kinds = recorded.trailer->sub_item_kinds;
-    assert_int_equal(recorded.trailer->sub_item_kind_count, 2);
+    assert_int_equal(recorded.trailer->sub_item_kind_count, 3);
+    assert_int_equal(kinds[2].id, slot);
+    assert_int_equal(kinds[2].flags, RBWP_KIND_WAITS | RBWP_KIND_OF_SLOT);
     for (unsigned i = 0; i < 2; i++) {
         assert_int_equal(kinds[i].id, ids[i]);
         assert_int_equal(kinds[i].flags, i == 0 ? RBWP_KIND_WAITS : 0);

@@ -561,6 +561,10 @@ static void work_items(struct out *out, const struct info *info)
         out_format(out, "  %5u ", row->slot);
         if (info->counted)
             out_format(out, "%12" PRIu64 " calls %9" PRIu64 " GPU  ", row->calls, row->gpu);
+        if (row->name && row->name->kind_bytes) {
+            text_name(out, row->name->kind, row->name->kind_bytes);
+            out_text(out, row->name->waits ? " (waits) " : " ");
+        }
         name(out, row->name);
         out_text(out, "\n");
     }

@@ -87,17 +87,27 @@ static bool load_sub_items(struct name_set *set, const struct rbwp_tables *table
     return true;
 }
 
-/* Of several kinds of a sub-item the first counts. */
-static void load_kinds(struct name_set *set, const struct rbwp_trailer *trailer)
+static void set_kind(struct name *name, const struct rbwp_sub_item_kind *kind)
+{
+    name->waits = kind->flags & RBWP_KIND_WAITS;
+    name->kind = kind->name;
+    name->kind_bytes = kind->name_bytes;
+}
+
+/* Of several kinds of a sub-item or slot the first counts; a slot has it at all times. */
+static void load_kinds(struct names *names, const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = trailer ? trailer->sub_item_kind_count : 0; i-- > 0;) {
         const struct rbwp_sub_item_kind *kind = &trailer->sub_item_kinds[i];
-        struct name *name = names_find(set, kind->id, INT64_MIN);
-        if (!name)
+        if (kind->flags & RBWP_KIND_OF_SLOT) {
+            for (size_t n = 0; n < names->slots.count; n++)
+                if (names->slots.names[n].id == kind->id)
+                    set_kind(&names->slots.names[n], kind);
             continue;
-        name->waits = kind->flags & RBWP_KIND_WAITS;
-        name->kind = kind->name;
-        name->kind_bytes = kind->name_bytes;
+        }
+        struct name *name = names_find(&names->sub_items, kind->id, INT64_MIN);
+        if (name)
+            set_kind(name, kind);
     }
 }
 
@@ -123,7 +133,7 @@ bool names_load(struct names *names, const struct rbwp_reader *reader)
     *names = (struct names){0};
     if (load_slots(&names->slots, tables, trailer) && load_sub_items(&names->sub_items, tables) &&
         load_threads(&names->threads, trailer)) {
-        load_kinds(&names->sub_items, trailer);
+        load_kinds(names, trailer);
         return true;
     }
     names_free(names);

@@ -12,6 +12,7 @@
 struct kind {
     uint32_t name, item;
     uint8_t category;
+    bool waits; /* nobody is busy with it */
     uint64_t longest_ns;
     int64_t longest_start_ns;
     uint64_t hollow, hollow_ns; /* spans with nothing inside, and their time */

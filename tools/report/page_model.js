@@ -27,7 +27,7 @@ function endOf(span, separator) {
 }
 /* ---- tracks and rows ---------------------------------------------------------- */
 
-const TRACK_ORDER = {thread: 0, processor: 1, gpu: 2, channel: 3, stream: 4, sm: 5, lane: 6, async: 7, table: 8, counter: 9};
+const TRACK_ORDER = {life: -1, thread: 0, processor: 1, gpu: 2, channel: 3, stream: 4, sm: 5, lane: 6, async: 7, table: 8, counter: 9};
 data.rows = data.rows.map(([track, lane, depth, spans], number) => ({track, lane, depth, spans, number}));
 data.tracks.forEach((track, number) => {
   track.number = number;

@@ -73,6 +73,7 @@ static void take_span(struct report *report, const struct trace_span *span,
     struct kind *kind = &report->kinds.list[number];
     uint64_t duration_ns = trace_duration_ns(span);
     kind->hollow += hollow;
+    kind->waits |= trace_is_waiting(span);
     kind->hollow_ns += hollow ? duration_ns : 0;
     if (duration_ns > kind->longest_ns) {
         kind->longest_ns = duration_ns;

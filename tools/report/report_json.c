@@ -243,7 +243,8 @@ static void put_kind(const struct writer *writer, uint32_t number)
     page_number(out, "p90_ns", stats_quantile_ns(row, 900));
     page_number(out, "p99_ns", stats_quantile_ns(row, 990));
     put_time(writer, "longest_at", kind->longest_start_ns);
-    page_number(out, "waits", kind->category == TRACE_RANGE && inside_is_wait(row->name));
+    page_number(out, "waits",
+                kind->waits || (kind->category == TRACE_RANGE && inside_is_wait(row->name)));
     page_histogram(out, "histogram", &row->durations);
     page_end(out, "item", kind->item);
 }

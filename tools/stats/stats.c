@@ -421,8 +421,9 @@ static void take_name(void *context, uint32_t number, struct trace_text name)
 static void count_turn(struct stats *stats, const struct stats_track *track,
                        const struct trace_span *span, uint32_t row)
 {
-    if (stats->options.turns && span->category == TRACE_CALL && stats_is_worker(track) &&
-        !(span->flags & TRACE_UNFINISHED) && !slot_turns_add(&stats->turns, row, span))
+    if (stats->options.turns && span->category == TRACE_CALL && !trace_is_waiting(span) &&
+        stats_is_worker(track) && !(span->flags & TRACE_UNFINISHED) &&
+        !slot_turns_add(&stats->turns, row, span))
         stats_fail(stats);
 }
 
@@ -438,7 +439,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     stats->spans++;
     stats->cut += (span->flags & TRACE_CUT) != 0;
     track->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
-    if (span->category == TRACE_WAITING)
+    if (trace_is_waiting(span))
         count_waiting(stats, track, span, work_depth_is_inside(&track->depth, span));
     if (is_outermost(stats, track, span))
         count_busy(stats, track, span);

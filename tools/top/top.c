@@ -149,7 +149,7 @@ static uint64_t rank(const struct top_item *item)
     case TOP_NAME:
         break;
     }
-    return item->busy_ns;
+    return item->busy_ns + item->waits_ns;
 }
 
 static int compare(const void *left, const void *right)
@@ -183,8 +183,9 @@ static void head(struct out *out, const struct top_sample *sample, const struct 
                colors->bold, sample->program_count, sample->program_count == 1 ? "" : "s", threads,
                threads == 1 ? "" : "s", (double)busy_ns / 1e9 / seconds(sample), seconds(sample),
                colors->off);
-    out_format(out, "%s%7s %10s %10s %10s %5s %10s  %-*s %s%s\n", colors->dim, "busy", "ended/s",
-               "mean", "max", "open", "for", NAME_COLUMNS, "name", "program", colors->off);
+    out_format(out, "%s%7s %7s %10s %10s %10s %5s %10s  %-*s %s%s\n", colors->dim, "busy", "waits",
+               "ended/s", "mean", "max", "open", "for", NAME_COLUMNS, "name", "program",
+               colors->off);
 }
 
 static void item_line(struct out *out, const struct top_sample *sample, const struct top_item *item)
@@ -197,8 +198,9 @@ static void item_line(struct out *out, const struct top_sample *sample, const st
     }
     if (item->open)
         quantity_rough(open, item->open_ns, 3);
-    out_format(out, "%6.1f%% %10.1f %10s %10s %5u %10s  ",
+    out_format(out, "%6.1f%% %6.1f%% %10.1f %10s %10s %5u %10s  ",
                100 * (double)item->busy_ns / 1e9 / seconds(sample),
+               100 * (double)item->waits_ns / 1e9 / seconds(sample),
                (double)item->ended / seconds(sample), mean, max, item->open, open);
     unsigned indent = item->is_call ? 0 : 2;
     out_format(out, "%*s", (int)indent, "");
@@ -219,9 +221,10 @@ static void item_json(struct out *out, const struct top_sample *sample, const st
     json_name(out, "name", item->name, strlen(item->name));
     out_format(out,
                ",\"call\":%s,\"ended\":%" PRIu64 ",\"total\":%" PRIu64 ",\"max\":%" PRIu64
-               ",\"busy\":%" PRIu64 ",\"open\":%u,\"open_for\":%" PRIu64 "}\n",
+               ",\"busy\":%" PRIu64 ",\"waiting\":%" PRIu64 ",\"open\":%u,\"open_for\":%" PRIu64
+               "}\n",
                item->is_call ? "true" : "false", item->ended, item->total_ns, item->max_ns,
-               item->busy_ns, item->open, item->open_ns);
+               item->busy_ns, item->waits_ns, item->open, item->open_ns);
 }
 
 /* Rows of the terminal; 0: it is none. */

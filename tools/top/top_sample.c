@@ -12,6 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is around a span that comes next: by depth, in the first row. */
+enum { AROUND_MAX = 64 };
+struct top_track {
+    bool has_calls;
+    bool calls_work[AROUND_MAX], waits[AROUND_MAX]; /* a call that is work is around it; a wait */
+    uint32_t items[AROUND_MAX];
+};
+
 struct gathering {
     struct top_sample *sample;
     struct trace_pass *pass;
@@ -21,8 +29,8 @@ struct gathering {
     uint32_t program_of_room;
     uint32_t *process_of; /* by number of the track: its process + 1 */
     uint32_t process_of_room;
-    bool *has_calls; /* by number of the track */
-    uint32_t has_calls_room;
+    struct top_track *tracks; /* by number */
+    uint32_t track_room;
     const char *file;
     bool failed;
 };
@@ -87,8 +95,8 @@ static void take_track(void *context, const struct trace_track *track)
     struct gathering *gathering = context;
     if (grow_zeroed32(&gathering->process_of, &gathering->process_of_room, track->number + 1,
                       sizeof *gathering->process_of) &&
-        grow_zeroed32(&gathering->has_calls, &gathering->has_calls_room, track->number + 1,
-                      sizeof *gathering->has_calls))
+        grow_zeroed32(&gathering->tracks, &gathering->track_room, track->number + 1,
+                      sizeof *gathering->tracks))
         gathering->process_of[track->number] = track->process + 1;
     else
         gathering->failed = true;
@@ -105,7 +113,7 @@ static void count_span(const struct top_sample *sample, struct top_item *item,
                        const struct trace_span *span)
 {
     uint64_t lasted = trace_duration_ns(span);
-    item->busy_ns += inside(sample, span);
+    *(trace_is_waiting(span) ? &item->waits_ns : &item->busy_ns) += inside(sample, span);
     if (span->flags & TRACE_OPEN) {
         item->open++;
         item->open_ns = lasted > item->open_ns ? lasted : item->open_ns;
@@ -114,6 +122,36 @@ static void count_span(const struct top_sample *sample, struct top_item *item,
         item->total_ns += lasted;
         item->max_ns = lasted > item->max_ns ? lasted : item->max_ns;
     }
+}
+
+/* Of the time in a wait nobody is busy with what is around it; a wait in a wait is the same time.
+ */
+static void wait_inside(struct gathering *gathering, const struct top_track *track,
+                        struct top_program *program, const struct trace_span *span)
+{
+    uint64_t waited_ns = inside(gathering->sample, span);
+    for (uint32_t depth = 0; depth < span->depth; depth++) {
+        struct top_item *around = &gathering->sample->items[track->items[depth]];
+        around->busy_ns -= waited_ns < around->busy_ns ? waited_ns : around->busy_ns;
+        around->waits_ns += waited_ns;
+    }
+    if (track->calls_work[span->depth - 1])
+        program->busy_ns -= waited_ns < program->busy_ns ? waited_ns : program->busy_ns;
+}
+
+static void nest(struct gathering *gathering, struct top_track *track, struct top_program *program,
+                 const struct trace_span *span, uint32_t item)
+{
+    uint32_t depth = span->depth;
+    if (span->row || span->flags & TRACE_LATE || depth >= AROUND_MAX)
+        return;
+    bool waits = trace_is_waiting(span), waited = depth && track->waits[depth - 1];
+    bool work = span->category == TRACE_CALL && !waits;
+    if (waits && !waited && depth)
+        wait_inside(gathering, track, program, span);
+    track->items[depth] = item;
+    track->waits[depth] = waits || waited;
+    track->calls_work[depth] = work || (depth && track->calls_work[depth - 1]);
 }
 
 static void take_span(struct gathering *gathering, const struct trace_span *span)
@@ -128,11 +166,13 @@ static void take_span(struct gathering *gathering, const struct trace_span *span
         return;
     }
     count_span(gathering->sample, item, span);
-    if (!item->is_call)
-        return;
-    program->busy_ns += inside(gathering->sample, span);
-    program->threads += !gathering->has_calls[span->track];
-    gathering->has_calls[span->track] = true;
+    struct top_track *track = &gathering->tracks[span->track];
+    if (item->is_call) {
+        program->busy_ns += trace_is_waiting(span) ? 0 : inside(gathering->sample, span);
+        program->threads += !track->has_calls;
+        track->has_calls = true;
+    }
+    nest(gathering, track, program, span, (uint32_t)(item - gathering->sample->items));
 }
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
@@ -175,7 +215,7 @@ bool top_sample_add(struct top_sample *sample, const char *file)
     free(gathering.item_of);
     free(gathering.program_of);
     free(gathering.process_of);
-    free(gathering.has_calls);
+    free(gathering.tracks);
     return code == EXIT_GOOD || code == EXIT_PARTLY;
 }
 

@@ -16,7 +16,8 @@ struct top_item {
     uint8_t category;          /* enum trace_category */
     uint64_t ended;            /* in the window */
     uint64_t total_ns, max_ns; /* of those */
-    uint64_t busy_ns;          /* in the window, what is open with it */
+    uint64_t busy_ns;          /* in the window, what is open with it, waiting not */
+    uint64_t waits_ns;         /* likewise, in what waits: itself, or what it encloses */
     uint32_t open;             /* now */
     uint64_t open_ns;          /* the longest of them, so far */
 };
@@ -25,7 +26,7 @@ struct top_program {
     char name[TOP_NAME_BYTES];
     const char *file;
     uint32_t threads; /* with calls in the window */
-    uint64_t busy_ns; /* of all threads, in calls */
+    uint64_t busy_ns; /* of all threads, in calls; waiting not */
 };
 
 struct top_sample {

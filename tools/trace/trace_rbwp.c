@@ -53,9 +53,10 @@ struct rbwp_source {
     uint64_t thread_id;                                            /* of thread, unless NULL */
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
     uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
-    uint32_t kinds[RBWP_SUB_ITEMS_MAX];     /* labels: what the program calls theirs, 0 nothing */
-    struct rbwp_catalog *catalog;           /* NULL: no table has come */
-    uint64_t broken_tables;                 /* blocks that were left out */
+    bool slot_waits[RBWP_SLOTS_MAX];
+    uint32_t kinds[RBWP_SUB_ITEMS_MAX]; /* labels: what the program calls theirs, 0 nothing */
+    struct rbwp_catalog *catalog;       /* NULL: no table has come */
+    uint64_t broken_tables;             /* blocks that were left out */
     struct rbwp_gpu gpu;
     struct table_rows tables;
     struct call_args args;
@@ -384,6 +385,8 @@ static inline void make_span(struct rbwp_source *source, const struct span *span
         name_sub_item(source, made, span->sub_item, name_ns);
     } else {
         made->category = span->kind == SPAN_GPU ? TRACE_GPU_WORK : TRACE_CALL;
+        if (span->kind == SPAN_COARSE && source->slot_waits[span->slot])
+            made->flags |= TRACE_WAITS;
         name_slot(source, made, span->slot, name_ns);
     }
 }
@@ -842,6 +845,10 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     shift_filter(source, options);
     filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
     source->filter.shift_ns = options->axis.shift_ns;
+    for (size_t i = 0; i < source->names.slots.count; i++)
+        if (source->names.slots.names[i].id < RBWP_SLOTS_MAX)
+            source->slot_waits[source->names.slots.names[i].id] |=
+                source->names.slots.names[i].waits;
     add_process(source);
     if (opened->facts.identity.has_family)
         add_life(source);

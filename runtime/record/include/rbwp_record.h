@@ -65,6 +65,14 @@ RBWP_API enum rbwp_status rbwp_work_item_release(unsigned slot);
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_sub_item_kind_register(const char *name, unsigned flags, enum rbwp_sub_item_type *type_out);
+/*
+ * The work item of a slot is of such a kind: calls of one that waits keep their thread no busier
+ * than what sub-items in them do ("wait for connections"). Holds for the whole recording; the last
+ * one that was said counts. RBWP_E_STATE: nobody has the slot; RBWP_E_INVALID: that is no kind of
+ * rbwp_sub_item_kind_register.
+ */
+RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_work_item_set_kind(unsigned slot,
+                                                                enum rbwp_sub_item_type kind);
 /* Names a sub-item; ids count up from 0 and are not reused. RBWP_E_LIMIT after 65536,
  * RBWP_E_MEMORY. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_sub_item_register(enum rbwp_sub_item_type type,

@@ -21,7 +21,8 @@ struct name {
     uint32_t bytes;
     uint8_t type;  /* of a sub-item */
     bool selected; /* for filter.c: the filter takes it */
-    /* Of a sub-item of a kind of the program's own; without bytes: its type says it. */
+    /* Of a sub-item or slot of a kind of the program's own; without bytes it has none, and a
+     * sub-item's type says it. */
     bool waits;
     uint16_t kind_bytes;
     const char *kind;

@@ -26,7 +26,7 @@ struct work_depth {
 static inline bool work_depth_take(struct work_depth *depth, const struct trace_span *span)
 {
     bool range = span->category == TRACE_RANGE || span->category == TRACE_ANNOTATION ||
-                 span->category == TRACE_QUEUED || span->category == TRACE_WAITING;
+                 span->category == TRACE_QUEUED || trace_is_waiting(span);
     if (!range && !depth->room)
         return span->depth == 0;
     if (!thread_array_grow(&depth->ranges, &depth->room, span->row + 1u, sizeof *depth->ranges)) {

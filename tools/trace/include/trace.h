@@ -119,7 +119,8 @@ enum trace_flag {
     /* With TRACE_UNFINISHED: it still ran at the last sign of life (the session's stop, the last
      * that is known of a process that died, now), and stop is that time. */
     TRACE_OPEN = 8,
-    TRACE_CUT = 16 /* a part of it, which lies outside the window asked for, was left out */
+    TRACE_CUT = 16,  /* a part of it, which lies outside the window asked for, was left out */
+    TRACE_WAITS = 32 /* a call of a work item that waits: its thread is not busy with it */
 };
 
 struct trace_span {
@@ -134,6 +135,12 @@ struct trace_span {
     uint8_t category; /* enum trace_category */
     uint8_t flags;    /* enum trace_flag */
 };
+/* Nobody is busy with it, but with what it encloses. */
+static inline bool trace_is_waiting(const struct trace_span *span)
+{
+    return span->category == TRACE_WAITING || span->flags & TRACE_WAITS;
+}
+
 static inline uint64_t trace_duration_ns(const struct trace_span *span)
 {
     return (uint64_t)span->stop_ns - (uint64_t)span->start_ns;
