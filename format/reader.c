@@ -11,6 +11,7 @@
  */
 #include "reader.h"
 
+#include "archive_source.h"
 #include "block.h"
 #include "reader_error.h"
 #include "header.h"
@@ -125,12 +126,14 @@ static enum rbwp_status open_source(struct source *source,
         source_close(source);
         return error_set_memory(error, "file");
     }
+    struct rbwp_error reason;
+    status = source_open_archive(source, &reason);
     reader->source = *source;
     reader->no_resync = chosen.no_resync;
-    reader->follow = chosen.follow && source->kind == SOURCE_FILE;
+    reader->follow = chosen.follow && source->kind == SOURCE_FILE && !source->archive;
     reader->decoder.block_bytes_max = block_bytes_limit(chosen.block_bytes_max);
-    struct rbwp_error reason;
-    status = read_header(reader, &reason);
+    if (status == RBWP_OK)
+        status = read_header(reader, &reason);
     if (status != RBWP_OK) {
         if (error)
             *error = reason;
@@ -281,7 +284,11 @@ static enum rbwp_status pass_damage(struct rbwp_reader *reader, struct rbwp_prob
     if (problem->has_block)
         range.block_end = damaged + RBWP_BLOCK_HEADER_BYTES + block_payload_bytes(&problem->block);
     enum rbwp_status status = RBWP_E_LIMIT;
-    if (!reader->no_resync)
+    uint64_t chunk_end = source_damage_end(&reader->source, damaged);
+    if (chunk_end) {
+        reader->next_offset = chunk_end < range.end ? chunk_end : range.end;
+        status = RBWP_OK;
+    } else if (!reader->no_resync)
         status = resync_find(&reader->resync, &reader->source, &reader->decoder, range,
                              &reader->next_offset, &error);
     /* A file that was not finalised may just stop; one that says it is whole may not. */
@@ -323,6 +330,8 @@ static enum rbwp_status finish(struct rbwp_reader *reader)
         if (load_tail(reader, &error) != RBWP_OK)
             return fail(reader, &error);
     }
+    if (source_is_cut(&reader->source, &error))
+        problems_add_error(&reader->problems, &error);
     for (size_t i = 0; i < reader->tail.problems.kept_count; i++)
         (void)problems_add(&reader->problems, &reader->tail.problems.kept[i]);
     reader->end_told = true;
@@ -466,6 +475,11 @@ uint64_t rbwp_reader_size(const struct rbwp_reader *reader)
     return reader->source.size;
 }
 
+bool rbwp_reader_is_archive(const struct rbwp_reader *reader)
+{
+    return reader->source.archive;
+}
+
 bool rbwp_reader_is_stream(const struct rbwp_reader *reader)
 {
     return reader->source.kind == SOURCE_STREAM;
@@ -492,6 +506,12 @@ uint64_t rbwp_reader_problem_count(const struct rbwp_reader *reader)
 const struct rbwp_problem *rbwp_reader_problem(const struct rbwp_reader *reader, uint64_t index)
 {
     return index < reader->problems.kept_count ? &reader->problems.kept[index] : NULL;
+}
+
+bool reader_block_packed(const struct rbwp_reader *reader, const struct rbwp_block *block)
+{
+    return reader->source.archive ? archive_block_packed(reader->source.archive, block->offset)
+                                  : block->header.stored_bytes != 0;
 }
 
 struct view reader_stored_block(const struct rbwp_reader *reader)

@@ -10,6 +10,7 @@
  */
 #include "source.h"
 
+#include "archive_source.h"
 #include "reader_error.h"
 
 #include <errno.h>
@@ -58,8 +59,27 @@ enum rbwp_status source_open_path(struct source *source, const char *path, struc
     return RBWP_OK;
 }
 
+enum rbwp_status source_open_archive(struct source *source, struct rbwp_error *error)
+{
+    struct view view;
+    struct source inner = *source;
+    enum rbwp_status status = source_view(&inner, 0, RBWP_FILE_HEADER_BYTES, &view, error);
+    *source = inner;
+    if (status != RBWP_OK)
+        source_close(source);
+    if (status != RBWP_OK || !archive_begins(view.bytes, view.count))
+        return status;
+    bool stream = inner.kind == SOURCE_STREAM;
+    *source = (struct source){.kind = stream ? SOURCE_STREAM : SOURCE_FILE, .fd = -1};
+    status = archive_open(&inner, &source->archive, error);
+    if (status == RBWP_OK)
+        source->size = stream ? 0 : source->archive->bytes;
+    return status;
+}
+
 void source_close(struct source *source)
 {
+    archive_close(source->archive);
     if (source->owns_fd)
         close(source->fd);
     free(source->window);
@@ -77,10 +97,31 @@ void source_rewind(struct source *source)
 enum rbwp_status source_look_again(struct source *source, struct rbwp_error *error)
 {
     struct stat status;
+    if (source->archive) /* does not grow */
+        return RBWP_OK;
     if (fstat(source->fd, &status) != 0)
         return error_set_os(error, "file", "look at the file");
     source->size = (uint64_t)status.st_size;
     source_rewind(source); /* what was read at the end may have been taken back and written anew */
+    return RBWP_OK;
+}
+
+/* The same of an archive: to the end of a chunk at most. */
+static enum rbwp_status fill_from_archive(struct source *source, size_t room,
+                                          struct rbwp_error *error)
+{
+    struct view view;
+    uint64_t offset = source->window_offset + source->filled;
+    enum rbwp_status status = archive_view(source->archive, offset, &view, error);
+    if (status != RBWP_OK)
+        return status;
+    size_t count = view.count < room ? view.count : room;
+    if (count)
+        memcpy(source->window + source->filled, view.bytes, count);
+    source->filled += count;
+    source->at_end = count == 0;
+    if (source->kind == SOURCE_STREAM)
+        source->size = offset + count;
     return RBWP_OK;
 }
 
@@ -90,6 +131,8 @@ static enum rbwp_status fill(struct source *source, size_t room, struct rbwp_err
     uint64_t offset = source->window_offset + source->filled;
     uint8_t *to = source->window + source->filled;
     ssize_t count;
+    if (source->archive)
+        return fill_from_archive(source, room, error);
     do {
         if (source->kind == SOURCE_STREAM) {
             count = read(source->fd, to, room);
@@ -143,6 +186,10 @@ static bool make_room(struct source *source, size_t most)
 /* Moves the end of an empty window forward to offset without keeping what is passed. */
 static enum rbwp_status skip(struct source *source, uint64_t offset, struct rbwp_error *error)
 {
+    if (source->archive && source->filled == 0) {
+        source->window_offset = offset;
+        return RBWP_OK;
+    }
     if (source->kind == SOURCE_FILE && source->filled == 0) {
         source->window_offset = offset < source->size ? offset : source->size;
         return RBWP_OK;
@@ -172,6 +219,8 @@ static enum rbwp_status move_window(struct source *source, uint64_t offset, size
         if (!make_room(source, want + READ_AHEAD_BYTES))
             return error_set_memory(error, "file");
         status = fill(source, source->capacity - source->filled, error);
+        if (status == RBWP_E_CORRUPT && source->filled)
+            break; /* what is before the damage is shown */
         if (status != RBWP_OK)
             return status;
     }
@@ -194,12 +243,30 @@ static enum rbwp_status view_window(struct source *source, uint64_t offset, size
     return RBWP_OK;
 }
 
+/* Blocks lie in one chunk each, and are looked at there; what goes on in the next is copied. */
+static enum rbwp_status view_archive(struct source *source, uint64_t offset, size_t want,
+                                     struct view *view_out, struct rbwp_error *error)
+{
+    struct view view;
+    enum rbwp_status status = archive_view(source->archive, offset, &view, error);
+    if (status != RBWP_OK || view.count == 0)
+        return status;
+    if (view.count < want)
+        return view_window(source, offset, want, view_out, error);
+    *view_out = (struct view){view.bytes, want};
+    if (source->kind == SOURCE_STREAM && source->size < offset + want)
+        source->size = offset + want;
+    return RBWP_OK;
+}
+
 enum rbwp_status source_view(struct source *source, uint64_t offset, size_t want,
                              struct view *view_out, struct rbwp_error *error)
 {
     *view_out = (struct view){0};
     if (offset > INT64_MAX) /* behind the end of any file; sums below cannot wrap */
         return RBWP_OK;
+    if (source->archive)
+        return view_archive(source, offset, want, view_out, error);
     if (source->kind != SOURCE_MEMORY)
         return view_window(source, offset, want, view_out, error);
     if (offset >= source->size)
@@ -209,9 +276,29 @@ enum rbwp_status source_view(struct source *source, uint64_t offset, size_t want
     return RBWP_OK;
 }
 
+static enum rbwp_status copy_from_archive(struct source *source, uint64_t offset, uint8_t *to,
+                                          size_t count, struct rbwp_error *error)
+{
+    for (size_t done = 0, some; done < count; done += some) {
+        struct view view;
+        enum rbwp_status status = archive_view(source->archive, offset + done, &view, error);
+        if (status != RBWP_OK)
+            return status;
+        if (view.count == 0) {
+            errno = EIO;
+            return error_set_os(error, "file", "read the file");
+        }
+        some = view.count < count - done ? view.count : count - done;
+        memcpy(to + done, view.bytes, some);
+    }
+    return RBWP_OK;
+}
+
 enum rbwp_status source_copy(struct source *source, uint64_t offset, void *to, size_t count,
                              struct rbwp_error *error)
 {
+    if (source->archive)
+        return copy_from_archive(source, offset, to, count, error);
     if (source->kind == SOURCE_MEMORY) {
         memcpy(to, source->memory + offset, count);
         return RBWP_OK;
@@ -227,4 +314,20 @@ enum rbwp_status source_copy(struct source *source, uint64_t offset, void *to, s
         done += (size_t)got;
     }
     return RBWP_OK;
+}
+
+uint64_t source_damage_end(const struct source *source, uint64_t offset)
+{
+    return source->archive ? archive_damage_end(source->archive, offset) : 0;
+}
+
+bool source_is_cut(const struct source *source, struct rbwp_error *error)
+{
+    if (!source->archive || !source->archive->cut)
+        return false;
+    error_set(error, RBWP_E_CORRUPT,
+              (struct place){"archive", source->archive->next_offset, RULE_ARCHIVE_END},
+              "the archive ends before its last chunk, or what says where its chunks are is "
+              "damaged; what is before this place is read, for the rest take another copy");
+    return true;
 }

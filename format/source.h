@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - where a reader's bytes come from: memory, a regular file or a stream.
+ * source.h - where a reader's bytes come from: memory, a regular file or a stream, or the archive
+ * in one of these.
  *
  * All three are looked at through source_view: some bytes at an offset. Offsets
  * must not go backwards (except for source_rewind), so that a stream needs to
@@ -24,6 +25,7 @@ struct source {
     uint8_t *window;       /* the others: file bytes from window_offset on, filled of them */
     uint64_t window_offset;
     size_t filled, capacity;
+    struct archive *archive; /* the bytes are those of the file in it; NULL: they are as they are */
 };
 
 /* What source_view shows. Valid until the next call on the source. */
@@ -39,13 +41,26 @@ void source_open_memory(struct source *source, const void *data, size_t size_byt
 void source_close(struct source *source);
 
 /*
+ * If an archive begins here, source becomes the file that is in it: a stream if it was one, else
+ * like a regular file. RBWP_E_CORRUPT of source_view is then a damaged chunk. On failure source is
+ * closed.
+ */
+enum rbwp_status source_open_archive(struct source *source, struct rbwp_error *error);
+
+/*
  * Shows `want` bytes from offset on, fewer only where the data end. RBWP_OK, RBWP_E_IO,
  * RBWP_E_MEMORY. want bounds the memory used, but for one read-ahead of fixed size.
  */
 enum rbwp_status source_view(struct source *source, uint64_t offset, size_t want,
                              struct view *view_out, struct rbwp_error *error);
 
-/* Copies bytes from anywhere in memory or a file, without moving the window. All or RBWP_E_IO. */
+/* Of an archive: where the damaged chunk ends in which source_view did not show this byte, else 0;
+ * and whether its end is missing, with error saying so. */
+uint64_t source_damage_end(const struct source *source, uint64_t offset);
+bool source_is_cut(const struct source *source, struct rbwp_error *error);
+
+/* Copies bytes from anywhere in memory or a file, without moving the window. All or RBWP_E_IO (of
+ * an archive RBWP_E_CORRUPT, too). */
 enum rbwp_status source_copy(struct source *source, uint64_t offset, void *to, size_t count,
                              struct rbwp_error *error);
 

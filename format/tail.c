@@ -21,12 +21,16 @@ static enum rbwp_status read_tail(struct tail *tail, struct source *source,
         struct view view;
         enum rbwp_status status =
             source_view(source, tail->offset + buffer->count, PIECE_BYTES, &view, error);
+        if (status == RBWP_E_CORRUPT) { /* a damaged chunk of an archive */
+            problems_add_error(&tail->problems, error);
+            return RBWP_OK;
+        }
         if (status != RBWP_OK)
             return status;
         buffer_append(buffer, view.bytes, view.count);
         if (buffer->failed)
             return error_set_memory(error, "descriptors");
-        if (view.count < PIECE_BYTES)
+        if (view.count == 0)
             break;
     }
     return RBWP_OK;

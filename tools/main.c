@@ -23,11 +23,11 @@
 #include <unistd.h>
 
 static const struct command *const commands[] = {
-    &command_check,  &command_ctl,    &command_diff,   &command_dump,   &command_events,
-    &command_export, &command_info,   &command_lanes,  &command_merge,  &command_processes,
-    &command_ptx,    &command_record, &command_repair, &command_report, &command_split,
-    &command_stacks, &command_stats,  &command_tables, &command_tail,   &command_timeline,
-    &command_top,
+    &command_archive,   &command_check,  &command_ctl,    &command_diff,   &command_dump,
+    &command_events,    &command_export, &command_info,   &command_lanes,  &command_merge,
+    &command_processes, &command_ptx,    &command_record, &command_repair, &command_report,
+    &command_split,     &command_stacks, &command_stats,  &command_tables, &command_tail,
+    &command_timeline,  &command_top,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
@@ -71,7 +71,7 @@ static enum exit_code command_help(const struct command *command)
     if (command->inputs)
         help_line(
             &out,
-            "\nA folder stands for the RBWP files named *.bin that lie in it, and so does a tar\n"
+            "\nA folder stands for the RBWP files named *.bin and *.rbwa in it, and so does a tar\n"
             "archive on standard input; a pattern in quotes for the files that it matches.");
     options_help(command->groups, help_line, &out);
     return out_close(&out);

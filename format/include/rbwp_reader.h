@@ -67,8 +67,13 @@ RBWP_API void rbwp_reader_close(struct rbwp_reader *reader);
 /* The file header, valid until close. */
 RBWP_API const struct rbwp_file_header *rbwp_reader_header(const struct rbwp_reader *reader);
 
-/* Size of the file in bytes, when it was looked at last; for a stream, the bytes seen so far. */
+/* Size of the file in bytes, when it was looked at last; for a stream, the bytes seen so far. Of an
+ * archive it is that of the file in it, whose blocks are not compressed. */
 RBWP_API uint64_t rbwp_reader_size(const struct rbwp_reader *reader);
+
+/* True when what was opened is an archive (SPEC.md, section 16): all that the reader gives, offsets
+ * too, is then of the version-1 file in it. */
+RBWP_API bool rbwp_reader_is_archive(const struct rbwp_reader *reader);
 
 /* True when the input is read as a stream. */
 RBWP_API bool rbwp_reader_is_stream(const struct rbwp_reader *reader);

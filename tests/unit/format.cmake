@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of format/.
 foreach(topic bytes crc32c header block descriptor trailer resync index bad sized table
-    table_index)
+    table_index archive)
   rbwp_serial_test(test_${topic} test_${topic}.c)
 endforeach()
 foreach(topic source reader writer verify hostile)

@@ -6,6 +6,7 @@
  * The result is written under another name in the same folder and renamed when
  * it is whole and on the disk. The inputs are never opened for writing.
  */
+#include "archive.h"
 #include "gzip_input.h"
 #include "input.h"
 #include "live_path.h"
@@ -14,6 +15,7 @@
 #include "out.h"
 #include "rbwp_verify.h"
 #include "text_name.h"
+#include "whole_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,9 +53,8 @@ static const struct option_group repair_groups[] = {
 struct repair {
     const struct repair_options *options;
     const char *path;
-    char *live;   /* NULL: none */
-    char *output; /* and the name under which it is written */
-    char *temporary;
+    char *live; /* NULL: none */
+    char *output;
     uint64_t problems;
     struct rbwp_recover_result result;
     uint64_t breaks; /* of rules, in the result: of blocks that are kept as they are stored */
@@ -87,13 +88,10 @@ static bool find_names(struct repair *repair)
     repair->output = options->output ? strdup(options->output) : default_output(repair->path);
     if (!options->no_live)
         repair->live = options->live ? strdup(options->live) : live_path(repair->path);
-    if (repair->output)
-        repair->temporary = malloc(strlen(repair->output) + sizeof ".XXXXXX");
-    if (!repair->temporary || (!repair->live && !options->no_live)) {
+    if (!repair->output || (!repair->live && !options->no_live)) {
         message("out of memory");
         return false;
     }
-    sprintf(repair->temporary, "%s.XXXXXX", repair->output);
     if (!options->live && repair->live && access(repair->live, F_OK) != 0) {
         free(repair->live); /* there is none beside the file */
         repair->live = NULL;
@@ -113,7 +111,6 @@ static void free_names(struct repair *repair)
 {
     free(repair->live);
     free(repair->output);
-    free(repair->temporary);
 }
 
 /* ---- the work --------------------------------------------------------------------------- */
@@ -145,32 +142,6 @@ static bool fill(struct repair *repair, int *fd)
     return false;
 }
 
-/* Gives the result its name. Without force, a file that came to be meanwhile is not replaced. */
-static bool publish(const struct repair *repair)
-{
-    bool links = !repair->options->force; /* link replaces nothing */
-    if (links && link(repair->temporary, repair->output) == 0) {
-        unlink(repair->temporary);
-        return true;
-    }
-    bool renames = !links || errno == EPERM || errno == EOPNOTSUPP; /* no links on this disk */
-    if (renames && rename(repair->temporary, repair->output) == 0)
-        return true;
-    message("%s: cannot be created: %s", repair->output, strerror(errno));
-    return false;
-}
-
-/* That of a new file, but for no more people than FILE is for, or else its live file. */
-static mode_t mode_for(const struct repair *repair)
-{
-    struct stat input;
-    mode_t mask = umask(0);
-    umask(mask);
-    if (stat(repair->path, &input) != 0 && (!repair->live || stat(repair->live, &input) != 0))
-        return 0600;
-    return 0666 & ~mask & input.st_mode;
-}
-
 static bool show_break(void *context, const struct rbwp_problem *problem)
 {
     const struct repair *repair = context;
@@ -196,21 +167,13 @@ static bool look_at_result(struct repair *repair, int fd)
 
 static bool make_file(struct repair *repair)
 {
-    int fd = mkostemp(repair->temporary, O_CLOEXEC);
-    if (fd < 0) {
-        message("%s: cannot be created: %s", repair->output, strerror(errno));
+    struct whole_file file;
+    if (!whole_file_begin(&file, repair->output, repair->options->force))
         return false;
-    }
-    bool done = fill(repair, &fd) && look_at_result(repair, fd);
-    if (done && (fchmod(fd, mode_for(repair)) != 0 || fsync(fd) != 0)) {
-        message("%s: cannot be written: %s", repair->output, strerror(errno));
-        done = false;
-    }
-    close(fd);
-    done = done && publish(repair);
-    if (!done)
-        unlink(repair->temporary);
-    return done;
+    if (fill(repair, &file.fd) && look_at_result(repair, file.fd))
+        return whole_file_publish(&file, repair->path, repair->live);
+    whole_file_drop(&file);
+    return false;
 }
 
 /* ---- the report ------------------------------------------------------------------------- */
@@ -398,15 +361,17 @@ static enum exit_code report(const struct repair *repair)
 }
 
 /* Blocks are kept as they are stored, and the live file has offsets of the file itself. */
-static bool is_gzip(const struct repair *repair)
+static bool is_packed(const struct repair *repair)
 {
     int fd = open(repair->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    bool is = gzip_is(fd);
+    bool gzip = gzip_is(fd), archive = archive_is(fd);
     if (fd >= 0)
         close(fd);
-    if (is)
+    if (gzip)
         message("%s: is gzip; unpack it first: gunzip", repair->path);
-    return is;
+    if (archive)
+        message("%s: is an archive; unpack it first: rbwp archive -d", repair->path);
+    return gzip || archive;
 }
 
 static enum exit_code run(void *config, struct operands files)
@@ -422,7 +387,7 @@ static enum exit_code run(void *config, struct operands files)
     }
     repair.path = files.words[0];
     enum exit_code code = EXIT_BAD_DATA;
-    if (is_gzip(&repair))
+    if (is_packed(&repair))
         return code;
     if (find_names(&repair) && make_file(&repair))
         code =

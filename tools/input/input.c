@@ -177,7 +177,9 @@ static bool recover_into(struct input *input, const char *path, const char *live
 
 void input_decode_ahead(struct input *input, struct job_threads *threads)
 {
-    if (!input->ahead && !input->follow && !rbwp_reader_is_stream(input->reader))
+    bool other_bytes =
+        rbwp_reader_is_stream(input->reader) || rbwp_reader_is_archive(input->reader);
+    if (!input->ahead && !input->follow && !other_bytes)
         input->ahead = decode_ahead_start(input->reader, descriptor_of(input), threads);
 }
 

@@ -20,10 +20,14 @@ bool input_is_folder(const char *word)
 
 bool input_folder_takes(const char *name)
 {
-    static const char suffix[] = ".bin";
+    static const char *const suffixes[] = {".bin", ".rbwa"};
     size_t bytes = strlen(name);
-    return name[0] != '.' && bytes > sizeof suffix - 1 &&
-           strcmp(name + bytes - (sizeof suffix - 1), suffix) == 0;
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t suffix = strlen(suffixes[i]);
+        if (name[0] != '.' && bytes > suffix && strcmp(name + bytes - suffix, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static int is_named(const struct dirent *entry)
@@ -77,7 +81,7 @@ bool input_folder_add(struct operands *files, const char *folder)
     }
     free(names);
     if (good && files->count == before) {
-        message("%s: is a folder without RBWP files named *.bin; name the files", folder);
+        message("%s: is a folder without RBWP files named *.bin or *.rbwa; name the files", folder);
         return false;
     }
     return good;

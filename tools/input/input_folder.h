@@ -2,8 +2,8 @@
 /*
  * input_folder.h - a folder in place of the files in it.
  *
- * It stands for the RBWP files named *.bin that lie in it, sorted by name; not
- * for those in folders below it, and not for hidden ones. A file *.bin that is
+ * It stands for the RBWP files named *.bin and *.rbwa (archives) that lie in it, sorted by name;
+ * not for those in folders below it, and not for hidden ones. A file of such a name that is
  * something else is named and left out; a folder without any is an error.
  */
 #ifndef INPUT_FOLDER_H

@@ -105,7 +105,7 @@ static bool list_files(struct operands *files)
         return false;
     }
     if (archive.count == 0) {
-        message("standard input: is a tar archive without RBWP files named *.bin");
+        message("standard input: is a tar archive without RBWP files named *.bin or *.rbwa");
         return false;
     }
     qsort(archive.files, archive.count, sizeof *archive.files, by_word);

@@ -55,6 +55,7 @@ struct command {
     enum exit_code (*run)(void *config, struct operands operands);
 };
 
+extern const struct command command_archive;
 extern const struct command command_check;
 extern const struct command command_ctl;
 extern const struct command command_dump;

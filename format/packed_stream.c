@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* packed_stream.c - see packed_stream.h. */
+#include "packed_stream.h"
+
+#include "rules.h"
+
+#include <zlib.h>
+
+bool stream_packer_begin(struct stream_packer *packer)
+{
+    *packer = (struct stream_packer){.deflater = deflater_new(true)};
+    return packer->deflater;
+}
+
+void stream_packer_end(struct stream_packer *packer)
+{
+    deflater_free(packer->deflater);
+    buffer_free(&packer->scratch);
+}
+
+static void put_varint(struct buffer *out, uint32_t value)
+{
+    uint8_t bytes[5];
+    size_t count = 0;
+    for (; value > 0x7f; value >>= 7)
+        bytes[count++] = (uint8_t)(value | 0x80);
+    bytes[count++] = (uint8_t)value;
+    buffer_append(out, bytes, count);
+}
+
+static bool is_run(const uint8_t *bytes, size_t count)
+{
+    return count && memcmp(bytes, bytes + 1, count - 1) == 0;
+}
+
+/* The smaller of both ways in packer->scratch, at *at; 0 if none is smaller than the bytes. */
+static size_t zlib_stream(struct stream_packer *packer, const uint8_t *bytes, size_t count,
+                          enum stream_effort effort, const uint8_t **at)
+{
+    uLong bound = compressBound((uLong)count);
+    packer->scratch.count = 0;
+    uint8_t *noise = buffer_reserve(&packer->scratch, 2 * (size_t)bound + DEFLATER_SLACK);
+    if (!noise)
+        return 0;
+    size_t best = deflater_run(packer->deflater, bytes, count, NULL, 0, noise);
+    *at = noise;
+    if (effort == STREAM_NOISE)
+        return best;
+    uint8_t *found = noise + bound + DEFLATER_SLACK;
+    uLongf size = bound;
+    if (compress2(found, &size, bytes, (uLong)count, effort == STREAM_TEXT ? 9 : 1) == Z_OK &&
+        size < count && (best == 0 || size < best)) {
+        *at = found;
+        best = size;
+    }
+    return best;
+}
+
+void stream_pack(struct stream_packer *packer, const uint8_t *bytes, size_t count,
+                 enum stream_effort effort, struct buffer *out)
+{
+    enum stream_form form = STREAM_STORED;
+    const uint8_t *packed = bytes;
+    size_t size = count;
+    if (is_run(bytes, count)) {
+        form = STREAM_RUN;
+        size = 1;
+    } else if (count) {
+        const uint8_t *stream;
+        size_t less = zlib_stream(packer, bytes, count, effort, &stream);
+        out->failed = out->failed || packer->scratch.failed;
+        if (less) {
+            form = STREAM_ZLIB;
+            packed = stream;
+            size = less;
+        }
+    }
+    uint8_t head = (uint8_t)form;
+    buffer_append(out, &head, 1);
+    put_varint(out, (uint32_t)count);
+    if (form == STREAM_ZLIB)
+        put_varint(out, (uint32_t)size);
+    buffer_append(out, packed, size);
+}
+
+static bool take_varint(struct cursor *cursor, uint32_t *value_out)
+{
+    uint32_t value = 0;
+    for (unsigned shift = 0; shift < 32; shift += 7) {
+        const uint8_t *byte = cursor_take(cursor, 1);
+        if (!byte || (shift == 28 && *byte > 0x0f))
+            return false;
+        value |= (uint32_t)(*byte & 0x7f) << shift;
+        if (*byte < 0x80) {
+            *value_out = value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool stream_next(struct cursor *cursor, struct stream_view *stream_out)
+{
+    struct stream_view stream = {0};
+    const uint8_t *form = cursor_take(cursor, 1);
+    if (!form || *form > STREAM_ZLIB || !take_varint(cursor, &stream.bytes))
+        return false;
+    stream.form = (enum stream_form) * form;
+    stream.packed_bytes = stream.form == STREAM_RUN ? 1 : stream.bytes;
+    if (stream.form == STREAM_ZLIB &&
+        (!take_varint(cursor, &stream.packed_bytes) ||
+         stream.bytes > (uint64_t)stream.packed_bytes * ZLIB_EXPANSION_MAX))
+        return false;
+    stream.packed = cursor_take(cursor, stream.packed_bytes);
+    *stream_out = stream;
+    return stream.packed;
+}
+
+bool stream_unpack(const struct stream_view *stream, struct inflater *inflater, uint8_t *to)
+{
+    if (stream->bytes == 0)
+        return true;
+    if (stream->form == STREAM_STORED) {
+        memcpy(to, stream->packed, stream->bytes);
+        return true;
+    }
+    if (stream->form == STREAM_RUN) {
+        memset(to, *stream->packed, stream->bytes);
+        return true;
+    }
+    if (inflater_run(inflater, stream->packed, stream->packed_bytes, to, stream->bytes))
+        return true;
+    uLongf size = stream->bytes;
+    uLong used = stream->packed_bytes;
+    return uncompress2(to, &size, stream->packed, &used) == Z_OK && size == stream->bytes &&
+           used == stream->packed_bytes;
+}

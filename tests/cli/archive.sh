@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+# archive makes small files that every command reads like the file, -d gives the file back, nothing is ever lost on the
+# way, and damage is told with its place.
+. "$(dirname "$0")/lib.sh"
+
+# same COMMAND...: says the same of the archive as of the file, but for the name.
+same() {
+    code=0
+    "$RBWP" "$@" "$work/plain.bin" >"$work/of_plain" 2>"$work/err_plain" </dev/null || code=$?
+    expect_exit $code "$RBWP" "$@" "$work/plain.rbwa"
+    sed 's/plain\.rbwa/plain.bin/g' "$work/out" | cmp -s - "$work/of_plain" || fail "$* differs: $(diff "$work/out" "$work/of_plain" | head -5)"
+    sed 's/plain\.rbwa/plain.bin/g' "$work/err" | cmp -s - "$work/err_plain" || fail "$* says other things"
+}
+
+# A file with everything: tables, private blocks, a trailer. Back from its archive its blocks are as they were; one whose
+# blocks are not compressed is the same, byte for byte.
+"$MAKE_EXTENDED" "$work/extended.bin" >/dev/null || fail "making a file"
+expect_exit 0 "$RBWP" archive "$work/extended.bin"
+grep -q "extended.rbwa: [0-9]* bytes from [0-9]*, [0-9]* records" "$work/out" || fail "report: $(cat "$work/out")"
+expect_exit 0 "$RBWP" check "$work/extended.rbwa"
+expect_exit 0 "$RBWP" archive -d "$work/extended.rbwa" -o "$work/back.bin"
+expect_exit 0 "$RBWP" check "$work/back.bin"
+expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/back.bin"
+expect_exit 0 "$RBWP" archive "$work/back.bin"
+check "once more: the same archive" cmp "$work/back.rbwa" "$work/extended.rbwa"
+
+cp "$GOLDEN/multi_thread.bin" "$work/plain.bin"
+expect_exit 0 "$RBWP" archive "$work/plain.bin"
+grep -q "the same, byte for byte" "$work/out" || fail "nothing promised"
+check "the file stays" cmp "$GOLDEN/multi_thread.bin" "$work/plain.bin"
+expect_exit 0 "$RBWP" archive -d "$work/plain.rbwa" -o "$work/back" && check "the same bytes" cmp "$work/back" "$work/plain.bin"
+for how in "dump" "dump --format text" "info" "stats" "check" "timeline" "stacks" "tables" "processes" "export --to csv -o -" \
+    "export --to chrome -o -" "export --to folded -o -"; do
+    # shellcheck disable=SC2086
+    same $how
+done
+expect_exit 0 "$RBWP" diff "$work/plain.bin" "$work/plain.rbwa"
+expect_exit 0 "$RBWP" report "$work/plain.rbwa" -o "$work/report.html"
+expect_exit 0 "$RBWP" merge "$work/plain.rbwa" -o "$work/merged.json"
+expect_exit 0 "$RBWP" split --by-thread "$work/plain.rbwa" -o "$work/part.bin"
+for part in "$work"/part.*.bin; do expect_exit 0 "$RBWP" check "$part"; done
+"$RBWP" dump - <"$work/plain.bin" >"$work/of_plain" 2>/dev/null
+"$RBWP" dump - <"$work/plain.rbwa" >"$work/out" && check "standard input" cmp "$work/out" "$work/of_plain"
+# shellcheck disable=SC2002
+cat "$work/plain.rbwa" | "$RBWP" dump - >"$work/out" && check "a pipe" cmp "$work/out" "$work/of_plain"
+gzip -c "$work/plain.rbwa" >"$work/plain.rbwa.gz" && expect_exit 0 "$RBWP" stats "$work/plain.rbwa.gz"
+
+# Folders have archives as they have files.
+mkdir "$work/folder" && cp "$work/plain.rbwa" "$work/folder"
+expect_exit 0 "$RBWP" stats "$work/folder"
+
+# What a crash left is archived once it is repaired; before, it is refused with what to do.
+cp "$GOLDEN/crash_killed.bin" "$work/killed.bin"
+expect_exit 1 "$RBWP" archive "$work/killed.bin"
+expect_error "killed.bin: it was not finalised: its program still runs, or died; rbwp repair makes a whole file"
+check "no archive of it" test ! -e "$work/killed.rbwa"
+"$RBWP" repair "$work/killed.bin" >/dev/null 2>&1
+expect_exit 0 "$RBWP" archive "$work/killed.repaired.bin"
+expect_exit 0 "$RBWP" archive -d "$work/killed.repaired.rbwa" -o "$work/back2"
+"$RBWP" dump "$work/back2" | sed 1d >"$work/out"
+"$RBWP" dump "$work/killed.repaired.bin" | sed 1d | cmp -s - "$work/out" || fail "a repaired file came back other"
+
+# Names: nothing is overwritten unasked, no input is its own result, the source goes only when asked, and last.
+expect_exit 1 "$RBWP" archive "$work/plain.bin"
+expect_error "plain.rbwa: exists; give -f to overwrite it"
+expect_exit 0 "$RBWP" archive -f "$work/plain.bin"
+expect_exit 1 "$RBWP" archive -f "$work/plain.bin" -o "$work/plain.bin"
+check "the input is left" cmp "$GOLDEN/multi_thread.bin" "$work/plain.bin"
+expect_exit 1 "$RBWP" archive --remove "$work/plain.bin" -o "$work/none/x"
+check "kept where no archive is" test -e "$work/plain.bin"
+expect_exit 0 "$RBWP" archive --remove -f "$work/plain.bin"
+check "removed" test ! -e "$work/plain.bin"
+expect_exit 0 "$RBWP" archive -d "$work/plain.rbwa"
+check "back" cmp "$GOLDEN/multi_thread.bin" "$work/plain.bin"
+expect_exit 1 "$RBWP" archive "$work/plain.rbwa" -o "$work/x"
+expect_error "it is an archive already"
+expect_exit 1 "$RBWP" archive -d "$work/plain.bin" -o "$work/x"
+expect_error "it is no archive"
+expect_exit 1 "$RBWP" repair "$work/plain.rbwa"
+expect_error "is an archive; unpack it first: rbwp archive -d"
+expect_exit 2 "$RBWP" archive
+expect_exit 2 "$RBWP" archive a b -o c
+expect_exit 2 "$RBWP" archive a -o -
+ls "$work" | grep -q 'rbwa\.......$' && fail "a temporary file is left"
+
+# Damage: what is whole is read, with the place and what to do; -d writes nothing.
+"$PYTHON" - "$work" <<'P'
+import sys
+work = sys.argv[1]
+data = bytearray(open(f"{work}/plain.rbwa", "rb").read())
+open(f"{work}/cut.rbwa", "wb").write(data[:len(data) // 2])
+data[100] ^= 1
+open(f"{work}/flipped.rbwa", "wb").write(data)
+P
+for name in cut flipped; do # of the one nothing is left, of the other the names
+    code=$([ $name = cut ] && echo 1 || echo 3)
+    expect_exit "$code" "$RBWP" stats "$work/$name.rbwa"
+    expect_error "take another copy"
+    expect_error "at file offset"
+    expect_exit 1 "$RBWP" archive -d "$work/$name.rbwa" -o "$work/damaged.bin"
+    expect_error "nothing is written"
+    check "nothing of a $name archive" test ! -e "$work/damaged.bin"
+done
+finish

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An archive gives back the file that it was made of: the same bytes where no block was compressed,
+ * else equal content; and reads like it by memory, file and stream. Whatever is changed or missing
+ * behind its header is told, and never gives other records.
+ */
+#include "archive.h"
+#include "archive_file.h"
+#include "chunk_code.h"
+#include "number_code.h"
+
+#include "format_support.h"
+#include "rbwp_verify.h"
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static enum rbwp_status append(void *context, const void *bytes, size_t count)
+{
+    put(context, bytes, count);
+    return RBWP_OK;
+}
+
+static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
+{
+    struct bytes *file = context;
+    memcpy(file->data + offset, bytes, count);
+    return RBWP_OK;
+}
+
+static int file_of(const struct bytes *bytes)
+{
+    int fd = memfd_create("archive", MFD_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes->data, bytes->size), bytes->size);
+    return fd;
+}
+
+static enum rbwp_status convert(const struct bytes *from, bool pack, struct bytes *to,
+                                struct rbwp_error *error)
+{
+    struct archive_result result;
+    struct rbwp_sink sink = {.context = to, .write = append, .patch = overwrite};
+    int fd = file_of(from);
+    enum rbwp_status status =
+        pack ? archive_pack(fd, &sink, &result, error) : archive_unpack(fd, &sink, &result, error);
+    close(fd);
+    assert_true(status != RBWP_OK ||
+                (result.bytes == to->size && result.bytes_before == from->size));
+    return status;
+}
+
+static struct bytes converted(const struct bytes *from, bool pack)
+{
+    struct bytes to = {0};
+    struct rbwp_error error;
+    if (convert(from, pack, &to, &error) != RBWP_OK)
+        fail_msg("%s", error.text);
+    return to;
+}
+
+static void assert_same_bytes(const struct bytes *a, const struct bytes *b)
+{
+    assert_int_equal(a->size, b->size);
+    assert_memory_equal(a->data, b->data, a->size);
+}
+
+/* The archive of a file without compressed blocks reads like the file, by each way. */
+static void assert_reads_alike(const struct bytes *archive, const struct bytes *plain)
+{
+    for (enum way way = BY_MEMORY; way <= BY_STREAM; way++) {
+        char *of_archive = read_all(archive, way), *of_plain = read_all(plain, way);
+        assert_string_equal(of_archive, of_plain);
+        free(of_archive);
+        free(of_plain);
+    }
+}
+
+static bool has_packed_block(const struct bytes *file)
+{
+    struct rbwp_reader *reader;
+    struct rbwp_block block;
+    bool packed = false;
+    assert_int_equal(rbwp_reader_open_memory(file->data, file->size, NULL, &reader, NULL), RBWP_OK);
+    while (rbwp_reader_next_block(reader, &block) == RBWP_OK)
+        packed = packed || block.header.stored_bytes;
+    rbwp_reader_close(reader);
+    return packed;
+}
+
+static void assert_good(const struct bytes *file)
+{
+    struct rbwp_verify_result verified;
+    struct rbwp_error error;
+    int fd = file_of(file);
+    assert_int_equal(rbwp_verify_fd(fd, NULL, NULL, &verified, &error), RBWP_OK);
+    assert_int_equal(verified.breaks, 0);
+    close(fd);
+}
+
+/* There and back, and once more: the archive of what came back is the same archive. */
+static void round_trip(const struct bytes *file, bool good)
+{
+    struct bytes archive = converted(file, true), back = converted(&archive, false);
+    struct bytes again = converted(&back, true);
+    if (!has_packed_block(file)) {
+        assert_same_bytes(&back, file);
+        assert_reads_alike(&archive, file);
+    }
+    assert_same_bytes(&again, &archive);
+    if (good) {
+        assert_good(&archive);
+        assert_good(&back);
+    }
+    bytes_free(&archive);
+    bytes_free(&back);
+    bytes_free(&again);
+}
+
+/* Guards: the promise of SPEC.md, 16.1, for all golden files that are whole, and the example with
+ * tables, a compressed block, private blocks and both indexes; others are refused by name. */
+static void test_files(void **state)
+{
+    (void)state;
+    struct bytes example = load_example();
+    round_trip(&example, true);
+    bytes_free(&example);
+    for (size_t i = 0; i < golden_count; i++) {
+        struct bytes file = load_golden(golden_names[i]), none = {0};
+        struct rbwp_error error;
+        bool whole = !strstr(golden_names[i], "crash") && !strstr(golden_names[i], "defect");
+        if (whole)
+            round_trip(&file, true);
+        else
+            assert_true(convert(&file, true, &none, &error) != RBWP_OK && error.text[0]);
+        bytes_free(&file);
+        bytes_free(&none);
+    }
+}
+
+/* ---- columns --------------------------------------------------------------------------------- */
+
+/* Guards: each symbol's smallest and largest number come back. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    uint64_t next = 0;
+    for (unsigned symbol = 0; symbol < NUMBER_SYMBOLS; symbol++) {
+        unsigned bits, found_bits;
+        uint64_t base = number_base(symbol, &bits), last = base + ((UINT64_C(1) << bits) - 1);
+        assert_int_equal(base, next); /* no gap, no number twice */
+        assert_int_equal(number_symbol(base, &found_bits), symbol);
+        assert_int_equal(found_bits, bits);
+        assert_int_equal(number_symbol(last, &found_bits), symbol);
+        next = last + 1;
+    }
+    assert_int_equal(next, 0); /* all 2^64 */
+    assert_true(NUMBER_SYMBOLS <= TIME_SYMBOL_WIDE);
+}
+
+static void put_time(struct bytes *data, unsigned form, uint64_t value)
+{
+    uint64_t top = form == 2 ? 0 : form == 4 ? UINT64_C(2) << 30 : UINT64_C(3) << 62;
+    put_be(data, top | value, form);
+}
+
+static void put_random_record(struct bytes *data, uint64_t *random, bool first)
+{
+    static const uint8_t kinds[] = {0x01, 0x02, 0x11, 0x12, 0x21};
+    uint64_t how = next_random(random), value = next_random(random);
+    unsigned kind = kinds[how % 5], pick = how >> 8 & 63;
+    if (first || pick == 0) /* anywhere */
+        put_time(data, 8, value >> 2);
+    else if (pick < 8)
+        put_time(data, 4, (1u << 15) + value % ((1u << 30) - (1u << 15)));
+    else
+        put_time(data, 2, value >> 10 & (pick < 30 ? 63 : 0x7fff));
+    put_le(data, kind, 1);
+    if (kind == 0x01)
+        put_le(data, next_random(random), 1);
+    if (kind == 0x11)
+        put_le(data, next_random(random), 2);
+    for (unsigned i = 0; kind == 0x21 && i < 25; i++)
+        put_le(data, pick & 1 ? next_random(random) : 0, 1);
+}
+
+/* The form that a number has where none else is chosen; a time that a writer would write so. */
+static struct bytes random_block(uint64_t *random, uint32_t records)
+{
+    struct bytes data = {0};
+    for (uint32_t i = 0; i < records; i++)
+        put_random_record(&data, random, i == 0);
+    return data;
+}
+
+static void add_block(struct chunk_encoder *encoder, struct bytes *plain, const struct bytes *data,
+                      uint32_t records, bool packed)
+{
+    struct rbwp_block_header header = {.thread_id = plain->size * 77,
+                                       .sequence = records,
+                                       .records = records,
+                                       .base_time_ns = -5,
+                                       .data_bytes = (uint32_t)data->size};
+    put_block_header(plain, header.thread_id, header.sequence, records, -5, header.data_bytes, 0);
+    put(plain, data->data, data->size);
+    assert_true(chunk_encoder_add(encoder, &header, data->data, packed));
+}
+
+static void assert_chunk(struct chunk_encoder *encoder, const struct bytes *plain, uint64_t *random)
+{
+    struct chunk_decoder decoder = {0};
+    struct buffer payload = {0};
+    uint8_t *out = malloc(plain->size + CHUNK_SLACK);
+    assert_true(chunk_encoder_finish(encoder, &payload));
+    assert_null(chunk_decode(&decoder, payload.bytes, payload.count, out, plain->size));
+    assert_memory_equal(out, plain->data, plain->size);
+    /* Changed, it gives other bytes or a reason, and touches nothing else. */
+    for (int i = 0; i < 300; i++) {
+        size_t at = next_random(random) % payload.count;
+        uint8_t bit = (uint8_t)(1u << (next_random(random) & 7));
+        payload.bytes[at] ^= bit;
+        (void)chunk_decode(&decoder, payload.bytes, payload.count, out, plain->size);
+        (void)chunk_decode(&decoder, payload.bytes, at, out, plain->size);
+        payload.bytes[at] ^= bit;
+    }
+    assert_non_null(chunk_decode(&decoder, payload.bytes, payload.count - 1, out, plain->size));
+    assert_non_null(chunk_decode(&decoder, payload.bytes, payload.count, out, plain->size - 1));
+    assert_non_null(chunk_decode(&decoder, payload.bytes, payload.count, out, plain->size + 1));
+    free(out);
+    buffer_free(&payload);
+    chunk_decoder_free(&decoder);
+}
+
+/* Guards: blocks of any records, also in forms that no writer chooses, come back byte for byte; an
+ * encoder that was used begins anew; payloads that were changed do no harm. */
+static void test_columns(void **state)
+{
+    (void)state;
+    uint64_t random = 5;
+    struct chunk_encoder encoder;
+    assert_true(chunk_encoder_begin(&encoder));
+    for (unsigned round = 0; round < 12; round++) {
+        struct bytes plain = {0};
+        for (unsigned block = 0; block < 1 + round % 4; block++) {
+            uint32_t records = 1 + (uint32_t)(next_random(&random) % 700);
+            struct bytes data = random_block(&random, records);
+            add_block(&encoder, &plain, &data, records, block & 1);
+            bytes_free(&data);
+            data = make_data(records, 1700000000000000000);
+            add_block(&encoder, &plain, &data, records, false);
+            bytes_free(&data);
+        }
+        struct bytes longer = {0}; /* 4 bytes where 2 do */
+        put_time(&longer, 8, 12345);
+        put_le(&longer, 0x02, 1);
+        put_time(&longer, 4, 7);
+        put_le(&longer, 0x02, 1);
+        add_block(&encoder, &plain, &longer, 2, true);
+        bytes_free(&longer);
+        assert_chunk(&encoder, &plain, &random);
+        bytes_free(&plain);
+    }
+    chunk_encoder_end(&encoder);
+}
+
+/* ---- damage ---------------------------------------------------------------------------------- */
+
+/* Reads it to the end by this way; how many records and problems. */
+static uint64_t read_damaged(const struct bytes *archive, enum way way, uint64_t *problems_out)
+{
+    uint64_t records = 0;
+    struct rbwp_block block;
+    struct opened opened = open_way(archive, way, NULL);
+    *problems_out = opened.status != RBWP_OK;
+    while (opened.status == RBWP_OK && rbwp_reader_next_block(opened.reader, &block) == RBWP_OK)
+        records += block.header.records;
+    if (opened.reader)
+        *problems_out += rbwp_reader_problem_count(opened.reader);
+    close_way(&opened);
+    return records;
+}
+
+/* whole: all but what says where the chunks are. */
+static void assert_told(const struct bytes *archive, uint64_t records, bool whole)
+{
+    struct bytes back = {0};
+    struct rbwp_error error;
+    assert_true(convert(archive, false, &back, &error) != RBWP_OK);
+    assert_true(error.text[0] != 0);
+    bytes_free(&back);
+    for (enum way way = BY_MEMORY; way <= BY_STREAM; way++) {
+        uint64_t problems, found = read_damaged(archive, way, &problems);
+        assert_true(found <= records);
+        assert_true(problems || (way == BY_STREAM && whole && found == records));
+    }
+}
+
+/* Two chunks of blocks, tables, a trailer. */
+static struct bytes large_archive(uint64_t *records_out)
+{
+    struct bytes file = {0};
+    put_header(&file, 0, 0, 0);
+    *records_out = 0;
+    for (uint32_t i = 0; i < 3; i++, *records_out += 40000)
+        put_block(&file, 7, i, 40000, 1700000000000000000 + i * INT64_C(10000000000));
+    set_le(&file, 28, file.size, 8);
+    struct bytes archive = converted(&file, true);
+    round_trip(&file, true);
+    bytes_free(&file);
+    return archive;
+}
+
+/* Guards: each byte behind the header is under a sum; each cut is told; a damaged chunk loses its
+ * own records alone; and nothing is read beyond the bytes (the sanitizers look). */
+static void test_damage(void **state)
+{
+    (void)state;
+    struct bytes example = load_example(), archive = converted(&example, true);
+    uint64_t problems, records = read_damaged(&archive, BY_MEMORY, &problems);
+    size_t places = (size_t)load_le64(archive.data + archive.size - ARCHIVE_FOOTER_BYTES);
+    assert_int_equal(problems, 0);
+    for (size_t at = 36; at < archive.size; at += 3 + at % 3) {
+        archive.data[at] ^= 0x10;
+        assert_told(&archive, records, at >= places);
+        archive.data[at] ^= 0x10;
+    }
+    for (size_t size = 36; size < archive.size; size += 17) {
+        struct bytes cut = {archive.data, size, size};
+        assert_told(&cut, records, size >= places);
+    }
+    bytes_free(&archive);
+    bytes_free(&example);
+}
+
+static void test_damaged_chunk(void **state)
+{
+    (void)state;
+    uint64_t records, problems;
+    struct bytes archive = large_archive(&records);
+    for (enum way way = BY_MEMORY; way <= BY_STREAM; way++) {
+        for (size_t at = 36; at < 80; at += 40) { /* the first chunk's head, and its payload */
+            archive.data[at] ^= 1;
+            uint64_t found = read_damaged(&archive, way, &problems);
+            assert_int_equal(found, way == BY_STREAM && at == 36 ? 0 : 40000);
+            assert_true(problems);
+            archive.data[at] ^= 1;
+        }
+    }
+    bytes_free(&archive);
+}
+
+/* Guards: by the index of the trailer a reader goes to a block and decodes its chunk alone. */
+static void test_seek(void **state)
+{
+    (void)state;
+    uint64_t records;
+    struct rbwp_block block;
+    struct bytes archive = large_archive(&records);
+    struct opened opened = open_way(&archive, BY_FILE, NULL);
+    assert_true(rbwp_reader_is_archive(opened.reader));
+    uint64_t offset[3];
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rbwp_reader_next_block(opened.reader, &block), RBWP_OK);
+        offset[i] = block.offset;
+    }
+    for (int i = 2; i >= 0; i--) {
+        assert_int_equal(rbwp_reader_seek(opened.reader, offset[i]), RBWP_OK);
+        assert_int_equal(rbwp_reader_next_block(opened.reader, &block), RBWP_OK);
+        assert_int_equal(block.header.sequence, i);
+        assert_int_equal(block.offset, offset[i]);
+    }
+    close_way(&opened);
+    bytes_free(&archive);
+}
+
+/* Guards: neither the archive of an archive nor the file of a file is made. */
+static void test_refused(void **state)
+{
+    (void)state;
+    struct bytes example = load_example(), archive = converted(&example, true), none = {0};
+    struct rbwp_error error;
+    assert_int_equal(convert(&archive, true, &none, &error), RBWP_E_INVALID);
+    assert_int_equal(convert(&example, false, &none, &error), RBWP_E_INVALID);
+    int fd = file_of(&archive);
+    assert_true(archive_is(fd));
+    close(fd);
+    bytes_free(&example);
+    bytes_free(&archive);
+    bytes_free(&none);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_columns),       cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_seek),
+        cmocka_unit_test(test_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
