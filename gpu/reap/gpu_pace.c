@@ -33,11 +33,12 @@ bool gpu_pace_rests(const struct gpu_pace *pace, uint64_t now_ticks)
     return now_ticks < pace->next_look_ticks;
 }
 
-void gpu_pace_wait(struct gpu_pace *pace, int64_t looked_ns)
+void gpu_pace_wait(struct gpu_pace *pace, int64_t asked_ns, int64_t refused_ns)
 {
     uint64_t now = rbwp_now_ticks(), least = rbwp_ticks_from_ns(PAUSE_NS_MIN),
              most = rbwp_ticks_from_ns(PAUSE_NS_MAX);
-    pace->looked_ns = looked_ns;
+    pace->looked_ns = asked_ns;
+    pace->refused_ns = refused_ns;
     if (pace->wait_ticks == 0)
         pace->wait_ticks = now;
     uint64_t pause = (now - pace->wait_ticks) / PAUSE_SHARE;
@@ -48,6 +49,7 @@ void gpu_pace_next(struct gpu_pace *pace)
 {
     pace->wait_ticks = 0;
     pace->next_look_ticks = 0;
+    pace->refused_ns = 0;
 }
 
 void gpu_pace_ended(struct gpu_pace *pace, int64_t seen_ns)
@@ -64,13 +66,13 @@ uint32_t gpu_pace_u32(int64_t ns)
     return ns < 0 ? 0 : ns > UINT32_MAX ? UINT32_MAX : (uint32_t)ns;
 }
 
-uint32_t gpu_pace_gap_ns(const struct gpu_pace *pace, int64_t launch_ns, int64_t seen_ns)
+uint32_t gpu_pace_gap_ns(const struct gpu_pace *pace, int64_t launch_ns)
 {
-    int64_t since = pace->looked_ns > launch_ns ? pace->looked_ns : launch_ns;
-    return gpu_pace_u32((pace->batch_ns ? pace->batch_ns : seen_ns) - since);
+    const int64_t since = pace->looked_ns > launch_ns ? pace->looked_ns : launch_ns;
+    const int64_t until = pace->batch_ns ? pace->batch_ns : pace->told_ns;
+    const int64_t early = pace->seen_ns - since, late = until - pace->seen_ns;
+    return gpu_pace_u32(early > late ? early : late);
 }
-
-/* ---- many at once ------------------------------------------------------------------------ */
 
 static int64_t launch_ns(const struct gpu_node *node)
 {
@@ -78,6 +80,71 @@ static int64_t launch_ns(const struct gpu_node *node)
            : node->kind == GPU_NODE_START ? node->end->launch_ns
                                           : node->launch_ns;
 }
+
+/* It was on the stream by then, and not complete before. */
+static int64_t first_ns(const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_NOTIFY  ? 0
+           : node->kind == GPU_NODE_START ? launch_ns(node)
+                                          : node->launched_ns;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- one after the other ----------------------------------------------------------------- */
+
+/*
+ * A start that was never seen to wait, on a stream that had nothing to do when it came: it
+ * was complete at once. Who reaps may have slept then.
+ */
+static bool was_free(const struct gpu_pace *pace, const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_START && !node->joined && pace->refused_ns == 0 &&
+           pace->seen_ns <= launch_ns(node);
+}
+
+/*
+ * The answer "complete" takes the driver a while, but it is of the time when it was asked. Between
+ * the last "not yet" and then any time is as good as another: the middle is wrong by least. Several
+ * in one go are spread over that time, and half a part is left for the next one, which has begun.
+ */
+void gpu_pace_run(const struct gpu_pace *pace, const struct gpu_node *oldest, struct gpu_run *run)
+{
+    const bool waited = pace->refused_ns != 0;
+    const struct gpu_node *node = oldest;
+    unsigned events = 0;
+    run->from_ns = run->to_ns = waited ? pace->refused_ns : pace->seen_ns;
+    run->nodes_done = run->parts_done = 0;
+    for (unsigned i = 0; i < run->nodes; i++, node = node->next) {
+        if (run->answer[i].asked_ns == 0 || (i == 0 && was_free(pace, node)))
+            continue;
+        if (events++ == 0)
+            run->from_ns = later(run->from_ns, first_ns(node));
+        run->to_ns = run->answer[i].asked_ns;
+    }
+    run->parts = events == 1 && waited ? 4 : 2 * events + 1;
+}
+
+int64_t gpu_pace_run_ns(struct gpu_pace *pace, struct gpu_run *run, const struct gpu_node *node)
+{
+    const struct gpu_answer *answer = &run->answer[run->nodes_done++];
+    int64_t time_ns = pace->seen_ns;
+    if (answer->asked_ns)
+        pace->told_ns = answer->told_ns;
+    if (node->kind == GPU_NODE_NOTIFY)
+        return answer->told_ns;
+    if (answer->asked_ns && !was_free(pace, node)) {
+        run->parts_done += 2;
+        time_ns = run->from_ns + (run->to_ns - run->from_ns) * run->parts_done / run->parts;
+        time_ns = time_ns < answer->asked_ns ? time_ns : answer->asked_ns;
+    }
+    return later(later(time_ns, pace->seen_ns), first_ns(node));
+}
+
+/* ---- many at once ------------------------------------------------------------------------ */
 
 bool gpu_pace_is_busy(const struct gpu_pace *pace, const struct gpu_node *oldest)
 {
@@ -129,12 +196,11 @@ int64_t gpu_pace_infer_ns(const struct gpu_pace *pace, struct gpu_ahead *ahead,
             ahead->from_ns + (ahead->to_ns - ahead->from_ns) * ahead->events_done / ahead->events;
         time_ns = spread_ns > time_ns ? spread_ns : time_ns;
     }
-    const int64_t first_ns = node->kind == GPU_NODE_END ? node->launched_ns : launch_ns(node);
-    return time_ns > first_ns ? time_ns : first_ns;
+    return later(time_ns, first_ns(node));
 }
 
 void gpu_pace_batch_done(struct gpu_pace *pace, const struct gpu_ahead *ahead, uint64_t begin_ticks)
 {
-    pace->looked_ns = ahead->to_ns;
+    pace->looked_ns = pace->told_ns = ahead->to_ns;
     pace->next_look_ticks = begin_ticks + rbwp_ticks_from_ns(AHEAD_PAUSE_NS);
 }

@@ -16,9 +16,6 @@
 
 #include <stdlib.h>
 
-/* Looks at the deadline after so many completions in a row. */
-#define NODES_PER_LOOK 16u
-
 /* ---- who reaps ------------------------------------------------------------------ */
 
 bool gpu_reaping_begin(struct rbwp_gpu_device *device, bool wait)
@@ -87,8 +84,7 @@ static void record_work(struct rbwp_gpu_stream *stream, const struct gpu_node *e
     const struct gpu_times times = times_of(end, seen_ns);
     rbwp_gpu_work(device->facts.proc_id, end->slot, times.start_ns, times.stop_ns);
     if (rbwp_extend_thread()) /* else there is no record either */
-        gpu_rows_activity(stream, end, &times,
-                          gpu_pace_gap_ns(&stream->pace, end->launch_ns, seen_ns));
+        gpu_rows_activity(stream, end, &times, gpu_pace_gap_ns(&stream->pace, end->launch_ns));
 }
 
 static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
@@ -112,17 +108,22 @@ static void finish_end(struct rbwp_gpu_stream *stream, struct gpu_node *end,
         measured(argument, outcome, times.stop_ns - times.start_ns, times.idle);
 }
 
+/* The bracket of this end begins now. */
+static void note_start(struct rbwp_gpu_stream *stream, struct gpu_node *end, int64_t seen_ns)
+{
+    end->start_ns = seen_ns;
+    end->start_look = stream->pace.looks;
+    end->start_gap_ns = gpu_pace_gap_ns(&stream->pace, end->launch_ns);
+}
+
 /* outcome: of the driver's answer; RBWP_END if it is not waited for any more. */
 static void finish(struct rbwp_gpu_stream *stream, struct gpu_node *node, enum rbwp_status outcome,
                    int64_t seen_ns)
 {
     switch (node->kind) {
     case GPU_NODE_START:
-        if (outcome == RBWP_OK) {
-            node->end->start_ns = seen_ns;
-            node->end->start_look = stream->pace.looks;
-            node->end->start_gap_ns = gpu_pace_gap_ns(&stream->pace, node->end->launch_ns, seen_ns);
-        }
+        if (outcome == RBWP_OK)
+            note_start(stream, node->end, seen_ns);
         give_back(stream, node);
         return;
     case GPU_NODE_END:
@@ -166,6 +167,8 @@ static void collect(struct rbwp_gpu_stream *stream)
             node->end->launch_ns = now_ns - age_ns(node->end->launch_ticks, now_ticks);
         else if (node->kind != GPU_NODE_NOTIFY)
             node->launched_ns = now_ns - age_ns(node->ended_ticks, now_ticks);
+        if (gpu_node_is_whole(node))
+            node->launch_ns = now_ns - age_ns(node->launch_ticks, now_ticks);
     }
     *(stream->first ? &stream->last->next : &stream->first) = oldest;
     stream->last = newest;
@@ -182,15 +185,13 @@ static struct gpu_node *pop(struct rbwp_gpu_stream *stream)
 
 static int query(const struct rbwp_gpu_stream *stream, const struct gpu_node *node)
 {
-    if (node->kind == GPU_NODE_CANCEL || gpu_node_is_joined(node))
-        return GPU_OK;
     return stream->context->backend->event_query(stream->context, &node->event);
 }
 
 /* The oldest is not complete: an OpenCL queue may have to be told to begin. */
-static void note_wait(struct rbwp_gpu_stream *stream, int64_t looked_ns)
+static void note_wait(struct rbwp_gpu_stream *stream, const struct gpu_run *run)
 {
-    gpu_pace_wait(&stream->pace, looked_ns);
+    gpu_pace_wait(&stream->pace, run->asked_ns, run->refused_ns);
     if (!stream->flushed)
         (void)stream->context->backend->stream_flush(stream->context, stream->native);
     stream->flushed = true;
@@ -217,35 +218,94 @@ static bool look_ahead(struct rbwp_gpu_stream *stream, struct look *look)
     return look->ahead.nodes != 0 || !gpu_pace_rests(pace, look->begin_ticks);
 }
 
-/* False if it is not complete. */
-static bool finish_oldest(struct rbwp_gpu_stream *stream, struct look *look)
+/* The oldest was complete at that time. */
+static void finish_oldest(struct rbwp_gpu_stream *stream, struct look *look, int code,
+                          int64_t seen_ns)
 {
-    struct gpu_pace *pace = &stream->pace;
-    bool known = look->ahead.nodes_done < look->ahead.nodes;
-    pace->batch_ns = known ? look->ahead.to_ns : 0;
-    int code = known ? GPU_OK : query(stream, stream->first);
-    if (code == GPU_NOT_READY) {
-        note_wait(stream, look->looked_ns);
-        return false;
-    }
-    bool inferred = known || gpu_node_is_joined(stream->first);
-    pace->seen_ns = inferred ? gpu_pace_infer_ns(pace, &look->ahead, stream->first) : rbwp_now_ns();
-    look->looked_ns = pace->seen_ns;
+    stream->pace.seen_ns = seen_ns;
     if (look->nodes++ == 0 && look->fine)
         rbwp_fine_begin_at(stream->device->sub_item[stream->use], look->begin_ticks);
-    finish(stream, pop(stream), stream->context->backend->status_of(code), pace->seen_ns);
-    return true;
+    finish(stream, pop(stream), stream->context->backend->status_of(code), seen_ns);
+}
+
+/* One that needs no node for its start begins when what is before it has ended. */
+static void start_whole(struct rbwp_gpu_stream *stream)
+{
+    struct gpu_node *end = stream->first;
+    struct gpu_pace *pace = &stream->pace;
+    if (!gpu_node_is_whole(end))
+        return;
+    pace->seen_ns = pace->seen_ns > end->launch_ns ? pace->seen_ns : end->launch_ns;
+    note_start(stream, end, pace->seen_ns);
+}
+
+/* All that is known to be complete without being asked for. */
+static void finish_ahead(struct rbwp_gpu_stream *stream, struct look *look)
+{
+    struct gpu_pace *pace = &stream->pace;
+    pace->batch_ns = look->ahead.to_ns;
+    while (look->ahead.nodes_done < look->ahead.nodes) {
+        start_whole(stream);
+        finish_oldest(stream, look, GPU_OK, gpu_pace_infer_ns(pace, &look->ahead, stream->first));
+    }
+    pace->batch_ns = 0;
+    gpu_pace_batch_done(pace, &look->ahead, look->begin_ticks);
+}
+
+static bool is_asked_for(const struct gpu_node *node)
+{
+    return node->kind != GPU_NODE_CANCEL && !gpu_node_is_joined(node);
+}
+
+/* Asks for the oldest ones until one is not complete. What is notified is not kept waiting for what
+ * comes behind it. */
+static void ask(struct rbwp_gpu_stream *stream, struct gpu_run *run)
+{
+    const struct gpu_node *node = stream->first;
+    run->nodes = 0;
+    run->waits = false;
+    for (bool more = true; node && more && run->nodes < GPU_RUN_NODES; node = node->next) {
+        struct gpu_answer answer = {GPU_OK, 0, 0};
+        if (is_asked_for(node)) {
+            answer.asked_ns = rbwp_now_ns();
+            answer.code = query(stream, node);
+            answer.told_ns = rbwp_now_ns();
+        }
+        if (answer.code == GPU_NOT_READY) {
+            run->waits = true;
+            run->asked_ns = answer.asked_ns;
+            run->refused_ns = answer.told_ns;
+            break;
+        }
+        run->answer[run->nodes++] = answer;
+        more = node->kind != GPU_NODE_NOTIFY;
+    }
+    gpu_pace_run(&stream->pace, stream->first, run);
+}
+
+static void finish_run(struct rbwp_gpu_stream *stream, struct look *look, struct gpu_run *run)
+{
+    while (run->nodes_done < run->nodes) {
+        const int code = run->answer[run->nodes_done].code;
+        start_whole(stream);
+        finish_oldest(stream, look, code, gpu_pace_run_ns(&stream->pace, run, stream->first));
+    }
+    if (run->waits)
+        note_wait(stream, run);
 }
 
 static void finish_complete(struct rbwp_gpu_stream *stream, struct look *look,
                             uint64_t deadline_ticks)
 {
-    while (stream->first && finish_oldest(stream, look)) {
-        if (look->ahead.nodes && look->ahead.nodes_done == look->ahead.nodes) {
-            gpu_pace_batch_done(&stream->pace, &look->ahead, look->begin_ticks);
-            return;
-        }
-        if (look->nodes % NODES_PER_LOOK == 0 && rbwp_now_ticks() >= deadline_ticks)
+    if (look->ahead.nodes) {
+        finish_ahead(stream, look);
+        return;
+    }
+    while (stream->first) {
+        struct gpu_run run;
+        ask(stream, &run);
+        finish_run(stream, look, &run);
+        if (run.waits || rbwp_now_ticks() >= deadline_ticks)
             return;
         if (!stream->first)
             collect(stream);

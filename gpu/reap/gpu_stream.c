@@ -99,11 +99,37 @@ static void put_node(struct rbwp_gpu_stream *stream, struct gpu_node *node)
     stream->spare = node;
 }
 
-static void push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+static void push_one(struct rbwp_gpu_stream *stream, struct gpu_node *node)
 {
     node->next = atomic_load_explicit(&stream->pushed, memory_order_relaxed);
     while (!atomic_compare_exchange_weak(&stream->pushed, &node->next, node))
         ;
+}
+
+/* Something comes before the end of a bracket that joins: its start is a node after all. Without
+ * memory for that it is lost. Locked. */
+static void let_go(struct rbwp_gpu_stream *stream)
+{
+    int code;
+    struct gpu_node *end = stream->held, *start = take_node(stream, &code);
+    stream->held = NULL;
+    end->joined = false;
+    if (!start)
+        return;
+    start->kind = GPU_NODE_START;
+    start->joined = true;
+    start->end = end;
+    push_one(stream, start);
+}
+
+/* Locked. */
+static void push(struct rbwp_gpu_stream *stream, struct gpu_node *node)
+{
+    if (stream->held == node)
+        stream->held = NULL;
+    else if (stream->held)
+        let_go(stream);
+    push_one(stream, node);
 }
 
 /* An event that is recorded during a capture becomes part of the graph, and asking for it destroys
@@ -175,25 +201,9 @@ static bool joins(const struct rbwp_gpu_stream *stream, const struct gpu_node *f
     return stream->ended_ticks && facts->launch_ticks - stream->ended_ticks <= stream->join_ticks;
 }
 
-/* Takes both nodes, notes the facts in the end, and sets the start on its way. Locked. */
-static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
-                 struct gpu_node **end_out)
+static void note_facts(struct rbwp_gpu_stream *stream, struct gpu_node *end,
+                       const struct gpu_node *facts)
 {
-    int code;
-    struct gpu_node *start = take_node(stream, &code);
-    struct gpu_node *end = start ? take_node(stream, &code) : NULL;
-    if (end) {
-        start->joined = joins(stream, facts);
-        stream->ended_ticks = 0; /* joined: asked at the end whether the stream is captured */
-        code = start->joined ? GPU_OK : record(stream, start);
-    }
-    if (!end || code != GPU_OK) {
-        put_node(stream, end);
-        put_node(stream, start);
-        return code;
-    }
-    start->kind = GPU_NODE_START;
-    start->end = end;
     end->slot = facts->slot;
     end->thread = facts->thread;
     end->launch_ticks = facts->launch_ticks;
@@ -204,8 +214,37 @@ static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
     end->correlation = (uint64_t)stream->number << LAUNCH_BITS | ++stream->launches;
     end->start_ns = INT64_MAX;
     stream->begun++;
+}
+
+/* Takes the nodes, notes the facts in the end, and sets the start on its way, or holds it. Locked.
+ */
+static int begin(struct rbwp_gpu_stream *stream, const struct gpu_node *facts,
+                 struct gpu_node **end_out)
+{
+    int code;
+    const bool joined = joins(stream, facts);
+    struct gpu_node *end = take_node(stream, &code);
+    struct gpu_node *start = end && !joined ? take_node(stream, &code) : NULL;
+    stream->ended_ticks = 0; /* joined: asked at the end whether the stream is captured */
+    const bool taken = end && (joined || start);
+    if (taken)
+        code = start ? record(stream, start) : GPU_OK;
+    if (!taken || code != GPU_OK) {
+        put_node(stream, start);
+        put_node(stream, end);
+        return code;
+    }
+    note_facts(stream, end, facts);
+    end->joined = joined;
     *end_out = end;
-    push(stream, start);
+    if (joined) {
+        stream->held = end;
+    } else {
+        start->kind = GPU_NODE_START;
+        start->joined = false;
+        start->end = end;
+        push(stream, start);
+    }
     fetch_ahead(stream->spare);
     return GPU_OK;
 }

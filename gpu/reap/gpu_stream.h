@@ -18,7 +18,9 @@
  *
  * A bracket that begins GPU_JOIN_NS after another has ended on its stream, or sooner, needs no
  * event for its start: no driver call is that quick, so nothing can stand between the two, and it
- * starts when the other was seen to end. Launches in a row are bracketed with one event each.
+ * starts when the other was seen to end. Launches in a row are bracketed with one event each, and
+ * with one node: only where something comes between its begin and its end does the start become a
+ * node of its own.
  */
 #ifndef RBWP_GPU_STREAM_H
 #define RBWP_GPU_STREAM_H
@@ -78,6 +80,14 @@ static inline bool gpu_node_is_joined(const struct gpu_node *node)
     return node->kind == GPU_NODE_START && node->joined;
 }
 
+/* An end that is its bracket's start, too. */
+static inline bool gpu_node_is_whole(const struct gpu_node *node)
+{
+    return node->kind == GPU_NODE_END && node->joined;
+}
+
+_Static_assert(sizeof(struct gpu_node) == GPU_LINE_BYTES, "each line more costs who launches");
+
 struct gpu_node_batch; /* nodes that were allocated together */
 
 struct rbwp_gpu_stream {
@@ -100,6 +110,7 @@ struct rbwp_gpu_stream {
     struct gpu_node_batch *batch; /* all nodes */
     uint64_t ended_ticks;         /* the node pushed last ended a bracket, then; 0: it did not */
     uint64_t join_ticks;          /* GPU_JOIN_NS */
+    struct gpu_node *held;        /* end of a bracket that joins, and nothing was pushed since */
     uint64_t begun;               /* brackets of this session */
     uint64_t launches;            /* brackets of all sessions */
     _Atomic uint32_t session;     /* counts sessions; read by the reaper too */
