@@ -1237,10 +1237,17 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         " .reg .pred q; .reg .u32 lane, from, a, b, c, d, k, h, size; .reg .u64 at;\n"
 #endif
         " cvt.u32.u64 low, %3; setp.ne.u32 one, low, 0; setp.ne.u32 me, %5, 0;"
+#if RBWP_DEV_EVENT_ONCE == 4
+        " mov.u64 old, 0; @one atom.global.add.u64 old, [%1], %3; mov.u32 %0, 0;\n"
+        " activemask.b32 m; vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
+        " setp.eq.and.u32 two, low, 0, me; vote.sync.any.pred any, two, m; @any bra.uni apart;\n"
+        "asked:\n"
+#else
         " mov.u32 %0, 0; mov.u32 op, 0; @one atom.global.add.u64 old, [%1], %3;\n"
         " activemask.b32 m; vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
         " setp.eq.and.u32 two, low, 0, me;"
         " @two atom.global.add.u32 %0, [%1], 1; @two atom.global.add.u32 op, [%2], 1;\n"
+#endif
 #if RBWP_DEV_EVENT_ONCE == 3
         " setp.eq.u32 q, m, 0xffffffff; vote.sync.any.pred q, q, m; @!q bra.uni alone;\n"
         " vote.sync.ballot.b32 from, me, 0xffffffff; brev.b32 from, from; clz.b32 from, from;"
@@ -1288,7 +1295,13 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         " @me ld.global.nc.u64 a8, [%4+64]; @me ld.global.nc.u64 a9, [%4+72];"
         " @me ld.global.nc.u64 a10, [%4+80]; @me ld.global.nc.u64 a11, [%4+88];"
         " @me ld.global.nc.u64 a12, [%4+96];\n"
-        " @one mov.b64 {%0, op}, old; setp.lt.s32 over, %0, 0; setp.lt.u32 on, %0, %5; mov.u64 t, "
+
+#if RBWP_DEV_EVENT_ONCE == 4
+        " mov.b64 {%0, op}, old;"
+#else
+        " @one mov.b64 {%0, op}, old;"
+#endif
+        " setp.lt.s32 over, %0, 0; setp.lt.u32 on, %0, %5; mov.u64 t, "
         "%%globaltimer;"
         " mul.wide.u32 n, %0, 4; mul.wide.u32 w, %0, 8;\n"
         " add.u64 a8, w, a8; @on st.global.u64 [a8], t;"
@@ -1307,6 +1320,12 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         " @over st.global.u32 [%1], 0x80000000;"
 #if RBWP_DEV_EVENT_ONCE == 1
         " setp.lt.s32 on, op, 0; @on st.global.u32 [%2], 0x80000000;\n"
+#endif
+#if RBWP_DEV_EVENT_ONCE == 4
+        " bra.uni done;\n"
+        "apart: mov.u32 low, 0; mov.u32 op, 0;"
+        " @two atom.global.add.u32 low, [%1], 1; @two atom.global.add.u32 op, [%2], 1;"
+        " mov.b64 old, {low, op}; bra.uni asked;\n"
 #endif
         "done: }"
         : "=&r"(slot)
