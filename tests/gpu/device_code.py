@@ -31,7 +31,7 @@ disabled = [["-DOFF"], ["-DRBWP_DEVICE_ENABLED=0"]]
 disabled_macros = [["-DMACROS", "-DRBWP_DISABLE"]]
 variants = [["-DRBWP_DEV_EVENT_COUNTERS=3", "-DRBWP_DEV_EVENT_KEEP=1"], ["-DMACROS"],
             ["-DRBWP_DEV_EVENT_AHEAD=1", "-DRBWP_DEV_EVENT_COUNTERS=4"],
-            ["-DRBWP_DEV_EVENT_ONCE=1"], ["-DRBWP_DEV_EVENT_ONCE=3"], ["-DRBWP_DEV_EVENT_WARP=1"]]
+            ["-DRBWP_DEV_EVENT_ONCE=0"], ["-DRBWP_DEV_EVENT_ONCE=1"], ["-DRBWP_DEV_EVENT_WARP=1"]]
 failures, done, lacking = [], [], []
 
 
@@ -111,11 +111,11 @@ def look_at_code(clang):
         "s_memrealtime|s_sendmsg_rtn_b64", "global_atomic_add_(?:x2|u64)")
     store_4, store_8 = (r"st\.global\.u32", r"st\.global\.u64") if nvidia else (
         r"global_store_(?:dword|b32) ", r"global_store_(?:dwordx2|b64)")
-    # Of an event 10 columns have 4 bytes, 3 have 8, and the end is stored twice.
+    # Of an event 10 columns have 4 bytes, 3 have 8, and the end is stored twice. NVIDIA's has a second way beside.
     for kernel, what, pattern, least, most in [
             ("one_span", "timer", timer, 3, 3), ("one_span", "store", store_8, 4, 4),
-            ("one_event", "timer", timer, 2, 2), ("one_event", "64-bit add", add, 1, 1),
-            ("one_event", "store of 4 bytes", store_4, 10, 14), ("one_event", "store of 8 bytes", store_8, 4, 4),
+            ("one_event", "timer", timer, 2, 3), ("one_event", "64-bit add", add, 1, 1),
+            ("one_event", "store of 4 bytes", store_4, 10, 14), ("one_event", "store of 8 bytes", store_8, 4, 5),
             ("opened", "timer", timer, 2, 2), ("opened", "store of 8 bytes", store_8, 3, 3)]:
         found = len(re.findall(pattern, code[kernel]))
         check(least <= found <= most, f"{clang.name}: {kernel} has {found} of {what}, not {least} to {most}")

@@ -24,7 +24,7 @@ cuobjdump=$(command -v cuobjdump || first_of /usr/local/cuda*/bin/cuobjdump)
 [[ $nvcc ]] || { echo "no nvcc here" >&2; exit 1; }
 arch=sm_$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -1 | tr -cd '0-9')
 [[ $arch != sm_ ]] || arch=sm_90
-[[ ${VARIANTS:-} ]] || VARIANTS="$(echo c{1,2,3}w{0,1}k{0,1}) c4w0k0 c4w0k1 c4w0k0a1 c4w0k1a1"
+[[ ${VARIANTS:-} ]] || VARIANTS="$(echo c{1,2,3}w{0,1}k{0,1}) c1w0k0o0 c1w0k0o1 c4w0k0 c4w0k1 c4w0k0a1 c4w0k1a1"
 
 hip=$(dirname "$(dirname "$(first_of "$extra/usr/include/hip/hiprtc.h" /opt/rocm/include/hip/hiprtc.h \
     /usr/include/hip/hiprtc.h)")")

@@ -96,12 +96,12 @@
 #error "RBWP_DEV_EVENT_AHEAD wants RBWP_DEV_EVENT_COUNTERS 4"
 #endif
 
-/* NVIDIA. 1: start is one block of PTX in which all hangs on predicates, so that threads never part
- * for longer than it takes to ask for a slot; 2: of its counters only that of slots is held at
- * 2^31; 3: and where the leader's whole warp takes part, its threads store a column each; 0: as on
- * AMD. For the default of the other switches alone. */
+/* NVIDIA, with the defaults of the switches above: how start is made. 1: one block of PTX in which
+ * all hangs on predicates, so that the leader and its warp part for no longer than it takes to ask
+ * for a slot; 2: and where all of the leader's warp takes part, 13 of its threads store a column
+ * each: the cheapest, and the most code; 0: as on AMD. */
 #ifndef RBWP_DEV_EVENT_ONCE
-#define RBWP_DEV_EVENT_ONCE 0
+#define RBWP_DEV_EVENT_ONCE 2
 #endif
 
 /* ---- what stands in the buffers -------------------------------------------------------- */
@@ -1031,7 +1031,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_init(struct rbwp_dev_events *p, const void *co
     p->both = p->asked_for = p->next = 0;
     if (!context)
         return;
-    p->rank = (unsigned)rbwp_dev_context_(p, 0);
+    p->rank = (unsigned)rbwp_dev_arrived_(rbwp_dev_context_(p, 0));
     p->num_ranks = (unsigned)rbwp_dev_context_(p, 1);
     if (!leader || p->num_ranks >> 24 || !rbwp_dev_context_(p, 2 + p->num_ranks))
         return;
@@ -1224,7 +1224,23 @@ RBWP_DEV_FN_ void rbwp_dev_event_set_(struct rbwp_dev_event *e, unsigned id, uns
 }
 
 #ifdef RBWP_DEV_AT_ONCE_
-RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsigned id,
+/* A value of the thread that leads, for all of its warp. */
+#define RBWP_DEV_LED_(to, value) " shfl.sync.idx.b32 " to ", " value ", from, 31, 0xffffffff;"
+/* In the thread of a column: what it gets. */
+#define RBWP_DEV_MINE_(column, to, value)                                                          \
+    " setp.eq.u32 q, lane, " column "; selp.u32 " to ", " value ", " to ", q;"
+
+/*
+ * What start does. All threads of a warp go through it together: they part where the leader asks
+ * for its slot, and nowhere else, since ptxas puts a branch around each atomic operation. Branches
+ * are on votes alone, which ptxas knows to be the same in the whole warp. Counters that lie apart
+ * are asked out of the way.
+ *
+ * Where the whole warp is there, and one of its threads leads, its values go to all while the slot
+ * is under way, thread i takes what column i gets, and 13 threads store at once. Thread 13 puts the
+ * counter of slots back to 2^31, and 14 the other one, when slots are beyond: by the same store.
+ */
+RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(const struct rbwp_dev_events *p, unsigned id,
                                                unsigned target_rank, rbwp_dev_u64 address,
                                                unsigned pid_m, unsigned pid_n,
                                                unsigned payload_bytes)
@@ -1233,61 +1249,19 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
     asm volatile(
         "{ .reg .pred me, one, two, on, over, any; .reg .u32 m, low, op;"
         " .reg .u64 old, t, n, w, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12;\n"
-#if RBWP_DEV_EVENT_ONCE == 3
-        " .reg .pred q; .reg .u32 lane, from, a, b, c, d, k, h, size; .reg .u64 at;\n"
+        " cvt.u32.u64 low, %3; setp.ne.u32 one, low, 0; setp.ne.u32 me, %5, 0; mov.u32 %0, 0;"
+        " mov.u64 old, 0; @one atom.global.add.u64 old, [%1], %3;\n"
+        " activemask.b32 m;\n"
+#if RBWP_DEV_EVENT_ONCE == 2
+        " .reg .pred q, wide, narrow, hold; .reg .u32 lane, from, a, k, h, most, size; .reg .u64 "
+        "at;\n"
+        " vote.sync.ballot.b32 from, me, m; sub.u32 a, from, 1; and.b32 a, a, from;"
+        " setp.eq.and.u32 q, m, 0xffffffff, one; setp.eq.and.u32 q, a, 0, q;"
+        " vote.sync.any.pred any, q, m; @any bra.uni together;\n"
 #endif
-        " cvt.u32.u64 low, %3; setp.ne.u32 one, low, 0; setp.ne.u32 me, %5, 0;"
-#if RBWP_DEV_EVENT_ONCE == 4
-        " mov.u64 old, 0; @one atom.global.add.u64 old, [%1], %3; mov.u32 %0, 0;\n"
-        " activemask.b32 m; vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
+        " vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
         " setp.eq.and.u32 two, low, 0, me; vote.sync.any.pred any, two, m; @any bra.uni apart;\n"
         "asked:\n"
-#else
-        " mov.u32 %0, 0; mov.u32 op, 0; @one atom.global.add.u64 old, [%1], %3;\n"
-        " activemask.b32 m; vote.sync.any.pred any, me, m; @!any bra.uni done;\n"
-        " setp.eq.and.u32 two, low, 0, me;"
-        " @two atom.global.add.u32 %0, [%1], 1; @two atom.global.add.u32 op, [%2], 1;\n"
-#endif
-#if RBWP_DEV_EVENT_ONCE == 3
-        " setp.eq.u32 q, m, 0xffffffff; vote.sync.any.pred q, q, m; @!q bra.uni alone;\n"
-        " vote.sync.ballot.b32 from, me, 0xffffffff; brev.b32 from, from; clz.b32 from, from;"
-        " mov.u32 lane, %%laneid;\n"
-        " mov.b64 {a, b}, %4; shfl.sync.idx.b32 a, a, from, 31, 0xffffffff;"
-        " shfl.sync.idx.b32 b, b, from, 31, 0xffffffff; mov.b64 at, {a, b};\n"
-        " min.u32 k, lane, 12; mad.wide.u32 at, k, 8, at; ld.global.nc.u64 at, [at];\n"
-        /* k: what the thread's column gets, but for time and number; h: its upper half */
-        " shfl.sync.idx.b32 k, %7, from, 31, 0xffffffff;" /* id */
-        " setp.eq.u32 q, lane, 1; selp.u32 k, %13, k, q;"
-        " shfl.sync.idx.b32 a, %10, from, 31, 0xffffffff; setp.eq.u32 q, lane, 2; selp.u32 k, a, "
-        "k, q;"
-        " shfl.sync.idx.b32 a, %11, from, 31, 0xffffffff; setp.eq.u32 q, lane, 3; selp.u32 k, a, "
-        "k, q;"
-        " shfl.sync.idx.b32 a, %6, from, 31, 0xffffffff; setp.eq.u32 q, lane, 4; selp.u32 k, a, k, "
-        "q;"
-        " shfl.sync.idx.b32 a, %8, from, 31, 0xffffffff; setp.eq.u32 q, lane, 5; selp.u32 k, a, k, "
-        "q;"
-        " setp.eq.u32 q, lane, 6; selp.u32 k, 0, k, q; setp.eq.u32 q, lane, 7; selp.u32 k, %14, k, "
-        "q;"
-        " mov.b64 {c, d}, %9; shfl.sync.idx.b32 c, c, from, 31, 0xffffffff;"
-        " shfl.sync.idx.b32 h, d, from, 31, 0xffffffff; setp.eq.u32 q, lane, 9; selp.u32 k, c, k, "
-        "q;"
-        " selp.u32 h, h, 0, q; setp.eq.u32 q, lane, 10; selp.u32 k, 0, k, q;"
-        " shfl.sync.idx.b32 a, %12, from, 31, 0xffffffff; setp.eq.u32 q, lane, 12; selp.u32 k, a, "
-        "k, q;\n"
-        " sub.u32 a, lane, 8; setp.lt.u32 q, a, 3; selp.u32 size, 8, 4, q;"
-        " shfl.sync.idx.b32 b, %5, from, 31, 0xffffffff; setp.gt.u32 q, lane, 12; selp.u32 b, 0, "
-        "b, q;\n"
-        " @one mov.b64 {%0, op}, old; setp.lt.s32 over, %0, 0; shfl.sync.idx.b32 c, %0, from, 31, "
-        "0xffffffff;"
-        " shfl.sync.idx.b32 d, op, from, 31, 0xffffffff; mov.u64 t, %%globaltimer;\n"
-        " setp.lt.u32 on, c, b; mad.wide.u32 at, c, size, at;"
-        " setp.eq.u32 q, lane, 8; mov.b64 {a, b}, t; selp.u32 k, a, k, q; selp.u32 h, b, h, q;"
-        " setp.eq.u32 q, lane, 11; selp.u32 k, d, k, q; mov.b64 t, {k, h};"
-        " setp.eq.and.u32 q, size, 8, on; @q st.global.u64 [at], t;"
-        " setp.eq.and.u32 q, size, 4, on; @q st.global.u32 [at], k;"
-        " @over st.global.u32 [%1], 0x80000000; bra.uni done;\n"
-        "alone:\n"
-#endif
         " @me ld.global.nc.u64 a0, [%4]; @me ld.global.nc.u64 a1, [%4+8];"
         " @me ld.global.nc.u64 a2, [%4+16]; @me ld.global.nc.u64 a3, [%4+24];"
         " @me ld.global.nc.u64 a4, [%4+32]; @me ld.global.nc.u64 a5, [%4+40];"
@@ -1295,15 +1269,8 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         " @me ld.global.nc.u64 a8, [%4+64]; @me ld.global.nc.u64 a9, [%4+72];"
         " @me ld.global.nc.u64 a10, [%4+80]; @me ld.global.nc.u64 a11, [%4+88];"
         " @me ld.global.nc.u64 a12, [%4+96];\n"
-
-#if RBWP_DEV_EVENT_ONCE == 4
-        " mov.b64 {%0, op}, old;"
-#else
-        " @one mov.b64 {%0, op}, old;"
-#endif
-        " setp.lt.s32 over, %0, 0; setp.lt.u32 on, %0, %5; mov.u64 t, "
-        "%%globaltimer;"
-        " mul.wide.u32 n, %0, 4; mul.wide.u32 w, %0, 8;\n"
+        " mov.b64 {%0, op}, old; setp.lt.s32 over, %0, 0; setp.lt.u32 on, %0, %5;"
+        " mov.u64 t, %%globaltimer; mul.wide.u32 n, %0, 4; mul.wide.u32 w, %0, 8;\n"
         " add.u64 a8, w, a8; @on st.global.u64 [a8], t;"
         " add.u64 a11, n, a11; @on st.global.u32 [a11], op;"
         " add.u64 a10, w, a10; @on st.global.u64 [a10], 0;"
@@ -1316,18 +1283,115 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         " add.u64 a6, n, a6; @on st.global.u32 [a6], 0;"
         " add.u64 a7, n, a7; @on st.global.u32 [a7], %14;"
         " add.u64 a12, n, a12; @on st.global.u32 [a12], %12;"
-        " add.u64 a9, w, a9; @on st.global.u64 [a9], %9;\n"
+        " add.u64 a9, w, a9; @on st.global.u64 [a9], %9;"
         " @over st.global.u32 [%1], 0x80000000;"
-#if RBWP_DEV_EVENT_ONCE == 1
-        " setp.lt.s32 on, op, 0; @on st.global.u32 [%2], 0x80000000;\n"
+        " setp.lt.s32 over, op, 0; @over st.global.u32 [%2], 0x80000000; bra.uni done;\n"
+        "apart: mov.u32 op, 0; @two atom.global.add.u32 %0, [%1], 1;"
+        " @two atom.global.add.u32 op, [%2], 1; mov.b64 old, {%0, op}; bra.uni asked;\n"
+#if RBWP_DEV_EVENT_ONCE == 2
+        "together: bfind.u32 from, from; mov.u32 lane, %%laneid;"
+        " min.u32 size, lane, 12; mov.b64 {a, k}, %4;" RBWP_DEV_LED_("a", "a") RBWP_DEV_LED_(
+            "k",
+            "k") " mov.b64 at, {a, k};"
+                 " mad.wide.u32 at, size, 8, at; ld.global.nc.u64 at, [at];\n" RBWP_DEV_LED_(
+                     "k", "%7") RBWP_DEV_MINE_("1", "k", "%13") RBWP_DEV_LED_("a", "%10")
+                     RBWP_DEV_MINE_("2", "k", "a") RBWP_DEV_LED_("a", "%11") RBWP_DEV_MINE_(
+                         "3", "k",
+                         "a") RBWP_DEV_LED_("a", "%6") RBWP_DEV_MINE_("4", "k",
+                                                                      "a") RBWP_DEV_LED_("a", "%8")
+                         RBWP_DEV_MINE_("5", "k", "a") RBWP_DEV_MINE_("6", "k", "0") RBWP_DEV_MINE_(
+                             "7", "k",
+                             "%14") " mov.b64 {a, h}, %9;" RBWP_DEV_LED_("a",
+                                                                         "a") RBWP_DEV_LED_("h",
+                                                                                            "h")
+                             RBWP_DEV_MINE_("9", "k", "a") " selp.u32 h, h, 0, q;" RBWP_DEV_MINE_(
+                                 "10", "k", "0") RBWP_DEV_LED_("a", "%12")
+                                 RBWP_DEV_MINE_("12", "k", "a") RBWP_DEV_LED_(
+                                     "most",
+                                     "%5") " setp.gt.u32 hold, lane, 12; selp.u32 most, "
+                                           "0x80000000, most, hold;"
+                                           " selp.u32 k, 0x80000000, k, hold;\n"
+                                           " mov.b64 {a, size}, %1;" RBWP_DEV_LED_("a", "a")
+                                               RBWP_DEV_LED_(
+                                                   "size",
+                                                   "size") " mov.b64 t, {a, size}; setp.eq.u32 q, "
+                                                           "lane, 13; selp.u64 at, t, at, q;"
+                                                           " mov.b64 {a, size}, %2;" RBWP_DEV_LED_(
+                                                               "a", "a")
+                                                               RBWP_DEV_LED_(
+                                                                   "size",
+                                                                   "size") " mov.b64 t, {a, size}; "
+                                                                           "setp.eq.u32 q, lane, "
+                                                                           "14; selp.u64 at, t, "
+                                                                           "at, q;\n"
+                                                                           " sub.u32 a, lane, 8; "
+                                                                           "setp.lt.u32 wide, a, "
+                                                                           "3; selp.u32 size, 8, "
+                                                                           "4, wide;"
+                                                                           " selp.u32 size, 0, "
+                                                                           "size, hold; "
+                                                                           "setp.lt.u32 narrow, "
+                                                                           "lane, 15;"
+                                                                           " @wide setp.gt.u32 "
+                                                                           "narrow, lane, 15; "
+                                                                           "setp.eq.u32 two, lane, "
+                                                                           "11; setp.eq.u32 one, "
+                                                                           "lane, 8;\n"
+                                                                           " mov.b64 {%0, op}, "
+                                                                           "old;" RBWP_DEV_LED_(
+                                                                               "low", "%0")
+                                                                               RBWP_DEV_LED_(
+                                                                                   "op",
+                                                                                   "op") " mov.u64 "
+                                                                                         "t, "
+                                                                                         "%%"
+                                                                                         "globaltim"
+                                                                                         "er; "
+                                                                                         "mad.wide."
+                                                                                         "u32 at, "
+                                                                                         "low, "
+                                                                                         "size, at;"
+                                                                                         " setp.lt."
+                                                                                         "xor.u32 "
+                                                                                         "on, low, "
+                                                                                         "most, "
+                                                                                         "hold; "
+                                                                                         "selp.u32 "
+                                                                                         "k, op, "
+                                                                                         "k, two;"
+                                                                                         " mov.b64 "
+                                                                                         "{a, "
+                                                                                         "low}, t; "
+                                                                                         "selp.u32 "
+                                                                                         "k, a, k, "
+                                                                                         "one; "
+                                                                                         "selp.u32 "
+                                                                                         "h, low, "
+                                                                                         "h, one;"
+                                                                                         " mov.b64 "
+                                                                                         "t, {k, "
+                                                                                         "h}; "
+                                                                                         "and.pred "
+                                                                                         "wide, "
+                                                                                         "wide, "
+                                                                                         "on; "
+                                                                                         "and.pred "
+                                                                                         "narrow, "
+                                                                                         "narrow, "
+                                                                                         "on;"
+                                                                                         " @wide "
+                                                                                         "st."
+                                                                                         "global."
+                                                                                         "u64 "
+                                                                                         "[at], t; "
+                                                                                         "@narrow "
+                                                                                         "st."
+                                                                                         "global."
+                                                                                         "u32 "
+                                                                                         "[at], "
+                                                                                         "k;\n"
 #endif
-#if RBWP_DEV_EVENT_ONCE == 4
-        " bra.uni done;\n"
-        "apart: mov.u32 low, 0; mov.u32 op, 0;"
-        " @two atom.global.add.u32 low, [%1], 1; @two atom.global.add.u32 op, [%2], 1;"
-        " mov.b64 old, {low, op}; bra.uni asked;\n"
-#endif
-        "done: }"
+                                                                                         "done: }"
         : "=&r"(slot)
         : "l"(p->counter), "l"(p->ops), "l"(p->both), "l"(p->columns), "r"(p->max_events),
           "r"(p->rank), "r"(id), "r"(target_rank), "l"(address), "r"(pid_m), "r"(pid_n),
@@ -1335,6 +1399,8 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(struct rbwp_dev_events *p, unsign
         : "memory");
     return slot;
 }
+#undef RBWP_DEV_LED_
+#undef RBWP_DEV_MINE_
 #endif
 
 /*
