@@ -236,8 +236,8 @@ void outbox_wait_begin(struct rbwp_endpoint *endpoint, uint64_t wait_ns, struct 
 
 bool outbox_wait(struct rbwp_endpoint *endpoint, struct outbox_wait *wait)
 {
-    const struct timespec until = {.tv_sec = wait->until_ns / 1000000000,
-                                   .tv_nsec = wait->until_ns % 1000000000};
+    const struct timespec until = {.tv_sec = (time_t)(wait->until_ns / 1000000000),
+                                   .tv_nsec = (long)(wait->until_ns % 1000000000)};
     int result = 0;
     pthread_mutex_lock(&endpoint->wait_lock);
     while (endpoint->changes == wait->changes && result != ETIMEDOUT)

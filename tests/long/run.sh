@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# run.sh [--scale S] [--store] [PART...] - what one evening is for; see README.md.
+#
+#   fuzz    every fuzz target an hour, as many at once as there are processors
+#   kill    2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed
+#   tsan    an hour of the tests in which threads run, under ThreadSanitizer, again and again
+#   gcc     all tests under gcc's ASan and UBSan
+#   months  a year of one session, and a year in a file a day, in fast motion
+#   drift   an hour's session beside the system's clock
+#
+# Without PARTs all of them. --scale 0.02 takes that much of each of these times and numbers. Each part ends
+# with a line "PART: good" or "PART: BAD", and the exit status is 1 if one is bad. Builds and logs are in
+# $RBWP_LONG_DIR (default build/long). --store keeps what is printed as tests/long/results.txt.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+scale=1 store=
+while [[ ${1:-} == --* ]]; do
+    case $1 in
+    --scale) scale=$2 && shift ;;
+    --store) store=1 ;;
+    *) sed -n '4,15s/^# *//p' "$0" >&2 && exit 2 ;;
+    esac
+    shift
+done
+parts=("$@")
+((${#parts[@]})) || parts=(months kill drift gcc tsan fuzz)
+dir=${RBWP_LONG_DIR:-$root/build/long}
+jobs=${RBWP_JOBS:-$(nproc)}
+export LC_ALL=C.UTF-8
+export UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
+mkdir -p "$dir"
+dir=$(cd "$dir" && pwd)
+
+# scaled NUMBER [LEAST]: so much of it, and at least that.
+scaled() { awk -v n="$1" -v s="$scale" -v least="${2:-1}" 'BEGIN {n = int(n * s); print (n > least ? n : least)}'; }
+
+# build NAME TARGET OPTION...: configures and builds $dir/NAME.
+build() {
+    local name=$1 target=$2
+    shift 2
+    cmake -S "$root" -B "$dir/$name" -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EXAMPLES=ON -DRBWP_BUILD_BENCH=ON \
+        "$@" >"$dir/$name.log" 2>&1 && cmake --build "$dir/$name" -j "$jobs" --target "$target" >"$dir/$name.log" 2>&1 ||
+        { grep -v '^\[' "$dir/$name.log" | tail -n 30 && return 1; }
+}
+sanitized=(-DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g1')
+
+# gcc 12's sanitizers expect the address space of a kernel with at most 28 random bits.
+still() { if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi; }
+
+tests() { # NAME OPTION...
+    local name=$1
+    shift
+    still ctest --test-dir "$dir/$name" -j "$jobs" --timeout 1500 --output-on-failure --no-label-summary "$@" \
+        >"$dir/$name.tests" 2>&1 || { sed -n '/The following tests FAILED/,$p' "$dir/$name.tests" && return 1; }
+}
+
+part_fuzz() { RBWP_FUZZ_DIR=$dir/fuzz RBWP_JOBS=$jobs "$root/tests/fuzz/run.sh" all "$(scaled 3600 5)"; }
+
+part_kill() {
+    local runs scenario
+    runs=$(scaled 2000 4)
+    build plain all -DRBWP_CRASH_RUNS="$runs" || return 1
+    tests plain -R '^crash_(kill|disk|full)$' || return 1
+    for scenario in kill disk full; do
+        echo "$scenario: $runs runs"
+    done
+}
+
+part_tsan() {
+    local end=$((SECONDS + $(scaled 3600 20))) rounds=0
+    build tsan all -DCMAKE_C_COMPILER=gcc "${sanitized[@]}" -DRBWP_SANITIZE=thread || return 1
+    end=$((end > SECONDS ? end : SECONDS + $(scaled 3600 20)))
+    while ((SECONDS < end)); do
+        tests tsan -R '^unit_(race_|stress|test_(record|session|drain|live_snapshot|work|message|rows|queue|range|args|doorbell|partition))' \
+            --stop-on-failure || return 1
+        rounds=$((rounds + 1))
+    done
+    echo "$rounds rounds of $(sed -n 's/.* out of //p' "$dir/tsan.tests") tests"
+}
+
+part_gcc() {
+    build gcc all -DCMAKE_C_COMPILER=gcc "${sanitized[@]}" -DRBWP_SANITIZE=address,undefined -DRBWP_TEST_ALL=ON || return 1
+    tests gcc || return 1
+    grep 'tests passed' "$dir/gcc.tests"
+}
+
+part_months() {
+    local days
+    days=$(scaled 365 40)
+    build plain test_months || return 1
+    "$dir/plain/tests/unit/test_months" "$days" >"$dir/months.log" 2>&1 || { tail -n 5 "$dir/months.log" && return 1; }
+    "$dir/plain/tests/unit/test_months" "$days" rotated >"$dir/months.log" 2>&1 || { tail -n 5 "$dir/months.log" && return 1; }
+    echo "$days days in one file, and in $(sed -n 's/ files of.*//p' "$dir/months.log") files"
+}
+
+part_drift() {
+    build plain bench_drift || return 1
+    "$dir/plain/bench/bench_drift" "$(scaled 3600 10)"
+}
+
+all() {
+    echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs"
+    echo "date       $(date -u +%F), scale $scale"
+    echo "commit     $(git -C "$root" rev-parse --short HEAD 2>/dev/null || echo none)"
+    local part began bad=
+    for part in "${parts[@]}"; do
+        printf '\n== %s\n' "$part"
+        began=$SECONDS
+        if "part_$part"; then
+            echo "$part: good, $((SECONDS - began)) s"
+        else
+            echo "$part: BAD, $((SECONDS - began)) s"
+            bad=1
+        fi
+    done
+    [[ ! $bad ]]
+}
+
+status=0
+all 2>&1 | tee "$dir/results.txt" || status=1
+[[ ! $store ]] || cp "$dir/results.txt" "$here/results.txt"
+exit "$status"
