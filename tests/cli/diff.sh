@@ -104,10 +104,10 @@ P
 # From launch to start, and counters, where both files have them: one launch in eight is 5 us earlier in one, and
 # a counter is higher in the other. More is not slower; what only one has is not compared.
 "$MAKE_MODEL" "$work/one" rows 0 1 && "$MAKE_MODEL" "$work/two" rows 1 0 || fail "make_model"
-"$PYTHON" - "$RBWP" "$work" <<'P' || fail "launches and counters"
+"$PYTHON" - "$RBWP" "$work" "$here" <<'P' || fail "launches and counters"
 import json, subprocess, sys
 
-rbwp, work = sys.argv[1:]
+rbwp, work = sys.argv[1:3]
 
 
 def diff(*options, code=0, a="one", b="two"):
@@ -152,6 +152,21 @@ assert text.count("\nmore ") == 2 and "\nCounters\n" in text and "(items)" in te
 text = diff(b="late.json")
 assert "\nLaunch to start\n" in text and "Counters" not in text and "\nslower" in text, text
 assert "Counters" in diff("--all", b="late.json") and "Launch to start" in diff("--all")
+# Of several runs a side: all of late are later, but where one is not it is noise; the page has both, too.
+runs = lambda *words: [w for word in words for w in (word.split("=")[0], f"{work}/" + word.split("=")[1])]
+got = json.loads(diff("--json", *runs("--before=one", "--after=late.json", "--report=tracks.html"), b="late.json"))
+assert [(r["verdict"], r["noisy"], r["a"]["count"], r["b"]["count"]) for r in got["launches"]] == [("slower", False, 146, 146)], got["launches"]
+assert got["slower"] == 1 and {c["verdict"] for c in got["counters"]} == {"same"} and len(got["counters"]) == 4, got
+got = json.loads(diff("--json", "--by", "p99", *runs("--before=one", "--after=late.json", "--after=one"), b="late.json"))
+assert [(r["verdict"], r["noisy"]) for r in got["launches"]] == [("same", True)], got["launches"]
+got = json.loads(diff("--json", *runs("--before=one", "--after=two")))
+assert sorted((bool(c["unit"]), c["verdict"]) for c in got["counters"]) == [(False, "same")] * 2 + [(True, "more")] * 2, got["counters"]
+sys.dont_write_bytecode = True
+sys.path[:0] = [sys.argv[3]]
+from report_page import Page
+page = Page(f"{work}/tracks.html").data
+assert [(r["verdict"], r["name"], r["a"]) for r in page["launches"]] == [("slower", "GPU 0x5", "550")] or page["launches"][0]["a"] == 550, page["launches"]
+assert len(page["counters"]) == 4, page["counters"]
 # Only one has them.
 json.dump([{"ph": "X", "name": "x", "ts": 1, "dur": 1, "pid": 1, "tid": 1}], open(f"{work}/bare.json", "w"))
 got = json.loads(diff("--json", b="bare.json"))

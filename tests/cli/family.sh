@@ -67,6 +67,9 @@ if program and os.access(program, os.X_OK):
     assert shown_marks.count("[") == 4 and shown_marks.count("]") == 3 and "x\n" in shown_marks, shown_marks
     one = subprocess.run([rbwp, "timeline", f"{work}/all/run.bin"], capture_output=True, text=True, timeout=60).stdout
     assert "[" not in one, one  # alone it is of no family
+    assert subprocess.run([rbwp, "report", "--live", "-o", f"{work}/page.html", f"{work}/all"], capture_output=True, timeout=60).returncode == 0
+    page = __import__("report_page").Page(f"{work}/page.html").data
+    assert {kind["name"]: int(kind["count"]) for kind in page["kinds"]} == {"begins": 0, "ends": 0, "died": 0, "step": 18}, page["kinds"]
     lines = run(f"{work}/all").stdout.splitlines()
     assert len(lines) == 5 and lines[0].split() == ["process", "start", "end", "threads", "records", "file"], lines
     assert lines[1].split()[:3] == [str(eldest.pid), "rbwp-family", "+0.000000000s"], lines

@@ -132,23 +132,17 @@ struct runs {
 };
 
 static enum exit_code write_page(const struct diff_options *options, struct operands files,
-                                 const struct diff *diff, const struct stats *const *stats)
+                                 const struct diff *diff, const struct tracks_diff *tracks,
+                                 const struct stats *const *stats)
 {
     struct out out;
     if (!options->page)
         return EXIT_GOOD;
     if (!out_open(&out, &(struct out_options){options->page, options->reading.output.force}, files))
         return EXIT_BAD_DATA;
-    bool whole = diff_page_write(&out, &(struct diff_page){diff, stats, files.words});
+    bool whole = diff_page_write(&out, &(struct diff_page){diff, tracks, stats, files.words});
     enum exit_code code = out_close(&out);
     return whole ? code : exit_worse(code, EXIT_PARTLY);
-}
-
-/* Launches and counters are of tracks, which several runs need not have in common. */
-static bool compare_tracks(struct tracks_diff *tracks, const struct diff *diff,
-                           const struct stats *const *stats)
-{
-    return diff->a_runs + diff->b_runs > 2 || tracks_diff_make(tracks, diff, stats[0], stats[1]);
 }
 
 static enum exit_code compare(const struct diff_options *options, const struct runs *runs)
@@ -165,8 +159,8 @@ static enum exit_code compare(const struct diff_options *options, const struct r
     for (uint32_t i = 0; i < runs->before + runs->after; i++)
         stats[i] = &runs->loads[i].stats;
     struct operands files = {(char **)(uintptr_t)runs->words, (int)(runs->before + runs->after)};
-    if (diff_make(&diff, stats) && compare_tracks(&tracks, &diff, stats))
-        code = exit_worse(write_page(options, files, &diff, stats),
+    if (diff_make(&diff, stats) && tracks_diff_make(&tracks, &diff, stats))
+        code = exit_worse(write_page(options, files, &diff, &tracks, stats),
                           show(options, files, &diff, &tracks));
     else
         message("out of memory");

@@ -48,20 +48,20 @@ static void json_launch_side(struct out *out, const char *key, const struct laun
     out_text(out, "}");
 }
 
-static void json_launches(struct out *out, const struct diff *diff,
-                          const struct tracks_diff *tracks)
+static void json_launches(struct out *out, const struct tracks_diff *tracks)
 {
     out_text(out, ",\n\"launches\":[");
     for (uint32_t i = 0; i < tracks->launch_count; i++) {
         const struct launch_diff *row = &tracks->launches[i];
-        uint64_t a = launch_diff_value(&row->a, diff->metric);
+        uint64_t a = row->a_value;
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", diff_verdict_name[row->verdict]);
         out_text(out, ",");
         json_name(out, "name", row->name.text, row->name.bytes);
-        json_ratio(out, a, (double)launch_diff_value(&row->b, diff->metric) / (double)(a ? a : 1));
+        json_ratio(out, a, (double)row->b_value / (double)(a ? a : 1));
         json_launch_side(out, "a", &row->a);
         json_launch_side(out, "b", &row->b);
+        out_format(out, ",\"noisy\":%s", row->noisy ? "true" : "false");
         out_text(out, "}");
     }
     out_text(out, "]");
@@ -88,7 +88,7 @@ static void json_counters(struct out *out, const struct tracks_diff *tracks)
     out_text(out, ",\n\"counters\":[");
     for (uint32_t i = 0; i < tracks->counter_count; i++) {
         const struct counter_diff *row = &tracks->counters[i];
-        double a = counter_side_mean(&row->a);
+        double a = row->a_mean;
         out_text(out, i ? ",\n{" : "\n{");
         json_plain(out, "verdict", counter_verdict_name[row->verdict]);
         out_text(out, ",");
@@ -96,9 +96,10 @@ static void json_counters(struct out *out, const struct tracks_diff *tracks)
         out_text(out, ",");
         json_name(out, "unit", row->unit.text, row->unit.bytes);
         bool known = a > 0 || a < 0;
-        json_ratio(out, known, counter_side_mean(&row->b) / (known ? a : 1));
+        json_ratio(out, known, row->b_mean / (known ? a : 1));
         json_counter_side(out, "a", &row->a);
         json_counter_side(out, "b", &row->b);
+        out_format(out, ",\"noisy\":%s", row->noisy ? "true" : "false");
         out_text(out, "}");
     }
     out_text(out, "]");
@@ -155,7 +156,7 @@ void diff_json(struct out *out, const struct diff *diff, const struct tracks_dif
         out_text(out, "}");
     }
     out_text(out, "]");
-    json_launches(out, diff, tracks);
+    json_launches(out, tracks);
     json_counters(out, tracks);
     out_text(out, "}\n");
 }

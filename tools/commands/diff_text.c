@@ -44,11 +44,10 @@ static void text_row(struct out *out, const struct diff *diff, const struct diff
     out_format(out, "%s\n", *color ? colors->off : "");
 }
 
-static void launch_row(struct out *out, const struct launch_diff *row, enum diff_metric metric,
-                       const struct colors *colors)
+static void launch_row(struct out *out, const struct launch_diff *row, const struct colors *colors)
 {
     char text[QUANTITY_BYTES];
-    uint64_t a = launch_diff_value(&row->a, metric), b = launch_diff_value(&row->b, metric);
+    uint64_t a = row->a_value, b = row->b_value;
     const char *color = row->verdict == DIFF_SLOWER   ? colors->red
                         : row->verdict == DIFF_FASTER ? colors->bold
                                                       : "";
@@ -67,8 +66,8 @@ static void launch_row(struct out *out, const struct launch_diff *row, enum diff
     out_format(out, "%s\n", *color ? colors->off : "");
 }
 
-static void show_launches(struct out *out, const struct diff *diff,
-                          const struct tracks_diff *tracks, bool all, const struct colors *colors)
+static void show_launches(struct out *out, const struct tracks_diff *tracks, bool all,
+                          const struct colors *colors)
 {
     uint32_t shown = 0;
     for (uint32_t i = 0; i < tracks->launch_count; i++) {
@@ -78,7 +77,7 @@ static void show_launches(struct out *out, const struct diff *diff,
             out_format(out, "\n%sLaunch to start%s\n%s%-6s %7s%10s%10s%10s%10s%12s%12s  %s%s\n",
                        colors->bold, colors->off, colors->dim, "", "B/A", "p50 A", "p50 B", "p99 A",
                        "p99 B", "count A", "count B", "GPU", colors->off);
-        launch_row(out, &tracks->launches[i], diff->metric, colors);
+        launch_row(out, &tracks->launches[i], colors);
     }
 }
 
@@ -88,7 +87,7 @@ static void show_counters(struct out *out, const struct tracks_diff *tracks, boo
     uint32_t shown = 0;
     for (uint32_t i = 0; i < tracks->counter_count; i++) {
         const struct counter_diff *row = &tracks->counters[i];
-        double a = counter_side_mean(&row->a), b = counter_side_mean(&row->b);
+        double a = row->a_mean, b = row->b_mean;
         if (!all && row->verdict == COUNTER_SAME)
             continue;
         if (shown++ == 0)
@@ -169,6 +168,6 @@ void diff_text(struct out *out, const struct diff *diff, const struct tracks_dif
                    same == 1 ? " is" : "s are", (double)diff->threshold / 1000);
     show_unjudged(out, diff);
     show_spans(out, diff, all, colors);
-    show_launches(out, diff, tracks, all, colors);
+    show_launches(out, tracks, all, colors);
     show_counters(out, tracks, all, colors);
 }

@@ -102,6 +102,26 @@ function fillRows() {
     countColumn("a", 0), countColumn("b", 1),
     {title: "Change of total", value: row => row.change, text: row => `${row.change < 0 ? "\u2212" : "+"}${duration(Math.abs(row.change))}`}], shown, REPEATED ? 9 : 8, fillMore);
 }
+/* Launches of GPUs, and counters: what tracks have beside spans. */
+function fillTracks(id, title, rows, columns) {
+  const text = document.getElementById("search").value.trim().toLowerCase(), all = document.getElementById("all").checked || text;
+  const shown = rows.filter(row => (all || row.verdict !== "same") && row.name.toLowerCase().includes(text)), parent = document.getElementById(id);
+  parent.textContent = "";
+  if (!shown.length) return;
+  add(parent, "h2", title);
+  table(parent, [{title: "", left: true, value: row => row.verdict, fill: (cell, row) => {
+    add(cell, "span", row.verdict, `verdict ${row.verdict}`);
+    if (Number(row.noisy)) add(cell, "span", " noise", "quiet");
+  }}, {title: "Name", left: true, value: row => row.name, text: row => row.unit ? `${row.name} (${row.unit})` : row.name},
+    {title: "B/A", value: row => Number(row.a) ? Number(row.b) / Number(row.a) : 0, text: row => Number(row.a) ? (Number(row.b) / Number(row.a)).toFixed(3) : "\u2013"},
+    ...columns.map(([heading, key, form]) => ({title: heading, value: row => Number(row[key]), text: row => form(row[key])}))], shown, 2);
+}
+function fillAll() {
+  const plain = number => String(Number(Number(number).toPrecision(6)));
+  fillRows();
+  fillTracks("launches", "Launch to start", data.launches, [[`${data.by} A`, "a", duration], [`${data.by} B`, "b", duration], ["Count A", "a_count", exact], ["Count B", "b_count", exact]]);
+  fillTracks("counters", "Counters", data.counters, [["Mean A", "a", plain], ["Mean B", "b", plain], ["Greatest A", "a_max", plain], ["Greatest B", "b_max", plain]]);
+}
 function summary() {
   const number = verdict => data.rows.filter(row => row.verdict === verdict).length, parts = [];
   for (const verdict of ["slower", "faster", "new", "gone"]) if (number(verdict)) parts.push(`${exact(number(verdict))} ${verdict}`);
@@ -118,8 +138,8 @@ function setTheme(theme) {
 }
 const switchTheme = () => setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
 document.getElementById("theme").addEventListener("click", switchTheme);
-document.getElementById("search").addEventListener("input", fillRows);
-document.getElementById("all").addEventListener("change", fillRows);
+document.getElementById("search").addEventListener("input", fillAll);
+document.getElementById("all").addEventListener("change", fillAll);
 document.addEventListener("keydown", event => {
   if (event.target.closest && event.target.closest("input") || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.key === "t") switchTheme();
@@ -135,6 +155,6 @@ document.getElementById("source").textContent = `${data.sides[0].files[0]} \u219
 document.title = `${baseName(data.sides[0].files[0])} and ${baseName(data.sides[1].files[0])} - rbwp diff`;
 data.sides.forEach(fillSide);
 document.getElementById("summary").textContent = summary();
-fillRows();
+fillAll();
 /* For scripts that drive the page. */
 window.rbwpDiff = {data};

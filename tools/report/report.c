@@ -62,6 +62,15 @@ static const uint64_t *more_of(const struct report *report, const struct trace_s
     return more;
 }
 
+static void see_life(struct report *report, const struct trace_span *mark)
+{
+    if (!report->has_life || mark->start_ns < report->life_first_ns)
+        report->life_first_ns = mark->start_ns;
+    if (!report->has_life || mark->start_ns > report->life_last_ns)
+        report->life_last_ns = mark->start_ns;
+    report->has_life = true;
+}
+
 static void take_span(struct report *report, const struct trace_span *span,
                       const struct trace_detail *detail, bool hollow)
 {
@@ -89,6 +98,8 @@ static void take_span(struct report *report, const struct trace_span *span,
                        report->stats.name_room))
         fail(report);
     timeline_add_span(&report->timeline, span, more_of(report, span, detail, more), number);
+    if (report->stats.tracks[span->track].track.kind == TRACE_LIFE)
+        see_life(report, span);
     if (stats_is_worker(&report->stats.tracks[span->track])) {
         waits_add(&report->waits, span);
         widen_focus(report, span);

@@ -201,6 +201,8 @@ static void put_rows(const struct writer *writer)
 
 /* ---- kinds ----------------------------------------------------------------------- */
 
+enum { MARKS = TRACE_LIFE_RUNS + 1 };
+
 static bool is_row_of(const struct stats_row *row, const struct kind *kind, struct trace_text name)
 {
     return row->category == kind->category && row->item == kind->item &&
@@ -208,12 +210,14 @@ static bool is_row_of(const struct stats_row *row, const struct kind *kind, stru
 }
 
 /* Both number what they see as it comes, so it stands at the same place but for the row that takes
- * what is too much. NULL: it is in that one. */
+ * what is too much, and for marks of processes, which are no rows. NULL: it is in that one, or
+ * none. */
 static const struct stats_row *row_of(const struct report *report, uint32_t number)
 {
     const struct kind *kind = &report->kinds.list[number];
     struct trace_text name = trace_name_of(report->trace, kind->name);
-    for (uint32_t i = number; i < report->stats.row_count && i <= number + 1; i++)
+    for (uint32_t i = number > MARKS ? number - MARKS : 0;
+         i < report->stats.row_count && i <= number + 1; i++)
         if (is_row_of(&report->stats.rows[i], kind, name))
             return &report->stats.rows[i];
     return NULL;
@@ -518,6 +522,17 @@ static void put_nodes(const struct writer *writer)
     node_sums_free(&sums);
 }
 
+/* Of a family the life of its processes is seen from begin to end. */
+static int64_t earlier(const struct report *report, int64_t first_ns)
+{
+    return report->has_life && report->life_first_ns < first_ns ? report->life_first_ns : first_ns;
+}
+
+static int64_t later(const struct report *report, int64_t last_ns)
+{
+    return report->has_life && report->life_last_ns > last_ns ? report->life_last_ns : last_ns;
+}
+
 void report_json(const struct report *report, const struct report_page *page, struct out *out)
 {
     const struct writer writer = {report, page, out};
@@ -539,8 +554,8 @@ void report_json(const struct report *report, const struct report_page *page, st
     page_number(out, "worker_busy_ns", stats->worker_busy_ns);
     page_number(out, "focus_ns", (uint64_t)time_step_ns(page->taken.first_ns, page->taken.last_ns));
     out_format(out, "\"first\":%.0f,\"last\":%.0f,",
-               time_step_about(page->taken.first_ns, stats->first_ns),
-               time_step_about(page->taken.first_ns, stats->last_ns));
+               time_step_about(page->taken.first_ns, earlier(report, stats->first_ns)),
+               time_step_about(page->taken.first_ns, later(report, stats->last_ns)));
     put_detail(&writer);
     json_key(out, "merged");
     out_text(out, stats->merged ? "true,\n" : "false,\n");

@@ -40,6 +40,8 @@ struct report {
     /* Where workers had spans: the page is about that. A GPU's times may make no sense. */
     bool has_focus;
     int64_t focus_first_ns, focus_last_ns;
+    bool has_life; /* of processes of a family */
+    int64_t life_first_ns, life_last_ns;
     bool failed;
 };
 

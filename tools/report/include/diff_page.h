@@ -4,10 +4,11 @@
 #define DIFF_PAGE_H
 
 #include "out.h"
-#include "stats_diff.h"
+#include "tracks_diff.h"
 
 struct diff_page {
     const struct diff *diff;
+    const struct tracks_diff *tracks;
     const struct stats *const *stats; /* of the runs of a, then of b; with options.cells */
     char *const *files;               /* theirs */
 };
