@@ -241,6 +241,12 @@ void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries)
         deflater_hurry(encoder->fast, hurries);
 }
 
+void block_encoder_breathe(struct rbwp_block_encoder *encoder, struct breath *breath)
+{
+    if (encoder->fast)
+        deflater_breathe(encoder->fast, breath);
+}
+
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence)
 {
     store_le32(bytes + 8, sequence);

@@ -86,6 +86,7 @@ static void find_candidates(struct deflater *state, size_t units)
             state->candidate[i][context] = state->last[context][h[context]];
             state->last[context][h[context]] = (uint16_t)state->unit[i];
         }
+        breathe_at(state, i);
     }
 }
 
@@ -164,6 +165,7 @@ static void find_ways(struct deflater *state, const uint8_t *data, uint32_t size
                 quiet_until = state->unit[i] + length - LONG_MATCH_REST_BYTES;
         }
         take_way(state, i + 1, make_way(way_gain(state->best[i]), 0, 0, 1));
+        breathe_at(state, i);
     }
 }
 
@@ -204,7 +206,9 @@ void parse_best(struct deflater *state, const uint8_t *data, uint32_t size, size
     memset(state->last, 0, sizeof state->last);
     sum_literal_costs(state, data, size);
     hash_units(state, data, units);
+    breath_take(state->breath);
     find_candidates(state, units);
     find_ways(state, data, size, units);
+    breath_take(state->breath);
     put_way(state, data, size, units);
 }

@@ -43,6 +43,7 @@ void parse_greedy(struct deflater *state, const uint8_t *data, uint32_t size, si
     memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
     for (size_t i = 0; i < units; i++) {
         uint32_t position = unit[i];
+        breathe_at(state, i);
         if (unit[i + 1] - position < GREEDY_BYTES_MIN || (position < done && !state->hurries))
             continue;
         uint32_t from = find_seen(state, i), most = size - position;

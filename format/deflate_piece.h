@@ -6,6 +6,7 @@
 #ifndef DEFLATE_PIECE_H
 #define DEFLATE_PIECE_H
 
+#include "breath.h"
 #include "deflater.h"
 
 #define PIECE_BYTES                                                                                \
@@ -39,6 +40,7 @@ typedef int64_t way;
 struct deflater {
     bool greedy;
     bool hurries;
+    struct breath *breath;
     /* What a symbol costs in bits, extra bits included, from the piece before. */
     uint8_t literal_cost[256];
     uint8_t length_cost[MATCH_BYTES_MAX + 1];
@@ -97,6 +99,14 @@ static inline void put_match(struct deflater *state, uint32_t length, uint32_t d
     state->token[state->tokens++] = MATCH_FLAG | length << 16 | (distance - 1);
     state->literal_count[LENGTH_SYMBOL + state->length_code[length]]++;
     state->distance_count[distance_code(distance)]++;
+}
+
+/* Behind each unit of a loop. */
+#define UNITS_PER_BREATH 2048u
+static inline void breathe_at(const struct deflater *state, size_t unit)
+{
+    if (unit % UNITS_PER_BREATH == UNITS_PER_BREATH - 1)
+        breath_take(state->breath);
 }
 
 /* Each turns a piece into tokens; state->unit holds its units, and behind them its size. */

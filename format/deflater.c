@@ -36,6 +36,11 @@ void deflater_hurry(struct deflater *state, bool hurries)
     state->hurries = hurries && !state->greedy;
 }
 
+void deflater_breathe(struct deflater *state, struct breath *breath)
+{
+    state->breath = breath;
+}
+
 /* Turns a piece into tokens, or counts its bytes. state->unit holds its units. */
 static void parse(struct deflater *state, const uint8_t *data, uint32_t size, size_t units)
 {
@@ -66,6 +71,7 @@ size_t deflater_run(struct deflater *state, const uint8_t *data, size_t size, co
             state->unit[count++] = (uint32_t)(unit[u] - from);
         const uint8_t *bytes = data + from;
         parse(state, bytes, (uint32_t)piece, count);
+        breath_take(state->breath);
         struct piece_code code;
         code_build(state, &code);
         uint64_t bits = code_piece_bits(state, &code) + writer.count;

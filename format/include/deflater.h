@@ -30,6 +30,11 @@ void deflater_free(struct deflater *state);
  */
 void deflater_hurry(struct deflater *state, bool hurries);
 
+struct breath;
+
+/* Taken every some ten microseconds from now on. NULL: none. */
+void deflater_breathe(struct deflater *state, struct breath *breath);
+
 /* Bytes that data and out must have allocated beyond their sizes: both are accessed in whole
  * words. */
 #define DEFLATER_SLACK 32

@@ -9,6 +9,8 @@
 #include "bytes.h"
 #include "rbwp_writer.h"
 
+struct breath;
+
 /*
  * Where an encoder's next records go, for records of work items and sub-items that nearly all come
  * shortly after each other. Between open and close nothing else is called of the encoder. A record
@@ -56,6 +58,9 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
 
 /* From the next seal on: whether compression takes half the time, for some percent of size. */
 void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries);
+
+/* Taken while a block is compressed; NULL: none. */
+void block_encoder_breathe(struct rbwp_block_encoder *encoder, struct breath *breath);
 
 /* Gives a finished block another sequence number, in the caller's copy of its bytes. */
 void sealed_block_renumber(uint8_t *bytes, uint32_t sequence);

@@ -8,6 +8,7 @@
 #include "chunk_encoder.h"
 #include "sealed_block.h"
 
+#include "breath.h"
 #include "chunk_pool.h"
 #include "live_layout.h"
 #include "rbwp_record.h"
@@ -18,6 +19,7 @@
 
 /* An event of one word becomes at most 8 + 1 + 2 bytes, a GPU event of four words 34. */
 #define BYTES_PER_WORD_MAX 11u
+#define WORDS_PER_BREATH 4096
 
 struct chunk_encoder {
     struct rbwp_block_encoder *block_encoder;
@@ -25,6 +27,7 @@ struct chunk_encoder {
     size_t size;
     struct rbwp_sealed_block *block;
     uint32_t blocks;
+    struct breath *breath;
 };
 
 void chunk_encoder_free(struct chunk_encoder *encoder)
@@ -195,7 +198,7 @@ static const struct form forms[1u << LIVE_EVENT_KIND_BITS] = {
 };
 
 /* Nearly all events: those of work items and sub-items on the same piece of the line, one shortly
- * after the other. Stops before the first that is none of these. */
+ * after the other. Stops before the first that is none of these, and for a breath. */
 static void run_along(struct rbwp_block_encoder *blocks, const struct course *course,
                       struct progress *progress)
 {
@@ -205,7 +208,9 @@ static void run_along(struct rbwp_block_encoder *blocks, const struct course *co
     struct block_cursor cursor = opened;
     struct progress now = *progress;
     const struct course here = *course;
-    for (; now.at < now.end; now.at++) {
+    const uint64_t *const stop =
+        now.end - now.at > WORDS_PER_BREATH ? now.at + WORDS_PER_BREATH : now.end;
+    for (; now.at < stop; now.at++) {
         uint64_t word = load(now.at), ticks = now.base_ticks + live_event_ticks(word);
         uint64_t since_base = ticks - here.piece.base_ticks;
         const struct form *form = &forms[live_event_kind(word)];
@@ -261,15 +266,19 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
                            .floor_ns = floor_ns};
     encoder->size = 0;
     encoder->blocks = 0;
-    while (now.at < now.end && encode_event(encoder, thread_id, &course, &now))
+    while (now.at < now.end && encode_event(encoder, thread_id, &course, &now)) {
         run_along(encoder->block_encoder, &course, &now);
+        breath_take(encoder->breath);
+    }
     seal(encoder, thread_id);
     return (uint32_t)(now.end - now.at);
 }
 
-void chunk_encoder_hurry(struct chunk_encoder *encoder, bool hurries)
+void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct breath *breath)
 {
+    encoder->breath = breath;
     block_encoder_hurry(encoder->block_encoder, hurries);
+    block_encoder_breathe(encoder->block_encoder, breath);
 }
 
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

@@ -16,6 +16,7 @@
 
 struct chunk;
 struct chunk_encoder;
+struct breath;
 
 /* A time line that several threads use. */
 struct shared_timeline {
@@ -43,8 +44,9 @@ int64_t shared_timeline_ns(struct shared_timeline *timeline, uint32_t epoch, uin
 uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *chunk,
                            struct shared_timeline *timeline, int64_t floor_ns, int64_t ceiling_ns);
 
-/* For the next run: whether to compress less, in half the time. */
-void chunk_encoder_hurry(struct chunk_encoder *encoder, bool hurries);
+/* For the next run: whether to compress less, in half the time; what to do now and then, or NULL.
+ */
+void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct breath *breath);
 
 /* The blocks of the last run, numbered from *sequence on, which moves. */
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,

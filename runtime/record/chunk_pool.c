@@ -180,7 +180,8 @@ static struct chunk *map_segment(struct chunk_pool *pool, uint32_t number)
 {
     uint32_t bytes = segment_bytes(number), count = chunks_in(pool, number);
     struct chunk *chunks = map_anonymous(count * sizeof *chunks);
-    uint8_t *memory = chunks ? live_segment(LIVE_CHUNKS, bytes) : NULL;
+    uint64_t offset = 0;
+    uint8_t *memory = chunks ? live_segment(LIVE_CHUNKS, bytes, &offset) : NULL;
     bool unprotected = !memory;
     if (chunks && !memory)
         memory = map_anonymous(bytes);
@@ -193,6 +194,7 @@ static struct chunk *map_segment(struct chunk_pool *pool, uint32_t number)
         chunks[i].head = (struct live_chunk_head *)(void *)memory;
         chunks[i].words = (uint64_t *)(void *)(memory + sizeof(struct live_chunk_head));
         chunks[i].unprotected = unprotected;
+        chunks[i].file_offset = offset + i * pool->chunk_bytes;
     }
     if (unprotected)
         atomic_fetch_add_explicit(&pool->anonymous_bytes, bytes, memory_order_relaxed);
@@ -237,8 +239,11 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
     } while (!atomic_compare_exchange_weak_explicit(&pool->made, &index, index + 1,
                                                     memory_order_relaxed, memory_order_relaxed));
     struct chunk *chunk = chunk_at(pool, index);
-    if (ready)
+    if (ready) {
+        if (!chunk->unprotected)
+            live_fill(chunk->file_offset, pool->chunk_bytes);
         (void)madvise(chunk->head, pool->chunk_bytes, MADV_POPULATE_WRITE);
+    }
     chunk->index = index;
     return chunk;
 }

@@ -42,6 +42,7 @@ struct chunk {
     uint32_t index;             /* in the pool, never changes */
     _Atomic uint32_t next_free; /* index + 1 of the next free chunk, 0 none */
     bool unprotected;           /* its memory is not the live file's; never changes */
+    uint64_t file_offset;       /* where it is in that, if it is; likewise */
 };
 
 /* A chunk that is filled from now on, in time from base_ticks. */

@@ -206,10 +206,10 @@ bool drain_prepare_rows(struct drain *drain)
 }
 
 /* Words that were left out. */
-static uint32_t encode(struct drain *drain, struct job *job)
+static uint32_t encode(struct drain *drain, struct job *job, struct breath *breath)
 {
     if (!job->chunk->table) {
-        chunk_encoder_hurry(job->encoder, job->hurries);
+        chunk_encoder_pace(job->encoder, job->hurries, breath);
         return chunk_encoder_run(job->encoder, job->chunk, drain->timeline, job->floor_ns,
                                  job->ceiling_ns);
     }
@@ -217,7 +217,7 @@ static uint32_t encode(struct drain *drain, struct job *job)
     return 0;
 }
 
-bool drain_help(struct drain *drain)
+static bool help(struct drain *drain, struct breath *breath)
 {
     pthread_mutex_lock(&drain->lock);
     struct job *job = take(drain);
@@ -225,7 +225,7 @@ bool drain_help(struct drain *drain)
     if (!job)
         return false;
     TEST_POINT("drain: job taken");
-    uint32_t overwritten = encode(drain, job);
+    uint32_t overwritten = encode(drain, job, breath);
 
     pthread_mutex_lock(&drain->lock);
     job->thread->overwritten += overwritten;
@@ -233,6 +233,11 @@ bool drain_help(struct drain *drain)
     pthread_mutex_unlock(&drain->lock);
     wakeup_call(&drain->wake);
     return true;
+}
+
+bool drain_help(struct drain *drain)
+{
+    return help(drain, NULL);
 }
 
 bool drain_wait(struct drain *drain, int64_t *waiting_since)
@@ -455,6 +460,14 @@ static void keep_job(struct drain *drain, struct job *job)
     ring_hold(drain->ring, false);
 }
 
+static void put_job(struct drain *drain, struct job *job)
+{
+    if (drain->ring)
+        keep_job(drain, job);
+    else
+        write_job(drain, job);
+}
+
 static bool all_done(struct drain *drain)
 {
     collect(drain);
@@ -476,6 +489,8 @@ static void *writer_thread(void *argument)
     struct drain *drain = argument;
     int64_t pause_ns = IDLE_NS;
     bool gives_way = false;
+    struct quiet_pace pace;
+    quiet_pace_start(&pace);
     uint32_t encoded_words = 0; /* since a rest */
     for (;;) {
         pthread_mutex_lock(&drain->lock);
@@ -489,17 +504,16 @@ static void *writer_thread(void *argument)
         if (gives_way != has_time)
             quiet_thread_give_way(has_time);
         gives_way = has_time;
+        struct breath *breath = gives_way ? &pace.breath : NULL;
         log_clock(drain);
         age_ring(drain);
         if (job) {
-            if (drain->ring)
-                keep_job(drain, job);
-            else
-                write_job(drain, job);
+            put_job(drain, job);
+            breath_take(breath);
         } else if (words && encoded_words >= REST_WORDS && gives_way) {
             quiet_thread_rest();
             encoded_words = 0;
-        } else if (drain_help(drain)) {
+        } else if (help(drain, breath)) {
             encoded_words += words;
         } else {
             encoded_words = 0;

@@ -17,7 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define HEAD_ALLOCATED_BYTES 16384u /* the head proper and the clock; the table as it fills */
@@ -50,6 +53,7 @@ _Static_assert(LIVE_COMMAND < LIVE_ENTRY_KINDS, "each kind of entry has its coun
 /* All that the process goes by is here, in memory of its own. */
 struct live {
     int fd;
+    bool in_pages; /* written data may be in larger pages than touched ones */
     char path[CLAIM_PATH_BYTES_MAX];
     struct live_head *head;    /* mapped, LIVE_HEAD_BYTES; written, never read */
     _Atomic uint64_t reserved; /* segments, and LIVE_UNIT_BYTES of them together */
@@ -117,6 +121,8 @@ bool live_open(int fd, const char *path)
     struct live *live = calloc(1, sizeof *live);
     if (live) {
         live->fd = fd;
+        struct statfs system;
+        live->in_pages = fstatfs(fd, &system) == 0 && system.f_type != TMPFS_MAGIC;
         snprintf(live->path, sizeof live->path, "%s", path);
     }
     if (!live || !make_head(live)) {
@@ -209,6 +215,8 @@ static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset,
     void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, (off_t)offset);
     if (segment == MAP_FAILED)
         return NULL;
+    /* The kernel would fill all of it at the first touch, for a millisecond and more. */
+    (void)madvise(segment, bytes, MADV_RANDOM);
     live->mapping[number] = (struct mapping){segment, bytes, offset};
     entry->offset = offset;
     entry->bytes = bytes;
@@ -236,11 +244,38 @@ static uint8_t *take_segment(struct live *live, enum live_segment_kind kind, uin
     return segment;
 }
 
-uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes)
+uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes, uint64_t *offset_out)
 {
     struct live *live = current();
     uint32_t number;
-    return live ? take_segment(live, kind, bytes, &number) : NULL;
+    uint8_t *segment = live ? take_segment(live, kind, bytes, &number) : NULL;
+    if (segment && offset_out)
+        *offset_out = live->mapping[number].offset;
+    return segment;
+}
+
+/* Zeros are written over zeros: a file system makes larger pages for that than for a touch, at half
+ * the price. Where it does not, or refuses, what touches them makes them. */
+void live_fill(uint64_t offset, size_t bytes)
+{
+    static uint8_t zeros[4096];
+    struct iovec part[32];
+    struct live *live = current();
+    struct size_signal signal;
+    int host_cancel = cancel_hold();
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
+        part[i] = (struct iovec){zeros, sizeof zeros};
+    size_signal_hold(&signal);
+    while (live && live->in_pages && bytes > 0) {
+        const size_t parts = bytes / sizeof zeros < 32 ? bytes / sizeof zeros : 32;
+        const ssize_t done = pwritev(live->fd, part, (int)parts, (off_t)offset);
+        if (done <= 0)
+            break;
+        offset += (uint64_t)done;
+        bytes -= (size_t)done;
+    }
+    size_signal_release(&signal);
+    cancel_release(host_cancel);
 }
 
 void live_commit(uint64_t file_bytes, uint64_t ticket)

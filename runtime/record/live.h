@@ -36,9 +36,12 @@ int live_descriptor(void);
 /* In a forked child: the parent's live file is let go. */
 void live_after_fork(void);
 
-/* A new segment of so many zeros, whole units of LIVE_UNIT_BYTES, mapped until live_close; NULL if
- * there is none to be had. */
-uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes);
+/* A new segment of so many zeros, whole units of LIVE_UNIT_BYTES, mapped until live_close, and
+ * where in the file it is (NULL: not wanted); NULL if there is none to be had. */
+uint8_t *live_segment(enum live_segment_kind kind, uint32_t bytes, uint64_t *offset_out);
+
+/* So many bytes of a segment, whole pages that nobody has used, are to be in memory. */
+void live_fill(uint64_t offset, size_t bytes);
 
 /* FILE is good up to file_bytes and holds all chunks up to ticket. One thread at a time. */
 void live_commit(uint64_t file_bytes, uint64_t ticket);

@@ -54,7 +54,7 @@ static bool add_segment(struct ring *ring)
 {
     if (!grow_array(&ring->segments, &ring->capacity, ring->count + 1, sizeof *ring->segments))
         return false;
-    uint8_t *at = live_segment(LIVE_RING, ring->segment_bytes);
+    uint8_t *at = live_segment(LIVE_RING, ring->segment_bytes, NULL);
     if (!at)
         return false;
     ring->segments[ring->count++] = (struct ring_segment){.at = at};

@@ -3,6 +3,7 @@
  */
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
+#include "live.h"
 
 #include "unit.h"
 
@@ -186,6 +187,38 @@ static void test_stock(void **state)
     chunk_pool_free(pool);
 }
 
+/* Chunks in stock are made in the live file where they are, and none that somebody has is touched.
+ */
+static void test_stock_in_the_live_file(void **state)
+{
+    (void)state;
+    enum { COUNT = 60 }; /* of several segments */
+    char path[] = "/var/tmp/rbwp_pool.XXXXXX";
+    struct chunk *chunk[COUNT];
+    const int fd = mkstemp(path);
+    assert_true(live_open(fd, path));
+    struct chunk_pool *pool = chunk_pool_new(0);
+    const uint32_t words = chunk_words(pool);
+    for (uint64_t i = 0; i < COUNT; i++) {
+        chunk_pool_stock(pool, NULL);
+        assert_int_equal(chunk_get(pool, false, &chunk[i]), RBWP_OK);
+        assert_false(chunk[i]->unprotected);
+        for (uint32_t k = 0; k < words; k++) {
+            assert_true(chunk[i]->words[k] == 0);
+            chunk[i]->words[k] = i + 1;
+        }
+    }
+    for (uint64_t i = 0; i < COUNT; i++) {
+        uint64_t word;
+        const size_t bytes = chunk_bytes(pool);
+        assert_true(chunk[i]->words[0] == i + 1 && chunk[i]->words[words - 1] == i + 1);
+        assert_int_equal(pread(fd, &word, 8, (off_t)(chunk[i]->file_offset + bytes - 8)), 8);
+        assert_true(word == i + 1);
+    }
+    chunk_pool_free(pool);
+    live_close(true);
+}
+
 /* Whoever takes more than there is in stock asks for more; waiting for that then ends at once. */
 static void test_low_stock_is_told(void **state)
 {
@@ -285,6 +318,7 @@ int main(void)
         cmocka_unit_test(test_clean),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_stock),
+        cmocka_unit_test(test_stock_in_the_live_file),
         cmocka_unit_test(test_low_stock_is_told),
         cmocka_unit_test(test_keeper),
         cmocka_unit_test(test_threads),

@@ -6,6 +6,7 @@
  * deflater make.
  */
 #include "adler.h"
+#include "breath.h"
 #include "deflater.h"
 #include "inflater.h"
 
@@ -203,6 +204,35 @@ static void test_remembered_costs(void **state)
     deflater_free(records);
 }
 
+static unsigned breaths;
+
+static void count_breath(struct breath *breath)
+{
+    (void)breath;
+    breaths++;
+}
+
+/* Who gives way while it compresses can do so every some ten microseconds, whatever the parse. */
+static void test_breathes(void **state)
+{
+    enum { ROOM = 60000 };
+    struct breath breath = {count_breath};
+    uint8_t *data = malloc(ROOM + DEFLATER_SLACK);
+    uint32_t *unit = malloc((ROOM / 3) * sizeof *unit);
+    struct deflater *records = make(*(enum parser *)*state);
+    const size_t units = make_records(data, ROOM, unit), size = unit[units - 1];
+    breaths = 0;
+    deflater_breathe(records, &breath);
+    run(records, data, size, unit, units - 1);
+    assert_in_range(breaths, units / 2048, units / 256);
+    deflater_breathe(records, NULL);
+    run(records, data, size, unit, units - 1);
+    assert_in_range(breaths, units / 2048, units / 256);
+    deflater_free(records);
+    free(unit);
+    free(data);
+}
+
 /* By SIMD and without it the same, of bytes that make sums as large as they can be, too, and at
  * lengths around those of a step and of a run of steps. */
 static void test_check_sum(void **state)
@@ -312,6 +342,7 @@ int main(void)
     cmocka_unit_test_prestate(test_everything, &parsers[parser]),                                  \
         cmocka_unit_test_prestate(test_finds_repetitions, &parsers[parser]),                       \
         cmocka_unit_test_prestate(test_remembered_costs, &parsers[parser]),                        \
+        cmocka_unit_test_prestate(test_breathes, &parsers[parser]),                                \
         cmocka_unit_test_prestate(test_records_shrink_as_ever, &parsers[parser])
         WITH(CHEAPEST),
         WITH(HURRIED),

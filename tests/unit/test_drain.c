@@ -8,6 +8,7 @@
 
 #include "clock.h"
 #include "drain.h"
+#include "quiet_thread.h"
 #include "recording.h"
 #include "running.h"
 #include "test_point.h"
@@ -244,6 +245,38 @@ static void test_writer_gives_way(void **state)
     assert_int_equal(summary.lost_records, 0);
 }
 
+static _Atomic unsigned times_let_run;
+
+static void count_let_run(const char *place)
+{
+    times_let_run += strcmp(place, "quiet: lets others run") == 0;
+}
+
+/* Guards: a breath lets others run when the last time is long ago, and then not at once again. */
+static void test_pace(void **state)
+{
+    (void)state;
+    struct quiet_pace pace;
+    const int64_t hour_ns = 3600 * second_ns;
+    times_let_run = 0;
+    atomic_store(&test_point_hook, count_let_run);
+    for (int shared = 0; shared < 2; shared++) {
+        quiet_pace_start(&pace);
+        pace.looked_ns += hour_ns; /* is_shared is what we say */
+        pace.is_shared = shared;
+        pace.rested_ns += hour_ns;
+        breath_take(&pace.breath);
+        assert_int_equal(times_let_run, shared);
+        pace.rested_ns -= 2 * hour_ns;
+        const int64_t before_ns = pace.rested_ns;
+        breath_take(&pace.breath);
+        assert_int_equal(times_let_run, shared + 1);
+        assert_true(pace.rested_ns - before_ns >= hour_ns);
+    }
+    breath_take(NULL);
+    atomic_store(&test_point_hook, NULL);
+}
+
 /* ---- the cap ------------------------------------------------------------------------------- */
 
 /* Policy "drop": nobody waits, and what is in the file and what is counted make up all. */
@@ -465,6 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writer_gives_way),
+        cmocka_unit_test(test_pace),
         cmocka_unit_test(test_calls_while_the_level_changes),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_stall),

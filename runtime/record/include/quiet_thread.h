@@ -7,8 +7,11 @@
 #ifndef QUIET_THREAD_H
 #define QUIET_THREAD_H
 
+#include "breath.h"
+
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The calling thread is inside quiet_thread_start: for who stands in for pthread_create. */
 extern _Thread_local bool quiet_thread_starting __attribute__((tls_model("initial-exec")));
@@ -29,5 +32,17 @@ void quiet_thread_give_way(bool gives_way);
 /* A pause between two pieces of work, in which whoever was pushed aside goes on: the kernel lets a
  * thread run for some ms in a row. */
 void quiet_thread_rest(void);
+
+/*
+ * A thread that lets others run after each tenth of a millisecond of work: who waits for its CPU
+ * goes first then. Where it had to wait for others lately, these wait for it, too, and it rests.
+ */
+struct quiet_pace {
+    struct breath breath; /* taken: lets others run if it is time */
+    int64_t rested_ns, looked_ns;
+    uint64_t delay_ns; /* that the thread has waited for a CPU, so far */
+    bool is_shared;    /* it waited lately */
+};
+void quiet_pace_start(struct quiet_pace *pace);
 
 #endif /* QUIET_THREAD_H */
