@@ -246,7 +246,8 @@ static struct table *make_table(struct trace_pass *pass)
     table->places = malloc(SPAN_GROUP_ROWS * sizeof *table->places);
     if (table->places && table->numbered &&
         span_columns_make(&table->columns, pass, put_group, table) &&
-        parquet_start(&table->parquet, &pass->out, table->column_list, list_columns(table)))
+        parquet_start(&table->parquet, &pass->out, table->column_list, list_columns(table),
+                      pass->threads))
         return table;
     free_table(table);
     return NULL;

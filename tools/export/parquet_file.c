@@ -3,12 +3,18 @@
  * Pages, row groups and the footer, after the public specification of the
  * format (version 2 of the metadata, version 1 of data pages, which every
  * reader knows).
+ *
+ * A column is encoded by who writes it and packed as a job; what is told of it
+ * is known when it is written, in its turn.
  */
 #include "parquet_file.h"
 #include "parquet_encode.h"
 #include "thrift_compact.h"
 
 #include "rbwp_format.h"
+
+#include <stdlib.h>
+#include <zlib.h>
 
 enum { TYPE_BOOLEAN = 0, TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
@@ -50,6 +56,23 @@ struct chunk {
     struct trace_text least, most; /* as PLAIN */
 };
 
+struct page {
+    int kind, encoding;
+    uint64_t values;
+    struct parquet_bytes plain, packed, header;
+};
+
+/* A column of a row group on its way into the file. */
+struct column_job {
+    int column, strategy;
+    struct page pages[2];
+    int page_count;
+    struct chunk chunk;
+    char least[STATISTICS_TEXT_MAX], most[STATISTICS_TEXT_MAX]; /* its bounds */
+    z_stream deflate;
+    bool has_deflate, failed;
+};
+
 static void put(struct parquet *parquet, const struct parquet_bytes *bytes)
 {
     if (bytes->count)
@@ -65,45 +88,22 @@ static void put_magic(struct parquet *parquet)
 
 bool parquet_failed(const struct parquet *parquet)
 {
-    return parquet->plain.failed || parquet->packed.failed || parquet->page_header.failed ||
-           parquet->chunks.failed || parquet->group_list.failed || parquet->fact_list.failed;
+    return parquet->failed || parquet->chunks.failed || parquet->group_list.failed ||
+           parquet->fact_list.failed;
 }
 
-bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
-                   int count)
-{
-    *parquet = (struct parquet){.out = out, .columns = columns, .column_count = count};
-    parquet->has_deflate = deflateInit2(&parquet->deflate, DEFLATE_LEVEL, Z_DEFLATED, GZIP_WINDOW,
-                                        DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
-    if (parquet->has_deflate)
-        put_magic(parquet);
-    return parquet->has_deflate;
-}
-
-void parquet_free(struct parquet *parquet)
-{
-    if (parquet->has_deflate)
-        deflateEnd(&parquet->deflate);
-    bytes_free(&parquet->plain);
-    bytes_free(&parquet->packed);
-    bytes_free(&parquet->page_header);
-    bytes_free(&parquet->chunks);
-    bytes_free(&parquet->group_list);
-    bytes_free(&parquet->fact_list);
-}
-
-/* ---- pages ---------------------------------------------------------------------------- */
+/* ---- pages, on any thread ------------------------------------------------------------- */
 
 /* plain to packed. Also where that makes a small page larger: the codec is the whole column's. */
-static void pack(struct parquet *parquet, int strategy)
+static void pack(struct column_job *job, struct page *page)
 {
-    const struct parquet_bytes *plain = &parquet->plain;
-    z_stream *stream = &parquet->deflate;
+    const struct parquet_bytes *plain = &page->plain;
+    z_stream *stream = &job->deflate;
     deflateReset(stream); /* before the bound, which is too low for a stream that has ended */
-    deflateParams(stream, DEFLATE_LEVEL, strategy);
+    deflateParams(stream, DEFLATE_LEVEL, job->strategy);
     size_t room = deflateBound(stream, plain->count);
-    parquet->packed.count = 0;
-    uint8_t *packed = bytes_room(&parquet->packed, room);
+    page->packed.count = 0;
+    uint8_t *packed = bytes_room(&page->packed, room);
     if (!packed || plain->failed)
         return;
     stream->next_in = plain->bytes;
@@ -111,23 +111,23 @@ static void pack(struct parquet *parquet, int strategy)
     stream->next_out = packed;
     stream->avail_out = (uInt)room;
     (void)deflate(stream, Z_FINISH); /* there is room for all */
-    bytes_grown(&parquet->packed, stream->next_out);
+    bytes_grown(&page->packed, stream->next_out);
 }
 
-static void make_page_header(struct parquet *parquet, int page, uint64_t values, int encoding)
+static void make_page_header(struct page *page)
 {
-    struct thrift thrift = {.to = &parquet->page_header};
-    const struct parquet_bytes *packed = &parquet->packed;
-    parquet->page_header.count = 0;
+    struct thrift thrift = {.to = &page->header};
+    const struct parquet_bytes *packed = &page->packed;
+    page->header.count = 0;
     thrift_begin(&thrift);
-    thrift_i32(&thrift, 1, page);
-    thrift_i32(&thrift, 2, (int32_t)parquet->plain.count);
+    thrift_i32(&thrift, 1, page->kind);
+    thrift_i32(&thrift, 2, (int32_t)page->plain.count);
     thrift_i32(&thrift, 3, (int32_t)packed->count);
     thrift_i32(&thrift, 4, (int32_t)crc32_z(0, packed->bytes, packed->count));
-    thrift_struct(&thrift, page == PAGE_DATA ? 5 : 7);
-    thrift_i32(&thrift, 1, (int32_t)values);
-    thrift_i32(&thrift, 2, encoding);
-    if (page == PAGE_DATA) {
+    thrift_struct(&thrift, page->kind == PAGE_DATA ? 5 : 7);
+    thrift_i32(&thrift, 1, (int32_t)page->values);
+    thrift_i32(&thrift, 2, page->encoding);
+    if (page->kind == PAGE_DATA) {
         thrift_i32(&thrift, 3, ENCODING_RLE); /* of definition levels */
         thrift_i32(&thrift, 4, ENCODING_RLE); /* of repetition levels */
     }
@@ -135,17 +135,56 @@ static void make_page_header(struct parquet *parquet, int page, uint64_t values,
     thrift_end(&thrift);
 }
 
-/* Writes what is in plain as a page, and empties it. */
-static void put_page(struct parquet *parquet, struct chunk *chunk, int page, uint64_t values,
-                     int encoding)
+static void run_column(void *context)
 {
-    pack(parquet, kinds[parquet->columns[parquet->column].type].strategy);
-    make_page_header(parquet, page, values, encoding);
-    chunk->bytes += parquet->page_header.count + parquet->plain.count;
-    chunk->packed_bytes += parquet->page_header.count + parquet->packed.count;
-    put(parquet, &parquet->page_header);
-    put(parquet, &parquet->packed);
-    parquet->plain.count = 0;
+    struct column_job *job = context;
+    if (!job->has_deflate)
+        job->has_deflate = deflateInit2(&job->deflate, DEFLATE_LEVEL, Z_DEFLATED, GZIP_WINDOW,
+                                        DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
+    job->failed = !job->has_deflate;
+    for (int i = 0; i < job->page_count && !job->failed; i++) {
+        struct page *page = &job->pages[i];
+        pack(job, page);
+        make_page_header(page);
+        job->failed = page->plain.failed || page->packed.failed || page->header.failed;
+    }
+}
+
+static void stop_column(void *context)
+{
+    struct column_job *job = context;
+    if (job->has_deflate)
+        deflateEnd(&job->deflate);
+    for (int i = 0; i < 2; i++) {
+        bytes_free(&job->pages[i].plain);
+        bytes_free(&job->pages[i].packed);
+        bytes_free(&job->pages[i].header);
+    }
+}
+
+bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
+                   int count, struct job_threads *threads)
+{
+    *parquet = (struct parquet){.out = out, .columns = columns, .column_count = count};
+    if (threads)
+        parquet->jobs = ordered_jobs_new(threads, sizeof(struct column_job), run_column);
+    else
+        parquet->single = calloc(1, sizeof *parquet->single);
+    bool started = parquet->jobs || parquet->single;
+    if (started)
+        put_magic(parquet);
+    return started;
+}
+
+void parquet_free(struct parquet *parquet)
+{
+    ordered_jobs_free(parquet->jobs, stop_column);
+    if (parquet->single)
+        stop_column(parquet->single);
+    free(parquet->single);
+    bytes_free(&parquet->chunks);
+    bytes_free(&parquet->group_list);
+    bytes_free(&parquet->fact_list);
 }
 
 /* ---- statistics ----------------------------------------------------------------------- */
@@ -207,17 +246,10 @@ void parquet_group_begin(struct parquet *parquet, size_t rows)
     parquet->chunks.count = 0;
 }
 
-static struct chunk begin_chunk(const struct parquet *parquet)
+/* What the footer says of a column that was written. */
+static void tell_chunk(struct parquet *parquet, const struct parquet_column *column,
+                       const struct chunk *chunk)
 {
-    const struct parquet_column *column = &parquet->columns[parquet->column];
-    return (struct chunk){.offset = parquet->offset,
-                          .values = parquet->group_rows,
-                          .encoding = kinds[column->type].encoding};
-}
-
-static void end_chunk(struct parquet *parquet, const struct chunk *chunk)
-{
-    const struct parquet_column *column = &parquet->columns[parquet->column++];
     const struct kind *kind = &kinds[column->type];
     struct thrift thrift = {.to = &parquet->chunks};
     thrift_begin(&thrift);
@@ -245,21 +277,92 @@ static void end_chunk(struct parquet *parquet, const struct chunk *chunk)
     parquet->group_packed_bytes += chunk->packed_bytes;
 }
 
+/* The next one in the file. */
+static void write_column(struct parquet *parquet, struct column_job *job)
+{
+    struct chunk *chunk = &job->chunk;
+    parquet->failed |= job->failed;
+    chunk->offset = parquet->offset;
+    for (int i = 0; i < job->page_count && !parquet->failed; i++) {
+        struct page *page = &job->pages[i];
+        chunk->bytes += page->header.count + page->plain.count;
+        chunk->packed_bytes += page->header.count + page->packed.count;
+        if (page->kind == PAGE_DICTIONARY)
+            chunk->dictionary_bytes = chunk->packed_bytes;
+        put(parquet, &page->header);
+        put(parquet, &page->packed);
+    }
+    tell_chunk(parquet, &parquet->columns[job->column], chunk);
+}
+
+static struct chunk *begin_chunk(struct parquet *parquet)
+{
+    const struct parquet_column *column = &parquet->columns[parquet->column];
+    struct column_job *job = parquet->single;
+    while (parquet->jobs && !(job = ordered_jobs_next(parquet->jobs)))
+        write_column(parquet, ordered_jobs_take(parquet->jobs));
+    job->column = parquet->column;
+    job->strategy = kinds[column->type].strategy;
+    job->page_count = 0;
+    job->chunk =
+        (struct chunk){.values = parquet->group_rows, .encoding = kinds[column->type].encoding};
+    parquet->job = job;
+    parquet->plain = &job->pages[0].plain;
+    parquet->plain->count = 0;
+    return &job->chunk;
+}
+
+/* What is in plain is a page; the next one begins. */
+static void put_page(struct parquet *parquet, int kind, uint64_t values, int encoding)
+{
+    struct column_job *job = parquet->job;
+    struct page *page = &job->pages[job->page_count++];
+    page->kind = kind;
+    page->values = values;
+    page->encoding = encoding;
+    if (job->page_count < 2) {
+        parquet->plain = &job->pages[job->page_count].plain;
+        parquet->plain->count = 0;
+    }
+}
+
+/* What it points to may be gone when it is told. */
+static void keep_bound(char *room, struct trace_text *bound)
+{
+    if (bound->bytes && bound->bytes <= STATISTICS_TEXT_MAX)
+        memcpy(room, bound->text, bound->bytes);
+    bound->text = room;
+}
+
+static void end_chunk(struct parquet *parquet)
+{
+    struct column_job *job = parquet->job;
+    keep_bound(job->least, &job->chunk.least);
+    keep_bound(job->most, &job->chunk.most);
+    parquet->column++;
+    if (parquet->jobs) {
+        ordered_jobs_submit(parquet->jobs);
+        return;
+    }
+    run_column(job);
+    write_column(parquet, job);
+}
+
 static void encode_integers(struct parquet *parquet, const int64_t *values, size_t count,
                             const struct kind *kind)
 {
     if (kind->encoding == ENCODING_DELTA)
-        encode_delta(&parquet->plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
+        encode_delta(parquet->plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
     else if (kind->type == TYPE_DOUBLE)
-        encode_words(&parquet->plain, values, count);
+        encode_words(parquet->plain, values, count);
     else
-        encode_bits(&parquet->plain, values, count);
+        encode_bits(parquet->plain, values, count);
 }
 
 /* Definition levels with their length before them: all or none are not null if there is NULL. */
 static void put_levels(struct parquet *parquet, const int64_t *there, bool all)
 {
-    struct parquet_bytes *plain = &parquet->plain;
+    struct parquet_bytes *plain = parquet->plain;
     size_t at = plain->count;
     bytes_u32(plain, 0);
     if (there)
@@ -299,50 +402,47 @@ static void put_integers(struct parquet *parquet, struct chunk *chunk, int64_t l
     chunk->has_bounds = type != PARQUET_REAL; /* not by its bits */
     chunk->least = integer_bound(least_bytes, least, kinds[type].type);
     chunk->most = integer_bound(most_bytes, most, kinds[type].type);
-    put_page(parquet, chunk, PAGE_DATA, chunk->values, chunk->encoding);
-    end_chunk(parquet, chunk);
+    put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
+    end_chunk(parquet);
 }
 
 void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
 {
     enum parquet_type type = parquet->columns[parquet->column].type;
     int64_t least, most;
-    struct chunk chunk = begin_chunk(parquet);
-    parquet->plain.count = 0;
+    struct chunk *chunk = begin_chunk(parquet);
     size_t count = put_levels_of(parquet, there);
     if (count < parquet->group_rows)
         leave_nulls_out(values, there, parquet->group_rows);
-    chunk.nulls = chunk.values - count;
+    chunk->nulls = chunk->values - count;
     find_bounds(values, count, type, &least, &most);
     encode_integers(parquet, values, count, &kinds[type]);
-    put_integers(parquet, &chunk, least, most);
+    put_integers(parquet, chunk, least, most);
 }
 
 void parquet_constant(struct parquet *parquet, int64_t value)
 {
     const struct parquet_column *column = &parquet->columns[parquet->column];
     const struct kind *kind = &kinds[column->type];
-    struct chunk chunk = begin_chunk(parquet);
-    parquet->plain.count = 0;
+    struct chunk *chunk = begin_chunk(parquet);
     if (column->optional)
         put_levels(parquet, NULL, true);
     if (kind->encoding == ENCODING_DELTA)
-        encode_delta_run(&parquet->plain, value, chunk.values, kind->type == TYPE_INT64 ? 64 : 32);
+        encode_delta_run(parquet->plain, value, chunk->values, kind->type == TYPE_INT64 ? 64 : 32);
     else
-        encode_bit_run(&parquet->plain, value != 0, chunk.values);
-    put_integers(parquet, &chunk, value, value);
+        encode_bit_run(parquet->plain, value != 0, chunk->values);
+    put_integers(parquet, chunk, value, value);
 }
 
 /* Levels alone: a run of them. */
 void parquet_nulls(struct parquet *parquet)
 {
-    struct chunk chunk = begin_chunk(parquet);
-    chunk.nulls = chunk.values;
-    chunk.encoding = ENCODING_PLAIN;
-    parquet->plain.count = 0;
+    struct chunk *chunk = begin_chunk(parquet);
+    chunk->nulls = chunk->values;
+    chunk->encoding = ENCODING_PLAIN;
     put_levels(parquet, NULL, false);
-    put_page(parquet, &chunk, PAGE_DATA, chunk.values, chunk.encoding);
-    end_chunk(parquet, &chunk);
+    put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
+    end_chunk(parquet);
 }
 
 static unsigned width_bytes(uint32_t count)
@@ -353,33 +453,35 @@ static unsigned width_bytes(uint32_t count)
 void parquet_texts(struct parquet *parquet, const uint32_t *places,
                    struct parquet_dictionary dictionary, const int64_t *there)
 {
-    struct parquet_bytes *plain = &parquet->plain;
-    struct chunk chunk = begin_chunk(parquet);
+    struct chunk *chunk = begin_chunk(parquet);
+    struct parquet_bytes *plain = parquet->plain;
     const struct trace_text *texts = dictionary.texts;
-    chunk.least = chunk.most = texts[0];
-    chunk.has_bounds = true;
-    chunk.has_dictionary = true;
-    plain->count = 0;
+    chunk->least = chunk->most = texts[0];
+    chunk->has_bounds = true;
+    chunk->has_dictionary = true;
     for (uint32_t i = 0; i < dictionary.count; i++) {
         bytes_u32(plain, texts[i].bytes);
         bytes_put(plain, texts[i].text, texts[i].bytes);
-        chunk.least = compare_texts(texts[i], chunk.least) < 0 ? texts[i] : chunk.least;
-        chunk.most = compare_texts(texts[i], chunk.most) > 0 ? texts[i] : chunk.most;
+        chunk->least = compare_texts(texts[i], chunk->least) < 0 ? texts[i] : chunk->least;
+        chunk->most = compare_texts(texts[i], chunk->most) > 0 ? texts[i] : chunk->most;
     }
-    put_page(parquet, &chunk, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
-    chunk.dictionary_bytes = chunk.packed_bytes;
+    put_page(parquet, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
+    plain = parquet->plain;
     unsigned bytes = width_bytes(dictionary.count);
     size_t count = put_levels_of(parquet, there);
-    chunk.nulls = chunk.values - count;
+    chunk->nulls = chunk->values - count;
     bytes_byte(plain, (uint8_t)(8 * bytes));
     encode_hybrid(plain, places, count, bytes);
-    put_page(parquet, &chunk, PAGE_DATA, chunk.values, ENCODING_DICTIONARY);
-    end_chunk(parquet, &chunk);
+    put_page(parquet, PAGE_DATA, chunk->values, ENCODING_DICTIONARY);
+    end_chunk(parquet);
 }
 
 void parquet_group_end(struct parquet *parquet)
 {
     struct thrift thrift = {.to = &parquet->group_list};
+    struct column_job *job;
+    while (parquet->jobs && (job = ordered_jobs_take(parquet->jobs)))
+        write_column(parquet, job);
     thrift_begin(&thrift);
     thrift_list(&thrift, 1, THRIFT_STRUCT, (size_t)parquet->column_count);
     bytes_put(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
@@ -459,9 +561,8 @@ static void put_column_orders(struct thrift *thrift, int id, int columns)
 
 void parquet_finish(struct parquet *parquet)
 {
-    struct parquet_bytes *footer = &parquet->plain;
+    struct parquet_bytes made = {0}, *footer = &made;
     struct thrift thrift = {.to = footer};
-    footer->count = 0;
     thrift_begin(&thrift);
     thrift_i32(&thrift, 1, FORMAT_VERSION);
     put_schema(&thrift, 2, parquet);
@@ -474,6 +575,8 @@ void parquet_finish(struct parquet *parquet)
     put_column_orders(&thrift, 7, parquet->column_count);
     thrift_end(&thrift);
     bytes_u32(footer, (uint32_t)footer->count);
+    parquet->failed |= made.failed;
     put(parquet, footer);
     put_magic(parquet);
+    bytes_free(&made);
 }

@@ -4,17 +4,16 @@
  *
  * Knows pages, statistics and the footer; which columns there are and where
  * their values come from is its user's business. A column is one page (two,
- * with a dictionary) in each row group, deflated where that helps. Only the
- * footer grows with the file: some 2 KiB a row group.
+ * with a dictionary) in each row group, deflated, by several threads where there
+ * are some. Only the footer grows with the file: some 2 KiB a row group.
  */
 #ifndef PARQUET_FILE_H
 #define PARQUET_FILE_H
 
+#include "ordered_jobs.h"
 #include "out.h"
 #include "parquet_bytes.h"
 #include "trace.h"
-
-#include <zlib.h>
 
 enum parquet_type {
     PARQUET_TEXT,     /* UTF-8, by a dictionary */
@@ -37,12 +36,14 @@ struct parquet {
     struct out *out;
     const struct parquet_column *columns;
     int column_count;
-    int column; /* the next one of the row group */
+    int column;                  /* the next one of the row group */
+    struct ordered_jobs *jobs;   /* columns that are packed; NULL: there is just one, */
+    struct column_job *single;   /* this */
+    struct column_job *job;      /* of the column that is made */
+    struct parquet_bytes *plain; /* its page */
     uint64_t offset, rows, group_rows, group_bytes, group_packed_bytes, group_offset, groups, facts;
-    struct parquet_bytes plain, packed, page_header;    /* of the page that is made */
     struct parquet_bytes chunks, group_list, fact_list; /* pieces of the footer */
-    z_stream deflate;
-    bool has_deflate;
+    bool failed;                                        /* without memory */
 };
 
 /* The texts that a PARQUET_TEXT column of a row group consists of. They are UTF-8. */
@@ -51,9 +52,10 @@ struct parquet_dictionary {
     uint32_t count;
 };
 
-/* Writes the magic. False without memory. */
+/* Writes the magic. threads: that pack columns beside each other; NULL: the caller's alone, with
+ * the memory of one column. False without memory. */
 bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
-                   int count);
+                   int count, struct job_threads *threads);
 void parquet_group_begin(struct parquet *parquet, size_t rows);
 /* The values of the next column, which is not a PARQUET_TEXT. They may be changed. there: which of
  * an optional column are not null; may be values itself. */

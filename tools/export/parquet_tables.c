@@ -297,9 +297,10 @@ static bool make_room(struct parquet_tables *tables, uint32_t rows)
 static bool begin_file(struct parquet_tables *tables, struct parquet_table *table,
                        const struct rbwp_schema *schema)
 {
-    if (table->parquet.has_deflate)
+    if (table->parquet.single)
         return true;
-    if (!parquet_start(&table->parquet, &table->out, table->columns, (int)table->column_count))
+    if (!parquet_start(&table->parquet, &table->out, table->columns, (int)table->column_count,
+                       NULL))
         return fail(tables);
     put_facts(table, schema);
     return true;
@@ -336,9 +337,9 @@ void parquet_tables_take(struct parquet_tables *tables, const struct trace_rows 
 /* Without its footer a file is none. A table without rows has a file, too. */
 static enum exit_code finish(struct parquet_tables *tables, struct parquet_table *table)
 {
-    bool whole = !tables->failed && (table->parquet.has_deflate ||
+    bool whole = !tables->failed && (table->parquet.single ||
                                      parquet_start(&table->parquet, &table->out, table->columns,
-                                                   (int)table->column_count));
+                                                   (int)table->column_count, NULL));
     if (whole)
         parquet_finish(&table->parquet);
     whole = whole && !parquet_failed(&table->parquet);
