@@ -4,7 +4,7 @@
  *
  * A begin and its end with one argument, with four, and with a text, beside one without, in turns;
  * and a counter's value beside the clock read that it makes. By CPU time of the thread, so that
- * others who use the machine do not count; medians of the rounds.
+ * others who use the machine do not count; medians of many short rounds.
  */
 #include "bench.h"
 #include "rbwp_args.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLS = 50000, ROUNDS_MAX = 1000 };
+enum { CALLS = 1000, ROUNDS_MAX = 20000 };
 #define TARGET_NS 12.0
 
 static volatile uint64_t last;
@@ -60,8 +60,8 @@ static double read_ns(void)
 int main(int argc, char **argv)
 {
     static double more[KINDS][ROUNDS_MAX], counted[ROUNDS_MAX];
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 31;
-    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 1000 rounds");
+    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
+    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 20000 rounds");
     require(rbwp_work_item_register("a job", &slot) == RBWP_OK, "register");
     require(rbwp_counter_register("depth", "jobs", &counter) == RBWP_OK, "register");
     require(rbwp_thread_attach("bench") == RBWP_OK, "attach");
@@ -79,7 +79,7 @@ int main(int argc, char **argv)
     size_t count = (size_t)rounds;
     figure_at_most("an argument", median(more[ONE], count), "ns", TARGET_NS);
     printf("an argument, one of four     %6.1f ns more\n", median(more[FOUR], count));
-    printf("a text of 10 bytes           %6.1f ns more\n", median(more[TEXT], count));
+    figure_at_most("an argument, a text of 10 bytes", median(more[TEXT], count), "ns", TARGET_NS);
     printf("a counter's value            %6.1f ns more than a clock read\n",
            median(counted, count));
     printf("in the file                  %6.1f bytes of 4 calls, 5 arguments, a text and a value\n",

@@ -4,7 +4,7 @@
  *
  * Handing over and a begin with that ticket beside a begin without, in turns, each with its end:
  * how many ns it is more, and how many clock reads (it makes one more). By CPU time of the thread,
- * so that others who use the machine do not count; medians of the rounds.
+ * so that others who use the machine do not count; medians of many short rounds.
  */
 #include "bench.h"
 #include "rbwp_queue.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { CALLS = 100000, ROUNDS_MAX = 1000 };
+enum { CALLS = 1000, ROUNDS_MAX = 20000 };
 #define TARGET_NS 15.0
 
 static volatile uint64_t last;
@@ -51,8 +51,8 @@ static double queued_ns(void)
 int main(int argc, char **argv)
 {
     static double reads[ROUNDS_MAX], calls[ROUNDS_MAX], more[ROUNDS_MAX];
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 31;
-    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 1000 rounds");
+    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
+    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 20000 rounds");
     require(rbwp_work_item_register("a job", &slot) == RBWP_OK, "register");
     require(rbwp_thread_attach("bench") == RBWP_OK, "attach");
     struct rbwp_session *session = start_session(1);

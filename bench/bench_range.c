@@ -4,7 +4,7 @@
  *
  * A push with its pop beside two bare clock reads, in turns: the ratio, and how many ns it is more.
  * The same without a session, beside an empty loop. By CPU time of the thread, so that others who
- * use the machine do not count; medians of the rounds.
+ * use the machine do not count; medians of many short rounds.
  */
 #include "bench.h"
 #include "rbwp_range.h"
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { PAIRS = 100000, ROUNDS_MAX = 1000 };
+enum { PAIRS = 1000, ROUNDS_MAX = 20000 };
 #define TARGET_NS 5.0
 
 static volatile uint64_t last;
@@ -57,8 +57,8 @@ static double off_ns(uint64_t name)
 int main(int argc, char **argv)
 {
     static double reads[ROUNDS_MAX], ratio[ROUNDS_MAX], more[ROUNDS_MAX], off[ROUNDS_MAX];
-    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 31;
-    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 1000 rounds");
+    long rounds = argc > 1 ? strtol(argv[1], NULL, 10) : 2000;
+    require(rounds > 0 && rounds <= ROUNDS_MAX, "1 to 20000 rounds");
     uint64_t name = rbwp_range_name("a range");
     for (long i = 0; i < rounds; i++)
         off[i] = off_ns(name) - nothing_ns();

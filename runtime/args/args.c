@@ -8,6 +8,7 @@
 #include "record_extend.h"
 #include "row_hold.h"
 
+#include <endian.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -112,26 +113,38 @@ void rbwp_arg_(uint64_t key, unsigned type, uint64_t bits)
     write_rows(&argument);
 }
 
-/* The next bytes of a text, which it moves on; they are few, so that a copy would take longer. */
-static inline uint64_t next_piece(const char **text)
+static inline uint64_t load_piece(const char *text)
+{
+    uint64_t piece;
+    memcpy(&piece, text, sizeof piece);
+    return le64toh(piece);
+}
+
+/* The last bytes of a text, at most 8 of them: with those before, where there are so many, as to
+ * load them one by one takes longer. No byte outside of the text is looked at. */
+static inline uint64_t last_piece(const char *text, size_t from, size_t bytes)
 {
     uint64_t piece = 0;
-    const char *at = *text;
-    for (unsigned shift = 0; shift < 8 * PIECE_BYTES && *at; shift += 8)
-        piece |= (uint64_t)(uint8_t)*at++ << shift;
-    *text = at;
+    size_t left = bytes - from;
+    if (bytes >= PIECE_BYTES)
+        return load_piece(text + bytes - PIECE_BYTES) >> 8 * (PIECE_BYTES - left);
+    for (size_t i = 0; i < left; i++)
+        piece |= (uint64_t)(uint8_t)text[from + i] << 8 * i;
     return piece;
 }
 
+/* An empty one has a row, too. */
 void rbwp_arg_text_(uint64_t key, const char *text)
 {
     uint64_t pieces[PIECES_MAX];
-    unsigned rows = 0;
     if (!text)
         return;
-    do
-        pieces[rows++] = next_piece(&text);
-    while (*text && rows < PIECES_MAX);
+    const size_t bytes = strnlen(text, RBWP_ARG_TEXT_BYTES_MAX);
+    size_t from = 0;
+    unsigned rows = 0;
+    for (; from + PIECE_BYTES < bytes; from += PIECE_BYTES)
+        pieces[rows++] = load_piece(text + from);
+    pieces[rows++] = last_piece(text, from, bytes);
     const struct argument argument = {key, RBWP_ARG_TEXT, rows, pieces};
     write_rows(&argument);
 }

@@ -14,6 +14,8 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { BEGUN, THREAD, KEY, TYPE, VALUE };
 enum { TIME, COUNTER, COUNTED, UNIT };
@@ -109,6 +111,42 @@ static void test_texts(void **state)
         assert_int_equal(strncmp(text, texts[i], RBWP_ARG_TEXT_BYTES_MAX), 0);
     }
     read_table_free(&table);
+}
+
+/* Texts of every length, with no memory before and behind them: no byte of that is looked at, and
+ * each piece has its own bytes. */
+static void test_text_alone(void **state)
+{
+    (void)state;
+    enum { LENGTHS = RBWP_ARG_TEXT_BYTES_MAX + 2 };
+    char text[RBWP_ARG_TEXT_BYTES_MAX + 1];
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), at = 0;
+    char *room = mmap(NULL, 3 * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(room, MAP_FAILED);
+    assert_int_equal(mprotect(room + page, page, PROT_READ | PROT_WRITE), 0);
+    struct rbwp_session *session = start_session(2);
+    rbwp_begin(slot);
+    for (size_t length = 0; length < LENGTHS; length++) {
+        char *first = room + page, *last = room + 2 * page - length - 1;
+        for (size_t i = 0; i < length; i++)
+            first[i] = last[i] = (char)('0' + (length + i) % 64);
+        first[length] = last[length] = '\0';
+        rbwp_arg_text(path_key, first);
+        rbwp_arg_text(path_key, last);
+    }
+    rbwp_end();
+    stop(session);
+    struct read_table table = read_table(test_path("test.bin"), "argument");
+    for (size_t i = 0; i < 2 * LENGTHS; i++) {
+        size_t length = i / 2 < RBWP_ARG_TEXT_BYTES_MAX ? i / 2 : RBWP_ARG_TEXT_BYTES_MAX;
+        at += text_at(&table, at, text);
+        assert_int_equal(strlen(text), length);
+        for (size_t j = 0; j < length; j++)
+            assert_int_equal(text[j], '0' + (i / 2 + j) % 64);
+    }
+    assert_int_equal(at, table.rows);
+    read_table_free(&table);
+    assert_int_equal(munmap(room, 3 * page), 0);
 }
 
 /* Through the ends of chunks: each text whole, each of the call that it was given in. */
@@ -215,8 +253,11 @@ static void test_counters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_each_type), cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_many),      cmocka_unit_test(test_nothing_to_belong_to),
+        cmocka_unit_test(test_each_type),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_text_alone),
+        cmocka_unit_test(test_many),
+        cmocka_unit_test(test_nothing_to_belong_to),
         cmocka_unit_test(test_counters),
     };
     bytes_key = rbwp_arg_key("bytes");
