@@ -38,6 +38,10 @@ all() {
     program model
     heading 'flight recorder'
     program keep
+    heading 'a family of processes'
+    program family "$dir/tools/rbwp"
+    heading 'rbwp top'
+    program top "$dir/tools/rbwp"
     heading 'queue delay'
     program queue
     heading 'arguments and counters'

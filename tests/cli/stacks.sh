@@ -50,6 +50,11 @@ if victim and os.access(victim, os.X_OK):
     assert lines[1].split()[0] == "flusher" and "flush  for " in lines[1], lines
     record(b"e")
     assert "idle for" in stacks(path).stdout and "last: tick" in stacks(path).stdout
+    os.link(f"{path}.live", f"{path}.kept")
+    os.unlink(f"{path}.live")  # as who removes the folder does
+    done = stacks(str(program.pid), code=1)
+    assert "somebody removed" in done.stderr and done.stderr.count("\n") == 1 and not done.stdout, done
+    os.rename(f"{path}.kept", f"{path}.live")
     program.kill()
     program.wait()
     is_in(tracks(path), "flusher", "flush")

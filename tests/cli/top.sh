@@ -44,7 +44,8 @@ if victim and os.access(victim, os.X_OK):
     for words in ([path], [f"{work}/programs"], []):
         seen = {item["name"]: item for item in items(*words) if item["file"] == path}
         assert seen.keys() == found.keys(), (words, seen)
-        assert seen["flush"]["open_for"] > flush["open_for"] and seen["tick"]["total"] == tick["total"], seen
+        # The clock is known better as time goes by, so that a duration may be another by little.
+        assert seen["flush"]["open_for"] > flush["open_for"] and abs(seen["tick"]["total"] - tick["total"]) <= 2 + tick["total"] // 100, (seen, tick)
     assert [item["name"] for item in items("--sort", "calls", "-l", "2", path)] == ["step", "tick"]
     names = [item["name"] for item in items("--sort", "name", path)]
     assert names == sorted(names) and len(names) == len(found), names

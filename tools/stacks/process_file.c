@@ -9,23 +9,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FILE of a line that ends in the path of FILE.live; NULL: it does not. */
-static char *file_of_line(char *line)
+/* Takes the suffix off a path. False: it has another one, or is no more than that. */
+static bool cut(char *path, size_t *bytes, const char *suffix)
 {
-    static const char suffix[] = ".live";
+    size_t less = strlen(suffix);
+    if (*bytes <= less || memcmp(path + *bytes - less, suffix, less) != 0)
+        return false;
+    *bytes -= less;
+    path[*bytes] = '\0';
+    return true;
+}
+
+/* FILE of a line that ends in the path of FILE.live; NULL: it does not. */
+static char *file_of_line(char *line, bool *removed_out)
+{
     char *path = strchr(line, '/');
     size_t bytes = path ? strcspn(path, "\n") : 0;
-    if (bytes <= sizeof suffix - 1 ||
-        memcmp(path + bytes - (sizeof suffix - 1), suffix, sizeof suffix - 1) != 0)
-        return NULL;
-    path[bytes - (sizeof suffix - 1)] = '\0';
-    return strdup(path);
+    *removed_out = path && cut(path, &bytes, " (deleted)");
+    return path && cut(path, &bytes, ".live") ? strdup(path) : NULL;
 }
 
 char *stacks_file_of(const char *pid)
 {
     char maps[64], *line = NULL, *file = NULL;
     size_t room = 0;
+    bool removed = false;
     snprintf(maps, sizeof maps, "/proc/%s/maps", pid);
     FILE *list = fopen(maps, "re");
     if (!list) {
@@ -35,12 +43,18 @@ char *stacks_file_of(const char *pid)
         return NULL;
     }
     while (!file && getline(&line, &room, list) > 0)
-        file = file_of_line(line);
-    if (!file)
+        file = file_of_line(line, &removed);
+    if (file && removed) {
+        message("process %s records to \"%s\", which somebody removed: nothing of it can be read",
+                pid, file);
+        free(file);
+        file = NULL;
+    } else if (!file) {
         message(ferror(list) ? "process %s may not be looked at: run as its user"
                              : "process %s records nothing now (-bgworkprofile 1 in RBWP_FLAGS "
                                "starts it)",
                 pid);
+    }
     free(line);
     fclose(list);
     return file;
