@@ -170,24 +170,25 @@ enum rbwp_status rbwp_block_encoder_add(struct rbwp_block_encoder *encoder,
 /* A block's first record says where it begins: none is put here before that. */
 void block_cursor_open(const struct rbwp_block_encoder *encoder, struct block_cursor *cursor_out)
 {
-    uint32_t room = encoder->records ? encoder->capacity - 8 : 0;
+    const uint32_t most = 8 + 2; /* of a time and of what follows the kind */
     _Static_assert(DEFLATER_SLACK >= sizeof(uint64_t), "stored at once");
     *cursor_out = (struct block_cursor){
-        .next = encoder->data + encoder->size,
-        .limit = encoder->data + room,
         .data = encoder->data,
+        .at = encoder->size,
+        .limit = encoder->records ? encoder->capacity - most : 0,
         .unit = encoder->unit + encoder->records,
         .previous_ns = (uint64_t)encoder->previous_ns,
-        .last_ns = encoder->last_ns,
     };
 }
 
+/* Times that were put ascend. */
 void block_cursor_close(const struct block_cursor *cursor, struct rbwp_block_encoder *encoder)
 {
-    encoder->size = (uint32_t)(cursor->next - encoder->data);
+    encoder->size = (uint32_t)cursor->at;
     encoder->records = (uint32_t)(cursor->unit - encoder->unit);
     encoder->previous_ns = (int64_t)cursor->previous_ns;
-    encoder->last_ns = cursor->last_ns;
+    if (encoder->previous_ns > encoder->last_ns)
+        encoder->last_ns = encoder->previous_ns;
 }
 
 /* The size of the compressed payload at out, or 0 when it does not shrink. */

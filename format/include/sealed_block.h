@@ -19,11 +19,10 @@ struct breath;
  * put, after the close.
  */
 struct block_cursor {
-    uint8_t *next, *limit; /* a record begins before that, less what follows its kind */
     uint8_t *data;
+    uint64_t at, limit; /* in data; a record begins before the limit */
     uint32_t *unit;
     uint64_t previous_ns;
-    int64_t last_ns;
 };
 void block_cursor_open(const struct rbwp_block_encoder *encoder, struct block_cursor *cursor_out);
 void block_cursor_close(const struct block_cursor *cursor, struct rbwp_block_encoder *encoder);
@@ -36,23 +35,22 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
     const uint64_t time = (uint64_t)time_ns & ((UINT64_C(1) << RBWP_TIME_BITS) - 1);
     const uint64_t delta = time - cursor->previous_ns;
     const uint64_t body = (uint64_t)id << 8 | kind;
-    uint8_t *next = cursor->next;
-    if (next + payload >= cursor->limit)
+    uint64_t at = cursor->at;
+    if (at >= cursor->limit)
         return false;
     if (__builtin_expect(delta < 1u << 15, 1)) {
-        store_le64(next, body << 16 | __builtin_bswap16((uint16_t)delta));
-        next += 2;
+        store_le64(cursor->data + at, body << 16 | __builtin_bswap16((uint16_t)delta));
+        at += 2;
     } else if (delta < 1u << 30) {
-        store_be32(next, (uint32_t)delta | 2u << 30);
-        store_le64(next + 4, body);
-        next += 4;
+        store_be32(cursor->data + at, (uint32_t)delta | 2u << 30);
+        store_le64(cursor->data + at + 4, body);
+        at += 4;
     } else {
         return false;
     }
-    *cursor->unit++ = (uint32_t)(next - cursor->data);
-    cursor->next = next + 1 + payload;
+    *cursor->unit++ = (uint32_t)at;
+    cursor->at = at + 1 + payload;
     cursor->previous_ns = time;
-    cursor->last_ns = (int64_t)time > cursor->last_ns ? (int64_t)time : cursor->last_ns;
     return true;
 }
 

@@ -146,13 +146,18 @@ struct course {
     int64_t ceiling_ns, most_ns; /* of the chunk; and of the piece, too */
     uint64_t plain_ticks;        /* since the piece's base: so far its line needs no bounds */
 };
-/* Ticks up to which a piece is the line without the bounds of timeline_piece_line_ns. */
-static uint64_t plain_ticks_of(const struct timeline_piece *piece)
+
+/* Ticks up to which a piece is the line without the bounds of timeline_piece_line_ns, and stays
+ * below the most that its times may be. */
+static uint64_t plain_ticks_of(const struct timeline_piece *piece, int64_t most_ns)
 {
-    uint64_t ticks = piece->end_ticks - piece->base_ticks;
-    bool plain = piece->end_ticks > piece->base_ticks && piece->ns_per_tick >= 0;
-    const double most_ns = 1e18;
-    return plain && (double)ticks * piece->ns_per_tick < most_ns ? ticks : 0;
+    const uint64_t ticks = piece->end_ticks - piece->base_ticks;
+    const double least = 1, most = 1e15, room = (double)most_ns - (double)piece->base_ns;
+    if (piece->end_ticks <= piece->base_ticks || piece->ns_per_tick < 0 || room < 2048)
+        return 0;
+    /* As a double a time now is up to 128 ns off. */
+    const double until = (room < most ? room - 1024 : most) / (piece->ns_per_tick + 1e-9);
+    return until < least ? 0 : until < (double)ticks ? (uint64_t)until : ticks;
 }
 
 /* For ticks behind the piece, or before the latest ones. Returns the new floor. */
@@ -167,7 +172,7 @@ static __attribute__((noinline)) int64_t change_course(struct course *course, ui
         return floor_ns;
     int64_t ceiling_ns = course->ceiling_ns, least_ns = course->piece.least_ns;
     course->most_ns = course->piece.most_ns < ceiling_ns ? course->piece.most_ns : ceiling_ns;
-    course->plain_ticks = plain_ticks_of(&course->piece);
+    course->plain_ticks = plain_ticks_of(&course->piece, course->most_ns);
     least_ns = least_ns < ceiling_ns ? least_ns : ceiling_ns;
     return floor_ns > least_ns ? floor_ns : least_ns;
 }
@@ -208,24 +213,26 @@ static void run_along(struct rbwp_block_encoder *blocks, const struct course *co
     struct block_cursor cursor = opened;
     struct progress now = *progress;
     const struct course here = *course;
+    /* In ticks since the piece's base: the chunk's first ones, and the latest event. */
+    const uint64_t ahead = now.base_ticks - here.piece.base_ticks;
+    uint64_t latest = now.latest - here.piece.base_ticks;
     const uint64_t *const stop =
         now.end - now.at > WORDS_PER_BREATH ? now.at + WORDS_PER_BREATH : now.end;
     for (; now.at < stop; now.at++) {
-        uint64_t word = load(now.at), ticks = now.base_ticks + live_event_ticks(word);
-        uint64_t since_base = ticks - here.piece.base_ticks;
+        uint64_t word = load(now.at), since_base = ahead + live_event_ticks(word);
         const struct form *form = &forms[live_event_kind(word)];
-        if (__builtin_expect(since_base >= here.plain_ticks || ticks < now.latest || !form->kind,
+        if (__builtin_expect(since_base >= here.plain_ticks || since_base < latest || !form->kind,
                              0))
             break;
         int64_t time_ns =
             here.piece.base_ns + (int64_t)((double)(int64_t)since_base * here.piece.ns_per_tick);
-        time_ns = time_ns < here.most_ns ? time_ns : here.most_ns;
         time_ns = time_ns > now.floor_ns ? time_ns : now.floor_ns;
         if (!block_cursor_put(&cursor, time_ns, form->kind, form->payload, live_event_id(word)))
             break;
-        now.latest = ticks;
+        latest = since_base;
         now.floor_ns = time_ns;
     }
+    now.latest = latest + here.piece.base_ticks;
     opened = cursor;
     block_cursor_close(&opened, blocks);
     *progress = now;
