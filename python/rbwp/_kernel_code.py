@@ -148,32 +148,59 @@ def count_one(counter):
 
 
 def start_text():
-    """An event's start as PTX: the program's first thread does all of it, and no other thread waits for what it got, nor
-    has it: their slot is one that no event has, so that an end of theirs does nothing.
+    """An event's start as PTX. The program's first thread leads: it alone asks for a slot, and has it; the others' slot is
+    one that no event has, so that an end of theirs does nothing.
 
-    As in rbwp_device.h, nothing that the counters give is looked at before the columns' addresses are under way. What
-    is added is 1, and the assembler does not know that: of an addend that all threads share it adds the sum for the
-    warp, and computes each thread's part afterwards."""
-    values = ("$6", "$7", "$8", "$9", "$10", "$11", "none", "unit", "now", "$12", "none8", "order", "$13")
+    As in rbwp_device.h, all threads of a warp go through it together, and branches are on votes; nothing that the
+    counters give is looked at before the columns' addresses are under way; where the leader's whole warp is there,
+    thread i takes what column i gets, and 13 threads store at once (13 and 14 put the counters back to 2^31 then);
+    otherwise the leader stores alone, and counters that lie apart are asked out of the way. What is added is 1, and
+    the assembler does not know that: of an addend that all threads share it adds the sum for the warp, and computes
+    each thread's part afterwards."""
+    values = ("$6", "$7", "$8", "$9", "$10", "$11", "0", "unit", "now", "$12", "0", "order", "$13")
     lines = [
-        "{", ".reg .pred act, apart, room, past;", ".reg .b32 thread, one, slot, order, slot2, order2, unit, none;",
-        ".reg .b64 ones, both, now, none8, at, c<13>;",
-        "mov.u32 thread, %tid.x;", "mov.b32 slot2, 0;", "mov.b32 order2, 0;", "mov.b64 both, 0;",
-        "add.u32 one, thread, 1;", "setp.eq.u32 act, thread, 0;", "mov.b32 slot, 0xffffffff;", "@act mov.b32 slot, 0;",
-        "setp.ne.and.u32 act, $2, 0, act;", "@act bra together;",
-        "setp.eq.u32 act, thread, 0;", "setp.ne.and.u32 act, $1, 0, act;", "@!act bra done;",
-        "atom.global.add.u32 slot2, [$3], one;", "atom.global.add.u32 order2, [$4], one;", "bra asked;",
-        "together:", "mov.b64 ones, {one, one};", "atom.global.add.u64 both, [$3], ones;",
-        "asked:", *(f"ld.global.nc.u64 c{i}, [$5+{8 * i}];" for i in range(13)),
-        "mov.u32 unit, %smid;", "mov.b32 none, 0;", "mov.b64 none8, 0;",
-        "mov.b64 {slot, order}, both;", "setp.eq.u32 apart, $2, 0;", "@apart mov.b32 slot, slot2;",
-        "@apart mov.b32 order, order2;", "mov.u64 now, %globaltimer;", "setp.lt.u32 room, slot, $1;"]
-    for i in (0, 1, 2, 3, 4, 5, 6, 7, 10, 12, 11, 9, 8):  # first what is there, last what was read last
+        "{", ".reg .pred act, one, apart, any, room, past, mine, wide, narrow, hold, eighth, eleventh;",
+        ".reg .b32 thread, active, unit, added, slot, order, low, high, k, most, size, first;",
+        ".reg .b64 ones, both, now, at, c<13>;",
+        "mov.u32 thread, %tid.x;", "add.u32 added, thread, 1;", "mov.b64 ones, {added, added};",
+        "setp.eq.u32 act, thread, 0;", "mov.b32 slot, 0xffffffff;", "@act mov.b32 slot, 0;",
+        "setp.ne.and.u32 one, $2, 0, act;", "setp.ne.and.u32 act, $1, 0, act;",
+        "mov.b64 both, 0;", "@one atom.global.add.u64 both, [$3], ones;",
+        "activemask.b32 active;", "mov.u32 unit, %smid;",
+        "setp.eq.and.u32 any, active, 0xffffffff, one;", "vote.sync.any.pred any, any, active;", "@any bra together;",
+        "vote.sync.any.pred any, act, active;", "@!any bra done;",
+        "setp.eq.and.u32 apart, $2, 0, act;", "vote.sync.any.pred any, apart, active;", "@!any bra asked;",
+        "mov.b32 low, 0;", "mov.b32 order, 0;", "@apart atom.global.add.u32 low, [$3], added;",
+        "@apart atom.global.add.u32 order, [$4], added;", "mov.b64 both, {low, order};",
+        "asked:", *(f"@act ld.global.nc.u64 c{i}, [$5+{8 * i}];" for i in range(13)),
+        "mov.b64 {low, order}, both;", "@act mov.b32 slot, low;", "mov.u64 now, %globaltimer;",
+        "setp.lt.u32 room, slot, $1;"]
+    for i in (8, 11, 10, 0, 1, 2, 3, 4, 5, 6, 7, 12, 9):  # last what may be loaded
         size = 8 if 8 <= i <= 10 else 4
-        lines += [f"mul.wide.u32 at, slot, {size};", f"add.s64 at, at, c{i};",
+        lines += [f"mul.wide.u32 at, slot, {size};", f"@act add.s64 at, at, c{i};",
                   f"@room st.global.u{8 * size} [at], {values[i]};"]
-    lines += ["setp.lt.s32 past, slot, 0;", "@past st.global.u32 [$3], 0x80000000;", "setp.lt.s32 past, order, 0;",
-              "@past st.global.u32 [$4], 0x80000000;", "done:", "mov.b32 $0, slot;", "}"]
+    lines += ["setp.lt.and.s32 past, slot, 0, act;", "@past st.global.u32 [$3], 0x80000000;",
+              "setp.lt.and.s32 past, order, 0, act;", "@past st.global.u32 [$4], 0x80000000;", "bra done;",
+              "together:", "min.u32 size, thread, 12;", "mad.wide.u32 at, size, 8, $5;", "ld.global.nc.u64 at, [at];",
+              "mov.b32 k, $6;"]
+    for i in (1, 2, 3, 4, 5, 6, 7, 10, 12):
+        lines += [f"setp.eq.u32 mine, thread, {i};", f"selp.b32 k, {values[i]}, k, mine;"]
+    lines += ["mov.b64 {low, high}, $12;", "setp.eq.u32 mine, thread, 9;", "selp.b32 k, low, k, mine;",
+              "selp.b32 high, high, 0, mine;", "setp.gt.u32 hold, thread, 12;", "selp.b32 most, 0x80000000, $1, hold;",
+              "selp.b32 k, 0x80000000, k, hold;", "setp.eq.u32 mine, thread, 13;", "selp.b64 at, $3, at, mine;",
+              "setp.eq.u32 mine, thread, 14;", "selp.b64 at, $4, at, mine;", "sub.u32 size, thread, 8;",
+              "setp.lt.u32 wide, size, 3;", "selp.b32 size, 8, 4, wide;", "selp.b32 size, 0, size, hold;",
+              "setp.lt.u32 narrow, thread, 15;", "@wide setp.gt.u32 narrow, thread, 15;",
+              "setp.eq.u32 eighth, thread, 8;", "setp.eq.u32 eleventh, thread, 11;",
+              # 0, but the assembler does not know: it would put the shuffles that wait for the slot in front of all this.
+              "shfl.sync.idx.b32 first, k, thread, 31, 0xffffffff;", "xor.b32 first, first, k;",
+              "mov.b64 {low, order}, both;", "shfl.sync.idx.b32 low, low, first, 31, 0xffffffff;", "@one mov.b32 slot, low;",
+              "shfl.sync.idx.b32 order, order, first, 31, 0xffffffff;", "mov.u64 now, %globaltimer;",
+              "mad.wide.u32 at, low, size, at;", "setp.lt.xor.u32 room, low, most, hold;",
+              "selp.b32 k, order, k, eleventh;", "mov.b64 {low, order}, now;", "selp.b32 k, low, k, eighth;",
+              "selp.b32 high, order, high, eighth;", "mov.b64 now, {k, high};", "and.pred wide, wide, room;",
+              "and.pred narrow, narrow, room;", "@wide st.global.u64 [at], now;", "@narrow st.global.u32 [at], k;",
+              "done:", "mov.b32 $0, slot;", "}"]
     return "\n".join(lines)
 
 
@@ -346,6 +373,18 @@ def wide_pointer(entries, index: dsl.constexpr, present):
 
 
 @jit
+def arrived(value):
+    """The same value, waited for here: of one that is still under way in a loop the assembler would wait for all that is,
+    for an event's slot, too. What is added is 0, which the assembler does not know."""
+    if target() == "nvidia":
+        return dsl.inline_asm_elementwise(
+            "{\n.reg .b32 none;\nmov.u32 none, %laneid;\nshr.u32 none, none, 5;\nadd.u32 $0, $1, none;\n}", "=r,r", [value],
+            dtype=dsl.int32, is_pure=False, pack=1)
+    else:
+        return value
+
+
+@jit
 def from_context(context):
     """What a context array tells: 3 + N entries where tracing is off on the host, or 19 + N. Entries are counted from
     the flag at 2 + N."""
@@ -356,7 +395,7 @@ def from_context(context):
     counter = dsl.load(flag + 2, mask=on, other=0)
     order_counter = dsl.load(flag + 3, mask=on, other=0)
     return DeviceTracing(
-        dsl.cast(dsl.load(context), dsl.int32),
+        arrived(dsl.cast(dsl.load(context), dsl.int32)),
         dsl.cast(most, dsl.int32),
         (order_counter == counter + 4) & ((counter & 7) == 0),
         dsl.cast(counter, dsl.pointer_type(dsl.int64)),

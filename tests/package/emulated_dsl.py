@@ -123,6 +123,7 @@ class Machine:
         self.program = (0, 0, 0)
         self.grid = (1, 1, 1)
         self.sm, self.thread = 0, 0
+        self.warp = None  # its threads, where more than one is played
         self.times = itertools.count(1000, 32)
         self.touched = []  # addresses written, in order
 
@@ -194,74 +195,120 @@ def inline_asm_elementwise(text, constraints, arguments, dtype, is_pure, pack):
 
 
 def run_ptx(text, constraints, arguments):
-    """What thread machine.thread of a program does with a block of PTX; its result. Only instructions that the device
-    code has are known, and a register that is read before it was written is an error."""
+    """What machine.warp (or thread machine.thread alone) of a program does with a block of PTX, all threads in step; the
+    first one's result. Only instructions that the device code has are known; a register that is read before it was
+    written is an error, and so is a branch that not all threads take."""
     assert len(constraints.split(",")) == 1 + len(arguments)
-    registers = {f"${i + 1}": int(_value(argument).data) for i, argument in enumerate(arguments)}
     for argument, kind in zip(arguments, constraints.split(",")[1:]):
         assert _value(argument).dtype is {"r": int32, "l": int64}[kind], "an operand that its register does not fit"
+    threads = list(machine.warp or [machine.thread])
+    operands = {f"${i + 1}": int(_value(argument).data) for i, argument in enumerate(arguments)}
+    warp = [dict(operands) for _ in threads]
     lines = [line for line in text.split("\n") if line not in "{}" and not line.startswith(".reg")]
     labels = {line[:-1]: at for at, line in enumerate(lines) if line.endswith(":")}
-    bits = {"32": 0xffffffff, "64": 0xffffffffffffffff}
-
-    def read(word):
-        if word in ("%tid.x", "%smid", "%globaltimer"):
-            return {"%tid.x": machine.thread, "%smid": machine.sm}[word] if word[1] != "g" else next(machine.times)
-        return registers[word] if not word[0].isdigit() else int(word, 0)
-
-    def memory(word, size):
-        base, _, offset = word.strip("[]").partition("+")
-        return machine.cell((read(base) + int(offset or 0)) & bits["64"], {"32": int32, "64": int64}[size])
-
-    def put(cell, value, size):
-        cell.value = value & bits[size]
-        machine.touched.append(ctypes.addressof(cell))
-
+    active = 0
+    for thread in threads:
+        active |= 1 << thread % 32
     at = 0
     while at < len(lines):
         line = lines[at].rstrip(";")
         at += 1
+        if line.endswith(":"):
+            continue
+        acting = list(range(len(threads)))
         if line.startswith("@"):
             condition, line = line[1:].split(" ", 1)
-            if read(condition.lstrip("!")) == condition.startswith("!"):
-                continue
+            acting = [i for i in acting if warp[i][condition.lstrip("!")] != condition.startswith("!")]
         name, _, rest = line.partition(" ")
         words = re.findall(r"\{[^}]*\}|[^,\s]+", rest)
-        kind, size = name.split("."), name[-2:]
-        if name.endswith(":"):
-            continue
         if name == "bra":
-            at = labels[words[0]]
-        elif kind[0] == "mov" and words[0].startswith("{"):
-            low, high = words[0].strip("{}").replace(" ", "").split(",")
-            registers[low], registers[high] = read(words[1]) & bits["32"], read(words[1]) >> 32 & bits["32"]
-        elif kind[0] == "mov" and words[1].startswith("{"):
-            low, high = words[1].strip("{}").replace(" ", "").split(",")
-            registers[words[0]] = read(high) << 32 | read(low)
-        elif kind[0] == "mov":
-            registers[words[0]] = read(words[1]) & bits[size]
-        elif kind[0] == "setp":
-            a, b = (read(word) & bits[size] for word in words[1:3])
-            if name[-3] == "s":
-                a, b = ((value ^ 1 << int(size) - 1) - (1 << int(size) - 1) for value in (a, b))
-            found = {"eq": a == b, "ne": a != b, "lt": a < b}[kind[1]]
-            assert kind[2] in ("and", "u32", "s32")
-            registers[words[0]] = found and (read(words[3]) if kind[2] == "and" else True)
-        elif kind[0] == "add":
-            registers[words[0]] = read(words[1]) + read(words[2]) & bits[size]
-        elif name == "mul.wide.u32":
-            registers[words[0]] = (read(words[1]) & bits["32"]) * read(words[2])
-        elif kind[:2] == ["ld", "global"]:
-            registers[words[0]] = memory(words[1], size).value & bits[size]
-        elif kind[:3] == ["atom", "global", "add"]:
-            cell = memory(words[1], size)
-            registers[words[0]] = cell.value & bits[size]
-            put(cell, cell.value + read(words[2]), size)
+            assert len(acting) in (0, len(threads)), f"threads part: {line}"
+            at = labels[words[0]] if acting else at
+            continue
+        special = {"%smid": machine.sm, "%globaltimer": next(machine.times) if "%globaltimer" in line else None}
+        if name.startswith("vote.sync.any"):
+            found = True in [bool(warp[i][words[1]]) for i in acting]
+            assert {warp[i][words[2]] for i in acting} == {active} and len(acting) == len(threads)
+            results = [found] * len(acting)
+        elif name.startswith("shfl.sync.idx"):
+            assert words[4] == "0xffffffff" and len(acting) == len(threads) == 32
+            results = [warp[int(words[2]) if words[2].isdigit() else warp[i][words[2]]][words[1]] for i in acting]
         else:
-            assert kind[:2] == ["st", "global"], f"an instruction that is not known: {line}"
-            put(memory(words[0], size), read(words[1]), size)
-    result = registers["$0"]
+            results = [_thread_does(name, words, warp[i], {**special, "%tid.x": threads[i], "%laneid": threads[i] % 32,
+                                                                     "active": active}) for i in acting]
+        for i, result in zip(acting, results):
+            if result is not None:
+                warp[i][words[0]] = result
+    result = warp[0]["$0"]
     return result - (result >> 31 << 32)
+
+
+def _thread_does(name, words, registers, special):
+    """An instruction that concerns nobody else: what its first operand gets, or None."""
+    bits = {"32": 0xffffffff, "64": 0xffffffffffffffff}
+    kind, size = name.split("."), name[-2:]
+
+    def read(word):
+        if word in special:
+            return special[word]
+        return int(word, 0) if word[0].isdigit() else registers[word]
+
+    def memory(word):
+        base, _, offset = word.strip("[]").partition("+")
+        return machine.cell((read(base) + int(offset or 0)) & bits["64"], {"32": int32, "64": int64}[size])
+
+    def put(cell, value):
+        cell.value = value & bits[size]
+        machine.touched.append(ctypes.addressof(cell))
+
+    halves = lambda word: word.strip("{}").replace(" ", "").split(",")  # noqa: E731
+    if name == "activemask.b32":
+        return special["active"]
+    if kind[0] == "mov" and words[0].startswith("{"):
+        low, high = halves(words[0])
+        registers[low], registers[high] = read(words[1]) & bits["32"], read(words[1]) >> 32 & bits["32"]
+        return None
+    if kind[0] == "mov" and words[1].startswith("{"):
+        low, high = halves(words[1])
+        return read(high) << 32 | read(low)
+    if kind[0] == "mov":
+        return read(words[1]) & bits[size]
+    if kind[0] == "setp":
+        a, b = (read(word) & bits[size] for word in words[1:3])
+        if name[-3] == "s":
+            a, b = ((value ^ 1 << int(size) - 1) - (1 << int(size) - 1) for value in (a, b))
+        found = {"eq": a == b, "ne": a != b, "lt": a < b, "gt": a > b}[kind[1]]
+        assert kind[2] in ("and", "xor", "u32", "s32")
+        return {"and": lambda: found and read(words[3]), "xor": lambda: found != read(words[3])}.get(
+            kind[2], lambda: found)()
+    if kind[0] == "selp":
+        return read(words[1] if read(words[3]) else words[2]) & bits[size]
+    if name == "and.pred":
+        return read(words[1]) and read(words[2])
+    if kind[0] == "add":
+        return read(words[1]) + read(words[2]) & bits[size]
+    if kind[0] == "sub":
+        return read(words[1]) - read(words[2]) & bits[size]
+    if name == "shr.u32":
+        return read(words[1]) >> read(words[2])
+    if name == "xor.b32":
+        return read(words[1]) ^ read(words[2])
+    if name == "min.u32":
+        return sorted((read(words[1]) & bits["32"], read(words[2])))[0]
+    if name == "mul.wide.u32":
+        return (read(words[1]) & bits["32"]) * read(words[2])
+    if name == "mad.wide.u32":
+        return (read(words[1]) & bits["32"]) * (read(words[2]) & bits["32"]) + read(words[3]) & bits["64"]
+    if kind[:2] == ["ld", "global"]:
+        return memory(words[1]).value & bits[size]
+    if kind[:3] == ["atom", "global", "add"]:
+        cell = memory(words[1])
+        before = cell.value & bits[size]
+        put(cell, cell.value + read(words[2]))
+        return before
+    assert kind[:2] == ["st", "global"], f"an instruction that is not known: {name}"
+    put(memory(words[0]), read(words[1]))
+    return None
 
 
 def program_id(axis):

@@ -157,6 +157,23 @@ class Ptx(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
+class EventsOfAWarp(Events):
+    """A whole warp plays: 13 of its threads store a column each."""
+    test_a_thread_that_is_not_the_first_does_nothing = None
+
+    def setUp(self):
+        super().setUp()
+        dsl.machine.warp = range(32)
+
+
+class EventsOfHalfAWarp(EventsOfAWarp):
+    """Not all threads of the warp are there: the first stores alone."""
+
+    def setUp(self):
+        super().setUp()
+        dsl.machine.warp = range(16)
+
+
 class EventsOfAllThreads(Events):
     """Where the compiler chooses the thread that stores."""
     one_thread_acts = False

@@ -1246,6 +1246,7 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(const struct rbwp_dev_events *p, 
                                                unsigned payload_bytes)
 {
     unsigned slot;
+    /* clang-format off */
     asm volatile(
         "{ .reg .pred me, one, two, on, over, any; .reg .u32 m, low, op;"
         " .reg .u64 old, t, n, w, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12;\n"
@@ -1253,8 +1254,7 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(const struct rbwp_dev_events *p, 
         " mov.u64 old, 0; @one atom.global.add.u64 old, [%1], %3;\n"
         " activemask.b32 m;\n"
 #if RBWP_DEV_EVENT_ONCE == 2
-        " .reg .pred q, wide, narrow, hold; .reg .u32 lane, from, a, k, h, most, size; .reg .u64 "
-        "at;\n"
+        " .reg .pred q, wide, narrow, hold; .reg .u32 lane, from, a, k, h, most, size; .reg .u64 at;\n"
         " vote.sync.ballot.b32 from, me, m; sub.u32 a, from, 1; and.b32 a, a, from;"
         " setp.eq.and.u32 q, m, 0xffffffff, one; setp.eq.and.u32 q, a, 0, q;"
         " vote.sync.any.pred any, q, m; @any bra.uni together;\n"
@@ -1290,113 +1290,44 @@ RBWP_DEV_FN_ unsigned rbwp_dev_events_at_once_(const struct rbwp_dev_events *p, 
         " @two atom.global.add.u32 op, [%2], 1; mov.b64 old, {%0, op}; bra.uni asked;\n"
 #if RBWP_DEV_EVENT_ONCE == 2
         "together: bfind.u32 from, from; mov.u32 lane, %%laneid;"
-        " min.u32 size, lane, 12; mov.b64 {a, k}, %4;" RBWP_DEV_LED_("a", "a") RBWP_DEV_LED_(
-            "k",
-            "k") " mov.b64 at, {a, k};"
-                 " mad.wide.u32 at, size, 8, at; ld.global.nc.u64 at, [at];\n" RBWP_DEV_LED_(
-                     "k", "%7") RBWP_DEV_MINE_("1", "k", "%13") RBWP_DEV_LED_("a", "%10")
-                     RBWP_DEV_MINE_("2", "k", "a") RBWP_DEV_LED_("a", "%11") RBWP_DEV_MINE_(
-                         "3", "k",
-                         "a") RBWP_DEV_LED_("a", "%6") RBWP_DEV_MINE_("4", "k",
-                                                                      "a") RBWP_DEV_LED_("a", "%8")
-                         RBWP_DEV_MINE_("5", "k", "a") RBWP_DEV_MINE_("6", "k", "0") RBWP_DEV_MINE_(
-                             "7", "k",
-                             "%14") " mov.b64 {a, h}, %9;" RBWP_DEV_LED_("a",
-                                                                         "a") RBWP_DEV_LED_("h",
-                                                                                            "h")
-                             RBWP_DEV_MINE_("9", "k", "a") " selp.u32 h, h, 0, q;" RBWP_DEV_MINE_(
-                                 "10", "k", "0") RBWP_DEV_LED_("a", "%12")
-                                 RBWP_DEV_MINE_("12", "k", "a") RBWP_DEV_LED_(
-                                     "most",
-                                     "%5") " setp.gt.u32 hold, lane, 12; selp.u32 most, "
-                                           "0x80000000, most, hold;"
-                                           " selp.u32 k, 0x80000000, k, hold;\n"
-                                           " mov.b64 {a, size}, %1;" RBWP_DEV_LED_("a", "a")
-                                               RBWP_DEV_LED_(
-                                                   "size",
-                                                   "size") " mov.b64 t, {a, size}; setp.eq.u32 q, "
-                                                           "lane, 13; selp.u64 at, t, at, q;"
-                                                           " mov.b64 {a, size}, %2;" RBWP_DEV_LED_(
-                                                               "a", "a")
-                                                               RBWP_DEV_LED_(
-                                                                   "size",
-                                                                   "size") " mov.b64 t, {a, size}; "
-                                                                           "setp.eq.u32 q, lane, "
-                                                                           "14; selp.u64 at, t, "
-                                                                           "at, q;\n"
-                                                                           " sub.u32 a, lane, 8; "
-                                                                           "setp.lt.u32 wide, a, "
-                                                                           "3; selp.u32 size, 8, "
-                                                                           "4, wide;"
-                                                                           " selp.u32 size, 0, "
-                                                                           "size, hold; "
-                                                                           "setp.lt.u32 narrow, "
-                                                                           "lane, 15;"
-                                                                           " @wide setp.gt.u32 "
-                                                                           "narrow, lane, 15; "
-                                                                           "setp.eq.u32 two, lane, "
-                                                                           "11; setp.eq.u32 one, "
-                                                                           "lane, 8;\n"
-                                                                           " mov.b64 {%0, op}, "
-                                                                           "old;" RBWP_DEV_LED_(
-                                                                               "low", "%0")
-                                                                               RBWP_DEV_LED_(
-                                                                                   "op",
-                                                                                   "op") " mov.u64 "
-                                                                                         "t, "
-                                                                                         "%%"
-                                                                                         "globaltim"
-                                                                                         "er; "
-                                                                                         "mad.wide."
-                                                                                         "u32 at, "
-                                                                                         "low, "
-                                                                                         "size, at;"
-                                                                                         " setp.lt."
-                                                                                         "xor.u32 "
-                                                                                         "on, low, "
-                                                                                         "most, "
-                                                                                         "hold; "
-                                                                                         "selp.u32 "
-                                                                                         "k, op, "
-                                                                                         "k, two;"
-                                                                                         " mov.b64 "
-                                                                                         "{a, "
-                                                                                         "low}, t; "
-                                                                                         "selp.u32 "
-                                                                                         "k, a, k, "
-                                                                                         "one; "
-                                                                                         "selp.u32 "
-                                                                                         "h, low, "
-                                                                                         "h, one;"
-                                                                                         " mov.b64 "
-                                                                                         "t, {k, "
-                                                                                         "h}; "
-                                                                                         "and.pred "
-                                                                                         "wide, "
-                                                                                         "wide, "
-                                                                                         "on; "
-                                                                                         "and.pred "
-                                                                                         "narrow, "
-                                                                                         "narrow, "
-                                                                                         "on;"
-                                                                                         " @wide "
-                                                                                         "st."
-                                                                                         "global."
-                                                                                         "u64 "
-                                                                                         "[at], t; "
-                                                                                         "@narrow "
-                                                                                         "st."
-                                                                                         "global."
-                                                                                         "u32 "
-                                                                                         "[at], "
-                                                                                         "k;\n"
+        " min.u32 size, lane, 12; mov.b64 {a, k}, %4;" RBWP_DEV_LED_("a", "a")
+        RBWP_DEV_LED_("k", "k") " mov.b64 at, {a, k};"
+        " mad.wide.u32 at, size, 8, at; ld.global.nc.u64 at, [at];\n"
+        RBWP_DEV_LED_("k", "%7") RBWP_DEV_MINE_("1", "k", "%13")
+        RBWP_DEV_LED_("a", "%10") RBWP_DEV_MINE_("2", "k", "a")
+        RBWP_DEV_LED_("a", "%11") RBWP_DEV_MINE_("3", "k", "a")
+        RBWP_DEV_LED_("a", "%6") RBWP_DEV_MINE_("4", "k", "a")
+        RBWP_DEV_LED_("a", "%8") RBWP_DEV_MINE_("5", "k", "a")
+        RBWP_DEV_MINE_("6", "k", "0") RBWP_DEV_MINE_("7", "k", "%14")
+        " mov.b64 {a, h}, %9;" RBWP_DEV_LED_("a", "a") RBWP_DEV_LED_("h", "h")
+        RBWP_DEV_MINE_("9", "k", "a") " selp.u32 h, h, 0, q;" RBWP_DEV_MINE_("10", "k", "0")
+        RBWP_DEV_LED_("a", "%12") RBWP_DEV_MINE_("12", "k", "a")
+        RBWP_DEV_LED_("most", "%5")
+        " setp.gt.u32 hold, lane, 12; selp.u32 most, 0x80000000, most, hold;"
+        " selp.u32 k, 0x80000000, k, hold;\n"
+        " mov.b64 {a, size}, %1;" RBWP_DEV_LED_("a", "a") RBWP_DEV_LED_("size", "size")
+        " mov.b64 t, {a, size}; setp.eq.u32 q, lane, 13; selp.u64 at, t, at, q;"
+        " mov.b64 {a, size}, %2;" RBWP_DEV_LED_("a", "a") RBWP_DEV_LED_("size", "size")
+        " mov.b64 t, {a, size}; setp.eq.u32 q, lane, 14; selp.u64 at, t, at, q;\n"
+        " sub.u32 a, lane, 8; setp.lt.u32 wide, a, 3; selp.u32 size, 8, 4, wide;"
+        " selp.u32 size, 0, size, hold; setp.lt.u32 narrow, lane, 15;"
+        " @wide setp.gt.u32 narrow, lane, 15; setp.eq.u32 two, lane, 11; setp.eq.u32 one, lane, 8;\n"
+        /* 0, but ptxas does not know: it would put the shuffles that wait for the slot before all this. */
+        " shfl.sync.idx.b32 a, k, lane, 31, 0xffffffff; xor.b32 a, a, k; xor.b32 from, from, a;\n"
+        " mov.b64 {%0, op}, old;" RBWP_DEV_LED_("low", "%0") RBWP_DEV_LED_("op", "op")
+        " mov.u64 t, %%globaltimer; mad.wide.u32 at, low, size, at;"
+        " setp.lt.xor.u32 on, low, most, hold; selp.u32 k, op, k, two;"
+        " mov.b64 {a, low}, t; selp.u32 k, a, k, one; selp.u32 h, low, h, one;"
+        " mov.b64 t, {k, h}; and.pred wide, wide, on; and.pred narrow, narrow, on;"
+        " @wide st.global.u64 [at], t; @narrow st.global.u32 [at], k;\n"
 #endif
-                                                                                         "done: }"
+        "done: }"
         : "=&r"(slot)
         : "l"(p->counter), "l"(p->ops), "l"(p->both), "l"(p->columns), "r"(p->max_events),
           "r"(p->rank), "r"(id), "r"(target_rank), "l"(address), "r"(pid_m), "r"(pid_n),
           "r"(payload_bytes), "r"(rbwp_dev_block_x_()), "r"(rbwp_dev_cu_())
         : "memory");
+    /* clang-format on */
     return slot;
 }
 #undef RBWP_DEV_LED_
