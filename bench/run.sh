@@ -33,6 +33,8 @@ all() {
     program dump "$dir/tools/rbwp"
     heading export
     program export "$dir/tools/rbwp"
+    heading 'sums and time windows'
+    program sums "$dir/tools/rbwp" "$dir/bench/make_profile"
     heading tables
     program table
     program model
