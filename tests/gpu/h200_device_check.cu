@@ -76,8 +76,60 @@ static void check_puts(const event_rows &rows, unsigned blocks, unsigned rounds,
     }
 }
 
+// Who leads, in which threads of a block, and who calls: the values are those of the thread that leads.
+struct led {
+    unsigned threads, first, step, last;
+    bool alone; // others do not call
+};
+
+__global__ void led_kernel(const void *context, unsigned rounds, led who)
+{
+    const unsigned me = threadIdx.x;
+    const bool leads = me >= who.first && me <= who.last && (me - who.first) % who.step == 0;
+    rbwp::events<> e;
+    e.init(context, leads);
+    for (unsigned i = 0; i < rounds; i++)
+        if (leads || !who.alone)
+            e.end(e.start(RBWP_DEV_GET, me + 1, (const void *)(size_t)(1000 + me), me, i, 2000 + me));
+}
+
+static void check_leaders()
+{
+    const unsigned rounds = 8;
+    for (const led &who : {led{32, 0, 32, 0, false}, led{32, 31, 32, 31, false}, led{96, 37, 64, 37, false},
+                           led{32, 0, 16, 31, false}, led{64, 3, 1, 40, false}, led{16, 0, 16, 0, false},
+                           led{64, 5, 64, 5, true}, led{70, 69, 1, 69, false}}) {
+        const unsigned leaders = (who.last - who.first) / who.step + 1, count = leaders * rounds;
+        for (unsigned apart = 0; apart < 2; apart++) {
+            event_buffers buffers = make_events(1, 2, count, apart);
+            led_kernel<<<1, who.threads>>>(buffers.context, rounds, who);
+            CUDA(cudaDeviceSynchronize());
+            const event_rows rows = read_events(buffers);
+            CHECK(rows.counter == count && rows.ops == count && rows.guarded(), "%u threads: %u", who.threads, rows.counter);
+            std::vector<char> seen(who.threads * rounds, 0);
+            for (uint32_t i = 0; i < count; i++) {
+                const int64_t m = rows.cell(RBWP_EVENTS_PID_M, i), n = rows.cell(RBWP_EVENTS_PID_N, i);
+                const bool good = m >= who.first && m <= who.last && (m - who.first) % who.step == 0 && n >= 0 &&
+                                  n < rounds && !seen[(size_t)(m * rounds + n)];
+                CHECK(good, "%u threads, slot %u: %lld, %lld", who.threads, i, (long long)m, (long long)n);
+                if (good)
+                    seen[(size_t)(m * rounds + n)] = 1;
+                CHECK(rows.cell(RBWP_EVENTS_EVENT_ID, i) == RBWP_DEV_GET && rows.cell(RBWP_EVENTS_TARGET_RANK, i) == m + 1 &&
+                          rows.cell(RBWP_EVENTS_ADDRESS, i) == 1000 + m &&
+                          rows.cell(RBWP_EVENTS_PAYLOAD_SIZE, i) == 2000 + m && rows.cell(RBWP_EVENTS_CUR_RANK, i) == 1 &&
+                          rows.cell(RBWP_EVENTS_TIMESTAMP, i) > 0 &&
+                          rows.cell(RBWP_EVENTS_END, i) >= rows.cell(RBWP_EVENTS_TIMESTAMP, i),
+                      "%u threads, slot %u", who.threads, i);
+            }
+            free_events(&buffers);
+        }
+    }
+}
+
 static void check_events(bool small)
 {
+    if (!RBWP_DEV_EVENT_WARP)
+        check_leaders();
     const unsigned blocks = small ? 16 : 528, rounds = small ? 4 : 32, count = blocks * rounds;
     auto *to = device_zeros<unsigned long long>((size_t)count * 4);
     for (unsigned apart = 0; apart < 2; apart++)
