@@ -16,9 +16,13 @@
 
 enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below */
+/* Each guards what is below it. A thread that launches may ask for a buffer while another one is
+ * being read: it does not wait for that. */
+static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *free_buffers[BUFFERS_MAX];
 static int free_count, made_count;
+
+static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* and names, shapes, devices */
 static cupti_subscriber subscribed;
 static bool probes_watch;
 static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};
@@ -33,12 +37,12 @@ static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
     if (!atomic_flag_test_and_set(&asked))
         (void)inject_session_end_before();
     *buffer = NULL;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&buffers_lock);
     if (free_count)
         *buffer = free_buffers[--free_count];
     else if (made_count < BUFFERS_MAX && (*buffer = aligned_alloc(8, BUFFER_BYTES)))
         made_count++;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&buffers_lock);
     *bytes = *buffer ? BUFFER_BYTES : 0;
     *records_max = 0;
 }
@@ -153,7 +157,7 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
     (void)bytes;
     if (!buffer)
         return;
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&records_lock);
     if (rbwp_is_on_(1)) /* work of the window may end behind it */
         while (valid_bytes &&
                cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_OK)
@@ -161,8 +165,10 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
     inject_rows_devices();
     if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
         inject_rows_lost(dropped);
+    pthread_mutex_unlock(&records_lock);
+    pthread_mutex_lock(&buffers_lock);
     free_buffers[free_count++] = buffer;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&buffers_lock);
 }
 
 /* ---- the source ----------------------------------------------------------------------------- */
@@ -222,5 +228,6 @@ bool inject_activity_open(cupti_subscriber subscriber, bool probes)
 
 void inject_activity_forget(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&buffers_lock, NULL);
+    pthread_mutex_init(&records_lock, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,11 +235,37 @@ cupti_result cuptiActivityFlushAll(uint32_t how)
     pthread_mutex_unlock(&records_lock);
     return fake_call("cupti_flush");
 }
+
+static void *want(void *unused)
+{
+    static uint8_t *other; /* stays with us */
+    size_t bytes, records_max;
+    buffer_wanted(&other, &bytes, &records_max);
+    return unused;
+}
+/* A thread that launches may want a buffer while another one is read: it must not wait for that.
+ * Once a process. */
+static void want_meanwhile(void)
+{
+    enum { LONG_S = 20 };
+    static atomic_flag done = ATOMIC_FLAG_INIT;
+    pthread_t thread;
+    struct timespec until;
+    if (!buffer_wanted || atomic_flag_test_and_set(&done))
+        return;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += LONG_S;
+    if (pthread_create(&thread, NULL, want, NULL) != 0 ||
+        pthread_timedjoin_np(thread, NULL, &until) != 0)
+        abort();
+}
+
 cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t bytes, cupti_record **record)
 {
     uint8_t *at = *record ? (uint8_t *)*record + record_bytes(*(uint32_t *)*record) : from;
     if (at >= from + bytes)
         return CUPTI_END_OF_BUFFER;
+    want_meanwhile();
     *record = (void *)at;
     return 0;
 }
