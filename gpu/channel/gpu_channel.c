@@ -90,8 +90,18 @@ static void register_sub_items(void)
 
 /* ---- ends ---------------------------------------------------------------------- */
 
+/* Jobs of devices that hang: OpenCL may still read the element of a fill, whenever it goes on. */
+static _Atomic(struct gpu_job *) left_to_devices;
+
+static void leave_to_device(struct gpu_job *job)
+{
+    job->next = atomic_load(&left_to_devices);
+    while (!atomic_compare_exchange_weak(&left_to_devices, &job->next, job))
+        ;
+}
+
 /* Ends a chain of jobs, each with the first failure that concerns it. */
-static void end_jobs(struct gpu_job *job, enum rbwp_status outcome)
+static void end_jobs(struct gpu_job *job, enum rbwp_status outcome, bool may_be_read)
 {
     while (job) {
         struct gpu_job *next = job->next;
@@ -107,7 +117,10 @@ static void end_jobs(struct gpu_job *job, enum rbwp_status outcome)
         if (job->done)
             job->done(job->argument, &result);
         inside_done = outside;
-        free(job);
+        if (may_be_read && job->flight.fill)
+            leave_to_device(job);
+        else
+            free(job);
         job = next;
     }
 }
@@ -126,7 +139,7 @@ static void jobs_landed(void *argument, enum rbwp_status outcome, int64_t seen_n
     (void)seen_ns;
     struct gpu_job *jobs = argument;
     struct rbwp_gpu_channel *channel = jobs->channel;
-    end_jobs(jobs, outcome);
+    end_jobs(jobs, outcome, outcome == RBWP_E_STATE);
     landed(channel, outcome);
 }
 
@@ -155,7 +168,7 @@ static void ask_notification(struct rbwp_gpu_channel *channel, struct gpu_job *j
         context->backend->detach(context, &saved);
     }
     atomic_fetch_sub(&channel->under_way, 1);
-    end_jobs(jobs, status);
+    end_jobs(jobs, status, false);
 }
 
 /* ---- the work -------------------------------------------------------------------- */
@@ -421,7 +434,7 @@ enum rbwp_status rbwp_gpu_channel_free(struct rbwp_gpu_channel *channel)
         link = &(*link)->next;
     (void)rbwp_gpu_stream_close(channel->target.stream);
     channel->target.stream = NULL;
-    end_jobs(rest, RBWP_E_STATE);
+    end_jobs(rest, RBWP_E_STATE, false);
     destroy(channel);
     return RBWP_OK;
 }

@@ -38,6 +38,8 @@ FAKE_API void fake_slow_launches(bool slow);
 /* After `after` good calls, `times` calls of an operation fail with the driver's code. */
 FAKE_API void fake_fail(const char *operation, int code, unsigned after, unsigned times);
 FAKE_API unsigned fake_count(const char *operation);
+/* OpenCL alone: as a driver that reads what the last copy was from only now. */
+FAKE_API void fake_read_late(void);
 FAKE_API long fake_live_events(void);
 /* The program captures a stream (any but the default one) on this thread, and launches the graph.
  */
@@ -57,6 +59,9 @@ FAKE_API long long fake_timer(void);
 FAKE_API void fake_timer_skip(long long ns);
 
 /* ---- for the three APIs ------------------------------------------------------ */
+
+/* Where a copy that the driver may read late is from. */
+void fake_note_source(const void *from, size_t bytes);
 
 struct fake_stream {
     struct fake_stream *next;

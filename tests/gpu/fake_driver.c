@@ -25,6 +25,8 @@ static unsigned delay;
 static bool slow_launches;
 static long long timer_skip_ns;
 static long live_events;
+static const volatile char *late_source;
+static size_t late_bytes;
 static _Thread_local enum fake_mode thread_mode; /* its address names the thread */
 
 static struct operation *find(const char *name)
@@ -123,6 +125,22 @@ void fake_fail(const char *name, int code, unsigned after, unsigned times)
     operation->code = code;
     operation->after = after;
     operation->times = times;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_note_source(const void *from, size_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    late_source = from;
+    late_bytes = bytes;
+    pthread_mutex_unlock(&lock);
+}
+
+void fake_read_late(void)
+{
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < late_bytes; i++)
+        (void)late_source[i];
     pthread_mutex_unlock(&lock);
 }
 

@@ -168,6 +168,7 @@ ocl_int clEnqueueWriteBuffer(ocl_queue queue, ocl_memory memory, ocl_bool wait, 
                              ocl_event *event)
 {
     (void)wait, (void)count, (void)waits, (void)event;
+    fake_note_source(from, bytes);
     return move(queue, (char *)memory + at, from, bytes);
 }
 ocl_int clEnqueueCopyBuffer(ocl_queue queue, ocl_memory from, ocl_memory to, size_t from_at,

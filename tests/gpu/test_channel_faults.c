@@ -185,7 +185,7 @@ static void context_lost(void **state)
 }
 
 /* A device that never completes: freeing waits up to the limit, and ends what was under way, and
- * what had not begun. */
+ * what had not begun. What the device may read when it goes on (OpenCL: a fill's element) stays. */
 static void freed_while_the_device_hangs(void **state)
 {
     (void)state;
@@ -197,8 +197,15 @@ static void freed_while_the_device_hangs(void **state)
     if (__lsan_enable)
         __lsan_enable();
     const struct rbwp_gpu_transfer kernel = strided(&bench, &ends);
+    struct rbwp_gpu_transfer fill = up(&bench, &ends);
+    fill.what.kind = RBWP_TRANSFER_FILL;
+    fill.what.source.memory = NULL;
+    fill.what.element_bytes = 3;
+    fill.what.extent[0] = 99;
+    fill.what.fill = "abc";
     fake_hold(true);
-    for (unsigned i = 0; i < 20; i++) /* more than are launched ahead */
+    submit(&bench, &fill);
+    for (unsigned i = 0; i < 19; i++) /* more than are launched ahead */
         submit(&bench, &kernel);
     assert_int_equal(rbwp_work_run(bench.manager, 0), RBWP_OK);
     assert_int_equal(rbwp_work_run(bench.manager, 0), RBWP_AGAIN); /* it sleeps */
@@ -206,6 +213,7 @@ static void freed_while_the_device_hangs(void **state)
     assert_int_equal(rbwp_gpu_channel_free(bench.channel), RBWP_OK);
     bench.channel = NULL;
     expect_ends(&ends, 20, RBWP_E_STATE);
+    fake_read_late();
     fake_hold(false);
     close_bench(&bench);
 }

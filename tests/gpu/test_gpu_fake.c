@@ -988,7 +988,8 @@ static void test_threads(void **state)
 static void test_waiting_leaves_no_trace(void **state)
 {
     (void)state;
-    struct rbwp_work_config work = {.size = sizeof work, .no_workers = true, .slice_ns = 20000000};
+    struct rbwp_work_config work = {
+        .size = sizeof work, .no_workers = true, .slice_ns = UINT64_C(3600000000000)};
     struct rbwp_work_manager *manager;
     assert_int_equal(rbwp_work_start(&work, &manager, NULL), RBWP_OK);
     struct rbwp_gpu_device *device = open_device(manager);
