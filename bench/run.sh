@@ -38,6 +38,10 @@ all() {
     heading tables
     program table
     program model
+    heading archives
+    "$dir/bench/make_profile" "$dir/mixed.bin" 4 >/dev/null
+    program archive "$dir/mixed.bin"
+    rm "$dir/mixed.bin"
     heading 'flight recorder'
     program keep
     heading 'a family of processes'

@@ -16,6 +16,7 @@
 struct moved_range {
     uint8_t *entry;
     uint64_t offset, end; /* before */
+    uint64_t bytes;       /* of its own blocks, those seen so far */
     uint64_t offset_now, end_now, bytes_now;
     uint32_t table;
 };
@@ -92,6 +93,9 @@ enum rbwp_status moved_file_begin(struct moved_file *moved, const struct rbwp_re
             return error_set_memory(error, "trailer");
         section += SECTION_HEAD_BYTES + load_le64(section + 8);
     }
+    if (moved->tables && load_le64(moved->tables) != tail->offset)
+        return error_set(error, RBWP_E_CORRUPT, place_of(tail->offset, RULE_TABLES_TWICE),
+                         "header and trailer disagree about the descriptor tables");
     return RBWP_OK;
 }
 
@@ -173,6 +177,7 @@ static enum rbwp_status move_in_tables(struct moved_file *moved, const struct rb
                          "the index of tables does not fit the blocks");
     if (range->bytes_now == 0)
         range->offset_now = moved->offset;
+    range->bytes += end - block->offset;
     range->bytes_now += bytes_now;
     range->end_now = end == range->end ? moved->offset + bytes_now : 0;
     return RBWP_OK;
@@ -199,9 +204,9 @@ enum rbwp_status moved_file_finish(struct moved_file *moved, struct rbwp_error *
                          "the index of blocks has ranges without blocks");
     for (uint32_t i = 0; i < moved->range_count; i++) {
         const struct moved_range *range = &moved->ranges[i];
-        if (!range->end_now)
+        if (!range->end_now || range->bytes != load_le64(range->entry + 16))
             return error_set(error, RBWP_E_CORRUPT, place_of(range->offset, RULE_TABLE_RANGES),
-                             "a range of the index of tables does not end with a block of its "
+                             "a range of the index of tables is not that of the blocks of its "
                              "table");
         store_le64(range->entry, range->offset_now);
         store_le64(range->entry + 8, range->end_now - range->offset_now);

@@ -33,27 +33,53 @@ static bool is_run(const uint8_t *bytes, size_t count)
     return count && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
+/* What looks for repetitions takes four times as long, so it has to win on so many bytes first. */
+#define SAMPLE_BYTES 4096u
+
+static int zlib_level(enum stream_effort effort)
+{
+    return effort == STREAM_TEXT ? 9 : 1;
+}
+
+/* Each: the stream's bytes at out; 0 if they are not fewer. */
+static size_t with_repetitions(const uint8_t *bytes, size_t count, int level, uint8_t *out)
+{
+    uLongf size = compressBound((uLong)count);
+    bool done = compress2(out, &size, bytes, (uLong)count, level) == Z_OK;
+    return done && size < count ? size : 0;
+}
+
+static size_t without(struct stream_packer *packer, const uint8_t *bytes, size_t count,
+                      uint8_t *out)
+{
+    return deflater_run(packer->deflater, bytes, count, NULL, 0, out);
+}
+
+static bool is_smaller(size_t a, size_t b)
+{
+    return a && (b == 0 || a < b);
+}
+
 /* The smaller of both ways in packer->scratch, at *at; 0 if none is smaller than the bytes. */
 static size_t zlib_stream(struct stream_packer *packer, const uint8_t *bytes, size_t count,
                           enum stream_effort effort, const uint8_t **at)
 {
-    uLong bound = compressBound((uLong)count);
+    size_t bound = compressBound((uLong)count) + DEFLATER_SLACK;
     packer->scratch.count = 0;
-    uint8_t *noise = buffer_reserve(&packer->scratch, 2 * (size_t)bound + DEFLATER_SLACK);
+    uint8_t *noise = buffer_reserve(&packer->scratch, 2 * bound);
     if (!noise)
         return 0;
-    size_t best = deflater_run(packer->deflater, bytes, count, NULL, 0, noise);
-    *at = noise;
-    if (effort == STREAM_NOISE)
-        return best;
-    uint8_t *found = noise + bound + DEFLATER_SLACK;
-    uLongf size = bound;
-    if (compress2(found, &size, bytes, (uLong)count, effort == STREAM_TEXT ? 9 : 1) == Z_OK &&
-        size < count && (best == 0 || size < best)) {
-        *at = found;
-        best = size;
+    uint8_t *repeated = noise + bound;
+    bool tried = effort == STREAM_TEXT;
+    if (effort == STREAM_PATTERNS) {
+        size_t sample = count < SAMPLE_BYTES ? count : SAMPLE_BYTES;
+        tried = is_smaller(with_repetitions(bytes, sample, zlib_level(effort), repeated),
+                           without(packer, bytes, sample, noise));
     }
-    return best;
+    size_t best = without(packer, bytes, count, noise);
+    size_t other = tried ? with_repetitions(bytes, count, zlib_level(effort), repeated) : 0;
+    *at = is_smaller(other, best) ? repeated : noise;
+    return is_smaller(other, best) ? other : best;
 }
 
 void stream_pack(struct stream_packer *packer, const uint8_t *bytes, size_t count,

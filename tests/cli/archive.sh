@@ -21,6 +21,8 @@ expect_exit 0 "$RBWP" check "$work/extended.rbwa"
 expect_exit 0 "$RBWP" archive -d "$work/extended.rbwa" -o "$work/back.bin"
 expect_exit 0 "$RBWP" check "$work/back.bin"
 expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/back.bin"
+# The second reader, which was written from SPEC.md alone, finds in the archive what the command does.
+expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/extended.rbwa"
 expect_exit 0 "$RBWP" archive "$work/back.bin"
 check "once more: the same archive" cmp "$work/back.rbwa" "$work/extended.rbwa"
 

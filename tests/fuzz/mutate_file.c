@@ -91,7 +91,8 @@ static bool copy_block(const uint8_t *file, size_t size, unsigned number, struct
     bool found = count && rbwp_reader_rewind(reader) == RBWP_OK;
     while (found && index++ <= number % count)
         found = rbwp_reader_next_block(reader, block) == RBWP_OK;
-    found = found && block->header.records && block->header.data_bytes <= BLOCK_BYTES_MAX;
+    found = found && block->header.records && block->header.data_bytes <= BLOCK_BYTES_MAX &&
+            !rbwp_reader_is_archive(reader); /* whose blocks are nowhere in the file */
     if (found)
         memcpy(data, block->data, block->header.data_bytes);
     rbwp_reader_close(reader);

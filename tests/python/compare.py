@@ -14,6 +14,7 @@ import pathlib
 import subprocess
 import sys
 
+import rbwp_archive
 import rbwp_reader
 
 REQUIRED = ("file_size", "header", "finalized", "work_items", "sub_items", "block_count", "opaque_block_count",
@@ -102,6 +103,8 @@ def check_strict(file, result, comparison):
 def compare_file(dump, path, must_be_good=False):
     """The summary of one file. Raises Difference."""
     file = pathlib.Path(path).read_bytes()
+    if rbwp_archive.is_archive(file):
+        file = rbwp_archive.plain(file, rbwp_reader.crc32c)
     result = rbwp_reader.parse(file)
     if must_be_good and result["problems"]:
         raise Difference(f"not a good file: {told(result['problems'][0])}")

@@ -17,6 +17,8 @@ import struct
 import sys
 import zlib
 
+import rbwp_archive
+
 # --- Section 1: conventions ------------------------------------------------------------------------------
 
 
@@ -980,9 +982,20 @@ def read_behind_blocks(file, header, result, problems):
     return place[0], False
 
 
+def plain_file(archive, problems):
+    """Part III: the file in an archive; of a broken one nothing but why."""
+    try:
+        return rbwp_archive.plain(archive, crc32c)
+    except rbwp_archive.Broken as broken:
+        problems.add(broken.rule, broken.offset, broken.text)
+        return b""
+
+
 def parse(file):
     """Everything in the file, and what is wrong with it. "refused" is None, or says why nothing was read."""
     problems = Problems()
+    if rbwp_archive.is_archive(file):
+        file = plain_file(file, problems)
     result = {"file_size": len(file), "header": None, "finalized": False, "work_items": [], "sub_items": [],
               "block_count": 0, "opaque_block_count": 0, "record_count": 0, "incomplete_tail": None, "blocks": [],
               "refused": None, "schemas": [], "names": {}, "problems": problems}
