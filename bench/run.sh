@@ -27,6 +27,8 @@ all() {
     echo "commit     $(git rev-parse --short HEAD 2>/dev/null || echo none)"
     heading recording
     program record "$rounds"
+    heading "the clock beside the system's"
+    program drift 15
     heading 'work manager'
     program work "$rounds"
     heading dump

@@ -55,6 +55,7 @@ static void put_clock(const void *from, uint8_t *to)
 {
     const struct rbwp_trailer *values = from;
     store_le32(to, values->clock_kind);
+    store_le32(to + 4, values->clock_flags);
     store_le64(to + 8, values->clock_hz);
     store_le64(to + 16, values->clock_error_ns);
 }
@@ -62,6 +63,7 @@ static void put_clock(const void *from, uint8_t *to)
 static void take_clock(const uint8_t *from, struct trailer *trailer)
 {
     trailer->values.clock_kind = load_le32(from);
+    trailer->values.clock_flags = load_le32(from + 4);
     trailer->values.clock_hz = load_le64(from + 8);
     trailer->values.clock_error_ns = load_le64(from + 16);
 }

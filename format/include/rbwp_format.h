@@ -261,6 +261,7 @@ struct rbwp_clock_sample {
     int64_t realtime_ns;
 };
 
+#define RBWP_CLOCK_DOUBTED 1u /* at the end the system did not trust the counter any more */
 enum rbwp_clock_kind { RBWP_CLOCK_TSC = 1, RBWP_CLOCK_MONOTONIC = 2, RBWP_CLOCK_USER = 3 };
 
 /* A name that a slot had for part of the run (slots can be released and reused). */
@@ -422,6 +423,7 @@ struct rbwp_trailer {
     int64_t start_ns, stop_ns; /* the session */
 
     uint32_t clock_kind;     /* enum rbwp_clock_kind, 0 unknown */
+    uint32_t clock_flags;    /* RBWP_CLOCK_DOUBTED, or later ones; in what was padding */
     uint64_t clock_hz;       /* ticks per second, rounded; 0 unknown */
     uint64_t clock_error_ns; /* bound on |record time - true time| from sampling */
     uint64_t cap_bytes;      /* -bgworkprofile_bufsize in bytes, 0 = unlimited */

@@ -28,6 +28,8 @@ static _Atomic(uint64_t (*)(void)) replaced_clock;
 static _Atomic int64_t line_offset_ns = NO_LINE;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+static _Atomic(const char *) replaced_list;
+
 static _Atomic uint32_t epoch;
 static _Atomic uint64_t latest_ticks; /* somebody has seen these in this epoch */
 
@@ -52,11 +54,14 @@ bool clock_list_has(const char *list, const char *word)
 }
 
 #if RBWP_HAVE_TSC_
+static const char sources_list[] =
+    "/sys/devices/system/clocksource/clocksource0/available_clocksource";
+
 static bool kernel_lists_tsc(void)
 {
     char list[256];
-    int fd = open("/sys/devices/system/clocksource/clocksource0/available_clocksource",
-                  O_RDONLY | O_CLOEXEC);
+    const char *replaced = atomic_load_explicit(&replaced_list, memory_order_relaxed);
+    int fd = open(replaced ? replaced : sources_list, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return true; /* a sandbox without sysfs: the CPU's word stands */
     ssize_t n = read(fd, list, sizeof list - 1);
@@ -154,6 +159,20 @@ enum rbwp_clock_kind clock_kind(void)
     if (atomic_load_explicit(&replaced_clock, memory_order_relaxed))
         return RBWP_CLOCK_USER;
     return rbwp_clock_tsc_ ? RBWP_CLOCK_TSC : RBWP_CLOCK_MONOTONIC;
+}
+
+bool clock_is_doubted(void)
+{
+#if RBWP_HAVE_TSC_
+    return clock_kind() == RBWP_CLOCK_TSC && !kernel_lists_tsc();
+#else
+    return false;
+#endif
+}
+
+void clock_replace_list(const char *path)
+{
+    atomic_store_explicit(&replaced_list, path, memory_order_relaxed);
 }
 
 void clock_replace(uint64_t (*read_ticks)(void))

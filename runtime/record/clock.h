@@ -58,6 +58,14 @@ struct timeline {
 void clock_prepare(void);
 enum rbwp_clock_kind clock_kind(void);
 
+/* True if ticks are of the counter and the system has come to distrust it. Looks at the system's
+ * list, once it is off that it stays so. */
+bool clock_is_doubted(void);
+/* What of such a counter is to be expected: so far apart kernels let it get before they say so. */
+#define CLOCK_DOUBT_NS 62500000u
+/* Where that list is instead (tests); NULL: where it is. */
+void clock_replace_list(const char *path);
+
 /* True if the list of words, separated by blanks as in sysfs, has the word. */
 bool clock_list_has(const char *list, const char *word);
 

@@ -162,6 +162,10 @@ static void add_session(const struct facts_source *source, struct session_facts 
     trailer->clock_kind = clock_kind();
     trailer->clock_hz = rbwp_ticks_per_second();
     trailer->clock_error_ns = line->error_ns + line->deviation_ns;
+    if (clock_is_doubted()) {
+        trailer->clock_flags = RBWP_CLOCK_DOUBTED;
+        trailer->clock_error_ns += CLOCK_DOUBT_NS;
+    }
     trailer->cap_bytes = source->settings->cap_bytes;
     trailer->peak_bytes = chunk_pool_peak_bytes(source->pool);
     trailer->discarded = source->totals->discarded;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # info counts what the dump shows; the trailer's facts (threads, losses, clock, session, reused
-# slots) and opaque blocks come through info, dump, names and filters.
+# slots) and opaque blocks come through info, dump, names and filters. What happened to the clocks meanwhile is told: the wall clock
+# was set, the machine slept, the counter was set back, the system does not trust it.
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$MAKE_EXTENDED" "$work" <<'P' || fail "info"
@@ -112,3 +113,42 @@ assert f"index ({len(ranges)}):\n  at 36: " in run("info", "--quick", "--index",
 assert json.loads(run("info", "--json", "--index", f"{golden}/gaps.bin"))["index"] == [] and "index" not in info
 P
 finish
+
+# ---- the clocks ----
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "clocks"
+import struct, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path[:0] = [here]
+import rbwp_make as m
+
+S, T = 10**9, 1_700_000_000 * 10**9
+
+
+def told(flags, *steps):
+    """steps: by what ticks, monotonic and wall clock go on between samples."""
+    ticks, monotonic, wall = 1000 * S, 50 * S, T
+    samples = [struct.pack("<Qqqq", ticks, T, monotonic, wall)]
+    for step in steps:
+        ticks, monotonic, wall = ticks + step[0], monotonic + step[1], wall + step[2]
+        samples.append(struct.pack("<Qqqq", ticks, T + monotonic - 50 * S, monotonic, wall))
+    path = f"{work}/clocks.bin"
+    with open(path, "wb") as file:
+        file.write(m.with_trailer(m.file([m.block(1, 0, [(T + 100, "cb", 0), (T + 200, "ce")])], [(0, b"work")], zero_time=T),
+                                  m.info(1, T, T + 9 * S, 1), m.section(b"CLCK", struct.pack("<IIQQ", 1, flags, S, 10)),
+                                  m.table_section(b"SAMP", samples)))
+    done = subprocess.run([rbwp, "info", path], capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    return [line.strip() for line in lines if "wall clock was" in line or "slept" in line or "counter had" in line or "unstable" in line]
+
+
+usual = (S, S, S)
+assert told(0, usual, usual, (S + 900, S, S + 900)) == []
+assert told(0, usual, (S, S, S - 3600 * S)) == ["+2s: the wall clock was set by -1h"], told(0, usual, (S, S, S - 3600 * S))
+assert told(0, usual, (S, S, S + 60 * S)) == ["+2s: the wall clock was set by 1min"], told(0, usual, (S, S, S + 60 * S))
+assert told(0, (121 * S, S, 121 * S), usual) == ["+1s: the machine had slept for 2min"], told(0, (121 * S, S, 121 * S))
+assert told(0, (-999 * S, S, 31 * S)) == ["+1s: the machine had slept for 30s", "+1s: the counter had been set back"], told(0, (-999 * S, S, 31 * S))
+assert told(0, (-999 * S, S, S)) == ["+1s: the counter had been set back"]
+assert told(1, usual) == ["the system found the counter unstable, and did not trust it at the end"]
+P

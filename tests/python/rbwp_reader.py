@@ -762,7 +762,7 @@ SECTIONS = {
     b"WRIT": TextSection("writer"),
     b"THRD": TableSection("threads", "QQqqQH6x", "thread_id", "os_id", "attached", "detached", "record_count", "name"),
     b"LOSS": TableSection("losses", "QQqqI4x", "thread_id", "count", "first", "last", "cause"),
-    b"CLCK": FixedSection("clock", "I4xQQ", "kind", "hz", "error_ns"),
+    b"CLCK": FixedSection("clock", "IIQQ", "kind", "flags", "hz", "error_ns"),
     b"SAMP": TableSection("samples", "Qqqq", "ticks", "ts", "monotonic", "realtime"),
     b"SLOT": TableSection("slot_uses", "qqHH4x", "from", "to", "slot", "name"),
     b"GPUD": TableSection("gpus", "QIIqqH6x", "proc_id", "api", "bias_rounds", "bias", "bias_spread", "name",

@@ -68,7 +68,7 @@ class Sections(unittest.TestCase):
             table_section(b"SAMP", [struct.pack("<Qqqq", 1, -2, -3, -4)], 32),
             table_section(b"SLOT", [struct.pack("<qqHH4x", -1, 0, 255, 1)], 24, b"s"))
         self.assertEqual(result["losses"], [{"thread_id": 7, "count": 8, "first": -9, "last": 10, "cause": 99}])
-        self.assertEqual(result["clock"], {"kind": 1, "hz": 2_000_000_000, "error_ns": 35})
+        self.assertEqual(result["clock"], {"kind": 1, "flags": 0, "hz": 2_000_000_000, "error_ns": 35})
         self.assertEqual(result["samples"], [{"ticks": 1, "ts": -2, "monotonic": -3, "realtime": -4}])
         self.assertEqual(result["slot_uses"], [{"from": -1, "to": 0, "slot": 255, "name": "s"}])
 

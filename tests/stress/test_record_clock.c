@@ -7,6 +7,7 @@
  */
 #include "record_support.h"
 
+#include "clock.h"
 #include "unit.h"
 
 #include <stdio.h>
@@ -99,6 +100,31 @@ static void test_wall_clock_is_set(void **state)
     recorded_free(&recorded);
 }
 
+/* A counter that the system takes off its list meanwhile: the file says so, and its bound is large.
+ */
+static void test_counter_is_doubted(void **state)
+{
+    (void)state;
+    for (int doubted = 0; doubted < 2; doubted++) {
+        struct rbwp_session_config config = small_chunks(1);
+        const char *list = test_path("sources");
+        FILE *file = fopen(list, "w");
+        assert_non_null(file);
+        fputs(doubted ? "hpet acpi_pm \n" : "tsc hpet acpi_pm \n", file);
+        fclose(file);
+        struct rbwp_session *session = start(&config);
+        record(1);
+        clock_replace_list(list);
+        stop(session);
+        clock_replace_list(NULL);
+        struct recorded recorded = read_back(config.logfile);
+        const bool told = doubted && expected_kind() == RBWP_CLOCK_TSC;
+        assert_int_equal(recorded.trailer->clock_flags, told ? RBWP_CLOCK_DOUBTED : 0);
+        assert_true(!told || recorded.trailer->clock_error_ns >= CLOCK_DOUBT_NS);
+        recorded_free(&recorded);
+    }
+}
+
 /* What is recovered is timed by the samples in the live file. */
 static void test_recovered(void **state)
 {
@@ -144,6 +170,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wall_clock_is_set),
+        cmocka_unit_test(test_counter_is_doubted),
         cmocka_unit_test(test_recovered),
     };
     return cmocka_run_group_tests_name("record_clock", tests, attach, NULL);

@@ -44,6 +44,7 @@ static struct rbwp_trailer full_trailer(void)
         .start_ns = -1,
         .stop_ns = INT64_MAX,
         .clock_kind = RBWP_CLOCK_TSC,
+        .clock_flags = RBWP_CLOCK_DOUBTED | 64u,
         .clock_hz = 2300000001,
         .clock_error_ns = 77,
         .cap_bytes = UINT64_C(1) << 30,
@@ -157,6 +158,7 @@ static void all_values_round_trip(void **state)
     assert_int_equal(got->start_ns, -1);
     assert_int_equal(got->stop_ns, INT64_MAX);
     assert_int_equal(got->clock_kind, RBWP_CLOCK_TSC);
+    assert_int_equal(got->clock_flags, RBWP_CLOCK_DOUBTED | 64u);
     assert_int_equal(got->clock_hz, 2300000001);
     assert_int_equal(got->clock_error_ns, 77);
     assert_int_equal(got->cap_bytes, UINT64_C(1) << 30);

@@ -358,6 +358,73 @@ static void problems(struct out *out, const struct rbwp_reader *reader)
     out_text(out, " bytes could not be read\n");
 }
 
+/* ---- what happened to the clocks ------------------------------------------------------------ */
+
+#define MOVED_NS INT64_C(1000000) /* less than that may be how samples were taken */
+
+/* By how much more than the monotonic clock the counter went on; 0 if its rate is not known. */
+static int64_t counter_ahead_ns(const struct rbwp_trailer *trailer,
+                                const struct rbwp_clock_sample *from)
+{
+    const struct rbwp_clock_sample *to = from + 1;
+    if (trailer->clock_kind != RBWP_CLOCK_TSC || trailer->clock_hz == 0)
+        return 0;
+    double ns = (double)(to->ticks - from->ticks) * 1e9 / (double)trailer->clock_hz -
+                (double)(to->monotonic_ns - from->monotonic_ns);
+    return ns < -1e18  ? -INT64_C(1000000000000000000)
+           : ns > 1e18 ? INT64_C(1000000000000000000)
+                       : (int64_t)ns;
+}
+
+/* One is the other, as far as two samples can tell. */
+static bool same(int64_t a_ns, int64_t b_ns)
+{
+    const int64_t apart_ns = a_ns > b_ns ? a_ns - b_ns : b_ns - a_ns;
+    return apart_ns < MOVED_NS + (a_ns > 0 ? a_ns / 50 : 0);
+}
+
+static void moved(struct out *out, const struct info *info, const struct rbwp_clock_sample *sample,
+                  const char *what, int64_t by_ns)
+{
+    char text[QUANTITY_BYTES];
+    label(out, "");
+    run_time(out, info, sample->time_ns);
+    out_format(out, ": %s %s%s\n", what, by_ns < 0 ? "-" : "",
+               quantity_duration(text, by_ns < 0 ? 0 - (uint64_t)by_ns : (uint64_t)by_ns));
+}
+
+/* Between a sample and the next one: the wall clock was set, or the machine slept. Record times go
+ * on with the monotonic clock. */
+static void clock_move(struct out *out, const struct info *info, const struct rbwp_trailer *trailer,
+                       const struct rbwp_clock_sample *from)
+{
+    const struct rbwp_clock_sample *to = from + 1;
+    const uint64_t set = (uint64_t)to->realtime_ns - (uint64_t)from->realtime_ns -
+                         ((uint64_t)to->monotonic_ns - (uint64_t)from->monotonic_ns);
+    const int64_t set_ns = (int64_t)set, ahead_ns = counter_ahead_ns(trailer, from);
+    const bool back = to->ticks < from->ticks;
+    if (set_ns > MOVED_NS && (back || same(set_ns, ahead_ns)))
+        moved(out, info, to, "the machine had slept for", set_ns);
+    else if (set_ns > MOVED_NS || set_ns < -MOVED_NS)
+        moved(out, info, to, "the wall clock was set by", set_ns);
+    if (back) {
+        label(out, "");
+        run_time(out, info, to->time_ns);
+        out_text(out, ": the counter had been set back\n");
+    }
+}
+
+static void clock_moves(struct out *out, const struct info *info,
+                        const struct rbwp_trailer *trailer)
+{
+    if (trailer->clock_flags & RBWP_CLOCK_DOUBTED)
+        out_format(out,
+                   "%-13sthe system found the counter unstable, and did not trust it at the end\n",
+                   "");
+    for (uint32_t i = 0; i + 1 < trailer->sample_count; i++)
+        clock_move(out, info, trailer, &trailer->samples[i]);
+}
+
 static void clock_facts(struct out *out, const struct info *info,
                         const struct rbwp_trailer *trailer)
 {
@@ -381,6 +448,7 @@ static void clock_facts(struct out *out, const struct info *info,
         out_format(out, ", monotonic %" PRId64 " ns, realtime %" PRId64 " ns\n",
                    sample->monotonic_ns, sample->realtime_ns);
     }
+    clock_moves(out, info, trailer);
 }
 
 static void bias(struct out *out, const char *of, uint32_t rounds, int64_t bias_ns,

@@ -211,6 +211,7 @@ static void clock_facts(struct out *out, const struct rbwp_trailer *trailer)
     json_u64(out, "kind", trailer->clock_kind);
     comma(out);
     json_plain(out, "kind_name", clock_name(trailer->clock_kind));
+    plain_member(out, "flags", trailer->clock_flags);
     plain_member(out, "hz", trailer->clock_hz);
     plain_member(out, "error_ns", trailer->clock_error_ns);
     out_text(out, ",\"samples\":[");
