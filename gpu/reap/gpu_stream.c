@@ -284,11 +284,13 @@ void rbwp_gpu_bracket_begin(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_st
     *bracket = (struct rbwp_gpu_bracket){NULL, NULL};
     if (!rbwp_is_on_(1) || !stream)
         return;
+    const uint64_t launch_ticks =
+        rbwp_now_ticks(); /* first: how soon after another it comes counts */
     const struct gpu_node facts = {
         .slot = slot,
         .thread = rbwp_extend_thread(),
         .range = rbwp_range_current(),
-        .launch_ticks = rbwp_now_ticks(),
+        .launch_ticks = launch_ticks,
     };
     begin_bracket(bracket, stream, &facts);
 }
@@ -319,14 +321,15 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
     end->ended_ticks = ended_ticks;
+    const bool ended = end->kind == GPU_NODE_END;
     push(stream, end);
     if (stream->spare) /* it has come since the bracket began */
         fetch_ahead(stream->spare->next);
-    stream->ended_ticks = end->kind == GPU_NODE_END ? rbwp_now_ticks() : 0;
+    gpu_wake(stream->device); /* what takes time is done before the end of the bracket's time */
+    stream->ended_ticks = ended ? rbwp_now_ticks() : 0;
     pthread_mutex_unlock(&stream->lock);
     if (code != GPU_OK)
         lose(stream, code);
-    gpu_wake(stream->device);
 }
 
 void rbwp_gpu_bracket_end(struct rbwp_gpu_bracket *bracket)
