@@ -1376,22 +1376,30 @@ RBWP_DEV_FN_ void rbwp_dev_events_end(const struct rbwp_dev_events *p, unsigned 
 
 /*
  * The same in one row at the end: open takes slot and time and waits for nothing, close stores all
- * columns. Cheaper where there is work between the two, and gone if it is never closed.
+ * columns. An event that is never closed may not be there. Where start is the cheaper way (NVIDIA,
+ * by default) they are start and end.
  */
 RBWP_DEV_FN_ void rbwp_dev_events_open(struct rbwp_dev_events *p, struct rbwp_dev_event *e,
                                        unsigned id, unsigned target_rank, const void *address,
                                        unsigned pid_m, unsigned pid_n, unsigned payload_bytes)
 {
+#ifdef RBWP_DEV_AT_ONCE_
+    e->slot = rbwp_dev_events_start(p, id, target_rank, address, pid_m, pid_n, payload_bytes);
+#else
     if (!p->max_events)
         return;
     rbwp_dev_event_set_(e, id, target_rank, address, pid_m, pid_n, payload_bytes);
     rbwp_dev_events_ask_(p, e);
     rbwp_dev_events_ask_next_(p);
     e->start = rbwp_dev_event_time_();
+#endif
 }
 
 RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct rbwp_dev_event *e)
 {
+#ifdef RBWP_DEV_AT_ONCE_
+    rbwp_dev_events_end(p, e->slot);
+#else
     if (!p->max_events)
         return;
     const rbwp_dev_u64 end = rbwp_dev_event_time_();
@@ -1401,6 +1409,7 @@ RBWP_DEV_FN_ void rbwp_dev_events_close(const struct rbwp_dev_events *p, struct 
     rbwp_dev_events_take_(p, e);
     rbwp_dev_event_store_(p, e, column, end);
     rbwp_dev_events_hold_(p, e);
+#endif
 }
 
 /* The last call: what is called later is nothing. EVENT_COUNTERS 4 needs it for the second counter,
