@@ -9,7 +9,7 @@
  * stream that is idle, where the time from the launch to the device is in it. The
  * same on one that another kernel keeps busy meanwhile; start and end would
  * be seen in one go there if the kernel took nothing, so where one can time itself it
- * takes a while, which is subtracted. Where
+ * takes a while, which is subtracted; it stores a word as well. Where
  * there is no compiler for the kernels, or no thread, nothing is known.
  */
 #include "gpu_stream.h"
@@ -36,7 +36,7 @@ static const char ptx[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
                           "mov.u32 %i, 0;\nagain:\nadd.u32 %i, %i, 1;\n"
                           "mov.u64 %now, %globaltimer;\nsetp.lt.u64 %early, %now, %end;\n"
                           "setp.lt.and.u32 %more, %i, 100000, %early;\n@%more bra again;\n"
-                          "ret;\n}\n";
+                          "st.global.u32 [rbwp_word], %i;\nret;\n}\n";
 static const char cuda_source[] =
     "__device__ unsigned rbwp_word;\n"
     "extern \"C\" __global__ void rbwp_least() { rbwp_word = 1; }\n"
