@@ -3,6 +3,7 @@
 # warnings.sh - everything compiles with gcc 12 and clang 14 without a warning: -Wall -Wextra
 # -Wconversion and the others of cmake/RbwpTarget.cmake; as C and, the installed headers, as C++.
 . "$(dirname "$0")/lib.sh"
+RBWP_WERROR=ON
 need gcc-12 g++-12 clang-14 cmake ninja-build pkg-config zlib1g-dev libcmocka-dev python3
 
 for compiler in gcc-12 clang-14; do

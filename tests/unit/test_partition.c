@@ -32,6 +32,8 @@ static bool may_allocate(void)
     return allocations_left != 0;
 }
 
+/* Visible: some linkers have shared libraries refer to them too. */
+#pragma GCC visibility push(default)
 void *__real_realloc(void *memory, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes)
@@ -45,6 +47,7 @@ void *__wrap_calloc(size_t count, size_t bytes)
 {
     return may_allocate() ? __real_calloc(count, bytes) : NULL;
 }
+#pragma GCC visibility pop
 
 /* ---- a manager, a partitioner, an operation ------------------------------------------- */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "busy_cells.h"
+#include "wide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ static void cover(struct busy_cells *cells, int64_t start_ns, int64_t stop_ns)
 
 static uint64_t part_of(uint64_t amount, uint64_t part, uint64_t whole)
 {
-    return part == whole ? amount : (uint64_t)((unsigned __int128)amount * part / whole);
+    return part == whole ? amount : wide_quotient(wide_product(amount, part), whole);
 }
 
 /* Sums may be below 0, and wrap around, while what is taken off came before what it is a part of.

@@ -17,10 +17,10 @@ enum event_kind { CALL_ENDS, ARRIVED, SENT, CALL_BEGINS, HANDLED };
 
 struct event {
     int64_t time_ns;
-    uint64_t key;           /* of a message */
-    uint32_t kind, process; /* where it happens */
-    uint32_t thread, item;  /* track; slot of a call */
-    uint32_t name;          /* of a handler */
+    _Alignas(8) uint64_t key; /* of a message */
+    uint32_t kind, process;   /* where it happens */
+    uint32_t thread, item;    /* track; slot of a call */
+    uint32_t name;            /* of a handler */
     uint32_t from_process, to_process;
     int64_t sent_ns, arrived_ns, start_ns, stop_ns;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "node_sums.h"
+#include "wide.h"
 
 #include <stdlib.h>
 
@@ -83,8 +84,8 @@ double node_share_at(const struct stats *stats, const struct node_sum *node, uin
                      uint32_t parts)
 {
     uint64_t extent_ns = stats_extent_ns(stats);
-    uint64_t from_ns = (uint64_t)((unsigned __int128)extent_ns * part / parts);
-    uint64_t to_ns = (uint64_t)((unsigned __int128)extent_ns * (part + 1) / parts);
+    uint64_t from_ns = wide_quotient(wide_product(extent_ns, part), parts);
+    uint64_t to_ns = wide_quotient(wide_product(extent_ns, part + 1), parts);
     uint64_t busy_ns = busy_cells_between(&stats->processes[node->process].cells,
                                           (int64_t)((uint64_t)stats->run_first_ns + from_ns),
                                           (int64_t)((uint64_t)stats->run_first_ns + to_ns));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of all runs are sorted by name; equal ones are then neighbours. */
 #include "stats_diff.h"
+#include "wide.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -47,8 +48,7 @@ uint64_t diff_value(const struct stats_row *row, enum diff_metric metric)
 /* Whether after is more than before by more than the threshold. */
 static bool grew(const struct diff *diff, uint64_t before, uint64_t after)
 {
-    __extension__ typedef unsigned __int128 wide;
-    return (wide)after * 100000 > (wide)before * (100000 + diff->threshold);
+    return wide_less(wide_product(before, 100000 + diff->threshold), wide_product(after, 100000));
 }
 
 enum diff_verdict diff_judge(const struct diff *diff, uint64_t a, uint64_t b)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of an event by name; those that are not listed are skipped. */
 #include "chrome_event.h"
+#include "wide.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -49,9 +50,12 @@ bool chrome_time(const char *text, uint32_t bytes, struct chrome_unit unit, int6
     }
     if (i < bytes || bytes == (uint32_t)negative + point)
         return inexact_time(text, bytes, unit, ns_out);
-    unsigned __int128 divisor = (unsigned __int128)scale * unit.denominator;
-    unsigned __int128 ns = ((unsigned __int128)digits * unit.numerator + divisor / 2) / divisor;
-    if (ns > (unsigned __int128)TIME_MAX)
+    const struct wide divisor = wide_product(scale, unit.denominator);
+    if (divisor.high)
+        return inexact_time(text, bytes, unit, ns_out);
+    const struct wide product = wide_plus(wide_product(digits, unit.numerator), divisor.low / 2);
+    const uint64_t ns = wide_quotient(product, divisor.low);
+    if (ns > (uint64_t)TIME_MAX)
         return false;
     *ns_out = negative ? -(int64_t)ns : (int64_t)ns;
     return true;
