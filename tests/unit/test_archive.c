@@ -120,14 +120,19 @@ static void round_trip(const struct bytes *file, bool good)
     bytes_free(&again);
 }
 
-/* Guards: the promise of SPEC.md, 16.1, for all golden files that are whole, and the example with
- * tables, a compressed block, private blocks and both indexes; others are refused by name. */
+/* Guards: the promise of SPEC.md, 16.1, for all golden files that are whole, the example, and a
+ * file with tables, a compressed block, private blocks and both indexes; others are refused by
+ * name. */
 static void test_files(void **state)
 {
     (void)state;
     struct bytes example = load_example();
     round_trip(&example, true);
     bytes_free(&example);
+    struct bytes tables = load("tests/fuzz/corpus/files/tables");
+    assert_true(has_packed_block(&tables));
+    round_trip(&tables, true);
+    bytes_free(&tables);
     for (size_t i = 0; i < golden_count; i++) {
         struct bytes file = load_golden(golden_names[i]), none = {0};
         struct rbwp_error error;
