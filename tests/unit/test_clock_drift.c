@@ -89,7 +89,7 @@ enum { STEPS_A_SECOND = 20 };
 #else
 enum { STEPS_A_SECOND = 100 };
 #endif
-enum { SECONDS = 3600, STEPS = SECONDS * STEPS_A_SECOND, SELDOM = 50 };
+enum { SECONDS = 3600, STEPS = SECONDS * STEPS_A_SECOND, SELDOM = STEPS_A_SECOND / 2 };
 
 typedef void (*course_fn)(double second, bool begins, struct step *step);
 
