@@ -61,9 +61,8 @@ def said(figure):
 
 
 def reasons():
-    """Why a target is missed, by the target's name or its beginning: '## NAME' and the lines below it."""
-    parts = re.split(r"^## (.+)\n", (BENCH / "misses.md").read_text(), flags=re.MULTILINE)
-    return {name.strip(): " ".join(text.split()) for name, text in zip(parts[1::2], parts[2::2])}
+    """The headings of misses.md: names of targets, or how the names of several begin."""
+    return [name.strip() for name in re.findall(r"^## (.+)$", (BENCH / "misses.md").read_text(), flags=re.MULTILINE)]
 
 
 def reason(known, name):
@@ -95,38 +94,33 @@ def readme_block(runs):
     return re.sub(r"\{([^{}]+)\}", put, (BENCH / "readme.md").read_text())
 
 
-def table(run, known):
+def table(run):
     lines = []
     for section in dict.fromkeys(figure["section"] for figure in run.targets().values()):
         lines += [f"### {section[:1].upper()}{section[1:]}", "", "| | measured | target | |", "|---|---|---|---|"]
         for name, figure in run.targets().items():
             if figure["section"] != section:
                 continue
-            why = reason(known, name) if figure["verdict"] != "met" else None
-            lines.append(f"| {name} | {said(figure)} | {figure['side']} {figure['target']} | {figure['verdict']}{f' [{list(known).index(why) + 1}]' if why else ''} |")
+            lines.append(f"| {name} | {said(figure)} | {figure['side']} {figure['target']} | {figure['verdict']} |")
         lines.append("")
     return lines
 
 
 def page(runs):
-    known = reasons()
     lines = [
         "# Figures and targets",
         "",
         "Made by `bench/figures.py write` of the stored runs in `bench/results`, which have everything else that was measured;",
-        "`bench/run.sh --store` measures anew. Ratios within one run are what counts. A number in brackets leads to why a target",
-        "is missed.",
+        "`bench/run.sh --store` measures anew. Ratios within one run are what counts. Why a target is missed, by measurements, is in",
+        "[bench/misses.md](../bench/misses.md).",
         "",
     ]
     for run in runs:
         lines += [f"## bench/results/{run.name}", ""]
         lines += [f"{key[:1].upper()}{key[1:]}: {value}  " for key, value in run.head.items()]
         lines += ["", f"{len(run.targets()) - len(run.missed())} of {len(run.targets())} targets are met.", ""]
-        lines += table(run, known)
-    used = {reason(known, name) for run in runs for name in run.missed()}
-    lines += ["## Why not", ""]
-    lines += [f"{number}. **{name}**: {text}" for number, (name, text) in enumerate(known.items(), 1) if name in used]
-    return "\n".join(lines) + "\n"
+        lines += table(run)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def made():
