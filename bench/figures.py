@@ -37,8 +37,8 @@ class Run:
                 self.add(section, *found.groups())
 
     def add(self, section, kind, name, value, unit, side, target, verdict):
-        if name in self.figures:
-            sys.exit(f"{self.name}: two figures are called '{name}'")
+        while name in self.figures:
+            name += " (again)"
         self.figures[name] = {"section": section, "value": value, "unit": unit, "side": side, "target": target, "verdict": verdict}
 
     def targets(self):
@@ -79,7 +79,8 @@ def summary(run):
 
 
 def readme_block(runs):
-    """bench/readme.md with {NAME} or {NAME|FORMAT} replaced; {head:KEY} is a line of the head of run.txt."""
+    """bench/readme.md with {NAME} or {NAME|FORMAT} replaced; {head:KEY} is a line of the head of run.txt. A line with a
+    figure that no run has is left out, and told."""
     figures = {name: figure for run in runs for name, figure in run.figures.items()}
 
     def put(found):
@@ -87,11 +88,17 @@ def readme_block(runs):
         if name.startswith("head:"):
             return runs[0].head.get(name[5:], "?")
         if name not in figures:
-            sys.exit(f"bench/readme.md: no stored run has the figure '{name}'")
+            raise KeyError(name)
         value = figures[name]["value"]
         return format(float(value), form) if form else value
 
-    return re.sub(r"\{([^{}]+)\}", put, (BENCH / "readme.md").read_text())
+    lines = []
+    for line in (BENCH / "readme.md").read_text().splitlines(keepends=True):
+        try:
+            lines.append(re.sub(r"\{([^{}]+)\}", put, line))
+        except KeyError as missing:
+            print(f"bench/readme.md: no stored run has the figure {missing}", file=sys.stderr)
+    return "".join(lines)
 
 
 def table(run):

@@ -18,7 +18,7 @@ cmake --build "$dir" -j "$(nproc)" >/dev/null
 
 # heading WHAT; program NAME ARGUMENT...
 heading() { printf '\n== %s\n' "$1"; }
-program() { "$dir/bench/bench_$1" "${@:2}"; }
+program() { "$dir/bench/bench_$1" "${@:2}" || echo "bench_$1 ended with $?"; }
 
 all() {
     echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
@@ -64,18 +64,18 @@ all() {
     for bench in "$dir"/bench/bench_message_mpi-*; do
         flavour=${bench##*-} options=()
         [[ $flavour != openmpi ]] || options=(--allow-run-as-root --oversubscribe --bind-to none)
-        [[ ! -x $bench ]] || { echo "$flavour" && "mpiexec.$flavour" "${options[@]}" -n 2 "$bench"; }
+        [[ ! -x $bench ]] || { echo "$flavour" && "mpiexec.$flavour" "${options[@]}" -n 2 "$bench" || echo "it ended with $?"; }
     done
     heading partitioning
     program partition
     heading 'a job of four nodes'
-    bench/stencil_cost.sh "$rounds" "$dir/examples/stencil"
+    bench/stencil_cost.sh "$rounds" "$dir/examples/stencil" || echo "stencil_cost.sh ended with $?"
     heading 'probes in PTX'
     program ptx
     heading 'lanes of kernels'
     program lanes "$dir/tools/rbwp"
     heading 'jobs of many nodes'
-    python3 -B bench/many_files.py "$dir/tools/rbwp" "$dir/bench/make_job"
+    python3 -B bench/many_files.py "$dir/tools/rbwp" "$dir/bench/make_job" || echo "many_files.py ended with $?"
 }
 
 output=$dir/run.txt
