@@ -204,7 +204,7 @@ variant_table() {
 }
 echo "== figures"
 for log in "$logs"/*.log; do
-    [[ $log == */cost_of_events_* ]] || sed -n 's/^figure //p' "$log"
+    [[ $log == */cost_of_events_* || $log == */*check_* ]] || sed -n 's/^figure //p' "$log"
 done
 variant_table
 if [[ ${OUT:-} ]]; then
