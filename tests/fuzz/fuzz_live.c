@@ -121,7 +121,8 @@ static bool only_in_kept_blocks(void *context, const struct rbwp_problem *proble
 {
     const struct rbwp_recover_result *result = context;
     unsigned rule = problem->error.rule;
-    REQUIRE(rule == RULE_SEQUENCE_ONCE || rule == RULE_TURNS || rule == RULE_FINE_LEVEL);
+    REQUIRE(rule == RULE_SEQUENCE_ONCE || rule == RULE_TURNS || rule == RULE_FINE_LEVEL ||
+            (rule >= RULE_SCHEMA && rule <= RULE_ROWS_REFER));
     REQUIRE(result->kept_blocks > 0);
     return true;
 }

@@ -86,11 +86,13 @@ static void read_and_account(const struct bytes *file)
             skipped += problem->skipped_bytes;
             assert_true(problem->error.text[0] && !strchr(problem->error.text, '\n'));
         }
-        assert_true(bytes + skipped <= file->size);
+        /* What became an archive is read as the file in it, whose places those are. */
+        const bool archive = rbwp_reader_is_archive(opened.reader);
+        assert_true(archive || bytes + skipped <= file->size);
         uint64_t offset = rbwp_reader_header(opened.reader)->descriptor_offset;
-        if (status == RBWP_END && offset == 0 && !rbwp_reader_trailer(opened.reader))
+        if (!archive && status == RBWP_END && offset == 0 && !rbwp_reader_trailer(opened.reader))
             assert_int_equal(bytes + skipped, file->size);
-        if (status == RBWP_END && offset >= 36 && offset <= file->size)
+        if (!archive && status == RBWP_END && offset >= 36 && offset <= file->size)
             assert_int_equal(bytes + skipped, offset);
     }
     close_way(&opened);
