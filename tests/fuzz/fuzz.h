@@ -9,6 +9,8 @@
 #ifndef FUZZ_H
 #define FUZZ_H
 
+#include "rbwp_writer.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -36,6 +38,14 @@ const uint8_t *guarded_copy(const void *data, size_t size);
 
 /* An anonymous file of these bytes, at its beginning. The caller closes it. */
 int memory_file(const void *data, size_t size);
+
+/* What a sink got. bytes are the caller's to free. */
+struct memory {
+    uint8_t *bytes;
+    size_t size, capacity;
+    size_t bytes_max; /* the sink refuses more than this; 0: it takes all */
+};
+struct rbwp_sink memory_sink(struct memory *memory);
 
 /* The input, taken apart; zeros when it is used up. */
 struct supply {

@@ -16,40 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-struct memory {
-    uint8_t *bytes;
-    size_t size, capacity;
-};
-
-static enum rbwp_status append(void *context, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    if (memory->size + count > memory->capacity) {
-        memory->capacity = 2 * (memory->size + count);
-        memory->bytes = realloc(memory->bytes, memory->capacity);
-        REQUIRE(memory->bytes);
-    }
-    if (count)
-        memcpy(memory->bytes + memory->size, bytes, count);
-    memory->size += count;
-    return RBWP_OK;
-}
-
-static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    REQUIRE(offset <= memory->size && count <= memory->size - offset);
-    memcpy(memory->bytes + offset, bytes, count);
-    return RBWP_OK;
-}
-
 /* What came of it; without bytes it was refused, and said why. */
 static struct memory convert(const uint8_t *data, size_t size, bool pack,
                              struct archive_result *result)
 {
     struct memory to = {0};
     struct rbwp_error error = {.status = RBWP_OK};
-    struct rbwp_sink sink = {.context = &to, .write = append, .patch = overwrite};
+    struct rbwp_sink sink = memory_sink(&to);
     int fd = memory_file(data, size);
     enum rbwp_status status =
         pack ? archive_pack(fd, &sink, result, &error) : archive_unpack(fd, &sink, result, &error);

@@ -16,33 +16,6 @@
 #define RECORDS_MAX 65536
 #define THREAD 7
 
-/* A file in memory. */
-struct memory {
-    uint8_t *bytes;
-    size_t size, capacity;
-};
-
-static enum rbwp_status append(void *context, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    if (memory->size + count > memory->capacity) {
-        memory->capacity = 2 * (memory->size + count);
-        memory->bytes = realloc(memory->bytes, memory->capacity);
-        REQUIRE(memory->bytes);
-    }
-    memcpy(memory->bytes + memory->size, bytes, count);
-    memory->size += count;
-    return RBWP_OK;
-}
-
-static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    REQUIRE(offset <= memory->size && count <= memory->size - offset);
-    memcpy(memory->bytes + offset, bytes, count);
-    return RBWP_OK;
-}
-
 /* Steps of every size, so that each form of time is met; now and then any time at all. */
 static struct rbwp_record take_record(struct supply *supply, int64_t before_ns)
 {
@@ -174,7 +147,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     uint8_t how = (uint8_t)supply_number(&supply, 1);
     int level = (int)(supply_number(&supply, 1) % 11) - 1;
     struct memory file = {0};
-    struct rbwp_sink sink = {&file, append, overwrite};
+    struct rbwp_sink sink = memory_sink(&file);
     struct twins twins;
     struct rbwp_writer *writer;
     struct rbwp_verify_result result;

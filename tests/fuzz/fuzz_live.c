@@ -23,35 +23,6 @@
 #define SEGMENT_BYTES LIVE_SEGMENT_BYTES_MAX
 #define RESULT_BYTES_MAX (64u << 20)
 
-/* What recover writes. */
-struct memory {
-    uint8_t *bytes;
-    size_t size, capacity;
-};
-
-static enum rbwp_status append(void *context, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    if (count > RESULT_BYTES_MAX - memory->size)
-        return RBWP_E_LIMIT;
-    if (memory->size + count > memory->capacity) {
-        memory->capacity = 2 * (memory->size + count);
-        memory->bytes = realloc(memory->bytes, memory->capacity);
-        REQUIRE(memory->bytes);
-    }
-    memcpy(memory->bytes + memory->size, bytes, count);
-    memory->size += count;
-    return RBWP_OK;
-}
-
-static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
-{
-    struct memory *memory = context;
-    REQUIRE(offset <= memory->size && count <= memory->size - offset);
-    memcpy(memory->bytes + offset, bytes, count);
-    return RBWP_OK;
-}
-
 /* ---- both files out of the recipe ------------------------------------------ */
 
 static size_t take(struct supply *supply, size_t count, const uint8_t **bytes_out)
@@ -130,8 +101,8 @@ static bool only_in_kept_blocks(void *context, const struct rbwp_problem *proble
 /* The same bytes again; and as a copy, if a strict reader has nothing to say of them. */
 static void recover_again(const struct memory *first, bool clean)
 {
-    struct memory second = {0};
-    struct rbwp_sink sink = {&second, append, overwrite};
+    struct memory second = {.bytes_max = RESULT_BYTES_MAX};
+    struct rbwp_sink sink = memory_sink(&second);
     struct rbwp_recover_result result;
     char path[32];
     int fd = memory_file("", 0);
@@ -158,8 +129,8 @@ static void check_result(const struct memory *memory, struct rbwp_recover_result
 
 static void recover(const struct files *files)
 {
-    struct memory memory = {0};
-    struct rbwp_sink sink = {&memory, append, overwrite};
+    struct memory memory = {.bytes_max = RESULT_BYTES_MAX};
+    struct rbwp_sink sink = memory_sink(&memory);
     struct rbwp_recover_result result;
     struct rbwp_error error;
     enum rbwp_status status =

@@ -42,6 +42,35 @@ int memory_file(const void *data, size_t size)
     return fd;
 }
 
+static enum rbwp_status append(void *context, const void *bytes, size_t count)
+{
+    struct memory *memory = context;
+    if (memory->bytes_max && count > memory->bytes_max - memory->size)
+        return RBWP_E_LIMIT;
+    if (memory->size + count > memory->capacity) {
+        memory->capacity = 2 * (memory->size + count);
+        memory->bytes = realloc(memory->bytes, memory->capacity);
+        REQUIRE(memory->bytes);
+    }
+    if (count)
+        memcpy(memory->bytes + memory->size, bytes, count);
+    memory->size += count;
+    return RBWP_OK;
+}
+
+static enum rbwp_status overwrite(void *context, uint64_t offset, const void *bytes, size_t count)
+{
+    struct memory *memory = context;
+    REQUIRE(offset <= memory->size && count <= memory->size - offset);
+    memcpy(memory->bytes + offset, bytes, count);
+    return RBWP_OK;
+}
+
+struct rbwp_sink memory_sink(struct memory *memory)
+{
+    return (struct rbwp_sink){.context = memory, .write = append, .patch = overwrite};
+}
+
 uint64_t supply_number(struct supply *supply, unsigned bytes)
 {
     uint64_t number = 0;
