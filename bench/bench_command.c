@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLOTS = 16, SUB_ITEMS = 4, RUNS = 3 };
+enum { SLOTS = 16, SUB_ITEMS = 4 };
 
 static void must(enum rbwp_status status, const char *what)
 {
@@ -151,16 +151,23 @@ double command_output_bytes(char **argv)
     return total;
 }
 
-struct command_cost command_measure(char **argv)
+struct command_cost command_measure_runs(char **argv, int runs, const char *output)
 {
-    struct command_cost best = run_once(argv, "/dev/null");
-    for (int i = 1; i < RUNS; i++) {
+    struct command_cost best = {0};
+    for (int i = 0; i < runs; i++) {
+        if (output)
+            unlink(output);
         struct command_cost again = run_once(argv, "/dev/null");
-        best.wall_s = again.wall_s < best.wall_s ? again.wall_s : best.wall_s;
-        if (again.cpu_s < best.cpu_s) {
+        best.wall_s = i == 0 || again.wall_s < best.wall_s ? again.wall_s : best.wall_s;
+        if (i == 0 || again.cpu_s < best.cpu_s) {
             best.cpu_s = again.cpu_s;
             best.memory_kib = again.memory_kib;
         }
     }
     return best;
+}
+
+struct command_cost command_measure(char **argv)
+{
+    return command_measure_runs(argv, COMMAND_RUNS, NULL);
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define COMMAND_RECORDS_A_PAIR 8
+#define COMMAND_RUNS 3
 
 /* Ends the program when it cannot be done. */
 void command_make_file(const char *path, uint64_t pairs, int level);
@@ -22,6 +23,9 @@ struct command_cost {
 };
 /* The best of three runs into /dev/null. Ends the program when the command fails. */
 struct command_cost command_measure(char **argv);
+/* The best of so many. output, unless NULL, is a file that the command writes: it is new each time,
+ * since a file system may bring one that takes another's name to the disk first. */
+struct command_cost command_measure_runs(char **argv, int runs, const char *output);
 
 /* Bytes that the command writes, counted through a pipe so that no disk is filled. */
 double command_output_bytes(char **argv);

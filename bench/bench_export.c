@@ -51,8 +51,8 @@ static void measure(const char *exporter, double pairs)
         printf("  %-10s not in this build\n", exporter);
         return;
     }
-    struct command_cost alone = command_measure(command(exporter, one));
-    struct command_cost both = command_measure(command(exporter, two));
+    struct command_cost alone = command_measure_runs(command(exporter, one), COMMAND_RUNS, output);
+    struct command_cost both = command_measure_runs(command(exporter, two), COMMAND_RUNS, output);
     double bytes = stat(output, &status) == 0 ? (double)status.st_size : 0;
     printf("  %-10s %7.1f M records/s %8.2f bytes a span %8ld KiB resident, -j 2 %4.2f x -j 1\n",
            exporter, pairs * COMMAND_RECORDS_A_PAIR / 1e6 / alone.cpu_s,

@@ -6,7 +6,7 @@
  * What is to be compared is measured in turns within one run. Thread and
  * process CPU time where possible: a shared machine disturbs them less.
  *
- *     bench_record [ROUNDS [stalls|cpu]]    (the worst case, all CPU alone)
+ *     bench_record [ROUNDS [stalls [disks|cap]|cpu]]    (the worst case, all CPU alone)
  */
 #include "bench.h"
 #include "rbwp_reader.h"
@@ -159,7 +159,7 @@ static void streaming(unsigned threads, uint64_t cap_mb, long pairs_each)
         }
         summary = stop_session(session);
         own[r] = sum / threads;
-        total[r] = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / (double)(threads * pairs_each);
+        total[r] = (clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin) / (threads * (double)pairs_each);
     }
     printf("%u threads, cap %4llu MB: %5.1f ns a pair on the thread, %5.1f in all; %llu of %llu MB "
            "used, %llu lost\n",
@@ -470,12 +470,29 @@ static void stalls(const char *what, uint64_t cap_mb, long delay_us, unsigned th
     free(ns);
 }
 
-static void all_stalls(void)
+static void stalls_of_disks(unsigned threads)
 {
-    for (unsigned threads = 1; threads <= 2; threads++) {
-        stalls("good disk", 1024, 0, threads, 5000000);
-        stalls("disk that takes 20 ms a write", 1024, 20000, threads, 5000000);
-        stalls("cap of 4 MB", 4, 0, threads, 5000000);
+    stalls("good disk", 1024, 0, threads, 5000000);
+    stalls("disk that takes 20 ms a write", 1024, 20000, threads, 5000000);
+}
+
+static void stalls_at_the_cap(unsigned threads)
+{
+    stalls("cap of 4 MB", 4, 0, threads, 5000000);
+}
+
+/* which: with two threads, on disks or at the cap, as often as there are rounds; NULL: each once.
+ */
+static void all_stalls(const char *which)
+{
+    for (unsigned r = 0; which && r < rounds; r++)
+        if (strcmp(which, "cap") == 0)
+            stalls_at_the_cap(2);
+        else
+            stalls_of_disks(2);
+    for (unsigned threads = 1; !which && threads <= 2; threads++) {
+        stalls_of_disks(threads);
+        stalls_at_the_cap(threads);
     }
 }
 
@@ -489,7 +506,7 @@ int main(int argc, char **argv)
     require(rbwp_sub_item_register(RBWP_AM_HANDLER, "handler", &fine) == RBWP_OK,
             "rbwp_sub_item_register");
     if (argc > 2 && strcmp(argv[2], "stalls") == 0) {
-        all_stalls();
+        all_stalls(argc > 3 ? argv[3] : NULL);
         return 0;
     }
     require(rbwp_thread_attach("bench") == RBWP_OK, "rbwp_thread_attach");
@@ -507,6 +524,6 @@ int main(int argc, char **argv)
     sizes("busy gaps", busy_gap, 2, 300000);
     sizes("log-normal gaps", log_normal_gap, 1, 1000000);
     sizes("log-normal gaps", log_normal_gap, 2, 150000);
-    all_stalls();
+    all_stalls(NULL);
     return 0;
 }

@@ -73,6 +73,8 @@ struct worker {
     int64_t time_ns;
     uint64_t records;
     struct rbwp_block_encoder *encoder;
+    struct rbwp_open_item open[2]; /* a call and a sub-item */
+    struct rbwp_thread_state state;
 };
 struct profile {
     const struct arguments *arguments;
@@ -144,18 +146,44 @@ static void seal(struct profile *profile, struct worker *worker)
 {
     struct rbwp_sealed_block block;
     if (rbwp_block_encoder_seal(worker->encoder, thread_id(profile, worker), profile->sequence++,
-                                &block) == RBWP_OK)
-        must(rbwp_writer_add_block(profile->writer, &block), "write");
+                                &block) != RBWP_OK)
+        return;
+    must(rbwp_writer_add_block(profile->writer, &block), "write");
+    worker->state.size = sizeof worker->state;
+    worker->state.thread_id = thread_id(profile, worker);
+    worker->state.open = worker->open;
+    rbwp_writer_tell_state(profile->writer, &worker->state);
+    worker->state.gpu_works = 0;
+}
+
+/* What readers that begin in the middle are told. */
+static void note(struct worker *worker, const struct rbwp_record *record)
+{
+    struct rbwp_thread_state *state = &worker->state;
+    if (record->kind == RBWP_GPU_WORK) {
+        bool first = state->gpu_works++ == 0;
+        if (first || record->start_ns < state->gpu_first_ns)
+            state->gpu_first_ns = record->start_ns;
+        if (first || record->stop_ns > state->gpu_last_ns)
+            state->gpu_last_ns = record->stop_ns;
+    } else if (record->kind == RBWP_COARSE_END || record->kind == RBWP_FINE_END) {
+        state->open_count--;
+    } else {
+        uint16_t id = record->kind == RBWP_COARSE_BEGIN ? record->slot : record->sub_item;
+        worker->open[state->open_count++] = (struct rbwp_open_item){
+            .begin_ns = record->time_ns, .id = id, .kind = (uint8_t)record->kind};
+    }
 }
 
 static void add(struct profile *profile, struct worker *worker, struct rbwp_record record)
 {
     profile->records++;
     worker->records++;
-    if (rbwp_block_encoder_add(worker->encoder, &record) == RBWP_OK)
-        return;
-    seal(profile, worker);
-    must(rbwp_block_encoder_add(worker->encoder, &record), "encode");
+    if (rbwp_block_encoder_add(worker->encoder, &record) != RBWP_OK) {
+        seal(profile, worker);
+        must(rbwp_block_encoder_add(worker->encoder, &record), "encode");
+    }
+    note(worker, &record);
 }
 
 static void add_sub_items(struct profile *profile, struct worker *worker, const struct item *item,

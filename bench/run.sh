@@ -20,6 +20,18 @@ cmake --build "$dir" -j "$(nproc)" >/dev/null
 heading() { printf '\n== %s\n' "$1"; }
 program() { "$dir/bench/bench_$1" "${@:2}" || echo "bench_$1 ended with $?"; }
 
+# What a span of a real program takes in a Parquet file: of bgpack, with a folder that has many files.
+parquet_bytes() {
+    local work rows
+    work=$(mktemp -d)
+    "$dir/examples/bgpack" -bgwork 3 -bgworkprofile 2 -bgworkprofile_logfile "$work/pack.bin" /usr/include "$work/pack.tar.gz" >/dev/null &&
+        "$dir/tools/rbwp" export -o "$work/pack.parquet" "$work/pack.bin" 2>/dev/null &&
+        rows=$("$dir/tools/rbwp" export --to ndjson "$work/pack.bin" 2>/dev/null | wc -l) && ((rows > 0)) &&
+        python3 -B bench/figure.py "a span of bgpack in Parquet" \
+            "$(awk "BEGIN {print $(stat -c %s "$work/pack.parquet") / $rows}")" bytes at most 4 || echo "bgpack could not be exported"
+    rm -r "$work"
+}
+
 all() {
     echo "machine    $(grep -m1 'model name' /proc/cpuinfo | cut -d: -f2- | xargs), $(nproc) CPUs, load $(cut -d' ' -f1-3 /proc/loadavg)"
     echo "compiler   $(cc --version | head -1)"
@@ -35,6 +47,7 @@ all() {
     program dump "$dir/tools/rbwp"
     heading export
     program export "$dir/tools/rbwp"
+    parquet_bytes
     heading 'sums and time windows'
     program sums "$dir/tools/rbwp" "$dir/bench/make_profile"
     heading tables

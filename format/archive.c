@@ -2,54 +2,43 @@
 /*
  * archive.c - see archive.h.
  *
- * Both ways are one walk: a reader hands out the blocks, each is stored in another way, and the
- * tail follows with the places and sums of now. The archive's way holds blocks until they make a
- * chunk; the other compresses those that were.
+ * Both ways are one walk: a reader hands out the blocks, jobs take some at a time and make a chunk
+ * of them, or compress them again, and what jobs made is written in its order, with the places and
+ * sums of now in the tail.
  */
 #include "archive.h"
 
 #include "archive_file.h"
-#include "chunk_code.h"
+#include "archive_job.h"
+#include "archive_source.h"
 #include "crc32c.h"
+#include "grow.h"
 #include "header.h"
 #include "moved_file.h"
 #include "reader_error.h"
-#include "record.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zlib.h>
 
-#include "archive_source.h"
-#include "grow.h"
-
-#define CHUNK_RECORDS 65536u   /* a chunk ends behind the block that brings it there */
-#define CHUNK_BYTES (1u << 20) /* the same of bytes */
-#define COMPRESS_BYTES_MIN 64u /* smaller data are stored as they are */
+#define TAIL_BYTES (1u << 20) /* of a chunk of what stands behind the blocks */
 
 /* One walk. */
 struct walk {
+    bool pack; /* to an archive */
     const struct rbwp_sink *sink;
+    const struct archive_help *help;
+    const struct job_queues *queues;
     struct rbwp_reader *reader;
     struct moved_file moved;
     struct archive_result *result;
     struct rbwp_error *error;
+    void *queue;             /* of struct archive_job */
+    struct archive_job *job; /* being filled */
 
     /* to an archive */
-    struct chunk_encoder encoder;
-    struct chunk_decoder decoder;
-    struct buffer plain; /* the blocks of the chunk, as the decoder has to give them */
-    struct buffer chunk, decoded;
     struct archive_place *places;
     size_t place_count, place_room;
-    uint64_t chunk_place;
-
-    /* from it */
-    struct deflater *of_records, *of_tables;
-    uint32_t *unit;
-    size_t unit_room;
-    struct buffer packed;
 };
 
 static enum rbwp_status no_memory(struct walk *walk)
@@ -68,8 +57,9 @@ static enum rbwp_status put(struct walk *walk, const void *bytes, size_t count)
 
 /* ---- to an archive --------------------------------------------------------------------------- */
 
-/* Head and payload of walk->chunk, whose place is taken down. */
-static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk)
+/* Head and payload, whose place is taken down. */
+static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk,
+                                  const struct buffer *payload)
 {
     uint8_t head[ARCHIVE_CHUNK_HEAD_BYTES];
     if (chunk.tag != ARCHIVE_INDEX) {
@@ -79,87 +69,65 @@ static enum rbwp_status put_chunk(struct walk *walk, struct archive_chunk chunk)
         walk->places[walk->place_count++] =
             (struct archive_place){walk->result->bytes, chunk.place};
     }
-    chunk.payload_bytes = (uint32_t)walk->chunk.count;
-    archive_chunk_encode(&chunk, walk->chunk.bytes, head);
+    chunk.payload_bytes = (uint32_t)payload->count;
+    archive_chunk_encode(&chunk, payload->bytes, head);
     enum rbwp_status status = put(walk, head, sizeof head);
-    return status == RBWP_OK ? put(walk, walk->chunk.bytes, walk->chunk.count) : status;
+    return status == RBWP_OK ? put(walk, payload->bytes, payload->count) : status;
 }
 
-/* The chunk gives just these blocks again, or the archive is not written. */
-static enum rbwp_status check_chunk(struct walk *walk)
+static enum rbwp_status put_packed(struct walk *walk, const struct archive_job *job)
 {
-    walk->decoded.count = 0;
-    uint8_t *to = buffer_reserve(&walk->decoded, walk->plain.count + CHUNK_SLACK);
-    if (!to)
-        return no_memory(walk);
-    const char *wrong =
-        chunk_decode(&walk->decoder, walk->chunk.bytes, walk->chunk.count, to, walk->plain.count);
-    if (wrong == chunk_no_memory)
-        return no_memory(walk);
-    if (!wrong && memcmp(to, walk->plain.bytes, walk->plain.count) == 0)
-        return RBWP_OK;
-    return error_set(walk->error, RBWP_E_CORRUPT,
-                     (struct place){"archive", walk->chunk_place, RULE_ARCHIVE_COLUMNS},
-                     "blocks do not come back as they are from their columns: a defect of this "
-                     "program; no archive is made");
-}
-
-static enum rbwp_status flush_chunk(struct walk *walk)
-{
-    if (walk->plain.count == 0)
-        return RBWP_OK;
     struct archive_chunk chunk = {.tag = ARCHIVE_BLOCKS,
-                                  .place = walk->chunk_place,
-                                  .bytes = (uint32_t)walk->plain.count,
-                                  .records = walk->encoder.records};
-    walk->chunk.count = 0;
-    if (!chunk_encoder_finish(&walk->encoder, &walk->chunk))
-        return no_memory(walk);
-    enum rbwp_status status = check_chunk(walk);
-    if (status == RBWP_OK)
-        status = put_chunk(walk, chunk);
-    walk->chunk_place += walk->plain.count;
-    walk->plain.count = 0;
-    return status;
+                                  .place = job->place,
+                                  .bytes = (uint32_t)job->plain.count,
+                                  .records = job->records};
+    if (job->status == ARCHIVE_JOB_DIFFERS)
+        return error_set(walk->error, RBWP_E_CORRUPT,
+                         (struct place){"archive", job->place, RULE_ARCHIVE_COLUMNS},
+                         "blocks do not come back as they are from their columns: a defect of this "
+                         "program; no archive is made");
+    return put_chunk(walk, chunk, &job->out);
 }
 
-static enum rbwp_status pack_block(struct walk *walk, const struct rbwp_block *block)
+/* Places and sums of a block that is stored as it is from now on. */
+static enum rbwp_status move_plain(struct walk *walk, const struct rbwp_block *block)
 {
     uint8_t head[RBWP_BLOCK_HEADER_BYTES];
     struct rbwp_block_header header = block->header;
     struct view data = {block->data, header.data_bytes};
-    bool packed = header.stored_bytes != 0;
     header.stored_bytes = 0;
     block_header_encode(&header, head);
-    enum rbwp_status status = moved_file_block(
-        &walk->moved, block, reader_stored_block(walk->reader), head, data, walk->error);
-    if (status != RBWP_OK)
-        return status;
-    buffer_append(&walk->plain, head, sizeof head);
-    buffer_append(&walk->plain, data.bytes, data.count);
-    if (walk->plain.failed || !chunk_encoder_add(&walk->encoder, &header, data.bytes, packed))
-        return no_memory(walk);
-    walk->result->packed_blocks += packed;
-    bool full = walk->encoder.records >= CHUNK_RECORDS || walk->plain.count >= CHUNK_BYTES;
-    return full ? flush_chunk(walk) : RBWP_OK;
+    return moved_file_block(&walk->moved, block, reader_stored_block(walk->reader), head, data,
+                            walk->error);
+}
+
+static enum rbwp_status pack_piece(struct walk *walk, struct stream_packer *packer, size_t at,
+                                   size_t bytes)
+{
+    struct buffer plain = {0}, payload = {0};
+    struct archive_chunk chunk = {
+        .tag = ARCHIVE_BYTES, .place = walk->moved.offset + at, .bytes = (uint32_t)bytes};
+    buffer_append(&plain, walk->moved.tail + at, bytes);
+    if (buffer_reserve(&plain, DEFLATER_SLACK))
+        stream_pack(packer, plain.bytes, bytes, STREAM_TEXT, &payload);
+    bool failed = plain.failed || payload.failed;
+    enum rbwp_status status = failed ? no_memory(walk) : put_chunk(walk, chunk, &payload);
+    buffer_free(&plain);
+    buffer_free(&payload);
+    return status;
 }
 
 /* What stands behind the blocks: as bytes, in pieces. */
 static enum rbwp_status pack_tail(struct walk *walk)
 {
-    const struct moved_file *moved = &walk->moved;
-    enum rbwp_status status = flush_chunk(walk);
-    for (size_t at = 0, some; at < moved->tail_bytes && status == RBWP_OK; at += some) {
-        some = moved->tail_bytes - at < CHUNK_BYTES ? moved->tail_bytes - at : CHUNK_BYTES;
-        struct archive_chunk chunk = {
-            .tag = ARCHIVE_BYTES, .place = moved->offset + at, .bytes = (uint32_t)some};
-        walk->chunk.count = walk->plain.count = 0;
-        buffer_append(&walk->plain, moved->tail + at, some);
-        if (!buffer_reserve(&walk->plain, DEFLATER_SLACK))
-            return no_memory(walk);
-        stream_pack(&walk->encoder.packer, walk->plain.bytes, some, STREAM_TEXT, &walk->chunk);
-        status = walk->chunk.failed ? no_memory(walk) : put_chunk(walk, chunk);
+    struct stream_packer packer;
+    size_t all = walk->moved.tail_bytes;
+    enum rbwp_status status = stream_packer_begin(&packer) ? RBWP_OK : no_memory(walk);
+    for (size_t at = 0, some; at < all && status == RBWP_OK; at += some) {
+        some = all - at < TAIL_BYTES ? all - at : TAIL_BYTES;
+        status = pack_piece(walk, &packer, at, some);
     }
+    stream_packer_end(&packer);
     return status;
 }
 
@@ -170,72 +138,50 @@ static enum rbwp_status pack_end(struct walk *walk)
                                     .bytes = walk->moved.offset + walk->moved.tail_bytes,
                                     .chunks = (uint32_t)walk->place_count};
     struct archive_chunk chunk = {.tag = ARCHIVE_INDEX, .place = footer.bytes};
-    walk->chunk.count = 0;
+    struct buffer payload = {0};
     for (size_t i = 0; i < walk->place_count; i++) {
         uint8_t place[ARCHIVE_PLACE_BYTES];
         store_le64(place, walk->places[i].offset);
         store_le64(place + 8, walk->places[i].place);
-        buffer_append(&walk->chunk, place, sizeof place);
+        buffer_append(&payload, place, sizeof place);
     }
-    if (walk->chunk.failed || !buffer_reserve(&walk->chunk, 1))
-        return no_memory(walk);
-    enum rbwp_status status = put_chunk(walk, chunk);
+    bool good = buffer_reserve(&payload, 1);
+    enum rbwp_status status = good ? put_chunk(walk, chunk, &payload) : no_memory(walk);
+    buffer_free(&payload);
     archive_footer_encode(&footer, bytes);
     return status == RBWP_OK ? put(walk, bytes, sizeof bytes) : status;
 }
 
 /* ---- from an archive ------------------------------------------------------------------------- */
 
-/* Where a record's kind stands, for each. NULL without memory. */
-static const uint32_t *find_units(struct walk *walk, const struct rbwp_block *block)
+/* Before and now: both have the same header but for the stored size, and lie in buffers. */
+static enum rbwp_status move_block(struct walk *walk, const struct archive_job *job, size_t from,
+                                   const uint8_t *now)
 {
-    struct rbwp_record_iterator iterator;
-    struct rbwp_record record;
-    uint32_t count = 0;
-    if (!grow_array(&walk->unit, &walk->unit_room, block->header.records, sizeof *walk->unit))
-        return NULL;
-    rbwp_record_first(block, &iterator);
-    while (rbwp_record_next(&iterator, &record))
-        walk->unit[count++] = record.offset + record.time_bytes;
-    return walk->unit;
+    struct rbwp_block block = {.offset = job->place + from};
+    struct rbwp_block_header header;
+    const uint8_t *plain = job->plain.bytes + from;
+    block_header_decode(plain, &block.header);
+    block_header_decode(now, &header);
+    block.data = plain + RBWP_BLOCK_HEADER_BYTES;
+    struct view before = {plain, RBWP_BLOCK_HEADER_BYTES + (size_t)block.header.data_bytes};
+    struct view payload = {now + RBWP_BLOCK_HEADER_BYTES, block_payload_bytes(&header)};
+    return moved_file_block(&walk->moved, &block, before, now, payload, walk->error);
 }
 
-/* The compressed data in walk->packed; none if they do not get smaller. */
-static enum rbwp_status compress_block(struct walk *walk, const struct rbwp_block *block)
+static enum rbwp_status put_unpacked(struct walk *walk, const struct archive_job *job)
 {
-    uint32_t bytes = block->header.data_bytes, records = block->header.records;
-    walk->packed.count = 0;
-    uint8_t *to = buffer_reserve(&walk->packed, (size_t)bytes + DEFLATER_SLACK);
-    const uint32_t *unit = records ? find_units(walk, block) : NULL;
-    if (!to || (records && !unit))
-        return no_memory(walk);
-    if (bytes >= COMPRESS_BYTES_MIN)
-        walk->packed.count = deflater_run(records ? walk->of_records : walk->of_tables, block->data,
-                                          bytes, unit, records, to);
-    return RBWP_OK;
-}
-
-static enum rbwp_status unpack_block(struct walk *walk, const struct rbwp_block *block)
-{
-    uint8_t head[RBWP_BLOCK_HEADER_BYTES];
-    struct rbwp_block_header header = block->header;
-    struct view payload = {block->data, header.data_bytes};
     enum rbwp_status status = RBWP_OK;
-    walk->packed.count = 0;
-    if (reader_block_packed(walk->reader, block)) {
-        status = compress_block(walk, block);
-        walk->result->packed_blocks++;
+    struct rbwp_block_header header;
+    size_t from = 0;
+    for (size_t at = 0; at < job->out.count && status == RBWP_OK;) {
+        const uint8_t *now = job->out.bytes + at;
+        status = move_block(walk, job, from, now);
+        block_header_decode(now, &header);
+        at += RBWP_BLOCK_HEADER_BYTES + (size_t)block_payload_bytes(&header);
+        from += RBWP_BLOCK_HEADER_BYTES + (size_t)header.data_bytes;
     }
-    if (walk->packed.count)
-        payload = (struct view){walk->packed.bytes, walk->packed.count};
-    header.stored_bytes = (uint32_t)walk->packed.count;
-    block_header_encode(&header, head);
-    if (status == RBWP_OK)
-        status = moved_file_block(&walk->moved, block, reader_stored_block(walk->reader), head,
-                                  payload, walk->error);
-    if (status == RBWP_OK)
-        status = put(walk, head, sizeof head);
-    return status == RBWP_OK ? put(walk, payload.bytes, payload.count) : status;
+    return status == RBWP_OK ? put(walk, job->out.bytes, job->out.count) : status;
 }
 
 static enum rbwp_status unpack_tail(struct walk *walk)
@@ -255,20 +201,76 @@ static enum rbwp_status first_problem(struct walk *walk)
     return problem->error.status == RBWP_E_VERSION ? RBWP_E_VERSION : RBWP_E_CORRUPT;
 }
 
-static void count_block(struct walk *walk, const struct rbwp_block *block)
+static void count_block(struct walk *walk, const struct rbwp_block *block, bool packed)
 {
+    walk->result->packed_blocks += packed;
     walk->result->blocks += block->header.records != 0;
     walk->result->opaque_blocks += block->header.records == 0;
     walk->result->records += block->header.records;
 }
 
-static enum rbwp_status walk_blocks(struct walk *walk, bool pack)
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static enum rbwp_status put_job(struct walk *walk, const struct archive_job *job)
+{
+    if (job->status == ARCHIVE_JOB_NO_MEMORY)
+        return no_memory(walk);
+    return walk->pack ? put_packed(walk, job) : put_unpacked(walk, job);
+}
+
+/* The job that takes the next block, which stands here. */
+static enum rbwp_status reach_job(struct walk *walk, uint64_t place)
+{
+    if (walk->job)
+        return RBWP_OK;
+    while (!(walk->job = walk->queues->next(walk->queue))) {
+        enum rbwp_status status = put_job(walk, walk->queues->take(walk->queue));
+        if (status != RBWP_OK)
+            return status;
+    }
+    archive_job_begin(walk->job, place);
+    return RBWP_OK;
+}
+
+static void submit_job(struct walk *walk)
+{
+    if (walk->job)
+        walk->queues->submit(walk->queue);
+    walk->job = NULL;
+}
+
+static enum rbwp_status finish_jobs(struct walk *walk)
+{
+    const struct archive_job *job;
+    enum rbwp_status status = RBWP_OK;
+    submit_job(walk);
+    while (status == RBWP_OK && (job = walk->queues->take(walk->queue)))
+        status = put_job(walk, job);
+    return status;
+}
+
+static enum rbwp_status take_block(struct walk *walk, const struct rbwp_block *block)
+{
+    bool packed = reader_block_packed(walk->reader, block);
+    enum rbwp_status status = reach_job(walk, walk->pack ? walk->moved.offset : block->offset);
+    if (status == RBWP_OK && walk->pack)
+        status = move_plain(walk, block);
+    if (status != RBWP_OK)
+        return status;
+    count_block(walk, block, packed);
+    if (!archive_job_add(walk->job, block, packed))
+        return no_memory(walk);
+    if (archive_job_is_full(walk->job, walk->pack ? 1 : ARCHIVE_JOB_UNPACKS))
+        submit_job(walk);
+    return RBWP_OK;
+}
+
+static enum rbwp_status walk_blocks(struct walk *walk)
 {
     struct rbwp_block block;
     enum rbwp_status status;
     while ((status = rbwp_reader_next_block(walk->reader, &block)) == RBWP_OK) {
-        count_block(walk, &block);
-        status = pack ? pack_block(walk, &block) : unpack_block(walk, &block);
+        status = take_block(walk, &block);
         if (status != RBWP_OK)
             return status;
         if (rbwp_reader_problem_count(walk->reader))
@@ -276,68 +278,70 @@ static enum rbwp_status walk_blocks(struct walk *walk, bool pack)
     }
     if (rbwp_reader_problem_count(walk->reader))
         return first_problem(walk);
-    return status == RBWP_END ? moved_file_finish(&walk->moved, walk->error) : status;
+    if (status != RBWP_END)
+        return status;
+    status = finish_jobs(walk);
+    return status == RBWP_OK ? moved_file_finish(&walk->moved, walk->error) : status;
 }
 
 /* The header as it was, but for the version that it is to have and where the tables are. */
-static void make_header(const struct walk *walk, bool pack, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
+static void make_header(const struct walk *walk, uint8_t bytes[RBWP_FILE_HEADER_BYTES])
 {
     struct rbwp_file_header header = *rbwp_reader_header(walk->reader);
-    header.version = pack ? ARCHIVE_VERSION : RBWP_FILE_VERSION;
+    header.version = walk->pack ? ARCHIVE_VERSION : RBWP_FILE_VERSION;
     header.descriptor_offset = walk->moved.offset;
     header_encode(&header, bytes);
 }
 
-static enum rbwp_status walk_file(struct walk *walk, bool pack)
+static enum rbwp_status walk_file(struct walk *walk)
 {
     uint8_t header[RBWP_FILE_HEADER_BYTES];
-    make_header(walk, pack, header);
+    make_header(walk, header);
     enum rbwp_status status = moved_file_begin(&walk->moved, walk->reader, walk->error);
     if (status == RBWP_OK)
         status = put(walk, header, sizeof header);
-    walk->chunk_place = walk->moved.offset;
     if (status == RBWP_OK)
-        status = walk_blocks(walk, pack);
+        status = walk_blocks(walk);
     if (status == RBWP_OK)
-        status = pack ? pack_tail(walk) : unpack_tail(walk);
-    if (status == RBWP_OK && pack)
+        status = walk->pack ? pack_tail(walk) : unpack_tail(walk);
+    if (status == RBWP_OK && walk->pack)
         status = pack_end(walk);
     if (status != RBWP_OK)
         return status;
-    make_header(walk, pack, header);
+    make_header(walk, header);
     if (walk->sink->patch(walk->sink->context, 0, header, sizeof header) != RBWP_OK)
         return error_set_os(walk->error, "file", "write the header of the result");
     return RBWP_OK;
 }
 
-static enum rbwp_status begin(struct walk *walk, bool pack)
+/* With who helps. */
+static enum rbwp_status walk_helped(struct walk *walk, int fd)
 {
-    if (pack)
-        return chunk_encoder_begin(&walk->encoder) ? RBWP_OK : no_memory(walk);
-    walk->of_records = deflater_new(false);
-    walk->of_tables = deflater_new(true);
-    return walk->of_records && walk->of_tables ? RBWP_OK : no_memory(walk);
+    const struct archive_help *help = walk->help;
+    walk->queue = walk->queues->open(walk->queues->context, sizeof(struct archive_job),
+                                     walk->pack ? archive_job_pack : archive_job_unpack);
+    if (!walk->queue)
+        return no_memory(walk);
+    if (help && help->begin)
+        help->begin(help->context, walk->reader, fd);
+    enum rbwp_status status = walk_file(walk);
+    if (help && help->end)
+        help->end(help->context);
+    walk->queues->close(walk->queue, archive_job_stop);
+    return status;
 }
 
 static void end(struct walk *walk)
 {
     rbwp_reader_close(walk->reader);
     moved_file_end(&walk->moved);
-    chunk_encoder_end(&walk->encoder);
-    chunk_decoder_free(&walk->decoder);
-    buffer_free(&walk->plain);
-    buffer_free(&walk->chunk);
-    buffer_free(&walk->decoded);
-    buffer_free(&walk->packed);
-    deflater_free(walk->of_records);
-    deflater_free(walk->of_tables);
     free(walk->places);
-    free(walk->unit);
 }
 
 /* What can be told before the first block. */
-static enum rbwp_status check_file(struct walk *walk, bool pack)
+static enum rbwp_status check_file(struct walk *walk)
 {
+    bool pack = walk->pack;
     const struct rbwp_file_header *header = rbwp_reader_header(walk->reader);
     struct place place = {"file", NOWHERE, 0};
     if (rbwp_reader_is_stream(walk->reader))
@@ -351,36 +355,41 @@ static enum rbwp_status check_file(struct walk *walk, bool pack)
     return RBWP_OK;
 }
 
-static enum rbwp_status walk_fd(int fd, const struct rbwp_sink *sink, bool pack,
+static enum rbwp_status walk_fd(int fd, const struct rbwp_sink *sink,
+                                const struct archive_help *help, bool pack,
                                 struct archive_result *result_out, struct rbwp_error *error)
 {
     struct rbwp_error unasked;
-    struct walk walk = {.sink = sink, .result = result_out, .error = error ? error : &unasked};
+    struct walk walk = {.pack = pack,
+                        .sink = sink,
+                        .help = help,
+                        .queues = help && help->queues ? help->queues : &job_queues_own,
+                        .result = result_out,
+                        .error = error ? error : &unasked};
     *result_out = (struct archive_result){0};
     enum rbwp_status status = rbwp_reader_open_fd(fd, NULL, &walk.reader, walk.error);
     if (status == RBWP_OK)
-        status = check_file(&walk, pack);
-    if (status == RBWP_OK)
-        status = begin(&walk, pack);
+        status = check_file(&walk);
     if (status == RBWP_OK) {
         off_t size = lseek(fd, 0, SEEK_END);
         result_out->bytes_before = size > 0 ? (uint64_t)size : 0;
-        status = walk_file(&walk, pack);
+        status = walk_helped(&walk, fd);
     }
     end(&walk);
     return status;
 }
 
-enum rbwp_status archive_pack(int fd, const struct rbwp_sink *sink,
+enum rbwp_status archive_pack(int fd, const struct rbwp_sink *sink, const struct archive_help *help,
                               struct archive_result *result_out, struct rbwp_error *error)
 {
-    return walk_fd(fd, sink, true, result_out, error);
+    return walk_fd(fd, sink, help, true, result_out, error);
 }
 
 enum rbwp_status archive_unpack(int fd, const struct rbwp_sink *sink,
-                                struct archive_result *result_out, struct rbwp_error *error)
+                                const struct archive_help *help, struct archive_result *result_out,
+                                struct rbwp_error *error)
 {
-    return walk_fd(fd, sink, false, result_out, error);
+    return walk_fd(fd, sink, help, false, result_out, error);
 }
 
 bool archive_is(int fd)

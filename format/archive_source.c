@@ -39,8 +39,7 @@ static enum rbwp_status read_head(struct archive *archive, uint64_t offset,
     if (!archive_chunk_decode(view.bytes, chunk_out))
         return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_CHUNK),
                          "the head of a chunk is damaged; take another copy of the archive");
-    if (chunk_out->bytes > ARCHIVE_CHUNK_BYTES_MAX ||
-        chunk_out->payload_bytes > ARCHIVE_CHUNK_BYTES_MAX)
+    if (!chunk_fits(chunk_out))
         return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_CHUNK),
                          "a chunk of %" PRIu32 " bytes that gives %" PRIu32
                          " is larger than one may be",
@@ -71,31 +70,7 @@ static enum rbwp_status read_payload(struct archive *archive, uint64_t offset,
     return RBWP_OK;
 }
 
-static const char *decode_bytes(struct archive *archive, const struct view *view)
-{
-    struct chunk_decoder *decoder = &archive->decoder;
-    struct cursor cursor = {view->bytes, view->count};
-    struct stream_view stream;
-    decoder->head_count = 0;
-    if (!decoder->inflater && !(decoder->inflater = malloc(sizeof *decoder->inflater)))
-        return chunk_no_memory;
-    bool good = stream_next(&cursor, &stream) && cursor.left == 0 &&
-                stream.bytes == archive->chunk.bytes &&
-                stream_unpack(&stream, decoder->inflater, archive->data);
-    return good ? NULL : "its bytes cannot be unpacked";
-}
-
-static bool reserve_data(struct archive *archive, size_t bytes)
-{
-    if (bytes <= archive->data_room)
-        return true;
-    free(archive->data);
-    archive->data = malloc(bytes);
-    archive->data_room = archive->data ? bytes : 0;
-    return archive->data;
-}
-
-/* Fills data with what the chunk that is held gives. */
+/* Decodes the chunk that is held. */
 static enum rbwp_status decode(struct archive *archive, uint64_t offset, struct rbwp_error *error)
 {
     const struct archive_chunk *chunk = &archive->chunk;
@@ -103,18 +78,32 @@ static enum rbwp_status decode(struct archive *archive, uint64_t offset, struct 
     enum rbwp_status status = read_payload(archive, offset, chunk, &view, error);
     if (status != RBWP_OK)
         return status;
-    if (!reserve_data(archive, (size_t)chunk->bytes + CHUNK_SLACK))
-        return error_set_memory(error, "archive");
-    const char *wrong =
-        chunk->tag == ARCHIVE_BYTES
-            ? decode_bytes(archive, &view)
-            : chunk_decode(&archive->decoder, view.bytes, view.count, archive->data, chunk->bytes);
+    archive->held = &archive->own;
+    archive->own.chunk = *chunk;
+    const char *wrong = chunk_holder_fill(&archive->own, view.bytes);
     if (wrong == chunk_no_memory)
         return error_set_memory(error, "archive");
     if (wrong)
         return error_set(error, RBWP_E_CORRUPT, place_of(offset, RULE_ARCHIVE_COLUMNS),
                          "a chunk with %" PRIu32 " records is left out: %s", chunk->records, wrong);
     return RBWP_OK;
+}
+
+static bool same_chunk(const struct archive_chunk *a, const struct archive_chunk *b)
+{
+    return a->tag == b->tag && a->payload_bytes == b->payload_bytes && a->place == b->place &&
+           a->bytes == b->bytes && a->records == b->records && a->crc32c == b->crc32c;
+}
+
+/* True where it was decoded ahead. */
+static bool take_decoded(struct archive *archive, uint64_t offset)
+{
+    const struct chunk_holder *holder =
+        archive->taken ? archive->taken(archive->taken_context, offset) : NULL;
+    if (!holder || !same_chunk(&holder->chunk, &archive->chunk))
+        return false;
+    archive->held = holder;
+    return true;
 }
 
 /* Holds this chunk. What is wrong with it alone is kept, and told to who asks for its bytes. */
@@ -126,6 +115,8 @@ static enum rbwp_status hold(struct archive *archive, uint64_t offset,
     archive->wrong.status = RBWP_OK;
     archive->looked = 0;
     archive->looked_place = chunk->place;
+    if (take_decoded(archive, offset))
+        return RBWP_OK;
     enum rbwp_status status = decode(archive, offset, &archive->wrong);
     if (status == RBWP_OK || status == RBWP_E_CORRUPT)
         return RBWP_OK;
@@ -255,14 +246,20 @@ enum rbwp_status archive_open(struct source *inner, struct archive **archive_out
     return RBWP_OK;
 }
 
+void archive_set_chunks(struct archive *archive, chunk_taken_fn *taken, void *context)
+{
+    archive->taken = taken;
+    archive->taken_context = context;
+    archive->has_chunk = false; /* it may be of who decoded ahead */
+}
+
 void archive_close(struct archive *archive)
 {
     if (!archive)
         return;
     source_close(&archive->inner);
-    chunk_decoder_free(&archive->decoder);
+    chunk_holder_end(&archive->own);
     free(archive->places);
-    free(archive->data);
     free(archive);
 }
 
@@ -378,7 +375,7 @@ enum rbwp_status archive_view(struct archive *archive, uint64_t offset, struct v
         return archive->wrong.status;
     }
     size_t from = (size_t)(offset - archive->chunk.place);
-    view_out->bytes = archive->data + from;
+    view_out->bytes = archive->held->data + from;
     view_out->count = archive->chunk.bytes - from;
     return RBWP_OK;
 }
@@ -391,10 +388,11 @@ uint64_t archive_damage_end(const struct archive *archive, uint64_t offset)
 
 bool archive_block_packed(struct archive *archive, uint64_t offset)
 {
-    if (!holds(archive, offset))
+    if (!holds(archive, offset) || archive->wrong.status != RBWP_OK)
         return false;
-    for (; archive->looked < archive->decoder.head_count; archive->looked++) {
-        const uint8_t *head = archive->decoder.heads + archive->looked * CHUNK_HEAD_BYTES;
+    const struct chunk_decoder *decoder = &archive->held->decoder;
+    for (; archive->looked < decoder->head_count; archive->looked++) {
+        const uint8_t *head = decoder->heads + archive->looked * CHUNK_HEAD_BYTES;
         if (archive->looked_place >= offset)
             return archive->looked_place == offset && head[CHUNK_HEAD_FLAGS] & CHUNK_BLOCK_PACKED;
         archive->looked_place += RBWP_BLOCK_HEADER_BYTES + (uint64_t)load_le32(head + 24);

@@ -9,9 +9,7 @@
 #ifndef ARCHIVE_SOURCE_H
 #define ARCHIVE_SOURCE_H
 
-#include "archive_file.h"
-#include "chunk_code.h"
-#include "source.h"
+#include "chunk_holder.h"
 
 struct archive_place {
     uint64_t offset; /* of the chunk in the archive */
@@ -30,10 +28,11 @@ struct archive {
 
     struct archive_chunk chunk; /* the one that is held */
     bool has_chunk;
-    struct rbwp_error wrong; /* status RBWP_OK: chunk and data go together */
-    uint8_t *data;
-    size_t data_room;
-    struct chunk_decoder decoder;
+    struct rbwp_error wrong;         /* status RBWP_OK: chunk and held go together */
+    const struct chunk_holder *held; /* own, or of who decodes ahead */
+    struct chunk_holder own;
+    chunk_taken_fn *taken; /* NULL: nobody decodes ahead */
+    void *taken_context;
     size_t looked; /* at so many heads of the chunk, up to the block at looked_place */
     uint64_t looked_place;
 };
@@ -44,6 +43,8 @@ bool archive_begins(const uint8_t *bytes, size_t count);
 /* Takes over inner, also on failure. RBWP_E_IO, RBWP_E_MEMORY, RBWP_E_CORRUPT. */
 enum rbwp_status archive_open(struct source *inner, struct archive **archive_out,
                               struct rbwp_error *error);
+/* See reader_set_chunks. */
+void archive_set_chunks(struct archive *archive, chunk_taken_fn *taken, void *context);
 /* NULL is fine. */
 void archive_close(struct archive *archive);
 

@@ -50,8 +50,6 @@ struct chunk_encoder {
     struct buffer column[CHUNK_STREAMS];
     uint64_t held; /* bits below a byte */
     unsigned held_bits;
-    uint8_t tuple[CHUNK_KINDS]; /* kinds that do not fill a byte yet, by the kind before */
-    uint8_t tuple_count[CHUNK_KINDS];
     uint32_t records;
     uint64_t bytes; /* of the blocks, headers counted */
 };

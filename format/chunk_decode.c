@@ -230,33 +230,32 @@ static bool give_gpu_work(struct giving *giving, const struct number_table *numb
 static const uint8_t kind_of[CHUNK_KINDS] = {RBWP_COARSE_BEGIN, RBWP_COARSE_END, RBWP_FINE_BEGIN,
                                              RBWP_FINE_END, RBWP_GPU_WORK};
 
+/* Slot or sub-item: stored whatever the kind is, as what kind comes next cannot be foreseen. */
+static inline bool give_id(struct giving *giving, unsigned kind)
+{
+    bool item = kind == 2, any = kind == 0 || item;
+    unsigned stream = STREAM_SLOTS + item;
+    _Static_assert(STREAM_SUBS_LOW == STREAM_SLOTS + 1, "chosen by a sum");
+    if (giving->end[stream] - giving->next[stream] < any ||
+        giving->end[STREAM_SUBS_HIGH] - giving->next[STREAM_SUBS_HIGH] < item)
+        return false;
+    giving->out[0] = *giving->next[stream];
+    giving->out[1] = *giving->next[STREAM_SUBS_HIGH];
+    giving->next[stream] += any;
+    giving->next[STREAM_SUBS_HIGH] += item;
+    giving->out += any + item;
+    return true;
+}
+
 static inline bool give_record(struct giving *giving, const struct number_table *numbers)
 {
-    unsigned kind, low, high;
+    unsigned kind;
     if (!take_byte(giving, STREAM_KINDS + giving->before, &kind) ||
         !give_time(giving, numbers, kind))
         return false;
     giving->before = kind;
     *giving->out++ = kind_of[kind];
-    switch (kind) {
-    case 0:
-        if (!take_byte(giving, STREAM_SLOTS, &low))
-            return false;
-        *giving->out++ = (uint8_t)low;
-        return true;
-    case 2:
-        if (!take_byte(giving, STREAM_SUBS_LOW, &low) ||
-            !take_byte(giving, STREAM_SUBS_HIGH, &high))
-            return false;
-        giving->out[0] = (uint8_t)low;
-        giving->out[1] = (uint8_t)high;
-        giving->out += 2;
-        return true;
-    case 4:
-        return give_gpu_work(giving, numbers);
-    default:
-        return true;
-    }
+    return kind == 4 ? give_gpu_work(giving, numbers) : give_id(giving, kind);
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------- */

@@ -12,14 +12,18 @@
 #include "number_code.h"
 #include "record.h"
 
+/* The end of STREAM_BITS. Handed over by value but where it is inlined: so the compiler knows that
+ * no store of a byte changes it, and keeps it in registers. */
+struct bits {
+    uint8_t *next;
+    uint64_t held;
+    unsigned count; /* of bits held */
+};
+
 /* Where a block's pass is. */
 struct taking {
     uint8_t *next[CHUNK_STREAMS];
-    uint64_t held;
-    unsigned held_bits;
-    uint8_t tuple[CHUNK_KINDS], tuple_count[CHUNK_KINDS];
-    unsigned before;    /* index of the kind before */
-    int64_t time_ns;    /* of the record before */
+    struct bits bits;
     uint64_t processor; /* of the GPU_WORK before */
 };
 
@@ -41,53 +45,41 @@ void chunk_encoder_end(struct chunk_encoder *encoder)
 
 /* ---- a block --------------------------------------------------------------------------------- */
 
-static void put_bits(struct taking *taking, uint64_t bits, unsigned count)
+static inline void put_bits(struct bits *bits, uint64_t value, unsigned count)
 {
-    taking->held |= bits << taking->held_bits;
-    taking->held_bits += count;
-    store_le64(taking->next[STREAM_BITS], taking->held);
-    taking->next[STREAM_BITS] += taking->held_bits >> 3;
-    taking->held >>= taking->held_bits & ~7u;
-    taking->held_bits &= 7;
+    bits->held |= value << bits->count;
+    bits->count += count;
+    store_le64(bits->next, bits->held);
+    bits->next += bits->count >> 3;
+    bits->held >>= bits->count & ~7u;
+    bits->count &= 7;
 }
 
-static void put_number(struct taking *taking, enum chunk_stream stream, uint64_t number)
+static inline void put_number(struct taking *taking, struct bits *bits, unsigned stream,
+                              uint64_t number)
 {
-    unsigned bits;
-    *taking->next[stream]++ = (uint8_t)number_symbol(number, &bits);
-    uint64_t rest = number & ((UINT64_C(1) << bits) - 1);
-    if (bits > 32) {
-        put_bits(taking, rest & 0xffffffff, 32);
+    unsigned count;
+    *taking->next[stream]++ = (uint8_t)number_symbol(number, &count);
+    uint64_t rest = number & ((UINT64_C(1) << count) - 1);
+    if (count > 32) {
+        put_bits(bits, rest & 0xffffffff, 32);
         rest >>= 32;
-        bits -= 32;
+        count -= 32;
     }
-    put_bits(taking, rest, bits);
-}
-
-static void put_kind(struct taking *taking, unsigned kind)
-{
-    static const uint8_t weight[CHUNK_TUPLE] = {1, CHUNK_KINDS, CHUNK_KINDS * CHUNK_KINDS};
-    unsigned before = taking->before, count = taking->tuple_count[before];
-    unsigned tuple = taking->tuple[before] + kind * weight[count];
-    taking->before = kind;
-    if (++count == CHUNK_TUPLE) {
-        *taking->next[STREAM_KINDS + before]++ = (uint8_t)tuple;
-        count = tuple = 0;
-    }
-    taking->tuple[before] = (uint8_t)tuple;
-    taking->tuple_count[before] = (uint8_t)count;
+    put_bits(bits, rest, count);
 }
 
 /* Of a time of this form. False: a writer would have chosen another. */
-static bool put_time(struct taking *taking, unsigned kind, unsigned form_bytes, int64_t before_ns)
+static inline bool put_time(struct taking *taking, struct bits *bits, unsigned kind,
+                            unsigned form_bytes, int64_t before_ns, int64_t time_ns)
 {
-    uint64_t difference = (uint64_t)taking->time_ns - (uint64_t)before_ns;
+    uint64_t difference = (uint64_t)time_ns - (uint64_t)before_ns;
     if (difference < UINT64_C(1) << 30) {
-        put_number(taking, STREAM_TIMES + kind, difference);
+        put_number(taking, bits, STREAM_TIMES + kind, difference);
         return form_bytes == (difference < 1u << 15 ? 2 : 4);
     }
     *taking->next[STREAM_TIMES + kind]++ = TIME_SYMBOL_WIDE;
-    store_le64(taking->next[STREAM_WIDE], (uint64_t)taking->time_ns);
+    store_le64(taking->next[STREAM_WIDE], (uint64_t)time_ns);
     taking->next[STREAM_WIDE] += 8;
     return form_bytes == 8;
 }
@@ -97,48 +89,55 @@ static uint64_t zigzag(uint64_t difference)
     return difference << 1 ^ (uint64_t) - (int64_t)(difference >> 63);
 }
 
-static void put_gpu_work(struct taking *taking, const uint8_t *body)
+static __attribute__((noinline)) struct bits put_gpu_work(struct taking *taking, struct bits bits,
+                                                          const uint8_t *body, int64_t time_ns)
 {
     uint64_t processor = load_le64(body + 1), start = load_le64(body + 10),
              stop = load_le64(body + 18);
     *taking->next[STREAM_GPU_SLOTS]++ = body[9];
-    put_number(taking, STREAM_GPU_PROCESSORS, zigzag(processor - taking->processor));
-    put_number(taking, STREAM_GPU_STOPS, zigzag((uint64_t)taking->time_ns - stop));
-    put_number(taking, STREAM_GPU_STARTS, zigzag(stop - start));
+    put_number(taking, &bits, STREAM_GPU_PROCESSORS, zigzag(processor - taking->processor));
+    put_number(taking, &bits, STREAM_GPU_STOPS, zigzag((uint64_t)time_ns - stop));
+    put_number(taking, &bits, STREAM_GPU_STARTS, zigzag(stop - start));
     taking->processor = processor;
+    return bits;
 }
 
-static bool put_record(struct taking *taking, const uint8_t *bytes, uint32_t *bytes_out)
+/* Slot or sub-item. Stored whatever the kind is, and kept where it is one that has it: what kind
+ * comes next cannot be foreseen, so there is no branch on it. */
+static inline void put_id(struct taking *taking, unsigned kind, const uint8_t *body)
 {
-    int64_t before_ns = taking->time_ns;
-    uint32_t form_bytes = record_time(bytes, &taking->time_ns);
-    const uint8_t *body = bytes + form_bytes;
-    unsigned kind = kind_index[body[0]];
-    *bytes_out = form_bytes + record_body_bytes[body[0]];
-    put_kind(taking, kind);
-    if (!put_time(taking, kind, form_bytes, before_ns))
-        return false;
-    if (body[0] == RBWP_COARSE_BEGIN) {
-        *taking->next[STREAM_SLOTS]++ = body[1];
-    } else if (body[0] == RBWP_FINE_BEGIN) {
-        *taking->next[STREAM_SUBS_LOW]++ = body[1];
-        *taking->next[STREAM_SUBS_HIGH]++ = body[2];
-    } else if (body[0] == RBWP_GPU_WORK) {
-        put_gpu_work(taking, body);
-    }
-    return true;
+    bool call = kind == 0, item = kind == 2;
+    *taking->next[STREAM_SLOTS] = *taking->next[STREAM_SUBS_LOW] = body[1];
+    *taking->next[STREAM_SUBS_HIGH] = body[2];
+    taking->next[STREAM_SLOTS] += call;
+    taking->next[STREAM_SUBS_LOW] += item;
+    taking->next[STREAM_SUBS_HIGH] += item;
 }
 
 static bool put_records(struct taking *taking, const uint8_t *data, uint32_t bytes)
 {
-    for (uint32_t next = 0, record_bytes; next < bytes; next += record_bytes) {
+    struct bits bits = taking->bits;
+    unsigned before = 1;
+    int64_t time_ns = 0;
+    for (uint32_t next = 0; next < bytes;) {
         struct record_tail tail;
         const uint8_t *at = data + next;
         if (bytes - next < RBWP_RECORD_BYTES_MAX)
             at = record_pad(&tail, at, bytes - next);
-        if (!put_record(taking, at, &record_bytes))
+        int64_t before_ns = time_ns;
+        uint32_t form_bytes = record_time(at, &time_ns);
+        const uint8_t *body = at + form_bytes;
+        unsigned kind = kind_index[body[0]];
+        *taking->next[STREAM_KINDS + before]++ = (uint8_t)kind;
+        if (!put_time(taking, &bits, kind, form_bytes, before_ns, time_ns))
             return false;
+        put_id(taking, kind, body);
+        if (body[0] == RBWP_GPU_WORK)
+            bits = put_gpu_work(taking, bits, body, time_ns);
+        before = kind;
+        next += form_bytes + record_body_bytes[body[0]];
     }
+    taking->bits = bits;
     return true;
 }
 
@@ -152,24 +151,22 @@ static size_t block_most(unsigned stream, const struct rbwp_block_header *header
 static bool begin_block(struct chunk_encoder *encoder, const struct rbwp_block_header *header,
                         struct taking *taking_out)
 {
-    struct taking taking = {.held = encoder->held, .held_bits = encoder->held_bits, .before = 1};
-    memcpy(taking.tuple, encoder->tuple, sizeof taking.tuple);
-    memcpy(taking.tuple_count, encoder->tuple_count, sizeof taking.tuple_count);
+    struct taking taking = {.bits.held = encoder->held, .bits.count = encoder->held_bits};
     for (unsigned i = STREAM_KINDS; i < CHUNK_STREAMS; i++) {
         taking.next[i] = buffer_reserve(&encoder->column[i], block_most(i, header) + 16);
         if (!taking.next[i])
             return false;
     }
+    taking.bits.next = taking.next[STREAM_BITS];
     *taking_out = taking;
     return true;
 }
 
-static void end_block(struct chunk_encoder *encoder, const struct taking *taking)
+static void end_block(struct chunk_encoder *encoder, struct taking *taking)
 {
-    encoder->held = taking->held;
-    encoder->held_bits = taking->held_bits;
-    memcpy(encoder->tuple, taking->tuple, sizeof taking->tuple);
-    memcpy(encoder->tuple_count, taking->tuple_count, sizeof taking->tuple_count);
+    encoder->held = taking->bits.held;
+    encoder->held_bits = taking->bits.count;
+    taking->next[STREAM_BITS] = taking->bits.next;
     for (unsigned i = STREAM_KINDS; i < CHUNK_STREAMS; i++)
         encoder->column[i].count = (size_t)(taking->next[i] - encoder->column[i].bytes);
 }
@@ -207,11 +204,24 @@ bool chunk_encoder_add(struct chunk_encoder *encoder, const struct rbwp_block_he
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+/* Several kinds to a byte, which stand there one by one. */
+static void join_kinds(struct buffer *column)
+{
+    size_t tuples = column->count / CHUNK_TUPLE;
+    const uint8_t *kinds = column->bytes;
+    for (size_t i = 0; i < tuples; i++, kinds += CHUNK_TUPLE)
+        column->bytes[i] =
+            (uint8_t)(kinds[0] + CHUNK_KINDS * kinds[1] + CHUNK_KINDS * CHUNK_KINDS * kinds[2]);
+    size_t left = column->count - tuples * CHUNK_TUPLE;
+    if (left)
+        column->bytes[tuples] = (uint8_t)(kinds[0] + (left > 1 ? CHUNK_KINDS * kinds[1] : 0));
+    column->count = tuples + (left != 0);
+}
+
 static void put_rests(struct chunk_encoder *encoder)
 {
     for (unsigned i = 0; i < CHUNK_KINDS; i++)
-        if (encoder->tuple_count[i])
-            buffer_append(&encoder->column[STREAM_KINDS + i], &encoder->tuple[i], 1);
+        join_kinds(&encoder->column[STREAM_KINDS + i]);
     uint8_t byte = (uint8_t)encoder->held;
     if (encoder->held_bits)
         buffer_append(&encoder->column[STREAM_BITS], &byte, 1);
@@ -236,8 +246,6 @@ bool chunk_encoder_finish(struct chunk_encoder *encoder, struct buffer *out)
         column->count = 0;
     }
     encoder->held = encoder->held_bits = 0;
-    memset(encoder->tuple, 0, sizeof encoder->tuple);
-    memset(encoder->tuple_count, 0, sizeof encoder->tuple_count);
     encoder->records = 0;
     encoder->bytes = 0;
     return !out->failed;

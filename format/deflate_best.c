@@ -62,6 +62,7 @@ static void hash_units(struct deflater *state, const uint8_t *data, size_t units
             memcpy(at + k, &four, sizeof four);
             memcpy(at + k + 4, &four, sizeof four);
         }
+        breathe_at(state, i);
     }
     memset(state->hash + units, 0, HASHES_AHEAD * sizeof state->hash[0]);
 }
@@ -205,6 +206,7 @@ void parse_best(struct deflater *state, const uint8_t *data, uint32_t size, size
 {
     memset(state->last, 0, sizeof state->last);
     sum_literal_costs(state, data, size);
+    breath_take(state->breath);
     hash_units(state, data, units);
     breath_take(state->breath);
     find_candidates(state, units);

@@ -184,6 +184,8 @@ void code_put_literals(const struct piece_code *code, const uint8_t *data, uint3
     *writer = out;
 }
 
+#define TOKENS_PER_BREATH 4096u
+
 void code_put_tokens(const struct deflater *state, const struct piece_code *code,
                      struct bit_writer *writer)
 {
@@ -197,6 +199,8 @@ void code_put_tokens(const struct deflater *state, const struct piece_code *code
     struct bit_writer out = *writer;
     for (size_t i = 0; i < state->tokens; i++) {
         uint32_t token = state->token[i];
+        if (i % TOKENS_PER_BREATH == TOKENS_PER_BREATH - 1)
+            breath_take(state->breath);
         if (token < MATCH_FLAG) {
             put_bits(&out, code->literal_word[token], code->length[token]);
             continue;

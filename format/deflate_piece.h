@@ -18,7 +18,7 @@
 #define HASH_BITS 13
 #define HASHES_AHEAD 8 /* zeros behind the last unit's */
 
-#define GREEDY_CONTEXTS 4
+#define GREEDY_CONTEXTS 3
 #define GREEDY_HASH_BITS 12
 
 #define LITERALS 286 /* literal and length symbols that may be used */
@@ -102,7 +102,7 @@ static inline void put_match(struct deflater *state, uint32_t length, uint32_t d
 }
 
 /* Behind each unit of a loop. */
-#define UNITS_PER_BREATH 2048u
+#define UNITS_PER_BREATH 1024u
 static inline void breathe_at(const struct deflater *state, size_t unit)
 {
     if (unit % UNITS_PER_BREATH == UNITS_PER_BREATH - 1)

@@ -26,6 +26,11 @@ struct deflater *deflater_new(bool greedy)
     return state;
 }
 
+void deflater_forget(struct deflater *state)
+{
+    code_first_costs(state);
+}
+
 void deflater_free(struct deflater *state)
 {
     free(state);

@@ -6,17 +6,19 @@
  * end of the input it has zeros, which are counted: who used one of them has read too far.
  */
 #include "inflater.h"
+#include "adler.h"
 #include "bytes.h"
 
 #include <string.h>
-#include <zlib.h>
 
 enum { LENGTH_BITS_MAX = 15, ORDERS = 19, CODES_MAX = 286, DISTANCES_MAX = 30, END_CODE = 256 };
-enum { MATCH_MAX = 258, FAST_ROOM = MATCH_MAX + 8, ADLER_BYTES = 4 };
-enum { LITERALS_A_FILL = 56 / INFLATER_CODES_BITS };
+enum { MATCH_MAX = 258, FAST_ROOM = MATCH_MAX + 8, COPY_STEP = 16, ADLER_BYTES = 4 };
+enum { LOOKS_A_FILL = 56 / INFLATER_CODES_BITS };
+enum { JOINED_BYTES_MIN = 4096 }; /* of output that is left, to look for pairs of literals */
 
 /* An entry of a table: bits 0 to 4 how many bits it takes, 5 to 7 its kind, 8 to 15 the bits that
- * follow it, 16 to 31 its value. */
+ * follow it, 16 to 31 its value. Of literals, of which it has one or two: 8 to 15 how many, and
+ * the first one in the lower byte of the value. */
 enum kind { LITERAL, BASE, END, LONGER, WRONG };
 #define ENTRY(kind, bits, extra, value)                                                            \
     ((uint32_t)(bits) | (uint32_t)(kind) << 5 | (uint32_t)(extra) << 8 | (uint32_t)(value) << 16)
@@ -140,6 +142,19 @@ static bool make_table(uint32_t *table, unsigned table_bits, struct code_lengths
     return true;
 }
 
+/* Where what a look shows has a second literal whole, both become one entry. What follows a code
+ * is a smaller index, so entries that are still single are found behind the one at work. */
+static void join_literals(uint32_t *table, unsigned table_bits)
+{
+    for (uint32_t at = 1u << table_bits; at-- > 0;) {
+        uint32_t entry = table[at], next = table[at >> BITS_OF(entry)];
+        bool both = KIND_OF(entry) == LITERAL && KIND_OF(next) == LITERAL;
+        unsigned bits = BITS_OF(entry) + BITS_OF(next);
+        if (both && bits <= table_bits)
+            table[at] = ENTRY(LITERAL, bits, 2, VALUE_OF(entry) | VALUE_OF(next) << 8);
+    }
+}
+
 /* ---- codes of a block ------------------------------------------------------------------ */
 
 static void code_entries(uint32_t entries[288])
@@ -150,7 +165,7 @@ static void code_entries(uint32_t entries[288])
     static const uint8_t extras[] = {0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2,
                                      2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0};
     for (unsigned i = 0; i < END_CODE; i++)
-        entries[i] = ENTRY(LITERAL, 0, 0, i);
+        entries[i] = ENTRY(LITERAL, 0, 1, i);
     entries[END_CODE] = ENTRY(END, 0, 0, 0);
     for (unsigned i = END_CODE + 1; i < CODES_MAX; i++)
         entries[i] = ENTRY(BASE, 0, extras[i - END_CODE - 1], bases[i - END_CODE - 1]);
@@ -256,6 +271,21 @@ static inline uint32_t take_base(struct bits *bits, uint32_t entry)
     return VALUE_OF(entry) + take(bits, EXTRA_OF(entry));
 }
 
+/* Steps of words, which may write behind the match, where output has room and no step reads what
+ * it writes. */
+static inline void copy_back(struct output *output, uint32_t distance, uint32_t length)
+{
+    uint8_t *to = output->next;
+    const uint8_t *from = to - distance;
+    if (distance >= COPY_STEP && output->end - to >= MATCH_MAX + COPY_STEP) {
+        for (uint32_t i = 0; i < length; i += COPY_STEP)
+            memcpy(to + i, from + i, COPY_STEP);
+        return;
+    }
+    for (uint32_t i = 0; i < length; i++)
+        to[i] = from[i];
+}
+
 /* Copies what came so many bytes before. */
 static bool copy_match(struct inflater *inflater, struct bits *bits, struct output *output,
                        uint32_t entry)
@@ -269,15 +299,14 @@ static bool copy_match(struct inflater *inflater, struct bits *bits, struct outp
     if (distance > (size_t)(output->next - output->begin) ||
         length > (size_t)(output->end - output->next))
         return false;
-    const uint8_t *from = output->next - distance;
-    for (uint32_t i = 0; i < length; i++)
-        output->next[i] = from[i];
+    copy_back(output, distance, length);
     output->next += length;
     return true;
 }
 
-/* Five literals of the direct table fit into what fill gives. The entry that is no such one is
- * whole in what is left, to be taken by the caller. */
+/* Five looks at the direct table fit into what fill gives, each for a literal or two; a second byte
+ * is stored where there is only one, too. The entry that is no such one is whole in what is left,
+ * to be taken by the caller. */
 static inline uint32_t take_literals(const struct inflater *inflater, struct bits *bits,
                                      struct output *output)
 {
@@ -286,19 +315,31 @@ static inline uint32_t take_literals(const struct inflater *inflater, struct bit
     uint32_t entry = 0;
     do {
         fill(&here);
-        for (int i = 0; i < LITERALS_A_FILL; i++) {
+        for (int i = 0; i < LOOKS_A_FILL; i++) {
             entry = inflater->codes[here.word & ((1u << INFLATER_CODES_BITS) - 1)];
             if (KIND_OF(entry) != LITERAL)
                 break;
             here.word >>= entry & 63; /* the kind is 0 */
             here.count -= entry & 63;
-            *next++ = (uint8_t)VALUE_OF(entry);
+            store_le16(next, (uint16_t)VALUE_OF(entry));
+            next += EXTRA_OF(entry);
         }
     } while (KIND_OF(entry) == LITERAL && output->end - next >= FAST_ROOM);
     fill(&here);
     *bits = here;
     output->next = next;
     return look_up(inflater->codes, INFLATER_CODES_BITS, bits);
+}
+
+/* False: there is no room for so many. */
+static bool put_literals(struct output *output, uint32_t entry)
+{
+    uint32_t count = EXTRA_OF(entry);
+    if ((size_t)(output->end - output->next) < count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        *output->next++ = (uint8_t)(VALUE_OF(entry) >> 8 * i);
+    return true;
 }
 
 static bool read_coded(struct inflater *inflater, struct bits *bits, struct output *output)
@@ -312,10 +353,9 @@ static bool read_coded(struct inflater *inflater, struct bits *bits, struct outp
             entry = look_up(inflater->codes, INFLATER_CODES_BITS, bits);
         switch (KIND_OF(entry)) {
         case LITERAL:
-            if (output->next == output->end)
+            if (!put_literals(output, entry))
                 return false;
             (void)take(bits, BITS_OF(entry));
-            *output->next++ = (uint8_t)VALUE_OF(entry);
             break;
         case BASE:
             if (!copy_match(inflater, bits, output, entry))
@@ -366,10 +406,10 @@ static bool read_block(struct inflater *inflater, struct bits *bits, struct outp
     uint32_t how = take(bits, 2);
     if (how == 0)
         return read_stored(bits, output);
-    return (how == 1   ? fixed_codes(inflater)
-            : how == 2 ? dynamic_codes(inflater, bits)
-                       : false) &&
-           read_coded(inflater, bits, output);
+    bool good = how == 1 ? fixed_codes(inflater) : how == 2 && dynamic_codes(inflater, bits);
+    if (good && output->end - output->next >= JOINED_BYTES_MIN)
+        join_literals(inflater->codes, INFLATER_CODES_BITS);
+    return good && read_coded(inflater, bits, output);
 }
 
 bool inflater_run(struct inflater *inflater, const uint8_t *in, size_t in_bytes, uint8_t *out,
@@ -383,5 +423,5 @@ bool inflater_run(struct inflater *inflater, const uint8_t *in, size_t in_bytes,
         if (!read_block(inflater, &bits, &output, &last))
             return false;
     return align(&bits) && bits.next == bits.end && output.next == output.end &&
-           load_be32(bits.end) == adler32_z(adler32_z(0, NULL, 0), out, out_bytes);
+           load_be32(bits.end) == adler_of(out, out_bytes);
 }

@@ -9,11 +9,14 @@
 bool stream_packer_begin(struct stream_packer *packer)
 {
     *packer = (struct stream_packer){.deflater = deflater_new(true)};
-    return packer->deflater;
+    packer->zlib_ready = deflateInit(&packer->zlib, 1) == Z_OK;
+    return packer->deflater && packer->zlib_ready;
 }
 
 void stream_packer_end(struct stream_packer *packer)
 {
+    if (packer->zlib_ready)
+        deflateEnd(&packer->zlib);
     deflater_free(packer->deflater);
     buffer_free(&packer->scratch);
 }
@@ -33,8 +36,27 @@ static bool is_run(const uint8_t *bytes, size_t count)
     return count && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* What looks for repetitions takes four times as long, so it has to win on so many bytes first. */
+/* What looks for repetitions takes four times as long as what does not. So it is asked only where
+ * an eighth of the first bytes repeat others, eight or more at once: shorter ones save little. */
 #define SAMPLE_BYTES 4096u
+#define SAMPLE_PART 8u
+#define REPEATED_BYTES 8u
+#define SEEN_BITS 11
+
+static bool has_repetitions(const uint8_t *bytes, size_t count)
+{
+    uint16_t seen[1u << SEEN_BITS] = {0}; /* where such bytes were last; else the first ones */
+    size_t size = count < SAMPLE_BYTES ? count : SAMPLE_BYTES, repeated = 0;
+    for (size_t at = 1, step; at + REPEATED_BYTES <= size; at += step) {
+        uint64_t word = load_le64(bytes + at);
+        uint16_t *entry = &seen[(uint32_t)word * 0x9e3779b1u >> (32 - SEEN_BITS)];
+        bool same = load_le64(bytes + *entry) == word;
+        *entry = (uint16_t)at;
+        step = same ? REPEATED_BYTES : 1;
+        repeated += same ? REPEATED_BYTES : 0;
+    }
+    return repeated > size / SAMPLE_PART;
+}
 
 static int zlib_level(enum stream_effort effort)
 {
@@ -42,11 +64,18 @@ static int zlib_level(enum stream_effort effort)
 }
 
 /* Each: the stream's bytes at out; 0 if they are not fewer. */
-static size_t with_repetitions(const uint8_t *bytes, size_t count, int level, uint8_t *out)
+static size_t with_repetitions(struct stream_packer *packer, const uint8_t *bytes, size_t count,
+                               int level, uint8_t *out)
 {
-    uLongf size = compressBound((uLong)count);
-    bool done = compress2(out, &size, bytes, (uLong)count, level) == Z_OK;
-    return done && size < count ? size : 0;
+    z_stream *zlib = &packer->zlib;
+    if (deflateReset(zlib) != Z_OK || deflateParams(zlib, level, Z_DEFAULT_STRATEGY) != Z_OK)
+        return 0;
+    zlib->next_in = (Bytef *)(uintptr_t)bytes;
+    zlib->avail_in = (uInt)count;
+    zlib->next_out = out;
+    zlib->avail_out = (uInt)count;
+    bool done = deflate(zlib, Z_FINISH) == Z_STREAM_END;
+    return done && zlib->total_out < count ? zlib->total_out : 0;
 }
 
 static size_t without(struct stream_packer *packer, const uint8_t *bytes, size_t count,
@@ -64,20 +93,16 @@ static bool is_smaller(size_t a, size_t b)
 static size_t zlib_stream(struct stream_packer *packer, const uint8_t *bytes, size_t count,
                           enum stream_effort effort, const uint8_t **at)
 {
-    size_t bound = compressBound((uLong)count) + DEFLATER_SLACK;
+    size_t room = count + DEFLATER_SLACK;
     packer->scratch.count = 0;
-    uint8_t *noise = buffer_reserve(&packer->scratch, 2 * bound);
+    uint8_t *noise = buffer_reserve(&packer->scratch, 2 * room);
     if (!noise)
         return 0;
-    uint8_t *repeated = noise + bound;
-    bool tried = effort == STREAM_TEXT;
-    if (effort == STREAM_PATTERNS) {
-        size_t sample = count < SAMPLE_BYTES ? count : SAMPLE_BYTES;
-        tried = is_smaller(with_repetitions(bytes, sample, zlib_level(effort), repeated),
-                           without(packer, bytes, sample, noise));
-    }
+    uint8_t *repeated = noise + room;
+    bool tried =
+        effort == STREAM_TEXT || (effort == STREAM_PATTERNS && has_repetitions(bytes, count));
     size_t best = without(packer, bytes, count, noise);
-    size_t other = tried ? with_repetitions(bytes, count, zlib_level(effort), repeated) : 0;
+    size_t other = tried ? with_repetitions(packer, bytes, count, zlib_level(effort), repeated) : 0;
     *at = is_smaller(other, best) ? repeated : noise;
     return is_smaller(other, best) ? other : best;
 }

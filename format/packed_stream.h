@@ -11,17 +11,21 @@
 #include "deflater.h"
 #include "inflater.h"
 
+#include <zlib.h>
+
 enum stream_form { STREAM_STORED = 0, STREAM_RUN = 1, STREAM_ZLIB = 2 };
 
-/* How hard a zlib stream is to look for repetitions; which of the two is smaller is tried. */
+/* How hard a zlib stream is to look for repetitions. */
 enum stream_effort {
     STREAM_NOISE,    /* not at all: there are none */
-    STREAM_PATTERNS, /* quickly */
+    STREAM_PATTERNS, /* quickly, where the first bytes have some */
     STREAM_TEXT      /* as well as zlib can */
 };
 
 struct stream_packer {
     struct deflater *deflater;
+    z_stream zlib; /* its level is each stream's own */
+    bool zlib_ready;
     struct buffer scratch;
 };
 bool stream_packer_begin(struct stream_packer *packer);

@@ -426,6 +426,12 @@ void rbwp_reader_set_decoded(struct rbwp_reader *reader, rbwp_decoded_fn *decode
     reader->decoded_context = context;
 }
 
+void reader_set_chunks(struct rbwp_reader *reader, chunk_taken_fn *taken, void *context)
+{
+    if (reader->source.archive)
+        archive_set_chunks(reader->source.archive, taken, context);
+}
+
 enum rbwp_status rbwp_reader_rewind(struct rbwp_reader *reader)
 {
     if (reader->source.kind == SOURCE_STREAM)

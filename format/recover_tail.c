@@ -3,6 +3,7 @@
 #include "recover_tail.h"
 
 #include "live_view.h"
+#include "rbwp_recover.h"
 #include "reader.h"
 #include "rules.h"
 
@@ -11,7 +12,6 @@
 #include <time.h>
 
 #define WRITER "librbwp " RBWP_VERSION_STRING
-#define RECOVERED ", recovered" /* behind it */
 
 void recover_tail_block(struct recover_tail *tail, const struct rbwp_sealed_block *block)
 {
@@ -199,7 +199,7 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
                                    const struct rbwp_live *live, const struct recover_part *part)
 {
     static const struct rbwp_tables none = {0};
-    static const char writer[] = WRITER RECOVERED;
+    static const char writer[] = WRITER RBWP_WRITER_RECOVERED;
     if (tail->memory_failed)
         return RBWP_E_MEMORY;
     const struct rbwp_tables *tables = reader ? rbwp_reader_tables(reader) : &none;
@@ -225,7 +225,7 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
         date_session(tail);
     if (!tail->trailer.writer_bytes) {
         tail->trailer.writer = writer;
-        tail->trailer.writer_bytes = sizeof writer - (part ? sizeof RECOVERED : 1);
+        tail->trailer.writer_bytes = sizeof writer - (part ? sizeof RBWP_WRITER_RECOVERED : 1);
     }
     enum rbwp_status status = make_tables(tail, tables);
     if (status == RBWP_OK)

@@ -365,6 +365,64 @@ static void take_table_range(const uint8_t *from, void *to)
     };
 }
 
+static void put_mark(const void *from, uint8_t *to)
+{
+    const struct rbwp_mark *mark = from;
+    store_le64(to, mark->offset);
+    store_le32(to + 8, mark->crc32c);
+    store_le32(to + 12, mark->open_count);
+    store_le64(to + 16, mark->gpu_works);
+    store_le_i64(to + 24, mark->gpu_first_ns);
+    store_le_i64(to + 32, mark->gpu_last_ns);
+}
+
+static void take_mark(const uint8_t *from, void *to)
+{
+    struct rbwp_mark *mark = to;
+    mark->offset = load_le64(from);
+    mark->crc32c = load_le32(from + 8);
+    mark->open_count = load_le32(from + 12);
+    mark->gpu_works = load_le64(from + 16);
+    mark->gpu_first_ns = load_le_i64(from + 24);
+    mark->gpu_last_ns = load_le_i64(from + 32);
+}
+
+static void put_open_item(const void *from, uint8_t *to)
+{
+    const struct rbwp_open_item *item = from;
+    store_le64(to, item->thread_id);
+    store_le_i64(to + 8, item->begin_ns);
+    store_le16(to + 16, item->id);
+    to[18] = item->kind;
+}
+
+static void take_open_item(const uint8_t *from, void *to)
+{
+    struct rbwp_open_item *item = to;
+    item->thread_id = load_le64(from);
+    item->begin_ns = load_le_i64(from + 8);
+    item->id = load_le16(from + 16);
+    item->kind = from[18];
+}
+
+static void put_first_block(const void *from, uint8_t *to)
+{
+    const struct rbwp_first_block *block = from;
+    store_le64(to, block->thread_id);
+    store_le64(to + 8, block->offset);
+    store_le_i64(to + 16, block->first_ns);
+    store_le_i64(to + 24, block->last_ns);
+}
+
+static void take_first_block(const uint8_t *from, void *to)
+{
+    struct rbwp_first_block *block = to;
+    block->thread_id = load_le64(from);
+    block->offset = load_le64(from + 8);
+    block->first_ns = load_le_i64(from + 16);
+    block->last_ns = load_le_i64(from + 24);
+}
+
 /* ---- the sections ------------------------------------------------------------ */
 
 /* Sections of fixed fields. */
@@ -443,6 +501,15 @@ static const struct table_section {
     {"TIDX", 80, 80, offsetof(struct rbwp_trailer, table_ranges),
      offsetof(struct rbwp_trailer, table_range_count), sizeof(struct rbwp_table_range), NO_NAME,
      NO_NAME, put_table_range, take_table_range},
+    {"MARK", 40, 40, offsetof(struct rbwp_trailer, marks),
+     offsetof(struct rbwp_trailer, mark_count), sizeof(struct rbwp_mark), NO_NAME, NO_NAME,
+     put_mark, take_mark},
+    {"OPEN", 24, 24, offsetof(struct rbwp_trailer, open_items),
+     offsetof(struct rbwp_trailer, open_item_count), sizeof(struct rbwp_open_item), NO_NAME,
+     NO_NAME, put_open_item, take_open_item},
+    {"FRST", 32, 32, offsetof(struct rbwp_trailer, first_blocks),
+     offsetof(struct rbwp_trailer, first_block_count), sizeof(struct rbwp_first_block), NO_NAME,
+     NO_NAME, put_first_block, take_first_block},
 };
 
 _Static_assert(sizeof table_sections / sizeof table_sections[0] == TRAILER_TABLES, "an array each");

@@ -21,7 +21,7 @@ struct trailer_tables {
     bool present;
 };
 
-#define TRAILER_TABLES 13 /* table sections */
+#define TRAILER_TABLES 16 /* table sections */
 
 /* A decoded trailer with its arrays. Names and strings point into the bytes it was decoded from. */
 struct trailer {

@@ -13,11 +13,13 @@
 #include "reader_error.h"
 #include "block.h"
 #include "index.h"
+#include "marks.h"
 #include "reader.h"
 #include "rbwp_table.h"
 #include "table_index.h"
 #include "rbwp_writer.h"
 #include "sized.h"
+#include "verify_marks.h"
 #include "grow.h"
 
 #include <inttypes.h>
@@ -51,6 +53,7 @@ struct verify {
     uint64_t fine_broken, fine_offset;   /* R22 */
 
     struct rbwp_catalog *catalog; /* NULL before the first opaque block */
+    struct mark_checker *marks;   /* NULL: there are none, or it is a stream */
 };
 
 /* ---- reporting ---------------------------------------------------------------------- */
@@ -183,6 +186,7 @@ static void check_table(struct verify *verify, const struct rbwp_block *block)
 static void check_block(struct verify *verify, const struct rbwp_block *block)
 {
     log_block(verify, block);
+    mark_checker_block(verify->marks, block);
     if (block->header.records == 0) {
         verify->result.opaque_blocks++;
         log_table_block(verify, block);
@@ -225,10 +229,7 @@ static void check_sequences(struct verify *verify)
 static bool has_lost_records(const struct rbwp_trailer *trailer)
 {
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++)
-        if (trailer->losses[i].cause <= RBWP_LOSS_NOT_ATTACHED ||
-            trailer->losses[i].cause == RBWP_LOSS_SIGNAL ||
-            trailer->losses[i].cause == RBWP_LOSS_UNPROTECTED ||
-            trailer->losses[i].cause == RBWP_LOSS_OVERWRITTEN)
+        if (loss_is_of_records(trailer->losses[i].cause))
             return true;
     return false;
 }
@@ -485,6 +486,11 @@ static void check_node_clocks(struct verify *verify, const struct rbwp_trailer *
                    i, trailer->node_clocks[i].time_ns, trailer->node_clocks[i - 1].time_ns);
 }
 
+static void report_mark(void *context, const struct rbwp_error *error)
+{
+    report_error(context, error);
+}
+
 static void check_end(struct verify *verify)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(verify->reader);
@@ -507,6 +513,8 @@ static void check_end(struct verify *verify)
     if (trailer && !damaged) { /* otherwise the damaged blocks explain it */
         check_threads(verify, trailer);
         check_table_index(verify, trailer);
+        mark_checker_finish(verify->marks, reader_tail(verify->reader)->offset, report_mark,
+                            verify);
     }
 }
 
@@ -523,6 +531,8 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
         sized_give(result_out, result_bytes, &verify->result, sizeof verify->result);
         return status;
     }
+    if (!rbwp_reader_is_stream(verify->reader) && !rbwp_reader_is_archive(verify->reader))
+        verify->marks = mark_checker_new(rbwp_reader_trailer(verify->reader));
     while (!verify->stopped &&
            (status = rbwp_reader_next_block(verify->reader, &block)) == RBWP_OK) {
         check_block(verify, &block);
@@ -548,6 +558,7 @@ static enum rbwp_status verify_opened(enum rbwp_status status, struct verify *ve
     free(verify->blocks);
     free(verify->table_blocks);
     rbwp_catalog_free(verify->catalog);
+    mark_checker_free(verify->marks);
     rbwp_reader_close(verify->reader);
     return verify->stopped ? RBWP_END : status < 0 ? status : RBWP_OK;
 }

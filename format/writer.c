@@ -17,6 +17,7 @@
 #include "descriptor.h"
 #include "header.h"
 #include "index.h"
+#include "marks.h"
 #include "rules.h"
 #include "table_index.h"
 #include "trailer.h"
@@ -35,6 +36,7 @@ struct rbwp_writer {
     struct rbwp_file_header header;
     struct block_index index;
     struct table_index tables;
+    struct mark_index marks;
     struct block_decoder decoder; /* for a look into blocks of tables */
     uint64_t bytes, blocks, records;
     enum rbwp_status failed;
@@ -90,27 +92,39 @@ void rbwp_writer_free(struct rbwp_writer *writer)
         return;
     index_free(&writer->index);
     table_index_free(&writer->tables);
+    mark_index_free(&writer->marks);
     block_decoder_free(&writer->decoder);
     free(writer);
 }
 
 /* Notes a block without records that begins at offset, if it is one of a table. */
-static void note_table(struct rbwp_writer *writer, uint64_t offset, const uint8_t *bytes,
+static bool note_table(struct rbwp_writer *writer, uint64_t offset, const uint8_t *bytes,
                        size_t count)
 {
     struct rbwp_block_header header;
     struct rbwp_table_range range;
     uint8_t begin[TABLE_LOOK_BYTES];
     if (count < RBWP_BLOCK_HEADER_BYTES)
-        return;
+        return false;
     block_header_decode(bytes, &header);
     int got = block_begin(&writer->decoder, &header, bytes + RBWP_BLOCK_HEADER_BYTES,
                           count - RBWP_BLOCK_HEADER_BYTES, begin, sizeof begin);
     if (got < 0 || !table_range_of(&header, begin, (size_t)got, &range))
-        return;
+        return false;
     range.offset = offset;
     range.bytes = range.block_bytes = count;
     table_index_add(&writer->tables, &range);
+    return true;
+}
+
+static void note_block(struct rbwp_writer *writer, const struct rbwp_index_range *block)
+{
+    const uint32_t blocks_per_range = writer->index.blocks_per_range;
+    index_add(&writer->index, block);
+    if (writer->index.blocks_per_range != blocks_per_range)
+        mark_index_joined(&writer->marks, &writer->index);
+    const struct rbwp_index_range *last = &writer->index.ranges[writer->index.count - 1];
+    mark_index_block(&writer->marks, block, last->offset == block->offset);
 }
 
 /* Puts a whole block behind the others and notes it; of an opaque one place and sum alone. */
@@ -132,9 +146,9 @@ static enum rbwp_status put_block(struct rbwp_writer *writer, const struct rbwp_
     enum rbwp_status status = put(writer, block->bytes, block->bytes_count);
     if (status != RBWP_OK)
         return status;
-    index_add(&writer->index, &range);
-    if (block->records == 0)
-        note_table(writer, range.offset, block->bytes, block->bytes_count);
+    note_block(writer, &range);
+    if (block->records == 0 && !note_table(writer, range.offset, block->bytes, block->bytes_count))
+        mark_index_give_up(&writer->marks);
     writer->blocks++;
     writer->records += block->records;
     return RBWP_OK;
@@ -151,6 +165,15 @@ enum rbwp_status rbwp_writer_add_block(struct rbwp_writer *writer,
                                        const struct rbwp_sealed_block *block)
 {
     return writer_add_summed(writer, block, crc32c(0, block->bytes, block->bytes_count));
+}
+
+void rbwp_writer_tell_state(struct rbwp_writer *writer, const struct rbwp_thread_state *state)
+{
+    struct rbwp_thread_state own = {0};
+    if (sized_take(&own, sizeof own, state, "rbwp_thread_state", NULL) == RBWP_OK)
+        mark_index_tell(&writer->marks, &own);
+    else
+        mark_index_give_up(&writer->marks);
 }
 
 /* Header, tag and data of an opaque block, uncompressed. */
@@ -231,6 +254,7 @@ static enum rbwp_status encode_tail(struct rbwp_writer *writer, const struct rbw
     values.index_count = writer->index.count;
     values.table_ranges = writer->tables.ranges;
     values.table_range_count = writer->tables.count;
+    mark_index_finish(&writer->marks, writer->bytes, &values);
     struct trailer_tables place = {
         .offset = writer->bytes,
         .bytes = buffer->count,

@@ -156,7 +156,8 @@ static void take_near(void *argument, const struct rbwp_message *message)
     struct tile_outlet *outlet = tile ? tile_outlet_to(tile, header.to, header.number) : NULL;
     if (!outlet || outlet->local)
         return;
-    memcpy(outlet->far_first, near.first, sizeof near.first);
+    for (unsigned p = 0; p < 2; p++)
+        outlet->far_first[p] = (size_t)near.first[p];
     if (!reach(node, outlet, &near, &reason))
         tell_host(node, &reason);
 }
@@ -416,7 +417,8 @@ static bool tell_near(struct node *node, struct tile *tile, struct rbwp_error *e
     for (size_t i = 0; i < tile->plan->needs_count; i++) {
         const struct plan_piece *piece = &tile->plan->needs[i];
         const struct near_header header = {piece->tile, tile->plan->id, piece->number};
-        memcpy(near.first, tile->inlets[i].near_first, sizeof near.first);
+        for (unsigned p = 0; p < 2; p++)
+            near.first[p] = tile->inlets[i].near_first[p];
         const struct rbwp_send send = {.size = sizeof send,
                                        .node = piece->tile / node->config->tiles_each,
                                        .handler = node->near_handler,

@@ -24,6 +24,9 @@ struct deflater; /* one per thread at a time */
 struct deflater *deflater_new(bool greedy);
 void deflater_free(struct deflater *state);
 
+/* Forgets the costs of what it compressed so far, as if it were new. */
+void deflater_forget(struct deflater *state);
+
 /*
  * One that looks for the cheapest parse takes less than half the time from now on, for streams that
  * are some percent larger, or, with false, all its time again. Greedy ones know no hurry.

@@ -283,6 +283,33 @@ struct rbwp_index_range {
     uint32_t crc32c; /* of the bytes of the range as stored */
 };
 
+/* A place between blocks at which it is known what each thread has open (SPEC.md, 10.18). */
+struct rbwp_mark {
+    uint64_t offset;
+    uint32_t crc32c;     /* of all blocks before it */
+    uint32_t open_count; /* of rbwp_trailer's open_items, those that are open here */
+    /* Of the GPU_WORK records from here to the next mark: how many, smallest start, largest stop.
+     */
+    uint64_t gpu_works;
+    int64_t gpu_first_ns, gpu_last_ns;
+};
+
+/* A work item or sub-item that has begun and not ended. Those of a thread stand together, the
+ * outermost first. */
+struct rbwp_open_item {
+    uint64_t thread_id;
+    int64_t begin_ns;
+    uint16_t id;  /* slot or sub-item */
+    uint8_t kind; /* RBWP_COARSE_BEGIN or RBWP_FINE_BEGIN */
+};
+
+/* A thread's first block with records. */
+struct rbwp_first_block {
+    uint64_t thread_id, offset;
+    int64_t first_ns; /* smallest time in it */
+    int64_t last_ns;  /* largest time in any block of the thread */
+};
+
 /*
  * Where blocks of one table are: its schema and its rows, in the order of the file; of table 0
  * those of names, whose numbers stand for rows. Between them there may be other blocks.
@@ -452,6 +479,12 @@ struct rbwp_trailer {
 
     const struct rbwp_sub_item_kind *sub_item_kinds;
     uint32_t sub_item_kind_count;
+
+    /* What threads have open at some places between blocks; 0 marks: nobody tells. */
+    const struct rbwp_mark *marks;           /* ascending; the last one is the end of the blocks */
+    const struct rbwp_open_item *open_items; /* of the first mark, then of the second ... */
+    const struct rbwp_first_block *first_blocks; /* of each thread, in the order of the file */
+    uint32_t mark_count, open_item_count, first_block_count;
 };
 
 #ifdef __cplusplus

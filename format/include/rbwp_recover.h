@@ -116,6 +116,10 @@ RBWP_API int64_t rbwp_live_time_ns(const struct rbwp_live *live, uint64_t ticks)
 
 /* ---- a whole file ---------------------------------------------------------------------- */
 
+/* What the writer's name ends with in a file that was made of what a process left that did not end
+ * its session (SPEC.md 10.3). */
+#define RBWP_WRITER_RECOVERED ", recovered"
+
 /* What was kept and what was lost; may grow at its end. Numbers are of FILE as far as it counts,
  * see committed_bytes. */
 struct rbwp_recover_result {

@@ -99,6 +99,31 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_writer_new(const struct rbwp_sink *
 RBWP_API RBWP_MUST_USE enum rbwp_status
 rbwp_writer_add_block(struct rbwp_writer *writer, const struct rbwp_sealed_block *block);
 
+/*
+ * What a thread has open behind its blocks so far. With it a reader begins in the middle of a file
+ * (SPEC.md, 10.18).
+ */
+struct rbwp_thread_state {
+    size_t size; /* sizeof(struct rbwp_thread_state) */
+    uint64_t thread_id;
+    /* Of what was open when it was told last, so many outermost ones still are, and inside of them
+     * these, outermost first; thread_id in them is not looked at. */
+    uint32_t still_open, open_count;
+    const struct rbwp_open_item *open;
+    /* Of the GPU_WORK records in what was added since it was told last: how many, smallest start,
+     * largest stop. */
+    uint64_t gpu_works;
+    int64_t gpu_first_ns, gpu_last_ns;
+};
+/*
+ * Told behind each block with records, or behind several of the same thread, before one of another
+ * thread comes; of records whose ends all have their begins, in blocks in the order of their
+ * sequence. Who ever leaves it out gets a file that is read whole. A call that is wrong does the
+ * same.
+ */
+RBWP_API void rbwp_writer_tell_state(struct rbwp_writer *writer,
+                                     const struct rbwp_thread_state *state);
+
 /* Appends an opaque block: 4-byte tag, then size_bytes of data, stored as they are. */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_writer_add_opaque(struct rbwp_writer *writer,
                                                                const char tag[4], const void *data,
@@ -114,7 +139,7 @@ RBWP_API uint32_t rbwp_gpu_extra_encode(uint64_t proc_id, const struct rbwp_gpu_
 /*
  * Writes the descriptor tables, the trailer (NULL = none, the strict form) and
  * patches the header, in this order, so that a file is finalised only when it
- * is whole. The trailer's index and table_ranges are ignored: the writer has its own.
+ * is whole. The trailer's index, table_ranges and marks are ignored: the writer has its own.
  * RBWP_E_INVALID: one of trailer->sections has a tag that the trailer has fields for.
  * RBWP_E_LIMIT: the trailer is larger than 64 MiB.
  */

@@ -2,6 +2,7 @@
 #include "inject_activity.h"
 #include "inject_calls.h"
 #include "inject_library.h"
+#include "inject_lost.h"
 #include "inject_rows.h"
 #include "inject_say.h"
 
@@ -53,7 +54,7 @@ static void take(struct inject_work *work)
 {
     struct inject_call call;
     if (!work->start_ns) { /* it had not run when all that there was had to be told */
-        inject_rows_lost(1);
+        inject_lost(LOST_NOT_ENDED, 1);
         return;
     }
     (void)inject_call_find(work->correlation, &call);
@@ -164,7 +165,7 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
             take_record(record);
     inject_rows_devices();
     if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
-        inject_rows_lost(dropped);
+        inject_lost(LOST_NO_ROOM, dropped);
     pthread_mutex_unlock(&records_lock);
     pthread_mutex_lock(&buffers_lock);
     free_buffers[free_count++] = buffer;

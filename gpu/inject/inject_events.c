@@ -2,6 +2,7 @@
 #include "inject_events.h"
 #include "inject_device.h"
 #include "inject_library.h"
+#include "inject_lost.h"
 #include "inject_say.h"
 #include "inject_started.h"
 
@@ -121,6 +122,10 @@ static struct context *context_of(void *native)
     pthread_mutex_lock(&making);
     context = find_context(native);
     if (!context && (context = make_context(native))) {
+        /* What the driver takes apart when the process ends is made by now: the session, which may
+         * have begun with a range long before, must end before that. */
+        if (!atomic_load(&contexts))
+            (void)inject_session_end_before();
         context->next = atomic_load(&contexts);
         atomic_store_explicit(&contexts, context, memory_order_release);
     }
@@ -277,12 +282,12 @@ void inject_event_begin(struct inject_event_bracket *bracket, const struct injec
     struct context *context = context_of(native_of(work->stream));
     struct inject_event_node *node = context ? take_node(context, number_of(work->stream)) : NULL;
     if (!node) {
-        inject_rows_lost(1);
+        inject_lost(context ? LOST_NO_ROOM : LOST_REFUSED, 1);
         return;
     }
     if (!node->before && cu.cuEventRecord(node->start, work->stream) != CUDA_OK) {
         give_back(node);
-        inject_rows_lost(1);
+        inject_lost(LOST_REFUSED, 1);
         return;
     }
     fill(node, work);
@@ -300,7 +305,7 @@ void inject_event_end(const struct inject_event_bracket *bracket, inject_result 
         give_back(node);
     } else if (cu.cuEventRecord(node->stop, bracket->stream) != CUDA_OK) {
         give_back(node);
-        inject_rows_lost(1);
+        inject_lost(LOST_REFUSED, 1);
     } else {
         push(node);
     }
@@ -431,7 +436,7 @@ static void tell(struct context *context, const struct inject_event_node *node, 
     if (times_of(context, node, lane, &work))
         inject_rows_work(&work, &call);
     else
-        inject_rows_lost(1);
+        inject_lost(LOST_NO_TIME, 1);
 }
 
 /* False: it has not ended, and what follows on its stream has not either. */
@@ -449,7 +454,7 @@ static bool finish(struct context *context, struct inject_event_node *node)
     if (code == CUDA_OK)
         tell(context, node, lane);
     else
-        inject_rows_lost(1);
+        inject_lost(LOST_FAILED, 1);
     return true;
 }
 
@@ -543,27 +548,28 @@ static void destroy_nodes(struct inject_event_node *node)
     }
 }
 
-/* Nothing is asked of it any more. destroy: it is there for now, and others come. */
-static void write_off(struct context *context, bool destroy)
+/* Nothing is asked of it any more. destroyed: by the program, which goes on. */
+static void write_off(struct context *context, bool destroyed)
 {
     struct inject_attached saved;
     uint64_t lost = 0;
     pthread_mutex_lock(&reaping);
-    atomic_store(&context->gone, true);
+    const bool gone = atomic_exchange(&context->gone, true);
+    const bool there = !gone && inject_attach(context->native, &saved);
     for (struct inject_event_node *node = take_pending(context), *next; node; node = next) {
         next = node->next;
         give_back(node);
         lost++;
     }
-    if (destroy && inject_attach(context->native, &saved)) {
+    if (destroyed && there) {
         destroy_nodes(take_spare(context));
         (void)cu.cuEventDestroy_v2(context->base[0]);
         (void)cu.cuEventDestroy_v2(context->base[1]);
-        inject_detach(&saved);
     }
+    if (there)
+        inject_detach(&saved);
     pthread_mutex_unlock(&reaping);
-    if (lost)
-        inject_rows_lost(lost);
+    inject_lost(destroyed || gone ? LOST_CONTEXT : there ? LOST_NOT_ENDED : LOST_DRIVER_GONE, lost);
 }
 
 static bool is_meant(const struct context *context, const void *native, int device)

@@ -8,7 +8,6 @@
 #include "gpu_columns.h"
 #include "rbwp_record.h"
 #include "rbwp_rows.h"
-#include "record_extend.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -145,11 +144,6 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
         atomic_store_explicit(&met[work->device], true, memory_order_relaxed);
     if (activity_table)
         rbwp_row_add(activity_table, cells);
-}
-
-void inject_rows_lost(uint64_t count)
-{
-    rbwp_extend_loss(RBWP_LOSS_ROWS, count);
 }
 
 /* ---- devices -------------------------------------------------------------------------------- */

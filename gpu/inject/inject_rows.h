@@ -34,8 +34,6 @@ void inject_rows_work(const struct inject_work *work, const struct inject_call *
 void inject_rows_look(void);
 /* A row for each device that had work and has none yet. */
 void inject_rows_devices(void);
-/* What CUPTI had no room for. */
-void inject_rows_lost(uint64_t count);
 
 /* A call that waited for a GPU. Any thread. */
 void inject_rows_wait(const char *call, uint64_t begin_ns, uint64_t end_ns, uint32_t correlation);

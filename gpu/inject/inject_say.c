@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,10 +12,7 @@ const char *inject_without_cupti = "kernels are not recorded";
 
 static void say(const char *before, const char *format, va_list list)
 {
-    static atomic_flag said = ATOMIC_FLAG_INIT;
     char line[512];
-    if (atomic_flag_test_and_set(&said))
-        return;
     size_t used = (size_t)snprintf(line, sizeof line / 2, "rbwp: %s", before);
     vsnprintf(line + used, sizeof line - used - 1, format, list);
     for (char *at = line; *at; at++)
@@ -26,7 +24,22 @@ static void say(const char *before, const char *format, va_list list)
         return; /* nobody to tell */
 }
 
+static bool is_first(void)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    return !atomic_flag_test_and_set(&said);
+}
+
 void inject_say(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (is_first())
+        say("", format, list);
+    va_end(list);
+}
+
+void inject_say_too(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
@@ -40,6 +53,7 @@ void inject_say_no_cupti(const char *format, ...)
     va_list list;
     snprintf(before, sizeof before, "%s: ", inject_without_cupti);
     va_start(list, format);
-    say(before, format, list);
+    if (is_first())
+        say(before, format, list);
     va_end(list);
 }

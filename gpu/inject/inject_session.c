@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_session.h"
 #include "inject_control.h"
+#include "inject_lost.h"
 #include "inject_say.h"
 #include "inject_started.h"
 
@@ -245,6 +246,7 @@ static void in_child(void)
     ended = opened = false;
     inject_control_forget();
     inject_started_forget();
+    inject_lost_forget();
 }
 
 static void add_source(const struct inject_source *source)
@@ -293,6 +295,7 @@ void inject_session_end(void)
     for (int i = 0; i < source_count && rbwp_is_on_(1) && !ended; i++)
         sources[i]->flush(true);
     close_window();
+    inject_lost_tell();
     ended = true;
     struct rbwp_session *mine = session;
     session = NULL;

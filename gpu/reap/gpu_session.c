@@ -60,9 +60,9 @@ static uint64_t write_off(struct rbwp_gpu_device *device)
 static bool brackets_open(const struct rbwp_gpu_device *device)
 {
     for (struct rbwp_gpu_stream *stream = device->streams; stream; stream = stream->next) {
-        pthread_mutex_lock(&stream->lock);
+        gpu_turn_take(&stream->turn);
         bool open = stream->begun != atomic_load(&stream->done);
-        pthread_mutex_unlock(&stream->lock);
+        gpu_turn_give(&stream->turn);
         if (open)
             return true;
     }

@@ -168,19 +168,19 @@ static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native
 static struct rbwp_gpu_stream *stream_of_thread(struct rbwp_gpu_stream *stream)
 {
     static _Thread_local char self;
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     struct rbwp_gpu_stream *own = stream->child;
     while (own && own->thread != &self)
         own = own->sibling;
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     if (own || make_stream(stream->device, stream->native, (enum rbwp_gpu_use)stream->use, &own,
                            NULL) != RBWP_OK)
         return own;
     own->thread = &self;
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     own->sibling = stream->child;
     stream->child = own;
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     return own;
 }
 
@@ -262,12 +262,12 @@ static void begin_bracket(struct rbwp_gpu_bracket *bracket, struct rbwp_gpu_stre
         rbwp_extend_loss(RBWP_LOSS_MEMORY, 1);
         return;
     }
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     /* Looked at under the lock: whoever refused counts what has begun under it too. */
     bool stopping = !facts->measured && atomic_load_explicit(&refused, memory_order_relaxed);
     if (!stopping)
         code = begin(stream, facts, &end);
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     if (end) {
         *bracket = (struct rbwp_gpu_bracket){stream, end};
         gpu_wake(stream->device);
@@ -317,7 +317,7 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
     const uint64_t ended_ticks = rbwp_now_ticks(); /* the driver may take long to record an event */
     if (!gpu_device_is_ours(stream->device)) /* the work is the parent's, and so is its record */
         return;
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     int code = kind == GPU_NODE_END ? record(stream, end) : GPU_OK;
     end->kind = code == GPU_OK ? kind : GPU_NODE_CANCEL;
     end->ended_ticks = ended_ticks;
@@ -327,7 +327,7 @@ static void finish_bracket(struct rbwp_gpu_bracket *bracket, enum gpu_node_kind 
         fetch_ahead(stream->spare->next);
     gpu_wake(stream->device); /* what takes time is done before the end of the bracket's time */
     stream->ended_ticks = ended ? rbwp_now_ticks() : 0;
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     if (code != GPU_OK)
         lose(stream, code);
 }
@@ -355,12 +355,12 @@ void gpu_brackets_refuse(bool refuse)
 
 uint64_t gpu_stream_write_off(struct rbwp_gpu_stream *stream)
 {
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     uint64_t lost = stream->begun - atomic_load(&stream->done);
     stream->begun = 0;
     atomic_store(&stream->done, 0);
     stream->session++;
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     return lost;
 }
 
@@ -374,7 +374,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
         return RBWP_E_STATE;
     if (stream->per_thread && !(stream = stream_of_thread(stream)))
         return RBWP_E_MEMORY;
-    pthread_mutex_lock(&stream->lock);
+    gpu_turn_take(&stream->turn);
     struct gpu_node *node = take_node(stream, &code);
     if (node && (code = record(stream, node)) == GPU_OK) {
         node->kind = GPU_NODE_NOTIFY;
@@ -385,7 +385,7 @@ enum rbwp_status rbwp_gpu_notify(struct rbwp_gpu_stream *stream, rbwp_gpu_callba
     } else {
         put_node(stream, node);
     }
-    pthread_mutex_unlock(&stream->lock);
+    gpu_turn_give(&stream->turn);
     if (code != GPU_OK)
         return stream->context->backend->status_of(code);
     gpu_wake(stream->device);
@@ -415,7 +415,6 @@ static enum rbwp_status make_stream(struct rbwp_gpu_device *device, void *native
     stream->number = atomic_fetch_add(&streams, 1) + 1;
     stream->join_ticks = rbwp_ticks_from_ns(GPU_JOIN_NS);
     gpu_pace_begin(&stream->pace);
-    pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);
     stream->next = device->streams;
     device->streams = stream;
@@ -457,6 +456,5 @@ void gpu_stream_free(struct rbwp_gpu_stream *stream)
     if (attached)
         context->backend->detach(context, &saved);
     context->backend->context_close(context);
-    pthread_mutex_destroy(&stream->lock);
     free(stream);
 }

@@ -7,7 +7,7 @@
  *     take spare nodes    <--stack--  give back
  *
  * A node is an event and what to do when it completes. Launching threads are in turn on one stream
- * (its lock), so that nodes are pushed in the order in which their events were recorded. Only one
+ * (its turn), so that nodes are pushed in the order in which their events were recorded. Only one
  * thread at a time reaps a device: it has the *reaping*, which is not a lock - callbacks run with
  * it - but a role that is asked for (gpu_reaping_begin). Streams come while another thread reaps;
  * they go only under the reaping.
@@ -27,6 +27,7 @@
 
 #include "gpu_device.h"
 #include "gpu_pace.h"
+#include "gpu_turn.h"
 #include "rbwp_format.h"
 
 #include <pthread.h>
@@ -101,11 +102,11 @@ struct rbwp_gpu_stream {
      * thread from the one that was opened. */
     bool per_thread;
     const void *thread;            /* whose; NULL: it was opened */
-    struct rbwp_gpu_stream *child; /* the first; guarded by lock */
+    struct rbwp_gpu_stream *child; /* the first; guarded by turn */
     struct rbwp_gpu_stream *sibling;
 
     /* Guards this group; the driver's and the work manager's inside. */
-    _Alignas(GPU_LINE_BYTES) pthread_mutex_t lock;
+    _Alignas(GPU_LINE_BYTES) struct gpu_turn turn;
     struct gpu_node *spare;       /* nodes with an event, not in use */
     struct gpu_node_batch *batch; /* all nodes */
     uint64_t ended_ticks;         /* the node pushed last ended a bracket, then; 0: it did not */

@@ -19,7 +19,10 @@
 
 /* An event of one word becomes at most 8 + 1 + 2 bytes, a GPU event of four words 34. */
 #define BYTES_PER_WORD_MAX 11u
-#define WORDS_PER_BREATH 4096
+#define WORDS_PER_BREATH 2048
+/* Items that a chunk leaves open. Room for more cannot be made: near the cap threads that record
+ * encode, also in a signal's handler. What is open behind a chunk with more is not known. */
+#define OPEN_MAX 256u
 
 struct chunk_encoder {
     struct rbwp_block_encoder *block_encoder;
@@ -28,6 +31,11 @@ struct chunk_encoder {
     struct rbwp_sealed_block *block;
     uint32_t blocks;
     struct breath *breath;
+
+    struct rbwp_thread_state state; /* behind the last run */
+    bool state_known;
+    uint32_t open_words[OPEN_MAX]; /* where in the chunk those begin that it leaves open */
+    struct rbwp_open_item open[OPEN_MAX];
 };
 
 void chunk_encoder_free(struct chunk_encoder *encoder)
@@ -123,8 +131,119 @@ static uint64_t load(const uint64_t *word)
     return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
+/* ---- what is left open ------------------------------------------------------------- */
+
+static bool add_open_word(struct chunk_encoder *encoder, uint32_t count, uint32_t at)
+{
+    if (count == OPEN_MAX)
+        return false;
+    encoder->open_words[count] = at;
+    return true;
+}
+
+/* From the beginning, since words of GPU work may look like any event. False: they are more than
+ * the thread has open, or nothing is known. */
+static bool find_open_forwards(struct chunk_encoder *encoder, const struct chunk *chunk,
+                               uint32_t *count_out)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < chunk->used; i++) {
+        switch (live_event_kind(load(&chunk->words[i]))) {
+        case LIVE_EVENT_BEGIN:
+        case LIVE_EVENT_FINE_BEGIN:
+            if (!add_open_word(encoder, count++, i))
+                return false;
+            break;
+        case LIVE_EVENT_END:
+        case LIVE_EVENT_FINE_END:
+            count -= count > 0;
+            break;
+        case LIVE_EVENT_GPU:
+            i += LIVE_GPU_EVENT_WORDS - 1;
+            break;
+        default:
+            return false;
+        }
+    }
+    *count_out = count;
+    return count <= chunk->open;
+}
+
+/*
+ * The begins of what is open behind the chunk, as far as they are in it: from its end, where they
+ * mostly are, and no further than it takes. The thread said how many are open. False where GPU work
+ * may be among the words.
+ */
+static bool find_open_backwards(struct chunk_encoder *encoder, const struct chunk *chunk,
+                                uint32_t *count_out)
+{
+    uint32_t count = 0, ended = 0, at = chunk->used;
+    while (count < chunk->open && at > 0) {
+        unsigned kind = live_event_kind(load(&chunk->words[--at]));
+        if (kind == LIVE_EVENT_END || kind == LIVE_EVENT_FINE_END)
+            ended++;
+        else if (kind != LIVE_EVENT_BEGIN && kind != LIVE_EVENT_FINE_BEGIN)
+            return false;
+        else if (ended)
+            ended--;
+        else if (!add_open_word(encoder, count++, at))
+            return false;
+    }
+    for (uint32_t i = at; count && i > 0 && at - i < LIVE_GPU_EVENT_WORDS - 1; i--)
+        if (live_event_kind(load(&chunk->words[i - 1])) == LIVE_EVENT_GPU)
+            return false;
+    for (uint32_t i = 0; i < count / 2; i++) {
+        uint32_t other = encoder->open_words[count - 1 - i];
+        encoder->open_words[count - 1 - i] = encoder->open_words[i];
+        encoder->open_words[i] = other;
+    }
+    *count_out = count;
+    return true;
+}
+
+static void find_open(struct chunk_encoder *encoder, const struct chunk *chunk)
+{
+    uint32_t count = 0;
+    encoder->state = (struct rbwp_thread_state){.size = sizeof encoder->state,
+                                                .thread_id = chunk->thread->thread_id};
+    encoder->state_known =
+        chunk->open != CHUNK_OPEN_UNKNOWN &&
+        (find_open_backwards(encoder, chunk, &count) || find_open_forwards(encoder, chunk, &count));
+    if (!encoder->state_known)
+        return;
+    encoder->state.still_open = chunk->open - count;
+    encoder->state.open_count = count;
+    encoder->state.open = encoder->open;
+}
+
+/* Where the next one of them is, of which `noted` have been; at the end where there is none. */
+static const uint64_t *next_open(const struct chunk_encoder *encoder, const struct chunk *chunk,
+                                 uint32_t noted)
+{
+    bool more = encoder->state_known && noted < encoder->state.open_count;
+    return chunk->words + (more ? encoder->open_words[noted] : chunk->used);
+}
+
+static void note_open(struct chunk_encoder *encoder, uint64_t word, int64_t time_ns, uint32_t noted)
+{
+    encoder->open[noted] = (struct rbwp_open_item){.begin_ns = time_ns,
+                                                   .id = (uint16_t)live_event_id(word),
+                                                   .kind = (uint8_t)live_event_record_kind(word)};
+}
+
+static void note_gpu_work(struct rbwp_thread_state *state, const struct rbwp_record *record)
+{
+    bool first = state->gpu_works++ == 0;
+    if (first || record->start_ns < state->gpu_first_ns)
+        state->gpu_first_ns = record->start_ns;
+    if (first || record->stop_ns > state->gpu_last_ns)
+        state->gpu_last_ns = record->stop_ns;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
 /* The word is the first of four at `at`. */
-static enum rbwp_status encode_gpu_work(struct rbwp_block_encoder *encoder, uint64_t word,
+static enum rbwp_status encode_gpu_work(struct chunk_encoder *encoder, uint64_t word,
                                         const uint64_t *at, int64_t time_ns)
 {
     struct rbwp_record record = {
@@ -135,7 +254,10 @@ static enum rbwp_status encode_gpu_work(struct rbwp_block_encoder *encoder, uint
         .start_ns = (int64_t)load(at + 2),
         .stop_ns = (int64_t)load(at + 3),
     };
-    return rbwp_block_encoder_add(encoder, &record);
+    enum rbwp_status status = rbwp_block_encoder_add(encoder->block_encoder, &record);
+    if (status == RBWP_OK)
+        note_gpu_work(&encoder->state, &record);
+    return status;
 }
 
 /* Where on the time line a chunk's events are. */
@@ -187,6 +309,7 @@ static inline int64_t time_on(const struct course *course, uint64_t ticks, int64
 /* How far a chunk has been encoded. */
 struct progress {
     const uint64_t *at, *end;
+    const uint64_t *next_open; /* an event whose time is to be known, or the end */
     uint64_t base_ticks, latest;
     int64_t floor_ns;
 };
@@ -217,7 +340,7 @@ static void run_along(struct rbwp_block_encoder *blocks, const struct course *co
     const uint64_t ahead = now.base_ticks - here.piece.base_ticks;
     uint64_t latest = now.latest - here.piece.base_ticks;
     const uint64_t *const stop =
-        now.end - now.at > WORDS_PER_BREATH ? now.at + WORDS_PER_BREATH : now.end;
+        now.next_open - now.at > WORDS_PER_BREATH ? now.at + WORDS_PER_BREATH : now.next_open;
     for (; now.at < stop; now.at++) {
         uint64_t word = load(now.at), since_base = ahead + live_event_ticks(word);
         const struct form *form = &forms[live_event_kind(word)];
@@ -253,7 +376,7 @@ static bool encode_event(struct chunk_encoder *encoder, uint64_t thread_id, stru
     now->latest = ticks;
     now->floor_ns = time_on(course, ticks, now->floor_ns);
     enum rbwp_status status =
-        gpu_work ? encode_gpu_work(blocks, word, now->at, now->floor_ns)
+        gpu_work ? encode_gpu_work(encoder, word, now->at, now->floor_ns)
                  : rbwp_block_encoder_put(blocks, now->floor_ns, kind, live_event_id(word));
     if (status == RBWP_AGAIN)
         seal(encoder, thread_id);
@@ -271,14 +394,28 @@ uint32_t chunk_encoder_run(struct chunk_encoder *encoder, const struct chunk *ch
                            .end = chunk->words + chunk->used,
                            .base_ticks = chunk->base_ticks,
                            .floor_ns = floor_ns};
+    uint32_t noted = 0;
     encoder->size = 0;
     encoder->blocks = 0;
+    find_open(encoder, chunk);
+    now.next_open = next_open(encoder, chunk, noted);
     while (now.at < now.end && encode_event(encoder, thread_id, &course, &now)) {
+        if (now.at > now.next_open) {
+            note_open(encoder, load(now.next_open), now.floor_ns, noted++);
+            now.next_open = next_open(encoder, chunk, noted);
+        }
         run_along(encoder->block_encoder, &course, &now);
         breath_take(encoder->breath);
     }
     seal(encoder, thread_id);
+    encoder->state_known &= now.at == now.end;
     return (uint32_t)(now.end - now.at);
+}
+
+bool chunk_encoder_state(const struct chunk_encoder *encoder, struct rbwp_thread_state *state_out)
+{
+    *state_out = encoder->state;
+    return encoder->state_known;
 }
 
 void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct breath *breath)

@@ -52,4 +52,8 @@ void chunk_encoder_pace(struct chunk_encoder *encoder, bool hurries, struct brea
 const struct rbwp_sealed_block *chunk_encoder_blocks(struct chunk_encoder *encoder,
                                                      uint32_t *sequence, uint32_t *count_out);
 
+/* What the thread has open behind the last run's chunk (rbwp_writer.h). False: that is not known.
+ */
+bool chunk_encoder_state(const struct chunk_encoder *encoder, struct rbwp_thread_state *state_out);
+
 #endif /* CHUNK_ENCODER_H */

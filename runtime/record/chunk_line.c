@@ -81,6 +81,12 @@ static void discard_chunk(struct thread *thread, struct chunk *chunk, uint32_t u
     thread_chunk_done(thread);
 }
 
+/* Items that have begun in what was recorded, and not ended. */
+static uint32_t count_open(const struct rbwp_self_ *self, const struct thread *thread)
+{
+    return (self->item != NULL) + (self->pending & RBWP_PENDING_DEPTH_) + thread->nest.outer_fine;
+}
+
 /* The full chunk goes to the writer, or waits for the open item. The next one begins at ticks. */
 static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t ticks,
                          uint32_t epoch)
@@ -88,6 +94,7 @@ static void retire_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_
     struct chunk *chunk = thread->chunk;
     (void)chunk_line_has_begun_none(self, thread); /* looks at the chunk as long as it is there */
     chunk->used = chunk_line_words(self, chunk);
+    chunk->open = count_open(self, thread);
     chunk->end_ticks = ticks;
     chunk->end_epoch = (uint16_t)epoch;
     thread->chunk = NULL;
@@ -181,6 +188,14 @@ static void let_writer_catch_up(struct thread *thread)
             waits += drain_wait(drain, &waiting_since) ? 1 : CROWD_WAITS_MAX;
 }
 
+/* For each chunk that is taken near the cap one is encoded: who records does not get there, where
+ * it would sleep, and be woken while others have the CPUs. */
+static void help_near_cap(void)
+{
+    if (recording_now->at_cap == RBWP_AT_CAP_WAIT && chunk_pool_is_near_cap(recording_now->pool))
+        (void)drain_help(recording_now->drain);
+}
+
 /* A chunk, or the cause why there is none. The host program's errno stays as it is. What a forked
  * child records first begins with its session: who speaks of it later means that moment. */
 static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread, uint64_t *ticks,
@@ -194,6 +209,7 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
         return NULL;
     }
     let_writer_catch_up(thread);
+    help_near_cap();
     enum rbwp_status status = try_chunk(thread, &chunk);
     if (status != RBWP_OK)
         keep_item(self, thread);
@@ -302,8 +318,11 @@ void chunk_line_hand_over(struct rbwp_self_ *self, struct thread *thread)
     if (!chunk)
         return;
     chunk->used = chunk_line_words(self, chunk);
-    if (__atomic_load_n(&self->in_call, __ATOMIC_RELAXED))
+    chunk->open = count_open(self, thread);
+    if (__atomic_load_n(&self->in_call, __ATOMIC_RELAXED)) {
         chunk->used = words_of_whole_events(chunk, chunk->used);
+        chunk->open = CHUNK_OPEN_UNKNOWN;
+    }
     if (chunk->used)
         publish(chunk);
     else

@@ -23,7 +23,7 @@
 #define CHUNKS_PER_CAP 16u /* a small cap is still shared by a few threads */
 /* In stock: a share of what is in use, since what grows will grow, between these. */
 #define STOCK_CHUNKS_MIN 4u
-#define STOCK_CHUNKS_MAX 32u
+#define STOCK_CHUNKS_MAX 64u
 #define STOCK_SHARE 4u
 /* The first two segments have so many bytes, each further one as many as all before it, until they
  * have LIVE_SEGMENT_BYTES_MAX. */
@@ -31,6 +31,7 @@
 #define SEGMENTS_SMALL 4u
 #define SEGMENTS_MAX LIVE_SEGMENTS_MAX /* 256 GiB: "unlimited" */
 
+#define ROOM_CHUNKS 16u /* with less below the cap it is near */
 #define LARGE_USE_BYTES_MAX (256u << 20)
 #define LARGE_USE_CAP_BYTES_MIN (64u << 20)
 
@@ -250,11 +251,21 @@ static struct chunk *make_chunk(struct chunk_pool *pool, bool ready)
 
 /* ---- stock ---------------------------------------------------------------------- */
 
-/* 0: the cap is so small that there is no time to give away. */
+bool chunk_pool_cap_is_small(const struct chunk_pool *pool)
+{
+    return pool->cap_chunks < LARGE_USE_CAP_BYTES_MIN / pool->chunk_bytes;
+}
+
+static uint32_t near_cap(const struct chunk_pool *pool)
+{
+    const uint32_t half = pool->cap_chunks / 2;
+    return pool->cap_chunks - (half < ROOM_CHUNKS ? half : ROOM_CHUNKS);
+}
+
 static uint32_t large_use(const struct chunk_pool *pool)
 {
-    if (pool->cap_chunks < LARGE_USE_CAP_BYTES_MIN / pool->chunk_bytes)
-        return 0;
+    if (chunk_pool_cap_is_small(pool))
+        return near_cap(pool);
     const uint32_t most = (uint32_t)(LARGE_USE_BYTES_MAX / pool->chunk_bytes);
     return pool->cap_chunks / 4 < most ? pool->cap_chunks / 4 : most;
 }
@@ -262,6 +273,11 @@ static uint32_t large_use(const struct chunk_pool *pool)
 bool chunk_pool_use_is_large(const struct chunk_pool *pool)
 {
     return atomic_load_explicit(&pool->in_use, memory_order_relaxed) >= large_use(pool);
+}
+
+bool chunk_pool_is_near_cap(const struct chunk_pool *pool)
+{
+    return atomic_load_explicit(&pool->in_use, memory_order_relaxed) >= near_cap(pool);
 }
 
 static uint32_t stock_wanted(uint32_t in_use)

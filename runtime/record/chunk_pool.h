@@ -37,6 +37,7 @@ struct chunk {
     uint64_t end_ticks;         /* where the thread's next chunk begins; UINT64_MAX for its last */
     uint16_t epoch, end_epoch;  /* of the clock: of base_ticks, and of end_ticks */
     uint32_t used;              /* words with events or rows, set when published */
+    uint32_t open;              /* items behind its last event, set when it is full or published */
     uint32_t rows;              /* of the table, so far */
     struct row_table *table;    /* whose rows it has; NULL: it has events */
     uint32_t index;             /* in the pool, never changes */
@@ -44,6 +45,8 @@ struct chunk {
     bool unprotected;           /* its memory is not the live file's; never changes */
     uint64_t file_offset;       /* where it is in that, if it is; likewise */
 };
+
+#define CHUNK_OPEN_UNKNOWN UINT32_MAX
 
 /* A chunk that is filled from now on, in time from base_ticks. */
 static inline void chunk_begin(struct chunk *chunk, uint64_t thread_id, uint64_t base_ticks)
@@ -60,8 +63,13 @@ void chunk_begin_rows(struct chunk *chunk, uint64_t thread_id, uint64_t base_tic
 
 struct chunk_pool;
 
-/* A quarter of the cap is in use, or 256 MiB. Of a cap below 64 MiB all use is large. A glance. */
+/* Below 64 MiB: it leaves little time. */
+bool chunk_pool_cap_is_small(const struct chunk_pool *pool);
+/* A quarter of the cap is in use, or 256 MiB; of a small cap what is near it. A glance. */
 bool chunk_pool_use_is_large(const struct chunk_pool *pool);
+
+/* Half of the cap is in use, or all but 16 chunks of it: who records has to help. A glance. */
+bool chunk_pool_is_near_cap(const struct chunk_pool *pool);
 
 /* cap_bytes 0 = unlimited. NULL without memory. */
 struct chunk_pool *chunk_pool_new(uint64_t cap_bytes);

@@ -13,6 +13,7 @@
 #include "extend.h"
 #include "node.h"
 #include "quiet_thread.h"
+#include "running.h"
 #include "sized.h"
 
 #include <errno.h>
@@ -227,6 +228,9 @@ enum rbwp_status control_begin(const struct rbwp_session_config *given, struct r
         sized_take(&config, sizeof config, given, "rbwp_session_config", error);
     if (status != RBWP_OK)
         return status;
+    struct running other;
+    if (!running_look(&other)) /* else this one will not start */
+        control_lift_settings();
     if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
         return status;
     bool wanted = config.control == RBWP_CONTROL_ALWAYS ||

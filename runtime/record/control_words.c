@@ -367,6 +367,28 @@ static void apply_settings(const char *path, bool first, struct control_answer *
     free(text);
 }
 
+static void lift_least(unsigned slot, const char *name, uint64_t value)
+{
+    (void)name, (void)value;
+    slot_limits_set_least(slot, 0);
+}
+
+static void lift_disabled(unsigned slot, const char *name, uint64_t value)
+{
+    (void)name, (void)value;
+    slot_limits_set_disabled(slot, false);
+}
+
+static void lift(const char *name, enum slot_wish wish)
+{
+    (void)for_slots(name, wish == SLOT_WISH_LEAST ? lift_least : lift_disabled, 0);
+}
+
+void control_lift_settings(void)
+{
+    slot_wishes_lift(lift);
+}
+
 enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *error)
 {
     struct control_answer *answer = calloc(1, sizeof *answer);

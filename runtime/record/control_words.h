@@ -38,5 +38,7 @@ void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *a
 /* The commands in a file of settings (settings_file.h), when a session starts. RBWP_E_USAGE: one of
  * them is refused. */
 enum rbwp_status control_apply_settings(const char *path, struct rbwp_error *error);
+/* What the settings of an earlier session said of slots holds no more. */
+void control_lift_settings(void);
 
 #endif /* CONTROL_WORDS_H */

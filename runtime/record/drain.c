@@ -20,11 +20,13 @@
 #include <unistd.h>
 
 #define JOBS_MAX 16
-#define JOBS_WAITING 4
+#define JOBS_WAITING 8
 #define QUEUE_LONG 4         /* chunks: from there on compression is to keep up */
 #define IDLE_NS 1000000000   /* the writer looks at the clock this often while nothing happens */
 #define AGE_NS 100000000     /* the ring is looked at for what is too old */
-#define REST_WORDS 8192      /* half a full chunk: after so much of encoding the writer rests */
+#define REST_WORDS 8192      /* half a full chunk: near the cap the writer rests after so much */
+#define WORK_NS_MAX 40000    /* of the writer while it gives way, without letting others run */
+#define LEAVE_NS 2000000     /* so long after others encoded the writer leaves it to them */
 #define LOG_NS_MIN 1000000   /* between clock samples in the live file, at least */
 #define WAIT_SLICE_NS 500000 /* a waiter at the cap looks again at least this often */
 
@@ -57,7 +59,8 @@ struct drain {
     _Atomic bool has_rows; /* each job has an encoder for them */
 
     _Atomic(struct chunk *) published; /* a stack, newest first */
-    struct wakeup wake; /* something was published, finished, or it is time to stop */
+    _Atomic int64_t helped_ns; /* when another thread than the writer has last encoded a chunk */
+    struct wakeup wake;        /* something was published, finished, or it is time to stop */
     pthread_t thread;
 
     /*
@@ -158,7 +161,7 @@ static struct job *take(struct drain *drain)
     if (job == drain->job + drain->jobs)
         return NULL;
     drain->queue_first = chunk->next;
-    job->hurries = --drain->queued >= QUEUE_LONG;
+    job->hurries = --drain->queued >= QUEUE_LONG || chunk_pool_is_near_cap(drain->pool);
     job->state = JOB_BUSY;
     job->ticket = drain->next_ticket++;
     job->chunk = chunk;
@@ -237,7 +240,10 @@ static bool help(struct drain *drain, struct breath *breath)
 
 bool drain_help(struct drain *drain)
 {
-    return help(drain, NULL);
+    const bool helped = help(drain, NULL);
+    if (helped)
+        atomic_store_explicit(&drain->helped_ns, monotonic_ns(), memory_order_relaxed);
+    return helped;
 }
 
 bool drain_wait(struct drain *drain, int64_t *waiting_since)
@@ -357,6 +363,9 @@ static void write_records(struct drain *drain, struct job *job)
             count_unwritten(drain, job->thread, &block[i], status, os_errno);
         pthread_mutex_unlock(&drain->lock);
     }
+    struct rbwp_thread_state state;
+    if (!drain->ring && blocks && chunk_encoder_state(job->encoder, &state))
+        rbwp_writer_tell_state(drain->writer, &state);
 }
 
 static void write_job(struct drain *drain, struct job *job)
@@ -484,40 +493,59 @@ static int64_t look_at_clock(struct drain *drain)
     return pause_ns;
 }
 
+static enum quiet_rank rank_of_writer(const struct drain *drain, bool has_time)
+{
+    if (chunk_pool_is_near_cap(drain->pool))
+        return QUIET_URGENT;
+    return has_time && !chunk_pool_cap_is_small(drain->pool) ? QUIET_GIVES_WAY : QUIET_USUAL;
+}
+
+/* Near the cap who records encodes: the writer then only writes, so that it takes a CPU from them
+ * for moments. */
+static bool others_encode(struct drain *drain)
+{
+    const int64_t helped_ns = atomic_load_explicit(&drain->helped_ns, memory_order_relaxed);
+    return helped_ns && monotonic_ns() - helped_ns < LEAVE_NS;
+}
+
 static void *writer_thread(void *argument)
 {
     struct drain *drain = argument;
     int64_t pause_ns = IDLE_NS;
-    bool gives_way = false;
+    enum quiet_rank rank = QUIET_USUAL;
     struct quiet_pace pace;
-    quiet_pace_start(&pace);
+    quiet_pace_start(&pace, WORK_NS_MAX);
     uint32_t encoded_words = 0; /* since a rest */
     for (;;) {
         pthread_mutex_lock(&drain->lock);
         struct job *job = next_to_write(drain);
         bool done = !job && all_done(drain);
-        bool has_time = !drain->stopping && !chunk_pool_use_is_large(drain->pool);
+        const bool stopping = drain->stopping;
         uint32_t words = drain->queue_first ? drain->queue_first->used : 0;
         pthread_mutex_unlock(&drain->lock);
         if (done)
             return NULL;
-        if (gives_way != has_time)
-            quiet_thread_give_way(has_time);
-        gives_way = has_time;
-        struct breath *breath = gives_way ? &pace.breath : NULL;
+        const bool has_time = !stopping && !chunk_pool_use_is_large(drain->pool);
+        const enum quiet_rank fit = stopping ? QUIET_USUAL : rank_of_writer(drain, has_time);
+        if (rank != fit)
+            quiet_thread_rank(fit);
+        rank = fit;
+        struct breath *breath = has_time ? &pace.breath : NULL;
+        const bool is_urgent = rank == QUIET_URGENT, leaves = is_urgent && others_encode(drain);
         log_clock(drain);
         age_ring(drain);
         if (job) {
+            breath_take(breath);
             put_job(drain, job);
             breath_take(breath);
-        } else if (words && encoded_words >= REST_WORDS && gives_way) {
+        } else if (words && encoded_words >= REST_WORDS && is_urgent) {
             quiet_thread_rest();
             encoded_words = 0;
-        } else if (help(drain, breath)) {
+        } else if (!leaves && help(drain, breath)) {
             encoded_words += words;
         } else {
             encoded_words = 0;
-            if (!wakeup_wait(&drain->wake, pause_ns))
+            if (!wakeup_wait(&drain->wake, leaves ? LEAVE_NS : pause_ns) && !leaves)
                 pause_ns = look_at_clock(drain);
         }
     }

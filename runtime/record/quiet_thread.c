@@ -11,8 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REST_NS 50000     /* what a wake-up takes comes on top */
-#define WORK_NS_MAX 80000 /* without letting others run */
+#define REST_NS 50000 /* what a wake-up takes comes on top */
+#define URGENT_SLICE_NS 100000
 #define LOOK_NS 10000000
 #define WAITED_NS_MIN 100000 /* between two looks */
 
@@ -33,13 +33,25 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
     return error;
 }
 
-/* Not by the C library: musl has these calls and refuses them. */
-void quiet_thread_give_way(bool gives_way)
+/* As the call takes it; C libraries of some age do not know it. */
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline_ns, period_ns;
+};
+
+void quiet_thread_rank(enum quiet_rank rank)
 {
-    static const struct sched_param none = {.sched_priority = 0};
-    const long policy = syscall(SYS_sched_getscheduler, 0);
-    if (policy == SCHED_OTHER || policy == SCHED_BATCH)
-        syscall(SYS_sched_setscheduler, 0, gives_way ? SCHED_BATCH : SCHED_OTHER, &none);
+    struct scheduling now = {0};
+    if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 ||
+        (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH))
+        return;
+    now.size = sizeof now;
+    now.policy = rank == QUIET_GIVES_WAY ? SCHED_BATCH : SCHED_OTHER;
+    now.slice_ns = rank == QUIET_URGENT ? URGENT_SLICE_NS : 0; /* 0: the usual one */
+    syscall(SYS_sched_setattr, 0, &now, 0);
 }
 
 void quiet_thread_rest(void)
@@ -79,7 +91,7 @@ static void let_others_run(struct breath *breath)
         pace->delay_ns = delay;
         pace->looked_ns = now;
     }
-    if (now - pace->rested_ns < WORK_NS_MAX)
+    if (now - pace->rested_ns < pace->work_ns_max)
         return;
     TEST_POINT("quiet: lets others run");
     if (pace->is_shared)
@@ -89,9 +101,12 @@ static void let_others_run(struct breath *breath)
     pace->rested_ns = now_ns();
 }
 
-void quiet_pace_start(struct quiet_pace *pace)
+void quiet_pace_start(struct quiet_pace *pace, int64_t work_ns_max)
 {
     const int64_t now = now_ns();
-    *pace = (struct quiet_pace){
-        .breath.take = let_others_run, .rested_ns = now, .looked_ns = now, .delay_ns = delay_ns(0)};
+    *pace = (struct quiet_pace){.breath.take = let_others_run,
+                                .work_ns_max = work_ns_max,
+                                .rested_ns = now,
+                                .looked_ns = now,
+                                .delay_ns = delay_ns(0)};
 }

@@ -11,6 +11,7 @@
 #include "chunk_pool.h"
 #include "record_extend.h"
 #include "recording.h"
+#include "rows.h"
 #include "slot_limits.h"
 #include "thread_losses.h"
 
@@ -186,7 +187,7 @@ static void close_fine(struct rbwp_self_ *self, struct thread *thread, uint64_t 
     uint32_t open = open_fine(self) + thread->nest.lost_fine;
     if (open)
         count_loss(thread, RBWP_LOSS_UNCLOSED_FINE, ticks);
-    for (uint32_t depth = open_fine(self); depth > 0; depth--)
+    for (; open_fine(self) > 0; self->pending--)
         put_end(self, thread, RBWP_EVENT_FINE_END_, ticks);
 }
 
@@ -365,12 +366,15 @@ void recorder_raise_level(struct thread *thread)
 void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    if (count == 0 || !rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+    if (count == 0 || !rbwp_is_on_(1))
         return;
-    if (self->thread)
-        thread_lose(self->thread, cause, count, rbwp_now_ticks());
-    else
-        stray_calls_add(rbwp_now_ticks());
+    if (!self->thread) {
+        rows_lose_stray(cause, count);
+        return;
+    }
+    if (!rbwp_enter_(self, 1))
+        return;
+    thread_lose(self->thread, cause, count, rbwp_now_ticks());
     rbwp_leave_(self);
 }
 

@@ -229,6 +229,18 @@ static void add_stray(unsigned table, const uint64_t *cells)
     cancel_release(host_cancel);
 }
 
+void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count)
+{
+    int host_cancel = cancel_hold();
+    pthread_mutex_lock(&strays_lock);
+    /* As above; and none has begun yet in a child that waits for its first record. */
+    if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1 &&
+        __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE))
+        thread_lose(&thread_rows_strays, cause, count, rbwp_now_ticks());
+    pthread_mutex_unlock(&strays_lock);
+    cancel_release(host_cancel);
+}
+
 void rbwp_row_add_(unsigned table, const uint64_t *cells)
 {
     struct rbwp_self_ *self = &rbwp_self_;

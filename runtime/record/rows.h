@@ -16,4 +16,8 @@
 void rows_hand_over(struct thread *thread);
 /* The same for those of threads that are not attached; recording has ended for them then. */
 void rows_hand_over_strays(void);
+
+/* Counts what was lost on a thread that is not attached: with its rows, as of no thread. */
+void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count);
+
 #endif /* ROWS_H */

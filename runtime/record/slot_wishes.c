@@ -42,12 +42,21 @@ bool slot_wishes_add(const char *name, enum slot_wish wish, uint64_t least_ns)
     return added;
 }
 
-void slot_wishes_forget(void)
+void slot_wishes_lift(void (*lift)(const char *name, enum slot_wish wish))
 {
     pthread_mutex_lock(&lock);
-    while (count > 0)
-        free(wishes[--count].name);
+    while (count > 0) {
+        const struct wish *last = &wishes[--count];
+        if (lift)
+            lift(last->name, last->wish);
+        free(last->name);
+    }
     pthread_mutex_unlock(&lock);
+}
+
+void slot_wishes_forget(void)
+{
+    slot_wishes_lift(NULL);
 }
 
 void slot_wishes_named(unsigned slot, const char *name)

@@ -3,12 +3,12 @@
 # way, and damage is told with its place.
 . "$(dirname "$0")/lib.sh"
 
-# same COMMAND...: says the same of the archive as of the file, but for the name.
+# same COMMAND...: says the same of the archive as of the file, but for the name and that it is one.
 same() {
     code=0
     "$RBWP" "$@" "$work/plain.bin" >"$work/of_plain" 2>"$work/err_plain" </dev/null || code=$?
     expect_exit $code "$RBWP" "$@" "$work/plain.rbwa"
-    sed 's/plain\.rbwa/plain.bin/g' "$work/out" | cmp -s - "$work/of_plain" || fail "$* differs: $(diff "$work/out" "$work/of_plain" | head -5)"
+    sed 's/plain\.rbwa/plain.bin/g; s/, in an archive of [0-9,]*$//' "$work/out" | cmp -s - "$work/of_plain" || fail "$* differs: $(diff "$work/out" "$work/of_plain" | head -5)"
     sed 's/plain\.rbwa/plain.bin/g' "$work/err" | cmp -s - "$work/err_plain" || fail "$* says other things"
 }
 
@@ -26,6 +26,14 @@ expect_exit 0 "$PYTHON" "$here/../python/compare.py" --good "$dump" "$work/exten
 expect_exit 0 "$RBWP" archive "$work/back.bin"
 check "once more: the same archive" cmp "$work/back.rbwa" "$work/extended.rbwa"
 
+# The same bytes however many threads are at it, both ways.
+for jobs in 1 3; do
+    expect_exit 0 "$RBWP" archive -j $jobs "$work/extended.bin" -o "$work/j$jobs.rbwa"
+    expect_exit 0 "$RBWP" archive -d -j $jobs "$work/j$jobs.rbwa" -o "$work/j$jobs.bin"
+done
+check "-j 3 packs the same" cmp "$work/j1.rbwa" "$work/j3.rbwa"
+check "-j 3 unpacks the same" cmp "$work/j1.bin" "$work/j3.bin"
+
 cp "$GOLDEN/multi_thread.bin" "$work/plain.bin"
 expect_exit 0 "$RBWP" archive "$work/plain.bin"
 grep -q "the same, byte for byte" "$work/out" || fail "nothing promised"
@@ -36,6 +44,11 @@ for how in "dump" "dump --format text" "info" "stats" "check" "timeline" "stacks
     # shellcheck disable=SC2086
     same $how
 done
+size=$(wc -c <"$work/plain.rbwa")
+expect_exit 0 "$RBWP" info "$work/plain.rbwa"
+sed -n 1p "$work/out" | tr -d , | grep -q "plain.rbwa $(wc -c <"$work/plain.bin") bytes in an archive of $size\$" || fail "info: $(sed -n 1p "$work/out")"
+expect_exit 0 "$RBWP" info --json "$work/plain.rbwa"
+grep -q "\"archive_size\": *$size[,}]" "$work/out" || fail "info --json: $(cat "$work/out")"
 expect_exit 0 "$RBWP" diff "$work/plain.bin" "$work/plain.rbwa"
 expect_exit 0 "$RBWP" report "$work/plain.rbwa" -o "$work/report.html"
 expect_exit 0 "$RBWP" merge "$work/plain.rbwa" -o "$work/merged.json"

@@ -59,6 +59,15 @@ assert [e["args"]["path"] for e in chrome if e.get("args", {}).get("bytes") == 2
 for form in ("perfetto", "firefox", "csv", "kineto", "folded", "npz", "parquet"):
     run("export", "-f", "-o", f"{work}/out", "--to", form, path)
 
+# A damaged header of a block of records that leads past the argument's blocks: what is behind it is found all the same.
+data = bytearray(open(path, "rb").read())
+struct.pack_into("<2I", data, 36 + 24, len(data) - 200, 0)
+struct.pack_into("<I", data, 36 + 12, (len(data) - 200) // 10)
+open(f"{work}/damaged.bin", "wb").write(data)
+done = subprocess.run([rbwp, "export", "--to", "ndjson", f"{work}/damaged.bin"], capture_output=True)
+damaged = [json.loads(line) for line in done.stdout.splitlines()]
+assert done.returncode == 3 and [s["args"]["path"] for s in damaged] == [made[8]["path"]], done
+
 # Sums by value: few numbers, many of them, texts, no such key.
 def by(key, path=path):
     made = json.loads(run("stats", "--json", "--by", f"arg:{key}", path))["arguments"]

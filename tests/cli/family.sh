@@ -60,6 +60,13 @@ if program and os.access(program, os.X_OK):
     spans = list(__import__("csv").DictReader(csv.splitlines()))
     marks = [(span["process"].split()[1], span["name"]) for span in spans if span["track_kind"] == "life"]
     assert sorted(marks) == sorted((str(pid), mark) for pid, mark in zip([pid for pid, _ in tree] * 2, ["begins"] * 4 + ["ends", "died", "ends", "ends"])), marks
+    # What was repaired says that its process died, too.
+    dead = [p["files"][0] for p in found if p["state"] == "died"]
+    assert subprocess.run([rbwp, "repair", "-o", f"{work}/repaired.bin", *dead], capture_output=True, timeout=60).returncode == 0
+    assert [p["state"] for p in shown(f"{work}/repaired.bin")] == ["died"], shown(f"{work}/repaired.bin")
+    csv = subprocess.run([rbwp, "export", "-t", "csv", f"{work}/repaired.bin", found[0]["files"][0]], capture_output=True, text=True, timeout=60).stdout
+    marks = [(span["process"].split()[1], span["name"]) for span in __import__("csv").DictReader(csv.splitlines()) if span["track_kind"] == "life"]
+    assert (str(child), "died") in marks and (str(child), "ends") not in marks and len(marks) == 4, marks
     calls = [span for span in spans if span["name"] == "step"]
     assert len(calls) == 7 + 3 + 3 + 5, calls
     assert all('"number":' in call["args"] for call in calls), calls
@@ -79,13 +86,15 @@ if program and os.access(program, os.X_OK):
 S, ZERO = 10**9, 1_700_000_000_000_000_000
 
 
-def write(name, pid, parent, born, at, boot=b"1" * 16, ahead=0, title=b"x"):
+def write(name, pid, parent, born, at, boot=b"1" * 16, ahead=0, title=b"x", part=0, why=0):
     """A session from ZERO + at on, by a clock that is ahead."""
     begin = ZERO + at + ahead
     job = m.table_section(b"JOBM", [struct.pack("<IHHq", 9, 0, 0, parent)]) if parent else b""
     sections = [m.info(pid, begin, begin + S, 1), m.section(b"HOST", b"web"), job, m.table_section(b"THRD", [m.thread_entry(1, 2)]),
                 m.table_section(b"SAMP", [struct.pack("<Qqqq", 1, begin, 50 * S + at, ZERO + at)]),
                 m.table_section(b"PROC", [struct.pack("<16sqH6x", boot, born, len(title))], title)]
+    if part:
+        sections.append(m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", 0, 0, 0, 0, 0, 0, why, part, 0)]))
     with open(f"{work}/{name}", "wb") as file:
         file.write(m.with_trailer(m.file([m.block(1, 0, [(begin + 1, "cb", 0), (begin + 2, "ce")])], [(0, b"work")], zero_time=begin), *sections))
     return f"{work}/{name}"
@@ -104,6 +113,21 @@ assert [p["start"] - ZERO for p in shown(old, child)] == [0, 6 * S]
 # Nobody is his own ancestor; several files of a process are one line.
 assert tree(write("a", 3, 4, S, 0), write("b", 4, 3, S, 1)) == [(3, 0, "a"), (4, 1, "b")]
 assert tree(write("self", 3, 3, S, 0)) == [(3, 0, "self")]
+# Of a recording that is cut into files the first one begins, and the last one ends.
+GOES_ON = 5
+for part, why, wanted in (1, GOES_ON, ["begins"]), (2, GOES_ON, []), (3, 0, ["ends"]):
+    cut = write("cut", 7, 0, 5 * S, 4 * S, part=part, why=why)
+    csv = subprocess.run([rbwp, "export", "-t", "csv", cut, child], capture_output=True, text=True, timeout=60).stdout
+    marks = [s["name"] for s in __import__("csv").DictReader(csv.splitlines()) if s["track_kind"] == "life" and s["process"] == "x 7"]
+    assert marks == wanted, (part, marks, csv)
+# Its parts are read together, in any order, but none of them twice.
+parts = [write(f"cut{part}", 7, 0, 5 * S, 4 * S, part=part, why=GOES_ON if part < 3 else 0) for part in (3, 1, 2)]
+csv = subprocess.run([rbwp, "export", "-t", "csv", *parts, child], capture_output=True, text=True, timeout=60).stdout
+spans = [s for s in __import__("csv").DictReader(csv.splitlines()) if s["process"].startswith("x 7")]
+assert sorted(s["name"] for s in spans if s["track_kind"] == "life") == ["begins", "ends"], csv
+assert len([s for s in spans if s["track_kind"] != "life"]) == 3, csv
+twice = subprocess.run([rbwp, "export", "-t", "csv", *parts, "--", parts[1]], capture_output=True, text=True, timeout=60)
+assert twice.returncode != 0 and "given twice" in twice.stderr, twice
 again = write("again", 7, 0, 5 * S, 9 * S)
 both, = shown(again, now)
 assert both["files"] == [now, again] and both["records"] == 4 and both["last"] - both["start"] == 6 * S, both

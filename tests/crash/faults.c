@@ -13,6 +13,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static int trouble(int fd)
     if (number("FAULT_STALL_MS", 0))
         usleep((useconds_t)(1000 * number("FAULT_STALL_MS", 0)));
     long n = atomic_fetch_add(&calls, 1), after = number("FAULT_AFTER", 0);
-    if (!name || n < after || n >= after + number("FAULT_COUNT", 1L << 40))
+    if (!name || n < after || n - after >= number("FAULT_COUNT", LONG_MAX))
         return 0;
     return strcmp(name, "EIO") == 0 ? EIO : strcmp(name, "EINTR") == 0 ? EINTR : ENOSPC;
 }

@@ -26,8 +26,10 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
 import rbwp_reader  # noqa: E402
 
+# Of what the program tells in its machine's words (RBWP_BYTE_ORDER: that of one that is emulated).
+ORDER = {"big": ">", "little": "<"}[os.environ.get("RBWP_BYTE_ORDER", sys.byteorder)]
 PAIRS, RBWP, FAKE = (os.environ[name] for name in ("PAIRS", "RBWP", "FAKE"))
-TALLY = struct.Struct("<QQQQQqqQQ256sqq")
+TALLY = struct.Struct(ORDER + "QQQQQqqQQ256sqq")
 CRASHES = ("kill", "_exit", "exec")
 CALLS_IN_FLIGHT = 4
 CAPTURED = 3  # things in the program's capture, each in a bracket that is counted as lost
@@ -188,7 +190,7 @@ def main():
         pairs = all_pairs()[part - 1::parts]
     else:
         pairs = [tuple(sys.argv[1:3])] if len(sys.argv) > 2 else all_pairs()
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 2) as pool:
         wrong = [(pair, what) for pair, what in zip(pairs, pool.map(meet, pairs)) if what]
     for pair, what in wrong:
         print(f"{pair[0]} x {pair[1]}: {what}")

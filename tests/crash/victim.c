@@ -24,6 +24,7 @@
 struct counter {
     _Alignas(64) volatile uint64_t records;
     volatile uint64_t thread_is; /* 1 once its name is known to the recorder */
+    volatile uint64_t empty;     /* records of items that are taken back */
 };
 
 static struct counter *counter;
@@ -32,27 +33,23 @@ static uint64_t calls;
 
 static void record_item(struct counter *mine, uint64_t n)
 {
-    uint64_t before = mine->records;
     bool empty = n % 7 == 3;
+    volatile uint64_t *const made = empty ? &mine->empty : &mine->records;
     rbwp_begin(slot[n % SLOTS]);
-    mine->records = before + !empty;
+    ++*made;
     for (unsigned k = 0; k < n % 4; k++) {
         rbwp_fine_begin(fine[k % 2]);
-        if (!empty)
-            mine->records++;
+        ++*made;
         rbwp_fine_end();
-        if (!empty)
-            mine->records++;
+        ++*made;
     }
     if (n % 16 == 5) {
         rbwp_gpu_work(42, slot[0], (int64_t)n, (int64_t)n + 1);
-        if (!empty)
-            mine->records++;
+        ++*made;
     }
     rbwp_set_worked(!empty);
     rbwp_end();
-    if (!empty)
-        mine->records++;
+    ++*made;
 }
 
 static void *work(void *argument)

@@ -24,8 +24,8 @@ static struct memory convert(const uint8_t *data, size_t size, bool pack,
     struct rbwp_error error = {.status = RBWP_OK};
     struct rbwp_sink sink = memory_sink(&to);
     int fd = memory_file(data, size);
-    enum rbwp_status status =
-        pack ? archive_pack(fd, &sink, result, &error) : archive_unpack(fd, &sink, result, &error);
+    enum rbwp_status status = pack ? archive_pack(fd, &sink, NULL, result, &error)
+                                   : archive_unpack(fd, &sink, NULL, result, &error);
     close(fd);
     if (status == RBWP_OK)
         return to;

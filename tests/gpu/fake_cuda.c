@@ -8,12 +8,14 @@
 #include "fake_execute.h"
 #include "fake_inject.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define INVALID 1
+#define GONE 4
 #define DEPTH 8
 
 static _Thread_local cuda_context stack[DEPTH];
@@ -90,8 +92,19 @@ cuda_result cuDevicePrimaryCtxRelease_v2(cuda_device device)
     (void)device;
     return fake_call("context_close");
 }
+/* As the driver, from its start on, is taken apart when the process exits. */
+static atomic_bool gone;
+static void take_apart(void)
+{
+    atomic_store(&gone, true);
+}
 cuda_result cuCtxPushCurrent_v2(cuda_context context)
 {
+    static atomic_flag used = ATOMIC_FLAG_INIT;
+    if (!atomic_flag_test_and_set(&used))
+        (void)atexit(take_apart);
+    if (atomic_load(&gone))
+        return GONE;
     CALL("attach");
     if (depth == DEPTH)
         abort();

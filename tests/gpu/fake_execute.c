@@ -27,12 +27,13 @@ static _Thread_local struct {
 typedef unsigned char fake_u8;
 typedef unsigned short fake_u16;
 typedef unsigned fake_u32;
-typedef unsigned long fake_u64;
+typedef unsigned long long fake_u64;
 typedef fake_u64 fake_u128 __attribute__((vector_size(16)));
 #define uchar fake_u8
 #define ushort fake_u16
 #define uint fake_u32
 #define ulong fake_u64
+#define long long long /* OpenCL's has 64 bits everywhere */
 #define ulong2 fake_u128
 #define __OPENCL_C_VERSION__ 200
 #define cl_khr_fp64 1
@@ -51,6 +52,7 @@ typedef fake_u64 fake_u128 __attribute__((vector_size(16)));
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "kernels/transfer.cl"
 #pragma GCC diagnostic pop
+#undef long
 
 typedef void (*kernel_fn)(u8 *target, const u8 *source, const struct transfer_launch launch);
 

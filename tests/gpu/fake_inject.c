@@ -119,12 +119,12 @@ static size_t record_bytes(uint32_t kind)
 static void hand_over(void)
 {
     uint8_t *full = buffer;
-    size_t used = buffer_used;
+    size_t used = buffer_used, bytes = buffer_bytes;
     buffer = NULL;
     if (!full)
         return;
     pthread_mutex_unlock(&records_lock);
-    buffer_filled(NULL, 0, full, buffer_bytes, used);
+    buffer_filled(NULL, 0, full, bytes, used);
     pthread_mutex_lock(&records_lock);
 }
 
@@ -272,8 +272,10 @@ cupti_result cuptiActivityGetNextRecord(uint8_t *from, size_t bytes, cupti_recor
 cupti_result cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *count)
 {
     (void)context, (void)stream;
+    pthread_mutex_lock(&records_lock);
     *count = dropped;
     dropped = 0;
+    pthread_mutex_unlock(&records_lock);
     return 0;
 }
 cupti_result cuptiEnableDomain(uint32_t enable, cupti_subscriber subscriber, cupti_domain domain)

@@ -18,7 +18,7 @@ build_all() {
         "${cmake[@]}" --build "$build" -j "$(nproc)" --target rbwp-command rbwp-inject rbwp-threads rbwp-record
 }
 build_step
-export RBWP_COMMAND=$build/tools/rbwp PYTHONPATH=$PWD/python:$PWD/tests/python PYTHONDONTWRITEBYTECODE=1
+export RBWP_COMMAND=$build/tools/rbwp INJECT_LIBRARY=$build/librbwp-inject.so PYTHONPATH=$PWD/python:$PWD/tests/python PYTHONDONTWRITEBYTECODE=1
 export PATH=$PATH:/usr/local/cuda/bin TRITON_CACHE_DIR=$build/triton-cache
 mkdir -p "$build/record-out"
 

@@ -456,8 +456,8 @@ static unsigned golden_start(struct rbwp_dev_events *events, unsigned slot)
 static void check_golden_events(bool apart)
 {
     static const int64_t expected[4][RBWP_EVENTS_COLUMNS] = {
-        {3, 7, 1, 2, 0, 1, 2, 5, 5000, 0x7f0010002000, 5600, 0, 32},
-        {1, 8, 1, 3, 0, 1, 2, 5, 5100, 0x7f0010002020, 5900, 1, 0},
+        {3, 7, 1, 2, 0, 1, 2, 5, 5000, (intptr_t)0x7f0010002000, 5600, 0, 32},
+        {1, 8, 1, 3, 0, 1, 2, 5, 5100, (intptr_t)0x7f0010002020, 5900, 1, 0},
         {99, 9, 0, 0, 0, 0, 0, 0, 5200, 0, 0, 2, 0},
         {5, 9, 0, 0, 0, 1, 0, 1, 5300, 0x10, 5300, 3, 4},
     };

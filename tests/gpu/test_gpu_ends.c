@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of what ends beside the reaping, against the fake driver: forks, sessions that stop while
- * callbacks open devices, and sessions that could not be stopped. Run once for each API:
- * test_gpu_ends cuda|hip|opencl (fake_support.h).
+ * Tests of what happens beside the reaping, against the fake driver: threads that share a stream,
+ * forks, sessions that stop while callbacks open devices, and sessions that could not be stopped.
+ * Run once for each API: test_gpu_ends cuda|hip|opencl (fake_support.h).
  */
 #include "extend.h"
 #include "fake_support.h"
@@ -227,6 +227,45 @@ static void test_session_goes_on(void **state)
     assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
 }
 
+/* ---- one stream, several threads --------------------------------------------------- */
+
+#define LAUNCHERS 3
+#define LAUNCHES 400u
+
+static void *launch_many(void *stream)
+{
+    (void)rbwp_thread_attach("launcher");
+    for (unsigned i = 0; i < LAUNCHES; i++)
+        bracket(stream, 1);
+    rbwp_thread_detach();
+    return NULL;
+}
+
+/* Threads that launch on one stream at the same time are in turn: no bracket is lost, none is told
+ * twice. */
+static void test_threads_share_a_stream(void **state)
+{
+    (void)state;
+    struct rbwp_gpu_device *device = open_device(NULL);
+    struct rbwp_gpu_stream *stream = open_stream(device, RBWP_GPU_USE_STREAM);
+    struct rbwp_session *session = start_session(1);
+    pthread_t launcher[LAUNCHERS];
+    for (int i = 0; i < LAUNCHERS; i++)
+        assert_int_equal(pthread_create(&launcher[i], NULL, launch_many, stream), 0);
+    for (int i = 0; i < LAUNCHERS; i++)
+        pthread_join(launcher[i], NULL);
+    poll_all(device);
+    struct recorded recorded;
+    struct works works = finish_session(session, &recorded);
+    assert_int_equal(works.works, LAUNCHERS * LAUNCHES);
+    assert_works_whole(&works);
+    assert_int_equal(all_losses(&recorded), 0);
+    works_free(&works);
+    recorded_free(&recorded);
+    close_stream(stream);
+    assert_int_equal(rbwp_gpu_device_close(device), RBWP_OK);
+}
+
 int main(int argc, char **argv)
 {
     if (!fake_main(argc, argv))
@@ -240,6 +279,7 @@ int main(int argc, char **argv)
 #endif
         cmocka_unit_test_setup(test_callback_opens_a_device_during_stop, fake_setup),
         cmocka_unit_test_setup(test_session_goes_on, fake_setup),
+        cmocka_unit_test_setup(test_threads_share_a_stream, fake_setup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

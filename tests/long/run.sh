@@ -3,12 +3,13 @@
 #
 # run.sh [--scale S] [--store] [PART...] - what one evening is for; see README.md.
 #
-#   fuzz    every fuzz target an hour, as many at once as there are processors
-#   kill    2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed
-#   tsan    an hour of the tests in which threads run, under ThreadSanitizer, again and again
-#   gcc     all tests under gcc's ASan and UBSan
-#   months  a year of one session, and a year in a file a day, in fast motion
-#   drift   an hour's session beside the system's clock
+#   fuzz      every fuzz target an hour, as many at once as there are processors
+#   kill      2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed
+#   tsan      an hour of the tests in which threads run, under ThreadSanitizer, again and again
+#   gcc       all tests under gcc's ASan and UBSan
+#   months    a year of one session, and a year in a file a day, in fast motion
+#   drift     an hour's session beside the system's clock
+#   coverage  which lines the fuzz targets and all tests execute
 #
 # Without PARTs all of them. --scale 0.02 takes that much of each of these times and numbers. Each part ends
 # with a line "PART: good" or "PART: BAD", and the exit status is 1 if one is bad. Builds and logs are in
@@ -21,12 +22,12 @@ while [[ ${1:-} == --* ]]; do
     case $1 in
     --scale) scale=$2 && shift ;;
     --store) store=1 ;;
-    *) sed -n '4,15s/^# *//p' "$0" >&2 && exit 2 ;;
+    *) sed -n '4,16s/^# *//p' "$0" >&2 && exit 2 ;;
     esac
     shift
 done
 parts=("$@")
-((${#parts[@]})) || parts=(months kill drift gcc tsan fuzz)
+((${#parts[@]})) || parts=(months kill drift gcc tsan coverage fuzz)
 dir=${RBWP_LONG_DIR:-$root/build/long}
 jobs=${RBWP_JOBS:-$(nproc)}
 export LC_ALL=C.UTF-8
@@ -37,12 +38,13 @@ dir=$(cd "$dir" && pwd)
 # scaled NUMBER [LEAST]: so much of it, and at least that.
 scaled() { awk -v n="$1" -v s="$scale" -v least="${2:-1}" 'BEGIN {n = int(n * s); print (n > least ? n : least)}'; }
 
-# build NAME TARGET OPTION...: configures and builds $dir/NAME.
+# build NAME "TARGET..." OPTION...: configures and builds $dir/NAME.
 build() {
     local name=$1 target=$2
     shift 2
+    # shellcheck disable=SC2086 # words are meant
     cmake -S "$root" -B "$dir/$name" -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EXAMPLES=ON -DRBWP_BUILD_BENCH=ON \
-        "$@" >"$dir/$name.log" 2>&1 && cmake --build "$dir/$name" -j "$jobs" --target "$target" >"$dir/$name.log" 2>&1 ||
+        "$@" >"$dir/$name.log" 2>&1 && cmake --build "$dir/$name" -j "$jobs" --target $target >"$dir/$name.log" 2>&1 ||
         { grep -v '^\[' "$dir/$name.log" | tail -n 30 && return 1; }
 }
 sanitized=(-DCMAKE_BUILD_TYPE=Debug '-DCMAKE_C_FLAGS_DEBUG=-O1 -g1')
@@ -59,14 +61,31 @@ tests() { # NAME OPTION...
 
 part_fuzz() { RBWP_FUZZ_DIR=$dir/fuzz RBWP_JOBS=$jobs "$root/tests/fuzz/run.sh" all "$(scaled 3600 5)"; }
 
+# As many at once as there are processors, each from a seed of its own. With RBWP_LONG_PROGRAMS, a folder with victim,
+# libfaults.so and rbwp in it, nothing is built.
 part_kill() {
-    local runs scenario
+    local runs share scenario began failed= from=${RBWP_LONG_PROGRAMS:-}
     runs=$(scaled 2000 4)
-    build plain all -DRBWP_CRASH_RUNS="$runs" || return 1
-    tests plain -R '^crash_(kill|disk|full)$' || return 1
+    share=$(((runs + jobs - 1) / jobs))
+    if [[ ! $from ]]; then
+        build kill "victim faults rbwp-command" -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_TESTS=ON || return 1
+        from=$dir/kill/programs
+        mkdir -p "$from"
+        cp "$dir"/kill/tests/crash/{victim,libfaults.so} "$dir/kill/tools/rbwp" "$from"
+    fi
     for scenario in kill disk full; do
-        echo "$scenario: $runs runs"
+        began=$SECONDS
+        for ((i = 0; i < jobs; i++)); do
+            VICTIM=$from/victim FAULTS=$from/libfaults.so RBWP=$from/rbwp \
+                python3 -B "$root/tests/crash/crash.py" "$scenario" "$share" >"$dir/$scenario.$i" 2>&1 &
+        done
+        while wait -n; [[ $(jobs -rp) ]]; do :; done
+        for ((i = 0; i < jobs; i++)); do
+            grep "^$scenario: $share runs" "$dir/$scenario.$i" || { failed=1 && tail -n 3 "$dir/$scenario.$i"; }
+        done
+        echo "$scenario: $((share * jobs)) runs in $((SECONDS - began)) s"
     done
+    [[ ! $failed ]]
 }
 
 part_tsan() {
@@ -94,6 +113,21 @@ part_months() {
     "$dir/plain/tests/unit/test_months" "$days" >"$dir/months.log" 2>&1 || { tail -n 5 "$dir/months.log" && return 1; }
     "$dir/plain/tests/unit/test_months" "$days" rotated >"$dir/months.log" 2>&1 || { tail -n 5 "$dir/months.log" && return 1; }
     echo "$days days in one file, and in $(sed -n 's/ files of.*//p' "$dir/months.log") files"
+}
+
+# What the kept inputs of the fuzz targets execute, and what all tests do. Programs that are killed leave nothing.
+part_coverage() {
+    local -A chosen=([fuzz]="-R ^fuzz_" [suite]="")
+    local what
+    build coverage all -DCMAKE_C_COMPILER=gcc -DCMAKE_BUILD_TYPE=Debug \
+        '-DCMAKE_C_FLAGS_DEBUG=-O1 -g1 --coverage -fprofile-update=atomic' || return 1
+    for what in fuzz suite; do
+        find "$dir/coverage" -name '*.gcda' -delete
+        # shellcheck disable=SC2086 # words are meant
+        tests coverage ${chosen[$what]} || return 1
+        echo "$what:"
+        python3 -B "$here/coverage.py" "$root" "$dir/coverage"
+    done
 }
 
 part_drift() {

@@ -14,8 +14,10 @@ OPTIONS = {
                 "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none", "--mca", "oob_tcp_if_include", "lo"],
     "mpich": ["-launcher", "fork"],
 }
-# What MPI libraries keep until the end is theirs.
-ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", "")}
+# What MPI libraries keep until the end is theirs. Where the host's name stands in no file they ask for it, and not each
+# time is there an answer: they wait for one second then, not for five.
+ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""),
+               "RES_OPTIONS": "timeout:1 attempts:1"}
 
 
 def launch(nodes, command, *, keep_launcher_blind=False, seconds=60):

@@ -8,6 +8,7 @@ name=$(basename "$0" .sh)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${RBWP_PORTABILITY_DIR:-$root/build/portability}/$name
 jobs=${RBWP_JOBS:-$(nproc)}
+words=("$@")
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 
@@ -38,6 +39,11 @@ unpack() {
     for package in "$apt"/*.deb; do
         dpkg -x "$package" "$dir/sysroot"
     done
+    # Links to /lib mean that of the folder.
+    local link
+    find "$dir/sysroot" -type l -lname '/*' | while read -r link; do
+        ln -sfn "$dir/sysroot$(readlink "$link")" "$link"
+    done
     touch "$dir/sysroot/complete"
 }
 
@@ -53,10 +59,32 @@ build() {
         { grep -v '^\[' "$dir/$folder.log"; exit 1; }
 }
 
-# run_tests FOLDER OPTION...: ctest there.
-run_tests() {
-    local folder=$1
-    shift
-    ctest --test-dir "$dir/$folder" -j "$jobs" --timeout 300 --output-on-failure --no-tests=error \
-        --no-label-summary "$@"
+# reasons_of: "TEST reason" of what this script need not run: the lines of not_run that name it, or all (*).
+reasons_of() {
+    awk -v port="$name" '!/^#/ && NF && ($1 == "*" || "," $1 "," ~ "," port ",") {$1 = ""; print substr($0, 2)}' \
+        "$(dirname "$0")/not_run"
+}
+
+# all_tests: the names of the tests that a build for this machine has.
+all_tests() {
+    cmake -S "$root" -B "$dir/here" -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EXAMPLES=ON >"$dir/here.log" 2>&1 ||
+        { cat "$dir/here.log" >&2; return 1; }
+    ctest --test-dir "$dir/here" -N | sed -n 's/^ *Test *#[0-9]*: //p'
+}
+
+# longer FOLDER FACTOR: its tests may take so many times as long.
+longer() {
+    find "$dir/$1" -name CTestTestfile.cmake -exec sed -Ei 's/TIMEOUT "([0-9]+)"/TIMEOUT "\1'"$2"'"/' {} +
+}
+
+# suite RUN... : every test of the project, by "RUN... ctest OPTION..." (in that build). Each has passed, has failed,
+# or is in not_run with its reason; what is missing without one has failed. Words behind a script go to ctest.
+suite() {
+    local began=$SECONDS left_out
+    left_out=$(reasons_of | cut -d' ' -f1 | paste -sd'|')
+    "$@" -j "$jobs" --output-on-failure --no-tests=error --no-label-summary -E "^($left_out)$" "${words[@]}" \
+        >"$dir/tests" 2>&1 || true
+    ((${#words[@]})) || all_tests >"$dir/names"
+    reasons_of >"$dir/reasons"
+    python3 -B "$(dirname "$0")/count.py" "$name" "$dir/tests" "$dir/reasons" "$dir/names" $((SECONDS - began))
 }

@@ -24,7 +24,8 @@ EXTENSIONS = ("session", "host", "command", "writer", "threads", "losses", "cloc
 
 
 # Rules that no reader needs to go on: rbwp-dump may leave them to "rbwp check".
-CHECK_ONLY = {"R6", "R20", "R21", "R22", "R32", "R33", "R34", "R60", "R61", "R62", "R63", "R64", "R67"}
+CHECK_ONLY = {"R6", "R20", "R21", "R22", "R32", "R33", "R34", "R60", "R61", "R62", "R63", "R64", "R67", "R68",
+              "R69", "R70", "R71", "R72"}
 
 
 class Difference(Exception):

@@ -780,6 +780,9 @@ SECTIONS = {
                           "block_count", "crc32c"),
     b"TIDX": TableSection("table_ranges", "QQQIIQQQqqQ", "offset", "size", "block_size", "table", "block_count",
                           "row_count", "first_row", "last_row", "min_time", "max_time", "thread_id"),
+    b"MARK": TableSection("marks", "QIIQqq", "offset", "crc32c", "open_count", "gpu_works", "gpu_first", "gpu_last"),
+    b"OPEN": TableSection("open_items", "QqHB5x", "thread_id", "begin", "id", "kind"),
+    b"FRST": TableSection("first_blocks", "QQqq", "thread_id", "offset", "min_time", "max_time"),
 }
 
 
@@ -911,6 +914,79 @@ def check_table_ranges(result, blocks, problems):
         problems.add("R65", offset, f"a block of table {left[offset]['table']} is in no range")
 
 
+class Pairing:
+    """What threads have open, block by block (section 10.18)."""
+
+    def __init__(self):
+        self.threads, self.gpu, self.paired = {}, [], True
+
+    def take(self, block):
+        times = [record["ts"] for record in block["records"]]
+        thread = self.threads.setdefault(block["thread_id"], {"offset": block["offset"], "min_time": min(times),
+                                                              "max_time": max(times), "open": []})
+        thread["max_time"] = max(thread["max_time"], max(times))
+        for record in block["records"]:
+            self.take_record(thread["open"], record)
+
+    def take_record(self, opened, record):
+        name = record["type"]
+        if name == "GPU_WORK":
+            self.gpu.append((record["start"], record["stop"]))
+        elif name == "COARSE_BEGIN":
+            self.paired &= all(item[2] != COARSE_BEGIN for item in opened)
+            opened.append((record["ts"], record["slot"], COARSE_BEGIN))
+        elif name == "FINE_BEGIN":
+            opened.append((record["ts"], record["sub_item"], FINE_BEGIN))
+        elif opened and opened[-1][2] == (COARSE_BEGIN if name == "COARSE_END" else FINE_BEGIN):
+            opened.pop()
+        else:
+            self.paired = False
+
+    def open_items(self):
+        return [(number, *item) for number, thread in self.threads.items() for item in thread["open"]]
+
+    def gpu_since(self):
+        works, self.gpu = self.gpu, []
+        return (len(works), min((start for start, _ in works), default=0), max((stop for _, stop in works), default=0))
+
+
+def check_marks(file, result, descriptor_offset, blocks, problems):
+    """R68-R72, for a file in which nothing else is wrong."""
+    marks, begins = result["marks"], {entry["offset"] for entry in result["index"]}
+    items = [(item["thread_id"], item["begin"], item["id"], item["kind"]) for item in result["open_items"]]
+    pairing, where, at, stretches = Pairing(), [mark["offset"] for mark in marks], 0, []
+    if where[-1] != descriptor_offset or crc32c(file[HEADER.size:where[-1]]) != marks[-1]["crc32c"]:
+        return  # they are another file's
+    good = (where[0] == HEADER.size and marks[0]["open_count"] == 0 and begins.issuperset(where[:-1])
+            and all(a < b for a, b in zip(where, where[1:])))
+    for mark in marks:
+        good = good and crc32c(file[HEADER.size:mark["offset"]]) == mark["crc32c"]
+    if not good:
+        problems.add("R68", where[0], "marks are not where ranges begin, or their sums are wrong")
+        return
+    left = list(blocks)
+    for mark in marks:
+        while left and left[0]["offset"] < mark["offset"]:
+            block = left.pop(0)
+            if block["record_count"]:
+                pairing.take(block)
+        stretches.append(pairing.gpu_since())
+        if items[at:at + mark["open_count"]] != pairing.open_items():
+            problems.add("R69", mark["offset"], "what is open there is not what the mark says")
+            return
+        at += mark["open_count"]
+    if at != len(items):
+        problems.add("R69", descriptor_offset, "open items are of no mark")
+    if [(mark["gpu_works"], mark["gpu_first"], mark["gpu_last"]) for mark in marks] != stretches[1:] + [(0, 0, 0)]:
+        problems.add("R70", where[0], "GPU work is not what marks say")
+    if not pairing.paired:
+        problems.add("R71", where[0], "begins and ends are not in pairs")
+    if [tuple(first.values()) for first in result["first_blocks"]] != [
+            (number, thread["offset"], thread["min_time"], thread["max_time"])
+            for number, thread in pairing.threads.items()]:
+        problems.add("R72", where[0], "first blocks are others")
+
+
 def block_end(block):
     return block["offset"] + BLOCK.size + (block["compressed_size"] or block["data_size"])
 
@@ -1026,6 +1102,8 @@ def parse(file):
         check_index(file, result, end, whole, problems)
         if result["table_ranges"] is not None and not problems:
             check_table_ranges(result, of_tables, problems)
+        if result["marks"] and not problems:
+            check_marks(file, result, end, blocks, problems)
     return result
 
 

@@ -6,6 +6,7 @@
  * any time.
  */
 #include "record_support.h"
+#include "sanitized.h"
 
 #include "unit.h"
 
@@ -159,7 +160,7 @@ static void assert_each_has_its_pair(size_t threads)
 static void test_many_threads_in_turn(void **state)
 {
     (void)state;
-    enum { THREADS = 10000 };
+    enum { THREADS = PART_UNDER_TSAN(3000, 10000) };
     struct rbwp_session_config config = small_chunks(1);
     struct rbwp_session *session = start(&config);
     for (int i = 0; i < THREADS; i++) {

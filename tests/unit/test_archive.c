@@ -6,6 +6,7 @@
  */
 #include "archive.h"
 #include "archive_file.h"
+#include "archive_job.h"
 #include "chunk_code.h"
 #include "number_code.h"
 
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <zlib.h>
 
 static enum rbwp_status append(void *context, const void *bytes, size_t count)
 {
@@ -39,18 +41,24 @@ static int file_of(const struct bytes *bytes)
     return fd;
 }
 
-static enum rbwp_status convert(const struct bytes *from, bool pack, struct bytes *to,
-                                struct rbwp_error *error)
+static enum rbwp_status convert_with(const struct archive_help *help, const struct bytes *from,
+                                     bool pack, struct bytes *to, struct rbwp_error *error)
 {
     struct archive_result result;
     struct rbwp_sink sink = {.context = to, .write = append, .patch = overwrite};
     int fd = file_of(from);
-    enum rbwp_status status =
-        pack ? archive_pack(fd, &sink, &result, error) : archive_unpack(fd, &sink, &result, error);
+    enum rbwp_status status = pack ? archive_pack(fd, &sink, help, &result, error)
+                                   : archive_unpack(fd, &sink, help, &result, error);
     close(fd);
     assert_true(status != RBWP_OK ||
                 (result.bytes == to->size && result.bytes_before == from->size));
     return status;
+}
+
+static enum rbwp_status convert(const struct bytes *from, bool pack, struct bytes *to,
+                                struct rbwp_error *error)
+{
+    return convert_with(NULL, from, pack, to, error);
 }
 
 static struct bytes converted(const struct bytes *from, bool pack)
@@ -271,6 +279,156 @@ static void test_columns(void **state)
     chunk_encoder_end(&encoder);
 }
 
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+/* As of threads that are as late as they can be: jobs run when the first of them is taken, and the
+ * last one first. */
+enum { LATE_JOBS = 3 };
+struct late_queue {
+    void (*run)(void *job);
+    size_t job_bytes, submitted, taken, done;
+    char *jobs;
+};
+
+static void *open_late(void *context, size_t job_bytes, void (*run)(void *job))
+{
+    struct late_queue *queue = context;
+    *queue = (struct late_queue){.run = run, .job_bytes = job_bytes};
+    queue->jobs = calloc(LATE_JOBS, job_bytes);
+    assert_non_null(queue->jobs);
+    return queue;
+}
+
+static void *late_job(const struct late_queue *queue, size_t at)
+{
+    return queue->jobs + at % LATE_JOBS * queue->job_bytes;
+}
+
+static void close_late(void *context, void (*stop)(void *job))
+{
+    struct late_queue *queue = context;
+    for (size_t i = 0; i < LATE_JOBS; i++)
+        stop(late_job(queue, i));
+    free(queue->jobs);
+}
+
+static void *next_late(void *context)
+{
+    struct late_queue *queue = context;
+    return queue->submitted - queue->taken < LATE_JOBS ? late_job(queue, queue->submitted) : NULL;
+}
+
+static void submit_late(void *context)
+{
+    struct late_queue *queue = context;
+    queue->submitted++;
+}
+
+static void *take_late(void *context)
+{
+    struct late_queue *queue = context;
+    if (queue->taken == queue->submitted)
+        return NULL;
+    if (queue->taken == queue->done)
+        for (size_t i = queue->submitted; i-- > queue->taken; queue->done++)
+            queue->run(late_job(queue, i));
+    return late_job(queue, queue->taken++);
+}
+
+static void put_packed_block(struct bytes *file, const struct bytes *data, uint32_t sequence,
+                             uint32_t records, int64_t base_ns)
+{
+    uLongf stored = compressBound(data->size);
+    uint8_t *payload = malloc(stored);
+    assert_int_equal(compress(payload, &stored, data->data, data->size), Z_OK);
+    put_block_header(file, 0, sequence, records, base_ns, (uint32_t)data->size, (uint32_t)stored);
+    put(file, payload, stored);
+    free(payload);
+}
+
+/* A private block with so many zeros, which alone fills any job. */
+static void put_large_block(struct bytes *file)
+{
+    struct bytes data = {.size = ARCHIVE_JOB_UNPACKS * ARCHIVE_JOB_BYTES};
+    data.data = calloc(1, data.size);
+    memcpy(data.data, "vzzz", 4);
+    put_packed_block(file, &data, 0, 0, 0);
+    bytes_free(&data);
+}
+
+/* Some records that come again and again, with times between them that do not: what is worth to be
+ * a repetition is known of blocks before. */
+static void put_varied_block(struct bytes *file, uint64_t *random, uint32_t sequence)
+{
+    enum { RECORDS = 3000 };
+    struct bytes data = {0};
+    put_time(&data, 8, UINT64_C(1700000000000000000));
+    put_le(&data, 0x12, 1);
+    for (uint32_t i = 1; i < RECORDS; i++) {
+        put_time(&data, 2, next_random(random) >> 20 & (sequence % 2 ? 15 : 0x3fff));
+        put_le(&data, 0x11, 1);
+        put_le(&data, next_random(random) >> 20 & (sequence % 2 ? 255 : 3), 2);
+    }
+    put_packed_block(file, &data, sequence, RECORDS, 1700000000000000000);
+    bytes_free(&data);
+}
+
+/* Guards: chunks that are made at the same time, in any order, are the same bytes in the same
+ * order, and so are blocks that are compressed again. */
+static void test_jobs(void **state)
+{
+    (void)state;
+    uint64_t random = 7;
+    struct bytes file = {0}, archive = {0}, back = {0};
+    struct late_queue queue;
+    struct job_queues queues = {&queue, open_late, close_late, next_late, submit_late, take_late};
+    struct archive_help help = {.queues = &queues};
+    put_header(&file, 0, 0, 0);
+    for (uint32_t i = 0; i <= LATE_JOBS; i++) {
+        put_varied_block(&file, &random, i);
+        put_large_block(&file);
+    }
+    set_le(&file, 28, file.size, 8);
+    struct bytes expected = converted(&file, true), expected_back = converted(&expected, false);
+    assert_int_equal(convert_with(&help, &file, true, &archive, NULL), RBWP_OK);
+    assert_int_equal(queue.submitted, LATE_JOBS + 1);
+    assert_same_bytes(&archive, &expected);
+    assert_int_equal(convert_with(&help, &archive, false, &back, NULL), RBWP_OK);
+    assert_int_equal(queue.submitted, LATE_JOBS + 1);
+    assert_same_bytes(&back, &expected_back);
+    assert_true(has_packed_block(&back));
+    bytes_free(&file);
+    bytes_free(&archive);
+    bytes_free(&back);
+    bytes_free(&expected);
+    bytes_free(&expected_back);
+}
+
+/* Guards: what takes turns is said by repetitions, also behind a beginning that has none of them
+ * for a while; and what has none is never larger for having been looked at. */
+static void test_repetitions(void **state)
+{
+    (void)state;
+    enum { BYTES = 20000, NOISE = 1500 };
+    struct stream_packer packer;
+    struct buffer of_turns = {0}, of_noise = {0};
+    uint8_t *bytes = calloc(1, BYTES + DEFLATER_SLACK);
+    uint64_t random = 9;
+    assert_true(stream_packer_begin(&packer));
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(i < NOISE ? next_random(&random) & 15 : i * 7 % 16);
+    stream_pack(&packer, bytes, BYTES, STREAM_PATTERNS, &of_turns);
+    assert_in_range(of_turns.count, NOISE / 2, NOISE / 2 + 300);
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (uint8_t)(next_random(&random) & 15);
+    stream_pack(&packer, bytes, BYTES, STREAM_PATTERNS, &of_noise);
+    assert_in_range(of_noise.count, BYTES / 2, BYTES / 2 + 300);
+    stream_packer_end(&packer);
+    buffer_free(&of_turns);
+    buffer_free(&of_noise);
+    free(bytes);
+}
+
 /* ---- damage ---------------------------------------------------------------------------------- */
 
 /* Reads it to the end by this way; how many records and problems. */
@@ -332,9 +490,39 @@ static void test_damage(void **state)
         assert_told(&archive, records, at >= places);
         archive.data[at] ^= 0x10;
     }
-    for (size_t size = 36; size < archive.size; size += 17) {
+    for (size_t at = 36; at < 36 + ARCHIVE_CHUNK_HEAD_BYTES; at++) { /* of a head: each bit */
+        for (unsigned bit = 0; bit < 8; bit++) {
+            archive.data[at] ^= (uint8_t)(1u << bit);
+            assert_told(&archive, records, false);
+            archive.data[at] ^= (uint8_t)(1u << bit);
+        }
+    }
+    for (size_t size = 0; size < archive.size; size += size < 100 ? 1 : 17) {
         struct bytes cut = {archive.data, size, size};
         assert_told(&cut, records, size >= places);
+    }
+    bytes_free(&archive);
+    bytes_free(&example);
+}
+
+/* Guards: the file's header, under no sum in either form, tells no other records when it is wrong:
+ * each bit of it changes nothing but what it says, or is told. */
+static void test_damaged_header(void **state)
+{
+    (void)state;
+    struct bytes example = load_example(), archive = converted(&example, true);
+    uint64_t problems, records = read_damaged(&archive, BY_MEMORY, &problems);
+    for (unsigned bit = 0; bit < 36 * 8; bit++) {
+        uint8_t *byte = &archive.data[bit / 8], as_it_was = *byte;
+        unsigned at = bit / 8;
+        *byte ^= (uint8_t)(1u << bit % 8);
+        for (enum way way = BY_MEMORY; way <= BY_STREAM; way++) {
+            uint64_t found = read_damaged(&archive, way, &problems);
+            assert_true(problems ? found <= records : found == records);
+            bool told = at < 6 || at >= 28; /* magic, version, place of the tables */
+            assert_true(problems || !told);
+        }
+        *byte = as_it_was;
     }
     bytes_free(&archive);
     bytes_free(&example);
@@ -400,10 +588,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),         cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_columns),       cmocka_unit_test(test_damage),
-        cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_seek),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_files),         cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_repetitions),   cmocka_unit_test(test_damage),
+        cmocka_unit_test(test_damaged_chunk), cmocka_unit_test(test_damaged_header),
+        cmocka_unit_test(test_seek),          cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

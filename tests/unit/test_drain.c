@@ -11,6 +11,7 @@
 #include "quiet_thread.h"
 #include "recording.h"
 #include "running.h"
+#include "sanitized.h"
 #include "test_point.h"
 #include "unit.h"
 
@@ -245,6 +246,44 @@ static void test_writer_gives_way(void **state)
     assert_int_equal(summary.lost_records, 0);
 }
 
+struct scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline_ns, period_ns;
+};
+
+static struct scheduling scheduling_now(void)
+{
+    struct scheduling now = {0};
+    if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0)
+        now.policy = SCHED_IDLE; /* not to be known here */
+    return now;
+}
+
+/* Guards: the rank of a thread is its policy and its slice, where the kernel has such, and nothing
+ * else; and none is left behind. */
+static void test_rank(void **state)
+{
+    (void)state;
+    const struct scheduling before = scheduling_now();
+    if (before.policy != SCHED_OTHER)
+        skip();
+    quiet_thread_rank(QUIET_URGENT);
+    struct scheduling now = scheduling_now();
+    assert_true(now.slice_ns == 100000 || now.slice_ns == before.slice_ns);
+    assert_int_equal(now.policy, SCHED_OTHER);
+    assert_int_equal(now.nice, before.nice);
+    quiet_thread_rank(QUIET_GIVES_WAY);
+    now = scheduling_now();
+    assert_int_equal(now.policy, SCHED_BATCH);
+    assert_true(now.slice_ns == before.slice_ns);
+    quiet_thread_rank(QUIET_USUAL);
+    now = scheduling_now();
+    assert_memory_equal(&now, &before, sizeof now);
+}
+
 static _Atomic unsigned times_let_run;
 
 static void count_let_run(const char *place)
@@ -261,7 +300,7 @@ static void test_pace(void **state)
     times_let_run = 0;
     atomic_store(&test_point_hook, count_let_run);
     for (int shared = 0; shared < 2; shared++) {
-        quiet_pace_start(&pace);
+        quiet_pace_start(&pace, 1000);
         pace.looked_ns += hour_ns; /* is_shared is what we say */
         pace.is_shared = shared;
         pace.rested_ns += hour_ns;
@@ -322,6 +361,44 @@ static void test_stall(void **state)
     recorded_free(&recorded);
     assert_true(waited_ns >= second_ns / 5);
     assert_true(waited_ns < 60 * second_ns); /* tens of thousands of calls were made in it */
+}
+
+static unsigned times_helped, times_waited;
+static pthread_t who_records;
+
+static void count_help(const char *place)
+{
+    if (!pthread_equal(pthread_self(), who_records))
+        return;
+    times_helped += strcmp(place, "drain: job taken") == 0;
+    times_waited += strcmp(place, "drain: a thread waits at the cap") == 0;
+}
+
+/* Guards: who records encodes chunks itself when half of a small cap is in use, so that it does not
+ * come to sleep at the cap; but not if it is to lose records rather than time. */
+static void test_helps_near_the_cap(void **state)
+{
+    (void)state;
+    enum { CHUNKS = 13 }; /* of 16 */
+    for (int drops = 0; drops < 2; drops++) {
+        struct rbwp_session_config config = small_chunks(1);
+        config.at_cap = drops ? RBWP_AT_CAP_DROP : RBWP_AT_CAP_WAIT;
+        unsigned records;
+        struct rbwp_session *session = start_with_stalled_sink(&config, &records);
+        who_records = pthread_self();
+        times_helped = times_waited = 0;
+        atomic_store(&test_point_hook, count_help);
+        for (; records < CHUNKS * CHUNK_EVENTS; records += 2) {
+            rbwp_begin(200);
+            rbwp_end();
+            if (records < 7 * CHUNK_EVENTS)
+                assert_int_equal(times_helped, 0);
+        }
+        assert_int_equal(times_waited, 0);
+        assert_true(drops ? times_helped == 0 : times_helped >= 3);
+        struct rbwp_session_summary summary = stop_after_release(session);
+        assert_int_equal(summary.lost_records, 0);
+    }
 }
 
 /* When the sink goes on, so does recording: after the loss all is whole again. */
@@ -389,7 +466,8 @@ static void test_empty_item_beyond_the_cap(void **state)
 static void test_deep_item_at_the_cap(void **state)
 {
     (void)state;
-    for (unsigned depth = 1; depth < 500; depth += 9) { /* so that the cap falls everywhere */
+    /* So that the cap falls everywhere. */
+    for (unsigned depth = 1; depth < 500; depth += PART_UNDER_TSAN(36, 9)) {
         struct rbwp_session_config config = small_chunks(2);
         config.at_cap = RBWP_AT_CAP_DROP;
         unsigned records;
@@ -498,10 +576,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_writer_gives_way),
+        cmocka_unit_test(test_rank),
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_calls_while_the_level_changes),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_stall),
+        cmocka_unit_test(test_helps_near_the_cap),
         cmocka_unit_test(test_recovers_from_stall),
         cmocka_unit_test(test_empty_item_beyond_the_cap),
         cmocka_unit_test(test_deep_item_at_the_cap),

@@ -3,6 +3,7 @@
  * Sessions that keep their newest data alone: what is in FILE, in a dump and in what a killed
  * process leaves is the end of what was recorded, without a gap, and the file says what is not.
  */
+#include "archive.h"
 #include "control_words.h"
 #include "rbwp_counter.h"
 #include "rbwp_queue.h"
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,6 +40,39 @@ static struct rbwp_session_config keep_config(int level)
     config.stored = true;
     config.stall_ns = PATIENCE_NS;
     return config;
+}
+
+static void assert_same_bytes(int a, int b, uint64_t size)
+{
+    const void *left = mmap(NULL, size, PROT_READ, MAP_PRIVATE, a, 0);
+    const void *right = mmap(NULL, size, PROT_READ, MAP_PRIVATE, b, 0);
+    assert_true(left != MAP_FAILED && right != MAP_FAILED);
+    assert_memory_equal(left, right, size);
+    munmap((void *)(uintptr_t)left, size);
+    munmap((void *)(uintptr_t)right, size);
+}
+
+/* What comes back from its archive has nothing wrong, and just the same archive. */
+static void assert_comes_back(const char *path)
+{
+    struct archive_result first, unpacked, second;
+    struct rbwp_verify_result verified;
+    int file = open(path, O_RDONLY | O_CLOEXEC), archive = memfd_create("archive", MFD_CLOEXEC),
+        back = memfd_create("back", MFD_CLOEXEC), again = memfd_create("again", MFD_CLOEXEC);
+    struct rbwp_sink to_archive = rbwp_sink_fd(&archive), to_back = rbwp_sink_fd(&back),
+                     to_again = rbwp_sink_fd(&again);
+    assert_int_equal(archive_pack(file, &to_archive, NULL, &first, NULL), RBWP_OK);
+    assert_int_equal(archive_unpack(archive, &to_back, NULL, &unpacked, NULL), RBWP_OK);
+    assert_int_equal(rbwp_verify_fd(back, NULL, NULL, &verified, NULL), RBWP_OK);
+    assert_true(verified.finalised && verified.breaks == 0);
+    assert_int_equal(archive_pack(back, &to_again, NULL, &second, NULL), RBWP_OK);
+    assert_true(first.records > 0 && first.records == second.records);
+    assert_int_equal(first.bytes, second.bytes);
+    assert_same_bytes(archive, again, first.bytes);
+    close(file);
+    close(archive);
+    close(back);
+    close(again);
 }
 
 static unsigned next_slot;
@@ -116,7 +151,8 @@ static void little_is_kept_whole(void **state)
 }
 
 /* Guards: a dump has all up to the call, what is open included; the session goes on, with its ring
- * in a live file or in memory; a second dump is another file. */
+ * in a live file or in memory; a second dump is another file. It ends at the call: not before its
+ * last record, and not behind what was recorded then. */
 static void dump_while_recording(void **state)
 {
     (void)state;
@@ -124,6 +160,8 @@ static void dump_while_recording(void **state)
         struct rbwp_session_config config = keep_config(1);
         struct rbwp_error error;
         char path[4200];
+        const int64_t clock_error_ns = 1000000;
+        int64_t dump_stop_ns = 0;
         config.no_live = in_memory;
         struct rbwp_session *session = start(&config);
         snprintf(path, sizeof path, "%s.live", config.logfile);
@@ -137,6 +175,9 @@ static void dump_while_recording(void **state)
             assert_kept(&recorded, dump * 600002 - 1, RBWP_KEPT_CALL);
             assert_int_equal(recorded.event[recorded.events - 1].record.slot, next_slot);
             assert_true(assert_end_of_work(&recorded, recorded.events - 1) > 100000);
+            dump_stop_ns = rbwp_reader_trailer(recorded.reader)->stop_ns;
+            assert_true(dump_stop_ns >=
+                        recorded.event[recorded.events - 1].record.time_ns - clock_error_ns);
             recorded_free(&recorded);
             rbwp_end();
             next_slot = (next_slot + 1) % SLOTS;
@@ -144,6 +185,8 @@ static void dump_while_recording(void **state)
         struct rbwp_session_summary summary = stop(session);
         struct recorded recorded = read_back(summary.path);
         assert_kept(&recorded, 1200004, RBWP_KEPT_STOP);
+        assert_true(recorded.event[recorded.events - 1].record.time_ns >=
+                    dump_stop_ns - clock_error_ns);
         recorded_free(&recorded);
         for (unsigned dump = 1; dump < 3; dump++) {
             snprintf(path, sizeof path, "%s.dump-%u", config.logfile, dump);
@@ -253,7 +296,8 @@ static void ring_waits_for_a_dump(void **state)
     }
 }
 
-/* Guards: kill -9 loses nothing of the ring, nor of what had not reached it. */
+/* Guards: kill -9 loses nothing of the ring, nor of what had not reached it; and the file that is
+ * made of both has an archive. */
 static void killed_process_leaves_the_ring(void **state)
 {
     (void)state;
@@ -274,6 +318,7 @@ static void killed_process_leaves_the_ring(void **state)
     assert_true(kept->dropped_records > 0);
     assert_true(assert_end_of_work(&recorded, recorded.events) > 100000);
     recorded_free(&recorded);
+    assert_comes_back(test_path("recovered.bin"));
 }
 
 /* How deep the calls of the file's thread are nested at its end; its ends all have begins. */
@@ -426,7 +471,8 @@ static void slow_call(unsigned slot, uint64_t ns)
 }
 
 /* Guards: a rule of each kind dumps once, with what met it; what meets it again soon is no further
- * dump; a work item that gets its name later is known by it; other items do not meet it. */
+ * dump; a work item that gets its name later is known by it; other items do not meet it. A dump
+ * has an archive. */
 static void rules_dump(void **state)
 {
     (void)state;
@@ -466,6 +512,7 @@ static void rules_dump(void **state)
         assert_memory_equal(kept->text, cases[i].text, strlen(cases[i].text));
         assert_true(recorded.events >= 2); /* the other item's call at least */
         recorded_free(&recorded);
+        assert_comes_back(path);
         (void)stop(session);
         assert_int_equal(unlink(path), 0);
         path[strlen(path) - 1] = '2';

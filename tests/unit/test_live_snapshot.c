@@ -6,6 +6,7 @@
  */
 #include "record_support.h"
 #include "rbwp_recover.h"
+#include "sanitized.h"
 #include "test_point.h"
 #include "unit.h"
 
@@ -19,7 +20,7 @@
 
 _Atomic(test_point_fn) test_point_hook;
 
-enum { THREADS = 3, ROUNDS = 20, RECORDS_A_ROUND = 2000 };
+enum { THREADS = 3, ROUNDS = PART_UNDER_TSAN(8, 20), RECORDS_A_ROUND = 2000 };
 
 static _Atomic uint64_t allowed; /* records a thread may make by now; UINT64_MAX: it ends */
 

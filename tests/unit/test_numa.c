@@ -107,6 +107,8 @@ static void test_domains(void **state)
 static bool no_realloc, no_calloc;
 
 void *__real_realloc(void *memory, size_t bytes);
+/* The cmocka of a C library without versions takes these, too. */
+#pragma GCC visibility push(default)
 void *__wrap_realloc(void *memory, size_t bytes);
 void *__wrap_realloc(void *memory, size_t bytes)
 {
@@ -119,6 +121,7 @@ void *__wrap_calloc(size_t count, size_t bytes)
 {
     return no_calloc ? NULL : __real_calloc(count, bytes);
 }
+#pragma GCC visibility pop
 
 /* Too little memory for what the kernel tells is no machine of one domain. */
 static void test_no_memory(void **state)

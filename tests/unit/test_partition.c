@@ -175,7 +175,10 @@ static struct rbwp_field random_colors(struct trial *trial)
         /* Long runs and short ones, and one colour that nobody asks for. */
         trial->color[cell] =
             random_below(4) && cell > 0 ? trial->color[cell - 1] : (int64_t)random_below(7) - 3;
-        memcpy(stored_at(trial, &field, bytes, point), &trial->color[cell], bytes);
+        const bool is_big =
+            __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__; /* its small bytes are the last */
+        memcpy(stored_at(trial, &field, bytes, point),
+               (const char *)&trial->color[cell] + (is_big ? sizeof(int64_t) - bytes : 0), bytes);
     }
     if (way == 2)
         field = (struct rbwp_field){.fill = fill_colors, .argument = trial};

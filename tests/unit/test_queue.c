@@ -118,29 +118,39 @@ static void test_many(void **state)
     recorded_free(&recorded);
 }
 
-static void test_no_ticket(void **state)
+/* Four items. */
+static void run_without_row(struct rbwp_ticket early, struct rbwp_ticket others)
 {
-    (void)state;
-    struct rbwp_ticket early = {1, 1, 1}, none = {0}, others;
-    rbwp_enqueue(slot, &early); /* no session: emptied */
-    assert_int_equal(early.ticks, 0);
-    struct rbwp_session *session = start_session();
-    rbwp_enqueue(other_slot, &others);
+    struct rbwp_ticket none = {0}, ticket;
     run(early);
     run(none);
     run(others); /* misuse */
     rbwp_begin(slot);
-    struct rbwp_ticket ticket;
     rbwp_enqueue(slot, &ticket);
     run(ticket); /* nested: misuse of the begin */
     rbwp_end();
+}
+
+/* Before the thread's first row, and where there is room for another. */
+static void test_no_ticket(void **state)
+{
+    (void)state;
+    struct rbwp_ticket early = {1, 1, 1}, others, good;
+    rbwp_enqueue(slot, &early); /* no session: emptied */
+    assert_int_equal(early.ticks, 0);
+    struct rbwp_session *session = start_session();
+    rbwp_enqueue(other_slot, &others);
+    rbwp_enqueue(slot, &good);
+    run_without_row(early, others);
+    run(good);
+    run_without_row(early, others);
     stop(session);
     struct recorded recorded = read_back(test_path("test.bin"));
-    assert_int_equal(recorded.events, 8);
-    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_RANGE), 1);
-    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NESTED_BEGIN), 1);
+    assert_int_equal(recorded.events, 18);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_RANGE), 2);
+    assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NESTED_BEGIN), 2);
     struct read_table table = read_table(test_path("test.bin"), "queued");
-    assert_int_equal(table.rows, 0);
+    assert_int_equal(table.rows, 1);
     read_table_free(&table);
     recorded_free(&recorded);
 }

@@ -86,39 +86,54 @@ static void merged_is_as_if_added(void **state)
 /* ---- concurrency ------------------------------------------------------------------------- */
 
 enum { EXTENT = 5000 };
+#define UNIT_NS INT64_C(100003) /* so that ends are some bytes apart in the file */
 
 struct plain {
     unsigned busy[EXTENT];
 };
 
-/* threads of disjoint intervals, handed in thread by thread: more than are held in memory when
- * rounds are many. */
-static void feed(struct concurrency *concurrency, struct plain *plain, int threads)
+/* threads of disjoint intervals, handed in by turns of so much time each, as blocks of a file are;
+ * more than are held in memory when rounds are many. */
+static void feed(struct concurrency *concurrency, struct plain *plain, int threads, int turn)
 {
+    int *next = calloc((size_t)threads + 1, sizeof *next);
     for (int thread = 0; thread < threads; thread++)
-        for (int at = (int)(random_u64() % 20); at < EXTENT - 20;) {
-            int stop = at + (int)(random_u64() % 20);
-            concurrency_add(concurrency, at, stop);
-            for (int i = at; i < stop; i++)
-                plain->busy[i]++;
-            at = stop + (int)(random_u64() % 3);
+        next[thread] = (int)(random_u64() % 20);
+    for (int end = turn; end < EXTENT + turn; end += turn)
+        for (int thread = 0; thread < threads; thread++) {
+            int at = next[thread];
+            while (at < EXTENT - 20 && at < end) {
+                int stop = at + (int)(random_u64() % 20);
+                concurrency_add(concurrency, at * UNIT_NS, stop * UNIT_NS);
+                for (int i = at; i < stop; i++)
+                    plain->busy[i]++;
+                at = stop + (int)(random_u64() % 3);
+            }
+            next[thread] = at;
         }
+    free(next);
 }
 
-static void check_sweep(int threads, bool expect_file)
+static void check_sweep(int threads, int turn, bool expect_file)
 {
     struct plain *plain = calloc(1, sizeof *plain);
     struct concurrency concurrency;
     struct concurrency_result result;
     concurrency_start(&concurrency);
-    feed(&concurrency, plain, threads);
+    feed(&concurrency, plain, threads, turn);
     assert_true((concurrency.pieces > 0) == expect_file);
-    concurrency_finish(&concurrency, 0, EXTENT, &result);
+    concurrency_finish(&concurrency, 0, EXTENT * UNIT_NS, &result);
     uint64_t *levels = calloc((size_t)threads + 1, sizeof *levels);
     uint64_t steps[CONCURRENCY_STEPS] = {0};
     for (int i = 0; i < EXTENT; i++) {
-        levels[plain->busy[i]]++;
-        steps[i / result.step_ns] += plain->busy[i];
+        int64_t at_ns = i * UNIT_NS, end_ns = at_ns + UNIT_NS;
+        levels[plain->busy[i]] += (uint64_t)UNIT_NS;
+        while (at_ns < end_ns) {
+            int64_t step = at_ns / result.step_ns, next_ns = (step + 1) * result.step_ns;
+            next_ns = next_ns < end_ns ? next_ns : end_ns;
+            steps[step] += (uint64_t)(next_ns - at_ns) * plain->busy[i];
+            at_ns = next_ns;
+        }
     }
     for (uint32_t i = 0; i <= (uint32_t)threads; i++)
         assert_int_equal(i < result.levels ? result.level_ns[i] : 0, levels[i]);
@@ -131,9 +146,12 @@ static void check_sweep(int threads, bool expect_file)
 static void sweep_equals_plain_count(void **state)
 {
     (void)state;
-    for (int threads = 0; threads < 40; threads += 13)
-        check_sweep(threads, false);
-    check_sweep(2500, true); /* through the temporary file */
+    for (int threads = 0; threads < 40; threads += 13) {
+        check_sweep(threads, EXTENT, false);
+        check_sweep(threads, 300, false);
+    }
+    check_sweep(100, 400, false);    /* more than run on at the same time in a piece */
+    check_sweep(2500, EXTENT, true); /* through the temporary file */
 }
 
 /* Times of a hostile file are neither a crash nor undefined. */

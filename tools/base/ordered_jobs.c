@@ -6,6 +6,7 @@
  * the list or runs; the next one then goes to the front, for it has waited.
  */
 #include "ordered_jobs.h"
+#include "job_queue.h"
 
 #include <pthread.h>
 #include <stdint.h>
@@ -231,4 +232,43 @@ void *ordered_jobs_take(struct ordered_jobs *jobs)
     }
     pthread_mutex_unlock(&threads->lock);
     return job->job;
+}
+
+/* ---- for the format's library ------------------------------------------------------------ */
+
+static void *open_queue(void *threads, size_t job_bytes, job_fn *run)
+{
+    return ordered_jobs_new(threads, job_bytes, run);
+}
+
+static void close_queue(void *queue, job_fn *stop)
+{
+    ordered_jobs_free(queue, stop);
+}
+
+static void *next_of_queue(void *queue)
+{
+    return ordered_jobs_next(queue);
+}
+
+static void submit_to_queue(void *queue)
+{
+    ordered_jobs_submit(queue);
+}
+
+static void *take_from_queue(void *queue)
+{
+    return ordered_jobs_take(queue);
+}
+
+struct job_queues ordered_jobs_queues(struct job_threads *threads)
+{
+    return (struct job_queues){
+        .context = threads,
+        .open = open_queue,
+        .close = close_queue,
+        .next = next_of_queue,
+        .submit = submit_to_queue,
+        .take = take_from_queue,
+    };
 }

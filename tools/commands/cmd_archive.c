@@ -4,7 +4,9 @@
  * what is said.
  */
 #include "archive.h"
+#include "decode_ahead.h"
 #include "gzip_input.h"
+#include "jobs_option.h"
 #include "message.h"
 #include "out.h"
 #include "quantity.h"
@@ -25,6 +27,7 @@
 struct archive_options {
     struct out_options output;
     bool unpack, remove;
+    unsigned jobs;
 };
 
 static const struct option archive_option_table[] = {
@@ -33,6 +36,8 @@ static const struct option archive_option_table[] = {
     {"output", 'o', "FILE", NULL,
      "write to FILE (default: " ARCHIVE_SUFFIX " in place of " FILE_SUFFIX ", with -d the reverse)",
      offsetof(struct archive_options, output.path), option_store_text},
+    {"jobs", 'j', "N", NULL, JOBS_OPTION_HELP, offsetof(struct archive_options, jobs),
+     jobs_option_store},
     {"force", 'f', NULL, NULL, "overwrite files that exist",
      offsetof(struct archive_options, output.force), option_store_true},
     {"remove", 0, NULL, NULL, "remove each file whose result is whole and on the disk",
@@ -93,6 +98,41 @@ static bool report(const struct archive_options *options, const char *output,
     return out_close(&out) == EXIT_GOOD;
 }
 
+/* Several threads at a file: its blocks are decoded ahead, and jobs make what they become. */
+struct helped {
+    struct job_threads *threads;
+    struct job_queues queues;
+    struct decode_ahead *ahead;
+};
+
+static void begin_help(void *context, struct rbwp_reader *reader, int fd)
+{
+    struct helped *helped = context;
+    helped->ahead = decode_ahead_start(reader, fd, helped->threads);
+}
+
+static void end_help(void *context)
+{
+    struct helped *helped = context;
+    decode_ahead_stop(helped->ahead);
+}
+
+static enum rbwp_status convert(const struct archive_options *options, int fd,
+                                const struct rbwp_sink *sink, struct archive_result *result,
+                                struct rbwp_error *error)
+{
+    struct helped helped = {.threads = job_threads_new(options->jobs)};
+    struct archive_help help = {
+        .queues = &helped.queues, .context = &helped, .begin = begin_help, .end = end_help};
+    if (helped.threads)
+        helped.queues = ordered_jobs_queues(helped.threads);
+    const struct archive_help *given = helped.threads ? &help : NULL; /* NULL: no memory for them */
+    enum rbwp_status status = options->unpack ? archive_unpack(fd, sink, given, result, error)
+                                              : archive_pack(fd, sink, given, result, error);
+    job_threads_free(helped.threads);
+    return status;
+}
+
 /* The result under its name. False with the message given. */
 static bool make(const struct archive_options *options, int fd, const char *path,
                  const char *output, struct archive_result *result)
@@ -102,8 +142,7 @@ static bool make(const struct archive_options *options, int fd, const char *path
     if (!whole_file_begin(&file, output, options->output.force))
         return false;
     struct rbwp_sink sink = rbwp_sink_fd(&file.fd);
-    enum rbwp_status status = options->unpack ? archive_unpack(fd, &sink, result, &error)
-                                              : archive_pack(fd, &sink, result, &error);
+    enum rbwp_status status = convert(options, fd, &sink, result, &error);
     if (status == RBWP_OK)
         return whole_file_publish(&file, path, NULL);
     message("%s: %s%s", path, error.text, advice(options, status));

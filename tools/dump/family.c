@@ -107,8 +107,10 @@ bool family_add(struct family *family, const struct input *input)
                                    .next_file = FAMILY_NONE};
     if (!grow_array32(&family->members, &family->room, family->count + 1, sizeof member))
         return false;
-    if (!finished)
-        member.end = input_is_written(input) ? FAMILY_RUNS : FAMILY_DIED;
+    if (input_has_died(input))
+        member.end = FAMILY_DIED;
+    else if (!finished)
+        member.end = FAMILY_RUNS;
     struct family_member *kept = &family->members[family->count++];
     *kept = member;
     if (!trailer)

@@ -95,6 +95,11 @@ static void counts(struct out *out, const struct info *info)
     json_u64(out, "data_size", info->data_bytes);
     out_text(out, ",");
     json_u64(out, "stored_size", info->file_bytes);
+    uint64_t archive_bytes = input_archive_bytes(info->input);
+    if (archive_bytes) {
+        out_text(out, ",");
+        json_u64(out, "archive_size", archive_bytes);
+    }
     if (info->input->records) {
         out_text(out, ",");
         json_i64(out, "first", info->first_ns);

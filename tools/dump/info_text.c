@@ -104,6 +104,15 @@ static const char *state_of(const struct input *input)
                : "NEVER FINALISED: the writer did not stop; names from its live file";
 }
 
+static void archive_size(struct out *out, const struct input *input)
+{
+    uint64_t bytes = input_archive_bytes(input);
+    if (!bytes)
+        return;
+    out_text(out, ", in an archive of ");
+    grouped(out, bytes);
+}
+
 static void head(struct out *out, const struct info *info)
 {
     const struct rbwp_reader *reader = info->input->reader;
@@ -113,7 +122,9 @@ static void head(struct out *out, const struct info *info)
     text_name(out, info->input->name, strlen(info->input->name));
     out_text(out, ", ");
     grouped(out, rbwp_reader_size(reader));
-    out_text(out, " bytes\n");
+    out_text(out, " bytes");
+    archive_size(out, info->input);
+    out_text(out, "\n");
     label(out, "format");
     out_format(out, "RBWP %u, level %s, %s\n", header->version,
                header->flags & RBWP_FLAG_LEVEL2 ? "2" : "1", state_of(info->input));

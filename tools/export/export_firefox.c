@@ -167,15 +167,26 @@ static void to_stream(struct out *out, const char *bytes, size_t count)
     }
 }
 
-static void put_item(struct out *out, const struct trace_span *span)
+/* What nearly all spans have. */
+static void put_plain_data(struct firefox *firefox, const struct firefox_lane *lane,
+                           const struct trace_span *span, const char *close)
 {
-    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
-        out_text(out, ",\"slot\":");
-    else if (span->category <= TRACE_SUB_ITEM || span->item)
-        out_text(out, ",\"item\":");
-    else
+    enum { PLAIN_BYTES_MAX = 128 };
+    uint32_t stream = lane->streams + MARKER_DATA;
+    char *at = spool_room(&firefox->spool, stream, PLAIN_BYTES_MAX);
+    if (!at)
         return;
-    out_u64(out, span->item);
+    if (lane->markers)
+        *at++ = ',';
+    at = PUT(at, "\n{\"type\":\"span\"");
+    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
+        at = put_u64(PUT(at, ",\"slot\":"), span->item);
+    else if (span->category <= TRACE_SUB_ITEM || span->item)
+        at = put_u64(PUT(at, ",\"item\":"), span->item);
+    if (span->flags & TRACE_UNFINISHED)
+        at = span->flags & TRACE_OPEN ? PUT(at, ",\"end\":\"open\"")
+                                      : PUT(at, ",\"end\":\"unknown\"");
+    spool_end(&firefox->spool, stream, stpcpy(at, close));
 }
 
 /* Whole numbers are texts: what they stand for may be above what JavaScript has. */
@@ -256,16 +267,14 @@ static void put_data(struct firefox *firefox, const struct firefox_lane *lane,
                      const struct trace_span *span, const struct trace_detail *detail)
 {
     struct out *out = &firefox->data;
+    put_plain_data(firefox, lane, span, detail ? "" : "}");
+    if (!detail)
+        return;
     firefox->data_stream = lane->streams + MARKER_DATA;
-    out_text(out, lane->markers ? ",\n{\"type\":\"span\"" : "\n{\"type\":\"span\"");
-    put_item(out, span);
-    if (span->flags & TRACE_UNFINISHED)
-        put_text(firefox, "end", trace_text(span->flags & TRACE_OPEN ? "open" : "unknown"));
-    if (detail && detail->category)
+    if (detail->category)
         put_text(firefox, "own_category", trace_label_of(firefox->pass->trace, detail->category));
-    if (detail)
-        put_facts(firefox, detail);
-    for (uint32_t i = 0; detail && i < detail->arg_count; i++)
+    put_facts(firefox, detail);
+    for (uint32_t i = 0; i < detail->arg_count; i++)
         put_arg(firefox, detail, &trace_args_of(detail)[i]);
     out_text(out, "}");
     out_flush(out);

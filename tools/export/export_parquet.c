@@ -124,6 +124,16 @@ static void put_texts(struct table *table, int column, const struct span_column_
     numbered->count = 0;
 }
 
+/* By the arrays that the columns gather values in. */
+static void put_numbers(struct table *table, const struct span_column_part *part)
+{
+    struct span_columns *columns = &table->columns;
+    struct parquet_arrays arrays = {columns->values, columns->there, SPAN_GROUP_ROWS};
+    parquet_take_integers(&table->parquet, &arrays, part->there);
+    columns->values = arrays.values;
+    columns->there = arrays.there;
+}
+
 static void put_column(struct table *table, int column)
 {
     struct span_column_part part = span_columns_part(&table->columns, column);
@@ -134,7 +144,7 @@ static void put_column(struct table *table, int column)
     else if (span_column(column)->type == SPAN_COLUMN_TEXT)
         put_texts(table, column, &part);
     else
-        parquet_integers(&table->parquet, part.values, part.there);
+        put_numbers(table, &part);
 }
 
 static void put_group(void *context)

@@ -4,7 +4,7 @@
  * format (version 2 of the metadata, version 1 of data pages, which every
  * reader knows).
  *
- * A column is encoded by who writes it and packed as a job; what is told of it
+ * A column is packed as a job, which encodes numbers before; what is told of it
  * is known when it is written, in its turn.
  */
 #include "parquet_file.h"
@@ -65,6 +65,11 @@ struct page {
 /* A column of a row group on its way into the file. */
 struct column_job {
     int column, strategy;
+    enum parquet_type type;
+    bool optional;
+    const int64_t *there; /* see parquet_take_integers */
+    struct parquet_arrays arrays;
+    bool to_encode; /* the arrays */
     struct page pages[2];
     int page_count;
     struct chunk chunk;
@@ -90,6 +95,97 @@ bool parquet_failed(const struct parquet *parquet)
 {
     return parquet->failed || parquet->chunks.failed || parquet->group_list.failed ||
            parquet->fact_list.failed;
+}
+
+/* ---- numbers, on any thread ----------------------------------------------------------- */
+
+/* In the order of the column's type: ids and numbers have no sign. */
+static void find_bounds(const int64_t *values, size_t count, enum parquet_type type,
+                        int64_t *least_out, int64_t *most_out)
+{
+    bool has_sign = type == PARQUET_TIME || type == PARQUET_LENGTH;
+    uint64_t turn = has_sign ? UINT64_C(1) << 63 : 0, least = UINT64_MAX, most = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value = (uint64_t)values[i] ^ turn;
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    *least_out = (int64_t)(least ^ turn);
+    *most_out = (int64_t)(most ^ turn);
+}
+
+/* As PLAIN: the low bytes of the value in room, as many as the type has. */
+static struct trace_text integer_bound(char *room, int64_t value, int type)
+{
+    for (int i = 0; i < 8; i++)
+        room[i] = (char)((uint64_t)value >> 8 * i);
+    return (struct trace_text){room, type == TYPE_INT64 ? 8 : type == TYPE_INT32 ? 4 : 1};
+}
+
+static void encode_integers(struct parquet_bytes *plain, const int64_t *values, size_t count,
+                            const struct kind *kind)
+{
+    if (kind->encoding == ENCODING_DELTA)
+        encode_delta(plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
+    else if (kind->type == TYPE_DOUBLE)
+        encode_words(plain, values, count);
+    else
+        encode_bits(plain, values, count);
+}
+
+/* Definition levels with their length before them: all or none are not null if there is NULL. */
+static void put_levels(struct parquet_bytes *plain, const int64_t *there, bool all, size_t rows)
+{
+    size_t at = plain->count;
+    bytes_u32(plain, 0);
+    if (there)
+        encode_level_bits(plain, there, rows);
+    else
+        encode_level_run(plain, all, rows);
+    if (!plain->failed)
+        bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
+}
+
+/* How many values of an optional column are not null. Puts its levels. */
+static size_t put_levels_of(struct parquet_bytes *plain, const int64_t *there, size_t rows)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < rows; i++)
+        count += there[i] != 0;
+    put_levels(plain, count < rows ? there : NULL, true, rows);
+    return count;
+}
+
+/* What is not null comes to the front. there may be values. */
+static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < rows; i++)
+        if (there[i])
+            values[left++] = values[i];
+}
+
+/* Of numbers, whose page was made: they lie between these. */
+static void tell_bounds(struct column_job *job, int64_t least, int64_t most)
+{
+    int type = kinds[job->type].type;
+    job->chunk.has_bounds = job->type != PARQUET_REAL; /* not by its bits */
+    job->chunk.least = integer_bound(job->least, least, type);
+    job->chunk.most = integer_bound(job->most, most, type);
+}
+
+static void make_integers(struct column_job *job, int64_t *values, const int64_t *there)
+{
+    struct parquet_bytes *plain = &job->pages[0].plain;
+    size_t rows = job->chunk.values;
+    int64_t least, most;
+    size_t count = job->optional ? put_levels_of(plain, there, rows) : rows;
+    if (count < rows)
+        leave_nulls_out(values, there, rows);
+    job->chunk.nulls = rows - count;
+    find_bounds(values, count, job->type, &least, &most);
+    encode_integers(plain, values, count, &kinds[job->type]);
+    tell_bounds(job, least, most);
 }
 
 /* ---- pages, on any thread ------------------------------------------------------------- */
@@ -138,6 +234,8 @@ static void make_page_header(struct page *page)
 static void run_column(void *context)
 {
     struct column_job *job = context;
+    if (job->to_encode)
+        make_integers(job, job->arrays.values, job->there);
     if (!job->has_deflate)
         job->has_deflate = deflateInit2(&job->deflate, DEFLATE_LEVEL, Z_DEFLATED, GZIP_WINDOW,
                                         DEFLATE_MEMORY, Z_DEFAULT_STRATEGY) == Z_OK;
@@ -155,6 +253,8 @@ static void stop_column(void *context)
     struct column_job *job = context;
     if (job->has_deflate)
         deflateEnd(&job->deflate);
+    free(job->arrays.values);
+    free(job->arrays.there);
     for (int i = 0; i < 2; i++) {
         bytes_free(&job->pages[i].plain);
         bytes_free(&job->pages[i].packed);
@@ -204,29 +304,6 @@ static void put_statistics(struct thrift *thrift, int id, const struct chunk *ch
         put_bound(thrift, 6, chunk->least);
     }
     thrift_end(thrift);
-}
-
-/* In the order of the column's type: ids and numbers have no sign. */
-static void find_bounds(const int64_t *values, size_t count, enum parquet_type type,
-                        int64_t *least_out, int64_t *most_out)
-{
-    bool has_sign = type == PARQUET_TIME || type == PARQUET_LENGTH;
-    uint64_t turn = has_sign ? UINT64_C(1) << 63 : 0, least = UINT64_MAX, most = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t value = (uint64_t)values[i] ^ turn;
-        least = value < least ? value : least;
-        most = value > most ? value : most;
-    }
-    *least_out = (int64_t)(least ^ turn);
-    *most_out = (int64_t)(most ^ turn);
-}
-
-/* As PLAIN: the low bytes of the value in room, as many as the type has. */
-static struct trace_text integer_bound(char *room, int64_t value, int type)
-{
-    for (int i = 0; i < 8; i++)
-        room[i] = (char)((uint64_t)value >> 8 * i);
-    return (struct trace_text){room, type == TYPE_INT64 ? 8 : type == TYPE_INT32 ? 4 : 1};
 }
 
 static int compare_texts(struct trace_text a, struct trace_text b)
@@ -303,6 +380,9 @@ static struct chunk *begin_chunk(struct parquet *parquet)
         write_column(parquet, ordered_jobs_take(parquet->jobs));
     job->column = parquet->column;
     job->strategy = kinds[column->type].strategy;
+    job->type = column->type;
+    job->optional = column->optional;
+    job->to_encode = false;
     job->page_count = 0;
     job->chunk =
         (struct chunk){.values = parquet->group_rows, .encoding = kinds[column->type].encoding};
@@ -329,7 +409,7 @@ static void put_page(struct parquet *parquet, int kind, uint64_t values, int enc
 /* What it points to may be gone when it is told. */
 static void keep_bound(char *room, struct trace_text *bound)
 {
-    if (bound->bytes && bound->bytes <= STATISTICS_TEXT_MAX)
+    if (bound->bytes && bound->bytes <= STATISTICS_TEXT_MAX && bound->text != room)
         memcpy(room, bound->text, bound->bytes);
     bound->text = room;
 }
@@ -348,76 +428,41 @@ static void end_chunk(struct parquet *parquet)
     write_column(parquet, job);
 }
 
-static void encode_integers(struct parquet *parquet, const int64_t *values, size_t count,
-                            const struct kind *kind)
+void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
 {
-    if (kind->encoding == ENCODING_DELTA)
-        encode_delta(parquet->plain, values, count, kind->type == TYPE_INT64 ? 64 : 32);
-    else if (kind->type == TYPE_DOUBLE)
-        encode_words(parquet->plain, values, count);
-    else
-        encode_bits(parquet->plain, values, count);
-}
-
-/* Definition levels with their length before them: all or none are not null if there is NULL. */
-static void put_levels(struct parquet *parquet, const int64_t *there, bool all)
-{
-    struct parquet_bytes *plain = parquet->plain;
-    size_t at = plain->count;
-    bytes_u32(plain, 0);
-    if (there)
-        encode_level_bits(plain, there, parquet->group_rows);
-    else
-        encode_level_run(plain, all, parquet->group_rows);
-    if (!plain->failed)
-        bytes_patch_u32(plain, at, (uint32_t)(plain->count - at - 4));
-}
-
-/* How many values of the column are not null. Puts its levels if it has some. */
-static size_t put_levels_of(struct parquet *parquet, const int64_t *there)
-{
-    size_t count = 0, rows = parquet->group_rows;
-    if (!parquet->columns[parquet->column].optional)
-        return rows;
-    for (size_t i = 0; i < rows; i++)
-        count += there[i] != 0;
-    put_levels(parquet, count < rows ? there : NULL, true);
-    return count;
-}
-
-/* What is not null comes to the front. there may be values. */
-static void leave_nulls_out(int64_t *values, const int64_t *there, size_t rows)
-{
-    size_t left = 0;
-    for (size_t i = 0; i < rows; i++)
-        if (there[i])
-            values[left++] = values[i];
-}
-
-/* Writes what is in plain, values of a column of numbers between these. */
-static void put_integers(struct parquet *parquet, struct chunk *chunk, int64_t least, int64_t most)
-{
-    enum parquet_type type = parquet->columns[parquet->column].type;
-    char least_bytes[8], most_bytes[8];
-    chunk->has_bounds = type != PARQUET_REAL; /* not by its bits */
-    chunk->least = integer_bound(least_bytes, least, kinds[type].type);
-    chunk->most = integer_bound(most_bytes, most, kinds[type].type);
+    struct chunk *chunk = begin_chunk(parquet);
+    make_integers(parquet->job, values, there);
     put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
     end_chunk(parquet);
 }
 
-void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there)
+/* Those of the job, made if it has none yet, and the caller's change places. */
+static bool swap_array(int64_t **ours, int64_t **theirs, size_t room)
 {
-    enum parquet_type type = parquet->columns[parquet->column].type;
-    int64_t least, most;
+    int64_t *given = *theirs;
+    if (!*ours && !(*ours = malloc(room * sizeof **ours)))
+        return false;
+    *theirs = *ours;
+    *ours = given;
+    return true;
+}
+
+void parquet_take_integers(struct parquet *parquet, struct parquet_arrays *arrays,
+                           const int64_t *there)
+{
     struct chunk *chunk = begin_chunk(parquet);
-    size_t count = put_levels_of(parquet, there);
-    if (count < parquet->group_rows)
-        leave_nulls_out(values, there, parquet->group_rows);
-    chunk->nulls = chunk->values - count;
-    find_bounds(values, count, type, &least, &most);
-    encode_integers(parquet, values, count, &kinds[type]);
-    put_integers(parquet, chunk, least, most);
+    struct column_job *job = parquet->job;
+    bool apart = there && there == arrays->there;
+    bool both = there && there == arrays->values;
+    if (!swap_array(&job->arrays.values, &arrays->values, arrays->room) ||
+        (apart && !swap_array(&job->arrays.there, &arrays->there, arrays->room))) {
+        parquet->failed = true;
+        return;
+    }
+    job->there = both ? job->arrays.values : apart ? job->arrays.there : NULL;
+    job->to_encode = true;
+    put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
+    end_chunk(parquet);
 }
 
 void parquet_constant(struct parquet *parquet, int64_t value)
@@ -426,12 +471,14 @@ void parquet_constant(struct parquet *parquet, int64_t value)
     const struct kind *kind = &kinds[column->type];
     struct chunk *chunk = begin_chunk(parquet);
     if (column->optional)
-        put_levels(parquet, NULL, true);
+        put_levels(parquet->plain, NULL, true, chunk->values);
     if (kind->encoding == ENCODING_DELTA)
         encode_delta_run(parquet->plain, value, chunk->values, kind->type == TYPE_INT64 ? 64 : 32);
     else
         encode_bit_run(parquet->plain, value != 0, chunk->values);
-    put_integers(parquet, chunk, value, value);
+    tell_bounds(parquet->job, value, value);
+    put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
+    end_chunk(parquet);
 }
 
 /* Levels alone: a run of them. */
@@ -440,7 +487,7 @@ void parquet_nulls(struct parquet *parquet)
     struct chunk *chunk = begin_chunk(parquet);
     chunk->nulls = chunk->values;
     chunk->encoding = ENCODING_PLAIN;
-    put_levels(parquet, NULL, false);
+    put_levels(parquet->plain, NULL, false, chunk->values);
     put_page(parquet, PAGE_DATA, chunk->values, chunk->encoding);
     end_chunk(parquet);
 }
@@ -468,7 +515,8 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     put_page(parquet, PAGE_DICTIONARY, dictionary.count, ENCODING_PLAIN);
     plain = parquet->plain;
     unsigned bytes = width_bytes(dictionary.count);
-    size_t count = put_levels_of(parquet, there);
+    size_t rows = parquet->group_rows;
+    size_t count = parquet->job->optional ? put_levels_of(plain, there, rows) : rows;
     chunk->nulls = chunk->values - count;
     bytes_byte(plain, (uint8_t)(8 * bytes));
     encode_hybrid(plain, places, count, bytes);

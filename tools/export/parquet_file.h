@@ -4,8 +4,8 @@
  *
  * Knows pages, statistics and the footer; which columns there are and where
  * their values come from is its user's business. A column is one page (two,
- * with a dictionary) in each row group, deflated, by several threads where there
- * are some. Only the footer grows with the file: some 2 KiB a row group.
+ * with a dictionary) in each row group, encoded and deflated by several threads
+ * where there are some. Only the footer grows with the file: some 2 KiB a row group.
  */
 #ifndef PARQUET_FILE_H
 #define PARQUET_FILE_H
@@ -60,6 +60,15 @@ void parquet_group_begin(struct parquet *parquet, size_t rows);
 /* The values of the next column, which is not a PARQUET_TEXT. They may be changed. there: which of
  * an optional column are not null; may be values itself. */
 void parquet_integers(struct parquet *parquet, int64_t *values, const int64_t *there);
+/* The same, encoded on any thread: values and there are or are NULL as above, but arrays of room
+ * numbers that were allocated. They are the file's from here on, and others of that size, with
+ * anything in them, stand in arrays. */
+struct parquet_arrays {
+    int64_t *values, *there;
+    size_t room;
+};
+void parquet_take_integers(struct parquet *parquet, struct parquet_arrays *arrays,
+                           const int64_t *there);
 /* The next column, which is neither a PARQUET_TEXT nor a PARQUET_REAL, has this value in all rows.
  */
 void parquet_constant(struct parquet *parquet, int64_t value);

@@ -66,8 +66,9 @@ struct span_columns {
     struct args_json args;
     uint32_t facts;          /* bits of those that any of the group has */
     struct span_place place; /* that was asked for last */
-    int64_t *values, *there; /* of a column */
-    bool failed;             /* without memory */
+    int64_t *values,
+        *there;  /* of a column; who takes one out may put others of SPAN_GROUP_ROWS there */
+    bool failed; /* without memory */
 };
 
 /* The columns that the options ask for. False without memory; free it in each case. */

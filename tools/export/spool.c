@@ -10,15 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct piece {
+struct spool_piece {
     uint64_t offset, bytes;
-};
-
-struct spool_stream {
-    char *text; /* the last piece */
-    size_t used, room;
-    struct piece *pieces;
-    uint32_t piece_count, piece_room;
 };
 
 static void fail(struct spool *spool, const char *why)
@@ -66,12 +59,12 @@ static void write_piece(struct spool *spool, struct spool_stream *stream)
         spool->failed = true;
         return;
     }
-    stream->pieces[stream->piece_count++] = (struct piece){spool->file_bytes, stream->used};
+    stream->pieces[stream->piece_count++] = (struct spool_piece){spool->file_bytes, stream->used};
     spool->file_bytes += stream->used;
     stream->used = 0;
 }
 
-char *spool_room(struct spool *spool, uint32_t number, size_t bytes)
+char *spool_room_slow(struct spool *spool, uint32_t number, size_t bytes)
 {
     if (spool->failed)
         return NULL;
@@ -92,31 +85,11 @@ char *spool_room(struct spool *spool, uint32_t number, size_t bytes)
     return spool->failed ? NULL : stream->text + stream->used;
 }
 
-void spool_end(struct spool *spool, uint32_t number, const char *end)
-{
-    struct spool_stream *stream = &spool->streams[number];
-    stream->used = (size_t)(end - stream->text);
-}
-
-static bool copy_piece(const struct spool *spool, const struct piece *piece, struct out *out)
-{
-    for (uint64_t done = 0; done < piece->bytes;) {
-        uint64_t left = piece->bytes - done;
-        size_t bytes = left < OUT_BUFFER_BYTES ? (size_t)left : OUT_BUFFER_BYTES;
-        char *at = out_room(out, bytes);
-        if (!read_all_at(spool->fd, at, bytes, piece->offset + done))
-            return false;
-        out_end(out, at + bytes);
-        done += bytes;
-    }
-    return true;
-}
-
 void spool_copy(struct spool *spool, uint32_t number, struct out *out)
 {
     const struct spool_stream *stream = &spool->streams[number];
     for (uint32_t i = 0; i < stream->piece_count && !spool->failed; i++)
-        if (!copy_piece(spool, &stream->pieces[i], out)) {
+        if (!out_from_file(out, spool->fd, stream->pieces[i].offset, stream->pieces[i].bytes)) {
             message("a temporary file cannot be read back: %s",
                     errno ? strerror(errno) : "it is cut");
             spool->failed = true;

@@ -17,7 +17,13 @@
 #define SPOOL_PIECE_BYTES (32u << 10)
 #define SPOOL_NONE UINT32_MAX
 
-struct spool_stream;
+struct spool_piece;
+struct spool_stream {
+    char *text; /* the last piece */
+    size_t used, room;
+    struct spool_piece *pieces;
+    uint32_t piece_count, piece_room;
+};
 struct spool {
     struct spool_stream *streams;
     uint32_t count, room;
@@ -34,9 +40,26 @@ void spool_free(struct spool *spool);
 uint32_t spool_add_stream(struct spool *spool);
 /* At least bytes of room at the end of a stream; write there, then spool_end with the end. NULL
  * when it failed. */
-char *spool_room(struct spool *spool, uint32_t stream, size_t bytes);
-void spool_end(struct spool *spool, uint32_t stream, const char *end);
+static inline char *spool_room(struct spool *spool, uint32_t stream, size_t bytes);
+static inline void spool_end(struct spool *spool, uint32_t stream, const char *end);
 /* All of a stream. */
 void spool_copy(struct spool *spool, uint32_t stream, struct out *out);
+
+/* The side of spool_room for what does not fit. */
+char *spool_room_slow(struct spool *spool, uint32_t stream, size_t bytes);
+
+static inline char *spool_room(struct spool *spool, uint32_t stream, size_t bytes)
+{
+    const struct spool_stream *at = &spool->streams[stream];
+    size_t used = at->used + bytes;
+    if (spool->failed || used > at->room || used > spool->piece_bytes)
+        return spool_room_slow(spool, stream, bytes);
+    return at->text + at->used;
+}
+static inline void spool_end(struct spool *spool, uint32_t stream, const char *end)
+{
+    struct spool_stream *at = &spool->streams[stream];
+    at->used = (size_t)(end - at->text);
+}
 
 #endif /* SPOOL_H */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Guesses the next blocks. */
+/* Guesses the next blocks, or, of an archive, the next chunks. Both have a head and a payload that
+ * says how long it is; the jobs are the same. */
 #include "decode_ahead.h"
+#include "chunk_ahead.h"
 #include "rbwp_decoder.h"
 
 #include <errno.h>
@@ -8,12 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#define HEAD_BYTES RBWP_BLOCK_HEADER_BYTES
+_Static_assert(HEAD_BYTES == CHUNK_AHEAD_HEAD_BYTES, "of blocks and of chunks");
+
 struct decode_job {
     int fd;
+    uint64_t offset;
     uint32_t payload_bytes, room;
     uint8_t *payload;
-    struct rbwp_decoder *decoder;
+    struct rbwp_decoder *decoder; /* of a block */
     struct rbwp_block block;
+    struct chunk_holder *holder; /* of a chunk */
     bool good;
 };
 
@@ -21,6 +28,7 @@ struct decode_ahead {
     struct rbwp_reader *reader;
     struct ordered_jobs *jobs;
     int fd;
+    bool archive;         /* jobs are chunks */
     uint64_t next_offset; /* of the next guess */
     bool stuck;           /* no guess can be made at next_offset */
 };
@@ -42,15 +50,21 @@ static void stop_job(void *context)
 {
     struct decode_job *job = context;
     rbwp_decoder_free(job->decoder);
+    chunk_holder_free(job->holder);
     free(job->payload);
+}
+
+static bool decode(struct decode_job *job)
+{
+    return job->holder ? chunk_holder_decode(job->holder, job->payload)
+                       : rbwp_decoder_run(job->decoder, job->payload, &job->block) == RBWP_OK;
 }
 
 static void run_job(void *context)
 {
     struct decode_job *job = context;
-    job->good = read_all(job->fd, job->payload, job->payload_bytes,
-                         job->block.offset + RBWP_BLOCK_HEADER_BYTES) &&
-                rbwp_decoder_run(job->decoder, job->payload, &job->block) == RBWP_OK;
+    job->good = read_all(job->fd, job->payload, job->payload_bytes, job->offset + HEAD_BYTES) &&
+                decode(job);
 }
 
 static bool reserve(struct decode_job *job, uint32_t bytes)
@@ -63,18 +77,32 @@ static bool reserve(struct decode_job *job, uint32_t bytes)
     return job->payload;
 }
 
-/* Fills the job with the block at next_offset. */
+/* Each: bytes of the payload behind this head; 0: none to decode. */
+static uint32_t guess_block(struct decode_job *job, const uint8_t *head)
+{
+    if (!job->decoder && !(job->decoder = rbwp_decoder_new(DECODE_AHEAD_BYTES)))
+        return 0;
+    job->block = (struct rbwp_block){.offset = job->offset};
+    rbwp_decoder_header(head, &job->block.header);
+    return rbwp_decoder_payload_bytes(job->decoder, &job->block.header);
+}
+
+static uint32_t guess_chunk(struct decode_job *job, const uint8_t *head)
+{
+    if (!job->holder && !(job->holder = chunk_holder_new()))
+        return 0;
+    return chunk_holder_begin(job->holder, head);
+}
+
+/* Fills the job with what is at next_offset. */
 static bool guess(struct decode_ahead *ahead, struct decode_job *job)
 {
-    uint8_t bytes[RBWP_BLOCK_HEADER_BYTES];
-    if (!job->decoder && !(job->decoder = rbwp_decoder_new(DECODE_AHEAD_BYTES)))
+    uint8_t head[HEAD_BYTES];
+    if (!read_all(ahead->fd, head, sizeof head, ahead->next_offset))
         return false;
-    if (!read_all(ahead->fd, bytes, sizeof bytes, ahead->next_offset))
-        return false;
-    job->block = (struct rbwp_block){.offset = ahead->next_offset};
-    rbwp_decoder_header(bytes, &job->block.header);
-    job->payload_bytes = rbwp_decoder_payload_bytes(job->decoder, &job->block.header);
     job->fd = ahead->fd;
+    job->offset = ahead->next_offset;
+    job->payload_bytes = ahead->archive ? guess_chunk(job, head) : guess_block(job, head);
     return job->payload_bytes && reserve(job, job->payload_bytes);
 }
 
@@ -86,7 +114,7 @@ static void guess_more(struct decode_ahead *ahead)
             ahead->stuck = true;
             return;
         }
-        ahead->next_offset += RBWP_BLOCK_HEADER_BYTES + (uint64_t)job->payload_bytes;
+        ahead->next_offset += HEAD_BYTES + (uint64_t)job->payload_bytes;
         ordered_jobs_submit(ahead->jobs);
     }
 }
@@ -98,27 +126,36 @@ static bool same_header(const struct rbwp_block_header *a, const struct rbwp_blo
            a->stored_bytes == b->stored_bytes;
 }
 
-static bool take(void *context, struct rbwp_block *block)
+/* The job of what is at this offset; NULL: there is none. */
+static struct decode_job *take_job(struct decode_ahead *ahead, uint64_t offset)
 {
-    struct decode_ahead *ahead = context;
     guess_more(ahead);
     struct decode_job *job = ordered_jobs_take(ahead->jobs);
-    if (!job || job->block.offset != block->offset) { /* begin anew here */
+    if (!job || job->offset != offset) { /* begin anew here */
         while (ordered_jobs_take(ahead->jobs))
             ;
-        ahead->next_offset = block->offset;
+        ahead->next_offset = offset;
         ahead->stuck = false;
         guess_more(ahead);
         job = ordered_jobs_take(ahead->jobs);
     }
-    if (!job)
+    return job && job->good ? job : NULL;
+}
+
+static bool take_block(void *context, struct rbwp_block *block)
+{
+    struct decode_job *job = take_job(context, block->offset);
+    if (!job || !same_header(&job->block.header, &block->header))
         return false;
-    bool good = job->good && same_header(&job->block.header, &block->header);
-    if (good) {
-        job->block.index = block->index;
-        *block = job->block;
-    }
-    return good;
+    job->block.index = block->index;
+    *block = job->block;
+    return true;
+}
+
+static const struct chunk_holder *take_chunk(void *context, uint64_t offset)
+{
+    struct decode_job *job = take_job(context, offset);
+    return job ? job->holder : NULL;
 }
 
 struct decode_ahead *decode_ahead_start(struct rbwp_reader *reader, int fd,
@@ -136,7 +173,11 @@ struct decode_ahead *decode_ahead_start(struct rbwp_reader *reader, int fd,
     ahead->reader = reader;
     ahead->fd = fd;
     ahead->stuck = true; /* until the reader says where it is */
-    rbwp_reader_set_decoded(reader, take, ahead);
+    ahead->archive = rbwp_reader_is_archive(reader);
+    if (ahead->archive)
+        reader_set_chunks(reader, take_chunk, ahead);
+    else
+        rbwp_reader_set_decoded(reader, take_block, ahead);
     return ahead;
 }
 
@@ -145,6 +186,7 @@ void decode_ahead_stop(struct decode_ahead *ahead)
     if (!ahead)
         return;
     rbwp_reader_set_decoded(ahead->reader, NULL, NULL);
+    reader_set_chunks(ahead->reader, NULL, NULL);
     ordered_jobs_free(ahead->jobs, stop_job);
     free(ahead);
 }

@@ -92,10 +92,15 @@ static int64_t shifted(const struct filter *filter, int64_t time_ns)
     return (int64_t)((uint64_t)time_ns + (uint64_t)filter->shift_ns);
 }
 
+void filter_see_times(struct filter *filter, int64_t first_ns, int64_t last_ns)
+{
+    filter_found_time(filter->found, shifted(filter, first_ns), shifted(filter, last_ns),
+                      shifted(filter, filter->zero_ns));
+}
+
 void filter_see_block(struct filter *filter, const struct rbwp_block *block)
 {
-    filter_found_time(filter->found, shifted(filter, block->first_ns),
-                      shifted(filter, block->last_ns), shifted(filter, filter->zero_ns));
+    filter_see_times(filter, block->first_ns, block->last_ns);
     (void)filter_takes_thread(filter, block->header.thread_id, block->first_ns);
 }
 

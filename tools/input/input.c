@@ -11,6 +11,7 @@
 #include "losses.h"
 #include "message.h"
 #include "progress.h"
+#include "rbwp_recover.h"
 #include "tar_input.h"
 #include "temporary_file.h"
 
@@ -177,9 +178,7 @@ static bool recover_into(struct input *input, const char *path, const char *live
 
 void input_decode_ahead(struct input *input, struct job_threads *threads)
 {
-    bool other_bytes =
-        rbwp_reader_is_stream(input->reader) || rbwp_reader_is_archive(input->reader);
-    if (!input->ahead && !input->follow && !other_bytes)
+    if (!input->ahead && !input->follow && !rbwp_reader_is_stream(input->reader))
         input->ahead = decode_ahead_start(input->reader, descriptor_of(input), threads);
 }
 
@@ -203,6 +202,14 @@ static bool open_recovered(struct input *input, const char *path, const char *li
     return false;
 }
 
+uint64_t input_archive_bytes(const struct input *input)
+{
+    struct stat status;
+    bool file = rbwp_reader_is_archive(input->reader) &&
+                fstat(descriptor_of(input), &status) == 0 && S_ISREG(status.st_mode);
+    return file ? (uint64_t)status.st_size : 0;
+}
+
 bool input_is_finished(const struct input *input)
 {
     return !input->was_unfinished && rbwp_reader_header(input->reader)->descriptor_offset != 0;
@@ -211,6 +218,21 @@ bool input_is_finished(const struct input *input)
 bool input_is_written(const struct input *input)
 {
     return input->was_written || (input->live && rbwp_live_is_written(input->live));
+}
+
+static bool is_recovered(const struct rbwp_trailer *trailer)
+{
+    static const char mark[] = RBWP_WRITER_RECOVERED;
+    const uint32_t bytes = sizeof mark - 1;
+    return trailer && trailer->writer_bytes >= bytes &&
+           memcmp(trailer->writer + trailer->writer_bytes - bytes, mark, bytes) == 0;
+}
+
+bool input_has_died(const struct input *input)
+{
+    if (!input_is_finished(input))
+        return !input_is_written(input);
+    return is_recovered(rbwp_reader_trailer(input->reader));
 }
 
 /* A file without a live file beside it has all there is, or nothing more is to be had. */

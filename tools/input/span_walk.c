@@ -85,25 +85,102 @@ static void break_at_problem(struct span_walk *walk, uint64_t *problems,
     *problems = problems_now;
 }
 
-static void pair_all(struct span_walk *walk)
+static void take_block(struct span_walk *walk, const struct rbwp_block *block)
 {
-    struct input *input = walk->input;
-    struct rbwp_block block;
-    uint64_t problems = 0;
-    bool enough;
-    while (!(enough = walk->enough(walk->context)) && input_next(input, &block)) {
-        break_at_problem(walk, &problems, &block);
-        if (block.header.records > 0) {
-            walk->failed |= !reorder_push(&walk->reorder, &block);
-            walk->before_ns = block.last_ns;
-        } else if (walk->opaque) {
-            walk->opaque(walk->context, &block);
-        }
+    break_at_problem(walk, &walk->problems, block);
+    if (block->header.records > 0) {
+        walk->failed |= !reorder_push(&walk->reorder, block);
+        walk->before_ns = block->last_ns;
+    } else if (walk->opaque) {
+        walk->opaque(walk->context, block);
     }
-    if (!enough)
-        break_at_problem(walk, &problems, NULL);
+}
+
+/* False: it stopped early. */
+static bool pair_all(struct span_walk *walk)
+{
+    struct rbwp_block block;
+    bool enough;
+    while (!(enough = walk->enough(walk->context)) && input_next(walk->input, &block))
+        take_block(walk, &block);
+    return !enough;
+}
+
+/* ---- parts of the input ------------------------------------------------------ */
+
+/* All that lies before a mark was read or is passed over: what is open there is known. */
+static void pass_over(struct span_walk *walk, uint32_t mark)
+{
+    const struct window *window = walk->window;
     reorder_flush(&walk->reorder);
-    thread_infos_start(&walk->threads, rbwp_reader_trailer(input->reader));
+    walk->failed |= !span_builder_pass_over(
+        &walk->builder, window->ids[mark] - window->ids[walk->mark], window_items(window, mark),
+        window->trailer->marks[mark].open_count);
+    walk->mark = mark;
+}
+
+static void tell_threads(struct span_walk *walk, uint64_t end_offset)
+{
+    const struct rbwp_trailer *trailer = walk->window->trailer;
+    for (; walk->threads_told < trailer->first_block_count; walk->threads_told++) {
+        const struct rbwp_first_block *first = &trailer->first_blocks[walk->threads_told];
+        if (first->offset >= end_offset)
+            return;
+        walk->thread(walk->context, first->thread_id, first->first_ns);
+    }
+}
+
+/* False: it stopped early. */
+static bool pair_part(struct span_walk *walk, const struct window_part *part)
+{
+    struct rbwp_block block;
+    bool records = part->mark != WINDOW_TABLES;
+    uint64_t next = part->offset;
+    while (next < part->end && !walk->enough(walk->context) && input_next(walk->input, &block)) {
+        const struct rbwp_block_header *header = &block.header;
+        if (records || header->records == 0)
+            take_block(walk, &block);
+        next = block.offset + RBWP_BLOCK_HEADER_BYTES +
+               (header->stored_bytes ? header->stored_bytes : header->data_bytes);
+    }
+    return next >= part->end;
+}
+
+static bool pair_parts(struct span_walk *walk)
+{
+    const struct window *window = walk->window;
+    const struct rbwp_trailer *trailer = window->trailer;
+    uint64_t next = RBWP_FILE_HEADER_BYTES;
+    bool whole = true;
+    for (uint32_t i = 0; i < window->part_count && whole; i++) {
+        const struct window_part *part = &window->parts[i];
+        whole =
+            part->offset == next || rbwp_reader_seek(walk->input->reader, part->offset) == RBWP_OK;
+        if (part->mark != WINDOW_TABLES && part->mark != walk->mark)
+            pass_over(walk, part->mark);
+        if (part->mark != WINDOW_TABLES)
+            tell_threads(walk, part->offset);
+        whole = whole && pair_part(walk, part);
+        next = part->end;
+        if (part->mark != WINDOW_TABLES && whole)
+            walk->mark = part->mark + 1;
+    }
+    if (whole && walk->mark + 1 < trailer->mark_count)
+        pass_over(walk, trailer->mark_count - 1);
+    tell_threads(walk, UINT64_MAX);
+    for (uint32_t i = 0; i < trailer->first_block_count; i++)
+        walk->thread(walk->context, trailer->first_blocks[i].thread_id,
+                     trailer->first_blocks[i].last_ns);
+    walk->input->records = window->records[trailer->mark_count - 1];
+    return whole;
+}
+
+static void pair_input(struct span_walk *walk)
+{
+    if ((walk->window ? pair_parts : pair_all)(walk))
+        break_at_problem(walk, &walk->problems, NULL);
+    reorder_flush(&walk->reorder);
+    thread_infos_start(&walk->threads, rbwp_reader_trailer(walk->input->reader));
     span_builder_finish(&walk->builder, still_ran, walk);
     thread_infos_stop(&walk->threads);
 }
@@ -131,10 +208,11 @@ enum exit_code span_walk(struct span_walk *walk, struct input *input)
 {
     walk->input = input;
     walk->failed = false;
+    walk->problems = walk->threads_told = walk->mark = 0;
     walk->last_ns = walk->before_ns = INT64_MIN;
     reorder_start(&walk->reorder, pair, walk);
     span_builder_start(&walk->builder, walk->span, walk->context);
-    pair_all(walk);
+    pair_input(walk);
     enum exit_code code = report(walk);
     span_builder_stop(&walk->builder);
     reorder_stop(&walk->reorder);

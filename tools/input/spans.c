@@ -235,6 +235,62 @@ void span_builder_break(struct span_builder *builder)
         abandon(builder, &builder->threads[i], 0);
 }
 
+/* What was open before and is still keeps its number. */
+static bool still_is(const struct span_thread *thread, uint32_t index,
+                     const struct rbwp_open_item *item)
+{
+    const struct open_span *open = &thread->open[index];
+    return index < thread->depth && open->begin_ns == item->begin_ns && open->item == item->id &&
+           is_call(thread, index) == (item->kind == RBWP_COARSE_BEGIN);
+}
+
+static void forget(struct span_builder *builder, struct span_thread *thread, uint32_t index)
+{
+    builder->open_total -= thread->depth - index;
+    thread->depth = index;
+    thread->overflow = 0;
+    if (thread->call > index)
+        thread->call = 0;
+}
+
+/* The items of one thread. */
+static bool pass_over_thread(struct span_builder *builder, struct span_thread *thread,
+                             const struct rbwp_open_item *items, uint32_t count)
+{
+    uint32_t same = 0;
+    while (same < count && same < thread->depth && still_is(thread, same, &items[same]))
+        same++;
+    forget(builder, thread, same);
+    for (uint32_t i = same; i < count; i++) {
+        if (!push(builder, thread, items[i].id, items[i].begin_ns))
+            return false;
+        if (items[i].kind == RBWP_COARSE_BEGIN)
+            thread->call = thread->depth;
+    }
+    return true;
+}
+
+bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
+                            const struct rbwp_open_item *open, uint32_t count)
+{
+    const uint64_t next_id = builder->next_id + ids;
+    builder->passed++;
+    for (uint32_t at = 0, end; at < count; at = end) {
+        struct span_thread *thread = find_thread(builder, open[at].thread_id);
+        for (end = at; end < count && open[end].thread_id == open[at].thread_id;)
+            end++;
+        if (!thread || !pass_over_thread(builder, thread, open + at, end - at))
+            return false;
+        thread->passed = builder->passed;
+    }
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
+        if (builder->threads[i].passed != builder->passed)
+            forget(builder, &builder->threads[i], 0);
+    if (builder->next_id < next_id)
+        builder->next_id = next_id;
+    return true;
+}
+
 void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *context)
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pieces are sorted by merging the runs that are in order already: a thread's
- * intervals ascend, so a piece is a few hundred runs. The pieces meet in a
+ * Pieces are sorted by merging the runs that are in order already. A thread's
+ * intervals ascend, but come in turns with those of others: a few hundred runs
+ * a piece, which are first put behind each other where they continue one
+ * another, so that there are about as many as threads. The pieces meet in a
  * heap of their heads.
  */
 #include "concurrency.h"
+#include "grow.h"
 #include "message.h"
 #include "temporary_file.h"
 
@@ -14,6 +17,10 @@
 #include <unistd.h>
 
 enum { HEAD_BYTES = 16 << 20 }; /* memory of all pieces in the merge */
+
+/* Of steps, seven bits a byte. There are 256 steps of 2^56 and more at most, all others are shorter
+ * than the numbers themselves. */
+enum { STEP_BYTES_MAX = 10, LONG_STEPS_BYTES = 1024 };
 
 /* Times are far inside; those of a hostile file are moved to the edge. */
 #define TIME_MAX (INT64_MAX / 4)
@@ -41,53 +48,139 @@ static size_t run_end(const int64_t *ends, size_t first, size_t count)
     return at < count ? at : count;
 }
 
+/* Without branches: which of two threads' ends is next cannot be foreseen. */
 static void merge_runs(const int64_t *from, size_t middle, size_t end, int64_t *to)
 {
     size_t left = 0, right = middle;
-    while (left < middle && right < end)
-        *to++ = from[right] < from[left] ? from[right++] : from[left++];
+    while (left < middle && right < end) {
+        bool is_right = from[right] < from[left];
+        *to++ = from[is_right ? right : left];
+        right += is_right;
+        left += !is_right;
+    }
     memcpy(to, from + left, (middle - left) * sizeof *to);
     memcpy(to + (middle - left), from + right, (end - right) * sizeof *to);
+}
+
+static void swap(struct concurrency *concurrency)
+{
+    int64_t *ends = concurrency->ends;
+    concurrency->ends = concurrency->spare;
+    concurrency->spare = ends;
+}
+
+/* Runs that continue one another. */
+struct chain {
+    int64_t last;
+    size_t count, at; /* ends; where the next run goes */
+};
+enum { CHAINS = 64 };
+
+/* The chain that ends latest before the run; a new one, or any if there are too many. */
+static unsigned chain_of(struct chain *chains, unsigned *count, int64_t first)
+{
+    unsigned best = CHAINS;
+    for (unsigned i = 0; i < *count; i++)
+        if (chains[i].last <= first && (best == CHAINS || chains[i].last > chains[best].last))
+            best = i;
+    if (best < CHAINS)
+        return best;
+    return *count < CHAINS ? (*count)++ : CHAINS - 1;
+}
+
+/* Puts the runs of each chain behind each other. */
+static void gather_runs(struct concurrency *concurrency)
+{
+    struct chain chains[CHAINS];
+    const int64_t *ends = concurrency->ends;
+    for (int pass = 0; pass < 2; pass++) { /* count, then copy */
+        unsigned used = 0;
+        size_t place = 0;
+        for (unsigned i = 0; i < CHAINS; i++) {
+            size_t count = pass ? chains[i].count : 0;
+            chains[i] = (struct chain){.last = INT64_MIN, .at = place};
+            place += count;
+        }
+        for (size_t at = 0, end; at < concurrency->count; at = end) {
+            end = run_end(ends, at, concurrency->count);
+            struct chain *chain = &chains[chain_of(chains, &used, ends[at])];
+            if (pass)
+                memcpy(concurrency->spare + chain->at, ends + at, (end - at) * sizeof *ends);
+            chain->at += end - at;
+            chain->count += end - at;
+            chain->last = ends[end - 1];
+        }
+    }
+    swap(concurrency);
 }
 
 static void sort(struct concurrency *concurrency)
 {
     size_t count = concurrency->count;
+    if (count > 0 && run_end(concurrency->ends, 0, count) < count)
+        gather_runs(concurrency);
     while (count > 0 && run_end(concurrency->ends, 0, count) < count) {
-        int64_t *from = concurrency->ends, *to = concurrency->spare;
+        const int64_t *from = concurrency->ends;
         for (size_t at = 0; at < count;) {
             size_t middle = run_end(from, at, count);
             size_t end = middle < count ? run_end(from, middle, count) : count;
-            merge_runs(from + at, middle - at, end - at, to + at);
+            merge_runs(from + at, middle - at, end - at, concurrency->spare + at);
             at = end;
         }
-        concurrency->ends = to;
-        concurrency->spare = from;
+        swap(concurrency);
     }
+}
+
+static uint8_t *put_step(uint8_t *at, uint64_t step)
+{
+    for (; step >= 128; step >>= 7)
+        *at++ = (uint8_t)(step | 128);
+    *at++ = (uint8_t)step;
+    return at;
+}
+
+/* Steps from end to end, the first from 0; over spare. How many bytes these are. */
+static size_t pack(struct concurrency *concurrency)
+{
+    uint8_t *at = (uint8_t *)concurrency->spare;
+    uint64_t before = 0;
+    for (size_t i = 0; i < concurrency->count; i++) {
+        at = put_step(at, (uint64_t)concurrency->ends[i] - before);
+        before = (uint64_t)concurrency->ends[i];
+    }
+    return (size_t)(at - (uint8_t *)concurrency->spare);
 }
 
 static void put_piece(struct concurrency *concurrency)
 {
+    uint32_t piece = concurrency->pieces;
     sort(concurrency);
+    size_t bytes = pack(concurrency);
     if (concurrency->fd < 0)
         concurrency->fd = temporary_file();
     if (concurrency->fd < 0)
         concurrency->failed = true; /* with the message given */
-    else if (!write_all(concurrency->fd, (const char *)concurrency->ends,
-                        concurrency->count * sizeof *concurrency->ends))
+    else if (!grow_array32(&concurrency->piece_ends, &concurrency->piece_room, piece + 1,
+                           sizeof *concurrency->piece_ends))
+        fail(concurrency, "out of memory");
+    else if (!write_all(concurrency->fd, (const char *)concurrency->spare, bytes))
         fail(concurrency, strerror(errno));
-    else
+    else {
+        uint64_t begin = piece ? concurrency->piece_ends[piece - 1] : 0;
+        concurrency->piece_ends[piece] = begin + bytes;
         concurrency->pieces++;
+    }
     concurrency->count = 0;
 }
 
 static bool grow(struct concurrency *concurrency)
 {
     size_t room = concurrency->room ? concurrency->room * 2 : 4096;
-    int64_t *ends = realloc(concurrency->ends, room * sizeof *ends);
+    size_t bytes = room * sizeof *concurrency->ends + LONG_STEPS_BYTES;
+    int64_t *ends = realloc(concurrency->ends, bytes);
     if (ends)
         concurrency->ends = ends;
-    int64_t *spare = realloc(concurrency->spare, room * sizeof *spare);
+    int64_t *spare = realloc(concurrency->spare, bytes);
     if (spare)
         concurrency->spare = spare;
     if (!ends || !spare)
@@ -182,29 +275,46 @@ static bool take(struct sweep *sweep, int64_t end)
 
 /* A sorted run of ends, part of it in memory. */
 struct piece {
-    int64_t *ends;
-    size_t at, count;   /* in memory */
+    int64_t head;
+    uint8_t *bytes;
+    size_t at, count;   /* in memory: behind the head */
     uint64_t next, end; /* in the file */
 };
 
+/* Moves what is left to the front and reads behind it. */
 static bool refill(struct concurrency *concurrency, struct piece *piece, size_t room)
 {
+    size_t kept = piece->count - piece->at;
     uint64_t left = piece->end - piece->next;
-    size_t count = left < room ? (size_t)left : room;
-    if (!read_all_at(concurrency->fd, piece->ends, count * sizeof *piece->ends,
-                     piece->next * sizeof *piece->ends)) {
+    size_t count = left < room - kept ? (size_t)left : room - kept;
+    memmove(piece->bytes, piece->bytes + piece->at, kept);
+    if (!read_all_at(concurrency->fd, piece->bytes + kept, count, piece->next)) {
         fail(concurrency, errno ? strerror(errno) : "the temporary file was cut");
         return false;
     }
     piece->at = 0;
-    piece->count = count;
+    piece->count = kept + count;
     piece->next += count;
-    return count > 0;
+    return true;
 }
 
-static int64_t head(const struct piece *piece)
+/* On to the next end; false if there is none, or it cannot be read. */
+static bool advance(struct concurrency *concurrency, struct piece *piece, size_t room)
 {
-    return piece->ends[piece->at];
+    uint64_t step = 0;
+    if (piece->count - piece->at < STEP_BYTES_MAX && piece->next < piece->end &&
+        !refill(concurrency, piece, room))
+        return false;
+    if (piece->at == piece->count)
+        return false;
+    for (unsigned shift = 0; piece->at < piece->count; shift += 7) {
+        uint8_t byte = piece->bytes[piece->at++];
+        step |= (uint64_t)(byte & 127) << (shift & 63);
+        if (byte < 128)
+            break;
+    }
+    piece->head = (int64_t)((uint64_t)piece->head + step);
+    return true;
 }
 
 static void sift(struct piece *heap, size_t count, size_t at)
@@ -212,7 +322,7 @@ static void sift(struct piece *heap, size_t count, size_t at)
     for (;;) {
         size_t least = at;
         for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++)
-            if (head(&heap[child]) < head(&heap[least]))
+            if (heap[child].head < heap[least].head)
                 least = child;
         if (least == at)
             return;
@@ -230,9 +340,9 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         sift(heap, count, at);
     while (count > 0) {
         struct piece *top = &heap[0];
-        if (!take(sweep, top->ends[top->at++]))
+        if (!take(sweep, top->head))
             return false;
-        if (top->at == top->count && !refill(concurrency, top, room))
+        if (!advance(concurrency, top, room))
             *top = heap[--count];
         sift(heap, count, 0);
     }
@@ -241,20 +351,19 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
 
 static bool merge_pieces(struct concurrency *concurrency, struct sweep *sweep)
 {
-    uint64_t all = (uint64_t)lseek(concurrency->fd, 0, SEEK_END) / sizeof(int64_t);
-    size_t count = concurrency->pieces, room = HEAD_BYTES / sizeof(int64_t) / count;
-    room = room < 64 ? 64 : room;
-    int64_t *ends = malloc(count * room * sizeof *ends);
+    size_t count = concurrency->pieces, room = HEAD_BYTES / count;
+    room = room < 512 ? 512 : room;
+    uint8_t *bytes = malloc(count * room);
     struct piece *heap = calloc(count, sizeof *heap);
-    bool done = ends && heap;
+    bool done = bytes && heap;
     for (size_t i = 0; i < count && done; i++) {
-        uint64_t first = i * (uint64_t)CONCURRENCY_ENDS, end = first + CONCURRENCY_ENDS;
-        heap[i] =
-            (struct piece){.ends = ends + i * room, .next = first, .end = end < all ? end : all};
-        done = refill(concurrency, &heap[i], room); /* no piece is empty */
+        heap[i] = (struct piece){.bytes = bytes + i * room,
+                                 .next = i ? concurrency->piece_ends[i - 1] : 0,
+                                 .end = concurrency->piece_ends[i]};
+        done = advance(concurrency, &heap[i], room); /* no piece is empty */
     }
     done = done && merge(concurrency, sweep, heap, count, room);
-    free(ends);
+    free(bytes);
     free(heap);
     return done;
 }
@@ -299,6 +408,7 @@ void concurrency_stop(struct concurrency *concurrency)
 {
     free(concurrency->ends);
     free(concurrency->spare);
+    free(concurrency->piece_ends);
     if (concurrency->fd >= 0)
         close(concurrency->fd);
     concurrency_start(concurrency);

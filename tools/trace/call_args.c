@@ -242,6 +242,41 @@ static void tell(const struct loading *loading, const char *name)
         message("%s: out of memory; arguments of calls are missing", name);
 }
 
+/* Records have no arguments in them: their blocks are passed over by their headers. */
+static bool pass_over_records(void *context, struct rbwp_block *block)
+{
+    (void)context;
+    return block->header.records > 0;
+}
+
+static void forget_rows(struct loading *loading)
+{
+    struct call_args *args = loading->args;
+    for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++) {
+        args->threads[i].count = 0;
+        args->threads[i].jumbled = false;
+    }
+    args->count = loading->left_out = 0;
+}
+
+static void load_all(struct loading *loading, const struct rbwp_trailer *trailer)
+{
+    struct call_args *args = loading->args;
+    bool by_index = trailer && start_catalog(args) && load_by_index(loading, trailer);
+    if (by_index || args->failed)
+        return;
+    args->failed |= rbwp_reader_rewind(loading->reader) != RBWP_OK;
+    if (!args->failed && start_catalog(args))
+        take_blocks(loading, UINT64_MAX);
+}
+
+static bool rewind_after(struct loading *loading)
+{
+    uint64_t problems = rbwp_reader_problem_count(loading->reader);
+    loading->args->failed |= rbwp_reader_rewind(loading->reader) != RBWP_OK;
+    return problems > 0;
+}
+
 void call_args_load(struct call_args *args, struct trace *trace, struct input *input)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
@@ -250,11 +285,15 @@ void call_args_load(struct call_args *args, struct trace *trace, struct input *i
     if (rbwp_reader_is_stream(input->reader) || input->follow ||
         (trailer && trailer->table_range_count == 0))
         return;
-    bool by_index = trailer && start_catalog(args) && load_by_index(&loading, trailer);
-    args->failed |= rbwp_reader_rewind(input->reader) != RBWP_OK;
-    if (!by_index && !args->failed && start_catalog(args))
-        take_blocks(&loading, UINT64_MAX);
-    args->failed |= rbwp_reader_rewind(input->reader) != RBWP_OK;
+    rbwp_reader_set_decoded(input->reader, pass_over_records, NULL);
+    load_all(&loading, trailer);
+    rbwp_reader_set_decoded(input->reader, NULL, NULL);
+    /* A header that is damaged leads past the blocks behind it. */
+    if (rewind_after(&loading) && !args->failed) {
+        forget_rows(&loading);
+        load_all(&loading, trailer);
+        (void)rewind_after(&loading);
+    }
     for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++)
         if (args->threads[i].jumbled)
             qsort(args->threads[i].list, args->threads[i].count, sizeof *args->threads[i].list,

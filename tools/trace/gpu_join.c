@@ -4,32 +4,37 @@
 #include "gpu_join.h"
 #include "message.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 
 enum { GROUP_FACTS = 256 }; /* of works with one start and stop; further ones stand for none */
 
+/* Most items are works, many millions of them, so a fact lies behind its item. */
 struct item {
-    uint64_t proc_id;
-    int64_t start_ns, stop_ns;
-    uint64_t order; /* of coming; facts have the top bit clear */
-    union {
-        struct gpu_work work;
-        struct gpu_fact fact;
-    } of;
+    struct gpu_work work; /* of a fact only processor, start and stop */
+    uint64_t order;       /* of coming; facts have the top bit clear */
+    uint32_t payload;     /* the sorter's: of a fact there is one */
+    uint32_t unused;
 };
 #define IS_WORK (UINT64_C(1) << 63)
+
+struct fact_payload {
+    uint32_t words, unused;
+    struct gpu_fact fact;
+};
+_Static_assert(sizeof(struct fact_payload) % sizeof(uint64_t) == 0, "it is whole words");
 
 struct group {
     void (*found)(void *context, const struct gpu_work *work, const struct gpu_fact *fact);
     void *context;
-    struct item first; /* whose processor and times it has */
+    struct gpu_work first; /* whose processor and times it has */
     bool any;
     struct gpu_fact facts[GROUP_FACTS];
     bool taken[GROUP_FACTS];
     uint32_t fact_count, taken_count; /* taken_count: the first that may be left */
 };
 
-static int compare_works(const struct item *a, const struct item *b)
+static int compare_works(const struct gpu_work *a, const struct gpu_work *b)
 {
     if (a->proc_id != b->proc_id)
         return a->proc_id < b->proc_id ? -1 : 1;
@@ -41,13 +46,13 @@ static int compare_works(const struct item *a, const struct item *b)
 static int compare(const void *left, const void *right)
 {
     const struct item *a = left, *b = right;
-    int order = compare_works(a, b);
+    int order = compare_works(&a->work, &b->work);
     return order ? order : (a->order > b->order) - (a->order < b->order);
 }
 
 static const struct merge_order items_order = {.what = "GPU spans",
                                                .item_bytes = sizeof(struct item),
-                                               .payload_at = MERGE_SORTER_NO_PAYLOAD,
+                                               .payload_at = offsetof(struct item, payload),
                                                .compare = compare};
 
 void gpu_join_start(struct gpu_join *join)
@@ -63,22 +68,17 @@ void gpu_join_stop(struct gpu_join *join)
 
 void gpu_join_work(struct gpu_join *join, const struct gpu_work *work)
 {
-    struct item item = {.proc_id = work->proc_id,
-                        .start_ns = work->start_ns,
-                        .stop_ns = work->stop_ns,
-                        .order = join->next++ | IS_WORK};
-    item.of.work = *work;
+    const struct item item = {.work = *work, .order = join->next++ | IS_WORK};
     merge_sorter_add(&join->items, &item, NULL);
 }
 
 void gpu_join_fact(struct gpu_join *join, const struct gpu_fact *fact)
 {
-    struct item item = {.proc_id = fact->proc_id,
-                        .start_ns = fact->start_ns,
-                        .stop_ns = fact->stop_ns,
-                        .order = join->next++};
-    item.of.fact = *fact;
-    merge_sorter_add(&join->items, &item, NULL);
+    const struct item item = {
+        .work = {.proc_id = fact->proc_id, .start_ns = fact->start_ns, .stop_ns = fact->stop_ns},
+        .order = join->next++};
+    const struct fact_payload payload = {.words = sizeof payload / sizeof(uint64_t), .fact = *fact};
+    merge_sorter_add(&join->items, &item, (const void *)&payload);
 }
 
 /* Rows that found no record are work all the same. */
@@ -108,16 +108,16 @@ static bool take(void *context, const void *sorted, const uint64_t *payload)
 {
     struct group *group = context;
     const struct item *item = sorted;
-    (void)payload;
-    if (!group->any || compare_works(&group->first, item) != 0)
+    if (!group->any || compare_works(&group->first, &item->work) != 0)
         end_group(group);
     group->any = true;
-    group->first = *item;
+    group->first = item->work;
     if (item->order & IS_WORK) {
-        group->found(group->context, &item->of.work, fact_of(group, &item->of.work));
+        group->found(group->context, &item->work, fact_of(group, &item->work));
     } else if (group->fact_count < GROUP_FACTS) {
         group->taken[group->fact_count] = false;
-        group->facts[group->fact_count++] = item->of.fact;
+        group->facts[group->fact_count++] =
+            ((const struct fact_payload *)(const void *)payload)->fact;
     }
     return true;
 }

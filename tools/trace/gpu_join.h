@@ -20,7 +20,6 @@ struct gpu_work {
     int64_t start_ns, stop_ns, record_ns;
     uint64_t id; /* of the file's spans */
     int slot;
-    uint32_t name;           /* of the slot, the trace's */
     uint32_t inferred_track; /* TRACE_NONE: no launch was inferred */
     int64_t inferred_ns;     /* on the trace's axis */
 };

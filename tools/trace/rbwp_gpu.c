@@ -1,24 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Join first, sort then: spans are known when their facts are. */
 #include "rbwp_gpu.h"
+#include "window.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 64, PARTS = RBWP_GPU_LAUNCHES / PART };
+enum { PART = 32, PARTS = RBWP_GPU_LAUNCHES / PART };
 
 /* Of each part of the ring that was filled to its end is known what all of its calls say, so that
  * few calls are looked at one by one. */
 struct rbwp_launches {
-    struct {
-        int64_t begin_ns;
-        uint32_t track;
-    } ring[RBWP_GPU_LAUNCHES];
+    int64_t begin_ns[RBWP_GPU_LAUNCHES];
+    uint32_t tracks[RBWP_GPU_LAUNCHES];
     struct {
         int64_t least_ns, most_ns;
-        uint32_t latest; /* the first call of that most */
     } parts[PARTS];
     uint64_t count;
 };
@@ -59,16 +57,14 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
 
 static void sum_up(struct rbwp_launches *launches, uint32_t part)
 {
-    uint32_t first = part * PART, latest = first;
-    int64_t least_ns = launches->ring[first].begin_ns;
-    for (uint32_t i = first + 1; i < first + PART; i++) {
-        int64_t begin_ns = launches->ring[i].begin_ns;
-        least_ns = begin_ns < least_ns ? begin_ns : least_ns;
-        latest = begin_ns > launches->ring[latest].begin_ns ? i : latest;
+    const int64_t *begin_ns = launches->begin_ns + part * PART;
+    int64_t least_ns = begin_ns[0], most_ns = begin_ns[0];
+    for (uint32_t i = 1; i < PART; i++) {
+        least_ns = begin_ns[i] < least_ns ? begin_ns[i] : least_ns;
+        most_ns = begin_ns[i] > most_ns ? begin_ns[i] : most_ns;
     }
     launches->parts[part].least_ns = least_ns;
-    launches->parts[part].most_ns = launches->ring[latest].begin_ns;
-    launches->parts[part].latest = latest;
+    launches->parts[part].most_ns = most_ns;
 }
 
 void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track)
@@ -81,46 +77,55 @@ void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_
         return;
     }
     uint64_t at = (*launches)->count++ % RBWP_GPU_LAUNCHES;
-    (*launches)->ring[at].begin_ns = begin_ns;
-    (*launches)->ring[at].track = track;
+    (*launches)->begin_ns[at] = begin_ns;
+    (*launches)->tracks[at] = track;
     if (at % PART == PART - 1)
         sum_up(*launches, (uint32_t)at / PART);
 }
 
-/* The latest of the calls from first to end that began before the time, if it began after the one
- * known. */
-static void look_at_calls(const struct rbwp_launches *launches, uint64_t first, uint64_t end,
-                          int64_t time_ns, struct gpu_work *work, bool *any)
+/* Of the times from first to end that are not later than time_ns, and of least_ns, the latest. */
+static int64_t latest_by(const struct rbwp_launches *launches, uint64_t first, uint64_t end,
+                         int64_t time_ns, int64_t least_ns)
 {
     for (uint64_t i = first; i < end; i++) {
-        int64_t begin_ns = launches->ring[i].begin_ns;
-        if (begin_ns > time_ns || (*any && work->inferred_ns >= begin_ns))
-            continue;
-        *any = true;
-        work->inferred_ns = begin_ns;
-        work->inferred_track = launches->ring[i].track;
+        int64_t begin_ns = launches->begin_ns[i];
+        begin_ns = begin_ns <= time_ns ? begin_ns : INT64_MIN;
+        least_ns = begin_ns > least_ns ? begin_ns : least_ns;
     }
+    return least_ns;
+}
+
+/* The latest of a part that is not later than time_ns, if it is later than least_ns; else that. */
+static int64_t latest_of_part(const struct rbwp_launches *launches, uint64_t part, uint64_t kept,
+                              int64_t time_ns, int64_t least_ns)
+{
+    uint64_t first = part * PART, end = first + PART < kept ? first + PART : kept;
+    bool filling = launches->count % PART && launches->count % RBWP_GPU_LAUNCHES / PART == part;
+    int64_t most_ns = launches->parts[part].most_ns;
+    if (filling || (launches->parts[part].least_ns <= time_ns && most_ns > time_ns))
+        return latest_by(launches, first, end, time_ns, least_ns);
+    return most_ns <= time_ns && most_ns > least_ns ? most_ns : least_ns;
 }
 
 /* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
- * that are kept count. */
+ * that are kept count. Of those that began at the same time the first one kept is it. */
 static void infer_launch(const struct rbwp_launches *launches, int64_t time_ns,
                          struct gpu_work *work)
 {
-    bool any = false;
-    uint64_t count = launches ? launches->count : 0;
+    uint64_t count = launches ? launches->count : 0, at = 0;
     uint64_t kept = count < RBWP_GPU_LAUNCHES ? count : RBWP_GPU_LAUNCHES;
-    uint64_t filling = count % PART ? count % RBWP_GPU_LAUNCHES / PART : PARTS;
+    int64_t latest_ns = INT64_MIN;
     for (uint64_t part = 0; part * PART < kept; part++) {
-        uint64_t first = part * PART, end = first + PART < kept ? first + PART : kept;
-        if (part != filling && launches->parts[part].least_ns > time_ns)
-            continue;
-        if (part != filling && launches->parts[part].most_ns <= time_ns) {
-            first = launches->parts[part].latest;
-            end = first + 1;
-        }
-        look_at_calls(launches, first, end, time_ns, work, &any);
+        int64_t before_ns = latest_ns;
+        latest_ns = latest_of_part(launches, part, kept, time_ns, before_ns);
+        at = latest_ns > before_ns ? part * PART : at;
     }
+    if (latest_ns == INT64_MIN)
+        return;
+    while (launches->begin_ns[at] != latest_ns)
+        at++;
+    work->inferred_ns = latest_ns;
+    work->inferred_track = launches->tracks[at];
 }
 
 void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *span)
@@ -142,9 +147,18 @@ void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *span)
 static void come_to_call(void *context, const struct gpu_fact *fact)
 {
     struct rbwp_gpu *gpu = context;
+    if (gpu->limited && (fact->stop_ns < gpu->from_ns || fact->start_ns >= gpu->to_ns))
+        return;
     want_calls(gpu);
     if (gpu->calls)
         launch_calls_fact(gpu->calls, fact);
+}
+
+void rbwp_gpu_limit(struct rbwp_gpu *gpu, int64_t from_ns, int64_t to_ns)
+{
+    gpu->limited = true;
+    gpu->from_ns = from_ns - WINDOW_BIAS_NS;
+    gpu->to_ns = to_ns;
 }
 
 /* Of rows with the same processor the last one counts. */

@@ -44,6 +44,8 @@ struct rbwp_gpu {
     struct trace *trace;
     const struct trace_read_options *options;
     int64_t cut_ns; /* links from before it are left out; INT64_MIN: none are */
+    bool limited;   /* rows of no work from from_ns to to_ns, on the file's axis, are left out */
+    int64_t from_ns, to_ns;
     uint32_t process;
     uint64_t first_id, next_id; /* of the trace, less one; of the file, for work without a record */
     struct gpu_devices devices;
@@ -68,6 +70,8 @@ struct rbwp_gpu {
 void rbwp_gpu_start(struct rbwp_gpu *gpu, bool expected);
 void rbwp_gpu_stop(struct rbwp_gpu *gpu);
 
+/* Only work of that time is wanted, on the file's axis: no rows of other work are kept. */
+void rbwp_gpu_limit(struct rbwp_gpu *gpu, int64_t from_ns, int64_t to_ns);
 /* A call of a work item that ended; track and begin on the trace's axis. */
 void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track);
 /* A GPU_WORK record. */

@@ -34,12 +34,15 @@ struct head {
     uint32_t detail_words; /* behind spans */
 };
 
-#define WORDS_OF(type) (sizeof(type) / sizeof(uint64_t))
-_Static_assert(sizeof(struct trace_span) % sizeof(uint64_t) == 0 &&
-                   sizeof(struct trace_sample) % sizeof(uint64_t) == 0 &&
-                   sizeof(struct trace_link) % sizeof(uint64_t) == 0 &&
-                   sizeof(struct head) % sizeof(uint64_t) == 0,
-               "all are whole words");
+/* What so many of them take: where 64 bits need no alignment to 64, some are no whole number of
+ * words. */
+static uint32_t words_of(size_t count, size_t bytes)
+{
+    return (uint32_t)((count * bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+}
+
+enum { HEAD_WORDS = sizeof(struct head) / sizeof(uint64_t) };
+_Static_assert(sizeof(struct head) % sizeof(uint64_t) == 0, "whole words");
 
 /* ---- to the sink, on any thread -------------------------------------------------------- */
 
@@ -47,7 +50,8 @@ static void pass_spans(const struct trace_sink *sink, const struct head *head,
                        const uint64_t *words)
 {
     struct trace_details details = {.count = head->detail_words, .room = head->detail_words};
-    details.words = (uint64_t *)(uintptr_t)(words + head->count * WORDS_OF(struct trace_span));
+    details.words =
+        (uint64_t *)(uintptr_t)(words + words_of(head->count, sizeof(struct trace_span)));
     sink->spans(sink->context, (const void *)words, head->count,
                 head->detail_words ? &details : NULL);
 }
@@ -71,11 +75,11 @@ static uint32_t words_behind(const struct head *head)
 {
     switch (head->kind) {
     case SPANS:
-        return head->count * (uint32_t)WORDS_OF(struct trace_span) + head->detail_words;
+        return words_of(head->count, sizeof(struct trace_span)) + head->detail_words;
     case SAMPLES:
-        return head->count * (uint32_t)WORDS_OF(struct trace_sample);
+        return words_of(head->count, sizeof(struct trace_sample));
     default:
-        return (uint32_t)WORDS_OF(struct trace_link);
+        return words_of(1, sizeof(struct trace_link));
     }
 }
 
@@ -94,7 +98,7 @@ static void run(void *context)
     for (uint32_t at = 0; at < batch->count && !ask(behind);) {
         struct head head;
         memcpy(&head, batch->words + at, sizeof head);
-        at += (uint32_t)WORDS_OF(struct head);
+        at += HEAD_WORDS;
         pass(behind->sink, &head, batch->words + at);
         at += words_behind(&head);
     }
@@ -169,7 +173,7 @@ static struct batch *batch_to_fill(struct trace_behind *behind)
 /* Where what is behind the head goes; NULL without memory. */
 static uint64_t *add(struct trace_behind *behind, const struct head *head)
 {
-    uint32_t words = (uint32_t)WORDS_OF(struct head) + words_behind(head);
+    uint32_t words = HEAD_WORDS + words_behind(head);
     if (behind->batch && behind->batch->count + words > BATCH_WORDS)
         submit(behind);
     struct batch *batch = batch_to_fill(behind);
@@ -178,7 +182,7 @@ static uint64_t *add(struct trace_behind *behind, const struct head *head)
     uint64_t *at = batch->words + batch->count;
     batch->count += words;
     memcpy(at, head, sizeof *head);
-    return at + WORDS_OF(struct head);
+    return at + HEAD_WORDS;
 }
 
 /* How many fit into a batch, with what may come behind them. */
@@ -198,7 +202,7 @@ bool trace_behind_spans(struct trace_behind *behind, const struct trace_span *sp
         return !behind->sink->spans;
     memcpy(at, spans, count * sizeof *spans);
     if (head.detail_words)
-        memcpy(at + count * WORDS_OF(struct trace_span), details->words,
+        memcpy(at + words_of(count, sizeof *spans), details->words,
                head.detail_words * sizeof *details->words);
     return true;
 }

@@ -184,7 +184,9 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts.last_ns = trailer->stop_ns;
     source->facts.host = (struct trace_text){trailer->host, trailer->host_bytes};
     source->facts.identity =
-        (struct trace_identity){.os_id = trailer->process_id, .session_ns = trailer->start_ns};
+        (struct trace_identity){.os_id = trailer->process_id,
+                                .session_ns = trailer->start_ns,
+                                .part = trailer->kept_count ? trailer->kept->part : 0};
     source->facts.identity.parent = job_number(trailer, RBWP_JOB_PARENT);
     fill_identity(&source->facts.identity, trailer);
     fill_job(&source->facts, trailer);
@@ -367,11 +369,11 @@ static int64_t at_least(int64_t time_ns, int64_t least_ns)
 /* ---- spans ------------------------------------------------------------------ */
 
 /* Field by field, where it is going to stay: this is done for each span of a file. Lane, depth and
- * track are not known yet. */
+ * track are not known yet. Names are for those that are wanted: their order is that of a file that
+ * has no others. */
 static inline void make_span(struct rbwp_source *source, const struct span *span,
                              struct trace_span *made)
 {
-    int64_t name_ns = span_name_time_ns(span);
     const struct trace_axis *axis = &source->options->axis;
     int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
     made->start_ns = trace_on_axis(axis, span->begin_ns);
@@ -381,6 +383,12 @@ static inline void make_span(struct rbwp_source *source, const struct span *span
     made->track = made->detail = 0;
     made->row = made->depth = 0;
     made->flags = (uint8_t)((span->has_end ? 0 : TRACE_UNFINISHED) | (span->open ? TRACE_OPEN : 0));
+}
+
+static inline void name_span(struct rbwp_source *source, const struct span *span,
+                             struct trace_span *made)
+{
+    int64_t name_ns = span_name_time_ns(span);
     if (span->kind == SPAN_FINE) {
         name_sub_item(source, made, span->sub_item, name_ns);
     } else {
@@ -445,6 +453,7 @@ static void take_span(void *context, const struct span *span)
         at_least(source->thread->last_ns, trace_off_axis(&source->options->axis, made->stop_ns));
     if (source->filtered && !(is_wanted(source, span) && clip(source, made)))
         return;
+    name_span(source, span, made);
     if (batch->track == TRACE_NONE) /* its thread got the name that is wanted later */
         batch->track = add_thread_track(source, span->thread_id, span_name_time_ns(span));
     if (!add_span(source, span, batch))
@@ -457,7 +466,10 @@ static bool make_gpu_span(void *context, const struct span *span, struct trace_s
 {
     struct rbwp_source *source = context;
     make_span(source, span, made_out);
-    return !source->filtered || (is_wanted(source, span) && clip(source, made_out));
+    if (source->filtered && !(is_wanted(source, span) && clip(source, made_out)))
+        return false;
+    name_span(source, span, made_out);
+    return true;
 }
 
 static uint32_t track_of_thread(void *context, uint64_t thread_id)
@@ -723,7 +735,8 @@ static void add_process(struct rbwp_source *source)
     source->process = trace_add_process(source->trace, process);
 }
 
-/* Marks are in the window, or not wanted. */
+/* Marks are in the window, or not wanted. Of a recording that is cut into files the first one
+ * begins, and the last one ends. */
 static void add_life(struct rbwp_source *source)
 {
     const struct input *input = &source->input;
@@ -731,17 +744,19 @@ static void add_life(struct rbwp_source *source)
     const struct trace_axis *axis = &source->options->axis;
     if (!trailer)
         return;
+    const bool first = !trailer->kept_count || trailer->kept->part <= 1;
+    const bool last = !trailer->kept_count || trailer->kept->why != RBWP_KEPT_ROTATED;
     struct life life = {
         .process = source->process,
         .os_id = trailer->process_id,
         .parent = job_number(trailer, RBWP_JOB_PARENT),
         .start_ns = trace_on_axis(axis, trailer->start_ns),
         .last_ns = trace_on_axis(axis, trailer->stop_ns),
-        .has_start = is_row_wanted(source, 0, trailer->start_ns, trailer->start_ns),
-        .has_last = is_row_wanted(source, 0, trailer->stop_ns, trailer->stop_ns),
-        .end = input_is_finished(input)  ? TRACE_LIFE_ENDS
-               : input_is_written(input) ? TRACE_LIFE_RUNS
-                                         : TRACE_LIFE_DIED,
+        .has_start = first && is_row_wanted(source, 0, trailer->start_ns, trailer->start_ns),
+        .has_last = last && is_row_wanted(source, 0, trailer->stop_ns, trailer->stop_ns),
+        .end = input_has_died(input)      ? TRACE_LIFE_DIED
+               : input_is_finished(input) ? TRACE_LIFE_ENDS
+                                          : TRACE_LIFE_RUNS,
     };
     source->failed |= !life_marks_add(source->trace, &life);
 }
@@ -827,6 +842,34 @@ static void shift_filter(struct rbwp_source *source, const struct trace_read_opt
         source->wanted.to.ns = trace_off_axis(&options->axis, source->wanted.to.ns);
 }
 
+/* Of a part that is not read. */
+static void know_thread(void *context, uint64_t thread_id, int64_t time_ns)
+{
+    struct rbwp_thread *thread = find_thread(context, thread_id, time_ns);
+    if (thread)
+        thread->last_ns = at_least(thread->last_ns, time_ns);
+}
+
+/* Whether the file's marks lead to a time window that is asked for. */
+static bool find_window(struct rbwp_source *source, struct window *window)
+{
+    const struct filter_options *wanted = &source->wanted;
+    const struct rbwp_reader *reader = source->input.reader;
+    int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
+    if (!source->filtered || !(wanted->from.set || wanted->to.set) || !zero_ns)
+        return false;
+    filter_resolve(&source->filter, zero_ns);
+    if (!window_find(window, &source->input, source->filter.from_ns, source->filter.to_ns))
+        return false;
+    rbwp_gpu_limit(&source->gpu, window->from_ns, window->to_ns);
+    for (uint32_t i = 0; i < window->trailer->index_count; i++) {
+        const struct rbwp_index_range *range = &window->trailer->index[i];
+        if (range->records)
+            filter_see_times(&source->filter, range->first_ns, range->last_ns);
+    }
+    return true;
+}
+
 static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace,
                                 const struct trace_read_options *options)
 {
@@ -857,9 +900,15 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     start_tables(source);
     source->walk = &walk;
     call_args_load(&source->args, trace, &source->input);
+    struct window window = {0};
+    if (find_window(source, &window)) {
+        walk.window = &window;
+        walk.thread = know_thread;
+    }
     if (options->threads)
         input_decode_ahead(&source->input, options->threads);
     enum exit_code code = span_walk(&walk, &source->input);
+    window_free(&window);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
     bool good = finish_gpus(source);

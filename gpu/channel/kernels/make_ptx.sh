@@ -8,7 +8,8 @@
 #
 # transfer.ptx travels with the source so that a program needs neither a CUDA toolkit nor NVRTC.
 # clang 14 makes it, since its output can be had again anywhere; no header of CUDA is read. PTX 6.0
-# for sm_52 is taken by every driver since CUDA 9 and every GPU since Maxwell.
+# for sm_52 is taken by every driver since CUDA 9 and every GPU since Maxwell. The target is a host of 64 bits,
+# whatever compiles.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -23,7 +24,7 @@ trap 'rm -f "$made"' EXIT
 {
     echo '// SPDX-License-Identifier: Apache-2.0'
     echo '// Made from transfer.cl by make_ptx.sh. Do not change by hand.'
-    "$compiler" -x cuda --cuda-device-only --cuda-gpu-arch=sm_52 -nocudainc -nocudalib \
+    "$compiler" --target=x86_64-linux-gnu -x cuda --cuda-device-only --cuda-gpu-arch=sm_52 -nocudainc -nocudalib \
         -Xclang -target-feature -Xclang +ptx60 -Wno-unknown-cuda-version -Wall -Wextra -Werror \
         -O2 -S -o - transfer.cl | grep -v '^//'
 } >"$made"

@@ -67,7 +67,8 @@ static inline void rbwp_put_queued_(uint64_t *cells, uint64_t thread,
 
 /* Work of that slot is handed over at ticks (rbwp_now_ticks): for who hands over several at once,
  * or has just read the clock, which is most of what a ticket costs. */
-static inline void rbwp_enqueue_at(unsigned slot, uint64_t ticks, struct rbwp_ticket *ticket_out)
+static inline RBWP_HOT_ void rbwp_enqueue_at(unsigned slot, uint64_t ticks,
+                                             struct rbwp_ticket *ticket_out)
 {
     bool on = rbwp_is_on_(1);
     ticket_out->slot = slot;
@@ -76,41 +77,59 @@ static inline void rbwp_enqueue_at(unsigned slot, uint64_t ticks, struct rbwp_ti
 }
 
 /* Work of that slot is handed over now. */
-static inline void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
+static inline RBWP_HOT_ void rbwp_enqueue(unsigned slot, struct rbwp_ticket *ticket_out)
 {
-    rbwp_enqueue_at(slot, rbwp_is_on_(1) ? rbwp_now_ticks() : 0, ticket_out);
+    bool on = rbwp_is_on_(1);
+    ticket_out->slot = slot;
+    ticket_out->thread = on ? rbwp_thread_number_() : 0;
+    ticket_out->ticks = on ? rbwp_now_ticks() : 0;
 }
 
-/* As rbwp_begin_at, of work that was handed over with this ticket. */
-static inline void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket, uint64_t ticks)
+/* The row of a begin with a ticket, between rbwp_enter_ and rbwp_leave_. False: the begin takes the
+ * slow side. */
+static inline RBWP_HOT_ bool rbwp_add_queued_(const struct rbwp_self_ *self, unsigned slot,
+                                              const struct rbwp_ticket *ticket, uint64_t ticks)
 {
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_is_on_(1))
-        return;
-    if (!ticket.ticks) {
-        rbwp_begin_at(slot, ticks);
-        return;
-    }
-    if (!rbwp_enter_(self, 1))
-        return;
     /* A place with room has had a row: the thread is attached. */
     struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_QUEUED_];
-    if (rbwp_place_has_room_(place) && !self->item && ticket.slot == slot) {
-        rbwp_put_queued_(rbwp_place_take_(place, RBWP_QUEUED_COLUMNS_),
-                         rbwp_own_places_.thread_number, &ticket, ticks);
-        rbwp_place_count_(place, 1);
+    if (!__builtin_expect(rbwp_place_has_room_(place) && !self->item && ticket->slot == slot, 1))
+        return false;
+    rbwp_put_queued_(rbwp_place_take_(place, RBWP_QUEUED_COLUMNS_), rbwp_own_places_.thread_number,
+                     ticket, ticks);
+    rbwp_place_count_(place, 1);
+    return true;
+}
+
+/* The rest of the two below, behind the test for a session. */
+static inline RBWP_HOT_ void rbwp_begin_with_on_(unsigned slot, struct rbwp_ticket ticket,
+                                                 uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_enter_(self, 1))
+        return;
+    if (__builtin_expect(!ticket.ticks, 0) ||
+        __builtin_expect(rbwp_add_queued_(self, slot, &ticket, ticks), 1)) {
         rbwp_put_begin_(self, slot, ticks);
         rbwp_leave_(self);
     } else {
+        struct rbwp_ticket copy = ticket; /* this one needs to be in memory */
         rbwp_leave_(self);
-        rbwp_begin_queued_(slot, &ticket, ticks);
+        rbwp_begin_queued_(slot, &copy, ticks);
     }
 }
 
-static inline void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
+/* As rbwp_begin_at, of work that was handed over with this ticket. */
+static inline RBWP_HOT_ void rbwp_begin_with_at(unsigned slot, struct rbwp_ticket ticket,
+                                                uint64_t ticks)
 {
     if (rbwp_is_on_(1))
-        rbwp_begin_with_at(slot, ticket, rbwp_now_ticks());
+        rbwp_begin_with_on_(slot, ticket, ticks);
+}
+
+static inline RBWP_HOT_ void rbwp_begin_with(unsigned slot, struct rbwp_ticket ticket)
+{
+    if (rbwp_is_on_(1))
+        rbwp_begin_with_on_(slot, ticket, rbwp_now_ticks());
 }
 
 #else /* RBWP_DISABLE: the same calls, no code */

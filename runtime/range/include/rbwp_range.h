@@ -141,13 +141,26 @@ RBWP_API uint64_t rbwp_range_current_(void);
 #endif
 
 #ifndef RBWP_DISABLE
+/* The row's memory was last written on another CPU: it is asked for a few rows before. */
+static inline void rbwp_want_row_(const uint64_t *cells)
+{
+#ifdef __x86_64__
+    __asm__ volatile("prefetchw %0" : : "m"(cells[4 * RBWP_RANGE_COLUMNS_]));
+#else
+    __builtin_prefetch(cells + 4 * RBWP_RANGE_COLUMNS_, 1);
+#endif
+}
+
 /* Between rbwp_enter_ and rbwp_leave_. Cells that are not stored are 0. */
-static inline void rbwp_put_range_(struct rbwp_own_ranges_ *own, struct rbwp_place_ *place,
-                                   uint64_t name, uint64_t id, struct rbwp_payload payload,
-                                   uint64_t ticks)
+static inline RBWP_HOT_ void rbwp_put_range_(struct rbwp_own_ranges_ *own,
+                                             struct rbwp_place_ *place, uint64_t name, uint64_t id,
+                                             struct rbwp_payload payload, uint64_t ticks)
 {
     struct rbwp_open_range_ *range = own->top + 1;
     uint64_t *cells = rbwp_place_take_(place, RBWP_RANGE_COLUMNS_), number = own->next_number;
+    /* A pop that comes at once looks for these first, and waits for what was just stored. */
+    range->cells = cells;
+    range->fill = place->fill;
     cells[RBWP_RANGE_COLUMN_START_] = ticks;
     cells[RBWP_RANGE_COLUMN_THREAD_] = rbwp_own_places_.thread_number;
     cells[RBWP_RANGE_COLUMN_NAME_] = name;
@@ -158,26 +171,26 @@ static inline void rbwp_put_range_(struct rbwp_own_ranges_ *own, struct rbwp_pla
         cells[RBWP_RANGE_COLUMN_PAYLOAD_TYPE_] = payload.type;
         cells[RBWP_RANGE_COLUMN_PAYLOAD_] = payload.bits;
     }
-    range->cells = cells;
-    range->fill = place->fill;
-    range->number = number;
+    rbwp_want_row_(cells);
     own->top = range;
     own->next_number = number + 1;
+    range->number = number;
     rbwp_place_count_(place, 1);
 }
 
 /* A range begins on this thread, inside those that are open. */
-static inline void rbwp_range_push_with(uint64_t name, uint64_t id, struct rbwp_payload payload)
+static inline RBWP_HOT_ void rbwp_range_push_with(uint64_t name, uint64_t id,
+                                                  struct rbwp_payload payload)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
+    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
     if (!rbwp_is_on_(1))
         return;
     uint64_t ticks = rbwp_now_ticks();
     if (!rbwp_enter_(self, 1))
         return;
-    struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
-    if (rbwp_place_has_room_(place) && __builtin_expect(own->top < own->limit, 1)) {
+    if (__builtin_expect(rbwp_place_has_room_(place) && own->top < own->limit, 1)) {
         rbwp_put_range_(own, place, name, id, payload, ticks);
         rbwp_leave_(self);
     } else {
@@ -186,18 +199,20 @@ static inline void rbwp_range_push_with(uint64_t name, uint64_t id, struct rbwp_
     }
 }
 /* The one that was pushed (or entered) last on this thread ends. */
-static inline void rbwp_range_pop(void)
+static inline RBWP_HOT_ void rbwp_range_pop(void)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
     if (!rbwp_is_on_(1))
         return;
+    /* Nobody but this thread changes what it has pushed: that need not wait for the clock. */
+    struct rbwp_open_range_ *range = own->top;
+    const uint64_t fill = range->fill;
     uint64_t ticks = rbwp_now_ticks();
     if (!rbwp_enter_(self, 1))
         return;
-    struct rbwp_open_range_ *range = own->top;
     /* Where its row is held it was pushed in this session. */
-    if (__builtin_expect(range->fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill, 1)) {
+    if (__builtin_expect(fill == rbwp_own_places_.place[RBWP_PLACE_RANGES_].fill, 1)) {
         own->top = range - 1;
         __atomic_store_n(range->cells + RBWP_RANGE_COLUMN_STOP_, ticks, __ATOMIC_RELAXED);
         rbwp_leave_(self);

@@ -21,28 +21,30 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
                        void *argument);
 
 /*
- * What the calling thread does is less urgent than what the program's threads do, or not (any
- * more): it takes no CPU from one of them by waking up, but still gets its share (SCHED_BATCH).
- * Lower ones (SCHED_IDLE) can be left by privileged processes alone, and one that is starved holds
- * up what others wait for. Where the program's threads have another policy than the usual one,
- * which ours take over, they stay with it.
+ * How urgent what the calling thread does is beside what the program's threads do. Who gives way
+ * takes no CPU from one of them by waking up, but still gets its share (SCHED_BATCH). Lower ones
+ * (SCHED_IDLE) can be left by privileged processes alone, and one that is starved holds up what
+ * others wait for. Who is urgent gets a CPU for a tenth of a millisecond as soon as it wakes up,
+ * if it has not had its share (a slice of its own, from Linux 6.12 on). Where the program's
+ * threads have another policy than the usual one, which ours take over, they stay with it.
  */
-void quiet_thread_give_way(bool gives_way);
+enum quiet_rank { QUIET_GIVES_WAY, QUIET_USUAL, QUIET_URGENT };
+void quiet_thread_rank(enum quiet_rank rank);
 
 /* A pause between two pieces of work, in which whoever was pushed aside goes on: the kernel lets a
  * thread run for some ms in a row. */
 void quiet_thread_rest(void);
 
 /*
- * A thread that lets others run after each tenth of a millisecond of work: who waits for its CPU
- * goes first then. Where it had to wait for others lately, these wait for it, too, and it rests.
+ * A thread that lets others run after so much work in a row: who waits for its CPU goes first
+ * then. Where it had to wait for others lately, these wait for it, too, and it rests.
  */
 struct quiet_pace {
     struct breath breath; /* taken: lets others run if it is time */
-    int64_t rested_ns, looked_ns;
+    int64_t work_ns_max, rested_ns, looked_ns;
     uint64_t delay_ns; /* that the thread has waited for a CPU, so far */
     bool is_shared;    /* it waited lately */
 };
-void quiet_pace_start(struct quiet_pace *pace);
+void quiet_pace_start(struct quiet_pace *pace, int64_t work_ns_max);
 
 #endif /* QUIET_THREAD_H */

@@ -223,21 +223,32 @@ static inline bool rbwp_is_on_(int level)
     return __builtin_expect(__atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) >= level, 0);
 }
 
+/* What nearly every call is: in line, though compilers take calls behind rbwp_is_on_ for rare. */
+#define RBWP_HOT_ __attribute__((always_inline))
+
 static inline bool rbwp_has_room_(const struct rbwp_self_ *self, uint64_t ticks_in_chunk)
 {
     return __builtin_expect(self->next < self->limit, 1) &
            __builtin_expect(ticks_in_chunk >> RBWP_EVENT_TIME_BITS_ == 0, 1);
 }
 
-/* Whether the open item, which has begun in this chunk, is to be recorded and no more. */
-static inline bool rbwp_is_within_limits_(const struct rbwp_self_ *self, uint64_t ticks_in_chunk)
+/* Of the open item, which has begun in this chunk; NULL: no slot has any. Without an item it is
+ * nobody's. */
+static inline const struct rbwp_slot_limit_ *rbwp_limit_of_item_(const struct rbwp_self_ *self)
 {
     const struct rbwp_slot_limit_ *limit = __atomic_load_n(&self->limits, __ATOMIC_RELAXED);
+    if (__builtin_expect(limit != NULL, 0) && self->item)
+        limit += *self->item >> RBWP_EVENT_KIND_BITS_ & (RBWP_SLOTS_MAX - 1);
+    return limit;
+}
+
+/* Whether the open item is to be recorded and no more. */
+static inline bool rbwp_is_within_(const struct rbwp_slot_limit_ *limit,
+                                   const struct rbwp_self_ *self, uint64_t ticks_in_chunk)
+{
     if (__builtin_expect(!limit, 1))
         return true;
-    uint64_t begin = *self->item;
-    limit += begin >> RBWP_EVENT_KIND_BITS_ & (RBWP_SLOTS_MAX - 1);
-    return ticks_in_chunk - (begin >> RBWP_EVENT_TIME_SHIFT_) -
+    return ticks_in_chunk - (*self->item >> RBWP_EVENT_TIME_SHIFT_) -
                __atomic_load_n(&limit->least_ticks, __ATOMIC_RELAXED) <
            __atomic_load_n(&limit->span_ticks, __ATOMIC_RELAXED);
 }
@@ -261,11 +272,13 @@ static inline uint64_t rbwp_thread_number_(void)
     return thread ? *thread : 0;
 }
 
-/* The rest of rbwp_begin_at, for who has entered. */
-static inline void rbwp_put_begin_(struct rbwp_self_ *self, unsigned slot, uint64_t ticks)
+/* The rest of rbwp_begin_at and of rbwp_end_at, for who has entered. */
+static inline RBWP_HOT_ void rbwp_put_begin_(struct rbwp_self_ *self, unsigned slot, uint64_t ticks)
 {
     uint64_t since = ticks - self->base_ticks;
-    if (rbwp_has_room_(self, since) && !self->item && !self->pending && slot < RBWP_SLOTS_MAX) {
+    if (__builtin_expect(rbwp_has_room_(self, since) && !self->item && !self->pending &&
+                             slot < RBWP_SLOTS_MAX,
+                         1)) {
         self->item = self->next;
         rbwp_put_(self, RBWP_EVENT_BEGIN_, slot, since);
     } else {
@@ -273,41 +286,13 @@ static inline void rbwp_put_begin_(struct rbwp_self_ *self, unsigned slot, uint6
     }
 }
 
-/* ---- recording -------------------------------------------------------------- */
-
-#ifndef RBWP_DISABLE
-
-/* The calls that take ticks share one clock read between several calls; ticks are rbwp_now_ticks'.
- */
-
-/* A call of a work item's do_work begins. Inside an open item it is ignored and counted. */
-static inline void rbwp_begin_at(unsigned slot, uint64_t ticks)
+static inline RBWP_HOT_ void rbwp_put_end_(struct rbwp_self_ *self,
+                                           const struct rbwp_slot_limit_ *limit, uint64_t ticks)
 {
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
-        return;
-    rbwp_put_begin_(self, slot, ticks);
-    rbwp_leave_(self);
-}
-
-static inline void rbwp_begin(unsigned slot)
-{
-    if (rbwp_is_on_(1))
-        rbwp_begin_at(slot, rbwp_now_ticks());
-}
-
-/*
- * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
- * the thread's time limit.
- */
-static inline void rbwp_end_at(uint64_t ticks)
-{
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
-        return;
     uint64_t since = ticks - self->base_ticks;
-    if (rbwp_has_room_(self, since) && self->item && !self->pending &&
-        rbwp_is_within_limits_(self, since)) {
+    if (__builtin_expect(rbwp_has_room_(self, since) && self->item && !self->pending &&
+                             rbwp_is_within_(limit, self, since),
+                         1)) {
         self->item = NULL;
         rbwp_put_(self, RBWP_EVENT_END_, 0, since);
     } else if (self->pending == RBWP_PENDING_EMPTY_ && self->item && self->next == self->item + 1 &&
@@ -320,13 +305,91 @@ static inline void rbwp_end_at(uint64_t ticks)
     } else {
         rbwp_end_slow_(ticks);
     }
+}
+
+/* Likewise. */
+static inline RBWP_HOT_ void rbwp_put_fine_begin_(struct rbwp_self_ *self, unsigned id,
+                                                  uint64_t ticks)
+{
+    uint64_t since = ticks - self->base_ticks;
+    /* Below the mask: no flag is set, and the count does not run into one. */
+    if (__builtin_expect(rbwp_has_room_(self, since) && self->pending < RBWP_PENDING_DEPTH_ &&
+                             id < RBWP_SUB_ITEMS_MAX,
+                         1)) {
+        self->pending++;
+        rbwp_put_(self, RBWP_EVENT_FINE_BEGIN_, id, since);
+    } else {
+        rbwp_fine_begin_slow_(id, ticks);
+    }
+}
+
+static inline RBWP_HOT_ void rbwp_put_fine_end_(struct rbwp_self_ *self, uint64_t ticks)
+{
+    uint64_t since = ticks - self->base_ticks;
+    /* Likewise, and not 0, which wraps around. */
+    if (__builtin_expect(rbwp_has_room_(self, since) && self->pending - 1 < RBWP_PENDING_DEPTH_,
+                         1)) {
+        self->pending--;
+        rbwp_put_(self, RBWP_EVENT_FINE_END_, 0, since);
+    } else {
+        rbwp_fine_end_slow_(ticks);
+    }
+}
+
+/* ---- recording -------------------------------------------------------------- */
+
+#ifndef RBWP_DISABLE
+
+/* The calls that take ticks share one clock read between several calls; ticks are rbwp_now_ticks'.
+ */
+
+/* The rest of the two below, behind the test for a session. */
+static inline RBWP_HOT_ void rbwp_begin_on_(unsigned slot, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_enter_(self, 1))
+        return;
+    rbwp_put_begin_(self, slot, ticks);
     rbwp_leave_(self);
 }
 
-static inline void rbwp_end(void)
+/* A call of a work item's do_work begins. Inside an open item it is ignored and counted. */
+static inline RBWP_HOT_ void rbwp_begin_at(unsigned slot, uint64_t ticks)
 {
     if (rbwp_is_on_(1))
-        rbwp_end_at(rbwp_now_ticks());
+        rbwp_begin_on_(slot, ticks);
+}
+
+static inline RBWP_HOT_ void rbwp_begin(unsigned slot)
+{
+    if (rbwp_is_on_(1))
+        rbwp_begin_on_(slot, rbwp_now_ticks());
+}
+
+/*
+ * The call ends. If it said that it did no work, all it recorded is taken back, unless it outran
+ * the thread's time limit.
+ */
+static inline RBWP_HOT_ void rbwp_end_at(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    rbwp_put_end_(self, rbwp_limit_of_item_(self), ticks);
+    rbwp_leave_(self);
+}
+
+/* The limit is looked for before the clock is read: what stands between one reading and the next
+ * and waits for memory three times in a row would make the next one wait (docs/design/recorder.md).
+ */
+static inline RBWP_HOT_ void rbwp_end(void)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
+        return;
+    const struct rbwp_slot_limit_ *limit = rbwp_limit_of_item_(self);
+    rbwp_put_end_(self, limit, rbwp_now_ticks());
+    rbwp_leave_(self);
 }
 
 /*
@@ -356,50 +419,49 @@ static inline void rbwp_discard(void)
  */
 RBWP_API void rbwp_set_time_limit(uint64_t limit_ns);
 
+/* As rbwp_begin_on_. */
+static inline RBWP_HOT_ void rbwp_fine_begin_on_(unsigned id, uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_enter_(self, 2))
+        return;
+    rbwp_put_fine_begin_(self, id, ticks);
+    rbwp_leave_(self);
+}
+
 /* A sub-item begins or ends, level 2 only. May nest, and may stand outside any item. */
-static inline void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
+static inline RBWP_HOT_ void rbwp_fine_begin_at(unsigned id, uint64_t ticks)
+{
+    if (rbwp_is_on_(2))
+        rbwp_fine_begin_on_(id, ticks);
+}
+
+static inline RBWP_HOT_ void rbwp_fine_begin(unsigned id)
+{
+    if (rbwp_is_on_(2))
+        rbwp_fine_begin_on_(id, rbwp_now_ticks());
+}
+
+/* As rbwp_begin_on_. */
+static inline RBWP_HOT_ void rbwp_fine_end_on_(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
+    if (!rbwp_enter_(self, 2))
         return;
-    uint64_t since = ticks - self->base_ticks;
-    /* Below the mask: no flag is set, and the count does not run into one. */
-    if (rbwp_has_room_(self, since) && self->pending < RBWP_PENDING_DEPTH_ &&
-        id < RBWP_SUB_ITEMS_MAX) {
-        self->pending++;
-        rbwp_put_(self, RBWP_EVENT_FINE_BEGIN_, id, since);
-    } else {
-        rbwp_fine_begin_slow_(id, ticks);
-    }
+    rbwp_put_fine_end_(self, ticks);
     rbwp_leave_(self);
 }
 
-static inline void rbwp_fine_begin(unsigned id)
+static inline RBWP_HOT_ void rbwp_fine_end_at(uint64_t ticks)
 {
     if (rbwp_is_on_(2))
-        rbwp_fine_begin_at(id, rbwp_now_ticks());
+        rbwp_fine_end_on_(ticks);
 }
 
-static inline void rbwp_fine_end_at(uint64_t ticks)
-{
-    struct rbwp_self_ *self = &rbwp_self_;
-    if (!rbwp_is_on_(2) || !rbwp_enter_(self, 2))
-        return;
-    uint64_t since = ticks - self->base_ticks;
-    /* Likewise, and not 0, which wraps around. */
-    if (rbwp_has_room_(self, since) && self->pending - 1 < RBWP_PENDING_DEPTH_) {
-        self->pending--;
-        rbwp_put_(self, RBWP_EVENT_FINE_END_, 0, since);
-    } else {
-        rbwp_fine_end_slow_(ticks);
-    }
-    rbwp_leave_(self);
-}
-
-static inline void rbwp_fine_end(void)
+static inline RBWP_HOT_ void rbwp_fine_end(void)
 {
     if (rbwp_is_on_(2))
-        rbwp_fine_end_at(rbwp_now_ticks());
+        rbwp_fine_end_on_(rbwp_now_ticks());
 }
 
 /*

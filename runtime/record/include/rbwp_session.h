@@ -166,13 +166,14 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_dump(struct rbwp_session *s
 
 /* What a session came to. May grow at its end: summary_bytes says what the caller knows. */
 struct rbwp_session_summary {
-    char path[4096];            /* the file, with keys replaced */
-    uint64_t records;           /* in the file */
-    uint64_t blocks, bytes;     /* in the file */
-    uint64_t lost_records;      /* sum of all records lost, whatever the cause */
-    uint64_t misuse_calls;      /* calls refused */
-    uint64_t discarded;         /* items that did no work and left no trace */
-    uint64_t peak_bytes;        /* most recorded-but-unwritten data */
+    char path[4096];        /* the file, with keys replaced */
+    uint64_t records;       /* in the file */
+    uint64_t blocks, bytes; /* in the file */
+    uint64_t lost_records;  /* sum of all records lost, whatever the cause; those of an item that
+                               found no memory also if it would have been taken back */
+    uint64_t misuse_calls;  /* calls refused */
+    uint64_t discarded;     /* items that did no work and left no trace */
+    uint64_t peak_bytes;    /* most recorded-but-unwritten data */
     uint64_t unprotected_bytes; /* of the memory for it, what a crash would have lost; all without
                                    live */
     uint64_t stop_ns;           /* time rbwp_session_stop took */

@@ -10,7 +10,8 @@
 
 #include "rbwp_format.h"
 
-/* Counts records that were lost before they could be recorded, on the calling thread. */
+/* Counts records that were lost before they could be recorded, on the calling thread; of no thread,
+ * if that is not attached. */
 void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count);
 
 /* The calling thread, as block headers name it; 0 if it is not attached. */

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """h200_programs.py PROGRAM [N] - programs for h200_record.py, which know nothing of rbwp. Each prints a line of JSON: seconds of
 its loop, and how many kernels of its own it launched, where it knows."""
+import ctypes
 import json
 import os
+import signal
 import statistics
 import sys
 import time
@@ -15,6 +17,7 @@ def tell(**facts):
 
 REPEATS = 5  # of a loop; the median counts
 BEFORE = 2 + 200  # kernels that fill two tensors, and those before the loop
+PAIRS, SETTLING = 15, 200  # loops off and on; kernels behind each switch that are not timed
 
 
 def loops(go, wait):
@@ -163,7 +166,6 @@ def children(count):
 
 def killed(count):
     """Ends by SIGTERM in the middle."""
-    import signal
     import torch
     a = torch.ones(1024, device="cuda")
     for _ in range(count):
@@ -192,6 +194,54 @@ def subscribed(count):
     has = cupti is not None and cupti.cuptiSubscribe(ctypes.byref(handle), callback, None) == 0
     seconds, _ = loops(*additions(count))
     tell(seconds=seconds, kernels=REPEATS * count + BEFORE, subscribed=has)
+
+
+def switch_of(how):
+    """What switches recording on and off in this process; before its first call it is off."""
+    if how == "library":
+        return ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).cupti_peer_switch
+
+    def by_signal(on):
+        os.kill(os.getpid(), signal.SIGUSR2)
+        time.sleep(0.03)  # it is another thread that opens and closes
+
+    return by_signal if how == "signal" else lambda on: None
+
+
+def alternating(count, how):
+    """Loops of count additions, off and on by turns: median seconds of each, of on times the off before it, kernels while on."""
+    seconds = {False: [], True: []}
+    go, wait = additions(count)
+    switch = switch_of(how)
+    settle = additions(SETTLING)[0]
+    for turn in range(2 * PAIRS):
+        on = turn % 2 == 1
+        wait()
+        if turn:
+            switch(on)
+        settle()
+        wait()
+        begin = time.perf_counter()
+        go()
+        wait()
+        seconds[on].append(time.perf_counter() - begin)
+    switch(False)
+    tell(off=statistics.median(seconds[False]) / count, on=statistics.median(seconds[True]) / count, kernels=PAIRS * (count + SETTLING),
+         times=statistics.median(on / off for off, on in zip(seconds[False], seconds[True])))
+
+
+def forks(count):
+    """alternating in forked children, which need not import PyTorch again: one for each line of JSON, with variables of the
+    environment and how it is switched."""
+    import torch  # noqa: F401
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            told = json.loads(line)
+            os.environ.update(told["environment"])
+            alternating(count, told["switch"])
+            return
+        tell(status=os.waitpid(child, 0)[1])
 
 
 if __name__ == "__main__":

@@ -8,11 +8,13 @@ import collections
 import json
 import os
 import pathlib
+import random
 import shutil
 import signal
 import statistics
 import subprocess
 import sys
+import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -61,6 +63,14 @@ def record(name, words, what="gpu,ranges", options=(), code=0, **environment):
     return path, facts, told
 
 
+def info_of(path):
+    return json.loads(subprocess.run([RBWP, "info", "--json", path], capture_output=True, check=True).stdout)
+
+
+def lost_in(path):
+    return info_of(path)["lost_records"]
+
+
 def sound(name, path, own=None, events=False):
     """Every row is possible; own: how many kernels there must be; events: they were timed by these. The kernels' rows."""
     subprocess.run([RBWP, "check", path], check=True, stdout=subprocess.DEVNULL)
@@ -73,7 +83,7 @@ def sound(name, path, own=None, events=False):
     figure(f"{name}: kernels that seem to begin before their call", early, "", most=0)
     unknown = sum(row["thread"] == 0 for row in kernels)
     figure(f"{name}: kernels whose call is not known", unknown, "", most=0)
-    info = json.loads(subprocess.run([RBWP, "info", "--json", path], capture_output=True, check=True).stdout)
+    info = info_of(path)
     session = info.get("session") or {}
     if "start" in session and "stop" in session:
         right(f"{name}: inside the session", all(session["start"] <= row["begin"] and row["stop"] <= session["stop"] for row in kernels))
@@ -298,6 +308,8 @@ def events_more():
         path, _, _ = record("events-streams", [program, 2000], "gpu,ranges,threads", **how)
         _, kernels = sound("events: streams", path, 4000, events=True)
         right("events: one stream of each thread", len({row["stream"] for row in kernels}) == 2)
+        lost = [lost_in(record("events-ends", [program, 50], "gpu,ranges,threads", **how)[0]) for _ in range(8)]
+        right("events: nothing lost at the end of eight short runs", lost == [0] * 8, str(lost))
     for old in OUT.glob("events-several*.bin"):
         old.unlink()
     facts, _ = run([RBWP, "record", "--what", "gpu", "-f", "-o", OUT / "events-several-%p.bin", "--", *PROGRAMS, "children", 1000], **how)
@@ -319,6 +331,74 @@ def events_cost():
     figure("events: cost, times plain", seconds["events"] / seconds["plain"])
     figure("events: cost, times CUPTI's", seconds["events"] / seconds["CUPTI"])
     sound("events: cost", OUT / "events-cost.bin", took["events"][-1]["kernels"], events=True)
+
+
+class Forks:
+    """A process that has PyTorch and forks: a child for each run."""
+
+    def __init__(self, count):
+        self.server = subprocess.Popen([*PROGRAMS, "forks", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def run(self, switch, **environment):
+        self.server.stdin.write(json.dumps({"switch": switch, "environment": environment}) + "\n")
+        self.server.stdin.flush()
+        facts = {}
+        while "status" not in facts:
+            facts.update(json.loads(self.server.stdout.readline()))
+        if facts["status"] or "times" not in facts:
+            raise RuntimeError(f"a child failed: {environment}: {facts}")
+        return facts
+
+    def close(self):
+        self.server.stdin.close()
+        self.server.wait()
+
+
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
+    return f"{middle:.3f} ({low:.3f} {high:.3f})"
+
+
+VARIANTS_S = 75
+
+
+@step
+def variants():
+    """What of the cost is CUPTI's own: a library that has it write records of kernels and looks at none, and calls back for
+    launches, too; beside ours. Each is switched off and on in one process, loop by loop, so that how fast the machine is just now is
+    in both; several processes in turns of random order. INJECT_VARIANTS: "name=library ...", of ours in other states."""
+    peer = OUT / "cupti_peer.so"
+    subprocess.run(["gcc", "-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{HERE.parents[2] / 'gpu/inject'}", "-o", peer,
+                    HERE / "cupti_peer.c", "-ldl", "-pthread"], check=True)
+    count_file, ours = OUT / "variants-count", OUT / "variants.bin"
+    asks = lambda words: ("library", {"CUDA_INJECTION64_PATH": str(peer), "CUPTI_PEER": words, "CUPTI_PEER_COUNT": str(count_file)})
+    records = lambda library: ("signal", {"CUDA_INJECTION64_PATH": library, "RBWP_INJECT_FILE": str(ours), "RBWP_INJECT_WHAT": "gpu",
+                                          "RBWP_INJECT_SIGNAL": str(int(signal.SIGUSR2))})
+    ways = {"plain": ("", {}), "CUPTI alone": asks(""), "CUPTI, calls": asks("calls"), "ours": records(os.environ["INJECT_LIBRARY"])}
+    for name, library in (pair.split("=", 1) for pair in os.environ.get("INJECT_VARIANTS", "").split()):
+        ways[f"ours, {name}"] = records(library)
+    forks, chance, begin = Forks(4000), random.Random(1), time.monotonic()
+    took = {way: [] for way in ways}
+    how, environment = asks("parsed")
+    expected = forks.run(how, **environment)["kernels"]  # the first one starts the GPU
+    counted = int(count_file.read_text().split()[1])
+    right("variants: the peer's CUPTI has every kernel", counted == expected, f"{counted} of {expected}")
+    while not took["plain"] or (time.monotonic() - begin) * (1 + 1 / len(took["plain"])) < VARIANTS_S:  # as long as a turn has time
+        for way in chance.sample(list(ways), len(ways)):
+            ours.unlink(missing_ok=True)
+            how, environment = ways[way]
+            facts = forks.run(how, **environment)
+            took[way].append(facts)
+            if len(took[way]) == 1 and way == "ours":
+                sound("variants", ours, facts["kernels"])
+    forks.close()
+    print(f"    {len(took['plain'])} turns in {time.monotonic() - begin:.0f} s; medians (quartiles)")
+    print(f"    {'':20} {'us a kernel, off':24} {'on':24} on, times off")
+    for way, each in took.items():
+        off, on = ([one[what] * 1e6 for one in each] for what in ("off", "on"))
+        print(f"    {way:20} {quartiles(off):24} {quartiles(on):24} {quartiles([one['times'] for one in each])}")
+    for way in "CUPTI alone", "CUPTI, calls", "ours":
+        figure(f"variants: {way}, times off", statistics.median(one["times"] for one in took[way]))
 
 
 if __name__ == "__main__":

@@ -50,4 +50,9 @@ void ordered_jobs_submit(struct ordered_jobs *jobs);
 /* The oldest that was submitted, done; NULL if there is none. Valid until the next call of next. */
 void *ordered_jobs_take(struct ordered_jobs *jobs);
 
+struct job_queues; /* job_queue.h */
+
+/* These threads and queues for the format's library. Valid as long as the threads. */
+struct job_queues ordered_jobs_queues(struct job_threads *threads);
+
 #endif /* ORDERED_JOBS_H */

@@ -84,6 +84,10 @@ void out_flush(struct out *out);
 /* For layers: past buffer and layer, to the system. */
 void out_write(struct out *out, const char *bytes, size_t count);
 
+/* Part of a file, by the system alone where it can. False if it cannot be read: errno says why, 0
+ * of one that is too short. */
+bool out_from_file(struct out *out, int fd, uint64_t offset, uint64_t bytes);
+
 /* At least bytes (at most OUT_BUFFER_BYTES) of room; write there, then out_end with the end. */
 static inline char *out_room(struct out *out, size_t bytes)
 {

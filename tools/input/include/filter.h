@@ -47,6 +47,8 @@ void filter_resolve(struct filter *filter, int64_t first_ns);
 
 /* For who enters blocks without filter_block: notes what there is. After filter_resolve. */
 void filter_see_block(struct filter *filter, const struct rbwp_block *block);
+/* The same of the times of blocks that are not entered. */
+void filter_see_times(struct filter *filter, int64_t first_ns, int64_t last_ns);
 /* True when the thread is wanted. */
 bool filter_takes_thread(struct filter *filter, uint64_t thread_id, int64_t time_ns);
 /* Enters a block; false when none of its records is wanted and none needs to be seen. */

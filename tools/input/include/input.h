@@ -45,10 +45,16 @@ struct input {
     enum rbwp_status end_status; /* RBWP_END, RBWP_AGAIN (follow), or why reading cannot go on */
 };
 
+/* Of an archive, its own size; 0: it is none, or a pipe. */
+uint64_t input_archive_bytes(const struct input *input);
+
 /* Whether its session has ended in good order; else, whether a program writes it still: if not,
  * that died. */
 bool input_is_finished(const struct input *input);
 bool input_is_written(const struct input *input);
+/* Whether its process died in the session, or the file was recovered out of what such a one left.
+ */
+bool input_has_died(const struct input *input);
 
 /* False with the message given. */
 bool input_open(struct input *input, const char *path, bool names_first);

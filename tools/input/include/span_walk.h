@@ -19,6 +19,7 @@
 #include "reorder.h"
 #include "spans.h"
 #include "thread_infos.h"
+#include "window.h"
 
 struct span_damage {
     uint64_t bytes;
@@ -40,6 +41,10 @@ struct span_walk {
     /* Each block without records, where it stands in the file; may be NULL. */
     void (*opaque)(void *context, const struct rbwp_block *block);
     bool (*enough)(void *context); /* true: the walk stops early */
+    /* Only these parts of the input; NULL: all of it. Threads whose first blocks are passed over
+     * are told, in the order of the file; at the end all are, with their last times. */
+    const struct window *window;
+    void (*thread)(void *context, uint64_t thread_id, int64_t time_ns);
 
     struct input *input;
     struct reorder reorder;
@@ -47,6 +52,8 @@ struct span_walk {
     struct thread_infos threads; /* at the end */
     int64_t last_ns;             /* of all records, INT64_MIN none */
     int64_t before_ns;           /* of the last block with records in the file, the same */
+    uint64_t problems;           /* of the reader, that are known */
+    uint32_t threads_told, mark; /* of the window */
     bool failed;
 };
 

@@ -79,6 +79,7 @@ struct span_thread {
     uint32_t depth, capacity;
     uint32_t call;     /* 1 + index of the open call, 0 = none */
     uint32_t overflow; /* sub-items that found no room and are still open */
+    uint32_t passed;   /* of builder, when it had something open there */
 };
 
 struct span_builder {
@@ -88,6 +89,7 @@ struct span_builder {
     struct span_thread *threads;
     uint32_t thread_capacity;
     uint32_t open_total;
+    uint32_t passed; /* parts that were passed over */
     uint64_t next_id;
     uint64_t unfinished, strays;
     uint64_t open; /* of the unfinished ones */
@@ -102,6 +104,10 @@ void span_builder_record(struct span_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record);
 /* Ends all that is open as unfinished: data are missing here. */
 void span_builder_break(struct span_builder *builder);
+/* Part of the data is passed over that begins ids many spans, behind which these are open and no
+ * others; what ended there is not handed out. False without memory. */
+bool span_builder_pass_over(struct span_builder *builder, uint64_t ids,
+                            const struct rbwp_open_item *open, uint32_t count);
 /*
  * The end of the data. ran tells whether a span of the thread that began then still ran, and until
  * when it is known to have; what did not is unfinished and no more. Spans that ran come out open.

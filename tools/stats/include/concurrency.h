@@ -5,7 +5,8 @@
  * Takes intervals in any order, as threads hand them in block by block, and
  * sweeps over their ends in the order of time when all have come. The ends
  * are kept as one number each; CONCURRENCY_ENDS at a time are sorted and put
- * into a temporary file, so memory is bounded and the result is exact.
+ * into a temporary file as the steps between them, some two bytes each, so
+ * memory is bounded and the result is exact.
  */
 #ifndef CONCURRENCY_H
 #define CONCURRENCY_H
@@ -21,9 +22,11 @@ struct concurrency {
     int64_t *ends; /* the time, and what happened then */
     int64_t *spare;
     size_t count, room;
-    int fd;          /* of the temporary file, -1 none yet */
-    uint64_t pieces; /* in the file */
-    bool failed;     /* the user was told */
+    int fd;               /* of the temporary file, -1 none yet */
+    uint32_t pieces;      /* in the file */
+    uint64_t *piece_ends; /* where each ends there */
+    uint32_t piece_room;
+    bool failed; /* the user was told */
 };
 
 struct concurrency_result {

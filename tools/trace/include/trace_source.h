@@ -36,6 +36,7 @@ struct trace_identity {
     uint8_t
         boot_id[16]; /* of its machine since that was started: those that share it share clocks */
     int64_t session_ns; /* when it began to record; 0 unknown */
+    uint32_t part;      /* of a recording that was cut into files, from 1; 0: all of it */
 };
 
 /* Which job it is of; empty and 0: not known. */

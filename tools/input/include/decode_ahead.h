@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decode_ahead.h - the next blocks of a file, decoded by several threads.
+ * decode_ahead.h - the next blocks of a file, or chunks of an archive, decoded by several threads.
  *
  * Runs ahead of a reader along the block headers and has results ready when
  * it asks for them. It only guesses: where the file is damaged, or a block is
