@@ -19,6 +19,7 @@
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 
+#include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -57,6 +58,20 @@ static void say(const char *format, ...)
     fflush(stdout);
 }
 
+/* A node of those that found another lost waits for the rest of them: who ends first is lost to who
+ * still looks. */
+static void wait_for_survivors(void)
+{
+    char name[600];
+    snprintf(name, sizeof name, "%s/survivor_%u", job.folder, job.node);
+    close(creat(name, 0600));
+    for (uint32_t node = 0; node + 1 < job.nodes; node++) {
+        snprintf(name, sizeof name, "%s/survivor_%u", job.folder, node);
+        for (int tries = 0; access(name, F_OK) != 0 && tries < 3000; tries++)
+            usleep(10000);
+    }
+}
+
 /* A failure is the end of this process; of a lost node with the status that says so, after the
  * session's end. */
 static void need(enum rbwp_status status, const char *what, const struct rbwp_error *error)
@@ -67,7 +82,7 @@ static void need(enum rbwp_status status, const char *what, const struct rbwp_er
     if (job.session)
         say("session ends with %d", rbwp_session_stop(job.session, NULL));
     if (status == RBWP_E_IO)
-        usleep(500000); /* the others are to find the node that is lost before they find this one */
+        wait_for_survivors();
     _exit(status == RBWP_E_IO ? 3 : 1);
 }
 
