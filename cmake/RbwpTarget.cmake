@@ -12,6 +12,10 @@ function(rbwp_target_settings target)
   set_target_properties(${target} PROPERTIES
     C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS ON C_VISIBILITY_PRESET hidden)
   target_compile_options(${target} PRIVATE ${RBWP_WARNINGS} -fno-strict-aliasing)
+  # Numbers that stand in enums are numbers.
+  if(CMAKE_C_COMPILER_ID STREQUAL Clang AND CMAKE_C_COMPILER_VERSION VERSION_GREATER_EQUAL 19)
+    target_compile_options(${target} PRIVATE -Wno-enum-float-conversion)
+  endif()
   target_compile_definitions(${target} PRIVATE _GNU_SOURCE _FILE_OFFSET_BITS=64)
   if(RBWP_SANITIZE)
     target_compile_options(${target} PRIVATE

@@ -21,9 +21,9 @@ usage() {
 }
 [[ $# == 2 && ($2 == merge || $2 =~ ^[0-9]+$) ]] || usage
 
-"$root/.ci/install_packages" clang libclang-rt-14-dev cmake ninja-build pkg-config zlib1g-dev \
+"$root/.ci/install_packages" clang-19 libclang-rt-19-dev cmake ninja-build pkg-config zlib1g-dev \
     libcmocka-dev
-cmake -S "$root" -B "$dir" -G Ninja -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug \
+cmake -S "$root" -B "$dir" -G Ninja -DCMAKE_C_COMPILER=clang-19 -DCMAKE_BUILD_TYPE=Debug \
     '-DCMAKE_C_FLAGS_DEBUG=-O1 -g' -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_TESTS=ON -DRBWP_FUZZ=ON \
     -DRBWP_SANITIZE=address,undefined,fuzzer-no-link >"$dir.log" 2>&1 || { cat "$dir.log"; exit 1; }
 cmake --build "$dir" --target fuzzers >"$dir.log" 2>&1 || { cat "$dir.log"; exit 1; }

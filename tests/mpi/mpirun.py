@@ -17,7 +17,7 @@ OPTIONS = {
 # What MPI libraries keep until the end is theirs. Where the host's name stands in no file they ask for it, and not each
 # time is there an answer: they wait for one second then, not for five.
 ENVIRONMENT = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0:" + os.environ.get("ASAN_OPTIONS", ""),
-               "RES_OPTIONS": "timeout:1 attempts:1"}
+               "RES_OPTIONS": "timeout:1 attempts:1", "UCX_MEM_MMAP_HOOK_MODE": "none"}
 
 
 def launch(nodes, command, *, keep_launcher_blind=False, seconds=60):
