@@ -200,8 +200,8 @@ void numa_free(struct numa_map *map)
     *map = (struct numa_map){0};
 }
 
-#ifdef __GLIBC__
-int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_count)
+/* By the thread itself: musl makes none with a mask. */
+int numa_pin(const unsigned *cpus, unsigned cpu_count)
 {
     cpu_set_t *set = CPU_ALLOC(CPUS_LIMIT);
     size_t set_bytes = CPU_ALLOC_SIZE(CPUS_LIMIT);
@@ -210,14 +210,7 @@ int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_coun
     CPU_ZERO_S(set_bytes, set);
     for (unsigned i = 0; i < cpu_count; i++)
         CPU_SET_S(cpus[i], set_bytes, set);
-    int failed = pthread_attr_setaffinity_np(attributes, set_bytes, set);
+    int failed = sched_setaffinity(0, set_bytes, set) == 0 ? 0 : errno;
     CPU_FREE(set);
     return failed;
 }
-#else /* musl pins no thread before it runs */
-int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_count)
-{
-    (void)attributes, (void)cpus, (void)cpu_count;
-    return ENOTSUP;
-}
-#endif

@@ -10,8 +10,6 @@
 #ifndef NUMA_H
 #define NUMA_H
 
-#include <pthread.h>
-
 #include "rbwp_format.h"
 
 #ifndef NUMA_NODE_FOLDER /* tests make one up */
@@ -36,8 +34,8 @@ struct numa_map {
 enum rbwp_status numa_read(const char *node_folder, bool by_domain, struct numa_map *map_out);
 void numa_free(struct numa_map *map);
 
-/* Threads made with these attributes run on these CPUs only. 0 or an errno value. */
-int numa_pin(pthread_attr_t *attributes, const unsigned *cpus, unsigned cpu_count);
+/* From here on the calling thread runs on these CPUs only. 0 or an errno value. */
+int numa_pin(const unsigned *cpus, unsigned cpu_count);
 
 /*
  * Reads the kernel's list format, "0-3,8" and a newline at most, up to its first fault. Numbers

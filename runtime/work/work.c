@@ -127,14 +127,14 @@ enum rbwp_status rbwp_work_start(const struct rbwp_work_config *given,
     manager->is_lent_only = config.no_workers;
     if (!config.no_workers)
         status = work_start_workers(manager, &config, &map, error);
-    numa_free(&map);
     if (status != RBWP_OK) {
         close_manager(manager);
         manager_free(manager);
-        return status;
+    } else {
+        *manager_out = manager;
     }
-    *manager_out = manager;
-    return RBWP_OK;
+    numa_free(&map); /* which workers read until they are ready */
+    return status;
 }
 
 /* ---- items ------------------------------------------------------------------ */

@@ -330,14 +330,17 @@ static void *worker_main(void *argument)
     char name[32];
     snprintf(name, sizeof name, "worker %u", runner->number);
     pthread_setname_np(pthread_self(), name);
-    enum rbwp_status status = rbwp_thread_attach(name);
+    int unpinned = runner->cpu_count ? numa_pin(runner->cpus, runner->cpu_count) : 0;
+    enum rbwp_status status = unpinned ? RBWP_E_IO : rbwp_thread_attach(name);
     runner_here = runner;
 
     pthread_mutex_lock(&manager->lock);
     runner_enter(runner);
     manager->workers_ready++;
-    if (manager->worker_status == RBWP_OK)
+    if (manager->worker_status == RBWP_OK) {
         manager->worker_status = status;
+        manager->worker_errno = unpinned;
+    }
     pthread_cond_broadcast(&manager->changed);
     pthread_mutex_unlock(&manager->lock);
 
@@ -348,14 +351,16 @@ static void *worker_main(void *argument)
 }
 
 /* The CPUs that a worker, the index-th of its domain, is to run on. */
-static int set_cpus(pthread_attr_t *attributes, const struct rbwp_work_config *config,
-                    const struct numa_domain *domain, unsigned index)
+static void set_cpus(struct work_runner *runner, const struct rbwp_work_config *config,
+                     const struct numa_domain *domain, unsigned index)
 {
-    if (config->pin && index < domain->cpu_count)
-        return numa_pin(attributes, &domain->cpus[index], 1);
-    if (config->numa && config->numa_pin)
-        return numa_pin(attributes, domain->cpus, domain->cpu_count);
-    return 0;
+    if (config->pin && index < domain->cpu_count) {
+        runner->cpus = &domain->cpus[index];
+        runner->cpu_count = 1;
+    } else if (config->numa && config->numa_pin) {
+        runner->cpus = domain->cpus;
+        runner->cpu_count = domain->cpu_count;
+    }
 }
 
 /* Signals are the host's: none is delivered to a worker but those that its own code causes. */
@@ -371,8 +376,7 @@ static sigset_t block_signals(void)
 }
 
 /* 0 or an errno value. */
-static int start_worker(struct work_runner *runner, const struct rbwp_work_config *config,
-                        const struct numa_domain *domain, unsigned index)
+static int start_worker(struct work_runner *runner, const struct rbwp_work_config *config)
 {
     pthread_attr_t attributes;
     int failed = pthread_attr_init(&attributes);
@@ -383,8 +387,6 @@ static int start_worker(struct work_runner *runner, const struct rbwp_work_confi
         failed = EINVAL;
     else if (stack_bytes > 0)
         failed = pthread_attr_setstacksize(&attributes, stack_bytes);
-    if (!failed)
-        failed = set_cpus(&attributes, config, domain, index);
     if (!failed) {
         sigset_t before = block_signals();
         failed = pthread_create(&runner->thread, &attributes, worker_main, runner);
@@ -428,7 +430,8 @@ enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
                                        .number = number};
         if (index == 0)
             manager->groups[group].crowd.first = runner;
-        int failed = start_worker(runner, config, &map->domains[group], index);
+        set_cpus(runner, config, &map->domains[group], index);
+        int failed = start_worker(runner, config);
         if (failed)
             return failure(error, RBWP_E_IO, failed, "worker thread %u of %zu cannot be started",
                            number, count);
@@ -436,7 +439,9 @@ enum rbwp_status work_start_workers(struct rbwp_work_manager *manager,
     }
     enum rbwp_status status = wait_until_ready(manager);
     if (status != RBWP_OK)
-        return failure(error, status, 0, "a worker thread cannot attach to the recorder");
+        return failure(error, status, manager->worker_errno,
+                       manager->worker_errno ? "a worker thread cannot be put on its CPUs"
+                                             : "a worker thread cannot attach to the recorder");
     return RBWP_OK;
 }
 

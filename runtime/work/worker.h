@@ -47,6 +47,8 @@ struct work_runner {
     struct work_runner *next; /* guarded by manager->lock */
     pthread_t thread;         /* workers; start and stop */
     unsigned number;          /* likewise */
+    const unsigned *cpus;     /* workers, until they are ready: where to run */
+    unsigned cpu_count;       /* 0: anywhere */
 };
 
 struct rbwp_work_manager {
@@ -75,6 +77,7 @@ struct rbwp_work_manager {
     uint64_t runs_of_gone;       /* runs of lent threads that have left */
     unsigned workers_ready;
     enum rbwp_status worker_status; /* first failure of a worker to get ready */
+    int worker_errno;               /* of that one, if the kernel refused its CPUs */
 
     struct work_runner *workers; /* start and stop only, not guarded */
     unsigned worker_count;
