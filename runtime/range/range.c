@@ -51,7 +51,7 @@ static struct rbwp_open_range_ no_range;
         .top = &no_range, .limit = &no_range                                                       \
     }
 _Thread_local struct rbwp_own_ranges_ rbwp_own_ranges_ = NO_RANGES;
-static _Thread_local struct own_stack own __attribute__((tls_model("initial-exec")));
+static _Thread_local struct own_stack own RBWP_TLS_MODEL_;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t exit_key;
 static unsigned table;                     /* 0: could not be made known */

@@ -113,7 +113,7 @@ struct rbwp_own_ranges_ {
     uint64_t next_number;           /* of ranges */
 };
 extern RBWP_API RBWP_TLS_ struct rbwp_own_ranges_
-    rbwp_own_ranges_ RBWP_ABI_NAME_("rbwp_own_ranges_") __attribute__((tls_model("initial-exec")));
+    rbwp_own_ranges_ RBWP_ABI_NAME_("rbwp_own_ranges_") RBWP_TLS_MODEL_;
 
 /* Behind the test for a session; push and pop where they cannot be done in line. */
 RBWP_API void rbwp_range_push_(uint64_t name, uint64_t id, struct rbwp_payload payload,

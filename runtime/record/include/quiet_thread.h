@@ -8,13 +8,14 @@
 #define QUIET_THREAD_H
 
 #include "breath.h"
+#include "rbwp_record.h"
 
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 /* The calling thread is inside quiet_thread_start: for who stands in for pthread_create. */
-extern _Thread_local bool quiet_thread_starting __attribute__((tls_model("initial-exec")));
+extern _Thread_local bool quiet_thread_starting RBWP_TLS_MODEL_;
 
 /* 0, or pthread_create's error. name: at most 15 bytes. */
 int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),

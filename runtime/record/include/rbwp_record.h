@@ -143,8 +143,14 @@ enum rbwp_event_kind_ {
 #else
 #define RBWP_TLS_ _Thread_local
 #endif
-extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ RBWP_ABI_NAME_("rbwp_self_")
-    __attribute__((tls_model("initial-exec")));
+/* Where libraries are loaded later (dlopen), glibc has kept room for this model, the fastest; musl
+ * has not, and refuses to load them. In programs the linker makes one like it of any. */
+#ifdef __GLIBC__
+#define RBWP_TLS_MODEL_ __attribute__((tls_model("initial-exec")))
+#else
+#define RBWP_TLS_MODEL_
+#endif
+extern RBWP_API RBWP_TLS_ struct rbwp_self_ rbwp_self_ RBWP_ABI_NAME_("rbwp_self_") RBWP_TLS_MODEL_;
 /* Of the running session, 0 if none. */
 extern RBWP_API int rbwp_level_ RBWP_ABI_NAME_("rbwp_level_");
 /* 1 if ticks are the time-stamp counter's. */

@@ -118,7 +118,7 @@ struct rbwp_own_places_ {
     uint64_t thread_number;                 /* whose they are */
 };
 extern RBWP_API RBWP_TLS_ struct rbwp_own_places_
-    rbwp_own_places_ RBWP_ABI_NAME_("rbwp_own_places_") __attribute__((tls_model("initial-exec")));
+    rbwp_own_places_ RBWP_ABI_NAME_("rbwp_own_places_") RBWP_TLS_MODEL_;
 
 /* Between rbwp_enter_ and rbwp_leave_, all of them. */
 static inline bool rbwp_place_has_room_(const struct rbwp_place_ *place)
