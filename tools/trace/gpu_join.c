@@ -19,7 +19,8 @@ struct item {
 #define IS_WORK (UINT64_C(1) << 63)
 
 struct fact_payload {
-    uint32_t words, unused;
+    _Alignas(8) uint32_t words; /* whole words also where 64 bits need no alignment to 64 */
+    uint32_t unused;
     struct gpu_fact fact;
 };
 _Static_assert(sizeof(struct fact_payload) % sizeof(uint64_t) == 0, "it is whole words");
