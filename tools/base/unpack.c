@@ -88,7 +88,8 @@ static void inflate_more(struct unpack *unpack)
         if (rc == Z_STREAM_END) {
             unpack->ended = !next_member(unpack);
         } else if (rc != Z_OK && rc != Z_BUF_ERROR) {
-            unpack->problem = "the compressed data are damaged";
+            unpack->problem = rc == Z_MEM_ERROR ? "no memory to unpack the compressed data"
+                                                : "the compressed data are damaged";
             unpack->ended = true;
         }
     }

@@ -124,6 +124,7 @@ static bool inflate_all(struct perfetto_packets *packets, z_stream *stream, uint
         if (rc == Z_BUF_ERROR && stream->avail_out == 0)
             rc = Z_OK;
     }
+    packets->failed = packets->failed || rc == Z_MEM_ERROR;
     return rc == Z_STREAM_END;
 }
 

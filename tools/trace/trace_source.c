@@ -36,33 +36,42 @@ static size_t read_head(int fd, uint8_t *head, size_t room)
     return bytes;
 }
 
-/* What the first bytes unpack to, as far as they do. */
-static size_t unpack_head(const uint8_t *packed, size_t bytes, uint8_t *head, size_t room)
+/* What the first bytes unpack to, as far as they do. False when there is no memory. */
+static bool unpack_head(const uint8_t *packed, size_t bytes, uint8_t *head, size_t room,
+                        size_t *bytes_out)
 {
     z_stream stream = {.next_in = (z_const Bytef *)(uintptr_t)packed,
                        .avail_in = (uInt)bytes,
                        .next_out = head,
                        .avail_out = (uInt)room};
-    if (inflateInit2(&stream, 15 + 16) != Z_OK)
-        return 0;
-    (void)inflate(&stream, Z_SYNC_FLUSH);
-    inflateEnd(&stream);
-    return room - stream.avail_out;
+    int rc = inflateInit2(&stream, 15 + 16);
+    if (rc == Z_OK) {
+        rc = inflate(&stream, Z_SYNC_FLUSH);
+        inflateEnd(&stream);
+    }
+    *bytes_out = room - stream.avail_out;
+    return rc != Z_MEM_ERROR;
 }
 
-static const struct trace_format *recognise(int fd)
+/* False when there is no memory, with the message given. What nothing recognises is an RBWP file
+ * that is cut or damaged: its reader says how. */
+static bool recognise(struct trace_source *source)
 {
     uint8_t head[HEAD_BYTES], unpacked[HEAD_BYTES];
     const uint8_t *seen = head;
-    size_t bytes = read_head(fd, head, sizeof head);
+    size_t bytes = read_head(source->fd, head, sizeof head);
     if (bytes >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
-        bytes = unpack_head(head, bytes, unpacked, sizeof unpacked);
+        if (!unpack_head(head, bytes, unpacked, sizeof unpacked, &bytes)) {
+            message("%s: no memory to read it", source->name);
+            return false;
+        }
         seen = unpacked;
     }
-    for (int i = 0; i < FORMATS; i++)
+    source->format = &trace_format_rbwp;
+    for (int i = FORMATS - 1; i >= 0; i--)
         if (formats[i]->recognises(seen, bytes))
-            return formats[i];
-    return NULL;
+            source->format = formats[i];
+    return true;
 }
 
 /* ---- facts of their own ------------------------------------------------------ */
@@ -163,11 +172,7 @@ bool trace_source_open(struct trace_source *source, const char *path, bool live)
     source->fd = open_file(source, path);
     if (source->fd < 0)
         return false;
-    source->format = recognise(source->fd);
-    /* What nothing recognises is an RBWP file that is cut or damaged: its reader says how. */
-    if (!source->format)
-        source->format = &trace_format_rbwp;
-    if (source->format->open(source))
+    if (recognise(source) && source->format->open(source))
         return true;
     close(source->fd);
     return false;
