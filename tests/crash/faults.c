@@ -10,9 +10,11 @@
  *
  * Only files whose name contains ".bin" are touched. ftruncate and close always work.
  */
-#define _GNU_SOURCE
+#include "wrapped.h"
+
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -52,9 +54,11 @@ static int trouble(int fd)
     return strcmp(name, "EIO") == 0 ? EIO : strcmp(name, "EINTR") == 0 ? EINTR : ENOSPC;
 }
 
-#define REAL(function) ((__typeof__(&function))dlsym(RTLD_NEXT, #function))
+#define REAL(call) ((__typeof__(&call))dlsym(RTLD_NEXT, NAMED_(call)))
 
-ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
+#pragma GCC visibility push(default)
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
     int reason = trouble(fd);
     if (reason) {
@@ -63,16 +67,17 @@ ssize_t pwrite64(int fd, const void *bytes, size_t count, off64_t offset)
     }
     if (number("FAULT_SHORT", 0) && is_profile(fd) && count > 1)
         count /= 2;
-    return REAL(pwrite64)(fd, bytes, count, offset);
+    return REAL(pwrite)(fd, bytes, count, offset);
 }
 
-int fallocate64(int fd, int mode, off64_t offset, off64_t bytes);
-int fallocate64(int fd, int mode, off64_t offset, off64_t bytes)
+int fallocate(int fd, int mode, off_t offset, off_t bytes)
 {
     int reason = trouble(fd);
     if (reason) {
         errno = reason;
         return -1;
     }
-    return REAL(fallocate64)(fd, mode, offset, bytes);
+    return REAL(fallocate)(fd, mode, offset, bytes);
 }
+
+#pragma GCC visibility pop

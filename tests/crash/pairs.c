@@ -17,6 +17,7 @@
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 #include "sanitized.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -93,9 +94,9 @@ static void nap(void)
     nanosleep(&shortly, NULL);
 }
 
-ssize_t __real_pwrite64(int fd, const void *bytes, size_t count, off_t offset);
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t count, off_t offset);
-ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t count, off_t offset)
+ssize_t REAL_(pwrite)(int fd, const void *bytes, size_t count, off_t offset);
+ssize_t WRAP_(pwrite)(int fd, const void *bytes, size_t count, off_t offset);
+ssize_t WRAP_(pwrite)(int fd, const void *bytes, size_t count, off_t offset)
 {
     bool live;
     if (is_profile(fd, &live)) {
@@ -107,12 +108,12 @@ ssize_t __wrap_pwrite64(int fd, const void *bytes, size_t count, off_t offset)
             return -1;
         }
     }
-    return __real_pwrite64(fd, bytes, count, offset);
+    return REAL_(pwrite)(fd, bytes, count, offset);
 }
 
-int __real_fallocate64(int fd, int mode, off_t offset, off_t bytes);
-int __wrap_fallocate64(int fd, int mode, off_t offset, off_t bytes);
-int __wrap_fallocate64(int fd, int mode, off_t offset, off_t bytes)
+int REAL_(fallocate)(int fd, int mode, off_t offset, off_t bytes);
+int WRAP_(fallocate)(int fd, int mode, off_t offset, off_t bytes);
+int WRAP_(fallocate)(int fd, int mode, off_t offset, off_t bytes)
 {
     bool live;
     if (is_profile(fd, &live) && (atomic_load(&full) || (live && atomic_load(&live_full)))) {
@@ -120,7 +121,7 @@ int __wrap_fallocate64(int fd, int mode, off_t offset, off_t bytes)
         errno = ENOSPC;
         return -1;
     }
-    return __real_fallocate64(fd, mode, offset, bytes);
+    return REAL_(fallocate)(fd, mode, offset, bytes);
 }
 
 /* ---- threads that record in rounds ---------------------------------------------------------- */

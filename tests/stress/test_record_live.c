@@ -12,6 +12,7 @@
 #include "rules.h"
 #include "test_point.h"
 #include "unit.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,23 +29,16 @@ _Atomic(test_point_fn) test_point_hook; /* none is held here */
 /* The disk has no room for what begins behind this; -1: it has. */
 static _Atomic int64_t disk_ends = -1;
 
-#ifdef __USE_FILE_OFFSET64
-#define REAL_FALLOCATE __real_fallocate64
-#define WRAP_FALLOCATE __wrap_fallocate64
-#else
-#define REAL_FALLOCATE __real_fallocate
-#define WRAP_FALLOCATE __wrap_fallocate
-#endif
-int REAL_FALLOCATE(int fd, int mode, off_t offset, off_t bytes);
-int WRAP_FALLOCATE(int fd, int mode, off_t offset, off_t bytes);
-int WRAP_FALLOCATE(int fd, int mode, off_t offset, off_t bytes)
+int REAL_(fallocate)(int fd, int mode, off_t offset, off_t bytes);
+int WRAP_(fallocate)(int fd, int mode, off_t offset, off_t bytes);
+int WRAP_(fallocate)(int fd, int mode, off_t offset, off_t bytes)
 {
     int64_t end = atomic_load(&disk_ends);
     if (end >= 0 && offset >= end) {
         errno = ENOSPC;
         return -1;
     }
-    return REAL_FALLOCATE(fd, mode, offset, bytes);
+    return REAL_(fallocate)(fd, mode, offset, bytes);
 }
 
 static const char *live_path(void)

@@ -11,6 +11,7 @@
 #include "record_support.h"
 
 #include "unit.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,15 +82,6 @@ void __wrap_free(void *memory)
         atomic_fetch_sub(&in_use, 1);
     __real_free(memory);
 }
-
-/* The names that <sys/mman.h> and <fcntl.h> give them with 64-bit offsets. */
-#ifdef __USE_FILE_OFFSET64
-#define WRAP_(name) __wrap_##name##64
-#define REAL_(name) __real_##name##64
-#else
-#define WRAP_(name) __wrap_##name
-#define REAL_(name) __real_##name
-#endif
 
 void *REAL_(mmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);
 void *WRAP_(mmap)(void *place, size_t size, int protection, int flags, int fd, off_t offset);

@@ -6,6 +6,7 @@
 #include "live.h"
 
 #include "unit.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -17,16 +18,9 @@ static _Atomic int maps_left; /* how many more times there is memory; negative: 
 static _Atomic size_t mapped_bytes, unmapped_bytes;
 
 /* The linker gives us the calls of mmap, under the name that the C library's header chose. */
-#ifdef __USE_FILE_OFFSET64
-#define REAL_MMAP __real_mmap64
-#define WRAP_MMAP __wrap_mmap64
-#else
-#define REAL_MMAP __real_mmap
-#define WRAP_MMAP __wrap_mmap
-#endif
-void *REAL_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+void *REAL_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (maps_left == 0) {
         errno = ENOMEM;
@@ -35,7 +29,7 @@ void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t 
     if (maps_left > 0)
         maps_left--;
     mapped_bytes += size;
-    return REAL_MMAP(at, size, protection, flags, fd, offset);
+    return REAL_(mmap)(at, size, protection, flags, fd, offset);
 }
 
 /* Chunks get smaller with the cap, so that a few threads can share it, within bounds. */

@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "recording.h"
 #include "unit.h"
+#include "wrapped.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -27,22 +28,15 @@ enum { CHUNK_EVENTS = (4096 - 64) / 8 - 32 };
 static _Atomic bool no_memory;
 
 /* The linker gives us the calls of mmap, under the name that the C library's header chose. */
-#ifdef __USE_FILE_OFFSET64
-#define REAL_MMAP __real_mmap64
-#define WRAP_MMAP __wrap_mmap64
-#else
-#define REAL_MMAP __real_mmap
-#define WRAP_MMAP __wrap_mmap
-#endif
-void *REAL_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset);
-void *WRAP_MMAP(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+void *REAL_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset);
+void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (no_memory) {
         errno = ENOMEM;
         return MAP_FAILED;
     }
-    return REAL_MMAP(at, size, protection, flags, fd, offset);
+    return REAL_(mmap)(at, size, protection, flags, fd, offset);
 }
 
 /* ---- the test's clock --------------------------------------------------------------------- */
