@@ -41,9 +41,9 @@ assert stats["work_items"] == without["work_items"]
 assert "Queue delay of work items" in run("stats", "--by", "slot", path).decode()
 assert "queued" not in json.loads(run("stats", "--by", "thread", "--json", path))  # nobody asked for it
 base = f"{work}/queued.sqlite"
-run("export", "-o", base, path)
-links = sqlite3.connect(base).execute("select kind, from_ns, to_ns from link order by 2, 3").fetchall()
-assert [(k, a - T0, b - T0) for k, a, b in links] == [("wait", 100, 400), ("wait", 200, 1200), ("wait", 300, 300)], links
+if b"without SQLite" not in subprocess.run([rbwp, "export", "-o", base, path], capture_output=True).stderr:
+    links = sqlite3.connect(base).execute("select kind, from_ns, to_ns from link order by 2, 3").fetchall()
+    assert [(k, a - T0, b - T0) for k, a, b in links] == [("wait", 100, 400), ("wait", 200, 1200), ("wait", 300, 300)], links
 for form in ("chrome", "perfetto", "firefox", "csv", "kineto", "folded"):
     run("export", "-f", "-o", f"{work}/out", "--to", form, path)
 run("report", "-o", f"{work}/page.html", path)

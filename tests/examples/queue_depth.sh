@@ -44,7 +44,9 @@ for file in bgwork_0.bin depth.pftrace; do
     expect_output '600 .* queue_depth compaction (jobs)'
 done
 expect 0 "$RBWP" report -o depth.html bgwork_0.bin
-if expect 0 "$RBWP" export --to sqlite -o depth.sqlite bgwork_0.bin; then
+if "$RBWP" export --to sqlite -o none.sqlite bgwork_0.bin 2>&1 | grep -q "built without SQLite"; then
+    echo "not looked at: databases, which this build does not write"
+elif expect 0 "$RBWP" export --to sqlite -o depth.sqlite bgwork_0.bin; then
     python3 - <<'END' || fail "the counters of the database are not the rows"
 import collections, json, sqlite3
 want = collections.defaultdict(list)
