@@ -22,7 +22,7 @@ import tempfile
 STREETS = {"tools/main.c"}  # of no room: it joins them
 # Whose functions stand in for the C library's, which others mean; and what the names of their own begin with.
 PRELOADED = {"runtime/threads": ("wait_", "waiter_", "wakes_", "real_"), "gpu/inject": ("inject_", "nvtx_")}
-WITH_MPI = "runtime/mpi"  # whose objects are there if an MPI library is
+OPTIONAL = "runtime/mpi", "runtime/threads"  # whose objects are there if an MPI library is, or glibc
 
 
 def read_table(path):
@@ -49,7 +49,7 @@ class Room:
         if not commands:
             sys.exit(f"compile_commands.json has no file of {name}")
         self.objects = [self.directory(entries) / words[words.index("-o") + 1] for words in commands]
-        if name == WITH_MPI:
+        if name in OPTIONAL:
             self.objects = [path for path in self.objects if path.exists()]
         self.flags = [word for word in commands[0] if re.match(r"-I|-D|-std", word)]
         self.path = [pathlib.Path(word[2:]).resolve() for word in self.flags if word.startswith("-I")]

@@ -18,11 +18,10 @@ source_package() {
     mv "$apt/$package"-*/ "$dir/$package"
 }
 
-export CC=musl-gcc
 prefix=$dir/prefix
 source_package zlib
 if [[ ! -e $prefix/lib/libz.a ]]; then
-    (cd "$dir/zlib" && CFLAGS="-O2 -fPIC" ./configure --prefix="$prefix" && make -j "$jobs" install) \
+    (cd "$dir/zlib" && CC=musl-gcc CFLAGS="-O2 -fPIC" ./configure --prefix="$prefix" && make -j "$jobs" install) \
         >"$dir/zlib.log" 2>&1 || { tail "$dir/zlib.log"; exit 1; }
 fi
 source_package cmocka
@@ -34,15 +33,34 @@ if [[ ! -e $prefix/lib/pkgconfig/cmocka.pc ]]; then
         { tail "$dir/cmocka.log"; exit 1; }
 fi
 # (Of zlib the archive: ld wraps what a library of musl takes of the C library for tests that wrap calloc.)
-# musl-gcc sees nothing but musl's headers; the kernel's are links beside them.
-mkdir -p "$dir/kernel"
+# musl-gcc sees nothing but musl's headers; the kernel's are links beside them, and those of GPUs.
+mkdir -p "$dir"/{kernel,gpu,bin}
 ln -sfn /usr/include/linux "$dir/kernel/linux"
 ln -sfn /usr/include/asm-generic "$dir/kernel/asm-generic"
 ln -sfn "/usr/include/$(gcc -print-multiarch)/asm" "$dir/kernel/asm"
+of_gpus=(-DRBWP_{HIP,OPENCL,EXAMPLES_HIP}_INCLUDE=)
+for header in HIP=hip/hip_runtime_api.h OPENCL=CL/cl.h; do
+    folder=$(dirname "${header#*=}")
+    [[ -e /usr/include/${header#*=} ]] || continue
+    ln -sfn "/usr/include/$folder" "$dir/gpu/$folder"
+    of_gpus+=("-DRBWP_${header%=*}_INCLUDE=$dir/gpu")
+done
 
-link=(-DCMAKE_{EXE,SHARED,MODULE}_LINKER_FLAGS="-Wl,-rpath,$prefix/lib")
+# compiler NAME COMMAND...: $dir/bin/NAME is that command. musl-gcc calls what REALGCC names; tests of what a user
+# builds call gcc and g++, too, and have C programs for both (as needed: g++ links a libstdc++, which is glibc's).
+compiler() {
+    printf '#!/bin/sh\nexec %s\n' "${*:2}" >"$dir/bin/$1"
+    chmod +x "$dir/bin/$1"
+}
+of_musl="\"\$@\" -idirafter $dir/kernel -idirafter $prefix/include -L$prefix/lib -Wl,-rpath,$prefix/lib -Wl,--as-needed"
+compiler real-gcc "$(gcc -print-multiarch)-gcc" "$of_musl"
+compiler real-g++ "$(gcc -print-multiarch)-g++" "$of_musl"
+for called in gcc cc; do compiler "$called" musl-gcc '"$@"'; done
+for called in g++ c++; do compiler "$called" "env REALGCC=$dir/bin/real-g++ musl-gcc" '"$@"'; done
+
+export REALGCC=$dir/bin/real-gcc
 PKG_CONFIG_LIBDIR=$prefix/lib/pkgconfig build musl -DCMAKE_C_COMPILER=musl-gcc \
-    -DRBWP_WITH_SQLITE=OFF -DRBWP_WITH_MPI=OFF -DRBWP_BUILD_EXAMPLES=ON "${link[@]}" \
-    -DCMAKE_C_FLAGS="-idirafter $dir/kernel" \
+    -DRBWP_WITH_SQLITE=OFF -DRBWP_WITH_MPI=OFF -DRBWP_BUILD_EXAMPLES=ON "${of_gpus[@]}" \
     -DZLIB_INCLUDE_DIR="$prefix/include" -DZLIB_LIBRARY="$prefix/lib/libz.a"
-suite ctest --test-dir "$dir/musl"
+suite env CC=musl-gcc PATH="$dir/bin:$PATH" PKG_CONFIG_LIBDIR="$prefix/lib/pkgconfig" ZLIB_ROOT="$prefix" \
+    ctest --test-dir "$dir/musl"
