@@ -28,6 +28,7 @@ import rbwp_reader  # noqa: E402
 
 # Of what the program tells in its machine's words (RBWP_BYTE_ORDER: that of one that is emulated).
 ORDER = {"big": ">", "little": "<"}[os.environ.get("RBWP_BYTE_ORDER", sys.byteorder)]
+HANGS_AFTER_SECONDS = 60 * int(os.environ.get("RBWP_TIMES_AS_LONG", "1"))
 PAIRS, RBWP, FAKE = (os.environ[name] for name in ("PAIRS", "RBWP", "FAKE"))
 TALLY = struct.Struct(ORDER + "QQQQQqqQQ256sqq")
 CRASHES = ("kill", "_exit", "exec")
@@ -154,7 +155,7 @@ def meet(pair):
     with tempfile.TemporaryDirectory() as folder:
         try:
             try:
-                done = subprocess.run([PAIRS, folder, *pair, FAKE], capture_output=True, text=True, timeout=60)
+                done = subprocess.run([PAIRS, folder, *pair, FAKE], capture_output=True, text=True, timeout=HANGS_AFTER_SECONDS)
             except subprocess.TimeoutExpired:
                 raise AssertionError("hangs") from None
             outcome = Outcome(folder, pair, done.returncode, done.stdout + done.stderr)

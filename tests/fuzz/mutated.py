@@ -6,7 +6,8 @@ Each of dump, info, check and repair ends by itself with one of its exit codes, 
 processor time and a bound on memory, and without a word of a sanitizer, whatever the file. What
 repair makes is whole: rbwp check finds nothing in it but items that begin twice (R21), if a valid
 block says so. A sanitized build brings the bound on single
-allocations with it (ASAN_OPTIONS), and has ten times the time, as its code has ten times to do.
+allocations with it (ASAN_OPTIONS), and has ten times the time, as its code has ten times to do; an emulated
+machine has RBWP_TIMES_AS_LONG times the time, and the emulator's own memory beside it.
 
 From the environment: REPLAY (fuzz_reader_replay, which changes the files), RBWP, SANITIZED; SHARE: "1/2" is
 every second one, from the first on.
@@ -23,9 +24,10 @@ from concurrent.futures import ThreadPoolExecutor
 REPLAY, RBWP = os.environ["REPLAY"], os.environ["RBWP"]
 SANITIZED = os.environ.get("SANITIZED", "")
 PART, PARTS = map(int, os.environ.get("SHARE", "1/1").split("/"))
-FILES, CPU_SECONDS = 500, 10 if SANITIZED else 1
+EMULATED = int(os.environ.get("RBWP_TIMES_AS_LONG", "0"))
+FILES, CPU_SECONDS = 500, 10 if SANITIZED else EMULATED or 1
 HANGS_AFTER_SECONDS = 120  # for a child that sleeps; on a machine with much else to do
-RESIDENT_KB_MAX = 128 << 10  # says nothing with a sanitizer's shadow
+RESIDENT_KB_MAX = 128 << 10  # says nothing with a sanitizer's shadow, or an emulator's memory
 
 
 def limit():
@@ -50,7 +52,7 @@ def run(*arguments):
         output = out.read()
     assert child.returncode in (0, 1, 3), f"{where}: exit {child.returncode}: {text}"
     assert "Sanitizer" not in text and "runtime error" not in text, f"{where}: {text}"
-    assert SANITIZED or usage.ru_maxrss <= RESIDENT_KB_MAX, f"{where}: {usage.ru_maxrss} KB of memory"
+    assert SANITIZED or EMULATED or usage.ru_maxrss <= RESIDENT_KB_MAX, f"{where}: {usage.ru_maxrss} KB of memory"
     return child.returncode, output
 
 

@@ -8,7 +8,7 @@
 # emulated MACHINE MAGIC MASK BYTE_ORDER: the first twenty bytes of its programs.
 emulated() {
     local machine=$1 magic=$2 mask=$3 debian=$1
-    export RBWP_BYTE_ORDER=$4
+    export RBWP_BYTE_ORDER=$4 RBWP_TIMES_AS_LONG=10
     [[ $machine != aarch64 ]] || debian=arm64
     ((EUID == 0)) || skip "needs root, for binfmt_misc"
     need gcc g++ "gcc-12-$machine-linux-gnu" "g++-12-$machine-linux-gnu" "libc6-dev-$debian-cross" qemu-user-static cmake \
@@ -41,7 +41,7 @@ emulated() {
 
     echo "== $name: build"
     "${there[@]}" cmake -S "$root" -B "$dir/build" -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EXAMPLES=ON \
-        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$dir/bin/gcc" \
+        -DRBWP_TEST_SHARE=1/18 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$dir/bin/gcc" \
         -DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" -DRBWP_WITH_MPI=OFF \
         -DZLIB_INCLUDE_DIR="$dir/sysroot/usr/include" -DZLIB_LIBRARY="$libraries/libz.so" \
         -DSQLite3_INCLUDE_DIR="$dir/sysroot/usr/include" -DSQLite3_LIBRARY="$libraries/libsqlite3.so" \
