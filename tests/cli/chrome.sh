@@ -140,8 +140,9 @@ for text, told in (("{", ""), ("[", ""), ("[]", ""), ("{}", ""), ('{"traceEvents
     assert code in (0, 1, 3) if told is not None else code == 1, (text, code)
 
 # Cut at every byte: whole events only, and never more than there were. Under sanitizers, where fuzz_chrome looks at
-# such text as well, at every third one. (SHARE)
-STEP = 1 if os.environ.get("SHARE", "1/1") == "1/1" else 3
+# such text as well, at every third one, or as few as SHARE says.
+PARTS = int(os.environ.get("SHARE", "1/1").split("/")[1])
+STEP = 1 if PARTS == 1 else max(3, PARTS)
 text = json.dumps(events[:6]).encode()
 for data in (text, gzip.compress(text)):
     most = 0

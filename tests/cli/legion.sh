@@ -10,7 +10,8 @@ rbwp, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, here)
 import legion_make as m
-STEP = 1 if os.environ.get("SHARE", "1/1") == "1/1" else 3
+PARTS = int(os.environ.get("SHARE", "1/1").split("/")[1])
+STEP = 1 if PARTS == 1 else max(3, PARTS)
 
 ZERO = 1_700_000_000_000_000_000
 CPU, GPU, UTIL = m.proc(3, 1), m.proc(3, 2), m.proc(3, 5)

@@ -41,7 +41,7 @@ emulated() {
 
     echo "== $name: build"
     "${there[@]}" cmake -S "$root" -B "$dir/build" -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EXAMPLES=ON \
-        -DRBWP_TEST_SHARE=1/18 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$dir/bin/gcc" \
+        -DRBWP_TEST_SHARE=1/13 -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$machine" -DCMAKE_C_COMPILER="$dir/bin/gcc" \
         -DCMAKE_LIBRARY_ARCHITECTURE="$machine-linux-gnu" -DRBWP_WITH_MPI=OFF \
         -DZLIB_INCLUDE_DIR="$dir/sysroot/usr/include" -DZLIB_LIBRARY="$libraries/libz.so" \
         -DSQLite3_INCLUDE_DIR="$dir/sysroot/usr/include" -DSQLite3_LIBRARY="$libraries/libsqlite3.so" \
