@@ -227,7 +227,7 @@ void inject_window(bool open)
 void inject_session_flush(void)
 {
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < source_count && rbwp_is_on_(1); i++)
+    for (int i = 0; i < source_count && rbwp_is_on_(1) && !ended; i++)
         sources[i]->flush(false);
     pthread_mutex_unlock(&lock);
 }

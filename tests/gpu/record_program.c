@@ -3,7 +3,7 @@
  * record_program.c - a program that rbwp record knows nothing of: it uses the fake driver as CUDA
  * programs do theirs, marks ranges with NVTX, and says how many kernels it launched.
  *
- *     record_program train|early|exec|_exit|term|children|cpu|work|loop [STEPS]
+ *     record_program train|early|stays|exec|_exit|term|children|cpu|work|loop [STEPS]
  */
 #include "fake_inject.h"
 #include "nvtx_program.h"
@@ -185,6 +185,13 @@ static void launch_last(void)
     (void)atexit(let_go);
 }
 
+/* Longer than what looks for finished work each second waits. */
+static void stay(void)
+{
+    const struct timespec time = {1, 300000000};
+    nanosleep(&time, NULL);
+}
+
 int main(int count, char **words)
 {
     const char *how = count > 1 ? words[1] : "train";
@@ -201,6 +208,8 @@ int main(int count, char **words)
     }
     if (strcmp(how, "cpu") == 0)
         return 0;
+    if (strcmp(how, "stays") == 0)
+        (void)atexit(stay); /* when the driver and CUPTI, which come later, have gone */
     if (strcmp(how, "early") == 0) {
         begin_ranges();
         push("before any GPU");
