@@ -3,16 +3,17 @@
 """rbwp record: what GPUs did and the ranges around it are in the profile of a program that nobody changed, in one file with what
 its threads did; however it ends, in each of its processes, in windows; what it records itself, while it runs, too. What is not
 there is one line, and the program's streams, status and signals are as without. On a fake driver."""
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 
 import annotations
+from tested_machine import PYTHON
 
 RBWP, PROGRAM = os.environ["RBWP"], os.environ["PROGRAM"]
 ENVIRONMENT = {**os.environ, "RBWP_CUDA": os.environ["DRIVER"], "RBWP_CUPTI": os.environ["DRIVER"], "LC_ALL": "C"}
@@ -79,6 +80,12 @@ def test_ranges_first(folder):
         assert (len(found["gpu_activity"]), len(found["range"])) == (281, 81), (what, more, len(found["gpu_activity"]))
 
 
+def test_stays(folder):
+    """The session outlasts CUPTI where threads are recorded as well: nobody asks for work then."""
+    record(folder, PROGRAM, "stays", what="gpu,threads")
+    assert len(rows(folder / "out.bin")["gpu_activity"]) == 280
+
+
 def test_size(folder):
     """At most 12 bytes a kernel, and all of them."""
     record(folder, PROGRAM, "loop", "20000", what="gpu")
@@ -122,6 +129,13 @@ def test_windows(folder):
     assert told == ["rbwp record: nothing is recorded: no GPU was used, no range was marked"], told
 
 
+def waits_for_process(pid):
+    """It has found the other one."""
+    with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+        return any("pidfd" in os.readlink(path) for path in pathlib.Path(f"/proc/{pid}/fd").iterdir())
+    return False
+
+
 def test_work(folder):
     """Of a program with librbwp: by its flags, and while it runs."""
     record(folder, PROGRAM, "work", what="work")
@@ -139,7 +153,8 @@ def test_work(folder):
         is_good(folder / "now.bin")
         # Without an end it lasts until it is stopped, or the program ends.
         with subprocess.Popen(command, stderr=subprocess.PIPE) as asking:
-            time.sleep(0.05)
+            while asking.poll() is None and not waits_for_process(asking.pid):
+                time.sleep(0.005)
             running.terminate()
             assert asking.wait(timeout=60) == 0, asking.stderr.read()
     assert info["record_count"] > 2 and before <= info["first"] < info["last"] <= time.time_ns(), info
@@ -158,7 +173,7 @@ def test_not_there(folder):
     # A program finds no driver where there is none, and all else as ever.
     asks = "import ctypes; c = ctypes.CDLL(None); assert not hasattr(c, 'cuLaunchKernel') and not hasattr(c, 'cuNothing') and c.strlen(b'abc') == 3"
     if STANDS_IN:
-        record(folder, sys.executable, "-c", asks, what="gpu")
+        record(folder, PYTHON, "-c", asks, what="gpu")
     _, told = record(folder, "true")  # what is there is recorded, and what is not is no news
     assert not any("GPU" in line for line in told), told
 
@@ -192,7 +207,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_all_of_it, test_halves, test_ranges_first, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work,
+for test in (test_all_of_it, test_halves, test_ranges_first, test_stays, test_size, test_ends, test_processes, test_beside_another, test_windows, test_work,
              test_not_there, *[test_events] * STANDS_IN, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

@@ -3,7 +3,23 @@
 # cross compiler; the kernel starts qemu for each program of that machine (binfmt_misc, registered by this script and
 # forgotten at its end), so scripts run them, and what they build with gcc and g++, by name.
 #
-# The scripts themselves, Python and CMake are this machine's: RBWP_BYTE_ORDER tells them what the programs write.
+# The scripts themselves, Python and CMake are this machine's: RBWP_BYTE_ORDER tells them what the programs write. What a
+# test preloads a library of ours into is the other machine's, in RBWP_TEST_PROGRAMS.
+
+# programs MACHINE: a folder with some of its programs, which find their libraries.
+programs() {
+    local program sysroot=$dir/sysroot
+    export RBWP_TEST_PROGRAMS=$dir/programs
+    [[ ! -e $dir/programs/python3 ]] || return 0
+    mkdir -p "$dir/programs"
+    for program in true sleep env cat; do
+        cp "$sysroot/bin/$program" "$dir/programs" 2>/dev/null || cp "$sysroot/usr/bin/$program" "$dir/programs"
+    done
+    cp "$sysroot/bin/dash" "$dir/programs/sh"
+    patchelf --force-rpath --set-rpath "$sysroot/lib/$1-linux-gnu:$sysroot/usr/lib/$1-linux-gnu" \
+        "$dir"/programs/{true,sleep,env,cat,sh} "$sysroot/usr/bin/python3.11"
+    ln -s "$sysroot/usr/bin/python3.11" "$dir/programs/python3" # it looks for its modules from where it is
+}
 
 # emulated MACHINE MAGIC MASK BYTE_ORDER: the first twenty bytes of its programs.
 emulated() {
@@ -12,15 +28,20 @@ emulated() {
     [[ $machine != aarch64 ]] || debian=arm64
     ((EUID == 0)) || skip "needs root, for binfmt_misc"
     need gcc g++ "gcc-12-$machine-linux-gnu" "g++-12-$machine-linux-gnu" "libc6-dev-$debian-cross" qemu-user-static cmake \
-        ninja-build pkg-config python3 zlib1g-dev libcmocka-dev libsqlite3-dev
-    unpack "$debian" zlib1g zlib1g-dev libcmocka0 libcmocka-dev libsqlite3-0 libsqlite3-dev
+        ninja-build pkg-config python3 zlib1g-dev libcmocka-dev libsqlite3-dev patchelf
+    unpack "$debian" zlib1g zlib1g-dev libcmocka0 libcmocka-dev libsqlite3-0 libsqlite3-dev dash coreutils libacl1 libattr1 libgmp10 \
+        libpcre2-8-0 libselinux1 python3.11-minimal libpython3.11-minimal libpython3.11-stdlib libexpat1 libffi8
+    programs "$machine"
 
     local formats=/proc/sys/fs/binfmt_misc
     [[ -e $formats/register ]] || mount -t binfmt_misc none "$formats" || skip "no binfmt_misc here"
     if [[ ! -e $formats/rbwp-$machine ]]; then
         printf '%s' ":rbwp-$machine:M::$magic:$mask:/usr/bin/qemu-$machine-static:PF" >"$formats/register"
         # shellcheck disable=SC2064 # now
-        trap "echo -1 >$formats/rbwp-$machine" EXIT
+        trap "echo -1 >$formats/rbwp-$machine; rm /etc/qemu-binfmt/$machine" EXIT
+        # Where qemu looks for libraries, also in programs that are started without an environment.
+        mkdir -p /etc/qemu-binfmt
+        ln -sfn "/usr/$machine-linux-gnu" "/etc/qemu-binfmt/$machine"
     fi
 
     local libraries=$dir/sysroot/usr/lib/$machine-linux-gnu tool
@@ -36,7 +57,6 @@ emulated() {
     for tool in ar nm objcopy objdump ranlib readelf strip ld; do
         ln -sf "/usr/bin/$machine-linux-gnu-$tool" "$dir/bin/$tool"
     done
-    export QEMU_LD_PREFIX=/usr/$machine-linux-gnu
     local there=(env "PATH=$dir/bin:$PATH" "PKG_CONFIG_LIBDIR=$libraries/pkgconfig" "PKG_CONFIG_SYSROOT_DIR=$dir/sysroot")
 
     echo "== $name: build"

@@ -26,7 +26,7 @@ need() {
 unpack() {
     local architecture=$1 apt=$dir/apt
     shift
-    [[ ! -e $dir/sysroot/complete ]] || return 0
+    [[ ! -e $dir/sysroot/complete || $(<"$dir/sysroot/complete") != "$*" ]] || return 0
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$dir/sysroot"
     local options=(-qq -o "APT::Architecture=$architecture" -o "APT::Architectures=$architecture"
         -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root
@@ -44,7 +44,7 @@ unpack() {
     find "$dir/sysroot" -type l -lname '/*' | while read -r link; do
         ln -sfn "$dir/sysroot$(readlink "$link")" "$link"
     done
-    touch "$dir/sysroot/complete"
+    echo "$*" >"$dir/sysroot/complete"
 }
 
 # build FOLDER OPTION...: configures and builds $dir/FOLDER. Warnings about types that have another width

@@ -6,11 +6,11 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import time
 
 import recorded
+from tested_machine import PYTHON, has
 
 POOL = """
 import concurrent.futures, time
@@ -33,7 +33,7 @@ def kinds(recording, thread=None):
 
 def test_pool(folder):
     """Each task sleeps once, on a thread of the pool that its main thread made."""
-    recorded.run([sys.executable, "-c", POOL], folder / "pool.bin")
+    recorded.run([PYTHON, "-c", POOL], folder / "pool.bin")
     recording = recorded.Recording(folder / "pool.bin")
     main = min(recording.threads)
     workers = sorted(set(recording.threads) - {main})
@@ -57,7 +57,7 @@ setTimeout(hash, 50);
 
 def test_node(folder):
     """Its event loop waits for epoll, by a timer at least, for the pool may be done first; it wakes libuv's pool."""
-    if not shutil.which("node"):
+    if not has("node"):
         print("skipped: node is not installed")
         return
     recorded.run(["node", "-e", NODE], folder / "node.bin")
@@ -69,7 +69,7 @@ def test_node(folder):
 
 def test_redis(folder):
     """Its loop waits for clients, its three background threads for jobs."""
-    if not shutil.which("redis-server") or not shutil.which("redis-benchmark"):
+    if not has("redis-server", "redis-benchmark"):
         print("skipped: redis-server is not installed")
         return
     socket = folder / "socket"
@@ -100,7 +100,7 @@ def strace_counts(folder, command):
 
 
 def test_database(folder):
-    command = [sys.executable, "-c", DATABASE]
+    command = [PYTHON, "-c", DATABASE]
     recorded.run([*command, folder / "one.db"], folder / "db.bin", RBWP_THREADS_LEAST_US="0")
     recording = recorded.Recording(folder / "db.bin")
     count = kinds(recording).count("fsync")
@@ -130,7 +130,7 @@ def test_children(folder):
 
 def test_what_programs_see(folder):
     """Descriptors are numbered as ever; without a place for the file the program runs, and a line says why."""
-    show = [sys.executable, "-c", "import os; print(os.open('/dev/null', 0), flush=True); os._exit(3)"]
+    show = [PYTHON, "-c", "import os; print(os.open('/dev/null', 0), flush=True); os._exit(3)"]
     for file in folder / "seen.bin", folder / "no such folder" / "seen.bin":
         done = subprocess.run(show, env=recorded.environment(file), capture_output=True, text=True)
         assert (done.returncode, done.stdout) == (3, "3\n"), done

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 
 import recorded
+import tested_machine  # noqa: F401 (its programs come first in PATH)
 
 RBWP, WITNESS = os.environ["RBWP"], os.environ["WITNESS"]
 
