@@ -8,19 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART = 32, PARTS = RBWP_GPU_LAUNCHES / PART };
-
-/* Of each part of the ring that was filled to its end is known what all of its calls say, so that
- * few calls are looked at one by one. */
-struct rbwp_launches {
-    int64_t begin_ns[RBWP_GPU_LAUNCHES];
-    uint32_t tracks[RBWP_GPU_LAUNCHES];
-    struct {
-        int64_t least_ns, most_ns;
-    } parts[PARTS];
-    uint64_t count;
-};
-
 static void take_fact(void *context, const struct gpu_fact *fact)
 {
     struct rbwp_gpu *gpu = context;
@@ -55,76 +42,24 @@ void rbwp_gpu_stop(struct rbwp_gpu *gpu)
 
 /* ---- coming in -------------------------------------------------------------- */
 
-static void sum_up(struct rbwp_launches *launches, uint32_t part)
-{
-    const int64_t *begin_ns = launches->begin_ns + part * PART;
-    int64_t least_ns = begin_ns[0], most_ns = begin_ns[0];
-    for (uint32_t i = 1; i < PART; i++) {
-        least_ns = begin_ns[i] < least_ns ? begin_ns[i] : least_ns;
-        most_ns = begin_ns[i] > most_ns ? begin_ns[i] : most_ns;
-    }
-    launches->parts[part].least_ns = least_ns;
-    launches->parts[part].most_ns = most_ns;
-}
-
 void rbwp_gpu_call(struct rbwp_gpu *gpu, const struct span *call, int64_t begin_ns, uint32_t track)
 {
-    struct rbwp_launches **launches = &gpu->launches[call->slot];
+    struct launch_ring **launches = &gpu->launches[call->slot];
     if (gpu->calls)
         launch_calls_add(gpu->calls, call);
-    if (!*launches && !(*launches = calloc(1, sizeof **launches))) {
+    if (*launches || (*launches = calloc(1, sizeof **launches)))
+        launch_ring_add(*launches, begin_ns, track);
+    else
         gpu->failed = true;
+}
+
+/* The launch is the latest call that had begun by then. */
+static void infer_launch(struct launch_ring *launches, int64_t time_ns, struct gpu_work *work)
+{
+    uint32_t at = launches ? launch_ring_find(launches, time_ns) : LAUNCH_RING_NONE;
+    if (at == LAUNCH_RING_NONE)
         return;
-    }
-    uint64_t at = (*launches)->count++ % RBWP_GPU_LAUNCHES;
-    (*launches)->begin_ns[at] = begin_ns;
-    (*launches)->tracks[at] = track;
-    if (at % PART == PART - 1)
-        sum_up(*launches, (uint32_t)at / PART);
-}
-
-/* Of the times from first to end that are not later than time_ns, and of least_ns, the latest. */
-static int64_t latest_by(const struct rbwp_launches *launches, uint64_t first, uint64_t end,
-                         int64_t time_ns, int64_t least_ns)
-{
-    for (uint64_t i = first; i < end; i++) {
-        int64_t begin_ns = launches->begin_ns[i];
-        begin_ns = begin_ns <= time_ns ? begin_ns : INT64_MIN;
-        least_ns = begin_ns > least_ns ? begin_ns : least_ns;
-    }
-    return least_ns;
-}
-
-/* The latest of a part that is not later than time_ns, if it is later than least_ns; else that. */
-static int64_t latest_of_part(const struct rbwp_launches *launches, uint64_t part, uint64_t kept,
-                              int64_t time_ns, int64_t least_ns)
-{
-    uint64_t first = part * PART, end = first + PART < kept ? first + PART : kept;
-    bool filling = launches->count % PART && launches->count % RBWP_GPU_LAUNCHES / PART == part;
-    int64_t most_ns = launches->parts[part].most_ns;
-    if (filling || (launches->parts[part].least_ns <= time_ns && most_ns > time_ns))
-        return latest_by(launches, first, end, time_ns, least_ns);
-    return most_ns <= time_ns && most_ns > least_ns ? most_ns : least_ns;
-}
-
-/* Calls of one slot on several threads come in the order of their blocks, not of time: hence all
- * that are kept count. Of those that began at the same time the first one kept is it. */
-static void infer_launch(const struct rbwp_launches *launches, int64_t time_ns,
-                         struct gpu_work *work)
-{
-    uint64_t count = launches ? launches->count : 0, at = 0;
-    uint64_t kept = count < RBWP_GPU_LAUNCHES ? count : RBWP_GPU_LAUNCHES;
-    int64_t latest_ns = INT64_MIN;
-    for (uint64_t part = 0; part * PART < kept; part++) {
-        int64_t before_ns = latest_ns;
-        latest_ns = latest_of_part(launches, part, kept, time_ns, before_ns);
-        at = latest_ns > before_ns ? part * PART : at;
-    }
-    if (latest_ns == INT64_MIN)
-        return;
-    while (launches->begin_ns[at] != latest_ns)
-        at++;
-    work->inferred_ns = latest_ns;
+    work->inferred_ns = launches->begin_ns[at];
     work->inferred_track = launches->tracks[at];
 }
 

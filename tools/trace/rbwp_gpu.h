@@ -6,7 +6,7 @@
  * says of it stands anywhere, so all is gathered and put in order at the end. Where the
  * file tells how a work was launched, its span and its link say that; else the
  * launch is inferred: the latest call of the work's slot that had begun by
- * then, of the last RBWP_GPU_LAUNCHES ones. Stops are corrected by the bias of their GPU.
+ * then, of the last LAUNCH_RING_CALLS ones. Stops are corrected by the bias of their GPU.
  */
 #ifndef RBWP_GPU_H
 #define RBWP_GPU_H
@@ -14,15 +14,13 @@
 #include "gpu_join.h"
 #include "gpu_shapes.h"
 #include "launch_calls.h"
+#include "launch_ring.h"
 #include "span_detail.h"
 #include "span_sorter.h"
 #include "trace_source.h"
 
-#define RBWP_GPU_LAUNCHES 4096
 #define RBWP_GPUS_MAX 4096
 #define RBWP_GPUS_TOLD 64 /* as facts */
-
-struct rbwp_launches;
 
 /* What the source does for it. */
 struct rbwp_gpu_host {
@@ -53,7 +51,7 @@ struct rbwp_gpu {
     struct launch_calls *calls; /* NULL while nothing tells of GPUs */
     struct span_sorter spans;
     struct detail_maker detail;
-    struct rbwp_launches *launches[RBWP_SLOTS_MAX];
+    struct launch_ring *launches[RBWP_SLOTS_MAX];
     struct {
         uint64_t proc_id;
         uint32_t track;
