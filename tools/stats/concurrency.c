@@ -48,18 +48,24 @@ static size_t run_end(const int64_t *ends, size_t first, size_t count)
     return at < count ? at : count;
 }
 
-/* Without branches: which of two threads' ends is next cannot be foreseen. */
+/* Without branches: which of two threads' ends is next cannot be foreseen. As many as the shorter
+ * run has left are sure to be there. */
 static void merge_runs(const int64_t *from, size_t middle, size_t end, int64_t *to)
 {
-    size_t left = 0, right = middle;
-    while (left < middle && right < end) {
-        bool is_right = from[right] < from[left];
-        *to++ = from[is_right ? right : left];
-        right += is_right;
-        left += !is_right;
+    const int64_t *left = from, *right = from + middle, *left_end = right, *right_end = from + end;
+    for (size_t sure; (sure = (size_t)(left_end - left) < (size_t)(right_end - right)
+                                  ? (size_t)(left_end - left)
+                                  : (size_t)(right_end - right)) > 0;) {
+        for (; sure > 0; sure--) {
+            const int64_t a = *left, b = *right;
+            const bool is_right = b < a;
+            *to++ = is_right ? b : a;
+            right += is_right;
+            left += !is_right;
+        }
     }
-    memcpy(to, from + left, (middle - left) * sizeof *to);
-    memcpy(to + (middle - left), from + right, (end - right) * sizeof *to);
+    memcpy(to, left, (size_t)(left_end - left) * sizeof *to);
+    memcpy(to + (left_end - left), right, (size_t)(right_end - right) * sizeof *to);
 }
 
 static void swap(struct concurrency *concurrency)
@@ -114,20 +120,40 @@ static void gather_runs(struct concurrency *concurrency)
     swap(concurrency);
 }
 
+/* Up to CHAINS runs from first on become one; where it ends. */
+static size_t merge_stretch(struct concurrency *concurrency, size_t first)
+{
+    int64_t *from = concurrency->ends, *to = concurrency->spare;
+    size_t run_ends[CHAINS], end = first;
+    unsigned runs = 0;
+    for (; runs < CHAINS && end < concurrency->count; runs++)
+        run_ends[runs] = end = run_end(from, end, concurrency->count);
+    for (unsigned merged; runs > 1; runs = merged) {
+        merged = 0;
+        for (unsigned i = 0; i < runs; i += 2) {
+            const size_t begin = merged ? run_ends[merged - 1] : first, middle = run_ends[i];
+            const size_t both = run_ends[i + 1 < runs ? i + 1 : i];
+            merge_runs(from + begin, middle - begin, both - begin, to + begin);
+            run_ends[merged++] = both;
+        }
+        int64_t *swapped = from;
+        from = to;
+        to = swapped;
+    }
+    if (from != concurrency->ends)
+        memcpy(concurrency->ends + first, from + first, (end - first) * sizeof *from);
+    return end;
+}
+
 static void sort(struct concurrency *concurrency)
 {
-    size_t count = concurrency->count;
-    if (count > 0 && run_end(concurrency->ends, 0, count) < count)
-        gather_runs(concurrency);
-    while (count > 0 && run_end(concurrency->ends, 0, count) < count) {
-        const int64_t *from = concurrency->ends;
-        for (size_t at = 0; at < count;) {
-            size_t middle = run_end(from, at, count);
-            size_t end = middle < count ? run_end(from, middle, count) : count;
-            merge_runs(from + at, middle - at, end - at, concurrency->spare + at);
-            at = end;
-        }
-        swap(concurrency);
+    const size_t count = concurrency->count;
+    if (count == 0 || run_end(concurrency->ends, 0, count) == count)
+        return;
+    gather_runs(concurrency);
+    while (merge_stretch(concurrency, 0) < count) {
+        for (size_t at = run_end(concurrency->ends, 0, count); at < count;)
+            at = merge_stretch(concurrency, at);
     }
 }
 
@@ -232,26 +258,40 @@ struct sweep {
     struct concurrency_result *result;
     int64_t at_ns;
     uint32_t busy, room;
+    uint32_t step; /* of the course over time, in which at_ns lies */
+    int64_t step_end_ns;
 };
 
-/* The time up to now_ns had sweep->busy of them busy. */
-static void pass_time(struct sweep *sweep, int64_t now_ns)
+/* The time from at_ns to now_ns in the course, where it goes beyond its step. */
+static void pass_steps(struct sweep *sweep, int64_t now_ns)
 {
     struct concurrency_result *result = sweep->result;
-    result->level_ns[sweep->busy] += (uint64_t)(now_ns - sweep->at_ns);
+    while (sweep->step_end_ns < now_ns && sweep->step < CONCURRENCY_STEPS - 1) {
+        if (sweep->at_ns < sweep->step_end_ns) {
+            const int64_t passed_ns = sweep->step_end_ns - sweep->at_ns;
+            result->step_busy_ns[sweep->step] += (uint64_t)passed_ns * sweep->busy;
+            sweep->at_ns = sweep->step_end_ns;
+        }
+        sweep->step++;
+        sweep->step_end_ns += result->step_ns;
+    }
+}
+
+/* The time up to now_ns had sweep->busy of them busy. */
+static inline void pass_time(struct sweep *sweep, int64_t now_ns)
+{
+    struct concurrency_result *result = sweep->result;
     if (now_ns > sweep->at_ns && sweep->busy >= result->levels)
         result->levels = sweep->busy + 1;
-    while (sweep->busy && sweep->at_ns < now_ns) {
-        int64_t step = (sweep->at_ns - result->first_ns) / result->step_ns;
-        int64_t end_ns = result->first_ns + (step + 1) * result->step_ns;
-        end_ns = end_ns < now_ns ? end_ns : now_ns;
-        result->step_busy_ns[step] += (uint64_t)(end_ns - sweep->at_ns) * sweep->busy;
-        sweep->at_ns = end_ns;
-    }
+    result->level_ns[sweep->busy] += (uint64_t)(now_ns - sweep->at_ns);
+    if (now_ns > sweep->step_end_ns)
+        pass_steps(sweep, now_ns);
+    if (now_ns > sweep->at_ns)
+        result->step_busy_ns[sweep->step] += (uint64_t)(now_ns - sweep->at_ns) * sweep->busy;
     sweep->at_ns = now_ns;
 }
 
-static bool take(struct sweep *sweep, int64_t end)
+static inline bool take(struct sweep *sweep, int64_t end)
 {
     unsigned kind = (unsigned)end & ((1u << END_BITS) - 1);
     pass_time(sweep, end >> END_BITS);
@@ -298,21 +338,26 @@ static bool refill(struct concurrency *concurrency, struct piece *piece, size_t 
     return true;
 }
 
-/* On to the next end; false if there is none, or it cannot be read. */
-static bool advance(struct concurrency *concurrency, struct piece *piece, size_t room)
+/* The next step, at a place with a whole one; where the one behind it begins. */
+static inline const uint8_t *read_step(const uint8_t *at, uint64_t *step_out)
 {
-    uint64_t step = 0;
+    uint64_t step = *at & 127;
+    for (unsigned shift = 7; *at++ >= 128; shift += 7)
+        step |= (uint64_t)(*at & 127) << (shift & 63);
+    *step_out = step;
+    return at;
+}
+
+/* On to the next end; false if there is none, or it cannot be read. */
+static inline bool advance(struct concurrency *concurrency, struct piece *piece, size_t room)
+{
+    uint64_t step;
     if (piece->count - piece->at < STEP_BYTES_MAX && piece->next < piece->end &&
         !refill(concurrency, piece, room))
         return false;
     if (piece->at == piece->count)
         return false;
-    for (unsigned shift = 0; piece->at < piece->count; shift += 7) {
-        uint8_t byte = piece->bytes[piece->at++];
-        step |= (uint64_t)(byte & 127) << (shift & 63);
-        if (byte < 128)
-            break;
-    }
+    piece->at = (size_t)(read_step(piece->bytes + piece->at, &step) - piece->bytes);
     piece->head = (int64_t)((uint64_t)piece->head + step);
     return true;
 }
@@ -333,6 +378,14 @@ static void sift(struct piece *heap, size_t count, size_t at)
     }
 }
 
+/* The least head of the pieces below the top, up to which all is the top's. */
+static int64_t next_head(const struct piece *heap, size_t count)
+{
+    const int64_t left = count > 1 ? heap[1].head : INT64_MAX;
+    const int64_t right = count > 2 ? heap[2].head : INT64_MAX;
+    return left < right ? left : right;
+}
+
 static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct piece *heap,
                   size_t count, size_t room)
 {
@@ -340,9 +393,14 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
         sift(heap, count, at);
     while (count > 0) {
         struct piece *top = &heap[0];
-        if (!take(sweep, top->head))
-            return false;
-        if (!advance(concurrency, top, room))
+        const int64_t until = next_head(heap, count);
+        bool more;
+        do {
+            if (!take(sweep, top->head))
+                return false;
+            more = advance(concurrency, top, room);
+        } while (more && top->head <= until);
+        if (!more)
             *top = heap[--count];
         sift(heap, count, 0);
     }
@@ -394,7 +452,8 @@ void concurrency_finish(struct concurrency *concurrency, int64_t first_ns, int64
     last_ns = bounded(last_ns);
     *result_out = (struct concurrency_result){
         .first_ns = first_ns, .step_ns = (last_ns - first_ns) / CONCURRENCY_STEPS + 1};
-    struct sweep sweep = {.result = result_out, .at_ns = first_ns};
+    struct sweep sweep = {
+        .result = result_out, .at_ns = first_ns, .step_end_ns = first_ns + result_out->step_ns};
     if (!concurrency->failed && !sweep_all(concurrency, &sweep))
         fail(concurrency, "out of memory");
     if (concurrency->failed)

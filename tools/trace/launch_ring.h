@@ -4,12 +4,11 @@
  *
  * Calls of one slot on several threads come in the order of their blocks, not of time: hence all
  * that are kept count. Those of a block ascend, so of each part of the ring is known what its calls
- * lie between and whether they ascend, and few are looked at one by one.
+ * lie between and where one block ends and the next begins, and few are looked at one by one.
  */
 #ifndef LAUNCH_RING_H
 #define LAUNCH_RING_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum {
@@ -23,9 +22,10 @@ enum {
 struct launch_ring {
     int64_t begin_ns[LAUNCH_RING_CALLS];
     uint32_t tracks[LAUNCH_RING_CALLS];
-    /* Of parts that were filled to their end. */
+    /* Of parts that were filled to their end. turn: where the one call is that is earlier than the
+     * one before, LAUNCH_RING_PART if all ascend, 0 if there are several. */
     int64_t least_ns[LAUNCH_RING_PARTS], most_ns[LAUNCH_RING_PARTS];
-    bool ascends[LAUNCH_RING_PARTS];
+    uint8_t turn[LAUNCH_RING_PARTS];
     uint64_t count;
     uint32_t found; /* the part of the answer before */
 };
