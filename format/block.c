@@ -12,7 +12,7 @@
 #include "gpu_launch_facts.h"
 #include "inflater.h"
 #include "reader_error.h"
-#include "record.h"
+#include "record_bytes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

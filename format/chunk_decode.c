@@ -10,7 +10,8 @@
 
 #include "block.h"
 #include "number_code.h"
-#include "record.h"
+#include "record_bytes.h"
+#include "rules.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 
 #include "block.h"
 #include "number_code.h"
-#include "record.h"
+#include "record_bytes.h"
 
 /* The end of STREAM_BITS. Handed over by value but where it is inlined: so the compiler knows that
  * no store of a byte changes it, and keeps it in registers. */

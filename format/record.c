@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.c - see record.h; the public iterator over a block that was found valid. */
-#include "record.h"
+/* record.c - see record_bytes.h; the public iterator over a block that was found valid. */
+#include "record_bytes.h"
 
 #include "rbwp_reader.h"
 

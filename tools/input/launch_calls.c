@@ -21,6 +21,8 @@ struct launch_calls {
     struct thread_map map;
     struct calling_thread *threads;
     uint32_t thread_room;
+    uint64_t last_id; /* of the thread that was looked for last, if any was */
+    struct calling_thread *last;
     bool failed;
 };
 
@@ -50,13 +52,21 @@ bool launch_calls_failed(const struct launch_calls *calls)
     return calls->failed;
 }
 
-/* NULL when there is no room. */
-static struct calling_thread *find_thread(struct launch_calls *calls, uint64_t thread_id)
+static struct calling_thread *look_up_thread(struct launch_calls *calls, uint64_t thread_id)
 {
     uint32_t number = thread_map_place(&calls->map, thread_id, &calls->threads, &calls->thread_room,
                                        sizeof *calls->threads);
     calls->failed |= number == THREAD_NONE;
-    return number == THREAD_NONE ? NULL : &calls->threads[number];
+    calls->last = number == THREAD_NONE ? NULL : &calls->threads[number];
+    calls->last_id = thread_id;
+    return calls->last;
+}
+
+/* NULL when there is no room. Nearly always it is the one of the call before. */
+static inline struct calling_thread *find_thread(struct launch_calls *calls, uint64_t thread_id)
+{
+    return calls->last && calls->last_id == thread_id ? calls->last
+                                                      : look_up_thread(calls, thread_id);
 }
 
 static struct call *call_at(const struct calling_thread *thread, uint64_t number)

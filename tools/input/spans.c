@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairing: one stack per thread. */
 #include "spans.h"
+#include "record_bytes.h"
 
 #include <stdlib.h>
 
@@ -79,8 +80,8 @@ static void abandon(struct span_builder *builder, struct span_thread *thread, ui
         pop(builder, thread, false, 0);
 }
 
-static bool push(struct span_builder *builder, struct span_thread *thread, uint16_t item,
-                 int64_t begin_ns)
+static inline bool push(struct span_builder *builder, struct span_thread *thread, uint16_t item,
+                        int64_t begin_ns)
 {
     if (thread->depth == thread->capacity &&
         !thread_array_grow(&thread->open, &thread->capacity, thread->depth + 1,
@@ -106,19 +107,20 @@ static void stray(struct span_builder *builder, const struct span_thread *thread
     builder->emit(builder->context, &span);
 }
 
-static void coarse_begin(struct span_builder *builder, struct span_thread *thread,
-                         const struct rbwp_record *record)
+static inline void coarse_begin(struct span_builder *builder, struct span_thread *thread,
+                                uint16_t slot, int64_t begin_ns)
 {
     if (thread->call)
         abandon(builder, thread, thread->call - 1);
     thread->overflow = 0;
-    if (push(builder, thread, record->slot, record->time_ns))
+    if (push(builder, thread, slot, begin_ns))
         thread->call = thread->depth;
     else
         builder->failed = true;
 }
 
-static void coarse_end(struct span_builder *builder, struct span_thread *thread, int64_t end_ns)
+static inline void coarse_end(struct span_builder *builder, struct span_thread *thread,
+                              int64_t end_ns)
 {
     if (!thread->call) {
         stray(builder, thread, SPAN_COARSE, end_ns);
@@ -128,26 +130,33 @@ static void coarse_end(struct span_builder *builder, struct span_thread *thread,
     pop(builder, thread, true, end_ns);
 }
 
-static void fine_begin(struct span_builder *builder, struct span_thread *thread,
-                       const struct rbwp_record *record)
+/* A sub-item for which there is no room. */
+static void overflow(struct span_builder *builder, struct span_thread *thread, uint16_t sub_item,
+                     int64_t begin_ns)
 {
-    if (builder->open_total < SPANS_OPEN_MAX && !thread->overflow &&
-        push(builder, thread, record->sub_item, record->time_ns))
-        return;
     struct span span = {.kind = SPAN_FINE,
                         .id = ++builder->next_id,
                         .parent = thread->depth ? thread->open[thread->depth - 1].id : 0,
                         .depth = thread->depth + thread->overflow++,
                         .thread_id = thread->thread_id,
                         .slot = call_slot(thread),
-                        .sub_item = record->sub_item,
+                        .sub_item = sub_item,
                         .has_begin = true,
-                        .begin_ns = record->time_ns};
+                        .begin_ns = begin_ns};
     builder->unfinished++;
     builder->emit(builder->context, &span);
 }
 
-static void fine_end(struct span_builder *builder, struct span_thread *thread, int64_t end_ns)
+static inline void fine_begin(struct span_builder *builder, struct span_thread *thread,
+                              uint16_t sub_item, int64_t begin_ns)
+{
+    if (builder->open_total >= SPANS_OPEN_MAX || thread->overflow ||
+        !push(builder, thread, sub_item, begin_ns))
+        overflow(builder, thread, sub_item, begin_ns);
+}
+
+static inline void fine_end(struct span_builder *builder, struct span_thread *thread,
+                            int64_t end_ns)
 {
     if (thread->overflow)
         thread->overflow--;
@@ -183,26 +192,56 @@ static struct span_thread *find_thread(struct span_builder *builder, uint64_t th
     return &builder->threads[number];
 }
 
+/* A record of a kind with a small payload: item is its slot or sub-item. */
+static inline void take_small(struct span_builder *builder, struct span_thread *thread,
+                              uint8_t kind, uint16_t item, int64_t time_ns)
+{
+    switch (kind) {
+    case RBWP_COARSE_BEGIN:
+        coarse_begin(builder, thread, item, time_ns);
+        break;
+    case RBWP_COARSE_END:
+        coarse_end(builder, thread, time_ns);
+        break;
+    case RBWP_FINE_BEGIN:
+        fine_begin(builder, thread, item, time_ns);
+        break;
+    case RBWP_FINE_END:
+        fine_end(builder, thread, time_ns);
+        break;
+    }
+}
+
 static void take_record(struct span_builder *builder, struct span_thread *thread,
                         const struct rbwp_record *record)
 {
-    switch (record->kind) {
-    case RBWP_COARSE_BEGIN:
-        coarse_begin(builder, thread, record);
-        break;
-    case RBWP_COARSE_END:
-        coarse_end(builder, thread, record->time_ns);
-        break;
-    case RBWP_FINE_BEGIN:
-        fine_begin(builder, thread, record);
-        break;
-    case RBWP_FINE_END:
-        fine_end(builder, thread, record->time_ns);
-        break;
-    case RBWP_GPU_WORK:
+    if (record->kind == RBWP_GPU_WORK)
         gpu_work(builder, thread, record);
-        break;
+    else
+        take_small(builder, thread, record->kind,
+                   record->kind == RBWP_COARSE_BEGIN ? record->slot : record->sub_item,
+                   record->time_ns);
+}
+
+/* Up to what the iterator is for: GPU work, and the last records. From byte to span directly, which
+ * is most of what a reader of spans does. */
+static void take_small_ones(struct span_builder *builder, struct span_thread *thread,
+                            struct rbwp_record_iterator *iterator)
+{
+    const uint8_t *next = iterator->data + iterator->next, *end = iterator->data + iterator->end;
+    int64_t time_ns = iterator->time_ns;
+    while (end - next >= RBWP_RECORD_BYTES_MAX) {
+        int64_t now_ns = time_ns;
+        const uint8_t *body = next + record_time(next, &now_ns);
+        if (*body == RBWP_GPU_WORK)
+            break;
+        const uint16_t item = *body == RBWP_COARSE_BEGIN ? body[1] : load_le16(body + 1);
+        take_small(builder, thread, *body, item, now_ns);
+        next = body + record_body_bytes[*body];
+        time_ns = now_ns;
     }
+    iterator->next = (uint32_t)(next - iterator->data);
+    iterator->time_ns = time_ns;
 }
 
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
@@ -215,8 +254,11 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     rbwp_record_first(block, &iterator);
-    while (rbwp_record_next(&iterator, &record))
+    take_small_ones(builder, thread, &iterator);
+    while (rbwp_record_next(&iterator, &record)) {
         take_record(builder, thread, &record);
+        take_small_ones(builder, thread, &iterator);
+    }
 }
 
 void span_builder_record(struct span_builder *builder, uint64_t thread_id,

@@ -5,16 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PART_BITS = 5, GROW = HISTOGRAM_PARTS }; /* buckets gained at a time: one power of two */
-
-uint32_t histogram_bucket(uint64_t value)
-{
-    if (value < HISTOGRAM_EXACT)
-        return (uint32_t)value;
-    unsigned power = 63 - (unsigned)__builtin_clzll(value);
-    uint32_t part = (uint32_t)(value >> (power - PART_BITS)) - HISTOGRAM_PARTS;
-    return HISTOGRAM_EXACT + (power - PART_BITS - 1) * HISTOGRAM_PARTS + part;
-}
+enum { GROW = HISTOGRAM_PARTS }; /* buckets gained at a time: one power of two */
 
 uint64_t histogram_low(uint32_t bucket)
 {
@@ -29,8 +20,7 @@ uint64_t histogram_high(uint32_t bucket)
     return bucket + 1 < HISTOGRAM_BUCKETS ? histogram_low(bucket + 1) - 1 : UINT64_MAX;
 }
 
-/* Makes room for the buckets from low to high. */
-static bool cover(struct histogram *histogram, uint32_t low, uint32_t high)
+bool histogram_cover(struct histogram *histogram, uint32_t low, uint32_t high)
 {
     uint32_t end = histogram->first + histogram->buckets;
     if (histogram->buckets && low >= histogram->first && high < end)
@@ -54,21 +44,11 @@ static bool cover(struct histogram *histogram, uint32_t low, uint32_t high)
     return true;
 }
 
-bool histogram_add(struct histogram *histogram, uint64_t value)
-{
-    uint32_t bucket = histogram_bucket(value);
-    if (!cover(histogram, bucket, bucket))
-        return false;
-    histogram->counts[bucket - histogram->first]++;
-    histogram->total++;
-    return true;
-}
-
 bool histogram_merge(struct histogram *histogram, const struct histogram *from)
 {
     if (from->buckets == 0)
         return true;
-    if (!cover(histogram, from->first, from->first + from->buckets - 1))
+    if (!histogram_cover(histogram, from->first, from->first + from->buckets - 1))
         return false;
     for (uint32_t i = 0; i < from->buckets; i++)
         histogram->counts[from->first + i - histogram->first] += from->counts[i];

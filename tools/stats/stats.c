@@ -53,12 +53,6 @@ static void free_text(struct trace_text text)
     free((char *)(uintptr_t)text.text);
 }
 
-static uint64_t add(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 /* ---- rows ------------------------------------------------------------------------------ */
 
 static uint64_t row_hash(uint8_t category, uint32_t item, struct trace_text name)
@@ -188,10 +182,10 @@ static void nest_in_late(struct stats *stats, struct stats_track *track,
 {
     struct stats_late *late = find_late(track, span->parent, true);
     if (late->row == TRACE_NONE)
-        late->nested_ns = add(late->nested_ns, trace_duration_ns(span));
+        late->nested_ns = stats_sum(late->nested_ns, trace_duration_ns(span));
     else
         stats->rows[late->row].nested_ns =
-            add(stats->rows[late->row].nested_ns, trace_duration_ns(span));
+            stats_sum(stats->rows[late->row].nested_ns, trace_duration_ns(span));
 }
 
 static void come_late(struct stats *stats, struct stats_track *track, const struct trace_span *span,
@@ -201,7 +195,7 @@ static void come_late(struct stats *stats, struct stats_track *track, const stru
     if (!stats_is_timed(span))
         return;
     late->row = row;
-    stats->rows[row].nested_ns = add(stats->rows[row].nested_ns, late->nested_ns);
+    stats->rows[row].nested_ns = stats_sum(stats->rows[row].nested_ns, late->nested_ns);
 }
 
 static void nest(struct stats *stats, struct stats_track *track, const struct trace_span *span,
@@ -220,7 +214,7 @@ static void nest(struct stats *stats, struct stats_track *track, const struct tr
         nest_in_late(stats, track, span);
     if (span->depth > 0 && here[-1] != TRACE_NONE)
         stats->rows[here[-1]].nested_ns =
-            add(stats->rows[here[-1]].nested_ns, trace_duration_ns(span));
+            stats_sum(stats->rows[here[-1]].nested_ns, trace_duration_ns(span));
 }
 
 /* ---- tracks ---------------------------------------------------------------------------- */
@@ -278,7 +272,7 @@ static void count_waiting(struct stats *stats, struct stats_track *track,
     if (from_ns >= to_ns || !stats_is_worker(track))
         return;
     uint64_t waited_ns = (uint64_t)to_ns - (uint64_t)from_ns;
-    track->waiting_ns = add(track->waiting_ns, waited_ns);
+    track->waiting_ns = stats_sum(track->waiting_ns, waited_ns);
     track->waited_to_ns = to_ns;
     if (!inside)
         return;
@@ -451,6 +445,18 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
     track->last_ns = span->stop_ns > track->last_ns ? span->stop_ns : track->last_ns;
 }
 
+static void take_inside(struct stats *stats, const struct trace_span *spans, size_t count,
+                        const struct trace_details *details)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
+        inside_kernels_span(&stats->inside, &spans[i], detail);
+        kernel_lines_span(&stats->lines, &spans[i], detail,
+                          inside_kernels_gpu(&stats->inside, spans[i].track));
+    }
+}
+
+/* All of one track. */
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
 {
@@ -458,20 +464,17 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     if (count && stats->tracks[spans->track].track.kind == TRACE_LIFE)
         return;
     for (size_t i = 0; i < count && !stats->failed; i++)
-        take_span(stats, &stats->tracks[spans[i].track], &spans[i],
+        take_span(stats, &stats->tracks[spans->track], &spans[i],
                   details ? trace_detail_of(details, &spans[i]) : NULL);
     for (size_t i = 0; stats->args.key && i < count; i++)
         arg_sums_span(&stats->args, &spans[i], details ? trace_detail_of(details, &spans[i]) : NULL,
                       stats->names, stats->name_room);
     for (size_t i = 0; details && i < count && !stats->failed; i++)
-        count_launch(stats, &stats->tracks[spans[i].track], &spans[i],
+        count_launch(stats, &stats->tracks[spans->track], &spans[i],
                      trace_detail_of(details, &spans[i]));
-    for (size_t i = 0; stats->options.inside && i < count; i++) {
-        const struct trace_detail *detail = details ? trace_detail_of(details, &spans[i]) : NULL;
-        inside_kernels_span(&stats->inside, &spans[i], detail);
-        kernel_lines_span(&stats->lines, &spans[i], detail,
-                          inside_kernels_gpu(&stats->inside, spans[i].track));
-    }
+    if (stats->options.inside && count &&
+        (details || inside_kernels_takes(&stats->inside, spans->track)))
+        take_inside(stats, spans, count, details);
 }
 
 static void take_samples(void *context, uint32_t number, const struct trace_sample *samples,
@@ -509,11 +512,11 @@ static void take_message(void *context, const struct trace_message *message)
 static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct stats *stats = context;
-    stats->lost_records = add(stats->lost_records, loss->count);
-    stats->skipped_bytes = add(stats->skipped_bytes, loss->count ? 0 : loss->bytes);
+    stats->lost_records = stats_sum(stats->lost_records, loss->count);
+    stats->skipped_bytes = stats_sum(stats->skipped_bytes, loss->count ? 0 : loss->bytes);
     if (loss->track < stats->track_count)
         stats->tracks[loss->track].lost_records =
-            add(stats->tracks[loss->track].lost_records, loss->count);
+            stats_sum(stats->tracks[loss->track].lost_records, loss->count);
     if (stats->loss_count == STATS_LOSSES_MAX)
         return;
     stats->losses[stats->loss_count++] = (struct stats_loss){
@@ -632,8 +635,8 @@ void stats_finish(struct stats *stats)
         if (!stats_is_worker(track))
             continue;
         stats->workers++;
-        stats->worker_busy_ns = add(stats->worker_busy_ns, track->busy.busy_ns);
-        stats->worker_waiting_ns = add(stats->worker_waiting_ns, track->waiting_ns);
+        stats->worker_busy_ns = stats_sum(stats->worker_busy_ns, track->busy.busy_ns);
+        stats->worker_waiting_ns = stats_sum(stats->worker_waiting_ns, track->waiting_ns);
         if (track->busy.any && !stats->merged)
             count_piece(stats, track, track->busy.from_ns, track->busy.until_ns);
     }
@@ -746,7 +749,7 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille)
 uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track)
 {
     uint64_t extent_ns = stats_extent_ns(stats);
-    uint64_t used_ns = add(track->busy.busy_ns, track->waiting_ns);
+    uint64_t used_ns = stats_sum(track->busy.busy_ns, track->waiting_ns);
     return extent_ns > used_ns ? extent_ns - used_ns : 0;
 }
 

@@ -33,8 +33,8 @@ static struct lane *add_lane(struct lanes *lanes)
     return lane;
 }
 
-static uint16_t place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
-                      uint64_t group, uint16_t *depth_out)
+uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
+                           uint64_t group, uint16_t *depth_out)
 {
     *depth_out = 0;
     for (uint32_t i = 0;; i++) {
@@ -54,18 +54,6 @@ static uint16_t place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bo
     lanes->failed = lanes->count <= UINT16_MAX;
     *depth_out = 0;
     return 0;
-}
-
-uint16_t lanes_place(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
-                     uint16_t *depth_out)
-{
-    return place(lanes, start_ns, stop_ns, late, 0, depth_out);
-}
-
-uint16_t lanes_place_group(struct lanes *lanes, int64_t start_ns, int64_t stop_ns, bool late,
-                           uint64_t group, uint16_t *depth_out)
-{
-    return place(lanes, start_ns, stop_ns, late, group, depth_out);
 }
 
 void lanes_free(struct lanes *lanes)

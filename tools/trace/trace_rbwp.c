@@ -262,17 +262,23 @@ static bool has_several(const struct name_set *set, const struct name *name)
                     (at + 1 < set->count && set->names[at + 1].id == name->id));
 }
 
-/* The number of an id's name. cache has number + 1 of ids with one name, SEVERAL where time
- * decides. */
-static uint32_t name_of(struct rbwp_source *source, const struct name_set *set, uint32_t *cache,
-                        const char *kind, uint32_t id, int64_t time_ns)
+static uint32_t look_up_name(struct rbwp_source *source, const struct name_set *set,
+                             uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
 {
-    if (cache[id] != NOT_LOOKED && cache[id] != SEVERAL)
-        return cache[id] - 1;
     const struct name *name = names_find(set, id, time_ns);
     uint32_t number = add_name(source, kind, id, name);
     cache[id] = has_several(set, name) ? SEVERAL : number + 1;
     return number;
+}
+
+/* The number of an id's name. cache has number + 1 of ids with one name, SEVERAL where time
+ * decides. */
+static inline uint32_t name_of(struct rbwp_source *source, const struct name_set *set,
+                               uint32_t *cache, const char *kind, uint32_t id, int64_t time_ns)
+{
+    if (cache[id] != NOT_LOOKED && cache[id] != SEVERAL)
+        return cache[id] - 1;
+    return look_up_name(source, set, cache, kind, id, time_ns);
 }
 
 static uint8_t sub_item_category(const struct name *name)
@@ -286,8 +292,8 @@ static uint8_t sub_item_category(const struct name *name)
     return name && name->type < sizeof categories ? categories[name->type] : TRACE_SUB_ITEM;
 }
 
-static void name_sub_item(struct rbwp_source *source, struct trace_span *span, uint16_t id,
-                          int64_t time_ns)
+static inline void name_sub_item(struct rbwp_source *source, struct trace_span *span, uint16_t id,
+                                 int64_t time_ns)
 {
     const struct name_set *set = &source->names.sub_items;
     bool known = source->sub_items[id] != NOT_LOOKED && source->sub_items[id] != SEVERAL;
@@ -301,8 +307,8 @@ static void name_sub_item(struct rbwp_source *source, struct trace_span *span, u
     span->name = name_of(source, set, source->sub_items, "sub-item", id, time_ns);
 }
 
-static void name_slot(struct rbwp_source *source, struct trace_span *span, int slot,
-                      int64_t time_ns)
+static inline void name_slot(struct rbwp_source *source, struct trace_span *span, int slot,
+                             int64_t time_ns)
 {
     span->item = (uint32_t)slot;
     span->name = name_of(source, &source->names.slots, source->slots, "slot", span->item, time_ns);
@@ -349,8 +355,8 @@ static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t t
 }
 
 /* The same; nearly always it is the one of the span before. */
-static struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
-                                       int64_t time_ns)
+static inline struct rbwp_thread *find_thread(struct rbwp_source *source, uint64_t thread_id,
+                                              int64_t time_ns)
 {
     if (!source->thread || source->thread_id != thread_id) {
         source->thread = look_up_thread(source, thread_id, time_ns);
@@ -417,10 +423,10 @@ static inline bool add_span(struct rbwp_source *source, const struct span *span,
                             struct track_batch *batch)
 {
     bool outermost = span->parent == 0;
-    if (span->kind == SPAN_COARSE)
+    if (span->kind == SPAN_COARSE && source->args.count)
         return track_batch_add(batch, call_args_of(&source->args, span->thread_id, span->begin_ns),
                                outermost);
-    if (!source->kinds[span->sub_item])
+    if (span->kind == SPAN_COARSE || !source->kinds[span->sub_item])
         return track_batch_add(batch, NULL, outermost);
     const struct trace_detail kind = {.words = sizeof kind / sizeof(uint64_t),
                                       .category = source->kinds[span->sub_item],

@@ -45,10 +45,8 @@ static void sort(struct trace_span *spans, size_t count)
     }
 }
 
-static void close_tree(struct track_batch *batch)
+void track_batch_close_tree(struct track_batch *batch)
 {
-    if (batch->tree == batch->count)
-        return; /* there may be no spans at all */
     sort(batch->spans + batch->tree, batch->count - batch->tree);
     for (uint32_t i = batch->tree; i < batch->count; i++) {
         struct trace_span *span = &batch->spans[i];
@@ -77,14 +75,10 @@ struct trace_span *track_batch_make_room(struct track_batch *batch, struct trace
     return &batch->spans[batch->count];
 }
 
-bool track_batch_add(struct track_batch *batch, const struct trace_detail *detail, bool outermost)
+bool track_batch_add_detail(struct track_batch *batch, const struct trace_detail *detail)
 {
     bool failed = false;
-    struct trace_span *span = &batch->spans[batch->count++];
-    span->track = batch->track;
-    span->detail = detail ? span_details_add(&batch->details, detail, &failed) : 0;
-    if (outermost)
-        close_tree(batch);
+    batch->spans[batch->count].detail = span_details_add(&batch->details, detail, &failed);
     return !failed;
 }
 
@@ -105,6 +99,7 @@ void track_batch_pass(struct track_batch *batch, struct trace *trace)
 
 void track_batch_finish(struct track_batch *batch, struct trace *trace)
 {
-    close_tree(batch);
+    if (batch->count > batch->tree) /* there may be no spans at all */
+        track_batch_close_tree(batch);
     track_batch_pass(batch, trace);
 }

@@ -37,9 +37,22 @@ static inline struct trace_span *track_batch_next(struct track_batch *batch, str
         return &batch->spans[batch->count];
     return track_batch_make_room(batch, trace);
 }
+bool track_batch_add_detail(struct track_batch *batch, const struct trace_detail *detail);
+void track_batch_close_tree(struct track_batch *batch);
 /* Adds what was written there. Track, lane, depth and TRACE_LATE are filled here. detail: NULL for
  * none; it is copied. False when out of memory: the detail is lost. */
-bool track_batch_add(struct track_batch *batch, const struct trace_detail *detail, bool outermost);
+static inline bool track_batch_add(struct track_batch *batch, const struct trace_detail *detail,
+                                   bool outermost)
+{
+    struct trace_span *span = &batch->spans[batch->count];
+    span->track = batch->track;
+    span->detail = 0;
+    const bool whole = !detail || track_batch_add_detail(batch, detail);
+    batch->count++;
+    if (outermost)
+        track_batch_close_tree(batch);
+    return whole;
+}
 /* Passes on all that is in order. */
 void track_batch_pass(struct track_batch *batch, struct trace *trace);
 /* All, at the end of its track. */

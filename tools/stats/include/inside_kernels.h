@@ -96,6 +96,12 @@ static inline uint32_t inside_kernels_gpu(const struct inside_kernels *inside, u
     return track < inside->track_room && inside->tracks[track].gpu ? inside->tracks[track].gpu - 1
                                                                    : TRACE_NONE;
 }
+/* Whether what is on a track is of use: such spans, or the work that they belong to. */
+static inline bool inside_kernels_takes(const struct inside_kernels *inside, uint32_t track)
+{
+    return track < inside->track_room &&
+           (inside->tracks[track].gpu || inside->tracks[track].has_inside);
+}
 /* Whether a track is for such spans. Before finish. */
 static inline bool inside_kernels_has(const struct inside_kernels *inside, uint32_t track)
 {

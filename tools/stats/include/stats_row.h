@@ -23,8 +23,33 @@ static inline bool stats_is_timed(const struct trace_span *span)
     return !(span->flags & TRACE_UNFINISHED) || (span->flags & TRACE_OPEN);
 }
 
+/* At most UINT64_MAX. */
+static inline uint64_t stats_sum(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 /* Counts a span, but for what is inside it. False when out of memory. */
-bool stats_row_count(struct stats_row *row, const struct trace_span *span);
+static inline bool stats_row_count(struct stats_row *row, const struct trace_span *span)
+{
+    const uint64_t duration_ns = trace_duration_ns(span);
+    if (span->flags & (TRACE_UNFINISHED | TRACE_OPEN)) {
+        row->unfinished += (span->flags & TRACE_UNFINISHED) != 0;
+        if (span->flags & TRACE_OPEN) {
+            row->open++;
+            row->open_ns = stats_sum(row->open_ns, duration_ns);
+        }
+    }
+    if (stats_is_timed(span))
+        row->total_ns = stats_sum(row->total_ns, duration_ns);
+    if (span->flags & TRACE_UNFINISHED)
+        return true;
+    row->count++;
+    row->min_ns = duration_ns < row->min_ns ? duration_ns : row->min_ns;
+    row->max_ns = duration_ns > row->max_ns ? duration_ns : row->max_ns;
+    return histogram_add(&row->durations, duration_ns);
+}
 /* Adds what is counted in from, of another trace. False when out of memory. */
 bool stats_row_merge(struct stats_row *row, const struct stats_row *from);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.h - one encoded record (SPEC.md, section 5).
+ * record_bytes.h - one encoded record (SPEC.md, section 5).
  *
  * The inner loop of every reader, so it is inline. It reads up to
  * RBWP_RECORD_BYTES_MAX bytes whatever the record's length is; near the end of
  * a block the caller passes a padded copy (record_tail).
  */
-#ifndef RECORD_H
-#define RECORD_H
+#ifndef RECORD_BYTES_H
+#define RECORD_BYTES_H
 
 #include "bytes.h"
-#include "rules.h"
+#include "rbwp_format.h"
 
 /* Bytes after the timestamp by kind: 1 + payload; 0 = no such kind. */
 extern const uint8_t record_body_bytes[256];
@@ -28,7 +28,7 @@ static inline uint32_t record_time(const uint8_t *bytes, int64_t *time_ns)
         *time_ns += (int64_t)(word >> 32 & 0x3fffffff);
         return 4;
     }
-    *time_ns = (int64_t)(word & TIME_MASK);
+    *time_ns = (int64_t)(word & ((UINT64_C(1) << RBWP_TIME_BITS) - 1));
     return 8;
 }
 
@@ -43,4 +43,4 @@ static inline const uint8_t *record_pad(struct record_tail *tail, const uint8_t 
     return tail->bytes;
 }
 
-#endif /* RECORD_H */
+#endif /* RECORD_BYTES_H */
