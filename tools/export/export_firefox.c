@@ -5,12 +5,13 @@
  * A lane of a track is a thread of it. Each span is an interval marker, with
  * its times to the nanosecond and all that is known of it. The call tree
  * needs samples: there is one wherever what runs on the lane changes, whose
- * weight is how long it stays so. Tables are columns, so each column lies
+ * weight is how long it stays so. Tables are columns, so the values of each lie
  * in a stream of a spool until the end. Counters hold differences.
  */
 #include "firefox_profile.h"
 
 #include "args_json.h"
+#include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
 #include "span_facts.h"
@@ -20,8 +21,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { COLUMN_PIECE_BYTES = 8 << 10, VALUE_BYTES_MAX = 48 }; /* nine columns a lane */
-#define EXACT_MAX (INT64_C(1) << 53) /* integers that JavaScript has all of */
+enum { COLUMN_PIECE_BYTES = 8 << 10 }; /* seven streams a lane */
+#define EXACT_MAX (INT64_C(1) << 53)   /* integers that JavaScript has all of */
 
 void firefox_fail(struct firefox *firefox)
 {
@@ -41,52 +42,6 @@ static uint32_t add_streams(struct firefox *firefox, int count)
     return first;
 }
 
-/* Room for the next value of a column, behind a comma. NULL when it failed. */
-static char *begin_value(struct firefox *firefox, uint32_t stream, uint64_t values)
-{
-    char *at = spool_room(&firefox->spool, stream, VALUE_BYTES_MAX);
-    if (at && values)
-        *at++ = ',';
-    return at;
-}
-
-static void put_number(struct firefox *firefox, uint32_t stream, uint64_t values, int64_t value)
-{
-    char *at = begin_value(firefox, stream, values);
-    if (at)
-        spool_end(&firefox->spool, stream, put_i64(at, value));
-}
-
-static void put_null(struct firefox *firefox, uint32_t stream, uint64_t values)
-{
-    char *at = begin_value(firefox, stream, values);
-    if (at)
-        spool_end(&firefox->spool, stream, PUT(at, "null"));
-}
-
-char *firefox_put_ms(char *at, int64_t ns)
-{
-    uint64_t many = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
-    if (ns < 0)
-        *at++ = '-';
-    at = put_u64(at, many / 1000000);
-    *at++ = '.';
-    uint32_t rest = (uint32_t)(many % 1000000);
-    return put_4_digits(put_2_digits(at, rest / 10000), rest % 10000);
-}
-
-static void put_ms(struct firefox *firefox, uint32_t stream, uint64_t values, int64_t ns)
-{
-    char *at = begin_value(firefox, stream, values);
-    if (at)
-        spool_end(&firefox->spool, stream, firefox_put_ms(at, ns));
-}
-
-static void put_time(struct firefox *firefox, uint32_t stream, uint64_t values, int64_t time_ns)
-{
-    put_ms(firefox, stream, values, viewer_time(firefox->pass->trace, time_ns));
-}
-
 /* Viewers show no counter outside of the times of the profile. */
 static void reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
 {
@@ -99,26 +54,24 @@ static void reach(struct firefox *firefox, int64_t first_ns, int64_t last_ns)
 
 /* ---- samples --------------------------------------------------------------------- */
 
-static void put_sample(struct firefox *firefox, struct firefox_lane *lane, int64_t until_ns)
+static void put_sample(struct firefox *firefox, const struct firefox_lane *lane, int64_t until_ns)
 {
     uint32_t streams = lane->streams;
-    uint64_t number = lane->samples++;
-    if (lane->stack == FIREFOX_NONE)
-        put_null(firefox, streams + SAMPLE_STACK, number);
-    else
-        put_number(firefox, streams + SAMPLE_STACK, number, lane->stack);
-    put_time(firefox, streams + SAMPLE_TIME, number, lane->since_ns);
     int64_t weight_ns;
     if (__builtin_sub_overflow(until_ns, lane->since_ns, &weight_ns))
         weight_ns = INT64_MAX;
-    put_ms(firefox, streams + SAMPLE_WEIGHT, number, weight_ns);
+    spool_put_number(&firefox->spool, streams + SAMPLE_STACK, lane->stack);
+    spool_put_near(&firefox->spool, streams + SAMPLE_TIME, lane->since_ns);
+    spool_put_number(&firefox->spool, streams + SAMPLE_WEIGHT, (uint64_t)weight_ns);
 }
 
 static void enter(struct firefox *firefox, struct firefox_lane *lane, int64_t time_ns,
                   uint32_t stack)
 {
-    if (lane->started && time_ns > lane->since_ns)
+    if (lane->started && time_ns > lane->since_ns) {
         put_sample(firefox, lane, time_ns);
+        lane->samples++;
+    }
     lane->started = true;
     lane->since_ns = time_ns;
     lane->stack = stack;
@@ -157,36 +110,10 @@ static void take_stack(struct firefox *firefox, struct firefox_lane *lane,
 
 /* ---- data of markers --------------------------------------------------------------- */
 
-static void to_stream(struct out *out, const char *bytes, size_t count)
+static void to_tail(struct out *out, const char *bytes, size_t count)
 {
     struct firefox *firefox = out->layer_state;
-    char *at = spool_room(&firefox->spool, firefox->data_stream, count);
-    if (at) {
-        memcpy(at, bytes, count);
-        spool_end(&firefox->spool, firefox->data_stream, at + count);
-    }
-}
-
-/* What nearly all spans have. */
-static void put_plain_data(struct firefox *firefox, const struct firefox_lane *lane,
-                           const struct trace_span *span, const char *close)
-{
-    enum { PLAIN_BYTES_MAX = 128 };
-    uint32_t stream = lane->streams + MARKER_DATA;
-    char *at = spool_room(&firefox->spool, stream, PLAIN_BYTES_MAX);
-    if (!at)
-        return;
-    if (lane->markers)
-        *at++ = ',';
-    at = PUT(at, "\n{\"type\":\"span\"");
-    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
-        at = put_u64(PUT(at, ",\"slot\":"), span->item);
-    else if (span->category <= TRACE_SUB_ITEM || span->item)
-        at = put_u64(PUT(at, ",\"item\":"), span->item);
-    if (span->flags & TRACE_UNFINISHED)
-        at = span->flags & TRACE_OPEN ? PUT(at, ",\"end\":\"open\"")
-                                      : PUT(at, ",\"end\":\"unknown\"");
-    spool_end(&firefox->spool, stream, stpcpy(at, close));
+    bytes_put(&firefox->tail, bytes, count);
 }
 
 /* Whole numbers are texts: what they stand for may be above what JavaScript has. */
@@ -202,7 +129,7 @@ static void put_facts(struct firefox *firefox, const struct trace_detail *detail
         json_key(out, i == FACT_LAUNCH ? "launch_ms" : span_fact_name[i]);
         if (i == FACT_LAUNCH) {
             int64_t since_ns = viewer_time(firefox->pass->trace, (int64_t)facts.value[i]);
-            out_end(out, firefox_put_ms(out_room(out, VALUE_BYTES_MAX), since_ns));
+            out_end(out, firefox_put_ms(out_room(out, FIREFOX_MS_MAX), since_ns));
         } else if (i == FACT_LAUNCH_INFERRED) {
             out_text(out, facts.value[i] ? "\"yes\"" : "\"no\"");
         } else {
@@ -263,21 +190,18 @@ static void put_text(struct firefox *firefox, const char *key, struct trace_text
     json_string(out, text.text, text.bytes);
 }
 
-static void put_data(struct firefox *firefox, const struct firefox_lane *lane,
-                     const struct trace_span *span, const struct trace_detail *detail)
+/* What only this span has, into tail. */
+static void make_tail(struct firefox *firefox, const struct trace_detail *detail)
 {
-    struct out *out = &firefox->data;
-    put_plain_data(firefox, lane, span, detail ? "" : "}");
-    if (!detail)
-        return;
-    firefox->data_stream = lane->streams + MARKER_DATA;
+    firefox->tail.count = 0;
     if (detail->category)
         put_text(firefox, "own_category", trace_label_of(firefox->pass->trace, detail->category));
     put_facts(firefox, detail);
     for (uint32_t i = 0; i < detail->arg_count; i++)
         put_arg(firefox, detail, &trace_args_of(detail)[i]);
-    out_text(out, "}");
-    out_flush(out);
+    out_flush(&firefox->data);
+    if (firefox->tail.failed)
+        firefox_fail(firefox);
 }
 
 /* ---- the sink ---------------------------------------------------------------------- */
@@ -285,20 +209,16 @@ static void put_data(struct firefox *firefox, const struct firefox_lane *lane,
 static void put_marker(struct firefox *firefox, struct firefox_lane *lane,
                        const struct trace_span *span, const struct trace_detail *detail)
 {
-    enum { PHASE_INSTANT, PHASE_INTERVAL };
     bool instant = span->flags & TRACE_INSTANT;
+    struct spool *spool = &firefox->spool;
     reach(firefox, span->start_ns, instant ? span->start_ns : span->stop_ns);
-    put_data(firefox, lane, span, detail);
-    uint64_t number = lane->markers++;
-    put_number(firefox, lane->streams + MARKER_NAME, number, span->name);
-    put_time(firefox, lane->streams + MARKER_START, number, span->start_ns);
-    if (instant)
-        put_null(firefox, lane->streams + MARKER_END, number);
-    else
-        put_time(firefox, lane->streams + MARKER_END, number, span->stop_ns);
-    put_number(firefox, lane->streams + MARKER_PHASE, number,
-               instant ? PHASE_INSTANT : PHASE_INTERVAL);
-    put_number(firefox, lane->streams + MARKER_CATEGORY, number, span->category);
+    if (detail)
+        make_tail(firefox, detail);
+    firefox_keep_data(spool, lane->streams + MARKER_DATA, span, detail ? &firefox->tail : NULL);
+    firefox_keep_what(spool, lane->streams + MARKER_WHAT, span);
+    spool_put_near(spool, lane->streams + MARKER_START, span->start_ns);
+    firefox_keep_end(spool, lane->streams + MARKER_END, span->stop_ns, !instant);
+    lane->markers++;
 }
 
 static struct firefox_lane *lane_of(struct firefox *firefox, struct firefox_row *row,
@@ -306,7 +226,7 @@ static struct firefox_lane *lane_of(struct firefox *firefox, struct firefox_row 
 {
     if (number < row->lane_count && row->lanes[number].begun)
         return &row->lanes[number];
-    uint32_t streams = add_streams(firefox, LANE_COLUMNS);
+    uint32_t streams = add_streams(firefox, LANE_STREAMS);
     if (streams == SPOOL_NONE)
         return NULL;
     if (!thread_array_grow(&row->lanes, &row->lane_count, number + 1, sizeof *row->lanes)) {
@@ -333,21 +253,26 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     }
 }
 
+/* As text. */
 static void put_change(struct firefox *firefox, struct firefox_row *row,
                        const struct trace_sample *sample)
 {
+    enum { CHANGE_BYTES_MAX = 48 };
     uint32_t stream = row->streams + COUNTER_CHANGE;
+    char *at = spool_room(&firefox->spool, stream, CHANGE_BYTES_MAX);
     int64_t change;
+    if (!at)
+        return;
+    if (row->samples)
+        *at++ = ',';
     if (sample->whole && (row->samples == 0 || row->last.whole) &&
         !__builtin_sub_overflow(sample->value.i64, row->last.value.i64, &change)) {
-        put_number(firefox, stream, row->samples, change);
-        return;
+        at = put_i64(at, change);
+    } else {
+        double before = row->samples ? trace_sample_value(&row->last) : 0;
+        at += snprintf(at, 32, "%.17g", trace_sample_value(sample) - before);
     }
-    double before = row->samples ? trace_sample_value(&row->last) : 0;
-    char *at = begin_value(firefox, stream, row->samples);
-    if (at)
-        spool_end(&firefox->spool, stream,
-                  at + snprintf(at, 32, "%.17g", trace_sample_value(sample) - before));
+    spool_end(&firefox->spool, stream, at);
 }
 
 /* JSON has no numbers for what is none. */
@@ -357,13 +282,13 @@ static void take_samples(void *context, uint32_t track, const struct trace_sampl
     struct firefox *firefox = context;
     struct firefox_row *row = &firefox->rows[track];
     if (row->samples == 0 && row->streams == SPOOL_NONE)
-        row->streams = add_streams(firefox, COUNTER_COLUMNS);
+        row->streams = add_streams(firefox, COUNTER_STREAMS);
     for (size_t i = 0; i < count && row->streams != SPOOL_NONE; i++) {
         if (!isfinite(trace_sample_value(&samples[i]))) {
             firefox->left_out.counters++;
             continue;
         }
-        put_time(firefox, row->streams + COUNTER_TIME, row->samples, samples[i].time_ns);
+        spool_put_near(&firefox->spool, row->streams + COUNTER_TIME, samples[i].time_ns);
         put_change(firefox, row, &samples[i]);
         reach(firefox, samples[i].time_ns, samples[i].time_ns);
         row->last = samples[i];
@@ -445,6 +370,7 @@ static void free_firefox(struct firefox *firefox)
     free(firefox->stack_list);
     free(firefox->rows);
     free(firefox->key);
+    bytes_free(&firefox->tail);
     free(firefox->data.buffer);
     free(firefox);
 }
@@ -460,7 +386,7 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     firefox->pass = pass;
-    firefox->data.layer = to_stream;
+    firefox->data.layer = to_tail;
     firefox->data.layer_state = firefox;
     firefox->spool = SPOOL_EMPTY;
     firefox->spool.piece_bytes = COLUMN_PIECE_BYTES;
@@ -484,8 +410,10 @@ static void end_samples(struct firefox *firefox, struct firefox_row *row)
     for (uint32_t i = 0; i < row->lane_count; i++) {
         struct firefox_lane *lane = &row->lanes[i];
         close_frames(firefox, lane, INT64_MAX);
-        if (lane->started)
+        if (lane->started) {
             put_sample(firefox, lane, lane->since_ns);
+            lane->samples++;
+        }
     }
 }
 

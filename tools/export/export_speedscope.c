@@ -4,15 +4,16 @@
  *
  * Times are whole nanoseconds from the origin of the trace, so its sums are
  * exact. A profile has to be in one piece, and tracks come mixed, so events
- * lie in a spool until the end. Frames are names; they are shared by all
- * profiles. What is open on a lane is kept on a stack until a later span, or
- * the end, shows that it has ended.
+ * lie in a spool until the end, where all threads make text of them. Frames are names; they are
+ * shared by all profiles. What is open on a lane is kept on a stack until a later span, or the end,
+ * shows that it has ended.
  */
 #include "export.h"
 #include "json_text.h"
 #include "left_out.h"
 #include "message.h"
-#include "spool.h"
+#include "spool_print.h"
+#include "spool_values.h"
 #include "thread_map.h"
 #include "track_order.h"
 #include "viewer_text.h"
@@ -20,7 +21,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { EVENT_BYTES_MAX = 80 };
+enum { EVENT_TEXT_MAX = 80, EVENT_BYTES_MIN = 2, PIECE_BYTES = 8 << 10 };
 
 struct open_frame {
     int64_t stop_ns;
@@ -30,7 +31,6 @@ struct open_frame {
 struct profile {
     bool begun;
     uint32_t stream;
-    uint64_t events;
     struct open_frame *open; /* outermost first */
     uint32_t depth, room;
 };
@@ -44,7 +44,8 @@ struct row {
 struct speedscope {
     struct trace_pass *pass;
     struct spool spool;
-    struct row *rows; /* by track */
+    struct spool_print *print; /* at the end */
+    struct row *rows;          /* by track */
     uint32_t row_count, row_room;
     uint32_t *frames; /* by name: frame + 1, 0 for none yet */
     uint32_t *names;  /* of frames */
@@ -88,26 +89,48 @@ static uint32_t frame_of(struct speedscope *speedscope, uint32_t name)
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static void write_event(struct speedscope *speedscope, struct profile *profile, bool open,
-                        uint32_t frame, int64_t time_ns)
+/* An event in a stream: its time, then the frame and whether it opens. */
+static void add_event(struct speedscope *speedscope, struct profile *profile, bool open,
+                      uint32_t frame, int64_t time_ns)
 {
-    char *at = spool_room(&speedscope->spool, profile->stream, EVENT_BYTES_MAX);
+    struct spool *spool = &speedscope->spool;
+    char *at = spool_room(spool, profile->stream, 2 * SPOOL_NUMBER_MAX);
     if (!at)
         return;
-    at = profile->events++ ? PUT(at, ",\n") : PUT(at, "\n");
-    at = open ? PUT(at, "{\"type\":\"O\",\"frame\":") : PUT(at, "{\"type\":\"C\",\"frame\":");
-    at = put_u64(at, frame);
+    at = put_difference(spool, profile->stream, at, time_ns);
+    spool_end(spool, profile->stream, put_short(at, (uint64_t)frame << 1 | open));
+}
+
+static char *put_event(char *at, uint64_t what, int64_t since_ns)
+{
+    at = what & 1 ? PUT(at, "{\"type\":\"O\",\"frame\":") : PUT(at, "{\"type\":\"C\",\"frame\":");
+    at = put_u64(at, what >> 1);
     at = PUT(at, ",\"at\":");
-    at = put_i64(at, viewer_time(speedscope->pass->trace, time_ns));
+    at = put_i64(at, since_ns);
     *at++ = '}';
-    spool_end(&speedscope->spool, profile->stream, at);
+    return at;
+}
+
+static void print_events(int64_t origin_ns, struct parquet_bytes *to, const char *events,
+                         size_t bytes, bool first)
+{
+    struct spool_values values = {.at = events};
+    char *at = (char *)bytes_room(to, bytes / EVENT_BYTES_MIN * EVENT_TEXT_MAX);
+    while (at && values.at < events + bytes) {
+        int64_t time_ns = get_near(&values);
+        at = first ? PUT(at, "\n") : PUT(at, ",\n");
+        at = put_event(at, get_short(&values), viewer_since(origin_ns, time_ns));
+        first = false;
+    }
+    if (at)
+        bytes_grown(to, (uint8_t *)at);
 }
 
 static void close_frames(struct speedscope *speedscope, struct profile *profile, int64_t until_ns)
 {
     while (profile->depth && profile->open[profile->depth - 1].stop_ns <= until_ns) {
         const struct open_frame *frame = &profile->open[--profile->depth];
-        write_event(speedscope, profile, false, frame->frame, frame->stop_ns);
+        add_event(speedscope, profile, false, frame->frame, frame->stop_ns);
     }
 }
 
@@ -142,7 +165,7 @@ static void take_span(struct speedscope *speedscope, struct profile *profile,
     }
     uint32_t frame = frame_of(speedscope, span->name);
     profile->open[profile->depth++] = (struct open_frame){span->stop_ns, frame};
-    write_event(speedscope, profile, true, frame, span->start_ns);
+    add_event(speedscope, profile, true, frame, span->start_ns);
 }
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
@@ -177,7 +200,7 @@ static void take_track(void *context, const struct trace_track *track)
 /* First and last time of all profiles, so that a place in one is at the same time in the next. */
 static void write_range(struct speedscope *speedscope)
 {
-    struct out *out = &speedscope->pass->out;
+    struct out *out = spool_print_between(speedscope->print);
     const struct trace_totals *totals = trace_totals(speedscope->pass->trace);
     int64_t first = viewer_time(speedscope->pass->trace, totals->first_ns);
     out_text(out, ",");
@@ -189,7 +212,7 @@ static void write_range(struct speedscope *speedscope)
 static void write_profile(struct speedscope *speedscope, const struct trace_track *track,
                           struct profile *profile, uint32_t lane)
 {
-    struct out *out = &speedscope->pass->out;
+    struct out *out = spool_print_between(speedscope->print);
     const struct trace_process *process = trace_process_of(speedscope->pass->trace, track->process);
     out_text(out, speedscope->profiles++ ? ",\n" : "\n");
     char title[VIEWER_TITLE_BYTES];
@@ -200,7 +223,7 @@ static void write_profile(struct speedscope *speedscope, const struct trace_trac
     write_range(speedscope);
     out_text(out, ",\"events\":[");
     close_frames(speedscope, profile, INT64_MAX);
-    spool_copy(&speedscope->spool, profile->stream, out);
+    spool_print_stream(speedscope->print, profile->stream, print_events);
     out_text(out, "]}");
 }
 
@@ -223,7 +246,7 @@ static void write_profiles(struct speedscope *speedscope)
 
 static void write_frames(struct speedscope *speedscope)
 {
-    struct out *out = &speedscope->pass->out;
+    struct out *out = spool_print_between(speedscope->print);
     for (uint32_t i = 0; i < speedscope->frame_count; i++) {
         struct trace_text name = trace_name_of(speedscope->pass->trace, speedscope->names[i]);
         name = viewer_text(&speedscope->text, name);
@@ -251,6 +274,7 @@ static bool begin(struct trace_pass *pass)
     }
     speedscope->pass = pass;
     speedscope->spool = SPOOL_EMPTY;
+    speedscope->spool.piece_bytes = PIECE_BYTES;
     pass->state = speedscope;
     pass->sink = (struct trace_sink){
         .context = speedscope, .track = take_track, .spans = take_spans, .full = is_full};
@@ -272,10 +296,16 @@ static void free_speedscope(struct speedscope *speedscope)
     free(speedscope);
 }
 
-static enum exit_code end(struct trace_pass *pass)
+static void write_file(struct speedscope *speedscope)
 {
-    struct speedscope *speedscope = pass->state;
-    struct out *out = &pass->out;
+    struct trace_pass *pass = speedscope->pass;
+    int64_t origin_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
+    speedscope->print = spool_print_new(&speedscope->spool, &pass->out, origin_ns, pass->threads);
+    if (!speedscope->print) {
+        fail(speedscope);
+        return;
+    }
+    struct out *out = spool_print_between(speedscope->print);
     out_text(out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     out_format(out, "\"exporter\":\"rbwp %s\",\n\"activeProfileIndex\":0,\n\"profiles\":[",
                rbwp_version());
@@ -285,6 +315,13 @@ static enum exit_code end(struct trace_pass *pass)
     if (pass->trace)
         write_frames(speedscope);
     out_text(out, "]}}\n");
+    spool_print_finish(speedscope->print);
+}
+
+static enum exit_code end(struct trace_pass *pass)
+{
+    struct speedscope *speedscope = pass->state;
+    write_file(speedscope);
     left_out_tell(pass, "speedscope", speedscope->left_out);
     if (speedscope->misfits)
         message("speedscope: %" PRIu64 " spans left out that overlap others of their row",

@@ -5,6 +5,7 @@
  */
 #include "firefox_profile.h"
 
+#include "firefox_values.h"
 #include "json_text.h"
 #include "message.h"
 #include "track_order.h"
@@ -38,7 +39,7 @@ uint32_t firefox_stack_of(struct firefox *firefox, uint32_t prefix, const struct
 static void put_string(struct firefox *firefox, struct trace_text text)
 {
     text = viewer_text(&firefox->text, text);
-    json_string(&firefox->pass->out, text.text, text.bytes);
+    json_string(spool_print_between(firefox->print), text.text, text.bytes);
 }
 
 /* ,"KEY":[VALUE,VALUE...] of the same value. */
@@ -53,14 +54,15 @@ static void put_same(struct out *out, const char *key, const char *value, uint32
     out_text(out, count ? "]" : "[]");
 }
 
-/* ,"KEY":[...] of a column that lies in a stream. */
-static void put_column(struct firefox *firefox, const char *key, uint32_t stream)
+/* ,"KEY":[...] of the values of a stream. */
+static void put_column(struct firefox *firefox, const char *key, uint32_t stream,
+                       value_text_fn *text)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, ",\n");
     json_key(out, key);
     out_text(out, "[");
-    spool_copy(&firefox->spool, stream, out);
+    spool_print_stream(firefox->print, stream, text);
     out_text(out, "]");
 }
 
@@ -68,7 +70,7 @@ static void put_column(struct firefox *firefox, const char *key, uint32_t stream
 
 static void put_strings(struct firefox *firefox)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, "\n\"stringArray\":[");
     for (uint32_t i = 0; i < firefox->name_count; i++) {
         out_text(out, i ? ",\n" : "\n");
@@ -80,7 +82,7 @@ static void put_strings(struct firefox *firefox)
 /* A frame has a function of its own. */
 static void put_frames(struct firefox *firefox)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     uint32_t count = firefox->frames.count;
     out_format(out, ",\n\"frameTable\":{\"length\":%u,\n\"category\":[", (unsigned)count);
     for (uint32_t i = 0; i < count; i++)
@@ -111,7 +113,7 @@ static void put_frames(struct firefox *firefox)
 
 static void put_stacks(struct firefox *firefox)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     uint32_t count = firefox->stacks.count;
     const struct firefox_stack *stacks = firefox->stack_list;
     out_format(out, ",\n\"stackTable\":{\"length\":%u,\n\"frame\":[", (unsigned)count);
@@ -130,7 +132,7 @@ static void put_stacks(struct firefox *firefox)
 
 static void put_shared(struct firefox *firefox)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, ",\n\"shared\":{");
     put_strings(firefox);
     put_frames(firefox);
@@ -197,7 +199,7 @@ static void put_title(struct firefox *firefox, const struct trace_track *track, 
 static void put_thread_head(struct writing *writing, uint32_t process, uint32_t tid)
 {
     struct firefox *firefox = writing->firefox;
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, writing->written++ ? ",\n{\"processName\":" : "\n{\"processName\":");
     put_string(firefox, trace_process_of(firefox->pass->trace, process)->name);
     out_format(out,
@@ -208,29 +210,37 @@ static void put_thread_head(struct writing *writing, uint32_t process, uint32_t 
                (unsigned)writing->places[process].pid, (unsigned)tid);
 }
 
+struct column {
+    const char *key;
+    enum firefox_stream stream;
+    value_text_fn *text;
+};
+
 static void put_tables(struct firefox *firefox, const struct firefox_lane *lane)
 {
-    static const char *const names[LANE_COLUMNS] = {
-        [MARKER_DATA] = "data",   [MARKER_NAME] = "name",   [MARKER_START] = "startTime",
-        [MARKER_END] = "endTime", [MARKER_PHASE] = "phase", [MARKER_CATEGORY] = "category",
-        [SAMPLE_STACK] = "stack", [SAMPLE_TIME] = "time",   [SAMPLE_WEIGHT] = "weight"};
-    struct out *out = &firefox->pass->out;
+    static const struct column markers[] = {
+        {"data", MARKER_DATA, firefox_data},        {"name", MARKER_WHAT, firefox_names},
+        {"startTime", MARKER_START, firefox_times}, {"endTime", MARKER_END, firefox_ends},
+        {"phase", MARKER_WHAT, firefox_phases},     {"category", MARKER_WHAT, firefox_categories}};
+    static const struct column samples[] = {{"stack", SAMPLE_STACK, firefox_stacks},
+                                            {"time", SAMPLE_TIME, firefox_times},
+                                            {"weight", SAMPLE_WEIGHT, firefox_lengths}};
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, ",\n\"markers\":{");
     json_u64(out, "length", lane->markers);
-    for (uint32_t i = MARKER_DATA; i < LANE_COLUMNS; i++) {
-        if (i == SAMPLE_STACK) {
-            out_text(out, "},\n\"samples\":{\"weightType\":\"tracing-ms\",");
-            json_u64(out, "length", lane->samples);
-        }
-        put_column(firefox, names[i], lane->streams + i);
-    }
+    for (size_t i = 0; i < sizeof markers / sizeof markers[0]; i++)
+        put_column(firefox, markers[i].key, lane->streams + markers[i].stream, markers[i].text);
+    out_text(out, "},\n\"samples\":{\"weightType\":\"tracing-ms\",");
+    json_u64(out, "length", lane->samples);
+    for (size_t i = 0; i < sizeof samples / sizeof samples[0]; i++)
+        put_column(firefox, samples[i].key, lane->streams + samples[i].stream, samples[i].text);
     out_text(out, "}}");
 }
 
 /* It did nothing, at the beginning: without any time a viewer has nothing to show. */
 static void put_idle_thread(struct writing *writing, uint32_t process)
 {
-    struct out *out = &writing->firefox->pass->out;
+    struct out *out = spool_print_between(writing->firefox->print);
     put_thread_head(writing, process, viewer_tid(&writing->ids, 0));
     out_text(out, "\"no spans\",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
                   "\"startTime\":[],\"endTime\":[],\"phase\":[],\"category\":[]},\n"
@@ -253,19 +263,19 @@ static void put_row(struct writing *writing, const struct firefox_row *row)
 static void put_threads(struct writing *writing)
 {
     struct firefox *firefox = writing->firefox;
-    out_text(&firefox->pass->out, ",\n\"threads\":[");
+    out_text(spool_print_between(firefox->print), ",\n\"threads\":[");
     for (uint32_t i = 0; i < firefox->row_count; i++)
         put_row(writing, &firefox->rows[writing->order[i]]);
     for (uint32_t i = 0; i < firefox->process_count; i++)
         if (writing->places[i].first == writing->written)
             put_idle_thread(writing, i);
-    out_text(&firefox->pass->out, "]");
+    out_text(spool_print_between(firefox->print), "]");
 }
 
 static void put_counter(const struct writing *writing, const struct firefox_row *row)
 {
     struct firefox *firefox = writing->firefox;
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     const struct place *place = &writing->places[row->track.process];
     bool bytes = row->track.unit.bytes == 5 && memcmp(row->track.unit.text, "bytes", 5) == 0;
     const char *unit = bytes ? "bytes" : "";
@@ -285,15 +295,15 @@ static void put_counter(const struct writing *writing, const struct firefox_row 
                "{\"unit\":\"%s\"},\"label\":\"above the least in sight\"}]},\n\"samples\":{",
                bytes ? "bytes" : "number");
     json_u64(out, "length", row->samples);
-    put_column(firefox, "time", row->streams + COUNTER_TIME);
-    put_column(firefox, "count", row->streams + COUNTER_CHANGE);
+    put_column(firefox, "time", row->streams + COUNTER_TIME, firefox_times);
+    put_column(firefox, "count", row->streams + COUNTER_CHANGE, spool_print_text);
     out_text(out, "}}");
 }
 
 static void put_counters(const struct writing *writing)
 {
     struct firefox *firefox = writing->firefox;
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     bool any = false;
     out_text(out, ",\n\"counters\":[");
     for (uint32_t i = 0; i < firefox->row_count; i++) {
@@ -331,7 +341,7 @@ static void put_field(struct out *out, const char *key, const char *label, const
 /* The fields that the data of a marker may have. */
 static void put_schema(struct firefox *firefox)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, "{\"name\":\"span\",\"tooltipLabel\":\"{marker.name}\",\"tableLabel\":"
                   "\"{marker.name}\",\"chartLabel\":\"{marker.name}\",\"display\":"
                   "[\"marker-chart\",\"marker-table\",\"timeline-overview\"],"
@@ -363,7 +373,7 @@ static void put_schema(struct firefox *firefox)
 
 static void put_section(struct firefox *firefox, const char *label, const struct kept_facts *facts)
 {
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_format(out, "{\"label\":\"%s\",\"entries\":[", label);
     for (const struct kept_fact *fact = facts->first; fact; fact = fact->next) {
         out_text(out, fact == facts->first ? "\n{\"label\":" : ",\n{\"label\":");
@@ -380,7 +390,7 @@ static void put_section(struct firefox *firefox, const char *label, const struct
 static void put_times(struct firefox *firefox)
 {
     enum { INTERVAL_NS = 1000 };
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     if (!firefox->timed)
         return;
     int64_t first_ns = viewer_time(firefox->pass->trace, firefox->first_ns);
@@ -388,15 +398,15 @@ static void put_times(struct firefox *firefox)
     if (__builtin_add_overflow(end_ns, INTERVAL_NS, &end_ns))
         end_ns = INT64_MAX;
     out_text(out, ",\n\"profilingStartTime\":");
-    out_end(out, firefox_put_ms(out_room(out, 40), first_ns));
+    out_end(out, firefox_put_ms(out_room(out, FIREFOX_MS_MAX), first_ns));
     out_text(out, ",\"profilingEndTime\":");
-    out_end(out, firefox_put_ms(out_room(out, 40), end_ns));
+    out_end(out, firefox_put_ms(out_room(out, FIREFOX_MS_MAX), end_ns));
 }
 
 static void put_meta(const struct writing *writing)
 {
     struct firefox *firefox = writing->firefox;
-    struct out *out = &firefox->pass->out;
+    struct out *out = spool_print_between(firefox->print);
     out_text(out, "{\"meta\":{\"preprocessedProfileVersion\":" FORMAT_VERSION
                   ",\"version\":31,\"interval\":0.001,\"processType\":0,\"stackwalk\":0,"
                   "\"debug\":false,\"symbolicated\":true,\"symbolicationNotSupported\":true,"
@@ -405,7 +415,7 @@ static void put_meta(const struct writing *writing)
     out_format(out,
                "\"product\":\"rbwp\",\"importedFrom\":\"rbwp %s\",\"startTime\":", rbwp_version());
     int64_t origin_ns = firefox->pass->trace ? trace_origin_ns(firefox->pass->trace) : 0;
-    out_end(out, firefox_put_ms(out_room(out, 40), origin_ns));
+    out_end(out, firefox_put_ms(out_room(out, FIREFOX_MS_MAX), origin_ns));
     put_times(firefox);
     out_text(out, ",\n\"initialVisibleThreads\":[");
     for (uint32_t i = 0; i < writing->threads; i++)
@@ -440,18 +450,27 @@ static bool start_writing(struct writing *writing)
     return true;
 }
 
+static void write_all_of_it(struct writing *writing)
+{
+    struct firefox *firefox = writing->firefox;
+    put_meta(writing);
+    put_shared(firefox);
+    put_threads(writing);
+    put_counters(writing);
+    out_text(spool_print_between(firefox->print), "}\n");
+}
+
 void firefox_write(struct firefox *firefox)
 {
     struct writing writing = {.firefox = firefox};
-    if (start_writing(&writing)) {
-        put_meta(&writing);
-        put_shared(firefox);
-        put_threads(&writing);
-        put_counters(&writing);
-        out_text(&firefox->pass->out, "}\n");
-    } else {
+    struct trace_pass *pass = firefox->pass;
+    int64_t origin_ns = pass->trace ? trace_origin_ns(pass->trace) : 0;
+    firefox->print = spool_print_new(&firefox->spool, &pass->out, origin_ns, pass->threads);
+    if (firefox->print && start_writing(&writing))
+        write_all_of_it(&writing);
+    else
         firefox_fail(firefox);
-    }
+    spool_print_finish(firefox->print);
     viewer_ids_free(&writing.ids);
     free(writing.places);
     free(writing.order);

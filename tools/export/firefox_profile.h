@@ -11,28 +11,27 @@
 #include "export.h"
 #include "kept_facts.h"
 #include "left_out.h"
-#include "spool.h"
+#include "spool_print.h"
 #include "thread_map.h"
 #include "viewer_ids.h"
 #include "viewer_text.h"
 
 #define FIREFOX_NONE UINT32_MAX
 
-/* Columns of a lane's two tables, each of them a stream, one behind the other. */
-enum firefox_column {
+/* What is kept of a lane's two tables, and of a counter: each a stream, one behind the other, whose
+ * values become the columns at the end. */
+enum firefox_stream {
     MARKER_DATA,
-    MARKER_NAME,
+    MARKER_WHAT,
     MARKER_START,
     MARKER_END,
-    MARKER_PHASE,
-    MARKER_CATEGORY,
     SAMPLE_STACK,
     SAMPLE_TIME,
     SAMPLE_WEIGHT,
-    LANE_COLUMNS,
+    LANE_STREAMS,
     COUNTER_TIME = 0,
     COUNTER_CHANGE,
-    COUNTER_COLUMNS
+    COUNTER_STREAMS
 };
 
 /* A stack: what runs, and the stack that it runs in. */
@@ -47,7 +46,7 @@ struct firefox_open {
 
 struct firefox_lane {
     bool begun;
-    uint32_t streams; /* of its columns, the first */
+    uint32_t streams; /* the first */
     uint64_t markers, samples;
     struct firefox_open *open; /* outermost first */
     uint32_t depth, room;
@@ -62,16 +61,17 @@ struct firefox_row {
     struct firefox_lane *lanes;
     uint32_t lane_count;
     uint64_t samples; /* of a counter */
-    uint32_t streams; /* the same */
+    uint32_t streams;
     struct trace_sample last;
 };
 
 struct firefox {
     struct trace_pass *pass;
     struct spool spool;
-    struct out data; /* makes the data of markers, which then go to the stream */
-    uint32_t data_stream;
-    struct firefox_row *rows; /* by track */
+    struct spool_print *print; /* at the end */
+    struct out data;           /* makes what few markers have of data, */
+    struct parquet_bytes tail; /* which then is here */
+    struct firefox_row *rows;  /* by track */
     uint32_t row_count, row_room, process_count, name_count;
     struct thread_map frames; /* names and categories */
     struct thread_map stacks; /* prefixes and frames */
@@ -102,8 +102,6 @@ static inline uint32_t firefox_frame_category(const struct firefox *firefox, uin
     return (uint32_t)(firefox->frames.ids[frame] & 0xff);
 }
 
-/* Milliseconds with six decimals. */
-char *firefox_put_ms(char *at, int64_t ns);
 /* "arg.NAME": what an argument is called among the data of markers. Valid until the next call. */
 struct trace_text firefox_field_key(struct firefox *firefox, uint32_t name);
 

@@ -10,11 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-struct spool_piece {
+struct spool_stored {
     uint64_t offset, bytes;
 };
 
-static void fail(struct spool *spool, const char *why)
+void spool_fail(struct spool *spool, const char *why)
 {
     if (!spool->failed)
         message("%s; the rest is left out", why);
@@ -36,7 +36,7 @@ uint32_t spool_add_stream(struct spool *spool)
 {
     if (!thread_array_grow(&spool->streams, &spool->room, spool->count + 1,
                            sizeof *spool->streams)) {
-        fail(spool, "out of memory");
+        spool_fail(spool, "out of memory");
         return SPOOL_NONE;
     }
     return spool->count++;
@@ -50,7 +50,7 @@ static void write_piece(struct spool *spool, struct spool_stream *stream)
         return;
     if (!thread_array_grow(&stream->pieces, &stream->piece_room, stream->piece_count + 1,
                            sizeof *stream->pieces)) {
-        fail(spool, "out of memory");
+        spool_fail(spool, "out of memory");
         return;
     }
     if (!write_all(spool->fd, stream->text, stream->used)) {
@@ -59,7 +59,7 @@ static void write_piece(struct spool *spool, struct spool_stream *stream)
         spool->failed = true;
         return;
     }
-    stream->pieces[stream->piece_count++] = (struct spool_piece){spool->file_bytes, stream->used};
+    stream->pieces[stream->piece_count++] = (struct spool_stored){spool->file_bytes, stream->used};
     spool->file_bytes += stream->used;
     stream->used = 0;
 }
@@ -76,7 +76,7 @@ char *spool_room_slow(struct spool *spool, uint32_t number, size_t bytes)
             2 * stream->room > stream->used + bytes ? 2 * stream->room : stream->used + bytes;
         char *moved = realloc(stream->text, room);
         if (!moved) {
-            fail(spool, "out of memory");
+            spool_fail(spool, "out of memory");
             return NULL;
         }
         stream->text = moved;
@@ -85,15 +85,44 @@ char *spool_room_slow(struct spool *spool, uint32_t number, size_t bytes)
     return spool->failed ? NULL : stream->text + stream->used;
 }
 
-void spool_copy(struct spool *spool, uint32_t number, struct out *out)
+/* ---- what is in it --------------------------------------------------------------------- */
+
+uint32_t spool_piece_count(const struct spool *spool, uint32_t number)
 {
     const struct spool_stream *stream = &spool->streams[number];
-    for (uint32_t i = 0; i < stream->piece_count && !spool->failed; i++)
-        if (!out_from_file(out, spool->fd, stream->pieces[i].offset, stream->pieces[i].bytes)) {
-            message("a temporary file cannot be read back: %s",
-                    errno ? strerror(errno) : "it is cut");
-            spool->failed = true;
-        }
-    if (!spool->failed && stream->used)
-        out_bytes(out, stream->text, stream->used);
+    return stream->piece_count + (stream->used != 0);
+}
+
+struct spool_piece spool_piece_at(const struct spool *spool, uint32_t number, uint32_t piece)
+{
+    const struct spool_stream *stream = &spool->streams[number];
+    if (piece < stream->piece_count)
+        return (struct spool_piece){NULL, stream->pieces[piece].offset,
+                                    stream->pieces[piece].bytes};
+    return (struct spool_piece){stream->text, 0, stream->used};
+}
+
+bool spool_read(const struct spool *spool, const struct spool_piece *piece, void *to)
+{
+    return read_all_at(spool->fd, to, piece->bytes, piece->offset);
+}
+
+void spool_fail_to_read(struct spool *spool, int reason)
+{
+    if (!spool->failed)
+        message("a temporary file cannot be read back: %s",
+                reason ? strerror(reason) : "it is cut");
+    spool->failed = true;
+}
+
+void spool_copy(struct spool *spool, uint32_t number, struct out *out)
+{
+    uint32_t count = spool_piece_count(spool, number);
+    for (uint32_t i = 0; i < count && !spool->failed; i++) {
+        struct spool_piece piece = spool_piece_at(spool, number, i);
+        if (piece.text)
+            out_bytes(out, piece.text, piece.bytes);
+        else if (!out_from_file(out, spool->fd, piece.offset, piece.bytes))
+            spool_fail_to_read(spool, errno);
+    }
 }

@@ -17,12 +17,18 @@
 #define SPOOL_PIECE_BYTES (32u << 10)
 #define SPOOL_NONE UINT32_MAX
 
-struct spool_piece;
+/* Bytes of a stream that lie together. */
+struct spool_piece {
+    const char *text; /* NULL: in the file */
+    uint64_t offset, bytes;
+};
+struct spool_stored;
 struct spool_stream {
     char *text; /* the last piece */
     size_t used, room;
-    struct spool_piece *pieces;
+    struct spool_stored *pieces;
     uint32_t piece_count, piece_room;
+    int64_t last; /* spool_values.h */
 };
 struct spool {
     struct spool_stream *streams;
@@ -44,6 +50,16 @@ static inline char *spool_room(struct spool *spool, uint32_t stream, size_t byte
 static inline void spool_end(struct spool *spool, uint32_t stream, const char *end);
 /* All of a stream. */
 void spool_copy(struct spool *spool, uint32_t stream, struct out *out);
+/* Its pieces, in order; what was put between spool_room and spool_end is in one of them. They stay
+ * where they are until more is put into the stream. */
+uint32_t spool_piece_count(const struct spool *spool, uint32_t stream);
+struct spool_piece spool_piece_at(const struct spool *spool, uint32_t stream, uint32_t number);
+/* Of one in the file, on any thread. False with errno set, to 0 where the file is cut. */
+bool spool_read(const struct spool *spool, const struct spool_piece *piece, void *to);
+/* It is not whole, and the user is told why, once. */
+void spool_fail(struct spool *spool, const char *why);
+/* The same, since a piece cannot be read: an errno. */
+void spool_fail_to_read(struct spool *spool, int reason);
 
 /* The side of spool_room for what does not fit. */
 char *spool_room_slow(struct spool *spool, uint32_t stream, size_t bytes);

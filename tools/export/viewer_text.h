@@ -29,12 +29,16 @@ void viewer_title(char title[VIEWER_TITLE_BYTES], struct trace_text process,
 
 /* Since the origin of the trace; what is further away than 64 bits hold is as far away as they do.
  */
-static inline int64_t viewer_time(const struct trace *trace, int64_t time_ns)
+static inline int64_t viewer_since(int64_t origin_ns, int64_t time_ns)
 {
     int64_t since_ns;
-    if (__builtin_sub_overflow(time_ns, trace_origin_ns(trace), &since_ns))
+    if (__builtin_sub_overflow(time_ns, origin_ns, &since_ns))
         return time_ns < 0 ? INT64_MIN : INT64_MAX;
     return since_ns;
+}
+static inline int64_t viewer_time(const struct trace *trace, int64_t time_ns)
+{
+    return viewer_since(trace_origin_ns(trace), time_ns);
 }
 
 #endif /* VIEWER_TEXT_H */

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A job is a list of parts: pieces of streams, and of what was said between them. Its text is
+ * written by a job of another queue, one after the other: so the system's part of writing is also
+ * done by any thread.
+ */
+#include "spool_print.h"
+#include "grow.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum { JOB_BYTES = 8 << 10 }; /* from here on it is passed on */
+
+struct part {
+    value_text_fn *text; /* NULL: it was said, as so many bytes */
+    bool first;
+    struct spool_piece piece;
+};
+
+struct print_job {
+    struct spool_print *print;
+    struct part *parts;
+    uint32_t count, room;
+    size_t bytes;               /* of all parts */
+    struct parquet_bytes said;  /* between streams */
+    struct parquet_bytes piece; /* that was read */
+    struct parquet_bytes text;
+    bool unread;
+    int read_errno;
+};
+
+struct write_job {
+    struct spool_print *print;
+    struct parquet_bytes text;
+};
+
+struct spool_print {
+    struct spool *spool;
+    struct out *out; /* of the writing jobs */
+    atomic_bool out_failed;
+    int64_t origin_ns;
+    struct out between;
+    struct ordered_jobs *jobs, *writes;
+    struct print_job *job; /* that is being filled; NULL: none */
+};
+
+/* ---- on any thread ----------------------------------------------------------------------- */
+
+static void print_piece(struct print_job *job, const struct part *part)
+{
+    const char *values = part->piece.text;
+    if (!values) {
+        job->piece.count = 0;
+        char *room = (char *)bytes_room(&job->piece, part->piece.bytes);
+        if (!room)
+            return;
+        job->unread = !spool_read(job->print->spool, &part->piece, room);
+        job->read_errno = errno;
+        values = room;
+    }
+    if (!job->unread)
+        part->text(job->print->origin_ns, &job->text, values, part->piece.bytes, part->first);
+}
+
+static void run(void *context)
+{
+    struct print_job *job = context;
+    const uint8_t *said = job->said.bytes;
+    job->text.count = 0;
+    for (uint32_t i = 0; i < job->count && !job->unread; i++) {
+        const struct part *part = &job->parts[i];
+        if (part->text) {
+            print_piece(job, part);
+        } else {
+            bytes_put(&job->text, said, part->piece.bytes);
+            said += part->piece.bytes;
+        }
+    }
+}
+
+static void stop(void *context)
+{
+    struct print_job *job = context;
+    free(job->parts);
+    bytes_free(&job->said);
+    bytes_free(&job->piece);
+    bytes_free(&job->text);
+}
+
+static void run_write(void *context)
+{
+    const struct write_job *job = context;
+    struct out *out = job->print->out;
+    out_bytes(out, (const char *)job->text.bytes, job->text.count);
+    if (out_failed(out))
+        atomic_store_explicit(&job->print->out_failed, true, memory_order_relaxed);
+}
+
+static void stop_write(void *context)
+{
+    struct write_job *job = context;
+    bytes_free(&job->text);
+}
+
+/* ---- jobs ---------------------------------------------------------------------------------- */
+
+static void no_memory(struct spool_print *print)
+{
+    spool_fail(print->spool, "out of memory");
+}
+
+/* The text and one that was written change places. */
+static void write_text(struct spool_print *print, struct print_job *job)
+{
+    struct write_job *write;
+    while (!(write = ordered_jobs_next(print->writes)))
+        (void)ordered_jobs_take(print->writes);
+    struct parquet_bytes written = write->text;
+    *write = (struct write_job){print, job->text};
+    job->text = written;
+    ordered_jobs_submit(print->writes);
+}
+
+static void end_job(struct spool_print *print, struct print_job *job)
+{
+    if (job->unread)
+        spool_fail_to_read(print->spool, job->read_errno);
+    else if (job->said.failed || job->piece.failed || job->text.failed)
+        no_memory(print);
+    else if (!print->spool->failed)
+        write_text(print, job);
+}
+
+static struct print_job *job_to_fill(struct spool_print *print)
+{
+    if (print->job)
+        return print->job;
+    while (!(print->job = ordered_jobs_next(print->jobs)))
+        end_job(print, ordered_jobs_take(print->jobs));
+    print->job->print = print;
+    print->job->count = 0;
+    print->job->bytes = 0;
+    print->job->said.count = 0;
+    return print->job;
+}
+
+static void submit(struct spool_print *print)
+{
+    if (print->job)
+        ordered_jobs_submit(print->jobs);
+    print->job = NULL;
+}
+
+static void add_part(struct spool_print *print, const struct part *part)
+{
+    struct print_job *job = job_to_fill(print);
+    if (!grow_array32(&job->parts, &job->room, job->count + 1, sizeof *job->parts)) {
+        no_memory(print);
+        return;
+    }
+    job->parts[job->count++] = *part;
+    job->bytes += part->piece.bytes;
+    if (job->bytes >= JOB_BYTES)
+        submit(print);
+}
+
+/* ---- what goes in -------------------------------------------------------------------------- */
+
+static void say(struct out *out, const char *bytes, size_t count)
+{
+    struct spool_print *print = out->layer_state;
+    if (count == 0)
+        return;
+    bytes_put(&job_to_fill(print)->said, bytes, count);
+    add_part(print, &(struct part){.piece.bytes = count});
+}
+
+static void free_print(struct spool_print *print)
+{
+    ordered_jobs_free(print->jobs, stop);
+    ordered_jobs_free(print->writes, stop_write);
+    free(print->between.buffer);
+    free(print);
+}
+
+struct spool_print *spool_print_new(struct spool *spool, struct out *out, int64_t origin_ns,
+                                    struct job_threads *threads)
+{
+    struct spool_print *print = calloc(1, sizeof *print);
+    if (!print)
+        return NULL;
+    *print = (struct spool_print){.spool = spool, .out = out, .origin_ns = origin_ns};
+    print->between.layer = say;
+    print->between.layer_state = print;
+    print->between.buffer = malloc(OUT_BUFFER_BYTES);
+    print->jobs = ordered_jobs_new(threads, sizeof(struct print_job), run);
+    print->writes = ordered_jobs_new_serial(threads, sizeof(struct write_job), run_write);
+    if (print->between.buffer && print->jobs && print->writes)
+        return print;
+    free_print(print);
+    return NULL;
+}
+
+struct out *spool_print_between(struct spool_print *print)
+{
+    return &print->between;
+}
+
+static bool is_full(struct spool_print *print)
+{
+    return print->spool->failed || atomic_load_explicit(&print->out_failed, memory_order_relaxed);
+}
+
+void spool_print_stream(struct spool_print *print, uint32_t stream, value_text_fn *text)
+{
+    uint32_t count = spool_piece_count(print->spool, stream);
+    out_flush(&print->between);
+    for (uint32_t i = 0; i < count && !is_full(print); i++) {
+        struct part part = {text, i == 0, spool_piece_at(print->spool, stream, i)};
+        add_part(print, &part);
+    }
+}
+
+void spool_print_finish(struct spool_print *print)
+{
+    struct print_job *job;
+    if (!print)
+        return;
+    out_flush(&print->between);
+    submit(print);
+    while ((job = ordered_jobs_take(print->jobs)))
+        end_job(print, job);
+    while (ordered_jobs_take(print->writes))
+        ;
+    free_print(print);
+}
+
+void spool_print_text(int64_t origin_ns, struct parquet_bytes *to, const char *values, size_t bytes,
+                      bool first)
+{
+    (void)origin_ns;
+    (void)first;
+    bytes_put(to, values, bytes);
+}
