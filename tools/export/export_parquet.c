@@ -154,7 +154,6 @@ static void put_group(void *context)
     for (int c = 0; c < span_column_count() && !table->failed; c++)
         if (span_columns_wants(&table->columns, c))
             put_column(table, c);
-    parquet_group_end(&table->parquet);
 }
 
 /* ---- the sink ------------------------------------------------------------------------- */

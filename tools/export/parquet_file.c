@@ -317,10 +317,30 @@ static int compare_texts(struct trace_text a, struct trace_text b)
 void parquet_group_begin(struct parquet *parquet, size_t rows)
 {
     parquet->group_rows = rows;
+    parquet->column = 0;
+}
+
+/* The columns of a row group are written, maybe while those of the next one are made. */
+static void begin_written(struct parquet *parquet)
+{
     parquet->group_bytes = parquet->group_packed_bytes = 0;
     parquet->group_offset = parquet->offset;
-    parquet->column = 0;
     parquet->chunks.count = 0;
+}
+
+static void end_written(struct parquet *parquet, uint64_t rows)
+{
+    struct thrift thrift = {.to = &parquet->group_list};
+    thrift_begin(&thrift);
+    thrift_list(&thrift, 1, THRIFT_STRUCT, (size_t)parquet->column_count);
+    bytes_put(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
+    thrift_i64(&thrift, 2, (int64_t)parquet->group_bytes);
+    thrift_i64(&thrift, 3, (int64_t)rows);
+    thrift_i64(&thrift, 5, (int64_t)parquet->group_offset);
+    thrift_i64(&thrift, 6, (int64_t)parquet->group_packed_bytes);
+    thrift_end(&thrift);
+    parquet->rows += rows;
+    parquet->groups++;
 }
 
 /* What the footer says of a column that was written. */
@@ -359,6 +379,8 @@ static void write_column(struct parquet *parquet, struct column_job *job)
 {
     struct chunk *chunk = &job->chunk;
     parquet->failed |= job->failed;
+    if (job->column == 0)
+        begin_written(parquet);
     chunk->offset = parquet->offset;
     for (int i = 0; i < job->page_count && !parquet->failed; i++) {
         struct page *page = &job->pages[i];
@@ -370,6 +392,8 @@ static void write_column(struct parquet *parquet, struct column_job *job)
         put(parquet, &page->packed);
     }
     tell_chunk(parquet, &parquet->columns[job->column], chunk);
+    if (job->column + 1 == parquet->column_count)
+        end_written(parquet, chunk->values);
 }
 
 static struct chunk *begin_chunk(struct parquet *parquet)
@@ -524,24 +548,6 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
     end_chunk(parquet);
 }
 
-void parquet_group_end(struct parquet *parquet)
-{
-    struct thrift thrift = {.to = &parquet->group_list};
-    struct column_job *job;
-    while (parquet->jobs && (job = ordered_jobs_take(parquet->jobs)))
-        write_column(parquet, job);
-    thrift_begin(&thrift);
-    thrift_list(&thrift, 1, THRIFT_STRUCT, (size_t)parquet->column_count);
-    bytes_put(&parquet->group_list, parquet->chunks.bytes, parquet->chunks.count);
-    thrift_i64(&thrift, 2, (int64_t)parquet->group_bytes);
-    thrift_i64(&thrift, 3, (int64_t)parquet->group_rows);
-    thrift_i64(&thrift, 5, (int64_t)parquet->group_offset);
-    thrift_i64(&thrift, 6, (int64_t)parquet->group_packed_bytes);
-    thrift_end(&thrift);
-    parquet->rows += parquet->group_rows;
-    parquet->groups++;
-}
-
 /* ---- footer --------------------------------------------------------------------------- */
 
 void parquet_fact(struct parquet *parquet, const char *key, struct trace_text value)
@@ -611,6 +617,9 @@ void parquet_finish(struct parquet *parquet)
 {
     struct parquet_bytes made = {0}, *footer = &made;
     struct thrift thrift = {.to = footer};
+    struct column_job *job;
+    while (parquet->jobs && (job = ordered_jobs_take(parquet->jobs)))
+        write_column(parquet, job);
     thrift_begin(&thrift);
     thrift_i32(&thrift, 1, FORMAT_VERSION);
     put_schema(&thrift, 2, parquet);

@@ -56,6 +56,8 @@ struct parquet_dictionary {
  * the memory of one column. False without memory. */
 bool parquet_start(struct parquet *parquet, struct out *out, const struct parquet_column *columns,
                    int count, struct job_threads *threads);
+/* The next row group; its columns follow, all of them. Those of the one before may still be packed.
+ */
 void parquet_group_begin(struct parquet *parquet, size_t rows);
 /* The values of the next column, which is not a PARQUET_TEXT. They may be changed. there: which of
  * an optional column are not null; may be values itself. */
@@ -78,7 +80,6 @@ void parquet_texts(struct parquet *parquet, const uint32_t *places,
                    struct parquet_dictionary dictionary, const int64_t *there);
 /* The next column, which is optional, has no values. */
 void parquet_nulls(struct parquet *parquet);
-void parquet_group_end(struct parquet *parquet);
 /* Metadata for the footer, in UTF-8. */
 void parquet_fact(struct parquet *parquet, const char *key, struct trace_text value);
 void parquet_finish(struct parquet *parquet);

@@ -329,7 +329,6 @@ void parquet_tables_take(struct parquet_tables *tables, const struct trace_rows 
         else
             put_numbers(tables, parquet, rows, c);
     }
-    parquet_group_end(parquet);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -17,9 +17,12 @@ struct span_known {
     uint32_t args, args_bytes; /* where its arguments are */
 };
 
+/* Puts the numbers of a column into columns->values, of all rows of the group. */
+typedef void fill_fn(struct span_columns *columns);
+
 /* Where a column's texts come from. Of an optional column number 0 is none. */
 struct text_source {
-    uint32_t (*number)(const struct span_columns *columns, const struct trace_span *span);
+    fill_fn *numbers;
     struct trace_text (*text)(const struct span_columns *columns, uint32_t number);
 };
 
@@ -41,65 +44,93 @@ static const struct span_known *known_of(const struct span_columns *columns,
     return span->detail ? &columns->known[span->detail - 1] : NULL;
 }
 
-static uint32_t process_number(const struct span_columns *columns, const struct trace_span *span)
+/* One of a span's own: loops over rows that are as many as columns, hence without calls. */
+#define FILL(function, number)                                                                     \
+    static void function(struct span_columns *columns)                                             \
+    {                                                                                              \
+        const struct trace_span *span = columns->rows;                                             \
+        int64_t *values = columns->values;                                                         \
+        for (size_t i = 0; i < columns->count; i++, span++)                                        \
+            values[i] = (int64_t)(number);                                                         \
+    }
+
+/* The same of all rows of a run. */
+static void fill_runs(struct span_columns *columns,
+                      uint32_t (*number)(const struct trace *trace, uint32_t track))
 {
-    return trace_track_of(columns->pass->trace, span->track)->process;
+    size_t row = 0;
+    for (uint32_t i = 0; i < columns->run_count; i++) {
+        int64_t value = number(columns->pass->trace, columns->runs[i].track);
+        for (size_t end = row + columns->runs[i].rows; row < end; row++)
+            columns->values[row] = value;
+    }
+}
+
+/* ---- columns of texts ----------------------------------------------------------------- */
+
+static uint32_t process_of(const struct trace *trace, uint32_t track)
+{
+    return trace_track_of(trace, track)->process;
+}
+static void process_numbers(struct span_columns *columns)
+{
+    fill_runs(columns, process_of);
 }
 static struct trace_text process_text(const struct span_columns *columns, uint32_t number)
 {
     return trace_process_of(columns->pass->trace, number)->name;
 }
-static uint32_t track_number(const struct span_columns *columns, const struct trace_span *span)
+static uint32_t itself(const struct trace *trace, uint32_t track)
 {
-    (void)columns;
-    return span->track;
+    (void)trace;
+    return track;
+}
+static void track_numbers(struct span_columns *columns)
+{
+    fill_runs(columns, itself);
 }
 static struct trace_text track_text(const struct span_columns *columns, uint32_t number)
 {
     return trace_track_of(columns->pass->trace, number)->name;
 }
-static uint32_t kind_number(const struct span_columns *columns, const struct trace_span *span)
+static uint32_t kind_of(const struct trace *trace, uint32_t track)
 {
-    return trace_track_of(columns->pass->trace, span->track)->kind;
+    return trace_track_of(trace, track)->kind;
+}
+static void kind_numbers(struct span_columns *columns)
+{
+    fill_runs(columns, kind_of);
 }
 static struct trace_text kind_text(const struct span_columns *columns, uint32_t number)
 {
     (void)columns;
     return trace_text(trace_track_kind_name[number]);
 }
-static uint32_t category_number(const struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->category;
-}
+FILL(category_numbers, span->category)
 static struct trace_text category_text(const struct span_columns *columns, uint32_t number)
 {
     (void)columns;
     return trace_text(trace_category_name[number]);
 }
-static uint32_t name_number(const struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->name;
-}
+FILL(name_numbers, span->name)
 static struct trace_text name_text(const struct span_columns *columns, uint32_t number)
 {
     return trace_name_of(columns->pass->trace, number);
 }
-static uint32_t own_number(const struct span_columns *columns, const struct trace_span *span)
+static uint32_t own_number(const struct span_known *known)
 {
-    const struct span_known *known = known_of(columns, span);
     return known ? known->category : 0;
 }
+FILL(own_numbers, own_number(known_of(columns, span)))
 static struct trace_text own_text(const struct span_columns *columns, uint32_t number)
 {
     return trace_label_of(columns->pass->trace, number);
 }
-static uint32_t args_number(const struct span_columns *columns, const struct trace_span *span)
+static bool has_args(const struct span_known *known)
 {
-    const struct span_known *known = known_of(columns, span);
-    return known && known->args_bytes ? span->detail : 0;
+    return known && known->args_bytes;
 }
+FILL(args_numbers, has_args(known_of(columns, span)) ? span->detail : 0)
 static struct trace_text args_text(const struct span_columns *columns, uint32_t number)
 {
     const struct span_known *known = &columns->known[number - 1];
@@ -109,41 +140,13 @@ static struct trace_text args_text(const struct span_columns *columns, uint32_t 
 
 /* ---- columns of numbers --------------------------------------------------------------- */
 
-static int64_t start_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->start_ns;
-}
-static int64_t duration_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return trace_signed_duration_ns(span);
-}
-static int64_t depth_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->depth;
-}
-static int64_t lane_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->row;
-}
-static int64_t item_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return span->item;
-}
-static int64_t id_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return (int64_t)span->id;
-}
-static int64_t parent_value(struct span_columns *columns, const struct trace_span *span)
-{
-    (void)columns;
-    return (int64_t)span->parent;
-}
+FILL(start_values, span->start_ns)
+FILL(duration_values, trace_signed_duration_ns(span))
+FILL(depth_values, span->depth)
+FILL(lane_values, span->row)
+FILL(item_values, span->item)
+FILL(id_values, span->id)
+FILL(parent_values, span->parent)
 
 /* Those of a track mostly follow each other. */
 static const struct span_place *place_of(struct span_columns *columns, uint32_t number)
@@ -192,8 +195,7 @@ static bool processor_value(const struct span_place *place, int64_t *value_out)
 
 /* One of them; without any other it is the fact. */
 struct column_source {
-    int64_t (*value)(struct span_columns *columns,
-                     const struct trace_span *span);                      /* 0 may be null */
+    fill_fn *values;                                                      /* 0 may be null */
     bool (*of_track)(const struct span_place *place, int64_t *value_out); /* false: null */
     struct text_source text;
     uint8_t flag;  /* enum trace_flag: whether a span has it, */
@@ -202,8 +204,8 @@ struct column_source {
 };
 
 /* clang-format off */
-#define REQUIRED(name, type, from) {{name, type, false}, {.value = from}}
-#define OPTIONAL(name, type, from) {{name, type, true}, {.value = from}}
+#define REQUIRED(name, type, from) {{name, type, false}, {.values = from}}
+#define OPTIONAL(name, type, from) {{name, type, true}, {.values = from}}
 #define OF_TRACK(name, type, maybe, from) {{name, type, maybe}, {.of_track = from}}
 #define FLAG(name, which, not) {{name, SPAN_COLUMN_YES_OR_NO, false}, {.flag = which, .lacks_it = not}}
 #define FACT(name, type, from) {{name, type, true}, {.fact = from}}
@@ -214,18 +216,18 @@ static const struct {
     struct span_column column;
     struct column_source source;
 } list[] = {
-    REQUIRED("start", SPAN_COLUMN_TIME, start_value),
-    REQUIRED("duration_ns", SPAN_COLUMN_LENGTH, duration_value),
-    TEXT("process", false, process_number, process_text),
-    TEXT("track", false, track_number, track_text),
-    TEXT("track_kind", false, kind_number, kind_text),
-    TEXT("category", false, category_number, category_text),
-    TEXT("name", false, name_number, name_text),
-    REQUIRED("depth", SPAN_COLUMN_NUMBER, depth_value),
-    REQUIRED("lane", SPAN_COLUMN_NUMBER, lane_value),
-    REQUIRED("item", SPAN_COLUMN_NUMBER, item_value),
-    REQUIRED("id", SPAN_COLUMN_ID, id_value),
-    OPTIONAL("parent", SPAN_COLUMN_ID, parent_value),
+    REQUIRED("start", SPAN_COLUMN_TIME, start_values),
+    REQUIRED("duration_ns", SPAN_COLUMN_LENGTH, duration_values),
+    TEXT("process", false, process_numbers, process_text),
+    TEXT("track", false, track_numbers, track_text),
+    TEXT("track_kind", false, kind_numbers, kind_text),
+    TEXT("category", false, category_numbers, category_text),
+    TEXT("name", false, name_numbers, name_text),
+    REQUIRED("depth", SPAN_COLUMN_NUMBER, depth_values),
+    REQUIRED("lane", SPAN_COLUMN_NUMBER, lane_values),
+    REQUIRED("item", SPAN_COLUMN_NUMBER, item_values),
+    REQUIRED("id", SPAN_COLUMN_ID, id_values),
+    OPTIONAL("parent", SPAN_COLUMN_ID, parent_values),
     FLAG("finished", TRACE_UNFINISHED, true),
     FLAG("instant", TRACE_INSTANT, false),
     FLAG("open", TRACE_OPEN, false),
@@ -243,8 +245,8 @@ static const struct {
     FACT("start_uncertain_ns", SPAN_COLUMN_ID, FACT_START_UNCERTAIN),
     FACT("stop_uncertain_ns", SPAN_COLUMN_ID, FACT_STOP_UNCERTAIN),
     FACT("certain_ns", SPAN_COLUMN_ID, FACT_CERTAIN),
-    TEXT("own_category", true, own_number, own_text),
-    TEXT("args", true, args_number, args_text),
+    TEXT("own_category", true, own_numbers, own_text),
+    TEXT("args", true, args_numbers, args_text),
 };
 enum { COLUMNS = sizeof list / sizeof list[0] };
 _Static_assert((int)COLUMNS <= (int)SPAN_COLUMNS_MAX, "they have room");
@@ -269,7 +271,7 @@ int span_column_named(const char *name, size_t bytes)
 
 bool span_column_lasts(int column)
 {
-    return list[column].source.text.number != args_number;
+    return list[column].source.text.numbers != args_numbers;
 }
 
 struct trace_text span_columns_text(const struct span_columns *columns, int column, uint32_t number)
@@ -297,12 +299,10 @@ static struct span_column_part numbers_of_texts(struct span_columns *columns, in
     const struct text_source *source = &list[column].source.text;
     if (list[column].column.optional && columns->known_count == 0)
         return no_values;
-    uint32_t any = 0;
-    for (size_t i = 0; i < columns->count; i++) {
-        uint32_t number = source->number(columns, &columns->rows[i]);
-        columns->values[i] = number;
-        any |= number;
-    }
+    int64_t any = 0;
+    source->numbers(columns);
+    for (size_t i = 0; i < columns->count; i++)
+        any |= columns->values[i];
     return list[column].column.optional && !any ? no_values : values_part(columns, columns->values);
 }
 
@@ -328,10 +328,10 @@ static struct span_column_part facts_part(struct span_columns *columns, enum spa
 /* Optional ones are null where they are 0. */
 static struct span_column_part numbers_part(struct span_columns *columns, int column)
 {
-    int64_t (*value)(struct span_columns *, const struct trace_span *) = list[column].source.value;
-    int64_t first = value(columns, &columns->rows[0]), differing = 0;
+    list[column].source.values(columns);
+    int64_t first = columns->values[0], differing = 0;
     for (size_t i = 0; i < columns->count; i++)
-        differing |= first ^ (columns->values[i] = value(columns, &columns->rows[i]));
+        differing |= first ^ columns->values[i];
     if (differing)
         return values_part(columns, columns->values);
     return list[column].column.optional && !first ? no_values : constant_part(first);
@@ -372,9 +372,9 @@ static struct span_column_part track_part(struct span_columns *columns,
 struct span_column_part span_columns_part(struct span_columns *columns, int number)
 {
     const struct column_source *source = &list[number].source;
-    if (source->text.number)
+    if (source->text.numbers)
         return numbers_of_texts(columns, number);
-    if (source->value)
+    if (source->values)
         return numbers_part(columns, number);
     if (source->of_track)
         return track_part(columns, source);
