@@ -21,5 +21,9 @@ function(rbwp_target_settings target)
     target_compile_options(${target} PRIVATE
       -fsanitize=${RBWP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${RBWP_SANITIZE})
+    # NVTX, CUPTI and drivers call us, and we them, with handles that are of another type on each side.
+    if(CMAKE_C_COMPILER_ID STREQUAL Clang AND RBWP_SANITIZE MATCHES undefined)
+      target_compile_options(${target} PRIVATE -fno-sanitize=function)
+    endif()
   endif()
 endfunction()

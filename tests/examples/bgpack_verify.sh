@@ -44,7 +44,8 @@ damaged nosuch.tar.gz 'nosuch.tar.gz'
 
 # A sound gzip of a wrong tar: one byte of contents, of a header, of a checksum.
 cp good.tar bad.tar
-printf 'X' | dd of=bad.tar bs=1 seek=1000000 conv=notrunc status=none
+byte=$(od -An -tu1 -j 1000000 -N 1 bad.tar)
+printf "\\x$(printf %02x $((byte ^ 255)))" | dd of=bad.tar bs=1 seek=1000000 conv=notrunc status=none
 gzip -c bad.tar >bad.tar.gz
 damaged bad.tar.gz './random: not as in the archive: the contents differ'
 cp good.tar bad.tar
