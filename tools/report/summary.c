@@ -110,8 +110,11 @@ static bool reach(struct summary_row *row, uint32_t most, int64_t start_ns, int6
     uint64_t before = row->count > 0 && first < row->first ? (uint64_t)(row->first - first) : 0;
     if (row->count == 0 || before > 0)
         row->first = first;
-    memmove(row->cells + before, row->cells, row->count * sizeof *row->cells);
-    memset(row->cells, 0, before * sizeof *row->cells);
+    /* Not by 0: musl's memmove goes through all of it, so that each span would cost a row. */
+    if (before > 0) {
+        memmove(row->cells + before, row->cells, row->count * sizeof *row->cells);
+        memset(row->cells, 0, before * sizeof *row->cells);
+    }
     uint64_t used = before + row->count;
     memset(row->cells + used, 0, (needed - used) * sizeof *row->cells);
     row->count = (uint32_t)needed;
