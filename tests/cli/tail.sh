@@ -159,9 +159,8 @@ os.unlink(path + ".live")
 open(path, "wb").write(header() + call(1))
 tail = start("--records")
 assert "COARSE_BEGIN" in tail.stdout.readline() and "COARSE_END" in tail.stdout.readline()
-os.rename(path, path + ".1")
 open(path + ".new", "wb").write(header() + call(9))
-os.rename(path + ".new", path)
+os.rename(path + ".new", path)  # at once: while there is none, the file has been removed
 assert tail.stdout.readline().split()[0] == "+0.000009000s"
 assert tail.stdout.readline().split()[1] == "COARSE_END"
 os.unlink(path)

@@ -49,6 +49,7 @@ static void test_threads(void **state)
 {
     (void)state;
     struct rbwp_session_config config = test_config(1);
+    config.cap_bytes = 16 << 20; /* a writer that gets no processor is waited for */
     struct rbwp_session *session = start(&config);
     for (unsigned i = 0; i < THREADS; i++) {
         assert_int_equal(rbwp_thread_attach(NULL), RBWP_OK);

@@ -743,6 +743,7 @@ static void record_by_clock(uint64_t cap_bytes, int64_t (*next)(unsigned call))
     clock_replace(fake_clock);
     struct rbwp_session_config config = test_config(2);
     config.cap_bytes = cap_bytes;
+    config.stall_ns = 60 * UINT64_C(1000000000); /* the writer may have no processor for a while */
     struct rbwp_session *session = start(&config);
     enum { CALLS = 5000 };
     for (unsigned i = 0; i < CALLS; i++) {
