@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# layout.sh SOURCE PREFIX CONFIG PRELOADED [MPI...] - the installed files are these and no others: every
+# layout.sh SOURCE PREFIX CONFIG [MPI...] - the installed files are these and no others: every
 # rbwp_*.h and no private header, both libraries, the commands, their completions, the Python package, all man
 # pages.
 set -euo pipefail
 shopt -s nullglob
-source=$1 prefix=$2 config=$3 mpi=("${@:5}") # librbwp-mpi's, one for each MPI library here
-read -ra preloaded <<<"$4" # the libraries that want glibc, if that is here
+source=$1 prefix=$2 config=$3 mpi=("${@:4}") # librbwp-mpi's, one for each MPI library here
+read -ra preloaded <<<"$PRELOADED" # the libraries that want glibc, if that is here
 version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/include/rbwp_format.h")
 minor=${version%.*}
 

@@ -38,13 +38,14 @@ echo "RBWP_0.$((minor + 1)) { *; };" >stub.map
     stub.c -o other/librbwp.so
 "$compiler" other.o other/librbwp.so -pthread -o program
 
-# The loader: this version has another SONAME; under the other's name it lacks the symbols' version.
+# The loader: this version has another SONAME; under the other's name it lacks the symbols' version, or,
+# for musl's, which looks at none, the symbols that have the version in their names.
 run() { LD_LIBRARY_PATH=$1 ./program "$work/never.bin" >run.txt 2>&1; }
 run "$lib" && fail "runs with a library of another minor version" run.txt
-grep -q "librbwp.so.0.$((minor + 1)): cannot open" run.txt || fail "the loader's words:" run.txt
+grep -qE "librbwp.so.0.$((minor + 1)): (cannot open|No such file)" run.txt || fail "the loader's words:" run.txt
 mkdir renamed && cp "$lib/librbwp.so" "renamed/librbwp.so.0.$((minor + 1))"
 run "$work/renamed" && fail "runs with a renamed library" run.txt
-grep -q "RBWP_0.$((minor + 1))' not found" run.txt || fail "the loader's words on a renamed library:" run.txt
+grep -qE "RBWP_0.$((minor + 1))' not found|rbwp_self_0_$((minor + 1)): symbol not found" run.txt || fail "the loader's words on a renamed library:" run.txt
 [[ ! -e never.bin ]] || fail "the program ran"
 
 # find_package: this minor version and no other.

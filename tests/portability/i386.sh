@@ -45,4 +45,5 @@ inside cmake -S /source -B /build -G Ninja -DRBWP_BUILD_TESTS=ON -DRBWP_BUILD_EX
     >"$dir/build.log" 2>&1 || { cat "$dir/build.log"; exit 1; }
 inside cmake --build /build -j "$jobs" >"$dir/build.log" 2>&1 || { grep -v '^\[' "$dir/build.log"; exit 1; }
 [[ $(od -An -tx1 -j4 -N1 "$dir/build/tools/rbwp") == ' 01' ]] || { echo "not a 32-bit program"; exit 1; }
+longer build 0 # ten times: the machine may have much else to do
 suite inside ctest --test-dir /build
