@@ -84,6 +84,7 @@ suite() {
     left_out=$(reasons_of | cut -d' ' -f1 | paste -sd'|')
     "$@" -j "$jobs" --output-on-failure --no-tests=error --no-label-summary -E "^($left_out)$" "${words[@]}" \
         >"$dir/tests" 2>&1 || true
+    rm -f "$dir/names" # those of a run of all tests are not asked of one of a few
     ((${#words[@]})) || all_tests >"$dir/names"
     reasons_of >"$dir/reasons"
     python3 -B "$(dirname "$0")/count.py" "$name" "$dir/tests" "$dir/reasons" "$dir/names" $((SECONDS - began))
