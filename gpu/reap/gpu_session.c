@@ -69,12 +69,15 @@ static bool brackets_open(const struct rbwp_gpu_device *device)
     return false;
 }
 
-/* Reaps until all brackets are finished, or the limit. */
+/* Reaps until all brackets are finished, or the limit. What has ended by then is taken, also by one
+ * that was kept from looking, or let the driver rest. */
 static void finish_brackets(struct rbwp_gpu_device *device)
 {
     uint64_t limit = rbwp_now_ticks() + rbwp_ticks_from_ns(device->drain_limit_ns);
     while (brackets_open(device) && rbwp_now_ticks() < limit)
         (void)gpu_reap(device, true, limit);
+    if (brackets_open(device))
+        (void)gpu_reap(device, false, 0);
 }
 
 static void stop(struct rbwp_gpu_device *device)
