@@ -6,6 +6,7 @@
  */
 #include "ptx_real.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,11 +22,15 @@ static bool same_file(const char *a, const struct stat *own)
     return stat(a, &status) == 0 && status.st_dev == own->st_dev && status.st_ino == own->st_ino;
 }
 
+/* Opened: under an emulator the name alone means that. */
 static struct stat own_file(void)
 {
     struct stat own = {0};
-    if (stat("/proc/self/exe", &own) != 0)
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &own) != 0)
         memset(&own, 0, sizeof own);
+    if (fd >= 0)
+        close(fd);
     return own;
 }
 
