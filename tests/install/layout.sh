@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# layout.sh SOURCE PREFIX CONFIG [MPI...] - the installed files are these and no others: every
-# rbwp_*.h and no private header, both libraries, the commands, their completions, the Python package, all man
-# pages.
+# layout.sh SOURCE PREFIX CONFIG CROSS [MPI...] - the installed files are these and no others: every
+# rbwp_*.h and no private header, both libraries, the commands, their completions (which a build for another machine,
+# CROSS 1, cannot ask them for), the Python package, all man pages.
 set -euo pipefail
 shopt -s nullglob
-source=$1 prefix=$2 config=$3 mpi=("${@:4}") # librbwp-mpi's, one for each MPI library here
+source=$1 prefix=$2 config=$3 cross=$4 mpi=("${@:5}") # librbwp-mpi's, one for each MPI library here
 read -ra preloaded <<<"$PRELOADED" # the libraries that want glibc, if that is here
 version=$(sed -n 's/^#define RBWP_VERSION_STRING "\(.*\)"/\1/p' "$source/format/include/rbwp_format.h")
 minor=${version%.*}
@@ -22,7 +22,7 @@ expected() {
         printf "$LIBDIR/%s\n" "lib$library.so" "lib$library.so.$minor" "lib$library.so.$version" \
             "pkgconfig/$library.pc" "cmake/rbwp/$library-library.cmake" "cmake/rbwp/$library-library-$config.cmake"
     done
-    printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
+    ((cross)) || printf 'share/%s\n' bash-completion/completions/rbwp fish/vendor_completions.d/rbwp.fish \
         zsh/site-functions/_rbwp
     printf 'share/doc/rbwp/%s\n' LICENSE NEWS.md README.md SPEC.md
     for page in "$source"/docs/man/*.[1-9]; do

@@ -54,12 +54,13 @@ def check(recording, seen):
         thread = recording.by_os_id[os_id]
         start, *waits = [row for row in recording.waits if row["thread"] == thread]
         assert start["kind"] == "start", start
-        done = [row for row in waits if row["outcome"] != 2]
+        shown = [row for row in waits if row["outcome"] != 2]
+        done = [row for row in shown if row["kind"] != "write"]  # of its lines: long on a machine with much else to do
         assert [row["kind"] for row in done] == [line[0] for line in witnessed], \
             ([row["kind"] for row in done], [line[0] for line in witnessed])
         for row, line in zip(done, witnessed):
             check_wait(recording, row, line)
-        check_stretches(recording, thread, [start, *done])
+        check_stretches(recording, thread, [start, *shown])
 
 
 def threads_named(recording, name):
