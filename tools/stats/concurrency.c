@@ -177,26 +177,46 @@ static size_t pack(struct concurrency *concurrency)
     return (size_t)(at - (uint8_t *)concurrency->spare);
 }
 
-static void put_piece(struct concurrency *concurrency)
+/* False without a file, or if it cannot be written. */
+static bool write_piece(struct concurrency *concurrency, struct concurrency_piece *piece,
+                        size_t bytes)
 {
-    uint32_t piece = concurrency->pieces;
-    sort(concurrency);
-    size_t bytes = pack(concurrency);
     if (concurrency->fd < 0)
         concurrency->fd = temporary_file();
-    if (concurrency->fd < 0)
+    if (concurrency->fd < 0) {
         concurrency->failed = true; /* with the message given */
-    else if (!grow_array32(&concurrency->piece_ends, &concurrency->piece_room, piece + 1,
-                           sizeof *concurrency->piece_ends))
-        fail(concurrency, "out of memory");
-    else if (!write_all(concurrency->fd, (const char *)concurrency->spare, bytes))
-        fail(concurrency, strerror(errno));
-    else {
-        uint64_t begin = piece ? concurrency->piece_ends[piece - 1] : 0;
-        concurrency->piece_ends[piece] = begin + bytes;
-        concurrency->pieces++;
+        return false;
     }
+    if (!write_all(concurrency->fd, (const char *)concurrency->spare, bytes)) {
+        fail(concurrency, strerror(errno));
+        return false;
+    }
+    piece->begin = concurrency->file_bytes;
+    piece->end = concurrency->file_bytes += bytes;
+    return true;
+}
+
+static void put_piece(struct concurrency *concurrency)
+{
+    sort(concurrency);
+    const size_t bytes = pack(concurrency);
     concurrency->count = 0;
+    if (!grow_array32(&concurrency->pieces, &concurrency->piece_room, concurrency->piece_count + 1,
+                      sizeof *concurrency->pieces)) {
+        fail(concurrency, "out of memory");
+        return;
+    }
+    struct concurrency_piece *piece = &concurrency->pieces[concurrency->piece_count];
+    *piece = (struct concurrency_piece){.end = bytes};
+    if (concurrency->kept_bytes + bytes <= CONCURRENCY_KEPT_BYTES)
+        piece->kept = malloc(bytes);
+    if (piece->kept) {
+        memcpy(piece->kept, concurrency->spare, bytes);
+        concurrency->kept_bytes += bytes;
+    } else if (!write_piece(concurrency, piece, bytes)) {
+        return;
+    }
+    concurrency->piece_count++;
 }
 
 static bool grow(struct concurrency *concurrency)
@@ -313,7 +333,7 @@ static inline bool take(struct sweep *sweep, int64_t end)
 
 /* ---- the merge ---------------------------------------------------------------------- */
 
-/* A sorted run of ends, part of it in memory. */
+/* A sorted run of ends, all or a part of it in memory. */
 struct piece {
     int64_t head;
     uint8_t *bytes;
@@ -409,15 +429,19 @@ static bool merge(struct concurrency *concurrency, struct sweep *sweep, struct p
 
 static bool merge_pieces(struct concurrency *concurrency, struct sweep *sweep)
 {
-    size_t count = concurrency->pieces, room = HEAD_BYTES / count;
+    const size_t count = concurrency->piece_count;
+    size_t room = HEAD_BYTES / count;
     room = room < 512 ? 512 : room;
-    uint8_t *bytes = malloc(count * room);
+    uint8_t *bytes = concurrency->fd < 0 ? NULL : malloc(count * room);
     struct piece *heap = calloc(count, sizeof *heap);
-    bool done = bytes && heap;
+    bool done = heap && (bytes || concurrency->fd < 0);
     for (size_t i = 0; i < count && done; i++) {
-        heap[i] = (struct piece){.bytes = bytes + i * room,
-                                 .next = i ? concurrency->piece_ends[i - 1] : 0,
-                                 .end = concurrency->piece_ends[i]};
+        const struct concurrency_piece *from = &concurrency->pieces[i];
+        if (from->kept)
+            heap[i] = (struct piece){.bytes = from->kept, .count = (size_t)from->end};
+        else
+            heap[i] =
+                (struct piece){.bytes = bytes + i * room, .next = from->begin, .end = from->end};
         done = advance(concurrency, &heap[i], room); /* no piece is empty */
     }
     done = done && merge(concurrency, sweep, heap, count, room);
@@ -433,7 +457,7 @@ static bool sweep_all(struct concurrency *concurrency, struct sweep *sweep)
     sweep->result->level_ns = calloc(sweep->room, sizeof *sweep->result->level_ns);
     if (!sweep->result->level_ns)
         return false;
-    if (concurrency->pieces) {
+    if (concurrency->piece_count) {
         if (concurrency->count)
             put_piece(concurrency);
         return !concurrency->failed && merge_pieces(concurrency, sweep);
@@ -467,7 +491,9 @@ void concurrency_stop(struct concurrency *concurrency)
 {
     free(concurrency->ends);
     free(concurrency->spare);
-    free(concurrency->piece_ends);
+    for (uint32_t i = 0; i < concurrency->piece_count; i++)
+        free(concurrency->pieces[i].kept);
+    free(concurrency->pieces);
     if (concurrency->fd >= 0)
         close(concurrency->fd);
     concurrency_start(concurrency);

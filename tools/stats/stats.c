@@ -347,8 +347,13 @@ static void keep(struct stats *stats, struct stats_call *heap, uint32_t *count, 
 static void keep_call(struct stats *stats, const struct trace_span *span, uint32_t row,
                       const struct trace_detail *detail)
 {
+    const uint64_t duration_ns = trace_duration_ns(span);
+    /* Nearly all are shorter than the longest ones so far. */
+    if (!(span->flags & TRACE_OPEN) && stats->longest_count == stats->options.top &&
+        stats->longest_count && duration_ns < stats->longest[0].duration_ns)
+        return;
     struct stats_call call = {.start_ns = span->start_ns,
-                              .duration_ns = trace_duration_ns(span),
+                              .duration_ns = duration_ns,
                               .id = span->id,
                               .track = span->track,
                               .row = row};

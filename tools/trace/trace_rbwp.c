@@ -381,14 +381,16 @@ static inline void make_span(struct rbwp_source *source, const struct span *span
                              struct trace_span *made)
 {
     const struct trace_axis *axis = &source->options->axis;
-    int64_t end_ns = span->has_end || span->open ? span->end_ns : source->thread->last_ns;
+    const uint8_t flags =
+        (uint8_t)((span->has_end ? 0 : TRACE_UNFINISHED) | (span->open ? TRACE_OPEN : 0));
+    int64_t end_ns = flags == TRACE_UNFINISHED ? source->thread->last_ns : span->end_ns;
     made->start_ns = trace_on_axis(axis, span->begin_ns);
     made->stop_ns = trace_on_axis(axis, at_least(end_ns, span->begin_ns));
     made->id = source->first_id + span->id;
     made->parent = span->parent ? source->first_id + span->parent : 0;
     made->track = made->detail = 0;
     made->row = made->depth = 0;
-    made->flags = (uint8_t)((span->has_end ? 0 : TRACE_UNFINISHED) | (span->open ? TRACE_OPEN : 0));
+    made->flags = flags;
 }
 
 static inline void name_span(struct rbwp_source *source, const struct span *span,

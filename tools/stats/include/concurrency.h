@@ -4,9 +4,9 @@
  *
  * Takes intervals in any order, as threads hand them in block by block, and
  * sweeps over their ends in the order of time when all have come. The ends
- * are kept as one number each; CONCURRENCY_ENDS at a time are sorted and put
- * into a temporary file as the steps between them, some two bytes each, so
- * memory is bounded and the result is exact.
+ * are kept as one number each; CONCURRENCY_ENDS at a time are sorted and kept
+ * as the steps between them, some two bytes each, from CONCURRENCY_KEPT_BYTES
+ * on in a temporary file, so memory is bounded and the result is exact.
  */
 #ifndef CONCURRENCY_H
 #define CONCURRENCY_H
@@ -16,16 +16,23 @@
 #include <stdint.h>
 
 #define CONCURRENCY_ENDS (1u << 20)
+#define CONCURRENCY_KEPT_BYTES (64u << 20)
 #define CONCURRENCY_STEPS 100 /* of the course over time */
+
+/* Sorted ends, as steps. */
+struct concurrency_piece {
+    uint8_t *kept;       /* NULL: in the file */
+    uint64_t begin, end; /* there; of one that is kept 0 and how many bytes it has */
+};
 
 struct concurrency {
     int64_t *ends; /* the time, and what happened then */
     int64_t *spare;
     size_t count, room;
-    int fd;               /* of the temporary file, -1 none yet */
-    uint32_t pieces;      /* in the file */
-    uint64_t *piece_ends; /* where each ends there */
-    uint32_t piece_room;
+    int fd; /* of the temporary file, -1 none yet */
+    struct concurrency_piece *pieces;
+    uint32_t piece_count, piece_room;
+    uint64_t kept_bytes, file_bytes;
     bool failed; /* the user was told */
 };
 
