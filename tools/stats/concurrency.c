@@ -27,7 +27,7 @@ enum { STEP_BYTES_MAX = 10, LONG_STEPS_BYTES = 1024 };
 
 void concurrency_start(struct concurrency *concurrency)
 {
-    *concurrency = (struct concurrency){.fd = -1};
+    *concurrency = (struct concurrency){.fd = -1, .kept_most = CONCURRENCY_KEPT_BYTES};
 }
 
 static void fail(struct concurrency *concurrency, const char *why)
@@ -208,7 +208,7 @@ static void put_piece(struct concurrency *concurrency)
     }
     struct concurrency_piece *piece = &concurrency->pieces[concurrency->piece_count];
     *piece = (struct concurrency_piece){.end = bytes};
-    if (concurrency->kept_bytes + bytes <= CONCURRENCY_KEPT_BYTES)
+    if (concurrency->kept_bytes + bytes <= concurrency->kept_most)
         piece->kept = malloc(bytes);
     if (piece->kept) {
         memcpy(piece->kept, concurrency->spare, bytes);
