@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { JOBS_PER_THREAD = 2, DEFAULT_MAX = 8, SERIAL_SLOTS = 8 };
+enum { JOBS_PER_THREAD = 2, DEFAULT_MAX = 8, SERIAL_SLOTS = 16 };
 
 struct waiting_job {
     struct waiting_job *next;
