@@ -21,7 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SEND_BYTES = 1 << 20 };
+enum { SEND_BYTES = 1 << 20, LARGE_BYTES = 32 << 10 };
 
 const struct option out_option_table[] = {
     {"output", 'o', "FILE", NULL, "write to FILE instead of standard output ('-')",
@@ -252,6 +252,16 @@ void out_bytes_slow(struct out *out, const char *bytes, size_t count)
         pass_on(out, bytes, count);
     else
         out_bytes(out, bytes, count);
+}
+
+void out_large(struct out *out, const char *bytes, size_t count)
+{
+    if (count < LARGE_BYTES) {
+        out_bytes(out, bytes, count);
+        return;
+    }
+    out_flush(out);
+    pass_on(out, bytes, count);
 }
 
 /* How many of them went from file to file. Why no more did shows when the rest is read and written.

@@ -93,7 +93,7 @@ static void run_write(void *context)
 {
     const struct write_job *job = context;
     struct out *out = job->print->out;
-    out_bytes(out, (const char *)job->text.bytes, job->text.count);
+    out_large(out, (const char *)job->text.bytes, job->text.count);
     if (out_failed(out))
         atomic_store_explicit(&job->print->out_failed, true, memory_order_relaxed);
 }

@@ -81,6 +81,10 @@ static inline void out_give_up(struct out *out, int reason)
 /* Hands the buffer to the system, or to the layer. */
 void out_flush(struct out *out);
 
+/* The same as out_bytes of what is as large as makes a write of its own worth it: it is not copied
+ * first. */
+void out_large(struct out *out, const char *bytes, size_t count);
+
 /* For layers: past buffer and layer, to the system. */
 void out_write(struct out *out, const char *bytes, size_t count);
 
