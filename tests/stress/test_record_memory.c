@@ -94,6 +94,7 @@ void *WRAP_(mmap)(void *place, size_t size, int protection, int flags, int fd, o
         atomic_fetch_add(&in_use, 1);
     return memory;
 }
+WRAP_TOO_(mmap);
 
 int __real_munmap(void *memory, size_t size);
 int __wrap_munmap(void *memory, size_t size);

@@ -31,6 +31,7 @@ void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_
     mapped_bytes += size;
     return REAL_(mmap)(at, size, protection, flags, fd, offset);
 }
+WRAP_TOO_(mmap);
 
 /* Chunks get smaller with the cap, so that a few threads can share it, within bounds. */
 static void test_sizes(void **state)

@@ -38,6 +38,7 @@ void *WRAP_(mmap)(void *at, size_t size, int protection, int flags, int fd, off_
     }
     return REAL_(mmap)(at, size, protection, flags, fd, offset);
 }
+WRAP_TOO_(mmap);
 
 /* ---- the test's clock --------------------------------------------------------------------- */
 

@@ -121,7 +121,7 @@ static void check_sweep(int threads, int turn, bool expect_file)
     struct concurrency_result result;
     concurrency_start(&concurrency);
     feed(&concurrency, plain, threads, turn);
-    assert_true((concurrency.pieces > 0) == expect_file);
+    assert_true((concurrency.piece_count > 0) == expect_file);
     concurrency_finish(&concurrency, 0, EXTENT * UNIT_NS, &result);
     uint64_t *levels = calloc((size_t)threads + 1, sizeof *levels);
     uint64_t steps[CONCURRENCY_STEPS] = {0};

@@ -14,10 +14,17 @@
 #define WRAP_(name) __wrap_##name##64
 #define REAL_(name) __real_##name##64
 #define NAMED_(name) #name "64"
+#ifdef __LP64__ /* who calls it by its other name, as gcc's coverage does, means the same */
+#define WRAP_TOO_(name)                                                                            \
+    extern __typeof__(WRAP_(name)) __wrap_##name __attribute__((alias("__wrap_" #name "64")))
+#endif
 #else
 #define WRAP_(name) __wrap_##name
 #define REAL_(name) __real_##name
 #define NAMED_(name) #name
+#endif
+#ifndef WRAP_TOO_
+#define WRAP_TOO_(name) extern __typeof__(WRAP_(name)) WRAP_(name)
 #endif
 
 #endif
