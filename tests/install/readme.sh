@@ -25,8 +25,8 @@ eval "$(lines sh '^\./cleaner ')" >dump.json
 lines sh '^rbwp' | while read -r command; do
     echo "$command"
     # The program's calls are short: a filter for long ones is right to say that there are none. Other programs of this
-    # machine, which top sees, may be of another byte order, or end as it looks.
-    eval "$command" >/dev/null 2>errors || grep -qE 'nothing fits the filters|^rbwp top: .*: live file: ' errors ||
+    # machine, which top sees, may be of another byte order, have their files elsewhere, or end as it looks.
+    eval "$command" >/dev/null 2>errors || grep -qE 'nothing fits the filters|^rbwp top: .*: (live file|cannot be opened): ' errors ||
         { cat errors; exit 1; }
 done
 # What was measured stands here alone: other pages would keep the figures of another day.

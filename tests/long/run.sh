@@ -115,7 +115,8 @@ part_months() {
     echo "$days days in one file, and in $(sed -n 's/ files of.*//p' "$dir/months.log") files"
 }
 
-# What the kept inputs of the fuzz targets execute, and what all tests do. Programs that are killed leave nothing.
+# What the kept inputs of the fuzz targets execute, and what all tests do. Programs that are killed leave nothing. Some
+# tests fail in this build (what gcov takes of memory and files counts as ours, and installed archives want it), and have executed their lines.
 part_coverage() {
     local -A chosen=([fuzz]="-R ^fuzz_" [suite]="")
     local what
@@ -124,7 +125,7 @@ part_coverage() {
     for what in fuzz suite; do
         find "$dir/coverage" -name '*.gcda' -delete
         # shellcheck disable=SC2086 # words are meant
-        tests coverage ${chosen[$what]} || return 1
+        tests coverage ${chosen[$what]} || grep 'tests passed' "$dir/coverage.tests"
         echo "$what:"
         python3 -B "$here/coverage.py" "$root" "$dir/coverage"
     done
