@@ -154,8 +154,10 @@ static enum rbwp_status open_driver(const struct gpu_libraries *libraries,
 static uint64_t number(const struct ocl_functions *cl, ocl_device device, ocl_uint what,
                        size_t bytes)
 {
-    uint64_t value = 0; /* little-endian, as all hosts of OpenCL are: a narrower value fits */
-    return cl->clGetDeviceInfo(device, what, bytes, &value, NULL) == GPU_OK ? value : 0;
+    uint64_t wide = 0;
+    uint32_t narrow = 0;
+    void *to = bytes == sizeof narrow ? (void *)&narrow : &wide;
+    return cl->clGetDeviceInfo(device, what, bytes, to, NULL) == GPU_OK ? wide + narrow : 0;
 }
 
 static int device_info(struct gpu_driver *driver, unsigned ordinal,

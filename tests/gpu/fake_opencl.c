@@ -62,8 +62,10 @@ ocl_int clGetDeviceInfo(ocl_device device, ocl_uint what, size_t room, void *to,
     CALL("device_info");
     if (what == OCL_DEVICE_NAME)
         return give("fake 0", 7, room, to, size);
-    uint64_t value = 1;
-    (void)give(&value, room < 8 ? room : 8, room, to, size);
+    const uint64_t wide = 1;
+    const ocl_uint narrow = 1;
+    (void)(room == sizeof narrow ? give(&narrow, sizeof narrow, room, to, size)
+                                 : give(&wide, sizeof wide, room, to, size));
     return fake_call("attribute");
 }
 ocl_context clCreateContext(const ocl_property *properties, ocl_uint count,
