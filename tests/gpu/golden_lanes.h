@@ -7,17 +7,31 @@
 #ifndef GOLDEN_LANES_H
 #define GOLDEN_LANES_H
 
-#include <stdint.h>
+#include "bytes.h"
 
-#define GOLDEN_LANES                                                                               \
-    {                                                                                              \
-        0x0000000200000002, /* 2 groups, 2 blocks */                                               \
-            0xffffffe000000000, 0xfffffff000001004, 0x0000010000002014, 0x0000011000003ffc,        \
-            0x0000004000000001, 0x0000002000001005, 0x0000018000002015, 0, 0x0000006000000003,     \
-            0x000000300000100a, 0x000001a000002003, 0, 0, 0x0000005000001003, 0, 0                 \
-    }
 #define GOLDEN_LANES_WORDS 17
 
-static const uint64_t golden_lanes[GOLDEN_LANES_WORDS] = GOLDEN_LANES;
+/* As it lies in memory, little-endian. */
+#define WORD(word) SWAP_LE(64, UINT64_C(word))
+static const uint64_t golden_lanes[GOLDEN_LANES_WORDS] = {
+    WORD(0x0000000200000002), /* 2 groups, 2 blocks */
+    WORD(0xffffffe000000000),
+    WORD(0xfffffff000001004),
+    WORD(0x0000010000002014),
+    WORD(0x0000011000003ffc),
+    WORD(0x0000004000000001),
+    WORD(0x0000002000001005),
+    WORD(0x0000018000002015),
+    0,
+    WORD(0x0000006000000003),
+    WORD(0x000000300000100a),
+    WORD(0x000001a000002003),
+    0,
+    0,
+    WORD(0x0000005000001003),
+    0,
+    0,
+};
+#undef WORD
 
 #endif /* GOLDEN_LANES_H */

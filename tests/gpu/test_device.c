@@ -6,6 +6,7 @@
  * seen.
  */
 #include "rbwp_device.h"
+#include "le_words.h"
 #include "rbwp_events.h"
 #include "rbwp_lanes.h"
 #include "unit.h"
@@ -280,8 +281,13 @@ static struct seen decode(const void *buffer, size_t bytes, uint64_t anchor)
     struct rbwp_lanes_stats stats;
     struct rbwp_error error;
     struct seen seen = {.count = 0};
+    uint64_t words[256];
+    assert_true(bytes <= sizeof words);
+    memcpy(words, buffer, bytes);
+    /* Emulated threads store as the host does. */
+    le_words(words, bytes / 8);
     const enum rbwp_status status =
-        rbwp_lanes_decode(buffer, bytes, &wanted, see, &seen, &stats, &error);
+        rbwp_lanes_decode(words, bytes, &wanted, see, &seen, &stats, &error);
     assert_int_equal(status, RBWP_OK);
     assert_int_equal(rbwp_lanes_damage(&stats), 0);
     return seen;

@@ -7,6 +7,7 @@
 #define RBWP_DEV_EVENT_AHEAD 1
 #define RBWP_DEV_EVENT_COUNTERS 4
 #include "rbwp_device.h"
+#include "le_words.h"
 #include "rbwp_events.h"
 #include "unit.h"
 
@@ -16,7 +17,7 @@
 
 static struct {
     uint32_t counters[2];
-    char columns[RBWP_EVENTS_COLUMNS][(SLOTS + 1) * 8]; /* zeros behind the last cell */
+    _Alignas(8) char columns[RBWP_EVENTS_COLUMNS][(SLOTS + 1) * 8]; /* zeros behind the last cell */
     int64_t context[RBWP_EVENTS_CONTEXT_WORDS(1)];
 } buffers;
 
@@ -49,8 +50,14 @@ static struct rbwp_events_stats decode(int32_t ids[SLOTS])
     struct rbwp_events_source source = {.size = sizeof source, .max_events = SLOTS};
     struct rbwp_events_stats stats;
     source.counter = buffers.counters[0];
-    for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++)
+    for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++) {
         source.columns[i] = buffers.columns[i];
+        /* Emulated threads store as the host does. */
+        if (rbwp_events_column_bytes(i) == 8)
+            le_words((uint64_t *)(void *)buffers.columns[i], SLOTS);
+        else
+            le_halves((uint32_t *)(void *)buffers.columns[i], SLOTS);
+    }
     memset(ids, 0, SLOTS * sizeof *ids);
     assert_int_equal(rbwp_events_decode(&source, keep, ids, &stats, NULL), RBWP_OK);
     return stats;

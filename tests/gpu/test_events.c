@@ -169,8 +169,8 @@ static void what_is_wrong_is_counted(void **state)
     struct rbwp_events_source source;
     struct taken taken;
     events.timestamp[0] = 0;
-    events.end[1] = 5099;
-    events.narrow[RBWP_EVENTS_CUR_RANK][2] = 1;
+    store_le_i64(&events.end[1], 5099);
+    store_le32(&events.narrow[RBWP_EVENTS_CUR_RANK][2], 1);
     events.narrow[RBWP_EVENTS_PAYLOAD_SIZE][3] = -1;
     source = golden_source(&golden_events);
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++)
@@ -323,5 +323,7 @@ int main(void)
         cmocka_unit_test(their_durations),          cmocka_unit_test(dumps_come_back),
         cmocka_unit_test(dumps_cut_anywhere),
     };
+    golden_make(&golden_events);
+    golden_make(&golden_rank1);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
  * decoder leave its memory or look twice at what is open.
  */
 #include "golden_lanes.h"
+#include "le_words.h"
 #include "rbwp_durations.h"
 #include "rbwp_lanes.h"
 #include "unit.h"
@@ -124,6 +125,7 @@ static struct decoded one_lane(const uint64_t *records, size_t count)
 {
     uint64_t words[WORDS] = {0x0000000100000001};
     memcpy(words + 1, records, count * sizeof *records);
+    le_words(words, count + 1);
     return decode_good(words, (count + 1) * sizeof *words, nothing_known);
 }
 
@@ -173,6 +175,7 @@ static void slots_of_no_lane_and_full_lanes(void **state)
     uint64_t words[] = {
         0x0000000100000002, BEGIN(5, 1), RECORD(5, 1, 1, 0), 0, 77, END(6, 1), 0, 0, 0, 99};
     struct rbwp_lanes_layout layout = {.stride = 4, .max_records = 2};
+    le_words(words, sizeof words / sizeof *words);
     struct decoded got = decode_good(words, sizeof words, layout);
     assert_int_equal(got.stats.outside, 2);
     assert_int_equal(got.stats.full, 1);
@@ -206,6 +209,7 @@ static void what_is_open_is_bounded(void **state)
     words[0] = 0x0000000100000001;
     for (size_t i = 0; i < records; i++)
         words[i + 1] = i % 2 ? END(i + 1, 2) : BEGIN(i + 1, 1);
+    le_words(words, records + 1);
     assert_int_equal(rbwp_lanes_decode(words, (records + 1) * 8, NULL, NULL, NULL, &stats, NULL),
                      RBWP_OK);
     assert_int_equal(stats.too_deep, records / 2 - 64);
@@ -263,11 +267,13 @@ static void noise(void **state)
         if (round % 4)
             words[0] = 0x0000000200000000 | (1 + random % 50);
         if (round % 3 == 0) {
-            memcpy(words, RBWP_LANES_MAGIC, 8);
             words[1] = 2 | (uint64_t)(round % 8) << 32;
             words[2] = 2 | 3ull << 32;
             words[3] = 6 | 20ull << 32;
         }
+        le_words(words, 256);
+        if (round % 3 == 0)
+            memcpy(words, RBWP_LANES_MAGIC, 8);
         struct rbwp_lanes_layout layout = {.size = sizeof layout, .dialect = (uint32_t)round % 5};
         struct rbwp_lanes_stats stats;
         size_t count, bytes = (size_t)(random % (sizeof words + 1));
@@ -319,6 +325,7 @@ static void flashinfer_with_two_groups(void **state)
         words[7 + lane] = tagged(RBWP_LANES_FLASHINFER, 30 + lane * 2, tag);
     }
     struct rbwp_lanes_layout layout = {.size = sizeof layout};
+    le_words(words, 13);
     assert_int_equal(rbwp_lanes_find_layout(words, sizeof words, NULL, &layout, NULL), RBWP_OK);
     assert_int_equal(layout.dialect, RBWP_LANES_FLASHINFER);
     struct decoded got = decode_good(words, sizeof words, nothing_known);
@@ -343,6 +350,7 @@ static void mirage_with_tasks(void **state)
                 tagged(RBWP_LANES_MIRAGE, 10 + i * 10,
                        (struct rbwp_lanes_tag){
                            .task = tasks[i], .lane = lane, .event = 12, .type = i / 2});
+    le_words(words, 9);
     struct decoded got = decode_good(words, sizeof words, nothing_known);
     assert_int_equal(got.count, 4);
     assert_span(&got, 0, 0, 0, 12, 0, 20, RBWP_LANE_SPAN);
@@ -366,6 +374,7 @@ static void heartbeats_and_the_anchor(void **state)
         words[count++] = RECORD(now += 1900000000, 0, RBWP_LANES_HEARTBEAT, 2);
     words[count++] = END(now += 7, 4);
     struct rbwp_lanes_layout layout = {.anchor_device = anchor};
+    le_words(words, count);
     struct decoded got = decode_good(words, count * 8, layout);
     assert_int_equal(got.count, 1);
     assert_span(&got, 0, 0, 0, 4, (int64_t)anchor - 1500000000, (int64_t)now, RBWP_LANE_SPAN);
@@ -396,6 +405,7 @@ static void version_two(void **state)
     uint64_t words[8 + 32] = {0};
     assert_int_equal(rbwp_lanes_bytes(&layout), sizeof words);
     assert_int_equal(rbwp_lanes_write_header(&layout, words, sizeof words, NULL), RBWP_OK);
+    le_words(words, sizeof words / 8);
     assert_int_equal(words[1], 2);
     assert_int_equal(words[2], 2ull << 32 | 2);
     assert_int_equal(words[3], 4ull << 32 | 4);
@@ -406,6 +416,7 @@ static void version_two(void **state)
     lane[0] = 10000000000, lane[1] = 0x0005008300003004 | 9ull << 48;
     lane[8] = 10000000100, lane[9] = 0x0005008300003005;
     lane[24] = 10000000200, lane[25] = 12ull << 32 | 0x3003;
+    le_words(words, sizeof words / 8);
     struct decoded got = decode_good(words, sizeof words, nothing_known);
     assert_int_equal(got.count, 1);
     assert_span(&got, 0, 1, 1, 1, 20000000000, 20000000200, RBWP_LANE_SPAN);
@@ -432,6 +443,7 @@ static void version_two_used_again(void **state)
     layout.generation = 0xfe;
     layout.flags = RBWP_LANES_CYCLES;
     assert_int_equal(rbwp_lanes_write_header(&layout, words, sizeof words, NULL), RBWP_OK);
+    le_words(words, sizeof words / 8);
     assert_int_equal(words[1], 0xfe00000100000002);
     for (unsigned i = 0; i < 20; i++) /* also where no lane is */
         words[8 + 2 * i] = 50 + i,
@@ -439,6 +451,7 @@ static void version_two_used_again(void **state)
     words[8] = 10000, words[9] = 0xfe01000200000004;
     words[16] = 10050, words[17] = 0xfe01000200000005;
     words[24] = 10060, words[25] = 0xfe00000c00000003;
+    le_words(words, sizeof words / 8);
     struct decoded got = decode_good(words, sizeof words, nothing_known);
     assert_int_equal(got.count, 1);
     assert_span(&got, 0, 0, 0, 1, 20000, 20100, RBWP_LANE_SPAN);
@@ -447,7 +460,7 @@ static void version_two_used_again(void **state)
     assert_int_equal(got.stats.stale, 13);
     assert_int_equal(got.stats.records, 3);
     assert_int_equal(rbwp_lanes_damage(&got.stats), 0);
-    words[1] |= (uint64_t)RBWP_LANES_SHORT << 32;
+    store_le64(&words[1], load_le64(&words[1]) | (uint64_t)RBWP_LANES_SHORT << 32);
     assert_refused(words, sizeof words, nothing_known, RBWP_E_VERSION);
     layout.flags = RBWP_LANES_SHORT;
     assert_int_equal(rbwp_lanes_bytes(&layout), 0);
