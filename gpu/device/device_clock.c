@@ -5,6 +5,7 @@
  * microseconds.
  */
 #include "device_clock.h"
+#include "bytes.h"
 #include "device_memory.h"
 #include "gpu_failure.h"
 #include "rbwp_record.h"
@@ -90,7 +91,7 @@ static enum rbwp_status take_samples(struct rbwp_device_clock *clock,
         if (code != GPU_OK)
             return context->backend->describe(context->driver, code, "reading its clock", error);
         status = device_memory_read(&clock->memory, 0, sizeof(uint64_t), NULL, error);
-        memcpy(&samples[i].ticks, clock->memory.host, sizeof samples[i].ticks);
+        samples[i].ticks = load_le_i64(clock->memory.host);
     }
     return status;
 }

@@ -4,6 +4,7 @@
  * can raise both, the context, and the arrays. What is not above the counter is stale after a
  * reset, which is safe as nobody looks there.
  */
+#include "bytes.h"
 #include "device_memory.h"
 #include "device_names.h"
 #include "gpu_failure.h"
@@ -60,9 +61,12 @@ static enum rbwp_status make_context(struct rbwp_device_events *events, const in
                                           .enabled = true};
     for (unsigned i = 0; i < RBWP_EVENTS_COLUMNS; i++)
         context.columns[i] = base + events->columns[i];
-    return rbwp_events_encode_context(&context,
-                                      (int64_t *)(void *)((char *)events->memory.host + CONTEXT_AT),
-                                      (size_t)events->context_bytes / 8, error);
+    int64_t *words = (int64_t *)(void *)((char *)events->memory.host + CONTEXT_AT);
+    const size_t count = (size_t)events->context_bytes / 8;
+    enum rbwp_status status = rbwp_events_encode_context(&context, words, count, error);
+    for (size_t i = 0; i < count && status == RBWP_OK; i++)
+        store_le_i64(&words[i], words[i]);
+    return status;
 }
 
 static enum rbwp_status set_up(struct rbwp_device_events *events,
@@ -133,7 +137,7 @@ struct rbwp_device_memory rbwp_device_events_context(const struct rbwp_device_ev
 /* A word of the context, in the host's copy. */
 static void put_word(struct rbwp_device_events *events, uint64_t offset_bytes, int64_t value)
 {
-    memcpy((char *)events->memory.host + offset_bytes, &value, sizeof value);
+    store_le_i64((char *)events->memory.host + offset_bytes, value);
 }
 
 enum rbwp_status rbwp_device_events_enable(struct rbwp_device_events *events, bool on,
@@ -159,9 +163,7 @@ enum rbwp_status rbwp_device_events_read(struct rbwp_device_events *events,
 
 static uint32_t counter(const struct rbwp_device_events *events, size_t offset_bytes)
 {
-    uint32_t count;
-    memcpy(&count, (const char *)events->memory.host + offset_bytes, sizeof count);
-    return count;
+    return load_le32((const char *)events->memory.host + offset_bytes);
 }
 
 void rbwp_device_events_source(const struct rbwp_device_events *events,

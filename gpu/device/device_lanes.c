@@ -7,10 +7,10 @@
  * gets there first leaves it: a reading that was put on the stream, or the kernel. With neither it
  * is estimated from the host's time of the reset.
  */
+#include "bytes.h"
 #include "device_clock.h"
 #include "device_memory.h"
 #include "device_names.h"
-#include "gpu_failure.h"
 #include "gpu_failure.h"
 #include "kernel_tables.h"
 #include "rbwp_rows.h"
@@ -274,12 +274,17 @@ static bool take(void *context, const struct rbwp_lane_span *spans, size_t count
     return true;
 }
 
+/* 0: nobody noted one. */
+static uint64_t noted_anchor(const struct rbwp_device_lanes *lanes)
+{
+    return load_le64((const char *)lanes->memory.host + lanes->anchor_offset);
+}
+
 /* The device's time near the launch: as it was noted, or else of the reset. */
 static uint64_t anchor(const struct rbwp_device_lanes *lanes,
                        const struct rbwp_device_clock_line *line)
 {
-    uint64_t noted;
-    memcpy(&noted, (const char *)lanes->memory.host + lanes->anchor_offset, sizeof noted);
+    uint64_t noted = noted_anchor(lanes);
     if (noted)
         return noted;
     double ns = (double)(lanes->reset_ns + line->offset_ns);
@@ -293,26 +298,22 @@ static uint64_t anchor(const struct rbwp_device_lanes *lanes,
 static void note_host_time(struct rbwp_device_lanes *lanes,
                            const struct rbwp_device_clock_line *line)
 {
-    uint64_t noted;
+    uint64_t noted = noted_anchor(lanes);
     struct rbwp_device_clock_line monotonic = *line;
-    memcpy(&noted, (const char *)lanes->memory.host + lanes->anchor_offset, sizeof noted);
     if (lanes->layout.dialect != RBWP_LANES_V2 || !noted || noted > INT64_MAX)
         return;
     monotonic.offset_ns = line->monotonic_offset_ns;
     int64_t host_ns = rbwp_device_clock_ns(&monotonic, (int64_t)noted);
     if (host_ns > 0)
-        memcpy((char *)lanes->memory.host + RBWP_LANES_ANCHOR_OFFSET + 8, &host_ns, sizeof host_ns);
+        store_le_i64((char *)lanes->memory.host + RBWP_LANES_ANCHOR_OFFSET + 8, host_ns);
 }
 
 static uint64_t count_drops(const struct rbwp_device_lanes *lanes)
 {
     uint64_t sum = 0;
     const char *drops = (const char *)lanes->memory.host + lanes->drops_offset;
-    for (uint64_t i = 0; lanes->drops_offset && i < lane_count(lanes); i++) {
-        uint32_t count;
-        memcpy(&count, drops + 4 * i, sizeof count);
-        sum += count;
-    }
+    for (uint64_t i = 0; lanes->drops_offset && i < lane_count(lanes); i++)
+        sum += load_le32(drops + 4 * i);
     return sum;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_device.h"
+#include "bytes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -194,6 +195,12 @@ void inject_stamp(struct inject_device *device, unsigned which, void *stream)
         device->stamp = NULL;
 }
 
+uint64_t inject_stamped(const struct inject_device *device, unsigned which)
+{
+    const uint64_t word = device->stamped[which];
+    return load_le64(&word);
+}
+
 /* One reading, on our own stream; false: it does not answer, and shall not be asked again. */
 static bool read_clock(struct inject_device *device, struct inject_anchor *anchor)
 {
@@ -202,13 +209,14 @@ static bool read_clock(struct inject_device *device, struct inject_anchor *ancho
     inject_stamp(device, which, device->stream);
     do
         after_ns = inject_now_ns();
-    while (device->stamp && !device->stamped[which] && after_ns - before_ns < ANCHOR_NS);
+    while (device->stamp && !inject_stamped(device, which) && after_ns - before_ns < ANCHOR_NS);
     after_ns = inject_now_ns();
-    if (!device->stamp || !device->stamped[which]) {
+    uint64_t device_ns = inject_stamped(device, which);
+    if (!device->stamp || !device_ns) {
         device->stamp = NULL;
         return false;
     }
-    *anchor = (struct inject_anchor){device->stamped[which], before_ns + (after_ns - before_ns) / 2,
+    *anchor = (struct inject_anchor){device_ns, before_ns + (after_ns - before_ns) / 2,
                                      (after_ns - before_ns + 1) / 2};
     return true;
 }

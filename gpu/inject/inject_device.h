@@ -56,8 +56,9 @@ bool inject_buffer(struct inject_device *device, size_t bytes);
 /* ---- the clock; device->lock is held ---- */
 
 #define INJECT_STAMPS 3
-/* Puts a stamp on a stream: the time is in device->stamped[which] when it is over. */
+/* Puts a stamp on a stream: inject_stamped is the time when it is over, 0 until then. */
 void inject_stamp(struct inject_device *device, unsigned which, void *stream);
+uint64_t inject_stamped(const struct inject_device *device, unsigned which);
 /* False: nothing is known. */
 bool inject_anchor(struct inject_device *device, struct inject_anchor *anchor);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_record.h"
+#include "bytes.h"
 #include "inject_say.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
@@ -191,8 +192,8 @@ static void fill_line(struct inject_recording *recording)
     memcpy(line->grid, launch->grid, sizeof line->grid);
     memcpy(line->block, launch->block, sizeof line->block);
     if (device->stamp) {
-        line->start_ns = device->stamped[STAMP_BEFORE];
-        line->stop_ns = device->stamped[STAMP_BEHIND];
+        line->start_ns = inject_stamped(device, STAMP_BEFORE);
+        line->stop_ns = inject_stamped(device, STAMP_BEHIND);
     }
 }
 
@@ -200,18 +201,19 @@ static int keep(struct inject_recording *recording, uint8_t *bytes)
 {
     const struct inject_module *module = recording->site.module;
     struct inject_device *device = module->device;
-    uint64_t tail[2] = {0, module->shape.hash};
+    uint8_t tail[16] = {0}; /* what was dropped, the hash */
     bool tailed = module->shape.cells == PTX_CELLS_COMPAT && module->shape.mode != PTX_MODE_CONFIG;
     if (inject_read(device, bytes, device->buffer, inject_buffer_bytes(module)) != CUDA_OK ||
-        (module->dropped && inject_read(device, tail, module->dropped, sizeof *tail) != CUDA_OK))
+        (module->dropped && inject_read(device, tail, module->dropped, 8) != CUDA_OK))
         return SKIP_ERROR;
+    store_le64(tail + 8, module->shape.hash);
     fill_line(recording);
     add_anchor(recording);
-    recording->line.dropped = tail[0];
+    recording->line.dropped = load_le64(tail);
     if (module->shape.cells == PTX_CELLS_WIDE)
         scan_wide(recording, bytes);
-    return inject_folder_launch(&recording->line, bytes, inject_buffer_bytes(module),
-                                (const uint8_t *)tail, tailed ? sizeof tail : 0)
+    return inject_folder_launch(&recording->line, bytes, inject_buffer_bytes(module), tail,
+                                tailed ? sizeof tail : 0)
                ? INJECT_RECORDED
                : SKIP_ERROR;
 }

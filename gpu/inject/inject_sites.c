@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_sites.h"
+#include "bytes.h"
 #include "inject_handles.h"
 #include "inject_say.h"
 
@@ -79,10 +80,19 @@ static bool shape_good(const struct ptx_shape *shape)
            shape->buffer_bytes <= UINT64_C(1) << 40 && shape->buffer_bytes <= SIZE_MAX / 2;
 }
 
+static void take_shape(struct ptx_shape *shape, const uint8_t bytes[sizeof(struct ptx_shape)])
+{
+    uint64_t words[PTX_SHAPE_WORDS];
+    for (size_t i = 0; i < PTX_SHAPE_WORDS; i++)
+        words[i] = load_le64(bytes + 8 * i);
+    memcpy(shape, words, sizeof *shape);
+}
+
 /* Attached. Fills what the module's variables say; false: it has no probes. */
 static bool read_variables(struct inject_module *module, void *context)
 {
     inject_address shape;
+    uint8_t read[sizeof module->shape];
     size_t bytes;
     if (cu.cuModuleGetGlobal_v2(&module->buffer, &bytes, module->handle, PTX_BUFFER_NAME) !=
             CUDA_OK ||
@@ -91,9 +101,9 @@ static bool read_variables(struct inject_module *module, void *context)
         bytes != sizeof module->shape)
         return false;
     module->device = inject_device_get(context);
-    if (!module->device ||
-        inject_read(module->device, &module->shape, shape, sizeof module->shape) != CUDA_OK ||
-        !shape_good(&module->shape)) {
+    if (module->device && inject_read(module->device, read, shape, sizeof read) == CUDA_OK)
+        take_shape(&module->shape, read);
+    if (!shape_good(&module->shape)) {
         inject_say("a module's probes are of another version: its launches are not recorded");
         return false;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake.h"
 #include "fake_execute.h"
+#include "bytes.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -375,7 +376,7 @@ int fake_launch(const char *kernel, struct fake_stream *stream, void **arguments
     if (fake_executes())
         fake_execute(kernel, arguments);
     if (strncmp(kernel, "rbwp_clock", 10) == 0 && arguments)
-        **(long long **)arguments[0] = fake_timer();
+        store_le_i64(*(void **)arguments[0], fake_timer());
     return 0;
 }
 

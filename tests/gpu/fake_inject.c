@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_inject.h"
+#include "bytes.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
 
@@ -376,7 +377,9 @@ void fake_module_loaded(char *module)
 {
     struct variables *variables = calloc(1, sizeof *variables);
     variables->module = module;
-    variables->shape = next_shape;
+    const uint64_t *words = (const uint64_t *)&next_shape;
+    for (size_t i = 0; i < PTX_SHAPE_WORDS; i++)
+        store_le64((uint64_t *)&variables->shape + i, words[i]);
     pthread_mutex_lock(&lock);
     variables->next = modules;
     modules = variables;
@@ -410,7 +413,7 @@ void fake_module_gone(const char *module)
 
 uint64_t fake_buffer_of(const void *module)
 {
-    return find(module)->buffer;
+    return load_le64(&find(module)->buffer);
 }
 
 FAKE_API int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module,
@@ -420,10 +423,11 @@ int cuModuleGetGlobal_v2(inject_address *address, size_t *bytes, void *module, c
     struct variables *variables = find(module);
     if (!variables || !strstr(module, "rbwp_probed"))
         return 500;
-    void *found = strcmp(name, PTX_BUFFER_NAME) == 0           ? (void *)&variables->buffer
-                  : strcmp(name, PTX_SHAPE_NAME) == 0          ? (void *)&variables->shape
-                  : variables->shape.cells == PTX_CELLS_COMPAT ? (void *)&variables->dropped
-                                                               : NULL;
+    void *found = strcmp(name, PTX_BUFFER_NAME) == 0  ? (void *)&variables->buffer
+                  : strcmp(name, PTX_SHAPE_NAME) == 0 ? (void *)&variables->shape
+                  : load_le64(&variables->shape.cells) == PTX_CELLS_COMPAT
+                      ? (void *)&variables->dropped
+                      : NULL;
     *address = (uintptr_t)found;
     *bytes = found == &variables->shape ? sizeof variables->shape : sizeof(uint64_t);
     return found ? 0 : 500;
@@ -551,7 +555,7 @@ int cuMemsetD32Async(inject_address to, unsigned value, size_t count, void *stre
 {
     int code = fake_call("memset32");
     for (size_t i = 0; i < count && code == 0; i++)
-        memcpy((char *)(uintptr_t)to + 4 * i, &value, 4);
+        store_le32((char *)(uintptr_t)to + 4 * i, value);
     if (code == 0)
         fake_enqueue(stream);
     return code;
@@ -564,7 +568,7 @@ int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value, uns
     (void)flags;
     int code = fake_call("write_value");
     if (code == 0) {
-        memcpy((void *)(uintptr_t)to, &value, 8);
+        store_le64((void *)(uintptr_t)to, value);
         fake_enqueue(stream);
     }
     return code;
@@ -575,24 +579,24 @@ int cuStreamWriteValue64_v2(void *stream, inject_address to, uint64_t value, uns
 
 static void store(uint64_t at, uint64_t value)
 {
-    memcpy((void *)(uintptr_t)at, &value, 8);
+    store_le64((void *)(uintptr_t)at, value);
 }
 
 /* What the probes of a kernel of one warp store. */
 static void run_probes(struct variables *variables)
 {
     const struct ptx_shape *shape = &variables->shape;
-    uint64_t at = variables->buffer, timer = (uint64_t)fake_timer();
+    uint64_t at = load_le64(&variables->buffer), timer = (uint64_t)fake_timer();
     if (!at)
         return;
-    if (shape->cells == PTX_CELLS_COMPAT) {
+    if (load_le64(&shape->cells) == PTX_CELLS_COMPAT) {
         store(at, 1000);
         store(at + 8, 2000);
-        variables->dropped += 3;
+        store_le64(&variables->dropped, load_le64(&variables->dropped) + 3);
         return;
     }
     store(at, PTX_WIDE_MAGIC);
-    store(at + 8, shape->hash);
+    store(at + 8, load_le64(&shape->hash));
     store(at + 32, timer);
     store(at + 40, 500);
     store(at + 56, UINT64_C(20) << 32 | 5); /* cycles of a pair, dropped */

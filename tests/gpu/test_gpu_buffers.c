@@ -10,6 +10,7 @@
  */
 #include "fake_support.h"
 #include "golden_lanes.h"
+#include "le_words.h"
 #include "rbwp_device.h"
 #include "rbwp_device_buffers.h"
 #include "rows_support.h"
@@ -139,7 +140,7 @@ static void test_lanes_there_and_back(void **state)
                             sizeof golden_lanes);
         assert_int_equal(bytes, sizeof golden_lanes);
         assert_int_equal(rbwp_device_lanes_reset(lanes, 1, NULL), RBWP_OK);
-        assert_int_equal(words[0], 2ull << 32 | 1);
+        assert_int_equal(load_le64(words), 2ull << 32 | 1);
         assert_int_equal(words[9], 0);
         assert_int_equal(rbwp_device_lanes_reset(lanes, 3, NULL), RBWP_E_INVALID);
     }
@@ -157,7 +158,8 @@ static void run_kernel(struct rbwp_device_lanes *lanes, long long start)
         words[5 + lane] = (uint64_t)(uint32_t)(start + 1000) << 32 | lane << 12 | 5 << 2 | 1;
     }
     words[9] = (uint64_t)(uint32_t)(start + 2000) << 32 | 7 << 2;
-    drops[2] = 3;
+    le_words(words + 1, 9);
+    store_le32(&drops[2], 3);
 }
 
 static void assert_name(const struct read_table *table, uint64_t number, const char *name)
@@ -267,7 +269,7 @@ static void test_anchor_of_version_1(void **state)
         assert_int_equal(*(uint64_t *)anchor.native, 0);
         fake_timer_skip(waited_ns);
         if (by_kernel == 2)
-            *(uint64_t *)anchor.native = (uint64_t)fake_timer();
+            store_le_i64(anchor.native, fake_timer());
         else
             assert_int_equal(rbwp_device_lanes_mark(lanes, clock, by_kernel ? NULL : stream, NULL),
                              RBWP_OK);
@@ -288,19 +290,22 @@ static void test_anchor_of_version_1(void **state)
 /* A kernel of so many blocks, whose groups note spans. */
 static void run_blocks(struct rbwp_device_lanes *lanes, unsigned blocks, unsigned spans)
 {
+    const struct rbwp_device_memory buffer = rbwp_device_lanes_buffer(lanes);
+    /* Emulated threads load and store as the host does. */
+    le_words(buffer.native, buffer.bytes / 8);
     for (unsigned lane = 0; lane < 2 * blocks; lane++) {
         struct rbwp_dev_lanes p;
         rbwp_dev_emulated = (struct rbwp_dev_emulated){
             .block = {lane / 2}, .blocks = {blocks}, .sm = 77, .step = 100};
         rbwp_dev_emulated.time = (uint64_t)fake_timer();
-        rbwp_dev_lanes_init(&p, RBWP_DEV_V2, rbwp_device_lanes_buffer(lanes).native, 0, lane % 2, 2,
-                            blocks, 1, 4);
+        rbwp_dev_lanes_init(&p, RBWP_DEV_V2, buffer.native, 0, lane % 2, 2, blocks, 1, 4);
         for (unsigned i = 0; i < spans; i++) {
             rbwp_dev_lanes_begin(&p, i);
             rbwp_dev_lanes_end(&p, i);
         }
         rbwp_dev_lanes_finalize(&p);
     }
+    le_words(buffer.native, buffer.bytes / 8);
 }
 
 static struct rbwp_lanes_stats read_lanes(struct rbwp_device_lanes *lanes,
@@ -327,7 +332,7 @@ static void test_generations(void **state)
     assert_int_equal(rbwp_device_lanes_new(device, &config, &lanes, NULL), RBWP_OK);
     const uint64_t *words = rbwp_device_lanes_buffer(lanes).native;
     for (unsigned launch = 1; launch <= 2 * RBWP_LANES_GENERATIONS; launch++) {
-        assert_int_equal(words[1] >> 56, (launch - 1) % RBWP_LANES_GENERATIONS + 1);
+        assert_int_equal(load_le64(&words[1]) >> 56, (launch - 1) % RBWP_LANES_GENERATIONS + 1);
         assert_int_equal(words[8] == 0, launch % RBWP_LANES_GENERATIONS == 1);
         run_blocks(lanes, 2, launch % 2);
         struct rbwp_lanes_stats stats = read_lanes(lanes, clock);
@@ -359,7 +364,7 @@ static void test_generations(void **state)
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
     words = rbwp_device_lanes_memory(lanes, &bytes);
-    assert_in_range((int64_t)words[6] - now_ns, 4500000000, 5500000000);
+    assert_in_range(load_le_i64(&words[6]) - now_ns, 4500000000, 5500000000);
     rbwp_device_lanes_free(lanes);
 
     config.layout.flags = RBWP_LANES_SHORT;
@@ -378,12 +383,16 @@ static void test_generations(void **state)
 static void note_events(const int64_t *words, unsigned count)
 {
     struct rbwp_events_context context = {.size = sizeof context};
-    assert_int_equal(rbwp_events_decode_context(words, 21, &context, NULL), RBWP_OK);
+    int64_t host_words[21];
+    for (unsigned i = 0; i < 21; i++)
+        host_words[i] = load_le_i64(&words[i]);
+    assert_int_equal(rbwp_events_decode_context(host_words, 21, &context, NULL), RBWP_OK);
     uint32_t *counters = (uint32_t *)(uintptr_t)context.counter; /* NOLINT: the fake's memory */
     assert_int_equal(context.op_counter, context.counter + 4);
     for (unsigned i = 0; i < count; i++) {
-        uint32_t slot = counters[0]++;
-        counters[1]++;
+        uint32_t slot = load_le32(&counters[0]);
+        store_le32(&counters[0], slot + 1);
+        store_le32(&counters[1], load_le32(&counters[1]) + 1);
         if (slot >= (uint64_t)context.max_events)
             continue;
         for (unsigned c = 0; c < RBWP_EVENTS_COLUMNS; c++) {
@@ -393,6 +402,7 @@ static void note_events(const int64_t *words, unsigned count)
                             : c == RBWP_EVENTS_CUR_RANK ? context.rank
                                                         : (int64_t)slot;
             unsigned bytes = rbwp_events_column_bytes(c);
+            store_le_i64(&value, value);
             memcpy((char *)(uintptr_t)context.columns[c] + slot * bytes, &value, bytes);
         }
     }
@@ -419,8 +429,8 @@ static void test_events(void **state)
         struct rbwp_events_stats stats;
         struct rbwp_events_dump dump = {.size = sizeof dump};
         const int64_t *words = rbwp_device_events_context(events).native;
-        assert_int_equal(words[3], 222);
-        assert_int_equal(words[4], 1);
+        assert_int_equal(load_le_i64(&words[3]), 222);
+        assert_int_equal(load_le_i64(&words[4]), 1);
         note_events(words, 3);
         struct rbwp_session *session = start_session(1);
         unsigned copies = fake_count("copy");
@@ -441,7 +451,7 @@ static void test_events(void **state)
         assert_int_equal(rbwp_device_events_enable(events, false, NULL), RBWP_OK);
         assert_int_equal(words[4], 0);
         assert_int_equal(rbwp_device_events_enable(events, true, NULL), RBWP_OK);
-        assert_int_equal(words[4], 1);
+        assert_int_equal(load_le_i64(&words[4]), 1);
         struct recorded recorded;
         struct works works = finish_session(session, &recorded);
         struct read_table table = read_table(test_config(1).logfile, "device_event");
