@@ -33,18 +33,9 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
     return error;
 }
 
-/* As the call takes it; C libraries of some age do not know it. */
-struct scheduling {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t slice_ns, deadline_ns, period_ns;
-};
-
 void quiet_thread_rank(enum quiet_rank rank)
 {
-    struct scheduling now = {0};
+    struct quiet_scheduling now = {0};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0 ||
         (now.policy != SCHED_OTHER && now.policy != SCHED_BATCH))
         return;

@@ -65,6 +65,8 @@ def check(*arguments, output=None, read=lambda path: open(path, "rb").read()):
 check("merge", "--to=csv", "-j", "1", f"{work}/log")
 check("merge", "--to=csv", "-j", "1", f"{work}/chrome")
 check("export", "--to=legion", "-f", "-j", "1", "-o", f"{work}/out.log", f"{work}/a.bin", output=f"{work}/out.log")
+for form in "speedscope", "firefox":
+    check("export", "--to", form, "-f", "-j", "1", "-o", f"{work}/out.{form}", f"{work}/a.bin", output=f"{work}/out.{form}")
 check("stats", "--json", "--findings", "-j", "1", f"{work}/a.bin")
 check("diff", "--all", "-j", "1", "-f", "--report", f"{work}/out.html", f"{work}/a.bin", f"{work}/a.bin", output=f"{work}/out.html")
 check("report", "-f", "-o", f"{work}/out.html", f"{work}/a.bin", output=f"{work}/out.html")

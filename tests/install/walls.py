@@ -87,7 +87,7 @@ def names_of(objects):
     listing = subprocess.run(["nm", "-P", "-g", *map(str, objects)], capture_output=True, text=True, check=True)
     for line in listing.stdout.splitlines():
         words = line.split()
-        if len(words) >= 2 and len(words[1]) == 1 and words[0].isidentifier(): # others are the compiler's own
+        if len(words) >= 2 and len(words[1]) == 1 and words[0].isidentifier():  # others are the compiler's own
             (taken if words[1] in "Uw" else defined).add(words[0])
     return defined, taken - defined
 

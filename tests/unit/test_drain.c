@@ -246,17 +246,9 @@ static void test_writer_gives_way(void **state)
     assert_int_equal(summary.lost_records, 0);
 }
 
-struct scheduling {
-    uint32_t size, policy;
-    uint64_t flags;
-    int32_t nice;
-    uint32_t priority;
-    uint64_t slice_ns, deadline_ns, period_ns;
-};
-
-static struct scheduling scheduling_now(void)
+static struct quiet_scheduling scheduling_now(void)
 {
-    struct scheduling now = {0};
+    struct quiet_scheduling now = {0};
     if (syscall(SYS_sched_getattr, 0, &now, sizeof now, 0) != 0)
         now.policy = SCHED_IDLE; /* not to be known here */
     return now;
@@ -267,11 +259,11 @@ static struct scheduling scheduling_now(void)
 static void test_rank(void **state)
 {
     (void)state;
-    const struct scheduling before = scheduling_now();
+    const struct quiet_scheduling before = scheduling_now();
     if (before.policy != SCHED_OTHER)
         skip();
     quiet_thread_rank(QUIET_URGENT);
-    struct scheduling now = scheduling_now();
+    struct quiet_scheduling now = scheduling_now();
     assert_true(now.slice_ns == 100000 || now.slice_ns == before.slice_ns);
     assert_int_equal(now.policy, SCHED_OTHER);
     assert_int_equal(now.nice, before.nice);

@@ -69,6 +69,8 @@ static void run(void *context)
     struct print_job *job = context;
     const uint8_t *said = job->said.bytes;
     job->text.count = 0;
+    if (job->said.failed)
+        return; /* its parts tell of more than is there */
     for (uint32_t i = 0; i < job->count && !job->unread; i++) {
         const struct part *part = &job->parts[i];
         if (part->text) {

@@ -32,6 +32,15 @@ int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(voi
 enum quiet_rank { QUIET_GIVES_WAY, QUIET_USUAL, QUIET_URGENT };
 void quiet_thread_rank(enum quiet_rank rank);
 
+/* As sched_getattr and sched_setattr take it; C libraries of some age do not know it. */
+struct quiet_scheduling {
+    uint32_t size, policy;
+    uint64_t flags;
+    int32_t nice;
+    uint32_t priority;
+    uint64_t slice_ns, deadline_ns, period_ns;
+};
+
 /* A pause between two pieces of work, in which whoever was pushed aside goes on: the kernel lets a
  * thread run for some ms in a row. */
 void quiet_thread_rest(void);
