@@ -22,14 +22,17 @@
 #include "inject_ptx.h"
 #include "inject_say.h"
 
+#include "rbwp_record.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-static atomic_bool on;            /* probes */
-static atomic_bool opened;        /* by this process */
-static bool probes, gpu;          /* what is wanted */
-static _Thread_local bool inside; /* our own calls of the driver are none of the program's */
+static atomic_bool on;     /* probes */
+static atomic_bool opened; /* by this process */
+static bool probes, gpu;   /* what is wanted */
+/* Our own calls of the driver are none of the program's. */
+static _Thread_local bool inside RBWP_TLS_MODEL_;
 
 /* ---- calls ----------------------------------------------------------------------------- */
 

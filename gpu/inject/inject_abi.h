@@ -85,7 +85,7 @@ struct cuda_launch_config {
 /* ---- CUPTI ----------------------------------------------------------------------------- */
 
 #ifndef RBWP_ABI_REAL
-typedef int cupti_result, cupti_domain, cupti_kind;
+typedef int cupti_result, cupti_domain, cupti_kind, cupti_attribute;
 typedef void *cupti_subscriber;
 typedef void (*cupti_callback)(void *context, cupti_domain domain, uint32_t id, const void *data);
 typedef void cupti_record;
@@ -240,6 +240,7 @@ enum cupti_kinds {
     CUPTI_PEER_COPY = 22
 };
 #define CUPTI_FLUSH_FORCED 1
+#define CUPTI_CLEARED_BUFFERS 5 /* an attribute: those that we give are all zero */
 
 /* Records lie packed to 8 bytes, each with its kind first; later versions add behind these. */
 struct cupti_kernel {
@@ -294,6 +295,7 @@ struct cupti_set {
     X(cuptiEnableDomain, 1, (uint32_t, cupti_subscriber, cupti_domain))                            \
     X(cuptiActivityRegisterTimestampCallback, 1, (cupti_timestamp))                                \
     X(cuptiActivityRegisterCallbacks, 1, (cupti_buffer_wanted, cupti_buffer_filled))               \
+    X(cuptiActivitySetAttribute, 1, (cupti_attribute, size_t *, void *))                           \
     X(cuptiActivityEnable, 1, (cupti_kind))                                                        \
     X(cuptiActivityDisable, 1, (cupti_kind))                                                       \
     X(cuptiActivityFlushAll, 1, (uint32_t))                                                        \

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_activity.h"
+#include "inject_buffers.h"
 #include "inject_calls.h"
+#include "inject_clock.h"
 #include "inject_library.h"
 #include "inject_lost.h"
 #include "inject_rows.h"
@@ -11,17 +13,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64 };
-
-/* Each guards what is below it. A thread that launches may ask for a buffer while another one is
- * being read: it does not wait for that. */
-static pthread_mutex_t buffers_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint8_t *free_buffers[BUFFERS_MAX];
-static int free_count, made_count;
 
 static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* and names, shapes, devices */
 static cupti_subscriber subscribed;
@@ -37,14 +28,7 @@ static void buffer_wanted(uint8_t **buffer, size_t *bytes, size_t *records_max)
     static atomic_flag asked = ATOMIC_FLAG_INIT;
     if (!atomic_flag_test_and_set(&asked))
         (void)inject_session_end_before();
-    *buffer = NULL;
-    pthread_mutex_lock(&buffers_lock);
-    if (free_count)
-        *buffer = free_buffers[--free_count];
-    else if (made_count < BUFFERS_MAX && (*buffer = aligned_alloc(8, BUFFER_BYTES)))
-        made_count++;
-    pthread_mutex_unlock(&buffers_lock);
-    *bytes = *buffer ? BUFFER_BYTES : 0;
+    *buffer = inject_buffer_take(bytes);
     *records_max = 0;
 }
 
@@ -159,6 +143,7 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
     if (!buffer)
         return;
     pthread_mutex_lock(&records_lock);
+    inject_ticks_look();
     if (rbwp_is_on_(1)) /* work of the window may end behind it */
         while (valid_bytes &&
                cupti.cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_OK)
@@ -167,22 +152,24 @@ static void buffer_filled(inject_context context, uint32_t stream, uint8_t *buff
     if (cupti.cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_OK && dropped)
         inject_lost(LOST_NO_ROOM, dropped);
     pthread_mutex_unlock(&records_lock);
-    pthread_mutex_lock(&buffers_lock);
-    free_buffers[free_count++] = buffer;
-    pthread_mutex_unlock(&buffers_lock);
+    inject_buffer_give(buffer);
 }
 
 /* ---- the source ----------------------------------------------------------------------------- */
 
-static uint64_t timestamp(void)
+/* Else CUPTI clears them, on the thread that launches. */
+static void give_cleared_buffers(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    uint8_t yes = 1;
+    size_t bytes = sizeof yes;
+    if (cupti.cuptiActivitySetAttribute)
+        (void)cupti.cuptiActivitySetAttribute(CUPTI_CLEARED_BUFFERS, &bytes, &yes);
 }
 
 static void open_source(void)
 {
+    inject_buffers_prepare();
+    inject_calls_prepare();
     (void)inject_calls_watch(subscribed, true);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (cupti.cuptiActivityEnable(kinds[i]) != CUPTI_OK && kinds[i] == CUPTI_KERNEL)
@@ -216,8 +203,9 @@ bool inject_activity_open(cupti_subscriber subscriber, bool probes)
         inject_say_no_cupti("this CUPTI does not tell of finished ones");
         return false;
     }
+    give_cleared_buffers();
     if (!inject_calls_open() || !inject_calls_watch(subscriber, true) ||
-        cupti.cuptiActivityRegisterTimestampCallback(timestamp) != CUPTI_OK ||
+        cupti.cuptiActivityRegisterTimestampCallback(inject_now_ns) != CUPTI_OK ||
         cupti.cuptiActivityRegisterCallbacks(buffer_wanted, buffer_filled) != CUPTI_OK) {
         inject_say_no_cupti("CUPTI refused, or there is no memory");
         return false;
@@ -229,6 +217,6 @@ bool inject_activity_open(cupti_subscriber subscriber, bool probes)
 
 void inject_activity_forget(void)
 {
-    pthread_mutex_init(&buffers_lock, NULL);
+    inject_buffers_forget();
     pthread_mutex_init(&records_lock, NULL);
 }

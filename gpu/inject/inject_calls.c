@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_calls.h"
+#include "inject_clock.h"
 #include "inject_kernels.h"
 #include "inject_library.h"
 #include "inject_rows.h"
 #include "inject_session.h"
 #include "inject_started.h"
 
+#include "rbwp_record.h"
+
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 enum { CALLS = 1 << 18, UNKNOWN_MAX = 64 };
 
-/* Written by the thread that makes the call; correlation last, and 0 meanwhile. */
+/* Written by the thread that makes the call; correlation last, and 0 meanwhile. Times are ticks. */
 struct call {
-    _Atomic uint32_t correlation;
-    _Atomic uint64_t begin_ns, end_ns, thread, range;
+    _Alignas(64) _Atomic uint32_t correlation;
+    _Atomic uint64_t begin, end, thread, range;
     _Atomic(const char *) called;
     _Atomic(const void *) function;
 };
 static struct call *calls;
 static cupti_subscriber subscribed;
 static _Atomic uint32_t known, unknown; /* calls that were looked for */
-
-static uint64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool inject_calls_open(void)
 {
@@ -39,7 +38,14 @@ bool inject_calls_open(void)
     room = mmap(NULL, CALLS * sizeof *calls, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
                 -1, 0);
     calls = room == MAP_FAILED ? NULL : room;
+    inject_ticks_open();
     return calls != NULL;
+}
+
+/* Else each launch would be the first in some place. */
+void inject_calls_prepare(void)
+{
+    (void)madvise(calls, CALLS * sizeof *calls, MADV_POPULATE_WRITE);
 }
 
 /* ---- which calls ---------------------------------------------------------------------------- */
@@ -58,10 +64,14 @@ static const uint32_t wait_ids[] = {CUPTI_WAIT_CALLS(ID)};
 
 static bool is_wait(uint32_t id)
 {
-    size_t i = 0;
-    while (i < COUNT(wait_ids) && wait_ids[i] != id)
-        i++;
-    return i < COUNT(wait_ids);
+    switch (id) {
+#define CASE(symbol, id) case id:
+        CUPTI_WAIT_CALLS(CASE)
+#undef CASE
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool inject_calls_watch(cupti_subscriber subscriber, bool watch)
@@ -117,16 +127,26 @@ static void begin(const struct cupti_call *made, const void *function)
     atomic_store_explicit(&call->range, inject_range_now(), memory_order_release);
     atomic_store_explicit(&call->called, made->name, memory_order_release);
     atomic_store_explicit(&call->function, function, memory_order_release);
-    atomic_store_explicit(&call->end_ns, 0, memory_order_release);
-    atomic_store_explicit(&call->begin_ns, now_ns(), memory_order_release);
+    atomic_store_explicit(&call->end, 0, memory_order_release);
+    atomic_store_explicit(&call->begin, rbwp_now_ticks(), memory_order_release);
     atomic_store_explicit(&call->correlation, made->correlation, memory_order_release);
+}
+
+/* The place of a call was last touched by the thread that read it, calls ago: what a loop launches
+ * next is most likely as far from this one as this one from the one before. */
+static void await_next(uint32_t correlation)
+{
+    static _Thread_local uint32_t last RBWP_TLS_MODEL_;
+    __builtin_prefetch(place(2 * correlation - last), 1);
+    last = correlation;
 }
 
 static void end(const struct cupti_call *made)
 {
     struct call *call = place(made->correlation);
     if (atomic_load_explicit(&call->correlation, memory_order_relaxed) == made->correlation)
-        atomic_store_explicit(&call->end_ns, now_ns(), memory_order_release);
+        atomic_store_explicit(&call->end, rbwp_now_ticks(), memory_order_release);
+    await_next(made->correlation);
 }
 
 /* A program that uses the driver itself gets its kernels so. */
@@ -140,7 +160,7 @@ static void got_function(const struct cupti_call *call)
 
 void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call *call)
 {
-    static _Thread_local uint64_t waits_since_ns;
+    static _Thread_local uint64_t waits_since_ns RBWP_TLS_MODEL_;
     bool waits = domain == CUPTI_DOMAIN_DRIVER && is_wait(id);
     if (domain == CUPTI_DOMAIN_DRIVER && id == CUPTI_CALL_cuModuleGetFunction) {
         got_function(call);
@@ -154,9 +174,9 @@ void inject_calls_told(cupti_domain domain, uint32_t id, const struct cupti_call
     else if (!waits)
         end(call);
     else if (call->site == CUPTI_ENTER)
-        waits_since_ns = now_ns();
+        waits_since_ns = inject_now_ns();
     else if (waits_since_ns) {
-        inject_rows_wait(call->name, waits_since_ns, now_ns(), call->correlation);
+        inject_rows_wait(call->name, waits_since_ns, inject_now_ns(), call->correlation);
         waits_since_ns = 0;
     }
 }
@@ -173,9 +193,13 @@ static bool find(uint32_t correlation, struct inject_call *call_out)
     call_out->range = atomic_load_explicit(&call->range, memory_order_acquire);
     call_out->called = atomic_load_explicit(&call->called, memory_order_acquire);
     call_out->function = atomic_load_explicit(&call->function, memory_order_acquire);
-    call_out->end_ns = atomic_load_explicit(&call->end_ns, memory_order_acquire);
-    call_out->begin_ns = atomic_load_explicit(&call->begin_ns, memory_order_acquire);
-    return atomic_load_explicit(&call->correlation, memory_order_relaxed) == correlation;
+    const uint64_t end = atomic_load_explicit(&call->end, memory_order_acquire);
+    const uint64_t begin = atomic_load_explicit(&call->begin, memory_order_acquire);
+    if (atomic_load_explicit(&call->correlation, memory_order_relaxed) != correlation)
+        return false;
+    call_out->begin_ns = inject_ticks_ns(begin);
+    call_out->end_ns = end ? inject_ticks_ns(end) : 0;
+    return true;
 }
 
 bool inject_call_find(uint32_t correlation, struct inject_call *call_out)

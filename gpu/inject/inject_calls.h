@@ -22,6 +22,8 @@ struct inject_call {
 
 /* Room for them. False: no memory. */
 bool inject_calls_open(void);
+/* When they are about to come. */
+void inject_calls_prepare(void);
 /* Whether CUPTI calls back for them; waiting is told as rows of the table gpu_call. False: it does
  * not tell of launches. */
 bool inject_calls_watch(cupti_subscriber subscriber, bool watch);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_device.h"
+#include "inject_clock.h"
 #include "bytes.h"
 
 #include <stdlib.h>
@@ -29,13 +30,6 @@ static const char stamp_ptx[] = ".version 6.0\n"
  * that side takes none of ours. */
 static _Atomic(struct inject_device *) devices;
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-
-uint64_t inject_now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
 
 bool inject_attach(void *context, struct inject_attached *saved)
 {

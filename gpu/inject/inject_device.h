@@ -2,7 +2,7 @@
 /*
  * inject_device.h - a context of the program, and what we have in it: a stream, a buffer, a clock.
  *
- * All calls but inject_attach and inject_now_ns are for a thread that is attached: the context is
+ * All calls but inject_attach are for a thread that is attached: the context is
  * current, and what it does leaves captures of the program alone. Contexts are never freed here:
  * one that the program destroyed is left behind (inject_device_gone).
  */
@@ -37,8 +37,6 @@ struct inject_attached {
 };
 bool inject_attach(void *context, struct inject_attached *saved);
 void inject_detach(const struct inject_attached *saved);
-
-uint64_t inject_now_ns(void);
 
 /* That of a context, made when it is first met; NULL: it cannot be had. */
 struct inject_device *inject_device_get(void *context);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_record.h"
-#include "bytes.h"
+#include "inject_clock.h"
 #include "inject_say.h"
+
+#include "bytes.h"
 #include "ptx_cell.h"
 #include "ptx_probe.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_session.h"
+#include "inject_clock.h"
 #include "inject_control.h"
 #include "inject_lost.h"
 #include "inject_say.h"
@@ -103,19 +104,13 @@ static void choose_file(const char *file, char path[PATH_MAX])
 
 /* ---- session -------------------------------------------------------------------------------- */
 
-static int64_t monotonic_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* Both clocks are read one after the other; the closest pair counts. */
 static int64_t measure_offset(void)
 {
     int64_t best_ns = INT64_MAX, offset = 0;
     for (int i = 0; i < 16; i++) {
-        int64_t before_ns = monotonic_ns(), line_ns = rbwp_now_ns(), after_ns = monotonic_ns();
+        const int64_t before_ns = (int64_t)inject_now_ns(), line_ns = rbwp_now_ns();
+        const int64_t after_ns = (int64_t)inject_now_ns();
         if (after_ns - before_ns >= best_ns)
             continue;
         best_ns = after_ns - before_ns;

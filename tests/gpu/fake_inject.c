@@ -83,6 +83,7 @@ static cupti_timestamp timestamp;
 static _Atomic bool tells[32]; /* by kind */
 static uint8_t *buffer;
 static size_t buffer_bytes, buffer_used, dropped;
+static bool cleared; /* buffers that are given */
 static uint64_t last_end_ns;
 static uint64_t lasts_ns = 1000;
 static _Atomic uint32_t last_correlation;
@@ -129,6 +130,14 @@ static void hand_over(void)
     pthread_mutex_lock(&records_lock);
 }
 
+/* Of who gives cleared buffers, and may be believed. */
+static void expect_cleared(void)
+{
+    for (size_t i = 0; buffer && cleared && i < buffer_bytes; i++)
+        if (buffer[i])
+            abort();
+}
+
 static void add_record(const void *record, size_t bytes)
 {
     size_t records_max, all = record_bytes(*(const uint32_t *)record);
@@ -138,6 +147,7 @@ static void add_record(const void *record, size_t bytes)
     if (!buffer && buffer_wanted) {
         buffer_used = 0;
         buffer_wanted(&buffer, &buffer_bytes, &records_max);
+        expect_cleared();
     }
     dropped += !buffer;
     last_end_ns = timestamp ? timestamp() + lasts_ns : 0;
@@ -214,6 +224,13 @@ cupti_result cuptiActivityRegisterCallbacks(cupti_buffer_wanted wanted, cupti_bu
     buffer_wanted = wanted;
     buffer_filled = filled;
     return fake_call("cupti_activity");
+}
+cupti_result cuptiActivitySetAttribute(cupti_attribute attribute, size_t *bytes, void *value)
+{
+    if (attribute != CUPTI_CLEARED_BUFFERS || *bytes != 1)
+        return 1;
+    cleared = *(const uint8_t *)value;
+    return 0;
 }
 cupti_result cuptiActivityEnable(cupti_kind kind)
 {
