@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "inject_events.h"
+#include "inject_clock.h"
 #include "inject_device.h"
 #include "inject_library.h"
 #include "inject_lost.h"
@@ -15,8 +16,10 @@
 #include <time.h>
 
 enum { NODES_IN_BATCH = 64, LANES = 256, TICK_NS = 1000000 };
-#define BASE_EVERY_NS 100000000   /* floats of milliseconds that far are exact to 8 ns */
-#define BASE_WAIT_NS 2000000      /* no answer by then: the next time, perhaps */
+#define BASE_EVERY_NS 100000000 /* floats of milliseconds that far are exact to 8 ns */
+#define BASE_WAIT_NS 2000000    /* no answer by then: the next time, perhaps */
+#define BASE_FIRST 8
+#define BASE_DRIFT 20000          /* two clocks drift apart by at most one part in so many */
 #define DRAIN_NS 1000000000       /* what has not ended by then at the end is lost */
 #define DRAIN_CONTEXT_NS 50000000 /* the same of a context that is destroyed */
 
@@ -61,7 +64,7 @@ struct context {
     void *stream;  /* ours */
     void *base[2]; /* events on it in turn; times are told from the current one on */
     int current;   /* -1: none yet */
-    int64_t base_ns, base_bound_ns;
+    int64_t base_ns, base_least_ns, base_most_ns; /* when that one was there, and might have been */
     uint64_t looks;
     struct lane lanes[LANES];
 };
@@ -330,30 +333,52 @@ static int64_t after_base_ns(struct context *context, void *event)
     return (int64_t)((double)ms * 1e6);
 }
 
-/*
- * The GPU's clock and the host's drift: from time to time an event is recorded and seen to be
- * there, which happened between two readings of the host's. The clock that was told by the last
- * such event goes on where it lies between them, and is moved to the nearer one where it does not.
- */
-static void look_at_clock(struct context *context)
+static int64_t within(int64_t time_ns, int64_t least_ns, int64_t most_ns)
+{
+    return time_ns < least_ns ? least_ns : time_ns > most_ns ? most_ns : time_ns;
+}
+
+/* An event is recorded and seen to be there, which happened between two readings of the host's
+ * clock, and as long behind the one before as the GPU says, whose clock drifts. */
+static bool look_at_clock_once(struct context *context)
 {
     const int next = context->current == 0;
-    int64_t before_ns = (int64_t)inject_now_ns(), after_ns = before_ns;
-    if (context->current >= 0 && before_ns - context->base_ns < BASE_EVERY_NS)
-        return;
+    const int64_t before_ns = (int64_t)inject_now_ns();
     if (cu.cuEventRecord(context->base[next], context->stream) != CUDA_OK ||
         inject_wait(context->base[next], (uint64_t)before_ns + BASE_WAIT_NS) != CUDA_OK)
-        return;
-    after_ns = (int64_t)inject_now_ns();
-    int64_t told_ns = before_ns + (after_ns - before_ns) / 2;
-    if (context->current >= 0) {
-        int64_t since_ns = after_base_ns(context, context->base[next]);
-        if (since_ns != INT64_MIN)
-            told_ns = context->base_ns + since_ns;
+        return false;
+    const int64_t after_ns = (int64_t)inject_now_ns();
+    const int64_t since_ns =
+        context->current < 0 ? INT64_MIN : after_base_ns(context, context->base[next]);
+    int64_t least_ns = before_ns, most_ns = after_ns;
+    if (since_ns != INT64_MIN) {
+        const int64_t drift_ns = since_ns / BASE_DRIFT;
+        least_ns = within(context->base_least_ns + since_ns - drift_ns, before_ns, after_ns);
+        most_ns = within(context->base_most_ns + since_ns + drift_ns, least_ns, after_ns);
+        context->base_ns = within(context->base_ns + since_ns, least_ns, most_ns);
+    } else {
+        context->base_ns = before_ns + (after_ns - before_ns) / 2;
     }
-    context->base_ns = told_ns < before_ns ? before_ns : told_ns > after_ns ? after_ns : told_ns;
-    context->base_bound_ns = after_ns - before_ns;
+    context->base_least_ns = least_ns;
+    context->base_most_ns = most_ns;
     context->current = next;
+    return true;
+}
+
+/* The first ones, one behind the other, close in upon where it is; then it is followed. */
+static void look_at_clock_first(struct context *context)
+{
+    for (int i = 0; i < BASE_FIRST && look_at_clock_once(context); i++)
+        context->base_ns =
+            context->base_least_ns + (context->base_most_ns - context->base_least_ns) / 2;
+}
+
+static void look_at_clock(struct context *context)
+{
+    if (context->current < 0)
+        look_at_clock_first(context);
+    else if ((int64_t)inject_now_ns() - context->base_ns >= BASE_EVERY_NS)
+        (void)look_at_clock_once(context);
 }
 
 /* ---- what has ended ------------------------------------------------------------------------- */
@@ -431,7 +456,8 @@ static void tell(struct context *context, const struct inject_event_node *node, 
                                .stream = node->stream,
                                .correlation = node->correlation,
                                .bytes = node->bytes,
-                               .bound_ns = (uint64_t)context->base_bound_ns};
+                               .bound_ns =
+                                   (uint64_t)(context->base_most_ns - context->base_least_ns)};
     memcpy(work.shape, node->shape, sizeof work.shape);
     if (times_of(context, node, lane, &work))
         inject_rows_work(&work, &call);
