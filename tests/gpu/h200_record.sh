@@ -27,5 +27,5 @@ if [[ $logs != "$build" ]]; then
     find "$build/record-out" -maxdepth 1 -type f -size -15M -exec cp {} "$logs" \;
 fi
 echo "== figures"
-grep -hE '^(figure|right|WRONG)' "$logs/record.log"
+grep -hE '^(figure|target|right|WRONG)' "$logs/record.log"
 finish

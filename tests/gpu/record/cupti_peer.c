@@ -4,8 +4,6 @@
  * recording's cost is CUPTI's own: records of concurrent kernels go into buffers that are given
  * back unread. A library for CUDA_INJECTION64_PATH; h200_record.py variants compiles and runs it.
  *
- * It is off until cupti_peer_switch is called.
- *
  * CUPTI_PEER: words, what is done beside that:
  *     calls      callbacks before and behind each launch, which do nothing
  *     api        CUPTI writes records of the launches' calls
@@ -151,19 +149,17 @@ static int begin(void)
     return bad | cupti.cuptiActivityRegisterCallbacks(wanted, filled);
 }
 
-__attribute__((visibility("default"))) void cupti_peer_switch(int on);
-void cupti_peer_switch(int on)
+static int ask(void)
 {
     static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};
     int bad = 0;
     for (int i = 0; i < FOR_LAUNCHES && has("calls"); i++)
-        bad |= cupti.cuptiEnableCallback(on != 0, subscriber, CUPTI_DOMAIN_DRIVER, launches[i]);
+        bad |= cupti.cuptiEnableCallback(1, subscriber, CUPTI_DOMAIN_DRIVER, launches[i]);
     for (int i = 0; i < FOR_LAUNCHES && has("api"); i++)
-        bad |= enable_driver_api ? enable_driver_api(launches[i], on != 0) : 1;
+        bad |= enable_driver_api ? enable_driver_api(launches[i], 1) : 1;
     for (int i = 0; i < (has("copies") ? 4 : 1); i++)
-        bad |= (on ? cupti.cuptiActivityEnable : cupti.cuptiActivityDisable)(kinds[i]);
-    if (bad)
-        fprintf(stderr, "cupti_peer: not all of \"%s\" can be switched: %d\n", words, bad);
+        bad |= cupti.cuptiActivityEnable(kinds[i]);
+    return bad;
 }
 
 __attribute__((visibility("default"))) int InitializeInjection(void);
@@ -173,7 +169,7 @@ int InitializeInjection(void)
     int code = -1;
     words = strdup(told ? told : "");
     parses = has("parsed");
-    if (!load() || (code = begin()) != 0)
+    if (!load() || (code = begin() | ask()) != 0)
         fprintf(stderr, "cupti_peer: not all of \"%s\" works: %d\n", words, code);
     return 1;
 }

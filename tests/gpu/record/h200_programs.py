@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """h200_programs.py PROGRAM [N] - programs for h200_record.py, which know nothing of rbwp. Each prints a line of JSON: seconds of
 its loop, and how many kernels of its own it launched, where it knows."""
-import ctypes
+import contextlib
 import json
 import os
 import signal
@@ -17,7 +17,7 @@ def tell(**facts):
 
 REPEATS = 5  # of a loop; the median counts
 BEFORE = 2 + 200  # kernels that fill two tensors, and those before the loop
-PAIRS, SETTLING = 15, 200  # loops off and on; kernels behind each switch that are not timed
+SETTLING = 200  # kernels before each loop that are not timed
 
 
 def loops(go, wait):
@@ -69,19 +69,28 @@ def ranged(count):
     tell(seconds=seconds, kernels=REPEATS * count // 10 * 10, ranges=REPEATS * count // 10)
 
 
-def profiled(count):
-    """small under PyTorch's own profiler: what it takes, how large its trace is, what it counts."""
-    from torch.profiler import ProfilerActivity, profile
-    go, wait = additions(count)
-    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as recorded:
-        seconds, _ = loops(go, wait)
+def trace(recorded):
+    """How large PyTorch's trace is, and what it counts."""
     path = os.path.join(os.environ.get("OUT", "."), f"torch-{os.getpid()}.json")
     recorded.export_chrome_trace(path)
     with open(path) as file:
         kernels = [event["dur"] for event in json.load(file)["traceEvents"] if event.get("cat") == "kernel"]
     bytes_ = os.path.getsize(path)
     os.remove(path)
-    tell(seconds=seconds, kernels=len(kernels), expected=REPEATS * count, bytes=bytes_, mean_us=sum(kernels) / max(1, len(kernels)))
+    return {"kernels": len(kernels), "bytes": bytes_, "mean_us": sum(kernels) / max(1, len(kernels))}
+
+
+def profiler():
+    from torch.profiler import ProfilerActivity, profile
+    return profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU])
+
+
+def holds(count):
+    """PyTorch's profiler inside: only one has CUPTI; both programs must run to their end."""
+    go, wait = additions(count)
+    with profiler() as recorded:
+        loops(go, wait)
+    tell(expected=REPEATS * count, **trace(recorded))
 
 
 def model():
@@ -176,11 +185,6 @@ def killed(count):
     time.sleep(60)
 
 
-def holds(count):
-    """PyTorch's profiler inside: only one has CUPTI; both programs must run to their end."""
-    profiled(count)
-
-
 def subscribed(count):
     """Has CUPTI before it starts the driver, as other tools do; the one that PyTorch brings, or the toolkit's."""
     import ctypes
@@ -196,52 +200,41 @@ def subscribed(count):
     tell(seconds=seconds, kernels=REPEATS * count + BEFORE, subscribed=has)
 
 
-def switch_of(how):
-    """What switches recording on and off in this process; before its first call it is off."""
-    if how == "library":
-        return ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).cupti_peer_switch
-
-    def by_signal(on):
-        os.kill(os.getpid(), signal.SIGUSR2)
-        time.sleep(0.03)  # it is another thread that opens and closes
-
-    return by_signal if how == "signal" else lambda on: None
-
-
-def alternating(count, how):
-    """Loops of count additions, off and on by turns: median seconds of each, of on times the off before it, kernels while on."""
-    seconds = {False: [], True: []}
-    go, wait = additions(count)
-    switch = switch_of(how)
-    settle = additions(SETTLING)[0]
-    for turn in range(2 * PAIRS):
-        on = turn % 2 == 1
-        wait()
-        if turn:
-            switch(on)
+def take_turns(go, settle, wait):
+    """How many."""
+    count = 0
+    tell(ready=True)
+    for _ in sys.stdin:
         settle()
         wait()
         begin = time.perf_counter()
         go()
         wait()
-        seconds[on].append(time.perf_counter() - begin)
-    switch(False)
-    tell(off=statistics.median(seconds[False]) / count, on=statistics.median(seconds[True]) / count, kernels=PAIRS * (count + SETTLING),
-         times=statistics.median(on / off for off, on in zip(seconds[False], seconds[True])))
+        tell(seconds=time.perf_counter() - begin)
+        count += 1
+    return count
 
 
-def forks(count):
-    """alternating in forked children, which need not import PyTorch again: one for each line of JSON, with variables of the
-    environment and how it is switched."""
-    import torch  # noqa: F401
-    for line in sys.stdin:
-        child = os.fork()
-        if child == 0:
-            told = json.loads(line)
-            os.environ.update(told["environment"])
-            alternating(count, told["switch"])
-            return
-        tell(status=os.waitpid(child, 0)[1])
+def turns(count, inside=contextlib.nullcontext):
+    """small for who runs several of it by turns: one loop for each line that is read, all on one processor (TURNS_CPU), as how fast
+    the machine is changes from one to the other and from second to second. (kernels inside, what inside made)"""
+    go, wait = additions(count)
+    settle = additions(SETTLING)[0]
+    os.sched_setaffinity(0, {int(os.environ["TURNS_CPU"])})  # this thread only
+    with inside() as made:
+        loops_run = take_turns(go, settle, wait)
+    return loops_run * (count + SETTLING), made
+
+
+def turns_plain(count):
+    kernels, _ = turns(count)
+    tell(kernels=2 * BEFORE + kernels)
+
+
+def turns_profiled(count):
+    """The same under PyTorch's own profiler."""
+    kernels, recorded = turns(count, profiler)
+    tell(expected=kernels, **trace(recorded))
 
 
 if __name__ == "__main__":

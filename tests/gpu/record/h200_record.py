@@ -18,9 +18,10 @@ import time
 import traceback
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python")]
+sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "python"), str(HERE.parents[2] / "bench")]
 
 import annotations  # noqa: E402
+from figure import line  # noqa: E402
 
 RBWP, OUT = os.environ.get("RBWP_COMMAND", "rbwp"), pathlib.Path(os.environ.get("OUT", "."))
 PROGRAMS = [sys.executable, str(HERE / "h200_programs.py")]
@@ -34,11 +35,13 @@ def step(function):
 
 
 def figure(what, value, unit="", most=None, least=None):
-    good = (most is None or value <= most) and (least is None or value >= least)
-    if not good:
-        missed.append(what)
-    wanted = " and ".join(f"at {word} {bound:g}" for word, bound in (("least", least), ("most", most)) if bound is not None)
-    print(f"figure {what}: {value:.6g} {unit}{f'  target: {wanted}: ' + ('met' if good else 'MISSED') if wanted else ''}", flush=True)
+    what = what.replace(":", ",")  # behind which its value begins
+    wanted = [(side, bound) for side, bound in (("at least", least), ("at most", most)) if bound is not None]
+    for one in wanted or [()]:
+        said = line(what, value, unit, *one)
+        print(said, flush=True)
+        if one and not said.endswith(": met"):
+            missed.append(what)
 
 
 def right(what, good, text=""):
@@ -80,9 +83,9 @@ def sound(name, path, own=None, events=False):
         right(f"{name}: every kernel", len(kernels) == own, f"{len(kernels)} of {own}")
     right(f"{name}: behind their calls", all(row["begin"] <= row["start"] + row["start_bound"] for row in kernels))
     early = sum(row["start"] < row["begin"] if events else row["start_bound"] > 0 for row in kernels)
-    figure(f"{name}: kernels that seem to begin before their call", early, "", most=0)
+    right(f"{name}: none seems to begin before its call", early == 0, str(early))
     unknown = sum(row["thread"] == 0 for row in kernels)
-    figure(f"{name}: kernels whose call is not known", unknown, "", most=0)
+    right(f"{name}: of each the call is known", unknown == 0, str(unknown))
     info = info_of(path)
     session = info.get("session") or {}
     if "start" in session and "stop" in session:
@@ -107,36 +110,110 @@ def first():
     print("    ", names.most_common(3))
 
 
+def quartiles(values):
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
+    return f"{middle:.3f} ({low:.3f} {high:.3f})"
+
+
+class Turns:
+    """Programs that run the same loop by turns, all of them started before the first: {way: (command, environment, how it is run)}."""
+
+    def __init__(self, ways, count):
+        processor = str(max(os.sched_getaffinity(0)))
+        self.told = {way: open(OUT / f"turns-{way.replace(' ', '-')}.txt", "w") for way in ways}
+        self.programs = {}
+        for way, (before, environment, how) in ways.items():
+            environment = {**os.environ, "TURNS_CPU": processor, **environment}
+            self.programs[way] = subprocess.Popen([*map(str, before), *PROGRAMS, how, str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                                  stderr=self.told[way], text=True, env=environment)
+        for way in ways:
+            if not self.fact(way).get("ready"):
+                raise RuntimeError(f"{way} did not start")
+
+    def fact(self, way):
+        told = self.programs[way].stdout.readline()
+        if not told:
+            raise RuntimeError(f"{way} ended: {pathlib.Path(self.told[way].name).read_text()[-2000:]}")
+        return json.loads(told) if told.startswith("{") else self.fact(way)
+
+    def one(self, way):
+        self.programs[way].stdin.write("\n")
+        self.programs[way].stdin.flush()
+        return self.fact(way)["seconds"]
+
+    def run(self, rounds):
+        """{way: seconds of each round}; in each round another order."""
+        chance = random.Random(1)
+        took = {way: [] for way in self.programs}
+        for _ in range(rounds):
+            for way in chance.sample(list(took), len(took)):
+                took[way].append(self.one(way))
+        return took
+
+    def end(self):
+        """{way: what each told last}"""
+        last = {}
+        for way, program in self.programs.items():
+            program.stdin.close()
+            last[way] = self.fact(way)
+            program.wait(60)
+            self.told[way].close()
+        return last
+
+
+def times(took, way, *others):
+    """Of each round what it took, times the mean of the others; without these, of the plain ones: two that are alike may differ by 2 %
+    in all of the rounds."""
+    others = others or [other for other in took if other.startswith("plain")]
+    return [took[way][i] / statistics.mean(took[other][i] for other in others) for i in range(len(took[way]))]
+
+
+PLAIN = ([], {}, "turns_plain")
+TWO_PLAIN = {"plain": PLAIN, "plain again": PLAIN}
+ROUNDS, FEW = 25, 6
+
+
+def recorded(name, what="gpu", **environment):
+    return [RBWP, "record", "--what", what, "-f", "-o", OUT / f"{name}.bin", "--"], environment, "turns_plain"
+
+
 @step
 def cost():
-    """Plain, kernels only, with ranges, all sources, PyTorch's profiler: in turns, medians."""
-    ways = {"plain": lambda: run([*PROGRAMS, "small", SMALL])[0][0],
-            "gpu": lambda: record("cost-gpu", [*PROGRAMS, "small", SMALL], "gpu")[1][0],
-            "gpu,ranges": lambda: record("cost-ranges", [*PROGRAMS, "small", SMALL])[1][0],
-            "all": lambda: record("cost-all", [*PROGRAMS, "small", SMALL], "gpu,ranges,threads")[1][0],
-            "torch.profiler": lambda: run([*PROGRAMS, "profiled", SMALL])[0][0]}
-    took = {way: [] for way in ways}
-    for turn in range(5):  # each runs its loop five times and tells the median
-        for way, go in ways.items():
-            if turn < 2 or way in ("plain", "gpu", "gpu,ranges"):
-                took[way].append(go())
-    seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
-    for way, value in seconds.items():
-        figure(f"cost: {way}", value / SMALL * 1e6, "us a kernel")
-        print("    turns:", *(f"{one['seconds'] / SMALL * 1e6:.2f}" for one in took[way]))
-    figure("cost: kernels only, times plain", seconds["gpu"] / seconds["plain"], "", most=1.25)
-    figure("cost: with ranges, times plain", seconds["gpu,ranges"] / seconds["plain"], "", most=1.35)
-    figure("cost: with threads, times plain", seconds["all"] / seconds["plain"])
-    figure("cost: times PyTorch's profiler", seconds["gpu,ranges"] / seconds["torch.profiler"], "", most=1)
-    size = (OUT / "cost-gpu.bin").stat().st_size
-    theirs = took["torch.profiler"][-1]
-    kernels_own = took["gpu"][-1]["kernels"]
-    figure("cost: bytes a kernel", size / kernels_own, "", most=12)
-    figure("cost: size, times PyTorch's trace", size / theirs["bytes"], "", most=1)
-    _, kernels = sound("cost", OUT / "cost-gpu.bin", kernels_own)
-    mean_us = statistics.mean(row["stop"] - row["start"] for row in kernels[200:]) / 1000
-    right("cost: PyTorch's profiler counts the same", theirs["kernels"] == theirs["expected"], f"{theirs['kernels']} of {theirs['expected']}")
-    figure("cost: mean kernel, times PyTorch's", mean_us / theirs["mean_us"], "", most=1.05, least=0.95)
+    """Plain, kernels only, with ranges, all sources: loops by turns, and the median of what each is times the plain one of its round."""
+    whats = {"gpu": "cost-gpu", "gpu,ranges": "cost-ranges", "gpu,ranges,threads": "cost-all"}
+    ways = {**TWO_PLAIN, **{what: recorded(name, what) for what, name in whats.items()}}
+    turns = Turns(ways, SMALL)
+    took = turns.run(ROUNDS)
+    last = turns.end()
+    for way, each in took.items():
+        figure(f"cost, {way}", statistics.median(each) / SMALL * 1e6, "us a kernel")
+        print(f"    times plain, quartiles: {quartiles(times(took, way))}")
+    middle = {way: statistics.median(times(took, way)) for way in ways}
+    figure("cost, a second plain one, times the first", statistics.median(times(took, "plain again", "plain")))
+    figure("cost, kernels only, times plain", middle["gpu"], "", most=1.25)
+    figure("cost, with ranges, times plain", middle["gpu,ranges"], "", most=1.35)
+    figure("cost, with threads, times plain", middle["gpu,ranges,threads"])
+    size, own = (OUT / "cost-gpu.bin").stat().st_size, last["gpu"]["kernels"]
+    figure("cost, bytes a kernel", size / own, "", most=12)
+    sound("cost", OUT / "cost-gpu.bin", own)
+
+
+@step
+def profiler():
+    """PyTorch's own, which keeps all of it in memory until its end: fewer turns."""
+    turns = Turns({**TWO_PLAIN, "ours": recorded("profiler", "gpu,ranges"), "torch.profiler": ([], {}, "turns_profiled")}, SMALL)
+    took = turns.run(FEW)
+    last = turns.end()
+    theirs, own = last["torch.profiler"], last["ours"]["kernels"]
+    figure("profiler, ours, times plain", statistics.median(times(took, "ours")))
+    figure("profiler, PyTorch's, times plain", statistics.median(times(took, "torch.profiler")))
+    figure("profiler, ours, times PyTorch's", statistics.median(times(took, "ours", "torch.profiler")), "", most=1)
+    size = (OUT / "profiler.bin").stat().st_size
+    figure("profiler, bytes a kernel, times those of PyTorch's trace", size / own / (theirs["bytes"] / theirs["kernels"]), "", most=1)
+    _, kernels = sound("profiler", OUT / "profiler.bin", own)
+    right("profiler: PyTorch's counts the same", theirs["kernels"] == theirs["expected"], f"{theirs['kernels']} of {theirs['expected']}")
+    mean_us = statistics.mean(row["stop"] - row["start"] for row in kernels[-theirs["expected"]:]) / 1000
+    figure("profiler, mean kernel, times PyTorch's", mean_us / theirs["mean_us"], "", most=1.05, least=0.95)
 
 
 @step
@@ -214,8 +291,8 @@ def streams():
     right("streams: one of each thread", len({row["stream"] for row in kernels}) == 2 and len({row["thread"] for row in kernels}) == 2)
     shortest, longest = min(one["shortest_ns"] for one in facts), max(one["longest_ns"] for one in facts)
     took = [row["stop"] - row["start"] for row in kernels]
-    figure("streams: shortest kernel less its own time", min(took) - shortest, "ns", least=-100)
-    figure("streams: median kernel", statistics.median(took), "ns", least=shortest, most=longest + 5000)
+    figure("streams, shortest kernel less its own time", min(took) - shortest, "ns", least=-100)
+    figure("streams, median kernel", statistics.median(took), "ns", least=shortest, most=longest + 5000)
     right("streams: copies and sets", collections.Counter(row["kind"] for row in found["gpu_activity"])[1] == 2)
     right("streams: what threads did", len(found["wait"]) > 0)
     union("streams", path)
@@ -265,8 +342,8 @@ def events():
         right(f"events: {who}: all have names", named == len(kernels), f"{named} of {len(kernels)}")
         right(f"events: {who}: as CUPTI names them", {row["name"] for row in kernels} <= {row["name"] for row in by_cupti},
               str({row["name"] for row in kernels})[:200])
-        figure(f"events: {who}: median kernel, less CUPTI's", median(kernels) - median(by_cupti), "ns", least=-500, most=6000)
-        figure(f"events: {who}: bound, median", statistics.median(row["stop_bound"] for row in kernels), "ns")
+        figure(f"events, {who}, median kernel, less CUPTI's", median(kernels) - median(by_cupti), "ns", least=-500, most=6000)
+        figure(f"events, {who}, bound, median", statistics.median(row["stop_bound"] for row in kernels), "ns", most=12000)
 
 
 @step
@@ -319,86 +396,46 @@ def events_more():
 
 @step
 def events_cost():
-    """Plain, by events, by CUPTI: in turns."""
-    ways = {"plain": lambda: run([*PROGRAMS, "small", SMALL])[0][0],
-            "events": lambda: record("events-cost", [*PROGRAMS, "small", SMALL], "gpu", **EVENTS["missing"])[1][0],
-            "CUPTI": lambda: record("events-cost-cupti", [*PROGRAMS, "small", SMALL], "gpu")[1][0]}
-    took = {way: [] for way in ways}
-    for _ in range(2):
-        for way, go in ways.items():
-            took[way].append(go())
-    seconds = {way: statistics.median(one["seconds"] for one in each) for way, each in took.items()}
-    figure("events: cost, times plain", seconds["events"] / seconds["plain"])
-    figure("events: cost, times CUPTI's", seconds["events"] / seconds["CUPTI"])
-    sound("events: cost", OUT / "events-cost.bin", took["events"][-1]["kernels"], events=True)
-
-
-class Forks:
-    """A process that has PyTorch and forks: a child for each run."""
-
-    def __init__(self, count):
-        self.server = subprocess.Popen([*PROGRAMS, "forks", str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def run(self, switch, **environment):
-        self.server.stdin.write(json.dumps({"switch": switch, "environment": environment}) + "\n")
-        self.server.stdin.flush()
-        facts = {}
-        while "status" not in facts:
-            facts.update(json.loads(self.server.stdout.readline()))
-        if facts["status"] or "times" not in facts:
-            raise RuntimeError(f"a child failed: {environment}: {facts}")
-        return facts
-
-    def close(self):
-        self.server.stdin.close()
-        self.server.wait()
-
-
-def quartiles(values):
-    low, middle, high = statistics.quantiles(values, n=4, method="inclusive") if len(values) > 1 else 3 * values
-    return f"{middle:.3f} ({low:.3f} {high:.3f})"
-
-
-VARIANTS_S = 75
+    """Plain, by events, by CUPTI."""
+    turns = Turns({**TWO_PLAIN, "events": recorded("events-cost", **EVENTS["missing"]), "CUPTI": recorded("events-cost-cupti")}, SMALL)
+    took = turns.run(FEW)
+    last = turns.end()
+    figure("events, cost, times plain", statistics.median(times(took, "events")))
+    figure("events, cost, times CUPTI's", statistics.median(times(took, "events", "CUPTI")))
+    sound("events: cost", OUT / "events-cost.bin", last["events"]["kernels"], events=True)
 
 
 @step
 def variants():
     """What of the cost is CUPTI's own: a library that has it write records of kernels and looks at none, and calls back for
-    launches, too; beside ours. Each is switched off and on in one process, loop by loop, so that how fast the machine is just now is
-    in both; several processes in turns of random order. INJECT_VARIANTS: "name=library ...", of ours in other states."""
+    launches, too; beside ours, by turns. INJECT_VARIANTS: "name=library ...", of ours in other states; CUPTI_VARIANTS: "words ...",
+    of cupti_peer.c."""
     peer = OUT / "cupti_peer.so"
     subprocess.run(["gcc", "-O2", "-std=gnu11", "-shared", "-fPIC", "-fvisibility=hidden", f"-I{HERE.parents[2] / 'gpu/inject'}", "-o", peer,
                     HERE / "cupti_peer.c", "-ldl", "-pthread"], check=True)
-    count_file, ours = OUT / "variants-count", OUT / "variants.bin"
-    asks = lambda words: ("library", {"CUDA_INJECTION64_PATH": str(peer), "CUPTI_PEER": words, "CUPTI_PEER_COUNT": str(count_file)})
-    records = lambda library: ("signal", {"CUDA_INJECTION64_PATH": library, "RBWP_INJECT_FILE": str(ours), "RBWP_INJECT_WHAT": "gpu",
-                                          "RBWP_INJECT_SIGNAL": str(int(signal.SIGUSR2))})
-    ways = {"plain": ("", {}), "CUPTI alone": asks(""), "CUPTI, calls": asks("calls"), "ours": records(os.environ["INJECT_LIBRARY"])}
+    counts = OUT / "variants-count"
+    loads = lambda library, **environment: ([], {"CUDA_INJECTION64_PATH": str(library), **environment}, "turns_plain")
+    asks = lambda words: loads(peer, CUPTI_PEER=words, CUPTI_PEER_COUNT=f"{counts}-{words}")
+    records = lambda name, library: loads(library, RBWP_INJECT_FILE=str(OUT / f"variants-{name}.bin"), RBWP_INJECT_WHAT="gpu")
+    ways = {**TWO_PLAIN, "CUPTI alone": asks("parsed"), "CUPTI and calls": asks("calls"),
+            "ours": records("ours", os.environ["INJECT_LIBRARY"])}
+    for words in os.environ.get("CUPTI_VARIANTS", "").split():
+        ways[f"CUPTI {words}"] = asks(words)
     for name, library in (pair.split("=", 1) for pair in os.environ.get("INJECT_VARIANTS", "").split()):
-        ways[f"ours, {name}"] = records(library)
-    forks, chance, begin = Forks(4000), random.Random(1), time.monotonic()
-    took = {way: [] for way in ways}
-    how, environment = asks("parsed")
-    expected = forks.run(how, **environment)["kernels"]  # the first one starts the GPU
-    counted = int(count_file.read_text().split()[1])
-    right("variants: the peer's CUPTI has every kernel", counted == expected, f"{counted} of {expected}")
-    while not took["plain"] or (time.monotonic() - begin) * (1 + 1 / len(took["plain"])) < VARIANTS_S:  # as long as a turn has time
-        for way in chance.sample(list(ways), len(ways)):
-            ours.unlink(missing_ok=True)
-            how, environment = ways[way]
-            facts = forks.run(how, **environment)
-            took[way].append(facts)
-            if len(took[way]) == 1 and way == "ours":
-                sound("variants", ours, facts["kernels"])
-    forks.close()
-    print(f"    {len(took['plain'])} turns in {time.monotonic() - begin:.0f} s; medians (quartiles)")
-    print(f"    {'':20} {'us a kernel, off':24} {'on':24} on, times off")
+        ways[f"ours {name}"] = records(name, library)
+    for old in OUT.glob("variants-*.bin"):
+        old.unlink()
+    turns = Turns(ways, SMALL // 5)
+    took = turns.run(3 * ROUNDS)
+    last = turns.end()
+    counted = int(pathlib.Path(f"{counts}-parsed").read_text().split()[1])
+    right("variants: the peer's CUPTI has every kernel", counted == last["CUPTI alone"]["kernels"], f"{counted} of {last['CUPTI alone']['kernels']}")
+    sound("variants", OUT / "variants-ours.bin", last["ours"]["kernels"])
+    print(f"    {'':20} {'us a kernel':24} times plain: medians (quartiles)")
     for way, each in took.items():
-        off, on = ([one[what] * 1e6 for one in each] for what in ("off", "on"))
-        print(f"    {way:20} {quartiles(off):24} {quartiles(on):24} {quartiles([one['times'] for one in each])}")
-    for way in "CUPTI alone", "CUPTI, calls", "ours":
-        figure(f"variants: {way}, times off", statistics.median(one["times"] for one in took[way]))
+        print(f"    {way:20} {quartiles([one / SMALL * 5e6 for one in each]):24} {quartiles(times(took, way))}")
+    for way in "CUPTI alone", "CUPTI and calls", "ours":
+        figure(f"variants, {way}, times plain", statistics.median(times(took, way)))
 
 
 if __name__ == "__main__":
