@@ -11,9 +11,10 @@
  * Prints ns a call, the least of several rounds; messages: their rate, and CPU time for each, of
  * the whole process.
  *
- * compare runs two processes, which have the machine by turns of some ms: whatever makes it slow
- * for a while does so to both. Of messages all CPU time counts from the first turn on, the
- * recorder's own threads with it, and the time in between as well.
+ * compare runs four processes, two of each, which have the machine by turns of some ms: whatever
+ * makes it slow for a while does so to all, and two that are alike differ by up to 2 % all the
+ * time. Of messages all CPU time counts from the first turn on, the recorder's own threads with it,
+ * and the time in between as well.
  */
 #include "bench_figure.h"
 
@@ -299,6 +300,13 @@ static struct server start_server(const char *library, const char *file)
     _exit(127);
 }
 
+/* In the order in which they are started, which may matter. */
+enum { SERVERS = 4 };
+static bool is_recorded(int server)
+{
+    return server == 1 || server == 2;
+}
+
 static double ask(const struct server *server, long what)
 {
     double taken;
@@ -324,13 +332,13 @@ static double median(double *values, size_t count)
 
 enum { CALL_TURNS = 4 * ROUNDS };
 
-static void compare_call(const struct server *both, long what)
+static void compare_call(const struct server *servers, long what)
 {
     static double plain[CALL_TURNS], more[CALL_TURNS], times[CALL_TURNS];
     for (int i = 0; i < CALL_TURNS; i++) {
-        plain[i] = ask(&both[0], what);
-        more[i] = (ask(&both[1], what) - plain[i]) / calls[what].blocking;
-        times[i] = more[i] / ask(&both[0], READ_TWICE);
+        plain[i] = ask(&servers[0], what);
+        more[i] = (ask(&servers[1], what) - plain[i]) / calls[what].blocking;
+        times[i] = more[i] / ask(&servers[0], READ_TWICE);
     }
     char name[128], beside[160];
     snprintf(name, sizeof name, "%s, recorded, more each call", calls[what].name);
@@ -343,18 +351,19 @@ static void compare_call(const struct server *both, long what)
 
 /* Sums of all turns: the recorder writes in some of them what others left. The ratios of parts say
  * how far they can be trusted. */
-static void compare_messages(const struct server *both, double seconds, const char *name)
+static void compare_messages(const struct server *servers, double seconds, const char *name)
 {
     enum { PARTS = 10, FIRST = 10 };
-    long turns = (long)(seconds * 1e9 / SLOT_NS) / TURN_SLOTS / 2 / PARTS;
+    long turns = (long)(seconds * 1e9 / SLOT_NS) / TURN_SLOTS / SERVERS / PARTS;
     double all[2] = {0}, ratio[PARTS];
-    for (int i = 0; i < 2 * FIRST; i++)
-        (void)ask(&both[i % 2], MESSAGES);
+    for (int i = 0; i < SERVERS * FIRST; i++)
+        (void)ask(&servers[i % SERVERS], MESSAGES);
     for (int part = 0; part < PARTS; part++) {
         double taken[2] = {0};
-        for (long i = 0; i < 2 * turns; i++) {
-            long who = (i + i / 2) % 2; /* 0 1 1 0 0 1 1 0 */
-            taken[who] += ask(&both[who], MESSAGES);
+        for (long i = 0; i < SERVERS * turns; i++) {
+            int who = (int)(i % SERVERS);
+            who = i / SERVERS % 2 ? SERVERS - 1 - who : who; /* to and fro */
+            taken[is_recorded(who)] += ask(&servers[who], MESSAGES);
         }
         ratio[part] = taken[1] / taken[0];
         all[0] += taken[0];
@@ -363,14 +372,15 @@ static void compare_messages(const struct server *both, double seconds, const ch
     double middle = median(ratio, PARTS); /* sorts them */
     printf(
         "%8.2f us  CPU time of a message; recorded x %.3f, of ten parts of the time %.3f to %.3f\n",
-        all[0] * 1e6 / (double)(turns * PARTS * TURN_SLOTS * THREADS), all[1] / all[0], ratio[0],
-        ratio[PARTS - 1]);
+        all[0] * 1e6 / (double)(2 * turns * PARTS * TURN_SLOTS * THREADS), all[1] / all[0],
+        ratio[0], ratio[PARTS - 1]);
     figure_at_most(name, middle, "x", MESSAGE_RATIO);
 }
 
 /* On one CPU, or on all. */
-static void start_both(struct server *both, const char *library, const char *file, bool one_cpu)
+static void start_all(struct server *servers, const char *library, const char *folder, bool one_cpu)
 {
+    char file[64];
     cpu_set_t all, one;
     sched_getaffinity(0, sizeof all, &all);
     CPU_ZERO(&one);
@@ -378,37 +388,40 @@ static void start_both(struct server *both, const char *library, const char *fil
         if (CPU_ISSET(cpu, &all))
             CPU_SET(cpu, &one);
     sched_setaffinity(0, sizeof one, one_cpu ? &one : &all);
-    both[0] = start_server(NULL, NULL);
-    both[1] = start_server(library, file);
+    for (int i = 0; i < SERVERS; i++) {
+        snprintf(file, sizeof file, "%s/%d", folder, i);
+        servers[i] = start_server(is_recorded(i) ? library : NULL, file);
+    }
     sched_setaffinity(0, sizeof all, &all);
 }
 
-static void stop_both(const struct server *both, const char *file)
+static void stop_all(const struct server *servers, const char *folder)
 {
-    for (int i = 0; i < 2; i++) {
-        close(both[i].to);
-        close(both[i].from);
-        waitpid(both[i].process, NULL, 0);
+    char file[64];
+    for (int i = 0; i < SERVERS; i++) {
+        close(servers[i].to);
+        close(servers[i].from);
+        waitpid(servers[i].process, NULL, 0);
+        snprintf(file, sizeof file, "%s/%d", folder, i);
+        unlink(file);
     }
-    unlink(file);
 }
 
 static int compare(const char *library, double seconds)
 {
-    char folder[] = "/tmp/bench_threads-XXXXXX", file[64];
-    struct server both[2];
+    char folder[] = "/tmp/bench_threads-XXXXXX";
+    struct server servers[SERVERS];
     if (!mkdtemp(folder))
         return 1;
-    snprintf(file, sizeof file, "%s/profile", folder);
-    start_both(both, library, file, true);
+    start_all(servers, library, folder, true);
     for (long what = 0; what < CALL_KINDS; what++)
         if (calls[what].blocking)
-            compare_call(both, what);
-    compare_messages(both, seconds / 2, "messages of four threads on one CPU, recorded");
-    stop_both(both, file);
-    start_both(both, library, file, false);
-    compare_messages(both, seconds / 2, "messages of four threads on all CPUs, recorded");
-    stop_both(both, file);
+            compare_call(servers, what);
+    compare_messages(servers, seconds / 2, "messages of four threads on one CPU, recorded");
+    stop_all(servers, folder);
+    start_all(servers, library, folder, false);
+    compare_messages(servers, seconds / 2, "messages of four threads on all CPUs, recorded");
+    stop_all(servers, folder);
     return rmdir(folder);
 }
 

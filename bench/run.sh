@@ -70,7 +70,7 @@ all() {
     heading ranges
     program range
     heading 'calls that may block'
-    program threads compare "$dir/librbwp-threads.so" 12
+    program threads compare "$dir/librbwp-threads.so" 60
     heading messages
     program message
     # Under each MPI library that is here.

@@ -91,9 +91,9 @@ void waiter_rename(pthread_t thread, const char *name);
 extern uint64_t waiter_least_ticks[WAIT_KINDS];
 
 /* The rest of wait_begin and wait_end, for a thread whose waits are recorded. */
-void waiter_end_stretch(struct wait *wait);
-void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which which,
-                  uint64_t stop_ticks);
+__attribute__((hot)) void waiter_end_stretch(struct wait *wait);
+__attribute__((hot)) void waiter_ended(struct wait *wait, enum wait_outcome outcome,
+                                       enum wakes_which which, uint64_t stop_ticks);
 
 /* The thread is about to leave what it does by longjmp: a wait as well, if it is in one. */
 void waiter_jumps(void);

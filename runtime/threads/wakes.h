@@ -38,7 +38,8 @@ static inline struct wakes_bucket *wakes_bucket_of(uint64_t object)
 }
 
 enum wakes_whose { WAKES_ONE, WAKES_ALL };
-void wakes_note(struct wakes_bucket *bucket, uint64_t object, enum wakes_whose whose);
+__attribute__((hot)) void wakes_note(struct wakes_bucket *bucket, uint64_t object,
+                                     enum wakes_whose whose);
 
 /* Before the object is signalled. */
 static inline void wakes_tell(uint64_t object, enum wakes_whose whose)
@@ -64,7 +65,8 @@ struct wakes_found {
  * from whoever released it last. */
 enum wakes_which { WAKES_OLDEST, WAKES_LATEST };
 /* A note about the object that was left in [since, until]. False: there is none. */
-bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since, uint64_t until,
-                enum wakes_which which, struct wakes_found *found_out);
+__attribute__((hot)) bool wakes_take(struct wakes_bucket *bucket, uint64_t object, uint64_t since,
+                                     uint64_t until, enum wakes_which which,
+                                     struct wakes_found *found_out);
 
 #endif /* WAKES_H */
