@@ -71,6 +71,8 @@ all() {
     program range
     heading 'calls that may block'
     program threads compare "$dir/librbwp-threads.so" 60
+    heading 'programs nobody changed'
+    python3 -B bench/redis_cost.py "$dir/tools/rbwp" || echo "redis_cost.py ended with $?"
     heading messages
     program message
     # Under each MPI library that is here.
