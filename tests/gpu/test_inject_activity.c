@@ -257,6 +257,35 @@ static void test_work(void **state)
     read_table_free(&calls);
 }
 
+/* Calls are timed by another clock than their work, which begins inside of them: told soon, or two
+ * looks at both clocks later. */
+static void now_and_then(void)
+{
+    const struct timespec pause = {0, 120000000};
+    void *function = function_of("first");
+    for (int i = 0; i < 4; i++) {
+        CHECK(launch(function, NULL) == 0);
+        nanosleep(&pause, NULL);
+        CHECK(launch(function, NULL) == 0);
+        if (i % 2)
+            CHECK(cuptiActivityFlushAll(0) == 0);
+    }
+}
+
+static void test_times(void **state)
+{
+    const uint64_t apart_ns = 1000; /* that two clocks are read */
+    (void)state;
+    assert_int_equal(run(now_and_then), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 8);
+    for (size_t i = 0; i < work.rows; i++) {
+        const uint64_t *row = read_table_row(&work, i);
+        assert_true(row[BEGIN] <= row[START] + apart_ns && row[START] <= row[END] + apart_ns);
+    }
+    read_table_free(&work);
+}
+
 /* ---- many, on several threads: all of them, each once, none before its call ---- */
 
 #ifdef __SANITIZE_THREAD__
@@ -1170,6 +1199,7 @@ int main(int count, char **words)
     snprintf(file, sizeof file, "%s/out.bin", folder);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_work, set_up),
+        cmocka_unit_test_setup(test_times, set_up),
         cmocka_unit_test_setup(test_all_of_many, set_up),
         cmocka_unit_test_setup(test_runtime, set_up),
         cmocka_unit_test_setup(test_ranges, set_up),
