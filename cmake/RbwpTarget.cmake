@@ -24,6 +24,10 @@ function(rbwp_target_settings target)
     # NVTX, CUPTI and drivers call us, and we them, with handles that are of another type on each side.
     if(CMAKE_C_COMPILER_ID STREQUAL Clang AND RBWP_SANITIZE MATCHES undefined)
       target_compile_options(${target} PRIVATE -fno-sanitize=function)
+    elseif(RBWP_SANITIZE MATCHES undefined)
+      # gcc asks the flags of the addition that makes a thread-local variable's address whether that is null; the linker
+      # makes it another instruction, which sets none. clang looks for null pointers.
+      target_compile_options(${target} PRIVATE -fno-sanitize=null,nonnull-attribute)
     endif()
   endif()
 endfunction()

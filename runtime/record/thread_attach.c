@@ -66,10 +66,8 @@ static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)
     entry->self = self;
     entry->places = &rbwp_own_places_;
     thread_registry_add(entry);
-    memset(self, 0, sizeof *self);
-    self->keep_ticks = UINT64_MAX;
-    self->limits = slot_limits_table();
-    self->thread = entry;
+    *self = (struct rbwp_self_){
+        .keep_ticks = UINT64_MAX, .limits = slot_limits_table(), .thread = entry};
 }
 
 enum rbwp_status rbwp_thread_attach(const char *name)
