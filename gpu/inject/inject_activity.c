@@ -14,7 +14,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER; /* and names, shapes, devices */
+/* Guards names, shapes, devices and looks at clocks, too. */
+static pthread_mutex_t records_lock = PTHREAD_MUTEX_INITIALIZER;
 static cupti_subscriber subscribed;
 static bool probes_watch;
 static const int kinds[] = {CUPTI_KERNEL, CUPTI_COPY, CUPTI_PEER_COPY, CUPTI_SET};

@@ -7,7 +7,8 @@
 
 enum { BUFFER_BYTES = 1 << 20, BUFFERS_MAX = 64, READY = 4 };
 
-/* Nothing that takes long is done under it: a thread that launches may wait for it. */
+/* Once there are some, nothing that takes long is done under it: a thread that launches may wait
+ * for it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint8_t *spare[BUFFERS_MAX];
 static int spare_count, made_count;

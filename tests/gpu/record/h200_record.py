@@ -179,7 +179,7 @@ def recorded(name, what="gpu", **environment):
 
 @step
 def cost():
-    """Plain, kernels only, with ranges, all sources: loops by turns, and the median of what each is times the plain one of its round."""
+    """Plain, kernels only, with ranges, all sources: loops by turns, and the median of what each is times the mean of its round's two plain ones."""
     whats = {"gpu": "cost-gpu", "gpu,ranges": "cost-ranges", "gpu,ranges,threads": "cost-all"}
     ways = {**TWO_PLAIN, **{what: recorded(name, what) for what, name in whats.items()}}
     turns = Turns(ways, SMALL)
