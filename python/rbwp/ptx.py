@@ -6,7 +6,7 @@
     inst.summary()
     inst.export_chrome_trace("trace.json")
 
-What is compiled in the context gets probes, by rbwp-ptxas in the place of ptxas; the collector, librbwp-inject.so, gives
+Results may be asked for inside the context, too: they are of the launches so far. What is compiled in the context gets probes, by rbwp-ptxas in the place of ptxas; the collector, librbwp-inject.so, gives
 their variable a buffer at each launch and reads it back. Kernels that were compiled before are compiled again, and none
 with probes is left behind: _triton.py has that. Under `rbwp record --ptx` the collector is there already."""
 
@@ -33,6 +33,7 @@ MODES = ("block", "single", "entire", "config", "cfg", "mma", "warp")
 OURS = ("cfg", "mma", "warp")
 BINDINGS = ("variable", "param")
 WIDE_BYTES = 32
+_TEXTS = {".original.ptx": "original.ptx", ".probes.ptx": "instrumented.ptx"}  # as rbwp-ptxas calls them, and save()
 Active = Union[str, "os.PathLike[str]", Mapping[str, Any], None]
 
 
@@ -127,9 +128,9 @@ class Launch:
         return {probe["id"]: probe for probe in self.map["probes"]}
 
 
-def _decoded(map_path: str, raw_path: str, folder: str) -> npt.NDArray[np.int64]:
+def _decoded(map_path: str, raw_path: str, folder: str, options: Sequence[str] = ()) -> npt.NDArray[np.int64]:
     """Records of a buffer as the command reads it, which refuses those that are not of this map."""
-    run_command(["ptx", "decode", "--force", "--map", map_path, "--dir", folder, "--output", os.devnull, raw_path])
+    run_command(["ptx", "decode", "--force", "--map", map_path, "--dir", folder, "--output", os.devnull, *options, raw_path])
     rows: npt.NDArray[np.int64] = np.load(os.path.join(folder, "raw.npy"))
     return rows.reshape(len(rows), rows.shape[1] // 4, 4)
 
@@ -207,7 +208,7 @@ def _lines(folder: str) -> List[str]:
     """What the collector has said of launches of this process."""
     try:
         with open(os.path.join(folder, f"launches-{os.getpid()}.ndjson"), encoding="utf-8") as file:
-            return file.read().splitlines()
+            return file.read().rpartition("\n")[0].splitlines()
     except FileNotFoundError:
         return []
 
@@ -249,22 +250,34 @@ def _thread_set(threads: Any, first: int, last: int) -> str:
     return ",".join(str(checked_number("threads", thread, 0, 2**62)) for thread in threads) or _word("threads", "")
 
 
+@dataclass(frozen=True)
+class _Files:
+    """What save() writes, and where; names are those of config.ini. Without analysis_dir all goes to output_dir."""
+    output_dir: Optional[str]
+    analysis_dir: Optional[str]
+    raw_csv: str
+    trace_json: str
+    loc_map: str
+    active_json: str
+    dump_ptx: bool
+
+
 class Instrumentation:
-    """What instrument() gives. As a context it is entered once; results are there behind it."""
+    """What instrument() gives. As a context it is entered once; results are there inside it and behind it."""
 
     def __init__(self, options: Sequence[str], mode: str, bind: str, active: Active, launches: int,
-                 output_dir: Optional[str]) -> None:
+                 files: _Files, sanitizing: Sequence[str]) -> None:
         self.mode, self.bind = mode, bind
         self._options = list(options)
-        self._active, self._limit, self._output_dir = active, launches, output_dir
+        self._active, self._limit, self._files, self._sanitizing = active, launches, files, list(sanitizing)
         self._buffer: Optional[memory.Array] = None
         self._capacity, self._lanes = 0, 0
         self._work = tempfile.mkdtemp(prefix="rbwp-ptx-")
         weakref.finalize(self, shutil.rmtree, self._work, ignore_errors=True)
         self._changed: Optional[Any] = None
-        self._collected = ""  # the collector's folder
-        self._before = 0  # lines that the collector had written
-        self._found: Optional[List[Launch]] = None
+        self._collected = ""  # the collector's folder, while the context is open
+        self._taken = 0  # lines of the collector's that were taken, or are of launches before the context
+        self._found: List[Launch] = []
 
     @property
     def folder(self) -> str:
@@ -275,14 +288,18 @@ class Instrumentation:
     # ---- the context
 
     def __enter__(self) -> "Instrumentation":
-        if self._changed is not None or self._found is not None:
+        if self._changed is not None:
             raise RuntimeError("an instrumentation is entered once: call instrument() again")
-        collected = self._collected = _collect(self._limit) if self.bind == "variable" else self.folder
+        if self.bind == "variable":
+            self._collected = _collect(self._limit)
+            known = _lines(self._collected)
+            self._taken = len(known)
+            self._keep_lines([line for line in known if "clock" in json.loads(line)])  # what tells the host's clocks
         variables = {
-            "RBWP_PTX_DIR": collected,
+            "RBWP_PTX_DIR": self._collected or self.folder,
             "RBWP_PTX_OPTIONS": " ".join([*self._options, *self._active_words()]),
+            "RBWP_PTX_KEEP": "1" if self._files.dump_ptx else None,
         }
-        self._before = len(_lines(collected))
         self._changed = _triton.compiled_anew(stand_in(), os.path.join(self.folder, "cache"), variables)
         self._changed.__enter__()
         return self
@@ -294,10 +311,10 @@ class Instrumentation:
             memory.wait("numpy" if isinstance(self._buffer, np.ndarray) else self._buffer.device)
         self._changed.__exit__(kind, error, trace)
         shutil.rmtree(os.path.join(self.folder, "cache"), ignore_errors=True)
-        if self.bind == "variable":
-            self._take_launches(self._collected)
-        if error is None and self._output_dir is not None:
-            self.save(self._output_dir)
+        self._take_launches()
+        self._collected = ""
+        if error is None and self._files.output_dir is not None:
+            self.save()
 
     def _active_words(self) -> List[str]:
         if self._active is None:
@@ -310,19 +327,22 @@ class Instrumentation:
             shutil.copyfile(checked_path("active_list", self._active), path)
         return ["--active", _word("TMPDIR", path)]
 
-    def _take_launches(self, collected: str) -> None:
-        """The lines that came while the context was open, with their files; and what tells the host's clocks, which
-        stands first."""
-        known = _lines(collected)
-        lines = [line for line in known[:self._before] if "clock" in json.loads(line)] + known[self._before:]
+    def _take_launches(self) -> None:
+        """The lines that came since the last time, with their files, while the context is open."""
+        lines = _lines(self._collected)[self._taken:] if self._collected else []
         for line in lines:
             told = json.loads(line)
-            for name in (told.get("raw"), told.get("map")):
-                if name:
-                    _bring(os.path.join(collected, name), os.path.join(self.folder, name))
-            if told.get("raw") and collected == _own_folder:
-                os.unlink(os.path.join(collected, told["raw"]))
-        with open(os.path.join(self.folder, f"launches-{os.getpid()}.ndjson"), "w", encoding="utf-8") as file:
+            texts = [told["map"].replace(".map.json", kind) for kind in _TEXTS] if "raw" in told else []
+            for name in (told.get("raw"), told.get("map"), *texts):
+                if name and (name not in texts or os.path.exists(os.path.join(self._collected, name))):
+                    _bring(os.path.join(self._collected, name), os.path.join(self.folder, name))
+            if told.get("raw") and self._collected == _own_folder:
+                os.unlink(os.path.join(self._collected, told["raw"]))
+        self._keep_lines(lines)
+        self._taken += len(lines)
+
+    def _keep_lines(self, lines: Sequence[str]) -> None:
+        with open(os.path.join(self.folder, f"launches-{os.getpid()}.ndjson"), "a", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 
     # ---- a buffer that the kernel has as a parameter
@@ -358,16 +378,21 @@ class Instrumentation:
     # ---- what was found
 
     def launches(self) -> List[Launch]:
-        """The launches that were recorded, in their order."""
-        if self._found is None or self.bind != "variable":
-            self._found = self._of_buffer() if self.bind != "variable" else [
-                _launch(os.path.join(self.folder, told["map"]), os.path.join(self.folder, told["raw"]), told)
-                for told in map(json.loads, _lines(self.folder)) if "raw" in told]
-        return self._found
+        """The launches that were recorded, in their order; inside the context, those so far."""
+        if self.bind != "variable":
+            return self._of_buffer()
+        told = [line for line in self._told() if "raw" in line]
+        self._found += [_launch(os.path.join(self.folder, line["map"]), os.path.join(self.folder, line["raw"]), line)
+                        for line in told[len(self._found):]]
+        return list(self._found)
 
     def skipped(self) -> List[Dict[str, Any]]:
         """What the collector says of launches that were not recorded: kernel, why, and how many where that is known."""
-        return [told for told in map(json.loads, _lines(self.folder)) if "skipped" in told]
+        return [line for line in self._told() if "skipped" in line]
+
+    def _told(self) -> List[Dict[str, Any]]:
+        self._take_launches()
+        return [json.loads(line) for line in _lines(self.folder)]
 
     def results(self) -> List[Slot]:
         """The slots of all launches."""
@@ -388,33 +413,64 @@ class Instrumentation:
         if not self.launches():
             print("nothing was recorded", file=file)
 
-    def save(self, folder: "os.PathLike[str] | str") -> List[str]:
-        """Writes raw.npy, raw.csv, trace.json, loc_map.json and active_probes.json of each launch: into the folder
-        itself if it is one launch, else into folders KERNEL-NUMBER in it. Returns where."""
-        target = checked_path("folder", folder)
+    def save(self, folder: "os.PathLike[str] | str | None" = None) -> List[str]:
+        """Writes raw.npy, raw.csv, trace.json, loc_map.json, active_probes.json, original.ptx and instrumented.ptx into
+        the folder, or, without one, where instrument() was given output_dir and analysis_dir, by the names it was given.
+        Of several launches each has a folder KERNEL-NUMBER of its own in it, and if they are of one module, the files
+        in the folder itself are the last launch's and the list of active probes is that of all. Returns where."""
+        files = self._files
+        output = files.output_dir if folder is None else checked_path("folder", folder)
+        if output is None:
+            raise ValueError("folder: neither save() nor instrument() was given one")
+        analysis = files.analysis_dir or output if folder is None else output
         launches, made = self.launches(), []
-        for number, launch in enumerate(launches):
-            one = target if len(launches) == 1 else os.path.join(target, f"{launch.kernel}-{number}")
-            os.makedirs(one, exist_ok=True)
-            if self.mode != "config":
-                _decoded(launch.map_path, launch.raw_path, one)
-                made.append(one)
+        parts = {f"{launch.kernel}-{number}": launch for number, launch in enumerate(launches)} if len(launches) > 1 else {}
+        modules = {launch.map["hash"] for launch in launches}
+        if len(modules) == 1:
+            parts = {"": launches[-1], **parts}
+        for name, launch in parts.items():
+            made.append(os.path.join(output, name) if name else output)
+            self._save_launch(launch, made[-1], os.path.join(analysis, name))
+        if len(modules) == 1 and (active := self.active_probes()):
+            with open(os.path.join(analysis, files.active_json), "w", encoding="utf-8") as file:
+                json.dump(active, file, indent=2)
         return made
 
+    def _save_launch(self, launch: Launch, output: str, analysis: str) -> None:
+        files = self._files
+        os.makedirs(output, exist_ok=True)
+        os.makedirs(analysis, exist_ok=True)
+        if self.mode != "config":
+            with tempfile.TemporaryDirectory(prefix=".rbwp-", dir=output) as folder:
+                _decoded(launch.map_path, launch.raw_path, folder, self._sanitizing)
+                for name, place in (("raw.npy", os.path.join(output, "raw.npy")),
+                                    ("raw.csv", os.path.join(output, files.raw_csv)),
+                                    ("trace.json", os.path.join(output, files.trace_json)),
+                                    ("loc_map.json", os.path.join(analysis, files.loc_map)),
+                                    ("active_probes.json", os.path.join(analysis, files.active_json))):
+                    if name != "active_probes.json" or len(launch.cells):  # an empty list leaves no probe ever after
+                        shutil.move(os.path.join(folder, name), place)
+        for kind, name in _TEXTS.items():
+            text = launch.map_path.replace(".map.json", kind)
+            if files.dump_ptx and os.path.exists(text):
+                shutil.copyfile(text, os.path.join(output, name))
+
     def active_probes(self) -> Dict[str, Any]:
-        """What a second context can do with, as its active_list: the probes that fired, neighbours of one line merged.
-        Of all launches; they must be of one module."""
-        found: Dict[str, Any] = {}
-        for launch in self.launches():
-            with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
-                _decoded(launch.map_path, launch.raw_path, folder)
-                told = json.loads(run_command(["ptx", "sanitize", "--loc-map", os.path.join(folder, "loc_map.json"),
-                                               os.path.join(folder, "raw.csv")]))
-            if len({one.map["hash"] for one in self.launches()}) > 1:
-                raise ValueError("kernel: several modules were recorded, and their probes have numbers of their own")
-            for kind, listed in told.items():
-                known = found.setdefault(kind, {"list": []})
-                known["list"] = sorted({*known["list"], *listed["list"]})
+        """What a second context can do with, as its active_list: the probes that fired, neighbours of one line merged
+        (unless instrument() was told otherwise). Of all launches; they must be of one module."""
+        launches = self.launches()
+        if len({launch.map["hash"] for launch in launches}) > 1:
+            raise ValueError("kernel: several modules were recorded, and their probes have numbers of their own")
+        if not any(len(launch.cells) for launch in launches):
+            return {}
+        with tempfile.TemporaryDirectory(prefix="rbwp-") as folder:
+            if self.bind == "variable":
+                run_command(["ptx", "sanitize", "--dir", folder, *self._sanitizing, self.folder])
+            else:
+                _decoded(launches[0].map_path, launches[0].raw_path, folder, self._sanitizing)
+            made, = (name for name in os.listdir(folder) if "active" in name)
+            with open(os.path.join(folder, made), encoding="utf-8") as file:
+                found: Dict[str, Any] = json.load(file)
         return found
 
     def export_chrome_trace(self, path: "os.PathLike[str] | str") -> None:
@@ -441,6 +497,7 @@ class Instrumentation:
         """Writes a profile for `rbwp report` and all other commands: the launches with their blocks."""
         if self.bind != "variable":
             raise ValueError("bind: launches are known to the collector alone, whose buffer is a variable's")
+        self._take_launches()
         run_command(["ptx", "decode", "--force", "--rbwp", checked_path("path", path), self.folder])
 
 
@@ -448,15 +505,19 @@ def instrument(mode: str = "block", *, target_file: Union[int, str, None] = None
                t_end: int = 127, threads: Union[str, Sequence[int], None] = None, per: Optional[str] = None,
                cells: Optional[str] = None, n_probes_estimate: int = 256, active_list: Active = None,
                bind: str = "variable", param: Optional[str] = None, launches: int = 8,
-               output_dir: "os.PathLike[str] | str | None" = None) -> Instrumentation:
+               output_dir: "os.PathLike[str] | str | None" = None, analysis_dir: "os.PathLike[str] | str | None" = None,
+               raw_csv: str = "raw.csv", trace_json: str = "trace.json", loc_map: str = "loc_map.json",
+               active_json: str = "active_probes.json", dump_ptx: bool = True, dead: bool = True,
+               merge: bool = True) -> Instrumentation:
     """A context in which kernels of Triton are compiled with probes; rbwp-ptx(1) says what the modes put where.
 
     target_file: number of a .file, or the end of its path, or "all". threads (warps, with per="warp" or mode="warp"):
     t_start to t_end, or any set as the command takes it, or numbers. n_probes_estimate: records that each has room
     for. active_list: a file or what active_probes() gave. bind: where probes find their buffer: "variable" (nothing
     changes), or "param", the kernel's last parameter, or the one that param names: allocate_buffer() makes it.
-    launches: how many of each kernel are recorded. output_dir: where
-    save() is called with behind the context."""
+    launches: how many of each kernel are recorded. output_dir: save() is called behind the context and writes there,
+    into analysis_dir what is about probes, by these names (dump_ptx: original.ptx and instrumented.ptx, too). dead,
+    merge: active_probes() leaves out probes that never fired, merges neighbours of one line."""
     words = ["--mode", _one_of("mode", mode, MODES), "--kernel", _word("kernel", kernel)]
     if target_file is not None:
         words += ["--file", _word("target_file", target_file if isinstance(target_file, str) else
@@ -473,8 +534,12 @@ def instrument(mode: str = "block", *, target_file: Union[int, str, None] = None
             raise ValueError("param: it is for bind='param'")
         words += ["--param", _word("param", param)]
     limit = checked_number("launches", launches, 1, 2**31 - 1)
-    where = None if output_dir is None else checked_path("output_dir", output_dir)
-    made = Instrumentation(words, mode, bind, active_list, limit, where)
+    where, analysis = (None if folder is None else checked_path(name, folder)
+                       for name, folder in (("output_dir", output_dir), ("analysis_dir", analysis_dir)))
+    names = (checked_path(name, text) for name, text in (("raw_csv", raw_csv), ("trace_json", trace_json),
+                                                         ("loc_map", loc_map), ("active_json", active_json)))
+    sanitizing = ([] if dead else ["--keep-dead"]) + ([] if merge else ["--keep-neighbours"])
+    made = Instrumentation(words, mode, bind, active_list, limit, _Files(where, analysis, *names, bool(dump_ptx)), sanitizing)
     made._capacity, made._lanes = capacity, _count(chosen)
     return made
 
@@ -492,24 +557,40 @@ def _count(threads: str) -> int:
     return total
 
 
+# What a config.ini may say, as instrument() calls it; what stands for a key that is not there.
+_KEYS = (("instrument", "mode", str, "block"), ("instrument", "target_file", int, 1), ("instrument", "t_start", int, 0),
+         ("instrument", "t_end", int, 127), ("instrument", "n_probes_estimate", int, 256),
+         ("output", "output_dir", str, "output"), ("output", "raw_csv", str, "raw.csv"),
+         ("output", "trace_json", str, "trace.json"), ("output", "dump_ptx", bool, True),
+         ("analysis", "analysis_dir", str, "analysis"), ("analysis", "loc_map", str, "loc_map.json"),
+         ("analysis", "active_list", str, "active_probes.json"), ("sanitizer", "enable", bool, False),
+         ("sanitizer", "dead", bool, True), ("sanitizer", "merge", bool, True))
+
+
 def from_config(path: "os.PathLike[str] | str", **more: Any) -> Instrumentation:
-    """instrument() with what a config.ini of compatible tools says; arguments that are given come first."""
+    """instrument() with what a config.ini of compatible tools says; arguments that are given come first. Files go where
+    `rbwp ptx --config` reads and writes them. With [sanitizer] enable, the active_list in analysis_dir is obeyed if it
+    is there: the first run writes it."""
     name = checked_path("path", path)
-    config = configparser.ConfigParser(inline_comment_prefixes=(";", "#"))
+    config = configparser.ConfigParser(inline_comment_prefixes=(";", "#"), interpolation=None, strict=False)
     with open(name, encoding="utf-8") as file:
-        config.read_file(file)
+        try:
+            config.read_file(file)
+        except configparser.Error as error:
+            raise RbwpError(f"{name}: {error}") from None
     options: Dict[str, Any] = {}
-    for key, kind in (("mode", str), ("target_file", int), ("t_start", int), ("t_end", int), ("n_probes_estimate", int)):
-        text = config.get("instrument", key, fallback=None)
-        if text is not None:
-            try:
-                options[key] = kind(text)
-            except ValueError:
-                raise RbwpError(f"{name}: {key}: {text!r} is no number") from None
-    if config.has_option("output", "output_dir"):
-        options["output_dir"] = config.get("output", "output_dir")
-    if config.getboolean("sanitizer", "enable", fallback=False):
-        active = os.path.join(config.get("analysis", "analysis_dir", fallback="analysis"),
-                              config.get("analysis", "active_list", fallback="active_probes.json"))
-        options["active_list"] = active if os.path.exists(active) else None
-    return instrument(**{**options, **more})
+    for section, key, kind, fallback in _KEYS:
+        if section == "sanitizer" and not config.has_section(section):
+            fallback = False
+        text = config.get(section, key, fallback=None)
+        try:
+            options[key] = fallback if text is None else config.getboolean(section, key) if kind is bool else kind(text)
+        except ValueError:
+            raise RbwpError(f"{name}: {key}: {text!r} is no {'number' if kind is int else 'yes or no'}") from None
+    options["active_json"] = options.pop("active_list")
+    enable = options.pop("enable")
+    options.update(more)
+    active = os.path.join(options["analysis_dir"] or options["output_dir"], options["active_json"])
+    if enable and os.path.exists(active):
+        options.setdefault("active_list", active)
+    return instrument(**options)

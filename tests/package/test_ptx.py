@@ -105,7 +105,42 @@ class Context(unittest.TestCase):
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         self.assertEqual([(event["pid"], event["ph"]) for event in events],
                          [(0, "M"), (0, "X"), (0, "X"), (1, "M"), (1, "X"), (1, "X")])
-        self.assertEqual([os.path.basename(path) for path in inst.save(self.folder / "out")], ["k-0", "k-1"])
+        self.assertEqual([os.path.basename(path) for path in inst.save(self.folder / "out")], ["out", "k-0", "k-1"])
+        for name, rows in (("k-0", 2), ("k-1", 2), (".", 2)):
+            self.assertEqual(len(np.load(self.folder / "out" / name / "raw.npy")), rows)
+
+    def test_results_inside_the_context(self):
+        with ptx.instrument(t_end=1, n_probes_estimate=16, output_dir=self.folder / "out") as inst:
+            self.assertEqual((inst.results(), inst.launches(), inst.skipped()), ([], [], []))
+            self.kernel.run(0)
+            self.assertEqual((len(inst.results()), len(inst.pairs())), (6, 6))
+            self.kernel.run(2)
+            self.fake.say({"skipped": "limit", "kernel": "k", "count": 7})
+            self.assertEqual([len(launch.cells) for launch in inst.launches()], [6, 13])
+            self.assertEqual(len(inst.skipped()), 1)
+            inst.to_rbwp(self.folder / "inside.bin")
+            text = io.StringIO()
+            inst.summary(text)
+            self.assertEqual(text.getvalue().count("Mean Cycles"), 2)
+            self.kernel.run(0)
+            lists = inst.active_probes()
+        self.assertEqual([len(launch.cells) for launch in inst.launches()], [6, 13, 6])
+        self.assertEqual(inst.active_probes(), lists)
+        self.assertEqual(np.load(self.folder / "out" / "raw.npy").shape, (6, 8))  # the last one's
+        self.assertEqual(np.load(self.folder / "out" / "k-1" / "raw.npy").shape, (13, 8))
+        self.assertEqual(json.loads((self.folder / "out" / "active_probes.json").read_text()), lists)
+
+    def test_active_probes_of_several_launches(self):
+        with ptx.instrument(t_end=0) as one:
+            self.kernel.run(0)
+        with ptx.instrument(t_end=0) as both:
+            self.kernel.run(0)
+            self.kernel.run(2)
+        self.assertEqual(one.active_probes()["active_end"]["list"], [0, 1, 9, 11])
+        self.assertEqual(both.active_probes()["active_end"]["list"], [0, 1, 5, 7, 9, 11])
+        with ptx.instrument(t_end=0, dead=False, merge=False) as all_of_them:
+            self.kernel.run(0)
+        self.assertEqual(all_of_them.active_probes()["active_start"]["list"], list(range(12)))
 
     def test_a_launch_without_records(self):
         with ptx.instrument(t_start=100, t_end=101) as inst:
@@ -149,10 +184,56 @@ class Context(unittest.TestCase):
                 pass
             none.results()
 
+    def files(self):
+        return sorted(str(path.relative_to(self.folder)) for folder in ("o", "a")
+                      for path in (self.folder / folder).rglob("*") if path.is_file())
+
+    def test_each_key_of_a_config(self):
+        """All 15, twice: the second run obeys what the first one wrote, and the command finds both files."""
+        config = self.folder / "config.ini"
+        text = (f"[instrument]\nmode=block\ntarget_file=1\nt_start=0\nt_end=1\nn_probes_estimate=16\n"
+                f"[output]\noutput_dir={self.folder}/o\nraw_csv=r%%.csv\ntrace_json=t.json\ndump_ptx=True\n"
+                f"[analysis]\nanalysis_dir={self.folder}/a\nloc_map=l.json\nactive_list=p.json\n"
+                "[sanitizer]\nenable=ON\ndead=True\nmerge=%s\n")
+        config.write_text(text % "True")
+        probes = []
+        for _ in range(2):
+            with ptx.from_config(config) as inst:
+                self.kernel.run(0)
+            probes.append(len(inst.launches()[0].map["probes"]))
+        self.assertEqual(probes, [12, 6])
+        self.assertEqual(self.files(), ["a/l.json", "a/p.json", "o/instrumented.ptx", "o/original.ptx", "o/r%.csv",
+                                        "o/raw.npy", "o/t.json"])
+        self.assertEqual((self.folder / "o" / "original.ptx").read_text(), self.kernel.path.read_text())
+        self.assertIn("rbwp_ptx_buffer", (self.folder / "o" / "instrumented.ptx").read_text())
+        wrote = (self.folder / "a" / "p.json").read_text()
+        native.run_command(["ptx", "sanitize", "--config", str(config)])
+        self.assertEqual(json.loads((self.folder / "a" / "p.json").read_text()), json.loads(wrote))
+        # What is off, and an argument that comes before the file.
+        config.write_text((text % "0").replace("dump_ptx=True", "dump_ptx=no").replace("enable=ON", "enable=off"))
+        with ptx.from_config(config, analysis_dir=self.folder / "o", active_json="q.json") as inst:
+            self.kernel.run(0)
+        self.assertEqual(len(inst.launches()[0].map["probes"]), 12)
+        self.assertEqual(len(json.loads((self.folder / "o" / "q.json").read_text())["active_start"]["list"]), 6)
+        # Without the section nothing is left out, as `rbwp ptx` has it.
+        config.write_text((text % "")[:(text % "").index("[sanitizer]")])
+        with ptx.from_config(config) as inst:
+            self.kernel.run(0)
+        self.assertEqual(len(json.loads((self.folder / "a" / "p.json").read_text())["active_start"]["list"]), 12)
+        # A launch without records leaves no list, which would be an empty one.
+        (self.folder / "a" / "p.json").unlink()
+        with ptx.from_config(config, t_start=100, t_end=101):
+            self.kernel.run(0)
+        self.assertFalse((self.folder / "a" / "p.json").exists())
+        for wrong, said in (("[sanitizer]\nenable=perhaps\n", "enable: 'perhaps'"), ("mode=block\n", "no section")):
+            config.write_text(wrong)
+            with self.assertRaisesRegex(rbwp.RbwpError, said):
+                ptx.from_config(config)
+
     def test_a_file_of_compatible_tools(self):
         config = self.folder / "config.ini"
         config.write_text("[instrument]\nmode = block ; of all\nt_end = 0\nn_probes_estimate = 16\n"
-                          f"[output]\noutput_dir = {self.folder}/made\n")
+                          f"[output]\noutput_dir = {self.folder}/made\n[analysis]\nanalysis_dir = {self.folder}/made\n")
         with ptx.from_config(config, t_end=1) as inst:
             self.kernel.run(0)
         self.assertEqual((inst.launches()[0].map["lanes"], inst.launches()[0].map["capacity"]), (2, 16))
@@ -173,6 +254,9 @@ class Context(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "^t_start: "):
             ptx.instrument(t_start="0")
         inst = ptx.instrument()
+        self.assertEqual(inst.results(), [])
+        with self.assertRaisesRegex(ValueError, "^folder: "):
+            inst.save()
         with inst:
             pass
         with self.assertRaisesRegex(RuntimeError, "once"):
@@ -208,6 +292,7 @@ class Collector(unittest.TestCase):
             for launches in (2, 3):
                 with ptx.instrument("warp", t_end=0, n_probes_estimate=1, launches=launches) as inst:
                     self.launch(driver, b"k", 5)
+                    self.assertEqual(len(inst.launches()), launches)  # inside, too
                 found.append([(launch.kernel, launch.pair_cycles, launch.cells.tolist()) for launch in inst.launches()])
             self.assertFalse(list(pathlib.Path(ptx._folder).glob("*.raw")))  # a context has its buffers for itself
         record = ("k", 20, [[[0, 0, 1000, 2000]]])

@@ -277,6 +277,9 @@ def second_pass():
     check("one launch", lists(0), expected(0))
     check("both ways", lists(0, 2), expected(0, 2))
     check("more is needed", set(lists(0)[0]) < set(lists(0, 2)[0]), True)
+    rbwp("sanitize", "--dir", WORK / "all", "--keep-dead", "--keep-neighbours", FOLDER)
+    made = json.loads((WORK / "all" / f"{told['hash']}.active.json").read_text())
+    check("nothing is left out", made["active_start"]["list"], sorted(probe["id"] for probe in told["probes"]))
     lossy = bytearray(run(told, text, at, loops=0))
     lossy[32 + 24] = 1
     wanted = lists(0)

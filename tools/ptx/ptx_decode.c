@@ -254,22 +254,24 @@ static enum exit_code sanitize_files(const struct ptx_tool_options *tool,
 }
 
 /* A list for each map that launches of the folder name. */
-static enum exit_code sanitize_folder(const struct ptx_tool_options *tool, const char *folder)
+static enum exit_code sanitize_folder(const struct ptx_tool_options *tool,
+                                      const struct ptx_config *config, const char *folder)
 {
     uint32_t count;
-    return ptx_folder_active(folder, tool->folder ? tool->folder : folder, &count);
+    return ptx_folder_active(folder, tool->folder ? tool->folder : folder,
+                             how_to_sanitize(tool, config), &count);
 }
 
 enum exit_code ptx_tool_sanitize(const struct ptx_tool_options *tool, struct operands files)
 {
     struct ptx_config config;
     struct stat status;
-    if (files.count && stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
-        return sanitize_folder(tool, files.words[0]);
     char csv[PATH_BYTES], locs[PATH_BYTES], active[PATH_BYTES];
     ptx_config_defaults(&config);
     if (tool->config && !ptx_config_read(&config, tool->config))
         return EXIT_BAD_DATA;
+    if (files.count && stat(files.words[0], &status) == 0 && S_ISDIR(status.st_mode))
+        return sanitize_folder(tool, &config, files.words[0]);
     if (!tool->config && !tool->loc_map) {
         message_usage("sanitize needs the source lines: --loc-map FILE, or --config");
         return EXIT_USAGE;

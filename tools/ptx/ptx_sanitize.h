@@ -10,12 +10,9 @@
 #ifndef PTX_SANITIZE_H
 #define PTX_SANITIZE_H
 
+#include "ptx_folder.h"
 #include "ptx_lists.h"
 #include "ptx_matrix.h"
-
-struct ptx_sanitizing {
-    bool compat, dead, merge;
-};
 
 /* False with the message given; active is the caller's to free in any case. */
 bool ptx_sanitize(struct ptx_active *active, const struct ptx_matrix *matrix,

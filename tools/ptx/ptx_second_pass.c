@@ -20,15 +20,16 @@ struct needed {
 };
 
 struct second_pass {
+    struct ptx_sanitizing how;
     struct needed *maps;
     uint32_t count, room;
     bool failed; /* the user was told */
 };
 
-static bool begin(struct needed *needed, const struct ptx_map *map)
+static bool begin(struct needed *needed, const struct ptx_map *map, struct ptx_sanitizing how)
 {
     *needed = (struct needed){.hash = map->hash};
-    needed->sanitizer = ptx_sanitizer_new((struct ptx_sanitizing){.dead = true, .merge = true});
+    needed->sanitizer = ptx_sanitizer_new(how);
     return needed->sanitizer && ptx_map_locs(map, &needed->locs);
 }
 
@@ -43,7 +44,7 @@ static struct needed *find(struct second_pass *pass, const struct ptx_map *map)
         return NULL;
     }
     struct needed *needed = &pass->maps[pass->count++];
-    return begin(needed, map) ? needed : NULL;
+    return begin(needed, map, pass->how) ? needed : NULL;
 }
 
 static bool take_launch(void *context, const struct ptx_launch *launch, const struct ptx_map *map,
@@ -88,9 +89,10 @@ static bool write_all_lists(const struct second_pass *pass, const char *to)
     return good;
 }
 
-enum exit_code ptx_folder_active(const char *folder, const char *to, uint32_t *count_out)
+enum exit_code ptx_folder_active(const char *folder, const char *to, struct ptx_sanitizing how,
+                                 uint32_t *count_out)
 {
-    struct second_pass pass = {0};
+    struct second_pass pass = {.how = how};
     struct ptx_walk walk = {.path = folder, .context = &pass, .launch = take_launch};
     bool good = ptx_walk_begin(&walk);
     *count_out = 0;

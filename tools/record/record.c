@@ -96,7 +96,9 @@ static int run_twice(const struct record_options *options, struct operands progr
         finish(options, first);
         return status;
     }
-    if (ptx_folder_active(first, active, &lists) == EXIT_BAD_DATA || lists == 0) {
+    if (ptx_folder_active(first, active, (struct ptx_sanitizing){.dead = true, .merge = true},
+                          &lists) == EXIT_BAD_DATA ||
+        lists == 0) {
         message("there is nothing to run again for");
         finish(options, first);
         return status;

@@ -552,6 +552,14 @@ def context():
     before = outputs()
     with rbwp.ptx.instrument(mode="warp", target_file="triton_script.py", t_start=0, t_end=31) as inst:
         inside = outputs()
+        torch.cuda.synchronize()
+        asked = [len(inst.launches()), len(inst.results()), len(inst.pairs())]
+        right("context: results inside", all(asked) and [len(inst.launches()), len(inst.results()), len(inst.pairs())] == asked,
+              f"{asked}")
+    right("context: the same results behind it", [len(inst.launches()), len(inst.results()), len(inst.pairs())] == asked)
+    saved = inst.save(OUT / "context")
+    right("context: files", bool(saved) and all({"raw.npy", "raw.csv", "original.ptx", "instrumented.ptx"} <= {
+        path.name for path in pathlib.Path(folder).iterdir()} for folder in saved), f"{saved}")
     after = outputs()
     right("context: the same results before, in and after", before == inside == after)
     launches = inst.launches()

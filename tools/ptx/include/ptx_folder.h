@@ -39,12 +39,19 @@ enum exit_code ptx_folder_write(const char *folder, const struct out_options *ou
                                 struct ptx_folder_told *told);
 void ptx_folder_told_free(struct ptx_folder_told *told);
 
+/* What a second run can do without: probes that never fired, the inner sides of neighbours; and by
+ * whose rule a cell is empty (ptx_sanitize.h). */
+struct ptx_sanitizing {
+    bool compat, dead, merge;
+};
+
 /*
  * For a second run with fewer probes: writes HASH.active.json into the folder `to`, made if need
  * be, for each map whose launches have records, by the rules of rbwp ptx sanitize over all of them
  * (of launches that lost records dead probes stay). rbwp-ptxas takes them from RBWP_PTX_ACTIVE.
  * count_out: how many. EXIT_PARTLY: something was refused; EXIT_BAD_DATA: none was written.
  */
-enum exit_code ptx_folder_active(const char *folder, const char *to, uint32_t *count_out);
+enum exit_code ptx_folder_active(const char *folder, const char *to, struct ptx_sanitizing how,
+                                 uint32_t *count_out);
 
 #endif /* PTX_FOLDER_H */
