@@ -41,7 +41,7 @@ __device__ static void produce(Lanes &p, float (*stages)[TILE], const float *in,
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x, k++) {
         const unsigned stage = k % STAGES;
         if (k >= STAGES) {
-            RBWP_REGION_T(p, WAIT_EMPTY);
+            RBWP_REGION(p, WAIT_EMPTY);
             wait_at(empty(stage));
         }
         p.begin(FETCH);
@@ -63,7 +63,7 @@ __device__ static void consume(Lanes &p, float (*stages)[TILE], float *out, unsi
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x, k++) {
         const unsigned stage = k % STAGES;
         {
-            RBWP_REGION_T(p, WAIT_FULL);
+            RBWP_REGION(p, WAIT_FULL);
             wait_at(full(stage));
         }
         p.begin(COMPUTE);

@@ -96,7 +96,8 @@ static void check_folder(const char *folder, const char *path)
         REQUIRE(result.breaks == 0 && !result.cut);
         close(fd);
     }
-    code = ptx_folder_active(folder, folder, &count);
+    code = ptx_folder_active(folder, folder, (struct ptx_sanitizing){.dead = true, .merge = true},
+                             &count);
     REQUIRE(code == EXIT_GOOD || code == EXIT_BAD_DATA || code == EXIT_PARTLY);
 }
 

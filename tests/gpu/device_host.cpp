@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// device_host.cpp - the classes of rbwp_device.h on the host: the same records as the C functions', and
-// none where the template's argument says off. Exit status 1, and a line, if not. (test_device.c has the rest.)
+// device_host.cpp - the classes of rbwp_device.h on the host: the same records as the C functions',
+// and none where the template's argument says off. Exit status 1, and a line, if not.
+// (test_device.c has the rest.)
 #include "rbwp_device.h"
 
 #include <cstdio>
@@ -21,7 +22,7 @@ template <class Lanes> static void trace(Lanes &p, void *buffer)
     rbwp_dev_emulated.time = 5;
     p.begin(1);
     {
-        RBWP_REGION_T(p, 2);
+        RBWP_REGION(p, 2);
         rbwp_dev_emulated.time = 6;
     }
     p.instant(3);
@@ -35,13 +36,22 @@ int main()
                                      0x60000000e, 0x600000005, 0x600000003};
     rbwp_dev_u64 buffer[7] = {}, none[7] = {};
     rbwp::lanes<> on;
-    trace(on, buffer);
-    check(!std::memcmp(buffer, RBWP_DEVICE_ENABLED ? expected : none, sizeof buffer), "the records");
+    trace(on, buffer); // RBWP_REGION where the type depends on a template's parameter, as in
+                       // kernels with a switch
+    check(!std::memcmp(buffer, RBWP_DEVICE_ENABLED ? expected : none, sizeof buffer),
+          "the records");
+    std::memset(buffer, 0, sizeof buffer);
+    on.init(buffer, 0, 0, 1, 1, true, 6);
+    {
+        RBWP_REGION(on, 2); // and where it does not
+    }
+    check((buffer[1] != 0) == RBWP_DEVICE_ENABLED, "a region outside of templates");
     std::memset(buffer, 0, sizeof buffer);
     rbwp::lanes<false> off;
     trace(off, buffer);
     check(!std::memcmp(buffer, none, sizeof buffer), "records of lanes that are off");
-    check(sizeof(rbwp::lanes<false>) == 1 && sizeof(rbwp::events<false>) == 1, "classes that are off have members");
+    check(sizeof(rbwp::lanes<false>) == 1 && sizeof(rbwp::events<false>) == 1,
+          "classes that are off have members");
 
     unsigned counters[2] = {};
     rbwp_dev_u64 column[RBWP_DEV_COLUMNS] = {}, context[20] = {0, 1, 0, 1, 1};

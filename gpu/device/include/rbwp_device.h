@@ -1490,10 +1490,6 @@ RBWP_DEV_FN_ void rbwp_dev_events_finish(struct rbwp_dev_events *p)
 #define RBWP_DEV_JOIN_(a, b) RBWP_DEV_JOIN2_(a, b)
 /* begin(event) here, end(event) where the block is left. p: an rbwp::lanes. */
 #define RBWP_REGION(p, event)                                                                      \
-    const rbwp::region<rbwp::plain_<decltype(p)>::type> RBWP_DEV_JOIN_(rbwp_region_,               \
-                                                                       __LINE__)(p, event)
-/* The same where p's type depends on a template's parameter. */
-#define RBWP_REGION_T(p, event)                                                                    \
     const rbwp::region<typename rbwp::plain_<decltype(p)>::type> RBWP_DEV_JOIN_(                   \
         rbwp_region_, __LINE__)(p, event)
 
