@@ -167,6 +167,16 @@ assert all((call["cat"] == "cuda_driver") == call["name"].startswith("cu" + "L")
 assert [e["args"].get("call", "") for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")] == given
 assert trace["deviceProperties"] == [{"id": 3, "name": 'NVIDIA "H200"', "numSms": 132, "totalGlobalMem": 150 * 10**9}, {"id": 2, "name": 'NVIDIA "H200"', "numSms": 7}], trace["deviceProperties"]
 
+# Nested ranges: work is credited to the innermost alone, as Kineto does, and to all around it where that is asked for; an outer range
+# without a launch of its own has none then.
+path = f"{work}/nested.bin"
+ranges_make.write(path, [b"outer", b"middle", b"inner", b"k"], ("range", RANGE, [row(500, 2500, 1, 1, 11), row(600, 2400, 2, 2, 12, 1), row(700, 2300, 3, 3, 13, 2)]),
+                  ("gpu_activity", ACTIVITY, [kernel(1000, 1500, 7, 1, 77, 510, 520, 4), kernel(2000, 2802, 7, 3, 78, 710, 720, 4)]), zero=ZERO)
+def notes(*options, source=path):
+    return sorted((e["name"], e["pid"], e["tid"], e["ts"], e["dur"], e["args"].get("External id", 0)) for e in check(kineto(source, *options))[0] if e.get("cat") == "gpu_user_annotation")
+assert notes() == [("inner", 0, 7, "1.999", "0.804", 13), ("outer", 0, 7, "0.999", "0.502", 11)], notes()
+assert notes("--outer-ranges") == [("inner", 0, 7, "1.999", "0.804", 13), ("middle", 0, 7, "1.999", "0.804", 12), ("outer", 0, 7, "0.999", "1.804", 11)], notes("--outer-ranges")
+
 # Work at the very beginning: its annotation cannot begin before 0, and is as long as ever. What overlaps stands beside.
 path = f"{work}/zero.bin"
 ranges_make.write(path, [b"r", b"k"], ("range", RANGE, [row(1, 2500, 1, 1, 0)]),
@@ -282,6 +292,31 @@ assert have == want, (have - want, want - have)
 assert sum(e["ph"] in "sf" for e in events) == 2
 
 again(f"{work}/own.json", "own")
+
+# A profiler that writes no annotations gets them when they are asked for: by the innermost range around each launch on its thread, once for
+# each stream; GPUs are one process each, though no stream has a name. Those that a file has are believed.
+def event(category, name, pid, tid, ts, dur, **args):
+    return {"ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args}
+for runtime in "xpu_runtime", "cuda_runtime":
+    made = [event("user_annotation", "step", 42, 42, 500, 2000, **{"External id": 1234}), event("user_annotation", "inner", 42, 42, 610, 30, **{"External id": 1 << 33}),
+            event("user_annotation", "elsewhere", 42, 43, 500, 2000), event("user_annotation", "before", 42, 42, 400, 100)]
+    for i, (category, stream, ts, dur) in enumerate([("gpu_memcpy", 7, 1000, 100), ("kernel", 9, 1300, 500), ("kernel", 9, 1900, 100), ("kernel", 7, 2600, 50)]):
+        launch = [600, 620, 650, 2500][i]  # the last one when the range is over
+        made += [event(category, "k", 0, stream, ts, dur, device=0, stream=stream, correlation=77 + i), event(runtime, "launch", 42, 42, launch, 5, correlation=77 + i),
+                 {"ph": "s", "id": 77 + i, "pid": 42, "tid": 42, "ts": launch, "cat": "ac2g", "name": "ac2g"},
+                 {"ph": "f", "id": 77 + i, "pid": 0, "tid": stream, "ts": ts, "cat": "ac2g", "name": "ac2g", "bp": "e"}]
+    bare = f"{work}/bare.json"
+    json.dump({"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": made}, open(bare, "w"))
+    assert notes(source=bare) == []
+    inner = ("inner", 0, 9, "1299.999", "500.002", 1 << 33)
+    assert notes("--annotate", source=bare) == [inner, ("step", 0, 7, "999.999", "100.002", 1234), ("step", 0, 9, "1899.999", "100.002", 1234)], notes("--annotate", source=bare)
+    assert notes("--annotate", "--outer-ranges", source=bare)[1:] == [("step", 0, 7, "999.999", "100.002", 1234), ("step", 0, 9, "1299.999", "700.002", 1234)]
+    rows = [json.loads(line) for line in run("merge", "--to", "ndjson", "--annotate", "-o", "-", bare, f"{work}/nested.bin").stdout.splitlines()]
+    assert sorted((r["name"], r["track"], r["duration_ns"]) for r in rows if r.get("category") == "annotation" and r["process"] == "process 0") == [
+        ("inner", "stream 9", 500000), ("step", "stream 7", 100000), ("step", "stream 9", 700000)], rows
+    again(bare, f"bare {runtime}")
+json.dump({"schemaVersion": 1, "baseTimeNanoseconds": 0, "traceEvents": made + [event("gpu_user_annotation", "its own", 0, 7, 999.999, 1.002)]}, open(bare, "w"))
+assert [note[0] for note in notes("--annotate", source=bare)] == ["its own"]
 
 # What a stranger makes of our own words.
 trace = json.load(open(f"{work}/example.kineto.json"))

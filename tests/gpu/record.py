@@ -51,7 +51,7 @@ def test_all_of_it(folder):
     names = subprocess.run([RBWP, "stats", "--by", "thread", folder / "out.bin"], capture_output=True, check=True, text=True).stdout
     assert "record_program" in names and "rbwp-inject" not in names, names  # our own thread is none of the program's
     assert annotations.check(RBWP, folder / "out.bin") == 20 * (2 + 1 + 2 + 1)
-    exported = subprocess.run([RBWP, "export", "--to", "kineto", folder / "out.bin"], capture_output=True, check=True)
+    exported = subprocess.run([RBWP, "export", "--to", "kineto", "--outer-ranges", folder / "out.bin"], capture_output=True, check=True)
     events = [event for event in json.loads(exported.stdout)["traceEvents"] if event["ph"] == "X"]
     count = lambda category, **args: sum(event["cat"] == category and args.items() <= event["args"].items() for event in events)
     assert count("kernel", grid=[3, 2, 1], block=[64, 1, 1], **{"registers per thread": 32, "shared memory": 16}) == TRAIN

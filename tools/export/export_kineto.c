@@ -183,6 +183,7 @@ static bool begin(struct trace_pass *pass)
     chrome->pass = pass;
     chrome->kineto = kineto;
     pass->state = chrome;
+    pass->innermost = !export_options_of(pass)->outer_ranges;
     pass->sink = (struct trace_sink){
         .context = chrome,
         .process = chrome_take_process,

@@ -33,6 +33,7 @@ struct chrome_spans *chrome_spans_start(struct chrome_tracks *tracks,
     trace_filter_start(&spans->filter, options, opened->facts.first_ns + options->axis.shift_ns);
     span_sorter_start(&spans->spans);
     sample_sorter_start(&spans->samples);
+    chrome_ranges_start(&spans->ranges, options);
     return spans;
 }
 
@@ -40,6 +41,7 @@ void chrome_spans_free(struct chrome_spans *spans)
 {
     span_sorter_stop(&spans->spans);
     sample_sorter_stop(&spans->samples);
+    chrome_ranges_stop(&spans->ranges);
     span_detail_free(&spans->detail);
     kept_losses_free(&spans->losses);
     open_spans_free(&spans->open);
@@ -157,14 +159,16 @@ make_detail(struct chrome_spans *spans, const struct chrome_event *event, struct
 
 /* ---- events ---------------------------------------------------------------------- */
 
-static bool add_span(struct chrome_spans *spans, struct trace_span *span,
-                     const struct trace_detail *detail)
+static bool add_span(struct chrome_spans *spans, const struct chrome_event *event,
+                     struct trace_span *span, const struct trace_detail *detail)
 {
     if (!trace_filter_takes(&spans->filter, spans->trace, span) ||
         !trace_filter_clip(&spans->filter, span))
         return false;
     span->id = trace_new_ids(spans->trace, 1);
     span_sorter_add(&spans->spans, span, detail);
+    chrome_ranges_take(&spans->ranges, span, detail ? detail->correlation : 0,
+                       event ? chrome_args_u64(event->args, "External id") : 0);
     return true;
 }
 
@@ -202,7 +206,7 @@ static void take_whole(struct chrome_spans *spans, const struct chrome_event *ev
     else
         span.flags |= TRACE_INSTANT;
     track->last_ns = span.stop_ns > track->last_ns ? span.stop_ns : track->last_ns;
-    bool added = add_span(spans, &span, detail);
+    bool added = add_span(spans, event, &span, detail);
     spans->last.valid = true;
     spans->last.id = added ? span.id : 0;
     spans->last.track = span.track;
@@ -247,7 +251,7 @@ static void take_end(struct chrome_spans *spans, const struct chrome_event *even
     }
     spans->backwards += stop_ns < span.start_ns;
     span.stop_ns = stop_ns < span.start_ns ? span.start_ns : stop_ns;
-    (void)add_span(spans, &span, end_detail(spans, event, &span, begun));
+    (void)add_span(spans, event, &span, end_detail(spans, event, &span, begun));
     free(begun);
 }
 
@@ -432,7 +436,7 @@ static void end_open(struct chrome_spans *spans)
         span.stop_ns = last_ns > span.stop_ns ? last_ns : span.stop_ns;
         span.flags |= TRACE_UNFINISHED;
         spans->unfinished++;
-        (void)add_span(spans, &span, detail);
+        (void)add_span(spans, NULL, &span, detail);
         free(detail);
     }
 }
@@ -479,6 +483,8 @@ bool chrome_spans_finish(struct chrome_spans *spans)
 {
     tell_own_processes(spans);
     end_open(spans);
+    bool annotated =
+        chrome_ranges_finish(&spans->ranges, spans->trace, &spans->spans, &spans->detail);
     chrome_flows_finish(&spans->flows, &spans->spans, spans->trace);
     bool sorted = sample_sorter_finish(&spans->samples, spans->trace);
     kept_losses_tell(&spans->losses, spans->trace);
@@ -497,5 +503,5 @@ bool chrome_spans_finish(struct chrome_spans *spans)
     spans->detail.failed |= spans->open.failed | spans->losses.failed;
     if (spans->detail.failed)
         message("%s: out of memory; arguments or losses are missing", spans->opened->name);
-    return whole && sorted && !spans->flows.failed && !spans->detail.failed;
+    return whole && sorted && annotated && !spans->flows.failed && !spans->detail.failed;
 }

@@ -11,6 +11,7 @@
 
 #include "chrome_flows.h"
 #include "chrome_own.h"
+#include "chrome_ranges.h"
 #include "chrome_tracks.h"
 #include "open_spans.h"
 #include "kept_losses.h"
@@ -27,6 +28,7 @@ struct chrome_spans {
     struct trace_filter filter;
     struct span_sorter spans;
     struct chrome_flows flows;
+    struct chrome_ranges ranges;
     struct open_spans open;
     struct sample_sorter samples;
     struct detail_maker detail;

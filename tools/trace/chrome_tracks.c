@@ -280,7 +280,10 @@ static struct trace_track describe(const struct chrome_tracks *tracks, uint32_t 
     const struct chrome_track *track = &tracks->tracks[number];
     struct trace_text given = id_texts_get(&tracks->texts, TRACK_NAME, number, 0);
     struct trace_text id = id_texts_get(&tracks->texts, TRACK_ID, number, 0);
-    const char *kind = track->async ? "async " : !track->is_number ? "" : "thread ";
+    const char *kind = track->async        ? "async "
+                       : !track->is_number ? ""
+                       : track->gpu        ? "stream " /* as PyTorch's profiler names them */
+                                           : "thread ";
     if (given.bytes)
         snprintf(name, room, "%.*s", (int)given.bytes, given.text);
     else

@@ -51,7 +51,7 @@ void range_rows_start(struct range_rows *ranges)
 {
     const struct rbwp_annotator_config config = {.size = sizeof config,
                                                  .requested = RBWP_ACTIVITIES_ANNOTATED,
-                                                 .outer = true,
+                                                 .outer = !ranges->options->innermost,
                                                  .entries_max = ANNOTATED_MAX};
     merge_sorter_start(&ranges->halves, &halves_order);
     span_sorter_start(&ranges->spans);

@@ -98,7 +98,9 @@ static enum exit_code read_sources(struct trace_pass *pass, const struct trace_s
                                              .clock_error_ns = sources->alignments[i].error_ns,
                                              .threads = pass->threads,
                                              .raw_times = pass->options->raw_times,
-                                             .clip = pass->maker->clips};
+                                             .clip = pass->maker->clips,
+                                             .innermost = pass->innermost,
+                                             .annotate = pass->options->annotate};
         code = exit_worse(code, read_source(&sources->list[i], pass->trace, &options));
     }
     return code;

@@ -22,6 +22,7 @@
 struct reading_options {
     bool live;        /* with the records that only FILE.live has */
     bool raw_times;   /* GPU work as it was seen, with what noticing it adds */
+    bool annotate;    /* GPU work of ranges in Chrome JSON that has none of its own */
     unsigned threads; /* at work, 0 = one a CPU */
     struct input_options inputs;
     struct out_options output;
@@ -42,7 +43,8 @@ struct trace_pass {
     struct job_threads *threads;
     struct filter_options filter; /* of the options, its times since 1970 where that is known */
     struct filter_found found;    /* what it met */
-    bool is_part;                 /* of several outputs: what leads to other files is no news */
+    bool innermost;      /* set by begin: of GPU work that ranges around a range have none */
+    bool is_part;        /* of several outputs: what leads to other files is no news */
     bool nothing;        /* when it ends: the filters left nothing, so nothing is to be written */
     struct trace *trace; /* set between begin and the first call of the sink */
     struct trace_sink sink; /* filled by begin */
