@@ -3,6 +3,7 @@
 
 #include "chunk_pool.h"
 #include "clock.h"
+#include "loss_text.h"
 #include "recording.h"
 #include "settled.h"
 #include "thread_losses.h"
@@ -14,11 +15,6 @@
 
 #define SAMPLES_IN_FILE_MAX 256u
 
-static bool is_misuse(uint32_t cause)
-{
-    return cause >= RBWP_LOSS_NOT_ATTACHED && cause <= RBWP_LOSS_KEPT_EMPTY;
-}
-
 static void add_loss(struct session_facts *facts, uint64_t thread_id, uint32_t cause,
                      uint64_t count, int64_t first_ns, int64_t last_ns)
 {
@@ -26,7 +22,7 @@ static void add_loss(struct session_facts *facts, uint64_t thread_id, uint32_t c
         return;
     facts->losses[facts->trailer.loss_count++] =
         (struct rbwp_loss){thread_id, cause, count, first_ns, last_ns};
-    if (is_misuse(cause))
+    if (loss_is_refused(cause))
         facts->misuse_calls += count;
     else
         facts->lost_records += count;

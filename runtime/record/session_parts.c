@@ -8,6 +8,7 @@
 #include "extend.h"
 #include "failure.h"
 #include "live.h"
+#include "loss_text.h"
 #include "node.h"
 #include "recover_part.h"
 #include "ring.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,6 +225,22 @@ bool session_part_path(const struct rbwp_session *session, char *path_out, size_
     return rotate_path(session->summary.path, session->path_1, session->part, path_out, room);
 }
 
+/* The file is good, but not everything is in it: who prints the text learns why. */
+static void note_losses(struct rbwp_session *session, const struct rbwp_trailer *trailer)
+{
+    struct rbwp_error *error = &session->summary.error;
+    const struct rbwp_loss *most = NULL;
+    for (uint32_t i = 0; i < trailer->loss_count; i++)
+        most = !most || trailer->losses[i].count > most->count ? &trailer->losses[i] : most;
+    if (!most || error->status != RBWP_OK)
+        return;
+    if (loss_is_refused(most->cause))
+        (void)loss_refused_text(error->text, most->cause, most->count);
+    else
+        snprintf(error->text, sizeof error->text, "%" PRIu64 " records lost (%s)", most->count,
+                 rbwp_loss_cause_name(most->cause));
+}
+
 /* The last part gets its number; it stays FILE if another file has that. */
 static void name_last_part(struct rbwp_session *session)
 {
@@ -270,6 +288,8 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
                  "all is lost: somebody removed the profile");
     note_trouble(session, session->output.was_cut ? RBWP_E_IO : RBWP_OK, 0,
                  "records are lost: somebody cut the profile");
+    if (facts)
+        note_losses(session, &facts->trailer);
     name_last_part(session);
     session_facts_free(facts);
 }

@@ -73,5 +73,5 @@ expect_exit 0 "$RBWP" check "$work/lossy.bin"
 grep -qF "lossy.bin: its writer counts 1234 records as missing, 1000007 entries had no room in its tables" "$work/out" ||
     fail "losses: $(cat "$work/out")"
 expect_exit 0 "$RBWP" check --json "$work/lossy.bin"
-grep -qF '"lost_records":1234,"lost_records_most":0,"left_out":1000007' "$work/out" || fail "losses in JSON"
+grep -qF '"lost_records":1234,"lost_records_most":0,"refused_calls":2,"left_out":1000007' "$work/out" || fail "losses in JSON"
 finish

@@ -100,6 +100,7 @@ trace, found = check(path)
 assert [one(p, 1) for p in trace.processes.values()] == [4242]
 assert {900, 901} == {one(t, 2) for t in trace.threads.values()}
 losses = [s for s in trace.slices if s.category == "loss"]
+assert losses.pop().args == {"records": 0, "calls": 2}, "the calls that were refused"
 assert losses and trace.dropped == len(losses), trace.dropped
 assert any(s.args["records"] == 1234 and s.start == 2100 for s in losses), losses
 assert [trace.track_name(s.track) for s in losses] == ["cleaner"], losses  # on the row of the thread that lost

@@ -2,6 +2,7 @@
 # What a damaged file lacks is marked where it was: blocks whose bytes two writers interleaved, and one whose
 # content is hurt, in every view and export that has a place for it, and said to be left out by the others. Marks of
 # our own Chrome JSON and Perfetto traces come back; so does what another's Perfetto trace says that it left out.
+# Calls that the recorder refused are as loud, and each view says what to do about them.
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "losses"
@@ -69,13 +70,46 @@ if b"sqlite" in run("export", "--help", code=0)[0]:
     except AssertionError as error:
         assert "built without" in str(error), error
     else:
-        rows = sqlite3.connect(f"{work}/own.sqlite").execute("SELECT cause, records, bytes, first_ns, last_ns, track IS NULL FROM loss ORDER BY first_ns").fetchall()
-        assert rows == [(c, r, b, f, l, r == 0) for c, r, b, f, l in WANT], rows
+        rows = sqlite3.connect(f"{work}/own.sqlite").execute("SELECT cause, records, bytes, first_ns, last_ns, track IS NULL, calls FROM loss ORDER BY first_ns").fetchall()
+        assert rows == [(c, r, b, f, l, r == 0, None) for c, r, b, f, l in WANT], rows
 run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/torn")
 assert f"{len(torn)} bytes of the file, process 0, damaged".encode() in open(f"{work}/own.parquet", "rb").read()
 for form in "csv", "tsv", "ndjson", "folded", "speedscope", "legion":
     error = run("export", f"--to={form}", "-f", "-o", f"{work}/own_%.{form}", f"{work}/torn")[1]
     assert "left out" in error and "2 marks of losses" in error, (form, error)
+
+# Calls that were refused, by cause: loud in every view, never among the records that were lost.
+NOT_ATTACHED = "20 calls not recorded: the thread was not attached; call rbwp_thread_attach in each thread that records"
+STRAY_END = "1 call not recorded: an end without its begin"
+refused = m.table_section(b"LOSS", [m.loss_entry(0, 15, 5, T + 10, T + 600), m.loss_entry(0, 5, 5), m.loss_entry(1, 1, 7, T + 300, T + 310)])
+open(f"{work}/refused", "wb").write(m.with_trailer(m.file([calls(1, 0, 0)], [(0, b"w")], (), T), m.info(stop=T + 5000), refused))
+WANT = [("not attached", 15, T + 10, T + 600), ("not attached", 5, 0, 0), ("stray end", 1, T + 300, T + 310)]
+for form in "bin", "json", "pftrace":
+    path = f"{work}/refused" if form == "bin" else f"{work}/refused.{form}"
+    if form != "bin":
+        run("export", "-f", "-o", path, f"{work}/refused", code=0)
+    out = json.loads(run("stats", "--json", "--findings", path, code=0)[0])
+    assert [(l["cause"], l.get("calls"), l["first"], l["last"]) for l in out["losses"]] == WANT and out["lost_records"] == 0, (form, out["losses"])
+    said = [(f["what"], f["text"]) for f in out["findings"][:2]]
+    assert ("refused", NOT_ATTACHED) in said and any(t.startswith(STRAY_END) for _, t in said), (form, out["findings"])
+    text, error = run("stats", "--color", "never", path, code=0)
+    assert text.decode().startswith(f"REFUSED {NOT_ATTACHED}\nREFUSED {STRAY_END}") and b"LOST" not in text, (form, text)
+assert f"refused: {NOT_ATTACHED}\n" in run("dump", f"{work}/refused", code=0)[1], "the line on standard error"
+text = run("check", f"{work}/refused", code=0)[0].decode()
+assert f"{NOT_ATTACHED}\n" in text and STRAY_END in text and ": good" in text and "as missing" not in text, text
+assert json.loads(run("check", "--json", f"{work}/refused", code=0)[0])["refused_calls"] == 21
+assert run("timeline", "--color", "never", f"{work}/refused", code=0)[0].startswith(b"REFUSED 21 calls\n")
+whole = m.with_trailer(m.file([calls(1, 0, 0)], [(0, b"w")], (), T, node=1), m.info(stop=T + 5000), refused)
+open(f"{work}/refused.1", "wb").write(whole)
+merged = lambda: json.loads(run("stats", "--json", "--findings", "--cache", f"{work}/sums", f"{work}/refused", f"{work}/refused.1", code=0)[0])
+both = [merged() for _ in range(2)]  # the second time by what the first one kept
+assert both[0] == both[1] and NOT_ATTACHED.replace("20", "40") in [f["text"] for f in both[0]["findings"]], both[0]["findings"]
+run("report", "-f", "-o", f"{work}/page.html", f"{work}/refused", code=0)
+data = Page(f"{work}/page.html").data
+assert NOT_ATTACHED in [f[1] for f in data["findings"] if f[0] == "refused"] and int(data["lost"]) == 0, data["findings"]
+assert [(int(l["count"]), int(l["refused"])) for l in data["losses"]] == [(15, 5), (5, 5), (1, 7)], data["losses"]
+run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/refused", code=0)
+assert b"15 calls refused, process 0, not attached" in open(f"{work}/own.parquet", "rb").read()
 
 # A packet that says that packets before it are missing.
 def varint(n):

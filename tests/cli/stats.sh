@@ -171,7 +171,7 @@ for name, code in (("crash_cut_in_data", 3), ("crash_killed", 0), ("crash_header
 # Losses, empty polls, a slot under two names.
 stats = json.loads(run("stats", "--json", "--by", "slot", f"{work}/extended.bin").stdout)
 assert stats["lost_records"] == 1234 and stats["processes"][0]["empty_polls"] == 17
-assert [(l["cause"], l["records"], l["first"], l["last"]) for l in stats["losses"]] == [("dropped", 1234, 2000, 2100)]
+assert [(l["cause"], l["records"], l.get("calls"), l["first"], l["last"]) for l in stats["losses"]] == [("dropped", 1234, None, 2000, 2100), ("stray end", 0, 2, 0, 0)]
 assert sorted((w["item"], w["name"], w["count"]) for w in stats["work_items"]) == [(3, "new", 2), (3, "old", 2), (4, "other", 1)]
 assert "threads" not in stats and "longest" not in stats
 text = run("stats", f"{work}/extended.bin").stdout

@@ -127,7 +127,7 @@ assert lines[3][LABEL] == "A" and [l for l in lines if l.startswith("  A  ")] ==
 
 # Losses; colours; blocks.
 lost = run("timeline", "--width", "90", "--from", "900", "--to", "4100", f"{work}/extended.bin")
-assert lost.startswith("LOST 1234 records\n") and "!" in lost.splitlines()[3] and "\033" not in lost
+assert lost.startswith("LOST 1234 records\nREFUSED 2 calls\n") and "!" in lost.splitlines()[4] and "\033" not in lost
 assert "\033[31m!\033[0m" in run("timeline", "--color", "always", f"{work}/extended.bin")
 assert "\u2588" in run("timeline", path, locale="C.UTF-8") and "\u2588" not in run("timeline", "--ascii", path, locale="C.UTF-8")
 assert run("timeline", path).isascii()

@@ -515,7 +515,11 @@ static void test_unattached(void **state)
     const int64_t after_one_ns = rbwp_now_ns();
     run_unattached(unattached, 3);
     rbwp_end();
-    assert_int_equal(stop(session).misuse_calls, 1 + 3 * 12);
+    struct rbwp_session_summary summary = stop(session);
+    assert_int_equal(summary.misuse_calls, 1 + 3 * 12);
+    assert_string_equal(summary.error.text,
+                        "37 calls not recorded: the thread was not attached; call "
+                        "rbwp_thread_attach in each thread that records");
     struct recorded recorded = read_back(config.logfile);
     assert_int_equal(losses(&recorded, 0, RBWP_LOSS_NOT_ATTACHED), 1 + 3 * 12);
     assert_int_equal(all_losses(&recorded), 1 + 3 * 12);
@@ -526,7 +530,9 @@ static void test_unattached(void **state)
     assert_calls("B1 E");
 
     session = start(&config); /* counted once: not again in the next session */
-    assert_int_equal(stop(session).misuse_calls, 0);
+    summary = stop(session);
+    assert_int_equal(summary.misuse_calls, 0);
+    assert_string_equal(summary.error.text, "");
 }
 
 /* Calls while another call runs on the thread, as a signal handler may make them, are refused. */

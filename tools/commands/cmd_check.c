@@ -144,8 +144,16 @@ static struct losses find_losses(const struct check *check)
     return losses;
 }
 
+static void refused_text(void *context, const char *sentence)
+{
+    struct check *check = context;
+    line_head(check);
+    out_format(check->out, "%s\n", sentence);
+}
+
 static void losses_text(struct check *check, const struct losses *losses)
 {
+    losses_each_refused(losses->refused, refused_text, check);
     if (losses->records == 0 && losses->records_most == 0 && losses->left_out == 0)
         return;
     line_head(check);
@@ -250,6 +258,8 @@ static void end_json(struct check *check, const struct losses *losses, bool live
     json_u64(out, "lost_records", losses->records);
     out_text(out, ",");
     json_u64(out, "lost_records_most", losses->records_most);
+    out_text(out, ",");
+    json_u64(out, "refused_calls", losses->refused_calls);
     out_text(out, ",");
     json_u64(out, "left_out", losses->left_out);
     out_text(out, "}");

@@ -58,7 +58,9 @@ void chrome_take_loss(void *context, const struct trace_loss *loss)
     char *at = chrome_put_time(chrome, out_room(out, CHROME_EVENT_BYTES_MAX), time_ns);
     out_end(out, chrome_put_place(at, chrome->pids[loss->process], tid));
     out_text(out, ",\"args\":{");
-    json_u64(out, "records", loss->count);
+    json_u64(out, "records", loss->refused ? 0 : loss->count);
+    if (loss->refused)
+        out_format(out, ",\"calls\":%" PRIu64, loss->count);
     if (loss->bytes)
         out_format(out, ",\"bytes\":%" PRIu64, loss->bytes);
     if (timed)

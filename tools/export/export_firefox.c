@@ -333,7 +333,8 @@ static void take_loss(void *context, const struct trace_loss *loss)
     struct firefox *firefox = context;
     char key[256], value[64];
     snprintf(key, sizeof key, "%.*s", (int)loss->cause.bytes, loss->cause.text);
-    snprintf(value, sizeof value, "%" PRIu64 " records", loss->count);
+    snprintf(value, sizeof value, "%" PRIu64 " %s", loss->count,
+             loss->refused ? "calls refused" : "records");
     if (!kept_facts_add(&firefox->losses, key, trace_text(value)))
         firefox_fail(firefox);
 }

@@ -44,7 +44,7 @@ static const char *const statements[STATEMENTS] = {
     [NAME] = "INSERT INTO name VALUES(?,?)",
     [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?,?,?,?)",
-    [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?,?)",
+    [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?)",
     [FACT] = "INSERT INTO fact VALUES(?,?)",
     [CATEGORY] = "INSERT INTO category VALUES(?,?)",
     [DETAIL] = "INSERT INTO detail VALUES(?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -233,10 +233,11 @@ static void take_loss(void *context, const struct trace_loss *loss)
     sqlite_number(&row, loss->process);
     sqlite_number_or_null(&row, loss->track != TRACE_NONE, loss->track);
     sqlite_text(&row, loss->cause);
-    sqlite_number(&row, (int64_t)loss->count);
+    sqlite_number(&row, loss->refused ? 0 : (int64_t)loss->count);
     sqlite_number_or_null(&row, timed, loss->first_ns);
     sqlite_number_or_null(&row, timed, loss->last_ns);
     sqlite_number_or_null(&row, loss->bytes, (int64_t)loss->bytes);
+    sqlite_number_or_null(&row, loss->refused, (int64_t)loss->count);
     sqlite_end_row(&row);
 }
 

@@ -174,9 +174,11 @@ void perfetto_take_loss(void *context, const struct trace_loss *loss)
                                     .time_ns = time_ns,
                                     .category = "loss",
                                     .name = trace_text(name),
-                                    .lost = true};
+                                    .lost = !loss->refused};
     uint8_t *at = begin_last(perfetto, &loss_event, &event);
-    at = put_named(at, "records", PF_ANNOTATION_UINT, loss->count);
+    at = put_named(at, "records", PF_ANNOTATION_UINT, loss->refused ? 0 : loss->count);
+    if (loss->refused)
+        at = put_named(at, "calls", PF_ANNOTATION_UINT, loss->count);
     if (loss->bytes)
         at = put_named(at, "bytes", PF_ANNOTATION_UINT, loss->bytes);
     if (timed)

@@ -502,7 +502,9 @@ void span_columns_free(struct span_columns *columns)
 void span_loss_text(struct span_loss_text *text, const struct trace_loss *loss, uint64_t number)
 {
     snprintf(text->key, sizeof text->key, "loss.%" PRIu64, number);
-    const char *what = loss->count || !loss->bytes ? "records" : "bytes of the file";
+    const char *what = loss->refused                 ? "calls refused"
+                       : loss->count || !loss->bytes ? "records"
+                                                     : "bytes of the file";
     snprintf(text->value, sizeof text->value, "%" PRIu64 " %s, process %" PRIu32 ", %.*s",
              loss->count ? loss->count : loss->bytes, what, loss->process, (int)loss->cause.bytes,
              loss->cause.text);

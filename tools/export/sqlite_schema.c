@@ -37,7 +37,7 @@ const char sqlite_tables[] =
     " unit TEXT);\n"
     "CREATE TABLE loss(process INTEGER NOT NULL REFERENCES process,"
     " track INTEGER REFERENCES track, cause TEXT NOT NULL, records INTEGER NOT NULL,"
-    " first_ns INTEGER, last_ns INTEGER, bytes INTEGER);\n"
+    " first_ns INTEGER, last_ns INTEGER, bytes INTEGER, calls INTEGER);\n"
     "CREATE TABLE fact(key TEXT NOT NULL, value TEXT NOT NULL);\n";
 
 /* For what lies in a stretch of a track's time, and for all that one function did. Nothing else is

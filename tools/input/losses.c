@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Totals of a trailer's losses. */
 #include "losses.h"
+#include "loss_text.h"
 #include "message.h"
 
 #include <inttypes.h>
@@ -31,6 +32,8 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
             losses.records_most += loss->count;
         else
             losses.refused_calls += loss->count;
+        if (loss_is_refused(loss->cause))
+            losses.refused[loss->cause] += loss->count;
     }
     for (uint32_t i = 0; trailer && i < trailer->left_count; i++)
         losses.left_out += trailer->left[i].entries;
@@ -60,6 +63,20 @@ static void tell_left_out(const char *name, const struct rbwp_trailer *trailer)
                           trailer->left[i].entries, rbwp_left_kind_name(trailer->left[i].kind));
 }
 
+void losses_each_refused(const uint64_t *refused, void (*line)(void *context, const char *text),
+                         void *context)
+{
+    char text[LOSS_TEXT_BYTES];
+    for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
+        if (refused[cause])
+            line(context, loss_refused_text(text, cause, refused[cause]));
+}
+
+static void tell_refused(void *name, const char *text)
+{
+    message_plain("%s: %s", (const char *)name, text);
+}
+
 void losses_tell(const char *name, const struct rbwp_trailer *trailer)
 {
     char causes[128];
@@ -70,6 +87,7 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
     if (lost.records_most)
         message_plain("%s: up to %" PRIu64 " records were lost with the program's memory", name,
                       lost.records_most);
+    losses_each_refused(lost.refused, tell_refused, (void *)(uintptr_t)name);
     if (lost.left_out)
         tell_left_out(name, trailer);
     if (trailer && trailer->kept_count && trailer->kept->from_ns)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands out, as sentences that lead to their places. Records that were lost, and what hung, is
- * told apart (page_tables.js). */
+/* What stands out, as sentences that lead to their places. What was lost or
+ * refused, and what hung, stands above them (page_tables.js). */
 "use strict";
 
 const FINDINGS_SHOWN = 6;
-const findings = data.findings.filter(([what]) => what !== "lost" && what !== "hung")
+const findings = data.findings.filter(([what]) => !["lost", "refused", "hung"].includes(what))
   .map(([what, text, track, kind, start, length]) => ({what, text, track, kind, start, length: Number(length)}));
 
 /* There, with as much around, and marked. */

@@ -50,6 +50,8 @@ function fillAlerts() {
   const strays = data.facts.filter(([key, value]) => key.endsWith(".ends_without_begin") && value !== "0");
   if (Number(data.lost) > 0)
     alertLine(`${exact(data.lost)} records were lost when this was recorded: what is shown is not everything. See Losses below; red stretches of the timeline are where it happened.`, true);
+  for (const [what, text] of data.findings)
+    if (what === "refused") alertLine(text, true);
   for (const [key, value] of problems)
     alertLine(`${data.processes[Number(key.split(".")[1])].source}: damaged in ${exact(value)} place${value === "1" ? "" : "s"}; what could be read is shown.`, true);
   for (const [key, value] of strays)
@@ -212,7 +214,8 @@ function fillLosses(parent) {
   table(parent, [{title: "Cause", left: true, value: loss => loss.cause, fill: (cell, loss) => add(cell, "span", loss.cause, "red-text")},
     {title: "On", left: true, value: loss => loss.track === undefined ? "" : data.tracks[loss.track].name,
       text: loss => loss.track === undefined ? "not known, or several" : data.tracks[loss.track].name},
-    {title: "Records", value: loss => loss.count, text: loss => loss.bytes && !Number(loss.count) ? `${exact(loss.bytes)} bytes` : exact(loss.count)},
+    {title: "How much", value: loss => loss.count,
+      text: loss => loss.bytes && !Number(loss.count) ? `${exact(loss.bytes)} bytes` : `${exact(loss.count)} ${Number(loss.refused) ? "calls" : "records"}`},
     {title: "When", value: loss => loss.first || 0, fill: (cell, loss) => loss.first === undefined ? cell.append("not known")
       : go(cell, `${moment(loss.first, 1000)}, for ${duration(loss.last - loss.first)}`, () => goToTime(loss.track, loss.first, loss.last - loss.first))}],
   data.losses, 2);

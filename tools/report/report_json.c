@@ -436,6 +436,7 @@ static void put_losses(const struct writer *writer)
         out_text(out, i ? ",\n{" : "\n{");
         page_text(out, "cause", loss->cause);
         page_number(out, "count", loss->count);
+        page_number(out, "refused", loss->refused);
         if (loss->bytes)
             page_number(out, "bytes", loss->bytes);
         if (loss->track != TRACE_NONE)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One function for each kind of finding; what it takes to be one stands before it. */
 #include "findings.h"
+#include "losses.h"
 
 #include "grow.h"
 #include "quantity.h"
@@ -27,8 +28,8 @@ enum {
 #define LEAST_NS UINT64_C(1000000)
 
 const char *const finding_name[FINDING_KINDS] = {
-    "lost",    "hung",   "idle_at_end", "late_start", "idle",     "tail",     "longest",
-    "in_turn", "queued", "uneven",      "all_idle",   "all_busy", "gpu_idle", "polls"};
+    "lost",    "refused", "hung",   "idle_at_end", "late_start", "idle",     "tail", "longest",
+    "in_turn", "queued",  "uneven", "all_idle",    "all_busy",   "gpu_idle", "polls"};
 
 struct search {
     struct findings *findings;
@@ -138,6 +139,15 @@ static void find_lost(struct search *search)
         return;
     say_number(search, stats->lost_records);
     fputs(" records were lost: all figures are too small", search->text);
+    end(search);
+}
+
+static void find_refused(void *context, const char *sentence)
+{
+    struct search *search = context;
+    if (!begin(search, FINDING_REFUSED, 3.5))
+        return;
+    fputs(sentence, search->text);
     end(search);
 }
 
@@ -479,6 +489,7 @@ void findings_make(struct findings *findings, const struct stats *stats, bool fi
         .findings = findings, .stats = stats, .run_ns = (double)stats_extent_ns(stats)};
     *findings = (struct findings){0};
     find_lost(&search);
+    losses_each_refused(stats->refused, find_refused, &search);
     find_hung(&search);
     if (!filtered) {
         find_idle(&search, FINDING_IDLE_AT_END, idle_at_end);

@@ -517,16 +517,23 @@ static void take_message(void *context, const struct trace_message *message)
 static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct stats *stats = context;
-    stats->lost_records = stats_sum(stats->lost_records, loss->count);
+    uint64_t *sum = loss->refused ? &stats->refused[loss->refused] : &stats->lost_records;
+    *sum = stats_sum(*sum, loss->count);
     stats->skipped_bytes = stats_sum(stats->skipped_bytes, loss->count ? 0 : loss->bytes);
-    if (loss->track < stats->track_count)
+    if (loss->track < stats->track_count && !loss->refused)
         stats->tracks[loss->track].lost_records =
             stats_sum(stats->tracks[loss->track].lost_records, loss->count);
     if (stats->loss_count == STATS_LOSSES_MAX)
         return;
     stats->losses[stats->loss_count++] = (struct stats_loss){
-        loss->process,  loss->track,   copy_text(stats, loss->cause), loss->count, loss->bytes,
-        loss->first_ns, loss->last_ns,
+        .process = loss->process,
+        .track = loss->track,
+        .cause = copy_text(stats, loss->cause),
+        .refused = loss->refused,
+        .count = loss->count,
+        .bytes = loss->bytes,
+        .first_ns = loss->first_ns,
+        .last_ns = loss->last_ns,
     };
 }
 

@@ -487,7 +487,9 @@ static void losses(struct out *out, const struct stats *stats)
         comma(out, i == 0);
         out_text(out, "{");
         text(out, "cause", loss->cause);
-        member(out, "records", loss->count);
+        member(out, "records", loss->refused ? 0 : loss->count);
+        if (loss->refused)
+            member(out, "calls", loss->count);
         if (loss->bytes)
             member(out, "bytes", loss->bytes);
         if (loss->track < stats->track_count)

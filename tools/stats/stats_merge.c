@@ -176,6 +176,8 @@ static void merge_sums(struct stats *all, const struct stats *part)
     all->table_rows += part->table_rows;
     all->open_spans += part->open_spans;
     all->lost_records = add(all->lost_records, part->lost_records);
+    for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
+        all->refused[cause] = add(all->refused[cause], part->refused[cause]);
     all->skipped_bytes = add(all->skipped_bytes, part->skipped_bytes);
     all->failed |= part->failed;
 }

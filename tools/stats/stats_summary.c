@@ -274,6 +274,7 @@ static void loss(struct transfer *transfer, struct stats_loss *loss)
     below(transfer, &loss->process, transfer->stats->process_count, false);
     below(transfer, &loss->track, transfer->stats->track_count, true);
     text(transfer, &loss->cause);
+    below(transfer, &loss->refused, RBWP_LOSS_CAUSE_MAX + 1, false);
     u64(transfer, &loss->count);
     u64(transfer, &loss->bytes);
     i64(transfer, &loss->first_ns);
@@ -346,6 +347,8 @@ static void sums(struct transfer *transfer)
     u64(transfer, &stats->samples);
     u64(transfer, &stats->table_rows);
     u64(transfer, &stats->lost_records);
+    for (uint32_t cause = 0; cause <= RBWP_LOSS_CAUSE_MAX; cause++)
+        u64(transfer, &stats->refused[cause]);
     u64(transfer, &stats->skipped_bytes);
     u64(transfer, &stats->open_spans);
 }

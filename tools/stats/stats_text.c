@@ -9,6 +9,7 @@
  */
 #include "stats_forms.h"
 #include "arg_list.h"
+#include "losses.h"
 #include "quantity.h"
 #include "text_name.h"
 #include "track_order.h"
@@ -100,11 +101,20 @@ static void title(const struct view *view, const char *text)
 
 /* ---- head ------------------------------------------------------------------------------ */
 
+static void refused(void *context, const char *sentence)
+{
+    const struct view *view = context;
+    out_format(view->out, "%sREFUSED %s%s\n", view->colors.red, sentence, view->colors.off);
+}
+
 static void losses(const struct view *view)
 {
     struct out *out = view->out;
     const struct stats *stats = view->stats;
-    if (stats->loss_count == 0)
+    uint32_t refusals = 0;
+    for (uint32_t i = 0; i < stats->loss_count; i++)
+        refusals += stats->losses[i].refused != 0;
+    if (stats->loss_count == refusals)
         return;
     out_text(out, view->colors.red);
     out_text(out, "LOST ");
@@ -120,6 +130,8 @@ static void losses(const struct view *view)
     for (uint32_t i = 0; i < stats->loss_count; i++) {
         const struct stats_loss *loss = &stats->losses[i];
         bool unknown = !loss->count && loss->bytes;
+        if (loss->refused)
+            continue;
         number(out, 14, unknown ? loss->bytes : loss->count);
         out_text(out, unknown ? " bytes" : "");
         name(out, loss->cause);
@@ -162,6 +174,7 @@ static void head(const struct view *view)
     for (uint32_t i = 0; i < stats->process_count; i++)
         empty_polls += stats->processes[i].empty_polls;
     losses(view);
+    losses_each_refused(stats->refused, refused, (void *)(uintptr_t)view);
     still_open(view);
     number(view->out, 0, stats->spans);
     out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
@@ -708,7 +721,8 @@ static void findings(const struct view *view)
         out_text(view->out, "   nothing stands out\n");
     for (uint32_t i = 0; i < all->count; i++) {
         const struct finding *finding = &all->list[i];
-        bool bad = finding->what == FINDING_LOST || finding->what == FINDING_HUNG;
+        bool bad = finding->what == FINDING_LOST || finding->what == FINDING_REFUSED ||
+                   finding->what == FINDING_HUNG;
         out_format(view->out, "%17s  %s",
                    finding->placed ? quantity_time(time, finding->from_ns, view->stats->zero_ns)
                                    : "",

@@ -230,7 +230,7 @@ static void take_loss(void *context, const struct trace_loss *loss)
 {
     struct time_grid *grid = context;
     int64_t from_ns = bounded(loss->first_ns), to_ns = bounded(loss->last_ns);
-    grid->lost_records += loss->count;
+    *(loss->refused ? &grid->refused_calls : &grid->lost_records) += loss->count;
     grid->skipped_bytes += loss->count ? 0 : loss->bytes;
     for (uint32_t i = 0; i < grid->track_count; i++)
         if (loss->track == i || (loss->track == TRACE_NONE && loss->bytes &&

@@ -46,7 +46,7 @@ struct time_grid {
     int64_t low_ns, high_ns; /* of the workers' spans, or of all without workers */
     struct grid_track *tracks;
     uint32_t track_count, track_room, with_cells;
-    uint64_t spans, lost_records, skipped_bytes;
+    uint64_t spans, lost_records, refused_calls, skipped_bytes;
     bool failed;
 };
 

@@ -307,6 +307,9 @@ static void head(const struct timeline *timeline)
     if (grid->lost_records)
         out_format(out_of(timeline), "%sLOST %" PRIu64 " records%s\n", timeline->colors.red,
                    grid->lost_records, timeline->colors.off);
+    if (grid->refused_calls)
+        out_format(out_of(timeline), "%sREFUSED %" PRIu64 " calls%s\n", timeline->colors.red,
+                   grid->refused_calls, timeline->colors.off);
     if (grid->skipped_bytes)
         out_format(out_of(timeline), "%sSKIPPED %" PRIu64 " bytes of damaged files%s\n",
                    timeline->colors.red, grid->skipped_bytes, timeline->colors.off);

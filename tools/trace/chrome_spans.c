@@ -322,7 +322,7 @@ static void take_counter(struct chrome_spans *spans, const struct chrome_event *
     }
 }
 
-/* Of our own exports: "7 records lost: CAUSE". */
+/* Of our own exports: "7 records lost: CAUSE", "7 calls refused: CAUSE". */
 static void take_loss(struct chrome_spans *spans, const struct chrome_event *event)
 {
     uint32_t number;
@@ -336,7 +336,7 @@ static void take_loss(struct chrome_spans *spans, const struct chrome_event *eve
         .track = track->is_own
                      ? chrome_tracks_tell(spans->tracks, number, spans->trace, spans->opened)
                      : TRACE_NONE,
-        .count = chrome_args_u64(event->args, "records"),
+        .count = chrome_args_u64(event->args, "records") + chrome_args_u64(event->args, "calls"),
         .bytes = chrome_args_u64(event->args, "bytes"),
         .first_ns = (int64_t)chrome_args_u64(event->args, "first_ns"),
         .last_ns = (int64_t)chrome_args_u64(event->args, "last_ns")};

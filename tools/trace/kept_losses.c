@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kept_losses.h"
+#include "loss_text.h"
 #include "thread_map.h"
 
 #include <stdio.h>
@@ -42,6 +43,7 @@ void kept_losses_add_named(struct kept_losses *kept, struct trace_loss loss, str
     const char *end = name.text + name.bytes;
     const char *cause = colon && colon + 2 <= end ? colon + 2 : name.text;
     loss.cause = (struct trace_text){cause, (uint32_t)(end - cause)};
+    loss.refused = loss_refused_cause(cause, loss.cause.bytes);
     kept_losses_add(kept, &loss);
 }
 

@@ -240,6 +240,7 @@ static bool take_loss_word(void *context, struct trace_text name, uint64_t value
         const char *word;
         uint64_t *place;
     } words[] = {{"records", &loss->count},
+                 {"calls", &loss->count},
                  {"bytes", &loss->bytes},
                  {"first_ns", (uint64_t *)&loss->first_ns},
                  {"last_ns", (uint64_t *)&loss->last_ns}};

@@ -486,8 +486,8 @@ void trace_loss_name(const struct trace_loss *loss, char *name, size_t room)
 {
     int bytes = (int)loss->cause.bytes;
     if (loss->count)
-        snprintf(name, room, "%" PRIu64 " records lost: %.*s", loss->count, bytes,
-                 loss->cause.text);
+        snprintf(name, room, "%" PRIu64 " %s: %.*s", loss->count,
+                 loss->refused ? "calls refused" : "records lost", bytes, loss->cause.text);
     else if (loss->bytes)
         snprintf(name, room, "%" PRIu64 " bytes of the file skipped: %.*s", loss->bytes, bytes,
                  loss->cause.text);
@@ -498,7 +498,7 @@ void trace_loss_name(const struct trace_loss *loss, char *name, size_t room)
 void trace_add_loss(struct trace *trace, struct trace_loss loss)
 {
     trace->totals.losses++;
-    trace->totals.lost_records += loss.count;
+    *(loss.refused ? &trace->totals.refused_calls : &trace->totals.lost_records) += loss.count;
     settle(trace);
     if (trace->sink.loss && !trace_is_full(trace))
         trace->sink.loss(trace->sink.context, &loss);

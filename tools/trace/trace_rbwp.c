@@ -8,6 +8,7 @@
 #include "call_args.h"
 #include "kept_losses.h"
 #include "life_marks.h"
+#include "loss_text.h"
 #include "losses.h"
 #include "message.h"
 #include "range_rows.h"
@@ -775,7 +776,8 @@ static void add_losses(struct rbwp_source *source)
     const struct trace_axis *axis = &source->options->axis;
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
         const struct rbwp_loss *loss = &trailer->losses[i];
-        if (!losses_are_records(loss->cause))
+        bool refused = loss_is_refused(loss->cause);
+        if (!refused && !losses_are_records(loss->cause))
             continue;
         struct rbwp_thread *thread =
             loss->thread_id ? find_thread(source, loss->thread_id, loss->first_ns) : NULL;
@@ -785,6 +787,7 @@ static void add_losses(struct rbwp_source *source)
                            .process = source->process,
                            .track = thread ? thread->batch.track : TRACE_NONE,
                            .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
+                           .refused = refused ? loss->cause : 0,
                            .count = loss->count,
                            .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
                            .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,

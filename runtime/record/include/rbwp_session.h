@@ -177,7 +177,9 @@ struct rbwp_session_summary {
     uint64_t unprotected_bytes; /* of the memory for it, what a crash would have lost; all without
                                    live */
     uint64_t stop_ns;           /* time rbwp_session_stop took */
-    struct rbwp_error error;    /* the first trouble with the file; status RBWP_OK if none */
+    struct rbwp_error error;    /* the first trouble with the file; status RBWP_OK if none: then
+                                   its text is empty, or says which records were lost or which
+                                   calls were refused, and what to do */
 };
 
 /*

@@ -4,7 +4,7 @@
  *
  * Three sorts: records that are missing, records of which only the most that
  * can be missing is known, and calls that were refused as misuse. Every tool
- * tells of the first two.
+ * reports all three.
  */
 #ifndef LOSSES_H
 #define LOSSES_H
@@ -13,6 +13,7 @@
 
 struct losses {
     uint64_t records, records_most, refused_calls;
+    uint64_t refused[RBWP_LOSS_CAUSE_MAX + 1]; /* of those, by cause (loss_text.h) */
     uint64_t left_out; /* entries that the trailer's tables lack (SPEC.md, "LEFT") */
 };
 
@@ -24,6 +25,10 @@ bool losses_are_at_most(uint32_t cause);
 struct losses losses_total(const struct rbwp_trailer *trailer);
 /* The causes for which records were lost, each once: "dropped, io". Returns text. */
 const char *losses_causes(const struct rbwp_trailer *trailer, char *text, size_t room);
+
+/* A sentence for each cause for which calls were refused; refused as in struct losses. */
+void losses_each_refused(const uint64_t *refused, void (*line)(void *context, const char *text),
+                         void *context);
 
 /* What every tool tells of a file on standard error; nothing if nothing is missing. */
 void losses_tell(const char *name, const struct rbwp_trailer *trailer);

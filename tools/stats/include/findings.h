@@ -12,6 +12,7 @@
 
 enum finding_what {
     FINDING_LOST,
+    FINDING_REFUSED,
     FINDING_HUNG,
     FINDING_IDLE_AT_END,
     FINDING_LATE_START,

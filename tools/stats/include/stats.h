@@ -100,6 +100,7 @@ struct stats_process {
 struct stats_loss {
     uint32_t process, track;
     struct trace_text cause;
+    uint32_t refused; /* as in struct trace_loss */
     uint64_t count, bytes;
     int64_t first_ns, last_ns;
 };
@@ -126,6 +127,7 @@ struct stats {
     struct stats_loss *losses;
     uint32_t row_count, track_count, process_count, longest_count, open_count, loss_count;
     uint64_t spans, cut, links, lost_records, open_spans;
+    uint64_t refused[RBWP_LOSS_CAUSE_MAX + 1]; /* calls, by cause */
     uint64_t skipped_bytes;       /* of files, in which nobody knows how many records were */
     struct message_sums messages; /* known after finish */
     uint64_t samples, table_rows; /* table_rows: of tables that are nothing but that */

@@ -328,11 +328,13 @@ struct trace_loss {
     uint32_t process;
     uint32_t track; /* TRACE_NONE: not known, or several */
     struct trace_text cause;
-    uint64_t count;            /* records; 0 not known, how many */
-    uint64_t bytes;            /* of the file that were skipped, 0 none */
+    uint32_t refused; /* why calls were refused (enum rbwp_loss_cause); 0: records were lost */
+    uint64_t count;   /* of records, or of those calls; 0 not known, how many */
+    uint64_t bytes;   /* of the file that were skipped, 0 none */
     int64_t first_ns, last_ns; /* 0,0 not known */
 };
-/* "12 records lost: dropped", "32812 bytes of the file skipped: damaged"; cut to room bytes. */
+/* "12 records lost: dropped", "3 calls refused: stray end", "32812 bytes of the file skipped:
+ * damaged"; cut to room bytes. */
 void trace_loss_name(const struct trace_loss *loss, char *name, size_t room);
 
 /* Where a trace goes. Any function may be NULL. Pointers are valid during the call, texts as long
@@ -376,7 +378,7 @@ int64_t trace_origin_ns(const struct trace *trace);
 
 /* What was passed on so far, whether the sink wanted it or not. */
 struct trace_totals {
-    uint64_t spans, links, samples, tables, rows, losses, lost_records;
+    uint64_t spans, links, samples, tables, rows, losses, lost_records, refused_calls;
     uint64_t
         unjudged_rows; /* of tables of which a filter cannot say what it wants: not passed on */
     uint64_t details;  /* spans with more to tell */
