@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Completions and manual pages know every option that --help knows, and what they offer is what the
-# commands take. Guards shells against quoting in help texts.
+# commands take. Each completion is parsed by its own shell, and texts with quotes come through whole.
 . "$(dirname "$0")/lib.sh"
+
+for shell in bash zsh fish; do
+    command -v $shell >/dev/null || {
+        echo "skipped: no $shell here, so its completion cannot be parsed"
+        exit 77
+    }
+done
 
 for shell in bash zsh fish; do
     expect_exit 0 "$RBWP" help --completion $shell
@@ -9,12 +16,15 @@ for shell in bash zsh fish; do
     cp "$work/out" "$work/$shell"
 done
 bash -n "$work/bash" || fail "the bash completion does not parse"
-if command -v zsh >/dev/null; then
-    zsh -n "$work/zsh" || fail "the zsh completion does not parse"
-fi
-if command -v fish >/dev/null; then
-    fish -n "$work/fish" || fail "the fish completion does not parse"
-fi
+zsh -n "$work/zsh" || fail "the zsh completion does not parse"
+fish -n "$work/fish" || fail "the fish completion does not parse"
+# Summaries and help texts, as fish shows them, are those of --help.
+HOME=$work fish -c "source $work/fish; complete -C 'rbwp '; complete -C 'rbwp top --'" >"$work/shown" || fail "fish cannot load it"
+"$RBWP" --help | sed -n 's/^  \([a-z]*\)  *\([^ ].*\)/\1\t\2/p' | grep -v -e '^help' -e '^version' >"$work/summaries"
+while read -r line; do
+    grep -qxF -- "$line" "$work/shown" || fail "fish does not show: $line"
+done <"$work/summaries"
+grep -q "'" "$work/summaries" || fail "no summary has a quote: this test is of none"
 grep -q "seen_subcommand_from dump' -l help -s h -d 'show this help and exit'\$" "$work/fish" || fail "no descriptions for fish"
 
 # complete WORD...: what bash offers for the last word.

@@ -129,6 +129,13 @@ static void write_zsh(struct out *out, struct command_list list)
 
 /* ---- fish ------------------------------------------------------------------------------ */
 
+static void fish_description(struct out *out, const char *text)
+{
+    out_text(out, " -d '");
+    quoted(out, text, "\\");
+    out_text(out, "'\n");
+}
+
 static void fish_option(void *context, const struct option *option)
 {
     const struct writing *writing = context;
@@ -141,21 +148,15 @@ static void fish_option(void *context, const struct option *option)
         out_format(out, " -x -a '%s'", option->choices);
     else if (option->argument)
         out_text(out, strcmp(option->argument, "FILE") == 0 ? " -r" : " -x");
-    out_text(out, " -d '");
-    for (const char *at = option->help; *at; at++) {
-        if (*at == '\'' || *at == '\\')
-            out_text(out, "\\");
-        out_bytes(out, at, 1);
-    }
-    out_text(out, "'\n");
+    fish_description(out, option->help);
 }
 
 static void write_fish(struct out *out, struct command_list list)
 {
     out_text(out, "# fish completion of rbwp; made from its tables of options\n");
     for (int i = 0; i < list.count; i++) {
-        out_format(out, "complete -c rbwp -n __fish_use_subcommand -a %s -d '%s'\n",
-                   list.commands[i]->name, list.commands[i]->summary);
+        out_format(out, "complete -c rbwp -n __fish_use_subcommand -a %s", list.commands[i]->name);
+        fish_description(out, list.commands[i]->summary);
         each_option(&(struct writing){out, list.commands[i]}, fish_option);
     }
 }
