@@ -171,6 +171,7 @@ enum rbwp_status rbwp_work_add(struct rbwp_work_manager *manager, const char *na
     if (status != RBWP_OK)
         return status;
     set_domain(manager, slot, domain);
+    work_mask_use(&manager->mask, slot);
     drop_activation(manager, slot); /* left over from the slot's last item */
     handle_out->slot = (uint16_t)slot;
     handle_out->generation = work_slot_fill(&manager->slots[slot], do_work, argument);

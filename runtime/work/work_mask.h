@@ -44,6 +44,8 @@ struct work_mask_word {
 
 struct work_mask {
     struct work_mask_word words[WORK_MASK_WORDS];
+    /* Words with a slot that holds an item, or held one: a claim looks at no others. Only grows. */
+    _Alignas(WORK_LINE_BYTES) _Atomic uint32_t used;
 };
 
 /* Slots that somebody may run, one bit a slot. Changes when items come and go. */
@@ -101,6 +103,15 @@ static inline void work_filter_set(struct work_filter *filter, unsigned slot, bo
     else
         atomic_fetch_and_explicit(&filter->lanes[work_mask_word_of(slot)], ~lane,
                                   memory_order_relaxed);
+}
+
+/* The slot gets an item: before it is first made active. */
+static inline void work_mask_use(struct work_mask *mask, unsigned slot)
+{
+    /* Relaxed: a claim that does not see it yet finds nothing, and before the claimer sleeps it
+     * looks at all words (work_mask_has_candidate). */
+    atomic_fetch_or_explicit(&mask->used, UINT32_C(1) << work_mask_word_of(slot),
+                             memory_order_relaxed);
 }
 
 /*
@@ -172,7 +183,12 @@ static inline int work_mask_claim(struct work_mask *mask, const struct work_filt
                                   struct work_cursor *cursor)
 {
     uint32_t ahead = (UINT32_MAX << 1) << cursor->lane; /* lanes after the last claim */
-    for (unsigned step = 0; step <= WORK_MASK_WORDS; step++) {
+    uint32_t used = atomic_load_explicit(&mask->used, memory_order_relaxed);
+    /* Bit n: the n-th word of the scan is used. The first is also the last. */
+    uint32_t steps = (used | used << WORK_MASK_WORDS) >> cursor->word;
+    steps = (steps & ((1u << WORK_MASK_WORDS) - 1)) | (steps & 1) << WORK_MASK_WORDS;
+    for (; steps; steps &= steps - 1) {
+        unsigned step = (unsigned)__builtin_ctz(steps);
         unsigned word = (cursor->word + step) % WORK_MASK_WORDS;
         uint32_t lanes = step == 0 ? ahead : step == WORK_MASK_WORDS ? ~ahead : UINT32_MAX;
         lanes &= atomic_load_explicit(&filter->lanes[word], memory_order_relaxed);

@@ -27,19 +27,17 @@ bool work_slot_empty(struct work_slot *slot, uint32_t generation)
 void work_slot_enqueue(struct work_slot *slot, unsigned number)
 {
     struct rbwp_ticket ticket;
-    if (atomic_load_explicit(&slot->enqueued_ticks, memory_order_relaxed))
+    if (work_slot_has_ticket(slot))
         return;
     rbwp_enqueue(number, &ticket);
     atomic_store_explicit(&slot->enqueued_by, ticket.thread, memory_order_relaxed);
     atomic_store_explicit(&slot->enqueued_ticks, ticket.ticks, memory_order_release);
 }
 
-struct rbwp_ticket work_slot_ticket(struct work_slot *slot, unsigned number)
+struct rbwp_ticket work_slot_take_ticket(struct work_slot *slot, unsigned number)
 {
     struct rbwp_ticket ticket = {.slot = number};
-    if (atomic_load_explicit(&slot->enqueued_ticks, memory_order_relaxed)) {
-        ticket.ticks = atomic_exchange_explicit(&slot->enqueued_ticks, 0, memory_order_acquire);
-        ticket.thread = atomic_load_explicit(&slot->enqueued_by, memory_order_relaxed);
-    }
+    ticket.ticks = atomic_exchange_explicit(&slot->enqueued_ticks, 0, memory_order_acquire);
+    ticket.thread = atomic_load_explicit(&slot->enqueued_by, memory_order_relaxed);
     return ticket;
 }

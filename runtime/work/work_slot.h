@@ -57,10 +57,16 @@ static inline bool work_slot_is_named_by(const struct work_slot *slot, uint32_t 
     return generation != 0 && work_slot_generation(slot) == generation;
 }
 
-/* The item is handed over, or taken up with the ticket of that; at level 2, which may change
- * between the two. */
+/* Whether the item was handed over at level 2 and not taken up since. The level may have changed
+ * meanwhile, so the ticket is to be taken at any level. */
+static inline bool work_slot_has_ticket(const struct work_slot *slot)
+{
+    return atomic_load_explicit(&slot->enqueued_ticks, memory_order_relaxed) != 0;
+}
+
+/* Hands the item over, and takes up the ticket of that. */
 void work_slot_enqueue(struct work_slot *slot, unsigned number);
-struct rbwp_ticket work_slot_ticket(struct work_slot *slot, unsigned number);
+struct rbwp_ticket work_slot_take_ticket(struct work_slot *slot, unsigned number);
 
 /* Puts an item into a free slot. Its generation. */
 uint32_t work_slot_fill(struct work_slot *slot, rbwp_do_work_fn do_work, void *argument);

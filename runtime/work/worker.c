@@ -123,7 +123,12 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
     if (generation != 0) {
         struct rbwp_deadline deadline = {begin_ticks + manager->slice_ticks};
         runner->slot = (int)slot;
-        rbwp_begin_with_at(slot, work_slot_ticket(entry, slot), begin_ticks);
+        /* A ticket is built only where there is one: below level 2 storing and reading it back
+         * would cost more than the rest of the loop. */
+        if (work_slot_has_ticket(entry))
+            rbwp_begin_with_at(slot, work_slot_take_ticket(entry, slot), begin_ticks);
+        else
+            rbwp_begin_at(slot, begin_ticks);
         requeue = entry->do_work(entry->argument, deadline);
         run.end_ticks = rbwp_now_ticks();
         if (run.end_ticks >= deadline.ticks)

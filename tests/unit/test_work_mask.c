@@ -18,6 +18,8 @@ static void scene_make(struct scene *scene)
 {
     memset(scene, 0, sizeof *scene);
     work_filter_fill(&scene->filter);
+    for (unsigned slot = 0; slot < RBWP_SLOTS_MAX; slot++)
+        work_mask_use(&scene->mask, slot);
 }
 
 static int claim(struct scene *scene)
@@ -40,6 +42,26 @@ static void test_slots_are_distinct(void **state)
         assert_false(work_mask_release(&s.mask, slot, false));
         assert_false(work_mask_is_running(&s.mask, slot));
     }
+}
+
+/* With a few words in use, too, the scan goes on behind the last claim and comes back to its word.
+ */
+static void test_scan_of_used_words(void **state)
+{
+    (void)state;
+    static const unsigned slots[] = {2, 7, 10, 18}; /* words 2, 7, 2, 2 */
+    struct scene s;
+    memset(&s, 0, sizeof s);
+    work_filter_fill(&s.filter);
+    assert_int_equal(claim(&s), -1);
+    for (size_t i = 0; i < 4; i++) {
+        work_mask_use(&s.mask, slots[i]);
+        assert_true(work_mask_activate(&s.mask, slots[i]));
+    }
+    s.cursor = work_cursor_at(10);
+    static const int order[] = {18, 7, 2, 10, -1};
+    for (size_t i = 0; i < 5; i++)
+        assert_int_equal(claim(&s), order[i]);
 }
 
 /* Only the step from idle to candidate asks for a wake-up: not a second one, not one in a run. */
@@ -222,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slots_are_distinct),
+        cmocka_unit_test(test_scan_of_used_words),
         cmocka_unit_test(test_activate_tells_who_must_wake),
         cmocka_unit_test(test_activation_in_a_run_is_remembered),
         cmocka_unit_test(test_requeue),

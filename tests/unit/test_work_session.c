@@ -162,8 +162,9 @@ static void test_names(void **state)
     assert_int_equal(rbwp_work_stop(manager, false, NULL), RBWP_OK);
 }
 
-/* At level 2 an activation is told with the time at which it was made, and the run that a requeue
- * asks for has none; at level 1 neither. */
+/* At level 2 an activation is recorded with the time at which it was made, and the run that a
+ * requeue asks for has none; at level 1 neither, and a run at any level takes the ticket up: the
+ * next activation at level 2 has its own time. */
 static void test_queue_delay(void **state)
 {
     (void)state;
@@ -189,6 +190,20 @@ static void test_queue_delay(void **state)
     recorded = record(manager, items, 2);
     table = read_table(test_path("test.bin"), "queued");
     assert_int_equal(table.rows, 0);
+    read_table_free(&table);
+    recorded_free(&recorded);
+
+    struct rbwp_session_config config = test_config(2);
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(rbwp_work_make_active(manager, items[1].handle), RBWP_OK);
+    stop(session);
+    recorded = record(manager, items, 1); /* runs both */
+    recorded_free(&recorded);
+    const int64_t before_ns = rbwp_now_ns();
+    recorded = record_at(2, manager, &items[1], 1);
+    table = read_table(test_path("test.bin"), "queued");
+    assert_int_equal(table.rows, 1);
+    assert_true((int64_t)read_table_row(&table, 0)[ENQUEUED] >= before_ns);
     read_table_free(&table);
     recorded_free(&recorded);
     assert_int_equal(rbwp_work_stop(manager, false, NULL), RBWP_OK);
