@@ -3,11 +3,12 @@
 #include "range.h"
 
 #include "record_extend.h"
+#include "test_point.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
-enum { LISTS = 1024 };
+enum { LISTS = RBWP_RANGES_STARTED_MAX / 4 }; /* so that none gets long */
 
 struct started {
     struct started *next;
@@ -15,10 +16,11 @@ struct started {
     uint32_t session;
 };
 
-/* Guards both; nothing is taken inside it. */
+/* Guards what follows; nothing is taken inside it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct started *lists[LISTS];
 static uint32_t count;
+static uint32_t cleared_for; /* session: the lists hold no ranges of earlier ones */
 
 /* Who held the lock is not here, and may have been in the middle: what it knew is left alone. */
 void started_forget(void)
@@ -42,6 +44,8 @@ static void free_list(struct started *list)
 static struct started *take_stale(uint32_t session)
 {
     struct started *stale = NULL;
+    TEST_POINT("range: looks through all that were started");
+    cleared_for = session;
     for (int i = 0; i < LISTS; i++)
         for (struct started **at = &lists[i]; *at;) {
             struct started *one = *at;
@@ -61,7 +65,7 @@ static bool keep(struct started *one)
 {
     struct started *stale = NULL;
     pthread_mutex_lock(&lock);
-    if (count == RBWP_RANGES_STARTED_MAX)
+    if (count == RBWP_RANGES_STARTED_MAX && cleared_for != one->session)
         stale = take_stale(one->session);
     bool room = count < RBWP_RANGES_STARTED_MAX;
     if (room) {

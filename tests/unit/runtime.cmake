@@ -11,7 +11,7 @@ rbwp_unit_test(test_rows test_rows.c)
 if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
   rbwp_held_test(test_keep test_keep.c)
 endif()
-rbwp_unit_test(test_range test_range.c)
+rbwp_held_test(test_range test_range.c)
 rbwp_unit_test(test_queue test_queue.c)
 rbwp_unit_test(test_args test_args.c)
 rbwp_unit_test(test_slot_limits test_slot_limits.c)

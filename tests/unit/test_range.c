@@ -10,6 +10,7 @@
 #include "record_support.h"
 #include "rows_support.h"
 #include "sanitized.h"
+#include "test_point.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -326,6 +327,41 @@ static void test_first_row_is_a_stop(void **state)
     read_table_free(&table);
 }
 
+_Atomic(test_point_fn) test_point_hook;
+static _Atomic unsigned walks;
+
+static void count_walks(const char *place)
+{
+    walks += strcmp(place, "range: looks through all that were started") == 0;
+}
+
+/* With as many ranges started as there may be, those of earlier sessions make room, once; a start
+ * beyond that is lost, and looks through nothing again. */
+static void test_started_limit(void **state)
+{
+    (void)state;
+    enum { EARLIER = 10 };
+    uint64_t started = 0, beyond = 0;
+    atomic_store(&test_point_hook, count_walks);
+    struct rbwp_session *session = start_session(1);
+    for (unsigned i = 0; i < EARLIER; i++)
+        assert_true(rbwp_range_start(0, i) != 0);
+    stop(session);
+    session = start_session(1);
+    for (unsigned i = 0; i < RBWP_RANGES_STARTED_MAX; i++)
+        started += rbwp_range_start(0, i) != 0;
+    for (unsigned i = 0; i < EARLIER; i++)
+        beyond += rbwp_range_start(0, i) != 0;
+    stop(session);
+    atomic_store(&test_point_hook, NULL);
+    assert_int_equal(started, RBWP_RANGES_STARTED_MAX);
+    assert_int_equal(beyond, 0);
+    assert_int_equal(walks, 1);
+    struct recorded recorded = read_back(test_path("test.bin"));
+    assert_int_equal(all_losses(&recorded), EARLIER);
+    recorded_free(&recorded);
+}
+
 /* A thread that is attached again is another one to the file, where a range that it had open goes
  * on. */
 static void test_attached_again(void **state)
@@ -425,6 +461,7 @@ int main(void)
         cmocka_unit_test(test_misuse),
         cmocka_unit_test(test_other_thread),
         cmocka_unit_test(test_first_row_is_a_stop),
+        cmocka_unit_test(test_started_limit),
         cmocka_unit_test(test_attached_again),
         cmocka_unit_test(test_attached_between_sessions),
         cmocka_unit_test(test_killed),
