@@ -52,12 +52,11 @@ static void unlock_with_signals(const sigset_t *old)
 
 static char *name_for(const char *name, uint64_t os_id)
 {
-    char automatic[40];
-    if (!name) {
-        snprintf(automatic, sizeof automatic, "thread %llu", (unsigned long long)os_id);
-        name = automatic;
-    }
-    return strndup(name, RBWP_NAME_BYTES_MAX);
+    char *automatic;
+    if (name)
+        return strndup(name, RBWP_NAME_BYTES_MAX);
+    /* No strndup of a local array: with a bound beyond its end gcc 12 may drop what is in it. */
+    return asprintf(&automatic, "thread %llu", (unsigned long long)os_id) < 0 ? NULL : automatic;
 }
 
 static void join(struct rbwp_self_ *self, struct thread *entry, uint64_t os_id)

@@ -3,12 +3,15 @@
 #include "thread_registry.h"
 
 #include "record_support.h"
+#include "test_point.h"
 #include "unit.h"
 
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+_Atomic(test_point_fn) test_point_hook;
 
 static unsigned entries(void)
 {
