@@ -16,6 +16,9 @@
 
 #define BLOCK_BYTES_DEFAULT 65536u
 #define LEVEL_DEFAULT 1
+/* From 1 up to this level the own parsers, which on records are smaller and faster than zlib at
+ * these levels; only the first may hurry. */
+#define OWN_LEVEL_MAX 5
 /* Below this a zlib stream's own frame and code eat what it could save. */
 #define COMPRESS_BYTES_MIN 64u
 
@@ -39,7 +42,7 @@ void rbwp_block_encoder_free(struct rbwp_block_encoder *encoder)
     if (!encoder)
         return;
     deflater_free(encoder->fast);
-    if (encoder->level > 1)
+    if (encoder->level > OWN_LEVEL_MAX)
         deflateEnd(&encoder->zlib);
     free(encoder->sealed);
     free(encoder->unit);
@@ -49,11 +52,11 @@ void rbwp_block_encoder_free(struct rbwp_block_encoder *encoder)
 
 static bool open_compressor(struct rbwp_block_encoder *encoder, int level)
 {
-    if (level == 1) {
+    if (level >= 1 && level <= OWN_LEVEL_MAX) {
         encoder->fast = deflater_new(false);
         if (!encoder->fast)
             return false;
-    } else if (level > 1 && deflateInit(&encoder->zlib, level) != Z_OK) {
+    } else if (level > 0 && deflateInit(&encoder->zlib, level) != Z_OK) {
         return false;
     }
     encoder->level = level;
@@ -196,7 +199,7 @@ static size_t compress_payload(struct rbwp_block_encoder *encoder, uint8_t *out)
 {
     if (encoder->level == 0 || encoder->size < COMPRESS_BYTES_MIN)
         return 0;
-    if (encoder->level == 1)
+    if (encoder->fast)
         return deflater_run(encoder->fast, encoder->data, encoder->size, encoder->unit,
                             encoder->records, out);
     z_stream *z = &encoder->zlib;
@@ -238,7 +241,7 @@ enum rbwp_status rbwp_block_encoder_seal(struct rbwp_block_encoder *encoder, uin
 
 void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries)
 {
-    if (encoder->fast)
+    if (encoder->level == 1)
         deflater_hurry(encoder->fast, hurries);
 }
 

@@ -16,8 +16,8 @@
 struct deflater; /* one per thread at a time */
 
 /*
- * greedy: takes for each unit the last one that is the same, fast and good where units recur as a
- * whole with noise between them; its streams depend on their data alone. Otherwise the cheapest
+ * greedy: goes through the data once, fast and good where units recur as a whole with noise between
+ * them; its streams depend on their data alone. Otherwise the cheapest
  * parse is looked for, by symbol costs that are remembered from call to call. NULL without memory.
  * To be freed by deflater_free, which takes NULL.
  */
@@ -28,8 +28,8 @@ void deflater_free(struct deflater *state);
 void deflater_forget(struct deflater *state);
 
 /*
- * One that looks for the cheapest parse takes less than half the time from now on, for streams that
- * are some percent larger, or, with false, all its time again. Greedy ones know no hurry.
+ * One that looks for the cheapest parse takes half the time from now on, for streams up to a tenth
+ * larger, or, with false, all its time again. Greedy ones know no hurry.
  */
 void deflater_hurry(struct deflater *state, bool hurries);
 

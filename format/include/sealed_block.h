@@ -54,7 +54,8 @@ static inline bool block_cursor_put(struct block_cursor *cursor, int64_t time_ns
     return true;
 }
 
-/* From the next seal on: whether compression takes half the time, for some percent of size. */
+/* From the next seal on: whether compression at level 1 takes half the time, for up to a tenth more
+ * bytes. Other levels know no hurry. */
 void block_encoder_hurry(struct rbwp_block_encoder *encoder, bool hurries);
 
 /* Taken while a block is compressed; NULL: none. */

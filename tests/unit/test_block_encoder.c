@@ -212,6 +212,42 @@ static void test_levels(void **state)
     }
 }
 
+/* Bytes of a block of records whose times are random in their last bits. */
+static size_t sealed_bytes(int level, bool hurries)
+{
+    struct rbwp_block_encoder *encoder = new_encoder(65536, level);
+    uint32_t state = 1;
+    int64_t time_ns = 1;
+    size_t bytes = 0;
+    block_encoder_hurry(encoder, hurries);
+    for (int block = 0; block < 4; block++) {
+        enum rbwp_status status = RBWP_OK;
+        for (unsigned i = 0; status == RBWP_OK; i++) {
+            state = state * 1664525 + 1013904223;
+            time_ns += 20 + (state >> 27);
+            status = rbwp_block_encoder_put(encoder, time_ns,
+                                            i % 2 ? RBWP_COARSE_END : RBWP_COARSE_BEGIN, 0);
+        }
+        struct rbwp_sealed_block sealed;
+        assert_int_equal(rbwp_block_encoder_seal(encoder, 1, 0, &sealed), RBWP_OK);
+        bytes += sealed.bytes_count;
+    }
+    rbwp_block_encoder_free(encoder);
+    return bytes;
+}
+
+/* A higher level is never larger, and who is in a hurry leaves at most an eighth more. */
+static void test_levels_shrink(void **state)
+{
+    (void)state;
+    const size_t fast = sealed_bytes(1, false), hurried = sealed_bytes(1, true);
+    assert_in_range(hurried, fast, fast + fast / 8);
+    for (int level = 2; level <= 5; level++)
+        assert_int_equal(sealed_bytes(level, true), fast);
+    for (int level = 6; level <= 9; level++)
+        assert_true(sealed_bytes(level, true) <= hurried);
+}
+
 static void test_renumber(void **state)
 {
     (void)state;
@@ -283,9 +319,10 @@ static void test_quick_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_time_forms), cmocka_unit_test(test_full),
-        cmocka_unit_test(test_refusals),   cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_renumber),   cmocka_unit_test(test_quick_way),
+        cmocka_unit_test(test_time_forms),    cmocka_unit_test(test_full),
+        cmocka_unit_test(test_refusals),      cmocka_unit_test(test_levels),
+        cmocka_unit_test(test_levels_shrink), cmocka_unit_test(test_renumber),
+        cmocka_unit_test(test_quick_way),
     };
     return cmocka_run_group_tests_name("block_encoder", tests, NULL, NULL);
 }
