@@ -682,6 +682,7 @@ bool inject_events_open(void)
         inject_say("kernels are not recorded: the driver is too old to time them by events");
         return false;
     }
+    quiet_threads_begin();
     if (quiet_thread_start(&thread, "rbwp-events", run, NULL) != 0) {
         inject_say("kernels are not recorded: no thread to wait for them");
         return false;

@@ -7,6 +7,7 @@
 #include "inject_started.h"
 
 #include "rbwp_record.h"
+#include "quiet_thread.h"
 #include "rbwp_session.h"
 #include "record_extend.h"
 
@@ -268,6 +269,7 @@ void inject_session_begin(const struct inject_source *source)
         atomic_store(&owner, getpid());
         if (!forks)
             forks = pthread_atfork(NULL, NULL, in_child) == 0;
+        quiet_threads_begin(); /* a program with a GPU has threads, too */
         if (inject_control_start())
             open_window();
     }

@@ -42,6 +42,7 @@ void chunk_keeper_stop(struct chunk_keeper *keeper)
         return;
     atomic_store_explicit(&keeper->stopping, true, memory_order_release);
     chunk_pool_ask(keeper->pool);
-    pthread_join(keeper->thread, NULL);
+    if (!quiet_thread_call_off(&keeper->thread))
+        pthread_join(keeper->thread, NULL);
     free(keeper);
 }

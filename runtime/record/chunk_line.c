@@ -311,6 +311,21 @@ static uint32_t words_of_whole_events(const struct chunk *chunk, uint32_t used)
     return at < used ? at : used;
 }
 
+void chunk_line_leave_call(struct rbwp_self_ *self, const struct thread *thread)
+{
+    const struct chunk *chunk = thread->chunk;
+    if (!chunk)
+        return;
+    self->next = chunk->words + words_of_whole_events(chunk, chunk_line_words(self, chunk));
+    if (self->next < chunk->words + chunk_words(recording_now->pool))
+        __atomic_store_n(self->next, (uint64_t)0, __ATOMIC_RELEASE);
+    if (self->item == self->next)
+        self->item = NULL;
+    else if (!self->item && self->next > chunk->words &&
+             kind_of(self->next[-1]) == RBWP_EVENT_BEGIN_)
+        self->item = self->next - 1;
+}
+
 void chunk_line_hand_over(struct rbwp_self_ *self, struct thread *thread)
 {
     chunk_line_publish_held(thread);

@@ -45,6 +45,9 @@ void chunk_line_take_back(struct rbwp_self_ *self, struct thread *thread);
  */
 bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thread);
 
+/* The thread's inlined call goes no further: its chunk and item become what whole events say. */
+void chunk_line_leave_call(struct rbwp_self_ *self, const struct thread *thread);
+
 /* All that the thread has goes to the writer. */
 void chunk_line_hand_over(struct rbwp_self_ *self, struct thread *thread);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "drain.h"
 
+#include "cancel.h"
 #include "chunk_pool.h"
 #include "failure.h"
 #include "live.h"
@@ -98,6 +99,8 @@ static struct timespec deadline_after(int64_t ns)
 
 /* ---- queue ------------------------------------------------------------------------ */
 
+static void write_here(struct drain *drain);
+
 void drain_publish(struct drain *drain, struct chunk *chunk)
 {
     struct chunk *top = atomic_load_explicit(&drain->published, memory_order_relaxed);
@@ -107,7 +110,10 @@ void drain_publish(struct drain *drain, struct chunk *chunk)
     } while (!atomic_compare_exchange_weak_explicit(&drain->published, &top, chunk,
                                                     memory_order_release, memory_order_relaxed));
     TEST_POINT("publish: queued, writer not woken");
-    wakeup_call(&drain->wake);
+    if (quiet_threads_are_held())
+        write_here(drain);
+    else
+        wakeup_call(&drain->wake);
 }
 
 /* Moves what was published to the end of the queue, oldest first. Locked. */
@@ -493,6 +499,13 @@ static int64_t look_at_clock(struct drain *drain)
     return pause_ns;
 }
 
+void drain_look(struct drain *drain)
+{
+    (void)look_at_clock(drain);
+    log_clock(drain);
+    age_ring(drain);
+}
+
 static enum quiet_rank rank_of_writer(const struct drain *drain, bool has_time)
 {
     if (chunk_pool_is_near_cap(drain->pool))
@@ -549,6 +562,23 @@ static void *writer_thread(void *argument)
                 pause_ns = look_at_clock(drain);
         }
     }
+}
+
+/* What the writer thread would do, where there is none yet. */
+static void write_here(struct drain *drain)
+{
+    const int host_errno = errno, host_cancel = cancel_hold();
+    struct job *job;
+    drain_look(drain);
+    do {
+        pthread_mutex_lock(&drain->lock);
+        job = next_to_write(drain);
+        pthread_mutex_unlock(&drain->lock);
+        if (job)
+            put_job(drain, job);
+    } while (job || help(drain, NULL));
+    cancel_release(host_cancel);
+    errno = host_errno;
 }
 
 /* ---- life ---------------------------------------------------------------------------- */
@@ -628,8 +658,11 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
     drain->stopping = true;
     pthread_mutex_unlock(&drain->lock);
     wakeup_call(&drain->wake);
+    const bool is_alone = quiet_thread_call_off(&drain->thread);
+    if (is_alone)
+        write_here(drain);
     /* Help until the queue is empty; when all encoders are busy, let them work. */
-    for (;;) {
+    while (!is_alone) {
         if (drain_help(drain))
             continue;
         pthread_mutex_lock(&drain->lock);
@@ -643,7 +676,8 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
         if (!queued)
             break;
     }
-    pthread_join(drain->thread, NULL);
+    if (!is_alone)
+        pthread_join(drain->thread, NULL);
     *totals_out = drain->totals;
     free_drain(drain);
 }

@@ -8,7 +8,8 @@
  * Publishing takes no lock. A chunk that is taken gets a ticket; encoding runs
  * in parallel; finished jobs are written in ticket order, so the blocks of a
  * thread stand in the file in the order in which they were recorded. Only the
- * writer thread touches the disk. A recording thread near the cap helps to
+ * writer thread touches the disk; while it is held back (quiet_thread.h) the
+ * recording thread writes each chunk as it publishes it. A recording thread near the cap helps to
  * encode, and so does whoever stops the session. A chunk is free when it is in the file.
  */
 #ifndef DRAIN_H
@@ -36,7 +37,8 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
 /* Blocks go into the ring, none to the file. Before anything was published. The ring stays the
  * caller's and outlives the drain. */
 void drain_keep_in(struct drain *drain, struct ring *ring);
-/* Queues a filled chunk. Any thread, async-signal-safe. */
+/* Queues a filled chunk, and writes it where there is no writer thread yet. Any thread,
+ * async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);
 
 /*
@@ -53,6 +55,9 @@ bool drain_help(struct drain *drain);
  * session's stall time: *waiting_since is 0 at the first call of a series.
  */
 bool drain_wait(struct drain *drain, int64_t *waiting_since);
+
+/* Where there is no writer thread yet: another sample of the clock, also for the live file. */
+void drain_look(struct drain *drain);
 
 void drain_count_discarded(struct drain *drain, uint64_t items);
 

@@ -2,9 +2,14 @@
 /* extend.c - hooks, known to the whole process. */
 #include "extend.h"
 
+#include "cancel.h"
+#include "control.h"
+#include "drain.h"
 #include "on_load.h"
-#include "thread_registry.h"
+#include "quiet_thread.h"
+#include "recording.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -72,6 +77,24 @@ int extend_move_descriptor(int fd)
         return fd;
     close(fd);
     return moved;
+}
+
+/* ---- threads of our own ---------------------------------------------------------- */
+
+void rbwp_extend_begin_threads(const struct rbwp_session_config *config)
+{
+    struct rbwp_error error;
+    const int host_errno = errno, host_cancel = cancel_hold();
+    quiet_threads_begin();
+    (void)control_begin(config, &error); /* else recording goes on without */
+    cancel_release(host_cancel);
+    errno = host_errno;
+}
+
+void rbwp_extend_look_at_clock(void)
+{
+    if (recording_now && quiet_threads_are_held())
+        drain_look(recording_now->drain);
 }
 
 /* ---- recording ------------------------------------------------------------------ */

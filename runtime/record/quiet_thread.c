@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quiet_thread.h"
 
+#include "on_load.h"
 #include "test_point.h"
 
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -18,9 +20,81 @@
 
 _Thread_local bool quiet_thread_starting;
 
+/* ---- held back ------------------------------------------------------------------------------ */
+
+enum { HELD_MAX = 4 };
+
+static struct held {
+    pthread_t *thread_out; /* NULL: free */
+    const char *name;
+    void *(*run)(void *);
+    void *argument;
+} held[HELD_MAX];
+static bool holds; /* this process and its children, until they have threads */
+static atomic_bool are_held;
+
+static struct held *find_held(const pthread_t *thread_out)
+{
+    for (int i = 0; i < HELD_MAX; i++)
+        if (held[i].thread_out == thread_out)
+            return &held[i];
+    return NULL;
+}
+
+void quiet_threads_hold(void)
+{
+    holds = true;
+    atomic_store(&are_held, true);
+}
+
+bool quiet_threads_are_held(void)
+{
+    return atomic_load_explicit(&are_held, memory_order_relaxed);
+}
+
+/* One that cannot begin stays where it is: whoever ends it does its work. */
+void quiet_threads_begin(void)
+{
+    if (!atomic_exchange(&are_held, false))
+        return;
+    for (int i = 0; i < HELD_MAX; i++) {
+        struct held *one = &held[i];
+        if (one->thread_out &&
+            quiet_thread_start(one->thread_out, one->name, one->run, one->argument) == 0)
+            one->thread_out = NULL;
+    }
+}
+
+bool quiet_thread_call_off(const pthread_t *thread)
+{
+    struct held *one = find_held(thread);
+    if (one)
+        one->thread_out = NULL;
+    return one != NULL;
+}
+
+static void hold_in_child(void)
+{
+    for (int i = 0; i < HELD_MAX; i++)
+        held[i].thread_out = NULL;
+    atomic_store(&are_held, holds);
+}
+
+ON_LOAD static void prepare_for_forks(void)
+{
+    pthread_atfork(NULL, NULL, hold_in_child);
+}
+
+/* ---- start ---------------------------------------------------------------------------------- */
+
 int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
                        void *argument)
 {
+    struct held *place = quiet_threads_are_held() ? find_held(NULL) : NULL;
+    if (place) {
+        *place = (struct held){thread_out, name, run, argument};
+        return 0;
+    }
     sigset_t all, old;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);

@@ -378,6 +378,18 @@ void rbwp_extend_loss(enum rbwp_loss_cause cause, uint64_t count)
     rbwp_leave_(self);
 }
 
+/* Between two stores of an inlined call there may be a place without its word, and an end whose
+ * word is missing has closed its item. */
+void rbwp_extend_leave_call(void)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!self->in_call || !self->thread)
+        return;
+    rows_leave_call(self->thread);
+    chunk_line_leave_call(self, self->thread);
+    rbwp_leave_(self);
+}
+
 uint64_t rbwp_extend_item_ticks(void)
 {
     return chunk_line_item_ticks(&rbwp_self_, rbwp_self_.thread);

@@ -86,6 +86,15 @@ void rows_hand_over_strays(void)
     pthread_mutex_unlock(&strays_lock);
 }
 
+void rows_leave_call(struct thread *thread)
+{
+    for (uint32_t i = 0; i < thread->row_place_count; i++) {
+        const struct row_place *place = thread->row_places[i];
+        if (place && place->chunk)
+            place->held->next = place->chunk->words + place->held->rows * place->columns;
+    }
+}
+
 /* ---- places ------------------------------------------------------------------------------- */
 
 /* The thread's first row of a table. NULL, and it is counted, if there is no such table or memory.

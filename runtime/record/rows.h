@@ -17,6 +17,9 @@ void rows_hand_over(struct thread *thread);
 /* The same for those of threads that are not attached; recording has ended for them then. */
 void rows_hand_over_strays(void);
 
+/* A row that the thread's inlined call has begun and not counted is taken back. */
+void rows_leave_call(struct thread *thread);
+
 /* Counts what was lost on a thread that is not attached: with its rows, as of no thread. */
 void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count);
 

@@ -8,9 +8,11 @@
  * that the command starts are recorded, each in a file of its own; else the command is, alone. With
  * RBWP_THREADS_PID it is the program that this process, by its number, executes last.
  */
+#include "preload.h"
 #include "real.h"
 #include "waiter.h"
 
+#include "quiet_thread.h"
 #include "record_extend.h"
 #include "rbwp_session.h"
 
@@ -45,24 +47,51 @@ static void tell(const char *what)
     fprintf(stderr, "rbwp: background threads are not recorded: %s\n", what);
 }
 
+/* The program's, and with it its children's. Nobody listens to rbwp ctl before there is a thread.
+ */
+static struct rbwp_session_config config = {
+    .size = sizeof config, .level = 1, .control = RBWP_CONTROL_NONE, .at_cap = RBWP_AT_CAP_DROP};
+static char logfile[PATH_MAX];
+static _Atomic bool has_threads; /* of the program's own, beside the first */
+
 static bool start_session(const char *file)
 {
-    uint64_t buffer_mb = number_from("RBWP_THREADS_BUFSIZE", BUFFER_MB, 1 << 20);
-    /* To compress costs the program more time than all the rest of the writer's work, and takes off
-     * a third of the records and next to nothing of the rows. */
-    const struct rbwp_session_config config = {.size = sizeof config,
-                                               .level = 1,
-                                               .logfile = file,
-                                               .cap_bytes = buffer_mb << 20,
-                                               .stored = true,
-                                               .at_cap = RBWP_AT_CAP_DROP};
     struct rbwp_session *session;
     struct rbwp_error error;
+    if (strlen(file) >= sizeof logfile) {
+        tell("the file's name is too long");
+        return false;
+    }
+    strcpy(logfile, file);
+    config.logfile = logfile;
+    config.cap_bytes = number_from("RBWP_THREADS_BUFSIZE", BUFFER_MB, 1 << 20) << 20;
+    /* To compress costs the program more time than all the rest of the writer's work, and takes off
+     * a third of the records and next to nothing of the rows. */
+    config.stored = true;
+    config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+    quiet_threads_hold();
     if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session)
         return true;
     tell(error.text);
     return false;
+}
+
+void preload_first_thread(void)
+{
+    struct rbwp_session_config with_control = config;
+    if (has_threads)
+        return;
+    has_threads = true;
+    with_control.control = RBWP_CONTROL_RECORDING;
+    rbwp_extend_begin_threads(&with_control);
+    waiter_has_company();
+}
+
+static void in_child(void)
+{
+    has_threads = false;
+    waiter_forked();
 }
 
 /* What another program left in this process, which executed this one in its place. */
@@ -105,7 +134,7 @@ __attribute__((constructor)) static void begin(void)
     }
     if (!start_session(file))
         return;
-    pthread_atfork(NULL, NULL, waiter_forget);
+    pthread_atfork(NULL, NULL, in_child);
     waiter_start_clock();
     waiter_attach(program_invocation_short_name, 0, 0);
 }

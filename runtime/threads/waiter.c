@@ -6,12 +6,14 @@
 #include "row_hold.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { WAITERS_MAX = 4096 };
 
 _Thread_local struct waiter *waiter_mine;
-static struct waiter waiters[WAITERS_MAX];
+static struct waiter *waiters;        /* WAITERS_MAX, in pages that a child finds wiped */
 static _Atomic uint32_t waiters_used; /* no place from here on was ever used */
 
 static const char *const kind_names[WAIT_KINDS] = {
@@ -33,6 +35,7 @@ static struct {
 uint64_t waiter_least_ticks[WAIT_KINDS];
 static unsigned table;
 static double ns_per_tick;
+static uint64_t look_ticks; /* when the only thread is to look at the clock again */
 
 /* ---- once ------------------------------------------------------------------------------------ */
 
@@ -53,10 +56,20 @@ static uint64_t least_ns(enum wait_kind kind, uint64_t least_io_ns)
     return kind >= WAIT_SLEEP ? 5000 : 0;
 }
 
+static struct waiter *make_places(void)
+{
+    const size_t bytes = WAITERS_MAX * sizeof *waiters;
+    void *made = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (made == MAP_FAILED)
+        return NULL;
+    (void)madvise(made, bytes, MADV_WIPEONFORK);
+    return made;
+}
+
 bool waiter_prepare(uint64_t least_io_ns)
 {
     char name[64] = "after ";
-    if (row_hold_register(&schema, &table) != RBWP_OK)
+    if (!(waiters = make_places()) || row_hold_register(&schema, &table) != RBWP_OK)
         return false;
     for (unsigned i = WAIT_START; i < WAIT_KINDS; i++) {
         strcpy(name + 6, kind_names[i]);
@@ -74,6 +87,12 @@ bool waiter_prepare(uint64_t least_io_ns)
 void waiter_start_clock(void)
 {
     ns_per_tick = 1e9 / (double)rbwp_ticks_per_second();
+    look_ticks = 0;
+}
+
+void waiter_has_company(void)
+{
+    look_ticks = UINT64_MAX;
 }
 
 /* What is known of the rate by then is good enough for what is short. */
@@ -107,9 +126,10 @@ static bool take_end_back(const struct wait *wait)
 /* ---- waits --------------------------------------------------------------------------------------
  */
 
-static void set_busy(struct waiter *waiter, bool busy)
+/* By what lies on the stack above all that records. */
+static void set_busy(struct waiter *waiter, const void *by)
 {
-    atomic_store_explicit(&waiter->busy, busy, memory_order_relaxed);
+    atomic_store_explicit(&waiter->busy, (uintptr_t)by, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -118,15 +138,63 @@ static void set_kind(struct waiter *waiter, enum wait_kind kind)
     atomic_store_explicit(&waiter->kind, kind, memory_order_relaxed);
 }
 
+static void hold_signals(sigset_t *before)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, before);
+}
+
+static void begin_in_child(struct wait *wait);
+
+/* What a record finds no room for changes more than a jump out of it could leave as it is. */
+static __attribute__((noinline, cold)) void put_undisturbed(unsigned kind, uint64_t ticks)
+{
+    sigset_t signals;
+    hold_signals(&signals);
+    if (kind)
+        rbwp_put_begin_(&rbwp_self_, kinds[kind].slot, ticks);
+    else
+        rbwp_put_end_(&rbwp_self_, rbwp_limit_of_item_(&rbwp_self_), ticks);
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+}
+
+static inline bool is_plain(const struct rbwp_self_ *self, uint64_t ticks)
+{
+    return rbwp_has_room_(self, ticks - self->base_ticks) && !self->pending;
+}
+
+static inline void begin_stretch(struct rbwp_self_ *self, enum wait_kind kind, uint64_t ticks)
+{
+    if (__builtin_expect(is_plain(self, ticks) && !self->item, 1))
+        rbwp_put_begin_(self, kinds[kind].slot, ticks);
+    else
+        put_undisturbed(kind, ticks);
+}
+
+static inline void end_stretch(uint64_t ticks)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    if (!rbwp_is_on_(1) || !self->item || !rbwp_enter_(self, 1))
+        return;
+    if (__builtin_expect(is_plain(self, ticks), 1))
+        rbwp_put_end_(self, rbwp_limit_of_item_(self), ticks);
+    else
+        put_undisturbed(WAIT_NONE, ticks);
+    rbwp_leave_(self);
+}
+
 void waiter_end_stretch(struct wait *wait)
 {
     struct rbwp_self_ *self = &rbwp_self_;
-    set_busy(wait->waiter, true);
+    set_busy(wait->waiter, wait);
+    if (__builtin_expect(!wait->waiter->begun, 0))
+        begin_in_child(wait);
     wait->item = self->item;
     wait->mark = self->next;
     wait->ended = true;
-    rbwp_end_at(wait->since_ticks);
-    set_busy(wait->waiter, false);
+    end_stretch(wait->since_ticks);
+    set_busy(wait->waiter, NULL);
 }
 
 /* Nothing else of this library has rows that inlined calls write: a wait's row goes where they
@@ -157,12 +225,25 @@ static __attribute__((noinline)) void add_row(uint64_t thread_id, const struct w
 {
     struct rbwp_self_ *self = &rbwp_self_;
     uint64_t cells[COLUMNS];
+    sigset_t signals;
+    hold_signals(&signals);
     put_cells(cells, thread_id, wait, outcome, stop_ticks, waker);
     rbwp_row_add(table, cells);
-    if (!self->thread || !rbwp_enter_(self, 1))
-        return;
-    row_hold_keep(table, WAITS_PLACE, NULL);
-    rbwp_leave_(self);
+    if (self->thread && rbwp_enter_(self, 1)) {
+        row_hold_keep(table, WAITS_PLACE, NULL);
+        rbwp_leave_(self);
+    }
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+}
+
+/* The only thread does it for the writer's, which there is not. */
+static __attribute__((noinline, cold)) void look_at_clock(uint64_t now_ticks)
+{
+    sigset_t signals;
+    hold_signals(&signals);
+    rbwp_extend_look_at_clock();
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
+    look_ticks = now_ticks + rbwp_ticks_per_second();
 }
 
 /* The wait is over: its row, and the stretch behind it. */
@@ -174,7 +255,9 @@ static inline void tell(struct waiter *waiter, const struct wait *wait, enum wai
     const uint64_t thread_id = atomic_load_explicit(&waiter->thread_id, memory_order_relaxed);
     if (!rbwp_enter_(self, 1))
         return;
-    rbwp_put_begin_(self, kinds[wait->kind].slot, stop_ticks);
+    if (__builtin_expect(stop_ticks >= look_ticks, 0))
+        look_at_clock(stop_ticks);
+    begin_stretch(self, wait->kind, stop_ticks);
     const bool has_room = rbwp_place_has_room_(place);
     if (has_room) {
         put_cells(rbwp_place_take_(place, COLUMNS), thread_id, wait, outcome, stop_ticks, waker);
@@ -183,6 +266,24 @@ static inline void tell(struct waiter *waiter, const struct wait *wait, enum wai
     rbwp_leave_(self);
     if (!has_room)
         add_row(thread_id, wait, outcome, stop_ticks, waker);
+}
+
+/* A forked child's session begins with what it records first. */
+static __attribute__((noinline, cold)) void begin_in_child(struct wait *wait)
+{
+    struct rbwp_self_ *self = &rbwp_self_;
+    struct waiter *waiter = wait->waiter;
+    sigset_t signals;
+    waiter->begun = true;
+    hold_signals(&signals);
+    if (rbwp_enter_(self, 1)) {
+        wait->since_ticks = rbwp_extend_begin_ticks(wait->since_ticks);
+        rbwp_leave_(self);
+        atomic_store_explicit(&waiter->since_ticks, wait->since_ticks, memory_order_relaxed);
+        const struct wait start = {.kind = WAIT_START, .since_ticks = wait->since_ticks};
+        tell(waiter, &start, WAIT_WOKEN, wait->since_ticks, &(struct wakes_found){0});
+    }
+    pthread_sigmask(SIG_SETMASK, &signals, NULL);
 }
 
 /* Whether the wait is worth telling; else the stretch goes on. */
@@ -194,7 +295,7 @@ static bool was_long(struct waiter *waiter, struct wait *wait, uint64_t stop_tic
     if (is_short && (!wait->ended || take_end_back(wait)))
         return false;
     if (!wait->ended)
-        rbwp_end_at(wait->since_ticks);
+        end_stretch(wait->since_ticks);
     return true;
 }
 
@@ -203,10 +304,10 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
 {
     struct waiter *waiter = wait->waiter;
     struct wakes_found waker = {0};
-    if (waiter->kind == WAIT_NONE || waiter->since_ticks != wait->since_ticks)
-        return; /* somebody has jumped out of it, as it seemed */
-    set_busy(waiter, true);
-    set_kind(waiter, WAIT_NONE);
+    if (waiter->kind != wait->kind || waiter->since_ticks != wait->since_ticks)
+        return; /* somebody has jumped out of it, as it seemed, or this is a forked child */
+    set_busy(waiter, wait);
+    set_kind(waiter, WAIT_RUNS);
     if (wait->bucket) {
         wakes_leave(wait->bucket);
         if (outcome == WAIT_WOKEN)
@@ -215,7 +316,7 @@ void waiter_ended(struct wait *wait, enum wait_outcome outcome, enum wakes_which
     }
     if (was_long(waiter, wait, stop_ticks))
         tell(waiter, wait, outcome, stop_ticks, &waker);
-    set_busy(waiter, false);
+    set_busy(waiter, NULL);
 }
 
 void wait_left(struct wait *wait)
@@ -226,7 +327,9 @@ void wait_left(struct wait *wait)
 void waiter_jumps(void)
 {
     struct waiter *waiter = waiter_mine;
-    if (!waiter || waiter->busy || waiter->kind == WAIT_NONE)
+    if (waiter && waiter->busy)
+        waiter->jumps = true;
+    if (!waiter || waiter->busy || waiter->kind == WAIT_NONE || waiter->kind == WAIT_RUNS)
         return;
     bool is_woken = waiter->kind >= WAIT_CONDITION && waiter->kind <= WAIT_JOIN;
     struct wait wait = {.waiter = waiter,
@@ -238,11 +341,37 @@ void waiter_jumps(void)
     wait_end(&wait, WAIT_FAILED);
 }
 
+/* Its recording call will not go on. */
+static void leave_recording(struct waiter *waiter)
+{
+    if (!waiter->busy)
+        return;
+    rbwp_extend_leave_call();
+    waiter->jumps = false;
+    set_kind(waiter, WAIT_RUNS);
+    set_busy(waiter, NULL);
+}
+
+/* Who jumps may stay inside the handler. Whoever is above the interrupted call on its stack has
+ * left it; another stack says nothing. */
+bool waiter_is_back(struct waiter *waiter, const struct wait *wait)
+{
+    stack_t stack;
+    if (!waiter->busy || !waiter->jumps || (uintptr_t)wait < waiter->busy ||
+        sigaltstack(NULL, &stack) != 0 || stack.ss_flags & SS_ONSTACK)
+        return false;
+    leave_recording(waiter);
+    return true;
+}
+
 void waiter_tell_waiting(void)
 {
     uint64_t now_ticks = rbwp_now_ticks();
-    if (waiter_mine && !waiter_mine->kind)
-        rbwp_end_at(now_ticks);
+    if (waiter_mine) {
+        leave_recording(waiter_mine); /* a handler that ends the process does not return */
+        if (waiter_mine->kind == WAIT_RUNS)
+            rbwp_end_at(now_ticks);
+    }
     uint32_t count = atomic_load_explicit(&waiters_used, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
         struct waiter *waiter = &waiters[i];
@@ -274,6 +403,17 @@ static struct waiter *claim_place(void)
     return NULL;
 }
 
+static void take_place(struct waiter *waiter)
+{
+    atomic_store_explicit(&waiter->thread_id, rbwp_extend_thread(), memory_order_relaxed);
+    waiter->thread = pthread_self();
+    waiter->begun = waiter->jumps = false;
+    waiter->short_kinds = waiter->ready_kinds = 0;
+    set_kind(waiter, WAIT_RUNS);
+    set_busy(waiter, NULL);
+    waiter_mine = waiter;
+}
+
 void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)
 {
     struct waiter *waiter = claim_place();
@@ -283,16 +423,14 @@ void waiter_attach(const char *name, uint64_t maker, uint64_t made_ticks)
             atomic_store(&waiter->used, 0);
         return;
     }
-    atomic_store_explicit(&waiter->thread_id, rbwp_extend_thread(), memory_order_relaxed);
-    waiter->thread = pthread_self();
-    set_kind(waiter, WAIT_NONE);
-    set_busy(waiter, true);
-    waiter_mine = waiter;
+    take_place(waiter);
     uint64_t now_ticks = rbwp_now_ticks();
     const struct wait wait = {.kind = WAIT_START,
                               .since_ticks = made_ticks ? made_ticks : now_ticks};
+    set_busy(waiter, &wait);
     tell(waiter, &wait, WAIT_WOKEN, now_ticks, &(struct wakes_found){made_ticks, maker});
-    set_busy(waiter, false);
+    waiter->begun = true;
+    set_busy(waiter, NULL);
     errno = error;
 }
 
@@ -301,8 +439,10 @@ void waiter_detach(void)
     struct waiter *waiter = waiter_mine;
     if (!waiter)
         return;
+    leave_recording(waiter);
     waiter_mine = NULL;
-    rbwp_end();
+    if (waiter->kind != WAIT_NONE)
+        rbwp_end();
     set_kind(waiter, WAIT_NONE);
     atomic_store_explicit(&waiter->thread_id, 0, memory_order_relaxed);
     atomic_store(&waiter->used, 0);
@@ -316,7 +456,21 @@ void waiter_rename(pthread_t thread, const char *name)
             (void)rbwp_extend_name_thread(waiters[i].thread_id, name);
 }
 
-void waiter_forget(void)
+/* Where the kernel is too old to wipe them. */
+static void wipe_places(void)
 {
+    memset(waiters, 0, atomic_load(&waiters_used) * sizeof *waiters);
+    atomic_store(&waiters_used, 0);
+}
+
+void waiter_forked(void)
+{
+    struct waiter *waiter = NULL;
+    look_ticks = 0;
+    wipe_places();
+    if (waiter_mine && rbwp_is_on_(1))
+        waiter = claim_place();
     waiter_mine = NULL;
+    if (waiter)
+        take_place(waiter);
 }

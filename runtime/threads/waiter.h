@@ -16,6 +16,10 @@
  * Nothing is recorded of a thread that is not one of ours (made by clone, or by a library on its
  * own way, the session's own), of calls inside the recorder, and of what a signal handler waits for
  * in the middle of another wait.
+ *
+ * A forked child is recorded, from its first wait on, where the session has files for children
+ * (rbwp_session_config.children). One that was made without fork's handlers (clone, _Fork) finds
+ * its threads' places wiped by the kernel, and records nothing.
  */
 #ifndef WAITER_H
 #define WAITER_H
@@ -27,7 +31,7 @@
 #include <stddef.h>
 
 enum wait_kind {
-    WAIT_NONE,
+    WAIT_NONE,  /* nobody's place */
     WAIT_START, /* a thread was made, and has not run yet */
     WAIT_CONDITION,
     WAIT_MUTEX,
@@ -46,7 +50,8 @@ enum wait_kind {
     WAIT_FSYNC,
     WAIT_ACCEPT,
     WAIT_CONNECT,
-    WAIT_KINDS
+    WAIT_KINDS,
+    WAIT_RUNS /* it waits for nothing */
 };
 
 enum wait_outcome { WAIT_WOKEN = 0, WAIT_FAILED = 1, WAIT_GOES_ON = 2 };
@@ -54,10 +59,12 @@ enum wait_outcome { WAIT_WOKEN = 0, WAIT_FAILED = 1, WAIT_GOES_ON = 2 };
 /* A thread's place. */
 struct waiter {
     _Atomic uint32_t used;
-    _Atomic uint32_t kind; /* what it waits for, WAIT_NONE: it runs */
-    _Atomic bool busy;     /* it is recording */
-    uint32_t short_kinds;  /* bits: of these kinds the last call did not block */
-    uint32_t ready_kinds;  /* of them, when the last one was made, the one before had not, either */
+    _Atomic uint32_t kind;  /* what it waits for */
+    _Atomic uintptr_t busy; /* it is recording: where on its stack; else 0 */
+    uint32_t short_kinds;   /* bits: of these kinds the last call did not block */
+    uint32_t ready_kinds; /* of them, when the last one was made, the one before had not, either */
+    bool jumps;           /* a handler that interrupted the recording leaves something by longjmp */
+    bool begun;           /* its first stretch has */
     _Atomic uint64_t since_ticks, object;
     _Atomic uint64_t thread_id; /* 0: it has not attached yet */
     pthread_t thread;
@@ -107,8 +114,10 @@ void waiter_tell_waiting(void);
 bool waiter_prepare(uint64_t least_io_ns);
 /* When the session has begun: how long a tick is. */
 void waiter_start_clock(void);
-/* In a forked child: nothing is recorded. */
-void waiter_forget(void);
+/* In a forked child, whose only thread this is. */
+void waiter_forked(void);
+/* The first thread of the program's has been made: there are more that look at the clock. */
+void waiter_has_company(void);
 
 /* True if the thread's last two calls of the kind did not block: the caller asks without waiting
  * first, which costs nothing of ours where that finds something again, and a call more where not.
@@ -126,8 +135,13 @@ static inline bool wait_is_unlikely(enum wait_kind kind)
 /* It found nothing: the next call will block. */
 static inline void wait_is_likely(enum wait_kind kind)
 {
-    waiter_mine->short_kinds &= ~(UINT32_C(1) << kind);
+    if (waiter_mine) /* else a handler has forked, and this is the child */
+        waiter_mine->short_kinds &= ~(UINT32_C(1) << kind);
 }
+
+/* The thread's place is in use: by a call that this one interrupts, or by one that was left by
+ * longjmp: then true, and it is free again. */
+bool waiter_is_back(struct waiter *waiter, const struct wait *wait);
 
 /* In place: what is made and then copied waits for itself. Not all of it is needed, and it is made
  * often. */
@@ -136,8 +150,12 @@ static inline void wait_for(struct wait *wait, enum wait_kind kind, uint64_t obj
 {
     struct waiter *waiter = waiter_mine;
     wait->waiter = NULL;
-    if (!waiter || atomic_load_explicit(&waiter->busy, memory_order_relaxed) ||
-        atomic_load_explicit(&waiter->kind, memory_order_relaxed) != WAIT_NONE)
+    if (!waiter)
+        return;
+    if (__builtin_expect(atomic_load_explicit(&waiter->busy, memory_order_relaxed) != 0 ||
+                             atomic_load_explicit(&waiter->kind, memory_order_relaxed) != WAIT_RUNS,
+                         0) &&
+        !waiter_is_back(waiter, wait))
         return;
     wait->waiter = waiter;
     wait->bucket = bucket;
@@ -171,8 +189,9 @@ static inline void wait_end_by(struct wait *wait, enum wait_outcome outcome, enu
         return;
     uint64_t stop_ticks = rbwp_now_ticks();
     if (__builtin_expect(!wait->ended && !wait->bucket, 1) &&
-        stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind])
-        atomic_store_explicit(&waiter->kind, WAIT_NONE, memory_order_relaxed);
+        stop_ticks - wait->since_ticks < waiter_least_ticks[wait->kind] &&
+        atomic_load_explicit(&waiter->kind, memory_order_relaxed) == wait->kind)
+        atomic_store_explicit(&waiter->kind, WAIT_RUNS, memory_order_relaxed);
     else
         waiter_ended(wait, outcome, which, stop_ticks);
     wait->waiter = NULL;

@@ -115,9 +115,11 @@ SHOWN int pthread_barrier_wait(pthread_barrier_t *barrier)
 /* ---- semaphores ---------------------------------------------------------------------------------
  */
 
+/* The call that waits is a point of cancellation, also where it need not wait. */
 #define SEMAPHORE(sem, call)                                                                       \
     do {                                                                                           \
         int error = errno;                                                                         \
+        pthread_testcancel();                                                                      \
         if (REAL(sem_trywait)(sem) == 0)                                                           \
             return 0;                                                                              \
         errno = error;                                                                             \

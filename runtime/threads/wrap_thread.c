@@ -5,6 +5,7 @@
  * What a new thread is to run waits for it in a place of a fixed table. Where that is full, the
  * thread runs without being recorded.
  */
+#include "preload.h"
 #include "quiet_thread.h"
 #include "real.h"
 #include "waiter.h"
@@ -67,8 +68,10 @@ SHOWN int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restr
                          void *(*function)(void *), void *restrict argument)
 {
     struct waiter *mine = waiter_mine;
-    bool ours =
-        mine && !atomic_load_explicit(&mine->busy, memory_order_relaxed) && !quiet_thread_starting;
+    bool ours = mine && !atomic_load_explicit(&mine->busy, memory_order_relaxed) &&
+                mine->kind != WAIT_NONE && !quiet_thread_starting;
+    if (ours)
+        preload_first_thread();
     struct start *start = ours ? claim_start() : NULL;
     if (!start)
         return REAL(pthread_create)(thread, attributes, function, argument);

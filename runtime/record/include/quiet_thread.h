@@ -17,9 +17,22 @@
 /* The calling thread is inside quiet_thread_start: for who stands in for pthread_create. */
 extern _Thread_local bool quiet_thread_starting RBWP_TLS_MODEL_;
 
-/* 0, or pthread_create's error. name: at most 15 bytes. */
+/* 0, or pthread_create's error. name: at most 15 bytes. While threads are held back thread_out
+ * stays where it is until the thread has begun or is called off. */
 int quiet_thread_start(pthread_t *thread_out, const char *name, void *(*run)(void *),
                        void *argument);
+
+/*
+ * A program that the library was loaded into may rely on having one thread (unshare(2), a sandbox
+ * that forks): there ours begin with the program's own first one, and in its forked children they
+ * are held back again. Whoever needs the work of one done meanwhile does it himself. Both on the
+ * program's only thread.
+ */
+void quiet_threads_hold(void);
+void quiet_threads_begin(void);
+bool quiet_threads_are_held(void);
+/* True: the thread has not begun, and will not. Else it is to be joined. */
+bool quiet_thread_call_off(const pthread_t *thread);
 
 /*
  * How urgent what the calling thread does is beside what the program's threads do. Who gives way

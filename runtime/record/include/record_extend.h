@@ -25,6 +25,12 @@ uint64_t rbwp_extend_item_ticks(void);
  * first record to start that; between rbwp_enter_ and rbwp_leave_. */
 uint64_t rbwp_extend_begin_ticks(uint64_t ticks);
 
+/* A signal handler has taken the calling thread out of its recording call by longjmp, or is about
+ * to end the process from inside of it: what the call had begun is taken back. Nothing is done
+ * where there is none. Not for a call that was on a slow side (rbwp_*_slow_), where signals must be
+ * held off. */
+void rbwp_extend_leave_call(void);
+
 /* Gives an attached thread another name, as rbwp_thread_attach does its own. RBWP_E_STATE: there is
  * none of that number (any more); RBWP_E_MEMORY. */
 enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
@@ -32,6 +38,15 @@ enum rbwp_status rbwp_extend_name_thread(uint64_t thread_id, const char *name);
 /* Files that a session opens from now on have descriptors from this one on, where the process may
  * have so many: for programs that give low ones a meaning. */
 void rbwp_extend_keep_descriptors_above(int least);
+
+/* The program makes its first thread: ours, which were held back (quiet_thread.h), begin, and the
+ * session that runs can be controlled, as its config says. */
+struct rbwp_session_config;
+void rbwp_extend_begin_threads(const struct rbwp_session_config *config);
+
+/* While they are held back: another sample of the clock, once a second at the most. Between
+ * rbwp_enter_ and rbwp_leave_. */
+void rbwp_extend_look_at_clock(void);
 
 /* Where a session's end has got to. */
 enum rbwp_extend_moment {

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * lone - a program that relies on what a library loaded into it easily breaks; 0: nothing was.
+ *
+ *     lone alone    has one thread until it makes one, and so has a child that it forks before or
+ * after lone clone    waits, and so does a child that was made without fork's handlers lone jump
+ * leaves calls by siglongjmp out of a signal handler, thousands of times lone fork     forks in a
+ * signal handler; the children go on where it came lone cancel   cancels threads in calls that need
+ * not wait
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SLEEPS = 2500, LAST_SLEEPS = 20, JUMPS = 4000, FORKS = 60, FORKED_CALLS = 50 };
+
+#define require(good)                                                                              \
+    do {                                                                                           \
+        if (!(good)) {                                                                             \
+            fprintf(stderr, "lone: line %d: %s\n", __LINE__, strerror(errno));                     \
+            _exit(1);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void sleep_often(int count)
+{
+    for (int i = 0; i < count; i++)
+        usleep(20);
+}
+
+static void expect_child(pid_t child)
+{
+    int status = -1;
+    require(child > 0 && waitpid(child, &status, 0) == child);
+    require(status == 0);
+}
+
+/* ---- alone ---------------------------------------------------------------------------------- */
+
+static int count_threads(void)
+{
+    int count = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    require(tasks);
+    for (const struct dirent *one; (one = readdir(tasks));)
+        count += one->d_name[0] != '.';
+    closedir(tasks);
+    return count;
+}
+
+static void *nothing(void *unused)
+{
+    sleep_often(3);
+    return unused;
+}
+
+static void make_thread(void)
+{
+    pthread_t thread;
+    require(pthread_create(&thread, NULL, nothing, NULL) == 0);
+    require(pthread_join(thread, NULL) == 0);
+}
+
+static void fork_alone(void)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        require(count_threads() == 1);
+        sleep_often(SLEEPS);
+        require(count_threads() == 1);
+        make_thread();
+        exit(0);
+    }
+    expect_child(child);
+}
+
+static void be_alone(void)
+{
+    require(count_threads() == 1);
+    sleep_often(SLEEPS);
+    require(count_threads() == 1);
+    fork_alone();
+    pid_t child = fork();
+    if (child == 0) { /* EPERM: not allowed here; with threads it is EINVAL */
+        require(unshare(CLONE_NEWUSER) == 0 || errno != EINVAL);
+        exit(0);
+    }
+    expect_child(child);
+    make_thread();
+    sleep_often(SLEEPS);
+    fork_alone();
+}
+
+/* ---- clone ---------------------------------------------------------------------------------- */
+
+/* It ends like a crash, so that what stands behind its own records is seen, too. */
+static void clone_alone(void)
+{
+    sleep_often(LAST_SLEEPS);
+    pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+    if (child == 0) {
+        sleep_often(SLEEPS);
+        make_thread();
+        exit(0);
+    }
+    expect_child(child);
+    sleep_often(LAST_SLEEPS);
+    _exit(0);
+}
+
+/* ---- handlers ------------------------------------------------------------------------------- */
+
+static sigjmp_buf landing;
+static volatile sig_atomic_t left, is_inside;
+static int files[2];
+
+static void every_us(suseconds_t us, void (*handler)(int))
+{
+    const struct sigaction action = {.sa_handler = handler};
+    const struct itimerval often = {{0, us}, {0, us}};
+    require(sigaction(SIGALRM, &action, NULL) == 0 && setitimer(ITIMER_REAL, &often, NULL) == 0);
+}
+
+static void leap(int number)
+{
+    (void)number;
+    left--;
+    if (is_inside)
+        siglongjmp(landing, 1);
+}
+
+/* On a stack of its own, and it jumps inside of the handler, too. */
+static void leap_aside(int number)
+{
+    jmp_buf here;
+    if (setjmp(here) == 0)
+        longjmp(here, 1);
+    leap(number);
+}
+
+static void move_byte(void)
+{
+    char byte = 0;
+    (void)!write(files[1], &byte, 1);
+    (void)!read(files[0], &byte, 1);
+    usleep(1);
+}
+
+static void jump(void)
+{
+    require(pipe2(files, O_NONBLOCK) == 0);
+    left = JUMPS;
+    every_us(137, leap_aside);
+    while (left > 0)
+        if (sigsetjmp(landing, 1) == 0) {
+            is_inside = 1;
+            for (;;)
+                move_byte();
+        } else {
+            is_inside = 0;
+        }
+    require(setitimer(ITIMER_REAL, &(struct itimerval){0}, NULL) == 0);
+    for (int i = 0; i < LAST_SLEEPS; i++)
+        usleep(1000);
+}
+
+/* The parent goes on; the child as well, for some calls. */
+static volatile sig_atomic_t is_child;
+
+static void divide(int number)
+{
+    (void)number;
+    if (left == 0 || is_child)
+        return;
+    left--;
+    pid_t child = fork();
+    is_child = child == 0;
+    if (is_child)
+        left = FORKED_CALLS;
+    else
+        expect_child(child);
+}
+
+static void fork_often(void)
+{
+    require(pipe2(files, O_NONBLOCK) == 0);
+    left = FORKS;
+    every_us(1371, divide);
+    for (struct pollfd ready = {.fd = files[1], .events = POLLOUT},
+                       idle = {.fd = files[0], .events = POLLIN};
+         left > 0;) {
+        for (int i = 0; i < 3; i++)
+            (void)poll(&ready, 1, 10);
+        (void)poll(&idle, 1, 1);
+        move_byte();
+        if (is_child && --left == 0)
+            _exit(0);
+    }
+}
+
+/* ---- cancel --------------------------------------------------------------------------------- */
+
+static sem_t free_one;
+
+static void *take_for_ever(void *unused)
+{
+    for (;;) {
+        sem_wait(&free_one);
+        sem_post(&free_one);
+    }
+    return unused;
+}
+
+static void cancel(void)
+{
+    pthread_t thread;
+    void *result;
+    alarm(20);
+    require(sem_init(&free_one, 0, 1) == 0 &&
+            pthread_create(&thread, NULL, take_for_ever, NULL) == 0);
+    usleep(10000);
+    require(pthread_cancel(thread) == 0 && pthread_join(thread, &result) == 0);
+    require(result == PTHREAD_CANCELED);
+}
+
+int main(int argument_count, char **arguments)
+{
+    static const struct {
+        const char *name;
+        void (*run)(void);
+    } ways[] = {{"alone", be_alone},
+                {"clone", clone_alone},
+                {"jump", jump},
+                {"fork", fork_often},
+                {"cancel", cancel}};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (argument_count == 2 && strcmp(arguments[1], ways[i].name) == 0) {
+            ways[i].run();
+            return 0;
+        }
+    return 2;
+}
