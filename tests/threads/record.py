@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 
 import recorded
-import tested_machine  # noqa: F401 (its programs come first in PATH)
+from tested_machine import PYTHON  # its programs come first in PATH
 
 RBWP, WITNESS = os.environ["RBWP"], os.environ["WITNESS"]
 
@@ -54,6 +54,34 @@ def test_each_process(folder):
     assert any("sleep" in kinds(folder, path.name) for path in folder.glob("each*.bin")), list(folder.iterdir())
 
 
+FORKS = """
+import os, time
+for _ in range(3):
+    if os.fork() == 0:
+        time.sleep(0.03)
+        os._exit(0)
+for _ in range(3):
+    os.wait()
+if os.fork() == 0:
+    os.setsid()
+    os._exit(0)
+os._exit(5)
+"""
+
+
+def test_forked(folder):
+    """A file for each child that waits; or who has none, also of one that the program does not wait for."""
+    _, told = record(folder, PYTHON, "-c", FORKS, code=5)
+    line, = [line for line in told if "forked" in line]
+    assert line.startswith("4 processes that it forked are not recorded (python"), told
+    assert f"-o {folder}/out.%p.bin" in line and line.count(", ") in (2, 3), line
+    _, told = record(folder, PYTHON, "-c", FORKS, code=5, file="forked-%p.bin")
+    assert not [line for line in told if "forked " in line], told
+    sleeps = sorted(kinds(folder, path.name).count("sleep") for path in folder.glob("forked-*.bin"))
+    assert sleeps == [0, 1, 1, 1], sleeps
+    assert not list(pathlib.Path(tempfile.gettempdir()).glob("rbwp-children-*")), "the list stays"
+
+
 def test_not_recorded(folder):
     """One line, no file, and the program runs."""
     cases = [(["no such program"], 127)]
@@ -83,7 +111,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_not_recorded, test_usage):
+for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_forked, test_not_recorded, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("threads record: all passed")

@@ -3,6 +3,7 @@
 #include "message.h"
 #include "ptx_folder.h"
 #include "record_child.h"
+#include "record_children.h"
 #include "record_places.h"
 #include "record_ptx.h"
 #include "record_sources.h"
@@ -147,6 +148,7 @@ static int record_sources(const struct record_options *options, struct operands 
     bool ran = status != -1 && !(WIFEXITED(status) && WEXITSTATUS(status) >= 126);
     if (set_up && ran)
         record_sources_finish(options, &since);
+    record_children_say(options->output.path);
     return status;
 }
 

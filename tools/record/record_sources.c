@@ -2,6 +2,7 @@
 #include "record_sources.h"
 #include "message.h"
 #include "program_kind.h"
+#include "record_children.h"
 #include "record_files.h"
 #include "record_places.h"
 #include "record_summary.h"
@@ -173,7 +174,8 @@ bool record_sources_set_up(const struct record_options *options, const char *com
     }
     if (sources & RECORD_THREADS) {
         environment->own_number = "RBWP_THREADS_PID";
-        if (!set_file("RBWP_THREADS_FILE", "", options->output.path, "", environment))
+        if (!set_file("RBWP_THREADS_FILE", "", options->output.path, "", environment) ||
+            (!strstr(options->output.path, "%p") && !record_children_set_up(environment)))
             return false;
     }
     if (sources & (RECORD_GPU | RECORD_RANGES) &&
