@@ -3,10 +3,11 @@
 """What README.md and docs/figures.md say of the stored runs of the benchmarks.
 
 figures.py summary FILE    how many targets a run reaches, and which it misses
-figures.py write           makes README's figures and docs/figures.md of bench/results
+figures.py write           makes README's figures, docs/figures.md and the table of docs/tested.md of bench/results
 figures.py check           ends with 1 when they are not what write makes
 
-Runs are outputs of bench/run.sh, with the lines of bench_figure.h. bench/readme.md is README's block with names of
+Runs are outputs of bench/run.sh, with the lines of bench_figure.h (*.txt), and of the scripts of tests/gpu, which begin
+with what they ran on (*.log). bench/readme.md is README's block with names of
 figures in braces; bench/misses.md says of missed targets why, by a measurement.
 """
 import pathlib
@@ -16,7 +17,14 @@ import sys
 BENCH = pathlib.Path(__file__).resolve().parent
 ROOT = BENCH.parent
 RESULTS = BENCH / "results"
-LINE = re.compile(r"(figure|target) +([^:]+): (\S+) ?([^;]*)(?:; (at most|at least) (\S+): (met|missed.*))?$")
+LINE = re.compile(r"(figure|target) +([^:]+): ([^\s;]+) ?([^;]*)(?:; (at most|at least) (\S+): (met|missed.*))?$")
+# The first line of a script's log, and targets as its steps print them.
+LOG_HEAD = re.compile(r"(?P<Machine>.+), driver (?P<Driver>\S+), (?P<Date>\S+), commit (?P<Commit>\S+): (?P<script>\S+)$")
+LOG_LINES = (
+    re.compile(r"(?:figure )? *(.+?): (\S+(?: \S+){0,2}?) +\(?target: (at most|at least) (\S+): ([^()]+)\)?$"),
+    re.compile(r"(\S.{20,}?) {2,}(\S+ \S*) +target +()(\S+) (\S+)$"),
+)
+LOGS_BEGIN, LOGS_END = "<!-- logs: begin (bench/figures.py makes them of bench/results) -->\n", "<!-- logs: end -->\n"
 BEGIN, END = "<!-- figures: begin (bench/figures.py makes them of bench/results) -->\n", "<!-- figures: end -->\n"
 
 
@@ -34,12 +42,13 @@ class Run:
                 self.head[key] = value
             found = LINE.match(line)
             if found:
-                self.add(section, *found.groups())
+                self.add(section, *found.groups()[1:])
 
-    def add(self, section, kind, name, value, unit, side, target, verdict):
-        while name in self.figures:
+    def add(self, section, name, value, unit, side, target, verdict):
+        figure = {"section": section, "value": value, "unit": unit, "side": side, "target": target, "verdict": verdict}
+        while self.figures.get(name, figure) != figure: # the same line twice is one figure
             name += " (again)"
-        self.figures[name] = {"section": section, "value": value, "unit": unit, "side": side, "target": target, "verdict": verdict}
+        self.figures[name] = figure
 
     def targets(self):
         return {name: figure for name, figure in self.figures.items() if figure["side"]}
@@ -48,12 +57,31 @@ class Run:
         return {name: figure for name, figure in self.targets().items() if figure["verdict"] != "met"}
 
 
+class Log(Run):
+    """The same of what a script of tests/gpu printed; its last lines say whether all of it went well."""
+
+    def __init__(self, text, name):
+        super().__init__("", name)
+        lines = text.splitlines()
+        self.head = LOG_HEAD.match(lines[0]).groupdict()
+        self.script = self.head.pop("script")
+        self.result = next((line[3:] for line in reversed(lines) if line in ("== all good", "== something failed")), "cut by a time limit")
+        for line in lines:
+            found = next(filter(None, (form.match(line) for form in LOG_LINES)), None)
+            if found:
+                name, value, side, target, verdict = found.groups()
+                self.add(self.script, name.strip(), value, "", side or "at most", target, "met" if verdict in ("met", "good") else verdict)
+            elif (found := LINE.match(line)) and found[5]:
+                self.add(self.script, *found.groups()[1:])
+
+
 def read_run(path):
-    return Run(path.read_text(), path.name)
+    return (Log if path.suffix == ".log" else Run)(path.read_text(), path.name)
 
 
 def stored():
-    return [read_run(path) for path in sorted(RESULTS.glob("*.txt"), key=lambda path: (path.name != "run.txt", path.name))]
+    paths = [*RESULTS.glob("*.txt"), *RESULTS.glob("*.log")]
+    return [read_run(path) for path in sorted(paths, key=lambda path: (path.name != "run.txt", path.suffix != ".txt", path.name))]
 
 
 def said(figure):
@@ -104,7 +132,7 @@ def readme_block(runs):
 def table(run):
     lines = []
     for section in dict.fromkeys(figure["section"] for figure in run.targets().values()):
-        lines += [f"### {section[:1].upper()}{section[1:]}", "", "| | measured | target | |", "|---|---|---|---|"]
+        lines += [f"### {section if '/' in section.split()[0] else section[:1].upper() + section[1:]}", "", "| | measured | target | |", "|---|---|---|---|"]
         for name, figure in run.targets().items():
             if figure["section"] != section:
                 continue
@@ -130,15 +158,32 @@ def page(runs):
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
+def logs_block(runs):
+    """What ran on which GPU, and how it ended."""
+    lines = ["| machine | script | when, of which state | result |", "|---|---|---|---|"]
+    for run in runs:
+        if isinstance(run, Log):
+            met = f"; {len(run.targets()) - len(run.missed())} of {len(run.targets())} targets met" if run.targets() else ""
+            lines.append(f"| {run.head['Machine']}, driver {run.head['Driver']} | [{run.script}](../bench/results/{run.name}) | "
+                         f"{run.head['Date']}, {run.head['Commit']} | {run.result}{met} |")
+    return "".join(line + "\n" for line in lines)
+
+
+def between(path, begin, end, block):
+    """The file with what stands between two lines replaced."""
+    before, _, rest = path.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    if not after:
+        sys.exit(f"{path.name} has no block {begin.strip()}")
+    return before + begin + block + end + after
+
+
 def made():
     """The files as they should be, by path."""
     runs = stored()
-    readme = (ROOT / "README.md").read_text()
-    before, _, rest = readme.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    if not after:
-        sys.exit("README.md has no block of figures")
-    return {ROOT / "README.md": before + BEGIN + readme_block(runs) + END + after, ROOT / "docs" / "figures.md": page(runs)}
+    readme, tested = ROOT / "README.md", ROOT / "docs" / "tested.md"
+    return {readme: between(readme, BEGIN, END, readme_block(runs)), ROOT / "docs" / "figures.md": page(runs),
+            tested: between(tested, LOGS_BEGIN, LOGS_END, logs_block(runs))}
 
 
 def main(what="", *paths):

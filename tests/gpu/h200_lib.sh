@@ -59,9 +59,15 @@ build_step() {
     fi
 }
 
+# What a log begins with, for bench/figures.py: the GPU, its driver, the date, and the state ($RBWP_COMMIT where git does not know).
+head_line() {
+    local gpu
+    gpu=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)
+    echo "${gpu/, /, driver }, $(date +%F), commit ${RBWP_COMMIT:-$(git rev-parse --short HEAD 2>/dev/null)}: tests/gpu/$(basename "$0")"
+}
+
 finish() {
     echo
-    echo "== $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -1)"
     printf '%s\n' "${table[@]}"
     ((failed == 0)) && echo "== all good" || echo "== something failed"
     exit "$failed"
@@ -104,3 +110,4 @@ fi
 command -v ninja >/dev/null && options+=(-G Ninja)
 sanitizer=$(command -v compute-sanitizer || first_of /usr/local/cuda/bin/compute-sanitizer \
     /opt/nvidia/*/compute-sanitizer /usr/local/cuda*/compute-sanitizer/compute-sanitizer)
+head_line
