@@ -88,6 +88,17 @@ static inline void fill(uint64_t *cells, const struct counter *counter, int64_t 
     cells[UNIT_COLUMN] = counter->unit;
 }
 
+struct watched {
+    uint64_t name;
+    int64_t value;
+};
+
+static void watch(const void *context)
+{
+    const struct watched *watched = context;
+    rule_watch_counter(watched->name, watched->value);
+}
+
 /* A thread that is not attached, or its first row of a session or chunk. */
 static __attribute__((noinline)) void write_slowly(const struct counter *counter, int64_t value,
                                                    uint64_t ticks)
@@ -96,6 +107,8 @@ static __attribute__((noinline)) void write_slowly(const struct counter *counter
     uint64_t cells[COLUMNS];
     fill(cells, counter, value, ticks);
     rbwp_row_add_(table, cells);
+    if (!self->thread && rule_watch_wants(RULE_WATCH_COUNTERS))
+        row_hold_stray(watch, &(struct watched){counter->name, value});
     if (!self->thread || !rbwp_enter_(self, 2))
         return;
     row_hold_keep(table, RBWP_PLACE_COUNTERS_, NULL);

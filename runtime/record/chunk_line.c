@@ -205,6 +205,8 @@ static struct chunk *obtain_chunk(struct rbwp_self_ *self, struct thread *thread
     struct chunk *chunk;
     *ticks = children_session_ticks(*ticks);
     if (!children_session_there()) {
+        cancel_release(host_cancel);
+        errno = host_errno;
         *cause_out = RBWP_LOSS_DROPPED;
         return NULL;
     }

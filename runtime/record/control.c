@@ -7,6 +7,7 @@
 #include "control.h"
 
 #include "config_copy.h"
+#include "control_rights.h"
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
@@ -33,6 +34,7 @@
 #define REQUEST_MS 1000 /* for who has connected to say what it wants */
 #define STRANGER_MS 20  /* the same for who may say nothing */
 #define BACKLOG 8
+#define REST_MS 1000 /* where no descriptor is to be had for who comes */
 
 /* A descriptor, and what it was when it was made. */
 struct descriptor {
@@ -133,14 +135,6 @@ static void send_text(int fd, bool refused, const char *text, size_t bytes)
     (void)!sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static bool may_control(int fd)
-{
-    struct ucred peer;
-    socklen_t bytes = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
-           (peer.uid == 0 || peer.uid == geteuid());
-}
-
 /* What was said, within so long; -1: nothing. An answer without having read would not arrive. */
 static ssize_t listen_to(int fd, int ms, char request[CONTROL_REQUEST_BYTES_MAX])
 {
@@ -152,39 +146,45 @@ static ssize_t listen_to(int fd, int ms, char request[CONTROL_REQUEST_BYTES_MAX]
 
 static void serve(int fd)
 {
-    static const char refusal[] = "only the process's user and root may control it\n";
+    static const char refusal[] =
+        "only root, and who has all rights of the process (its user, groups "
+        "and capabilities), may control it\n";
     static struct control_answer answer; /* of the one thread */
     char request[CONTROL_REQUEST_BYTES_MAX];
-    bool allowed = may_control(fd);
-    ssize_t bytes = listen_to(fd, allowed ? REQUEST_MS : STRANGER_MS, request);
+    const enum control_rights rights = control_rights_of(fd, kept.control == RBWP_CONTROL_ALWAYS);
+    ssize_t bytes =
+        listen_to(fd, rights == CONTROL_RIGHTS_NONE ? STRANGER_MS : REQUEST_MS, request);
     if (bytes < 0)
         return;
-    if (!allowed) {
+    if (rights == CONTROL_RIGHTS_NONE) {
         send_text(fd, true, refusal, sizeof refusal - 1);
         return;
     }
     answer.bytes = 0;
     answer.refused = false;
-    control_carry_out_bytes(request, (size_t)bytes, &answer);
+    control_carry_out_bytes(request, (size_t)bytes, rights == CONTROL_RIGHTS_ALL, &answer);
     send_text(fd, answer.refused, answer.text, answer.bytes);
 }
 
-static void serve_next(void)
+/* False: who comes cannot be let in now. */
+static bool serve_next(void)
 {
     int fd = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
-        return;
+        return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
     serve(fd);
     close(fd);
+    return true;
 }
 
 static void *control(void *argument)
 {
+    bool rests = false;
     (void)argument;
     while (!atomic_load_explicit(&leaving, memory_order_acquire)) {
-        struct pollfd waits[2] = {{.fd = listener.fd, .events = POLLIN},
+        struct pollfd waits[2] = {{.fd = rests ? -1 : listener.fd, .events = POLLIN},
                                   {.fd = waker.fd, .events = POLLIN}};
-        if (poll(waits, 2, -1) < 0 && errno != EINTR)
+        if (poll(waits, 2, rests ? REST_MS : -1) < 0 && errno != EINTR)
             break;
         if (!is_still(&listener) || !is_still(&waker))
             break; /* the program has closed them */
@@ -192,8 +192,7 @@ static void *control(void *argument)
         if (waits[1].revents)
             (void)!read(waker.fd, &count, sizeof count);
         control_signals_carry_out();
-        if (waits[0].revents)
-            serve_next();
+        rests = waits[0].revents && !serve_next();
     }
     return NULL;
 }
@@ -221,30 +220,6 @@ static bool listen_now(void)
     return listening;
 }
 
-enum rbwp_status control_begin(const struct rbwp_session_config *given, struct rbwp_error *error)
-{
-    struct rbwp_session_config config;
-    enum rbwp_status status =
-        sized_take(&config, sizeof config, given, "rbwp_session_config", error);
-    if (status != RBWP_OK)
-        return status;
-    struct running other;
-    if (!running_look(&other)) /* else this one will not start */
-        control_lift_settings();
-    if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
-        return status;
-    bool wanted = config.control == RBWP_CONTROL_ALWAYS ||
-                  (config.control == RBWP_CONTROL_RECORDING && config.level > 0);
-    pthread_mutex_lock(&lock);
-    if (wanted && !listening && !joining && config_copy(&kept, &config)) {
-        status = control_signals_take(kept.signals, error);
-        if (status != RBWP_OK || !listen_now())
-            config_copy_free(&kept);
-    }
-    pthread_mutex_unlock(&lock);
-    return status;
-}
-
 /* Once for each thread; not by the thread itself. */
 static void leave(void)
 {
@@ -268,13 +243,46 @@ static void leave(void)
     pthread_mutex_unlock(&lock);
 }
 
-void control_session_ended(void)
+/* Somebody listens at level 0, too. */
+static bool stays_at_level_0(void)
 {
     pthread_mutex_lock(&lock);
     bool stays = kept.control == RBWP_CONTROL_ALWAYS;
     pthread_mutex_unlock(&lock);
+    return stays;
+}
+
+enum rbwp_status control_begin(const struct rbwp_session_config *given, struct rbwp_error *error)
+{
+    struct rbwp_session_config config;
+    enum rbwp_status status =
+        sized_take(&config, sizeof config, given, "rbwp_session_config", error);
+    if (status != RBWP_OK)
+        return status;
+    bool wanted = config.control == RBWP_CONTROL_ALWAYS ||
+                  (config.control == RBWP_CONTROL_RECORDING && config.level > 0 &&
+                   !control_rights_were_raised());
+    if (config.level > 0 || wanted || !stays_at_level_0())
+        leave(); /* what was said for an earlier session */
+    control_lift_settings();
+    if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
+        return status;
+    pthread_mutex_lock(&lock);
+    if (wanted && !listening && !joining && config_copy(&kept, &config)) {
+        status = control_signals_take(kept.signals, error);
+        if (status != RBWP_OK || !listen_now())
+            config_copy_free(&kept);
+    }
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+bool control_session_ended(void)
+{
+    bool stays = stays_at_level_0();
     if (!stays)
         leave();
+    return !stays;
 }
 
 /* Another thread may be waiting for it just now. */

@@ -4,9 +4,8 @@
  *
  * A thread of its own sleeps until somebody connects or a signal comes: it costs nothing before.
  * The socket has a name that stands in no folder (abstract), with user and process in it, so that
- * nothing is left behind by who dies, and nobody can put a link or a file in its way. Who connects
- * is asked of the kernel (SO_PEERCRED): this process's user or root, all others are sent away. What
- * they may say is in control_words.h.
+ * nothing is left behind by who dies, and nobody can put a link or a file in its way. Who may
+ * connect is in control_rights.h, all others are sent away; what they may say in control_words.h.
  */
 #ifndef CONTROL_H
 #define CONTROL_H
@@ -14,16 +13,18 @@
 #include "rbwp_session.h"
 
 /*
- * The program starts a session, or would at another level: listens, if the configuration says so
- * (at level 0 only where it is asked for), and keeps a copy of it for sessions that others start.
- * That nobody can listen (no memory, no descriptor) is no failure. RBWP_E_USAGE: wrong signals, or
- * a wrong file of settings.
+ * The program starts a session while none runs, or would at another level: listens, if the
+ * configuration says so (at level 0, and with raised rights, only where it is asked for), and keeps
+ * a copy of it for sessions that others start; what an earlier one said holds no more. That nobody
+ * can listen (no memory, no descriptor) is no failure. RBWP_E_USAGE: wrong signals, or a wrong file
+ * of settings.
  */
 enum rbwp_status control_begin(const struct rbwp_session_config *config, struct rbwp_error *error);
 /* A session begins, whoever starts it. */
 void control_session_began(void);
-/* The program has stopped its session: nobody listens any more, if not at level 0 as well. */
-void control_session_ended(void);
+/* The program has stopped its session: nobody listens any more, if not at level 0 as well. True:
+ * nobody does, and nothing is carried out any more when this returns. */
+bool control_session_ended(void);
 /* The process exits. Nothing is carried out any more when this returns. */
 void control_end(void);
 /* In a forked child, where nobody listens. */

@@ -3,6 +3,7 @@
 
 #include "names.h"
 #include "rbwp_rows.h"
+#include "recording.h"
 #include "slot_limits.h"
 
 #include <pthread.h>
@@ -22,7 +23,9 @@ void control_note(const char *what, unsigned slot, const char *slot_name, uint64
 {
     unsigned table;
     uint64_t what_number, name_number = 0;
-    if (!rbwp_is_on_(1) || rbwp_table_register(&schema, &table) != RBWP_OK ||
+    /* In a child that waits for its first record nothing records yet. */
+    if (!rbwp_is_on_(1) || !__atomic_load_n(&recording_now, __ATOMIC_ACQUIRE) ||
+        rbwp_table_register(&schema, &table) != RBWP_OK ||
         rbwp_name_intern(what, strlen(what), &what_number) != RBWP_OK)
         return;
     if (*slot_name && rbwp_name_intern(slot_name, strlen(slot_name), &name_number) != RBWP_OK)

@@ -33,7 +33,7 @@ struct taken {
 };
 
 static struct taken taken[SIGNALS_MAX];
-static size_t taken_count;
+static _Atomic size_t taken_count;   /* handlers read those before it */
 static atomic_uint pending[ACTIONS]; /* since the thread looked */
 static atomic_int wake_fd = -1;
 
@@ -89,7 +89,7 @@ static enum rbwp_status read_word(const char *word, size_t bytes, struct taken *
 static void note(int number)
 {
     int host_errno = errno;
-    for (size_t i = 0; i < taken_count; i++)
+    for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
         if (taken[i].number == number)
             atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
     int fd = atomic_load_explicit(&wake_fd, memory_order_relaxed);
@@ -98,11 +98,25 @@ static void note(int number)
     errno = host_errno;
 }
 
+static bool is_ours(const struct sigaction *action)
+{
+    return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == note;
+}
+
+static bool is_taken(int number)
+{
+    bool found = false;
+    for (size_t i = 0; i < taken_count; i++)
+        found |= taken[i].number == number;
+    return found;
+}
+
 static enum rbwp_status take(struct taken *one, struct rbwp_error *error)
 {
     struct sigaction handler = {.sa_handler = note, .sa_flags = SA_RESTART};
     sigemptyset(&handler.sa_mask);
     if (sigaction(one->number, NULL, &one->before) == 0 &&
+        (!is_ours(&one->before) || is_taken(one->number)) &&
         ((one->before.sa_flags & SA_SIGINFO) ||
          (one->before.sa_handler != SIG_DFL && one->before.sa_handler != SIG_IGN)))
         return failure(error, RBWP_E_USAGE, 0,
@@ -138,9 +152,11 @@ void control_signals_give_back(void)
 {
     atomic_store(&wake_fd, -1);
     while (taken_count > 0) {
-        const struct taken *last = &taken[taken_count - 1];
-        (void)sigaction(last->number, &last->before, NULL);
-        taken_count--;
+        const struct taken *last = &taken[--taken_count];
+        struct sigaction now;
+        if (last->before.sa_handler == SIG_IGN && sigaction(last->number, NULL, &now) == 0 &&
+            is_ours(&now))
+            (void)sigaction(last->number, &last->before, NULL);
     }
 }
 

@@ -14,7 +14,9 @@
  * program uses, or one that cannot be caught; then none is taken.
  */
 enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *error);
-/* As they were before. */
+/* They do nothing any more. A signal's default is not put back: it ends the process, and who sends
+ * the signal need not know that recording has ended. Programs that are executed have the default.
+ */
 void control_signals_give_back(void);
 /* Handlers write to this eventfd. */
 void control_signals_wake(int fd);

@@ -460,7 +460,8 @@ void control_carry_out(char *const *word, size_t count, struct control_answer *a
         request->carry_out(word, count, answer);
 }
 
-void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *answer)
+void control_carry_out_bytes(char *bytes, size_t count, bool may_name_files,
+                             struct control_answer *answer)
 {
     char *word[CONTROL_WORDS_MAX];
     size_t words = 0;
@@ -471,5 +472,12 @@ void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *a
     }
     for (size_t at = 0; at < count && words < CONTROL_WORDS_MAX; at += strlen(bytes + at) + 1)
         word[words++] = bytes + at;
-    control_carry_out(word, words, answer);
+    const struct request *request = find(word[0]);
+    const bool writes = request && (request->carry_out == start || request->carry_out == dump);
+    if (writes && words > 1 && word[1][0] && !may_name_files)
+        refuse(answer,
+               "the process has rights that its caller lacks: which file it writes to is not "
+               "said from outside (leave FILE away)");
+    else
+        control_carry_out(word, words, answer);
 }

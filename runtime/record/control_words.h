@@ -32,8 +32,10 @@ struct control_answer {
 
 /* Carries out what count words say, each ended by a 0. The control thread. */
 void control_carry_out(char *const *word, size_t count, struct control_answer *answer);
-/* The same of words that lie one after the other; what is no request is refused. */
-void control_carry_out_bytes(char *bytes, size_t count, struct control_answer *answer);
+/* The same of words that lie one after the other; what is no request is refused, and what names a
+ * file unless that is allowed. */
+void control_carry_out_bytes(char *bytes, size_t count, bool may_name_files,
+                             struct control_answer *answer);
 
 /* The commands in a file of settings (settings_file.h), when a session starts. RBWP_E_USAGE: one of
  * them is refused. */

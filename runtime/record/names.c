@@ -37,6 +37,7 @@ enum { KINDS_MAX = RBWP_OWN_KIND_LAST - RBWP_OWN_KIND_FIRST + 1 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct slot_use *current[RBWP_SLOTS_MAX];
 static struct slot_use *uses, **uses_end = &uses;
+static struct slot_use *retired;   /* forgotten, as soon as no snapshot refers to them */
 static struct sub_item *sub_items; /* grows by doubling */
 static uint32_t sub_item_count, sub_item_room;
 static struct kind kinds[KINDS_MAX];
@@ -154,6 +155,16 @@ static void free_use(struct slot_use *use)
 {
     free(use->name);
     free(use);
+}
+
+/* Locked. */
+static void free_retired(void)
+{
+    while (snapshots == 0 && retired) {
+        struct slot_use *next = retired->next;
+        free_use(retired);
+        retired = next;
+    }
 }
 
 /* Those who wait for a slot of that name. No lock is held. */
@@ -284,7 +295,7 @@ static void note_past(const struct slot_use *use)
         leave_old_names_out();
 }
 
-/* Removes released uses from the list. */
+/* Removes released uses from the list; snapshots may still refer to their names. */
 static void forget_released(void)
 {
     past_bytes = 0;
@@ -296,10 +307,12 @@ static void forget_released(void)
             link = &use->next;
         } else {
             *link = use->next;
-            free_use(use);
+            use->next = retired;
+            retired = use;
         }
     }
     uses_end = link;
+    free_retired();
 }
 
 enum rbwp_status rbwp_work_item_release(unsigned slot)
@@ -480,6 +493,7 @@ void names_release(struct names_snapshot *snapshot)
 {
     pthread_mutex_lock(&lock);
     snapshots--;
+    free_retired();
     pthread_mutex_unlock(&lock);
     free(snapshot->work_items);
     free(snapshot->sub_items);

@@ -11,8 +11,7 @@
 
 #include "rbwp_record.h"
 
-/* What a file needs to know. The strings are the registry's and stay valid until names_end_session.
- */
+/* What a file needs to know. The strings are the registry's and stay valid until names_release. */
 struct names_snapshot {
     struct rbwp_work_item_name *work_items; /* by slot; the present or else the last name */
     struct rbwp_sub_item_name *sub_items;   /* by id */
@@ -31,7 +30,7 @@ void names_release(struct names_snapshot *snapshot);
 /* All names into the live file. */
 void names_log(void);
 
-/* From begin to end, uses of released slots are kept for the file. End voids snapshots. */
+/* From begin to end, uses of released slots are kept for the file. */
 void names_begin_session(void);
 void names_end_session(void);
 

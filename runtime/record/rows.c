@@ -230,6 +230,7 @@ static __attribute__((noinline)) void add(struct thread *thread, unsigned table,
 static void add_stray(unsigned table, const uint64_t *cells)
 {
     int host_cancel = cancel_hold();
+    (void)children_session_there(); /* its start writes rows, too */
     pthread_mutex_lock(&strays_lock);
     /* acquire: pairs with the store that begins the session */
     if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1)
@@ -238,16 +239,33 @@ static void add_stray(unsigned table, const uint64_t *cells)
     cancel_release(host_cancel);
 }
 
-void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count)
+void row_hold_stray(void (*call)(const void *context), const void *context)
 {
     int host_cancel = cancel_hold();
     pthread_mutex_lock(&strays_lock);
     /* As above; and none has begun yet in a child that waits for its first record. */
     if (__atomic_load_n(&rbwp_level_, __ATOMIC_ACQUIRE) >= 1 &&
         __atomic_load_n(&recording_now, __ATOMIC_ACQUIRE))
-        thread_lose(&thread_rows_strays, cause, count, rbwp_now_ticks());
+        call(context);
     pthread_mutex_unlock(&strays_lock);
     cancel_release(host_cancel);
+}
+
+struct stray_loss {
+    enum rbwp_loss_cause cause;
+    uint64_t count;
+};
+
+static void lose(const void *context)
+{
+    const struct stray_loss *loss = context;
+    thread_lose(&thread_rows_strays, loss->cause, loss->count, rbwp_now_ticks());
+}
+
+void rows_lose_stray(enum rbwp_loss_cause cause, uint64_t count)
+{
+    const struct stray_loss loss = {cause, count};
+    row_hold_stray(lose, &loss);
 }
 
 void rbwp_row_add_(unsigned table, const uint64_t *cells)

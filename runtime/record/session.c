@@ -52,6 +52,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rbwp_session *running;
 static bool ending;
 static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
+/* Held while the program starts a session, or ends who listens for others: which of both came first
+ * is clear then. The lock above is taken inside it; the control thread never takes it. */
+static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
 /* Held while a dump is written, which a stop waits for. The lock above is taken inside it. */
 static pthread_mutex_t dumping = PTHREAD_MUTEX_INITIALIZER;
 
@@ -88,7 +91,7 @@ static enum rbwp_status refuse_strange_child(struct rbwp_error *error)
 }
 
 /* Whoever ends the session that runs, it has ended when this returns. */
-static void end_at_exit(void)
+static void end_what_runs(enum rbwp_extend_moment moment)
 {
     pthread_mutex_lock(&lock);
     while (ending) { /* another thread stops it: its file shall be whole */
@@ -99,16 +102,16 @@ static void end_at_exit(void)
     ending = session != NULL;
     pthread_mutex_unlock(&lock);
     if (session)
-        (void)end_session(session, RBWP_EXTEND_EXITING, NULL);
+        (void)end_session(session, moment, NULL);
 }
 
 static void stop_at_exit(void)
 {
     if (is_strange_child())
         return;
-    end_at_exit();
+    end_what_runs(RBWP_EXTEND_EXITING);
     control_end();
-    end_at_exit(); /* one that others started meanwhile */
+    end_what_runs(RBWP_EXTEND_EXITING); /* one that others started meanwhile */
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
@@ -134,6 +137,7 @@ static void forget_in_child(void)
     rotate_after_fork();
     __atomic_store_n(&rbwp_level_, children_forked(level), __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
+    pthread_mutex_init(&starting, NULL);
     pthread_mutex_init(&dumping, NULL);
     pthread_cond_init(&has_ended, NULL);
 }
@@ -228,21 +232,49 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
     return RBWP_OK;
 }
 
+/* Nobody listens any more while a session of the program's is not there, and what others have
+ * started ends with that; after a start that failed it goes on. */
+static void end_control(bool after_start)
+{
+    pthread_mutex_lock(&lock);
+    bool goes_on = running && (after_start || !started_by_others);
+    pthread_mutex_unlock(&lock);
+    if (!goes_on && control_session_ended())
+        end_what_runs(RBWP_EXTEND_STOPPING);
+}
+
+static bool is_any_running(void)
+{
+    pthread_mutex_lock(&lock);
+    bool any = running || ending;
+    pthread_mutex_unlock(&lock);
+    return any;
+}
+
+/* Locked against another start. What the session in progress has is left alone. */
+static enum rbwp_status start(const struct rbwp_session_config *config,
+                              struct rbwp_session **session_out, struct rbwp_error *error)
+{
+    children_forget();
+    if (is_any_running())
+        return start_session(config, false, session_out, error);
+    children_note(config);
+    enum rbwp_status status = control_begin(config, error);
+    if (status == RBWP_OK && (status = start_session(config, false, session_out, error)) != RBWP_OK)
+        end_control(true);
+    return status;
+}
+
 enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
                                     struct rbwp_session **session_out, struct rbwp_error *error)
 {
     *session_out = NULL;
+    if (is_strange_child())
+        return start_session(config, false, session_out, error);
     int host_cancel = cancel_hold();
-    bool strange = is_strange_child();
-    enum rbwp_status status = RBWP_OK;
-    if (!strange) {
-        children_forget();
-        children_note(config);
-        status = control_begin(config, error);
-    }
-    if (status == RBWP_OK &&
-        (status = start_session(config, false, session_out, error)) != RBWP_OK && !strange)
-        control_session_ended();
+    pthread_mutex_lock(&starting);
+    enum rbwp_status status = start(config, session_out, error);
+    pthread_mutex_unlock(&starting);
     cancel_release(host_cancel);
     return status;
 }
@@ -441,11 +473,15 @@ static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_
     }
 }
 
-/* The program's call: with its session goes who listens for others, unless that is to stay. */
+/* The program's call: with its session, which others may have stopped (NULL), goes who listens for
+ * others, unless that is to stay. */
 static void stop_session(struct rbwp_session *session, struct rbwp_session_summary *summary)
 {
-    if (end_session(session, RBWP_EXTEND_STOPPING, summary))
-        control_session_ended();
+    if (session && !end_session(session, RBWP_EXTEND_STOPPING, summary))
+        return;
+    pthread_mutex_lock(&starting);
+    end_control(false);
+    pthread_mutex_unlock(&starting);
 }
 
 enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
@@ -453,14 +489,14 @@ enum rbwp_status rbwp_session_stop_sized(struct rbwp_session *session,
                                          size_t summary_bytes)
 {
     struct rbwp_session_summary summary = {0};
+    const bool is_given = session != NULL;
     int host_cancel = cancel_hold();
     if (session && is_strange_child())
         (void)refuse_strange_child(&summary.error);
-    else if ((session = session_meant(session, &summary)) == NULL)
-        ; /* NULL was given, or it is stopped */
-    else if (begin_to_end(session))
+    else if (is_given &&
+             ((session = session_meant(session, &summary)) == NULL || begin_to_end(session)))
         stop_session(session, &summary);
-    else
+    else if (is_given)
         refuse_stop(session, &summary);
     cancel_release(host_cancel);
     if (summary_out)

@@ -14,9 +14,11 @@ static enum rbwp_status judge(const char *path, const struct stat *status, struc
 {
     if (!S_ISREG(status->st_mode))
         return failure(error, RBWP_E_USAGE, 0, "settings \"%s\": no regular file", path);
-    if ((status->st_uid != geteuid() && status->st_uid != 0) || (status->st_mode & S_IWOTH))
+    if ((status->st_uid != geteuid() && status->st_uid != 0) ||
+        (status->st_mode & (S_IWGRP | S_IWOTH)))
         return failure(error, RBWP_E_USAGE, 0,
-                       "settings \"%s\": others than this user and root may write it", path);
+                       "settings \"%s\": others than this user and root may write it (chmod go-w)",
+                       path);
     if (status->st_size > (off_t)SETTINGS_BYTES_MAX)
         return failure(error, RBWP_E_USAGE, 0, "settings \"%s\": more than %u bytes", path,
                        SETTINGS_BYTES_MAX);
@@ -48,13 +50,15 @@ enum rbwp_status settings_read(const char *path, char **text_out, struct rbwp_er
     return good;
 }
 
-/* Cuts a word off, which may stand between quotes. */
+/* Cuts a word off, which may stand between quotes; outside of them a "#" ends the line. */
 static char *next_word(char **rest)
 {
     char *word = *rest + strspn(*rest, " \t\r");
     bool quoted = *word == '"';
     word += quoted;
-    char *end = word + strcspn(word, quoted ? "\"" : " \t\r");
+    char *end = word + strcspn(word, quoted ? "\"" : " \t\r#");
+    if (*end == '#')
+        end[1] = '\0';
     if (end == word && !quoted)
         return NULL;
     *rest = end + (*end != '\0');
@@ -70,7 +74,6 @@ size_t settings_line(char **rest, char *words[SETTINGS_WORDS_MAX])
         size_t bytes = strcspn(line, "\n");
         *rest = line + bytes + (line[bytes] == '\n');
         line[bytes] = '\0';
-        line[strcspn(line, "#")] = '\0';
         for (char *word; count < SETTINGS_WORDS_MAX && (word = next_word(&line));)
             words[count++] = word;
     }

@@ -7,16 +7,16 @@
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
 "$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$work" <<'P' || fail "ctl"
-import json, os, signal, socket, subprocess, sys, time
+import json, os, shutil, signal, socket, subprocess, sys, time
 rbwp, victim, work = sys.argv[1:]
 if not victim or not os.access(victim, os.X_OK):
     sys.exit(0)
 
 
 class Program:
-    def __init__(self, path, flags=""):
+    def __init__(self, path, flags="", command=(victim,)):
         environment = dict(os.environ, RBWP_FLAGS=flags)
-        self.process = subprocess.Popen([victim, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen([*command, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
         self.pid = str(self.process.pid)
         self.record(b"t")  # it has started when this is done
 
@@ -169,9 +169,14 @@ write_settings("-bgworkprofile 1\n-bgworkprofle 2\n")
 refused("did you mean '-bgworkprofile'?")
 write_settings("-bgworkprofile_block none\n")
 refused(f"in {settings}: value 'none'")
+write_settings(f'-bgworkprofile_logfile "{work}/a#b.bin" # a "comment"\n')
+program = Program(f"{work}/unused.bin", f"-bgworkprofile_settings {settings}")
+assert f"file: {work}/a#b.bin\n" in ctl(program.pid), ctl(program.pid)
+program.end()
 write_settings("")
-os.chmod(settings, 0o666)
-refused("others than this user and root may write it")
+for mode in (0o666, 0o660, 0o602):
+    os.chmod(settings, mode)
+    refused("others than this user and root may write it")
 os.symlink(settings, f"{work}/link")
 refused("cannot be read", f"-bgworkprofile_settings {work}/link")
 refused("no regular file", f"-bgworkprofile_settings {work}")
@@ -187,8 +192,12 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as liar:
     liar.listen()
     assert "another process or user" in ctl("1", "stop", code=1)
 program = Program(f"{work}/mine.bin")
-with open("/proc/net/unix") as sockets:
-    name, = [line.split("@")[1].strip() for line in sockets if f"@rbwp-ctl/{os.geteuid()}/{program.pid}/" in line]
+
+
+def name_of(program, user=os.geteuid()):
+    with open("/proc/net/unix") as sockets:
+        name, = [line.split("@")[1].strip() for line in sockets if f"@rbwp-ctl/{user}/{program.pid}/" in line]
+    return name
 
 
 def say(words):
@@ -198,6 +207,7 @@ def say(words):
         return peer.recv(100000)
 
 
+name = name_of(program)
 for words in (b"status", b"\0", b"x" * 9000, b"status\0" * 20, b"\xff\xfe\0"):
     assert say(words)[:1] == b"1", words
 assert say(b"status\0").startswith(b"0recording: yes")
@@ -206,10 +216,32 @@ if os.geteuid() == 0:
     if child == 0:
         os.setuid(65534)
         try:
-            os._exit(0 if b"only the process's user and root" in say(b"stop\0") else 1)
+            os._exit(0 if b"only root, and who has all rights" in say(b"stop\0") else 1)
         except OSError:
             os._exit(2)
     assert os.waitpid(child, 0)[1] == 0
 program.end()
+
+# Who has the rights of a file that it executes does not listen by default. (Root can make such a file.)
+if os.geteuid() == 0 and not os.statvfs(work).f_flag & os.ST_NOSUID:
+    raised = f"{work}/raised"
+    shutil.copyfile(victim, raised)
+    os.chown(raised, -1, 12345)
+    os.chmod(raised, 0o2755)
+    program = Program(f"{work}/raised.bin", command=(raised,))
+    assert "does not listen" in ctl(program.pid, "status", code=1)
+    program.end()
+    assert calls(f"{work}/raised.bin") == {"tick": 1, "step": 1}
+
+# In a user namespace that knows no user all look the same: nobody is obeyed.
+if subprocess.run(["unshare", "-U", "true"], capture_output=True).returncode == 0:
+    program = Program(f"{work}/unmapped.bin", command=("unshare", "-U", victim))
+    with open("/proc/sys/kernel/overflowuid") as number:
+        name = name_of(program, number.read().strip())
+    for words in (b"status\0", b"stop\0"):
+        assert b"only root, and who has all rights" in say(words), words
+    program.end()
+else:
+    print("ctl: no user namespace may be made here: that part is left out")
 P
 finish

@@ -7,17 +7,20 @@
  */
 #include "record_support.h"
 
+#include "rbwp_counter.h"
 #include "rbwp_rows.h"
 #include "rows_support.h"
 #include "test_point.h"
 #include "unit.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -447,6 +450,70 @@ static void test_children_record(void **state)
     recorded_free(&own);
 }
 
+/* A child's session begins with a row of a thread that is not attached, and by the settings has
+ * rows to write itself. */
+static void test_child_begins_by_a_stray_row(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(2);
+    unsigned slot, counter;
+    FILE *settings = fopen(test_path("settings"), "w");
+    assert_true(settings && fchmod(fileno(settings), 0600) == 0);
+    assert_true(fputs("disable \"stray item\"\n", settings) > 0 && fclose(settings) == 0);
+    assert_int_equal(rbwp_work_item_register("stray item", &slot), RBWP_OK);
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    config.logfile = test_path("family.bin");
+    config.settings = test_path("settings");
+    config.children = true;
+    struct rbwp_session *session = start(&config);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(HANG_S);
+        rbwp_counter(counter, 5);
+        exit(0);
+    }
+    assert_int_equal(status_of(child), 0);
+    (void)stop(session);
+    struct recorded recorded = read_back(path_of_child(child));
+    assert_int_equal(all_losses(&recorded), 0);
+    recorded_free(&recorded);
+}
+
+static void *state_after_a_call(void *state_out)
+{
+    NEED(rbwp_thread_attach("cancelled") == RBWP_OK);
+    errno = ERANGE;
+    record_pairs(3, 1);
+    NEED(errno == ERANGE);
+    NEED(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, state_out) == 0);
+    return NULL;
+}
+
+/* Where a child's session cannot start its threads can be cancelled as before. */
+static void test_child_without_file(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    config.logfile = test_path("family.bin");
+    config.children = true;
+    struct rbwp_session *session = start(&config);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int before = -1;
+        pthread_t thread;
+        NEED(mkdir(path_of_child(getpid()), 0700) == 0);
+        NEED(pthread_create(&thread, NULL, state_after_a_call, &before) == 0);
+        NEED(pthread_join(thread, NULL) == 0);
+        NEED(before == PTHREAD_CANCEL_ENABLE);
+        NEED(rmdir(path_of_child(getpid())) == 0);
+        _exit(0);
+    }
+    assert_int_equal(status_of(child), 0);
+    (void)stop(session);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +523,8 @@ int main(void)
         cmocka_unit_test(test_bare_fork),
         cmocka_unit_test(test_vfork),
         cmocka_unit_test(test_children_record),
+        cmocka_unit_test(test_child_begins_by_a_stray_row),
+        cmocka_unit_test(test_child_without_file),
     };
     pthread_atfork(handler_before_fork, NULL, handler_in_child);
     return cmocka_run_group_tests_name("record_child", tests, NULL, NULL);

@@ -12,6 +12,12 @@ rbwp_held_test(test_thread_registry test_thread_registry.c
   ${PROJECT_SOURCE_DIR}/runtime/record/thread_attach.c)
 target_compile_options(test_thread_registry PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O2> -fno-inline)
 
+# With callers of any rights, and without descriptors.
+rbwp_unit_test(test_control test_control.c)
+foreach(function accept4 poll getsockopt getresuid getresgid capget)
+  target_link_options(test_control PRIVATE LINKER:--wrap=${function})
+endforeach()
+
 rbwp_unit_test(test_rows test_rows.c)
 if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
   rbwp_held_test(test_keep test_keep.c)

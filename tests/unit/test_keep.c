@@ -564,6 +564,33 @@ static void rules_are_met_at_once(void **state)
     assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
 }
 
+static void *count_unattached(void *counter)
+{
+    rbwp_counter(*(const unsigned *)counter, 101);
+    return NULL;
+}
+
+/* Guards: a thread that is not attached meets a rule about a counter, too. */
+static void unattached_threads_meet_rules(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = keep_config(2);
+    unsigned counter;
+    pthread_t thread;
+    char path[4200];
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    config.rules = "counter:depth>100";
+    snprintf(path, sizeof path, "%s.dump-1", config.logfile);
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(pthread_create(&thread, NULL, count_unattached, &counter), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    struct recorded recorded = read_dump(path);
+    assert_int_equal(recorded.trailer->kept->why, RBWP_KEPT_RULE);
+    recorded_free(&recorded);
+    (void)stop(session);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* Guards: what is no rule is refused in one line that says how they look. */
 static void wrong_rules(void **state)
 {
@@ -716,6 +743,7 @@ int main(void)
         cmocka_unit_test(refused_dumps),
         cmocka_unit_test(rules_dump),
         cmocka_unit_test(rules_are_met_at_once),
+        cmocka_unit_test(unattached_threads_meet_rules),
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(a_recording_is_cut),
         cmocka_unit_test(a_recording_that_is_cut_is_killed),

@@ -198,6 +198,34 @@ static void test_many_threads(void **state)
     release_all();
 }
 
+/* A snapshot's names stay as long as it does, whatever is released and ends meanwhile. */
+static void test_snapshot_outlives_names(void **state)
+{
+    (void)state;
+    static const char long_name[] = "a name that is too long to be left as it is when it is freed";
+    struct rbwp_session_config config = test_config(1);
+    struct names_snapshot idle, recording;
+    unsigned slot;
+    release_all();
+    assert_int_equal(rbwp_work_item_register(long_name, &slot), RBWP_OK);
+    assert_int_equal(names_take(&idle), RBWP_OK);
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(rbwp_work_item_register(long_name, &slot), RBWP_OK);
+    assert_int_equal(names_take(&recording), RBWP_OK);
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    (void)stop(session);
+    assert_int_equal(idle.work_item_count, 1);
+    assert_string_equal(idle.work_items[0].name, long_name);
+    assert_int_equal(recording.work_item_count, 1);
+    assert_string_equal(recording.work_items[0].name, long_name);
+    names_release(&idle);
+    names_release(&recording);
+    assert_int_equal(names_take(&idle), RBWP_OK);
+    assert_int_equal(idle.work_item_count, 0);
+    names_release(&idle);
+}
+
 /* 65536 sub-items, and no 65537th. (Last: ids are never given back.) */
 static void test_sub_item_limit(void **state)
 {
@@ -216,8 +244,11 @@ static void test_sub_item_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slots),          cmocka_unit_test(test_lengths),
-        cmocka_unit_test(test_reuse),          cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_slots),
+        cmocka_unit_test(test_lengths),
+        cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_many_threads),
+        cmocka_unit_test(test_snapshot_outlives_names),
         cmocka_unit_test(test_sub_item_limit),
     };
     return cmocka_run_group_tests_name("names", tests, NULL, NULL);

@@ -6,7 +6,8 @@
  * Such a row is in FILE.live like any other when row_hold_commit has returned. Until its chunk is
  * handed over (it is full, memory is scarce, the session ends) its thread may still store into it.
  *
- * The calls belong between rbwp_enter_ and rbwp_leave_ (rbwp_record.h), on an attached thread.
+ * The calls belong between rbwp_enter_ and rbwp_leave_ (rbwp_record.h), on an attached thread, but
+ * for row_hold_stray.
  */
 #ifndef ROW_HOLD_H
 #define ROW_HOLD_H
@@ -42,5 +43,9 @@ static inline void row_hold_commit(const struct held_row *row)
 }
 /* Stores a cell of a row of this thread. False: the row has gone on its way. */
 bool row_hold_store(unsigned table, const struct held_row *row, unsigned column, uint64_t cell);
+
+/* Calls it while no session can end, on a thread that is not attached and outside of recording
+ * calls; not at all if none records. It takes no lock. */
+void row_hold_stray(void (*call)(const void *context), const void *context);
 
 #endif /* ROW_HOLD_H */

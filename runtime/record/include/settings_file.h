@@ -2,9 +2,9 @@
 /*
  * settings_file.h - a file with flags and commands (-bgworkprofile_settings), one a line.
  *
- * Lines that begin with "-" are flags, "#" begins a comment, all others are commands as rbwp ctl
- * gives them: disable, enable and least, of slots by name. The file must be this user's or root's,
- * and nobody else's to write: who may write it controls the recording.
+ * Lines that begin with "-" are flags, "#" outside of quotes begins a comment, all others are
+ * commands as rbwp ctl gives them: disable, enable and least, of slots by name. The file must be
+ * this user's or root's, and nobody else's to write: who may write it controls the recording.
  */
 #ifndef SETTINGS_FILE_H
 #define SETTINGS_FILE_H
