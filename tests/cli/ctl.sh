@@ -222,6 +222,63 @@ if os.geteuid() == 0:
     assert os.waitpid(child, 0)[1] == 0
 program.end()
 
+# What others say moves no cursor, neither in the list nor as an answer or a refusal.
+OBEYED = set("\x1b\x07\r\x9b\u202e")
+
+
+def fake(*answers):
+    """A process that answers so, and then says nothing."""
+    parent, child = os.getpid(), os.fork()
+    if child:
+        return child
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as fake:
+        fake.bind(f"\0rbwp-ctl/{os.geteuid()}/{os.getpid()}/0".encode())
+        fake.listen(1)
+        with open("/proc/self/comm", "w") as comm:
+            comm.write("\x1b[31mfake")
+        for answer in answers:
+            peer = fake.accept()[0]
+            peer.recv(10000)
+            peer.send(answer)
+        while os.getppid() == parent:
+            time.sleep(0.05)
+    os._exit(1)
+
+
+def listens(pid):
+    with open("/proc/net/unix") as sockets:
+        return f"@rbwp-ctl/{os.geteuid()}/{pid}/" in sockets.read()
+
+
+bad = "a\x1b]0;x\x07\x1b[2J\r\x9b31m\u202e".encode()
+faker = fake(b"0recording: " + bad + b"\nfile: " + bad + b"\n", b"1" + bad, b"0" + bad + b"\nmore\n", b"1" + bad)
+while not listens(faker):
+    time.sleep(0.01)
+shown = [next(line for line in ctl().splitlines() if line.split()[0] == str(faker)) for _ in range(2)]
+shown.append(ctl(str(faker)))
+shown.append(ctl(str(faker), code=1))
+assert not OBEYED & set("".join(shown)) and shown[2].endswith("\nmore\n"), shown
+assert all("a\\x1b]0;x\\x07" in text for text in shown[:3]) and "\\x1b[31mfake" in shown[0], shown
+
+# Who does not answer keeps nobody waiting: 40 of them take as long as one; who is stopped is told of at once.
+mute = [faker] + [fake() for _ in range(40)]
+program = Program(f"{work}/answers.bin")
+while not all(map(listens, mute)):
+    time.sleep(0.01)
+begin = time.monotonic()
+listed = ctl().splitlines()
+assert time.monotonic() - begin < 40, "they were waited for one after the other"
+assert sum(line.endswith("it does not answer (is it busy with another request?)") for line in listed) >= len(mute), listed
+assert any(line.split()[0] == program.pid and line.endswith(f"{work}/answers.bin") for line in listed), listed
+program.process.send_signal(signal.SIGSTOP)
+for words in (["status"], ["stop"]):
+    assert "it is stopped (kill -CONT" in ctl(program.pid, *words, code=1)
+program.process.send_signal(signal.SIGCONT)
+program.end()
+for child in mute:
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+
 # Who has the rights of a file that it executes does not listen by default. (Root can make such a file.)
 if os.geteuid() == 0 and not os.statvfs(work).f_flag & os.ST_NOSUID:
     raised = f"{work}/raised"

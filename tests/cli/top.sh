@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 : "${LIVE_VICTIM:=}"
 "$PYTHON" - "$RBWP" "$LIVE_VICTIM" "$GOLDEN" "$work" <<'P' || fail "top"
-import json, os, subprocess, sys
+import json, mmap, os, subprocess, sys
 rbwp, victim, golden, work = sys.argv[1:]
 
 
@@ -58,6 +58,18 @@ if victim and os.access(victim, os.X_OK):
     assert program.wait(60) == 0
     one_line("no such process", "--once", pid)
 one_line("no such process", "--once", "999999999")
+
+# A process may say that it records to what has no end: neither top nor stacks read that.
+for number, make in enumerate((os.mkfifo, lambda path: os.symlink("/dev/zero", path))):
+    path = f"{work}/endless{number}"
+    make(path)
+    with open(f"{path}.live", "w+b") as live:
+        live.truncate(1 << 20)
+        mapped = mmap.mmap(live.fileno(), 1 << 20)
+        one_line("which is no regular file", "--once", str(os.getpid()))
+        done = subprocess.run([rbwp, "stacks", str(os.getpid())], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and "which is no regular file" in done.stderr, done
+        mapped.close()
 one_line("cannot be opened", "--once", f"{work}/none.bin")
 one_line("unit", "-d", "5", code=2)
 P

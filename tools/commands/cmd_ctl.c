@@ -3,16 +3,20 @@
 #include "controlled.h"
 #include "message.h"
 #include "out.h"
+#include "text_name.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#define LIST_WAIT_S 2
+#define LOOK_WAIT_S 2   /* for who is only asked how it is */
+#define LIST_WAIT_S 10  /* for all of a list; more than so many that do not answer are left */
 #define TELL_WAIT_S 120 /* a stop writes what is left */
 #define WORDS_MAX 12
+#define NAME_COLUMNS 15
 #define PATH_BYTES 4096
 
 struct ctl_options {
@@ -40,6 +44,17 @@ static const struct option_group ctl_groups[] = {
     {0},
 };
 
+/* Lines of another process: what is in them moves no cursor. */
+static void put_lines(struct out *out, const char *text)
+{
+    while (*text) {
+        size_t bytes = strcspn(text, "\n");
+        text_name(out, text, bytes);
+        out_text(out, "\n");
+        text += bytes + (text[bytes] == '\n');
+    }
+}
+
 /* ---- the list --------------------------------------------------------------------------- */
 
 /* What stands behind "key: " at the beginning of a line, up to its end. */
@@ -65,8 +80,6 @@ static void command_of(long pid, char name[32])
     if (!file || !fgets(name, 32, file))
         strcpy(name, "?");
     name[strcspn(name, "\n")] = '\0';
-    for (char *at = name; *at; at++)
-        *at = *at < ' ' && *at >= 0 ? '?' : *at;
     if (file)
         fclose(file);
 }
@@ -78,26 +91,37 @@ static void list_one(struct out *out, const struct controlled *process,
     static const int widths[] = {10, 6, 14, 8, 0};
     char name[32];
     command_of(process->pid, name);
-    out_format(out, "%8ld  %-15.15s ", process->pid, name);
+    out_format(out, "%8ld  ", process->pid);
+    unsigned used = text_name_fit(out, name, strlen(name), NAME_COLUMNS);
+    out_format(out, "%*s ", (int)(NAME_COLUMNS - used), "");
     if (answer->refused) {
-        out_text(out, answer->text);
+        put_lines(out, answer->text);
         return;
     }
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         int bytes;
         const char *value = value_of(answer->text, keys[i], &bytes);
         out_text(out, " ");
-        out_bytes(out, value, (size_t)bytes);
+        text_name(out, value, (size_t)bytes);
         for (; bytes < widths[i]; bytes++)
             out_text(out, " ");
     }
     out_text(out, "\n");
 }
 
+/* As many as are asked at the same time, so that those that are mute keep nobody waiting for each
+ * other. */
+static void list_some(struct out *out, const struct controlled *list, size_t count, unsigned wait_s)
+{
+    static struct controlled_answer answers[CONTROLLED_AT_ONCE];
+    char *words[] = {(char[]){"status"}, (char[]){"brief"}};
+    controlled_ask(list, count, words, 2, wait_s, answers);
+    for (size_t i = 0; i < count; i++)
+        list_one(out, &list[i], &answers[i]);
+}
+
 static enum exit_code list_all(const struct controlled *list, size_t count)
 {
-    static struct controlled_answer answer;
-    char *words[] = {(char[]){"status"}, (char[]){"brief"}};
     struct out out;
     if (count == 0) {
         message("no process of this user listens: none records now");
@@ -105,11 +129,12 @@ static enum exit_code list_all(const struct controlled *list, size_t count)
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    out_format(&out, "%8s  %-15s  %-10s %-6s %-14s %-8s %s\n", "pid", "program", "recording",
-               "level", "for", "threads", "file");
-    for (size_t i = 0; i < count; i++) {
-        (void)controlled_ask(&list[i], words, 2, LIST_WAIT_S, &answer);
-        list_one(&out, &list[i], &answer);
+    out_format(&out, "%8s  %-*s  %-10s %-6s %-14s %-8s %s\n", "pid", NAME_COLUMNS, "program",
+               "recording", "level", "for", "threads", "file");
+    const time_t begin = time(NULL);
+    for (size_t at = 0; at < count; at += CONTROLLED_AT_ONCE) {
+        size_t some = count - at < CONTROLLED_AT_ONCE ? count - at : CONTROLLED_AT_ONCE;
+        list_some(&out, &list[at], some, time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0);
     }
     return out_close(&out);
 }
@@ -120,14 +145,15 @@ static enum exit_code tell(const struct controlled *process, char *const *words,
 {
     static struct controlled_answer answer;
     struct out out;
-    (void)controlled_ask(process, words, count, TELL_WAIT_S, &answer);
+    const bool looks = strcmp(words[0], "status") == 0;
+    controlled_ask(process, 1, words, count, looks ? LOOK_WAIT_S : TELL_WAIT_S, &answer);
     if (answer.refused) {
         message("process %ld: %.*s", process->pid, (int)strcspn(answer.text, "\n"), answer.text);
         return EXIT_BAD_DATA;
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    out_bytes(&out, answer.text, answer.bytes);
+    put_lines(&out, answer.text);
     return out_close(&out);
 }
 

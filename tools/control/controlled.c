@@ -4,18 +4,21 @@
 #include "message.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PREFIX "rbwp-ctl/"
 #define REQUEST_BYTES_MAX 8192u
+#define LOOK_MS 250 /* at those who have not answered: are they stopped? */
+#define KNOCK_MS 20 /* at those who let nobody in: again */
 
 /* ---- who there is --------------------------------------------------------------------- */
 
@@ -96,44 +99,19 @@ void controlled_explain(long pid)
     else if (geteuid() != 0 && status.st_uid != geteuid())
         message("process %ld is another user's: that one or root may control it", pid);
     else
-        message("process %ld does not listen: it records nothing (-bgworkprofile_ctl 1 makes it "
-                "listen before), or -bgworkprofile_ctl 0 forbids it",
-                pid);
+        message(
+            "process %ld does not listen: it records nothing, or was given more rights than its "
+            "caller has (-bgworkprofile_ctl 1 makes such a one listen), or "
+            "-bgworkprofile_ctl 0 forbids it",
+            pid);
 }
 
 /* ---- asking --------------------------------------------------------------------------- */
 
-static bool cannot(struct controlled_answer *answer, const char *why)
+static void cannot(struct controlled_answer *answer, const char *why)
 {
     answer->refused = true;
     answer->bytes = (size_t)snprintf(answer->text, sizeof answer->text, "%s\n", why);
-    return false;
-}
-
-static int connect_to(const struct controlled *process, unsigned wait_s)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    const struct timeval wait = {.tv_sec = (time_t)wait_s};
-    size_t bytes = strlen(process->name);
-    memcpy(address.sun_path + 1, process->name, bytes);
-    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return -1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
-    if (connect(fd, (const struct sockaddr *)&address,
-                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + bytes)) == 0)
-        return fd;
-    close(fd);
-    return -1;
-}
-
-static bool is_the_process(int fd, const struct controlled *process)
-{
-    struct ucred peer;
-    socklen_t bytes = sizeof peer;
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
-           peer.uid == process->uid && peer.pid == process->pid;
 }
 
 /* Words, each with its 0. */
@@ -150,37 +128,128 @@ static size_t pack(char *const *words, size_t count, char *request)
     return bytes;
 }
 
-static bool converse(int fd, const char *request, size_t bytes, struct controlled_answer *answer)
+/* One that is being asked. Nothing here waits: others are asked at the same time. */
+struct asked {
+    const struct controlled *process;
+    struct controlled_answer *answer;
+    int fd; /* -1: it is over */
+    bool connected;
+};
+
+static void end(struct asked *asked, const char *why)
 {
-    if (send(fd, request, bytes, MSG_NOSIGNAL) < 0)
-        return cannot(answer,
-                      errno == EAGAIN ? "it does not answer (is it stopped?)" : "it has gone");
-    ssize_t got = recv(fd, answer->text, sizeof answer->text - 1, 0);
-    if (got <= 0)
-        return cannot(answer, got < 0 && errno == EAGAIN ? "it does not answer (is it stopped?)"
-                                                         : "it has gone");
-    answer->refused = answer->text[0] != '0';
-    answer->bytes = (size_t)got - 1;
-    memmove(answer->text, answer->text + 1, answer->bytes);
-    answer->text[answer->bytes] = '\0';
-    return true;
+    if (why)
+        cannot(asked->answer, why);
+    if (asked->fd >= 0)
+        close(asked->fd);
+    asked->fd = -1;
 }
 
-bool controlled_ask(const struct controlled *process, char *const *words, size_t count,
-                    unsigned wait_s, struct controlled_answer *answer)
+static bool is_the_process(int fd, const struct controlled *process)
+{
+    struct ucred peer;
+    socklen_t bytes = sizeof peer;
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
+           peer.uid == process->uid && peer.pid == process->pid;
+}
+
+/* Says the words, if the process has room for who connects. */
+static void say(struct asked *asked, const char *request, size_t bytes)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t name_bytes = strlen(asked->process->name);
+    memcpy(address.sun_path + 1, asked->process->name, name_bytes);
+    if (connect(asked->fd, (const struct sockaddr *)&address,
+                (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + name_bytes)) != 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            end(asked, "it has gone");
+    } else if (!is_the_process(asked->fd, asked->process)) {
+        end(asked, "its socket was made by another process or user: nothing was said to it");
+    } else if (send(asked->fd, request, bytes, MSG_NOSIGNAL) < 0) {
+        end(asked, "it has gone");
+    } else {
+        asked->connected = true;
+    }
+}
+
+static void hear(struct asked *asked)
+{
+    struct controlled_answer *answer = asked->answer;
+    ssize_t got = recv(asked->fd, answer->text, sizeof answer->text - 1, MSG_DONTWAIT);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (got > 0) {
+        answer->refused = answer->text[0] != '0';
+        answer->bytes = (size_t)got - 1;
+        memmove(answer->text, answer->text + 1, answer->bytes);
+        answer->text[answer->bytes] = '\0';
+    }
+    end(asked, got > 0 ? NULL : "it has gone");
+}
+
+/* By a signal or a debugger: nothing will come. */
+static bool is_stopped(long pid)
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    FILE *file = fopen(path, "re");
+    size_t bytes = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[bytes] = '\0';
+    const char *state = strrchr(text, ')'); /* behind the program's name */
+    return state && (strncmp(state, ") T", 3) == 0 || strncmp(state, ") t", 3) == 0);
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits until one of them can go on, at most so long; how many are left. */
+static size_t go_on(struct asked *asked, size_t count, const char *request, size_t bytes,
+                    int64_t most_ms)
+{
+    struct pollfd waits[CONTROLLED_AT_ONCE];
+    size_t left = 0;
+    int64_t ms = most_ms < LOOK_MS ? most_ms : LOOK_MS;
+    for (size_t i = 0; i < count; i++) {
+        if (asked[i].fd >= 0 && !asked[i].connected)
+            say(&asked[i], request, bytes);
+        if (asked[i].fd >= 0 && !asked[i].connected)
+            ms = ms < KNOCK_MS ? ms : KNOCK_MS;
+        waits[i] = (struct pollfd){asked[i].connected ? asked[i].fd : -1, POLLIN, 0};
+        left += asked[i].fd >= 0;
+    }
+    if (left == 0)
+        return 0;
+    const bool silence = poll(waits, (nfds_t)count, ms < 0 ? 0 : (int)ms) == 0;
+    for (size_t i = 0; i < count; i++)
+        if (waits[i].revents)
+            hear(&asked[i]);
+        else if (silence && asked[i].fd >= 0 && is_stopped(asked[i].process->pid))
+            end(&asked[i], "it is stopped (kill -CONT lets it go on)");
+    return left;
+}
+
+void controlled_ask(const struct controlled *list, size_t count, char *const *words,
+                    size_t word_count, unsigned wait_s, struct controlled_answer *answers)
 {
     char request[REQUEST_BYTES_MAX];
-    size_t bytes = pack(words, count, request);
-    if (bytes == 0)
-        return cannot(answer, "the words are too long");
-    int fd = connect_to(process, wait_s);
-    if (fd < 0)
-        return cannot(answer,
-                      errno == EAGAIN ? "it does not answer (is it stopped?)" : "it has gone");
-    bool answered = is_the_process(fd, process)
-                        ? converse(fd, request, bytes, answer)
-                        : cannot(answer, "its socket was made by another process or user: nothing "
-                                         "was said to it");
-    close(fd);
-    return answered;
+    struct asked asked[CONTROLLED_AT_ONCE];
+    size_t bytes = pack(words, word_count, request);
+    const int64_t end_ms = now_ms() + (int64_t)wait_s * 1000;
+    for (size_t i = 0; i < count; i++) {
+        asked[i] = (struct asked){.process = &list[i], .answer = &answers[i]};
+        asked[i].fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (asked[i].fd < 0 || bytes == 0)
+            end(&asked[i], bytes ? strerror(errno) : "the words are too long");
+    }
+    while (now_ms() < end_ms && go_on(asked, count, request, bytes, end_ms - now_ms()) > 0)
+        ;
+    for (size_t i = 0; i < count; i++)
+        if (asked[i].fd >= 0)
+            end(&asked[i], "it does not answer (is it busy with another request?)");
 }

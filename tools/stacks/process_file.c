@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Takes the suffix off a path. False: it has another one, or is no more than that. */
 static bool cut(char *path, size_t *bytes, const char *suffix)
@@ -29,6 +30,21 @@ static char *file_of_line(char *line, bool *removed_out)
     return path && cut(path, &bytes, ".live") ? strdup(path) : NULL;
 }
 
+/* What a process has mapped is what it says: another user's may lead to what is never read to its
+ * end. */
+static bool is_readable(const char *pid, const char *file, bool removed)
+{
+    struct stat status;
+    if (removed)
+        message("process %s records to \"%s\", which somebody removed: nothing of it can be read",
+                pid, file);
+    else if (stat(file, &status) == 0 && !S_ISREG(status.st_mode))
+        message("process %s says that it records to \"%s\", which is no regular file", pid, file);
+    else
+        return true;
+    return false;
+}
+
 char *stacks_file_of(const char *pid)
 {
     char maps[64], *line = NULL, *file = NULL;
@@ -44,16 +60,14 @@ char *stacks_file_of(const char *pid)
     }
     while (!file && getline(&line, &room, list) > 0)
         file = file_of_line(line, &removed);
-    if (file && removed) {
-        message("process %s records to \"%s\", which somebody removed: nothing of it can be read",
-                pid, file);
-        free(file);
-        file = NULL;
-    } else if (!file) {
+    if (!file)
         message(ferror(list) ? "process %s may not be looked at: run as its user"
                              : "process %s records nothing now (-bgworkprofile 1 in RBWP_FLAGS "
                                "starts it)",
                 pid);
+    else if (!is_readable(pid, file, removed)) {
+        free(file);
+        file = NULL;
     }
     free(line);
     fclose(list);

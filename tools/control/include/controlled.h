@@ -30,10 +30,12 @@ struct controlled_answer {
     char text[65536]; /* ends with a 0 */
 };
 
-/* Tells the process count words and waits for its answer, so many seconds. False: there was none,
- * and answer has one line that says why. */
-bool controlled_ask(const struct controlled *process, char *const *words, size_t count,
-                    unsigned wait_s, struct controlled_answer *answer);
+/* Tells up to CONTROLLED_AT_ONCE processes the words, all at the same time, and waits for their
+ * answers, so many seconds in all. Of one that gives none the answer is a refusal, one line that
+ * says why. */
+#define CONTROLLED_AT_ONCE 128u
+void controlled_ask(const struct controlled *list, size_t count, char *const *words,
+                    size_t word_count, unsigned wait_s, struct controlled_answer *answers);
 
 /* Why there is no socket of this process: one line, as a message. */
 void controlled_explain(long pid);
