@@ -286,6 +286,7 @@ class DeviceTracing:
 
     @jit
     def initialize(context, tracing: dsl.constexpr = True):
+        """It traces unless it is told not to; iris's default is the other way round."""
         if tracing:
             return from_context(words(checked_context(context)))
         else:

@@ -47,6 +47,8 @@ def files():
     bad[5] |= 0x3000  # another lane's tag
     bad[14] = 0x0000000500001004  # backwards, and never ended
     yield "bad.bin", words(bad)
+    yield "whole.bin", words([0x100000001, 1000 << 32, 1640 << 32 | 1, 1641 << 32 | 3])
+    yield "brim.bin", words([0x100000001, 1000 << 32, 1640 << 32 | 1])
     yield "cut.npy", numpy_file("'<u8'", "(17,)", words(LANES[:13]))
     yield "float.npy", numpy_file("'<f8'", "(17,)", words(LANES))
     yield "fortran.npy", numpy_file("'<u8'", "(17,)", words(LANES), "True")

@@ -23,7 +23,10 @@ export PATH=$PATH:/usr/local/cuda/bin TRITON_CACHE_DIR=$build/triton-cache
 rm -rf "$TRITON_CACHE_DIR" "$build/ptx-out" # what an earlier state of the code left
 mkdir -p "$build/ptx-out"
 
-shown_step ptx 500 env OUT="$build/ptx-out" "$python" -u tests/gpu/ptx/h200_ptx.py "$@"
+[[ $* == examples ]] || shown_step ptx 500 env OUT="$build/ptx-out" "$python" -u tests/gpu/ptx/h200_ptx.py "$@"
+if [[ ! $* || $* == examples ]]; then
+    shown_step example_ptx_lines 120 "$python" -u examples/gpu_python/ptx_lines.py --out "$build/ptx-out"
+fi
 if [[ $logs != "$build" ]]; then
     find "$build/ptx-out" -maxdepth 1 -type f -size -15M -exec cp {} "$logs" \;
 fi

@@ -54,7 +54,10 @@ def plans():
     check("kernels", sorted(found["kernels"].values()), ["empty", "gtres", "reduce", "spin", "transpose"])
     # A path in place of a number, and a path that no .file has.
     check("file by path", pairs(CORPUS / "triton_add.ptx", "--file", "triton_dump.py"), pairs(CORPUS / "triton_add.ptx"))
-    check("no such file", "no .file in it is 'x.py'" in rbwp("instrument", "--file", "x.py", A, code=1)[1], True)
+    check("no such file", "no .file in it is 'x.py'; it has none" in rbwp("instrument", "--file", "x.py", A, code=1)[1], True)
+    for file in "x.py", "7":
+        said = rbwp("instrument", "--file", file, CORPUS / "triton_matmul.ptx", code=1)[1]
+        check(f"which files there are, {file}", f"no .file in it is '{file}'; it has 1 " in said, True)
 
 
 def active():

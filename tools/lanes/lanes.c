@@ -116,7 +116,8 @@ static void tell_damage(const struct lanes_file *file)
         {stats->after_finalize, "records behind their lane's finalize, left out"},
         {stats->outside, "slots of no lane that are not empty"},
         {stats->too_deep, "begins given up, as more than 64 were open"},
-        {stats->cut || file->dump.cut, "cut: the file is shorter than its head says"},
+        {stats->cut || file->dump.cut,
+         "cut, or bytes stand behind its records: the file is not as long as its head says"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].count)
@@ -130,8 +131,11 @@ static void tell_rest(const struct lanes_file *file)
         message("%s: the kernel had no room for %" PRIu64 " records", file->dump.name,
                 stats->dropped);
     else if (stats->full)
-        message("%s: %" PRIu64 " lanes are full: records may be missing", file->dump.name,
-                stats->full);
+        message(stats->finalized == stats->lanes
+                    ? "%s: %" PRIu64 " lanes have finalize in their last slot: records are missing "
+                      "if that slot was kept for it (as rbwp_device.h does), else none are"
+                    : "%s: %" PRIu64 " lanes are full: records may be missing",
+                file->dump.name, stats->full);
     if (stats->unended)
         message("%s: %" PRIu64 " begins have no end", file->dump.name, stats->unended);
 }

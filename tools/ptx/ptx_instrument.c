@@ -12,6 +12,7 @@
 #include "ptx_map.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -57,6 +58,24 @@ static bool ends_with(const char *text, size_t count, const char *end)
            (count == end_count || text[count - end_count - 1] == '/');
 }
 
+/* What it could be: "1 a.py, 2 core.py". */
+static void tell_files(const struct ptx_source *source, const char *file)
+{
+    const struct ptx_module *module = &source->module;
+    char list[1024] = "";
+    size_t used = 0;
+    for (uint32_t i = 0; i < module->count && used < sizeof list; i++) {
+        uint32_t number = ptx_file_number(module, &module->statements[i]);
+        struct ptx_span path = ptx_file(module, number);
+        if (number)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%" PRIu32 " %.*s",
+                                     used ? ", " : "", number, (int)(path.end - path.begin),
+                                     module->text + path.begin);
+    }
+    message_plain("%s: no .file in it is '%s'; it has %s", source->path, file,
+                  *list ? list : "none");
+}
+
 /* --file: a number, all, or the end of a path that a .file names. */
 static bool choose_file(struct ptx_options *options, const struct ptx_source *source,
                         const char *file)
@@ -75,7 +94,7 @@ static bool choose_file(struct ptx_options *options, const struct ptx_source *so
             return true;
         }
     }
-    message_plain("%s: no .file in it is '%s'", source->path, file);
+    tell_files(source, file);
     return false;
 }
 
@@ -231,11 +250,33 @@ static enum exit_code write_configured(const struct ptx_instrumented *made, stru
     return code;
 }
 
-static void warn_if_empty(const struct ptx_instrumented *made)
+/* Where no .file stands, .loc may have any number. */
+static bool may_have_file(const struct ptx_module *module, uint32_t file)
 {
-    if (made->probes.count == 0 && made->options.mode != PTX_MODE_CONFIG)
-        message_plain("%s: no probe was put in: mode %s finds nothing in this kernel and file",
-                      made->source.path, ptx_mode_name(made->options.mode));
+    uint32_t others = 0;
+    for (uint32_t i = 0; i < module->count; i++) {
+        uint32_t number = ptx_file_number(module, &module->statements[i]);
+        if (number == file)
+            return true;
+        others += number != 0;
+    }
+    return others == 0;
+}
+
+/* False: the number of the file is wrong, and the user was told. */
+static bool look_at_probes(const struct ptx_instrumented *made)
+{
+    char number[16];
+    if (made->probes.count || made->options.active || made->options.mode == PTX_MODE_CONFIG)
+        return true;
+    if (made->options.file && !may_have_file(&made->source.module, made->options.file)) {
+        snprintf(number, sizeof number, "%" PRIu32, made->options.file);
+        tell_files(&made->source, number);
+        return false;
+    }
+    message_plain("%s: no probe was put in: mode %s finds nothing in this kernel and file",
+                  made->source.path, ptx_mode_name(made->options.mode));
+    return true;
 }
 
 enum exit_code ptx_tool_instrument(const struct ptx_tool_options *tool, struct operands files)
@@ -243,7 +284,10 @@ enum exit_code ptx_tool_instrument(const struct ptx_tool_options *tool, struct o
     struct ptx_instrumented made;
     if (!ptx_instrument(&made, tool, files.words[0]))
         return EXIT_BAD_DATA;
-    warn_if_empty(&made);
+    if (!look_at_probes(&made)) {
+        ptx_instrumented_free(&made);
+        return EXIT_BAD_DATA;
+    }
     enum exit_code code = ptx_write_text(&tool->output, files, made.probes.text, made.probes.bytes);
     if (code == EXIT_GOOD && tool->map)
         code = ptx_instrumented_map(&made, &(struct out_options){tool->map, tool->output.force},
