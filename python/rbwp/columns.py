@@ -4,6 +4,7 @@
 The command reads, filters and pairs, and writes the columns into a file (`rbwp export --to npz`); Python maps that file,
 so that no value is copied and nothing is held that nobody looks at."""
 
+import json
 import mmap
 import os
 import struct
@@ -126,6 +127,16 @@ class Spans:
             found[~known] = None
         return found
 
+    def arg(self, key: str) -> np.ndarray:
+        """An argument's value for each row, as in JSON: an array of objects, None where a row has none."""
+        texts = self.texts("args")
+        values = np.empty(len(texts), object)
+        for number, text in enumerate(texts):
+            values[number] = json.loads(text).get(key) if text else None
+        found = values[self["args"]] if len(texts) else np.empty(0, object)
+        found[~self.known("args")] = None
+        return found
+
     @property
     def facts(self) -> Dict[str, str]:
         """What is known of the trace: "rbwp.version", "process.0.file", "alignment.method", "loss.0" ..."""
@@ -133,7 +144,8 @@ class Spans:
         return dict(zip(texts[::2], texts[1::2]))
 
     def group_by(self, *columns: str) -> Groups:
-        """Counts and lengths by the values of these columns, as `rbwp stats` counts them."""
+        """Counts and lengths by the values of these columns, as `rbwp stats` counts them; "args.NAME" is an argument.
+        Waits in queues count where the column category is one of them, as that tells them from calls."""
         if not columns:
             raise TypeError("group_by: a column is wanted")
         return group_rows(self, columns)
@@ -300,4 +312,8 @@ def spans(path: Union[Path, Sequence[Path]], *, columns: Optional[Sequence[str]]
             made.columns = tuple(name for name in _chosen(columns) if name in made.columns or name in OPTIONAL)
         return made
     place = None if folder is None else checked_path("folder", folder)
-    return export_spans(["export"], paths, options, _chosen(columns), place)
+    made = export_spans(["export"], paths, options, _chosen(columns), place)
+    if not len(made) and (thread is not None or slot is not None):
+        asked = ", ".join(f"{name}={given!r}" for name, given in (("thread", thread), ("slot", slot)) if given is not None)
+        warnings.warn(f"{', '.join(paths)}: no span is of {asked}", RbwpWarning, stacklevel=2)
+    return made

@@ -8,6 +8,7 @@ files under the same names. Dask and NumPy are enough; to_dataframe wants pandas
 import glob as globs
 import json
 import os
+import subprocess
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import dask
@@ -15,7 +16,7 @@ import numpy as np
 
 from .columns import COLUMNS, OPTIONAL, TEXT_COLUMNS, Names, Path, Spans, Time, _chosen, export_spans, filter_options
 from .groups import Groups
-from .native import checked_path, run_command
+from .native import RbwpError, checked_path, command, run_command
 
 
 # A node's clock is compared with another's in its own file, so one file alone comes onto the job's axis.
@@ -99,7 +100,9 @@ class DaskSpans:
         if split_every < 2:
             raise ValueError("split_every: at least 2")
         group, merge = dask.delayed(_group), dask.delayed(_merge)
-        level = [group(spans, columns) for spans in self.to_delayed([*columns, "duration_ns", "finished", "open"])]
+        read = [name.split(".")[0] for name in columns]
+        level = [group(spans, columns)
+                 for spans in self.to_delayed([*read, "duration_ns", "finished", "open", "category"])]
         while len(level) > 1:
             level = [merge(level[i:i + split_every]) for i in range(0, len(level), split_every)]
         return level[0]
@@ -144,6 +147,17 @@ def _files(pattern: Union[Path, Sequence[Path]]) -> List[str]:
     return list(dict.fromkeys(found))
 
 
+def _refuse_copies(paths: Sequence[str], live: bool) -> None:
+    """Each partition is read alone, so nothing else would see that two files are of one recording (a file and its
+    repaired copy) and count it twice. The command compares all of them, and reads no span before 1970."""
+    done = subprocess.run([command(), *_ON_ONE_CLOCK, *["--live"] * live, "--to=npz", "--columns=id", "--until=0",
+                           "--no-progress", "--output=-", "--files0-from=/dev/stdin"], input="\0".join(paths).encode(),
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False)
+    for line in done.stderr.decode(errors="replace").splitlines():
+        if "is it given twice?" in line:
+            raise RbwpError(line)
+
+
 def _ranges(path: str, records: int) -> List[Part]:
     """Windows of about so many records, between which the file's index can tell. A file without an index is one."""
     bounds: List[Optional[int]] = [None]
@@ -166,10 +180,12 @@ def spans(glob: Union[Path, Sequence[Path]], *, partition_records: Optional[int]
     With partition_records a file that has more records than that becomes several partitions, windows of time that its
     index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Nodes that
     compared their clocks with another's are on its clock (raw_times: each on its own); of others each file has its own
-    axis, and what brings those together is `rbwp merge`."""
+    axis, and what brings those together is `rbwp merge`. Two files of one recording are refused."""
     options = filter_options(since, until, thread, slot, kind, min_duration)
     options += ["--live"] * live + ["--raw-times"] * raw_times
     files = _files(glob)
+    if len(files) > 1:
+        _refuse_copies(files, live)
     if partition_records is None:
         parts = [Part(path, None, None) for path in files]
     elif partition_records < 1:

@@ -2,6 +2,7 @@
 """Counts and lengths of spans by the values of some columns, as `rbwp stats` counts them; those of several files, or
 parts of one, can be merged, in any order."""
 
+import json
 from dataclasses import astuple, dataclass, fields
 from typing import Any, Dict, Iterator, List, Sequence, Tuple
 
@@ -11,6 +12,7 @@ Key = Tuple[Any, ...]
 _EXACT, _PARTS, _PART_BITS = 64, 32, 5  # of the histograms of rbwp stats
 _BUCKETS = _EXACT + 58 * _PARTS
 _NO_MIN = np.iinfo(np.int64).max
+_SHOWN = 20  # groups, when they are printed
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,18 @@ class Groups:
         self.columns: Tuple[str, ...] = tuple(columns)
         self._sums: Dict[Key, List[int]] = {}  # count, unfinished, open, total, open's, min, max
         self._cells: Dict[Key, Dict[int, int]] = {}  # how many lengths a bucket has
+
+    def __repr__(self) -> str:
+        """A table of the groups that took longest."""
+        longest = sorted(self.items(), key=lambda item: -item[1].total_ns)[:_SHOWN]
+        heads = ["count", "total_ns", "mean_ns", "p50_ns", "p99_ns", "max_ns"]
+        rows = [[*self.columns, *heads]]
+        rows += [[*("-" if part is None else str(part) for part in key), *(f"{getattr(group, head):,}" for head in heads)]
+                 for key, group in longest]
+        widths = [max(map(len, column)) for column in zip(*rows)]
+        lines = ["  ".join(cell.ljust(width) if i < len(self.columns) else cell.rjust(width)
+                           for i, (cell, width) in enumerate(zip(row, widths))).rstrip() for row in rows]
+        return "\n".join(lines + [f"... and {len(self) - len(longest)} more"] * (len(self) > len(longest)))
 
     def __len__(self) -> int:
         return len(self._sums)
@@ -124,6 +138,8 @@ class Groups:
 
 def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
     """A number for each row, and the value of each number; None where a row has none."""
+    if name.startswith("args."):
+        return _argument_codes(spans, name[len("args."):])
     values, known = spans[name], spans.known(name)
     if values.dtype == np.uint32 and name + ".texts" in spans._arrays:
         unique: Dict[str, int] = {}
@@ -139,9 +155,20 @@ def _codes(spans: Any, name: str) -> Tuple[np.ndarray, List[Any]]:
     return codes.astype(np.int64), told
 
 
+def _argument_codes(spans: Any, key: str) -> Tuple[np.ndarray, List[Any]]:
+    """The same of an argument; what is no single value is its JSON."""
+    unique: Dict[Any, int] = {}
+    values = [json.dumps(value) if isinstance(value, (dict, list)) else value for value in spans.arg(key).tolist()]
+    codes = [unique.setdefault((type(value), value), len(unique)) for value in values]
+    return np.array(codes, np.int64), [value for _, value in unique]
+
+
 def group_rows(spans: Any, columns: Sequence[str]) -> Groups:
-    """By these columns. The spans have duration_ns, finished and open, too."""
+    """By these columns. The spans have duration_ns, finished, open and category, too."""
     groups = Groups(columns)
+    if "category" not in columns:
+        queued = spans.text("category") == "queued"  # how long something waited for its call is not a call's time
+        spans = spans[~queued] if queued.any() else spans
     coded = [_codes(spans, name) for name in columns]
     if not len(spans):
         return groups

@@ -132,6 +132,66 @@ class SpansOfFiles(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "cannot be merged"):
             merged.add(rbwp.Groups(("name", )))
 
+    def chrome(self, name, *events):
+        """A file of spans (category, name, start and length in us, arguments) as our own exports have them."""
+        rows = [{"ph": "X", "cat": category, "name": span, "pid": 1, "tid": 2, "ts": at, "dur": length, "args": args}
+                for category, span, at, length, args in events]
+        return self.path(name, json.dumps({"otherData": {"rbwp.version": "0", "origin_ns": "1700000000000000000"}, "traceEvents": rows}).encode())
+
+    def test_waits_in_queues_are_no_calls(self):
+        path = self.chrome("queue.json", ("call", "get", 0, 10, {}), ("call", "put", 20, 4, {}), ("queued", "get", 30, 500, {}))
+        spans = rbwp.spans(path)
+        self.assertEqual({key: (g.count, g.total_ns) for key, g in spans.group_by("name").items()},
+                         {("get", ): (1, 10_000), ("put", ): (1, 4_000)})
+        self.assertEqual(spans.group_by("category", "name")["queued", "get"].total_ns, 500_000)
+        with self.assertRaisesRegex(KeyError, "category: no column"):
+            rbwp.spans(path, columns=["name", "duration_ns", "finished", "open"]).group_by("name")
+
+    def test_arguments_are_columns(self):
+        path = self.chrome("args.json", ("call", "f", 0, 1, {"verb": "scan", "keys": 7}), ("call", "f", 10, 3, {"verb": "get"}),
+                           ("call", "f", 20, 5, {"verb": "scan", "list": [1, 2]}), ("call", "f", 30, 7, {}))
+        spans = rbwp.spans(path)
+        self.assertEqual(spans.arg("verb").tolist(), ["scan", "get", "scan", None])
+        self.assertEqual(spans[1:].arg("keys").tolist(), [None, None, None])
+        self.assertEqual(spans.arg("keys").tolist(), [7, None, None, None])
+        groups = spans.group_by("name", "args.verb")
+        self.assertEqual({key: group.total_ns for key, group in groups.items()},
+                         {("f", "scan"): 6000, ("f", "get"): 3000, ("f", None): 7000})
+        self.assertEqual(spans.group_by("args.list").keys(), [(None, ), ("[1, 2]", )])
+        self.assertEqual(rbwp.spans(FILE).arg("verb").tolist(), [None] * 820)
+
+    def test_groups_are_printed_as_a_table(self):
+        path = self.chrome("table.json", ("call", "short", 0, 1, {}), ("call", "longest", 10, 1234, {}))
+        self.assertEqual(repr(rbwp.spans(path).group_by("name", "args.x")).splitlines(), [
+            "name     args.x  count   total_ns    mean_ns     p50_ns     p99_ns     max_ns",
+            "longest  -           1  1,234,000  1,234,000  1,234,000  1,234,000  1,234,000",
+            "short    -           1      1,000      1,000      1,000      1,000      1,000"])
+        many = self.chrome("many.json", *(("call", f"n{i}", 10 * i, 1, {}) for i in range(25)))
+        self.assertEqual(repr(rbwp.spans(many).group_by("name")).splitlines()[-1], "... and 5 more")
+
+    def test_a_name_that_nothing_has_is_said(self):
+        for wrong in {"slot": "nope"}, {"thread": "nobody", "slot": "memcpy*"}:
+            with self.assertWarnsRegex(rbwp.RbwpWarning, "no span is of .*'(nope|nobody)'"):
+                self.assertEqual(len(rbwp.spans(FILE, **wrong)), 0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            rbwp.spans(FILE, slot="memcpy*")
+            rbwp.spans(FILE, until="1")  # a window may be empty
+
+    @unittest.skipUnless(importlib.util.find_spec("dask"), "no Dask here (Debian: python3-dask)")
+    def test_a_file_and_its_repaired_copy(self):
+        import rbwp.dask as rbwp_dask
+        with open(golden("crash_killed"), "rb") as file:
+            self.path("srv.bin", file.read())
+        run_command(["repair", "-o", self.path("srv-repaired.bin"), self.path("srv.bin")], good=(0, 3))
+        with self.assertRaisesRegex(rbwp.RbwpError, "is it given twice"):
+            rbwp_dask.spans(self.path("srv*.bin"))
+        # Files of different runs are none, though they are on no common axis.
+        spans = rbwp_dask.spans([self.path("srv.bin"), FILE])
+        self.assertEqual(spans.npartitions, 2)
+        one, other = (rbwp.spans(path).group_by("name", "args.x") for path in (self.path("srv.bin"), FILE))
+        self.assertEqual(spans.group_by("name", "args.x").compute(scheduler="synchronous").items(), one.add(other).items())
+
     def test_lengths_of_any_size_have_the_bucket_of_stats(self):
         from rbwp.groups import _bucket, _low, _middle
         values = sorted({value for power in range(63) for value in (2**power - 1, 2**power, 2**power + 2**power // 3)})
