@@ -3,13 +3,14 @@
 
 Works on the text, line by line, as the formatter leaves it: comments, strings, preprocessor lines and
 declarations without a body are known well enough not to be touched. What does not compile is found out by
-compiling. A site is a change of one line.
+compiling. A site is a change of one line, but for a lock, which goes with its unlock: either alone is misuse,
+and any test would see it.
 """
 import collections
 import re
 
-Site = collections.namedtuple("Site", "file line kind old new")
-Site.__doc__ = "line counts from 1; old and new are the whole line without its end."
+Site = collections.namedtuple("Site", "file line kind old new also", defaults=((),))
+Site.__doc__ = "line counts from 1; old and new are the whole line without its end; also: (line, old, new) of others."
 
 TOKEN = re.compile(r"""
     (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')
@@ -38,6 +39,7 @@ NO_STATEMENT = re.compile(r"^\s*(?:return|goto|break|continue|case|default|else|
                           r"union|const|unsigned|signed|char|short|int|long|float|double|bool|void|size_t|ssize_t|"
                           r"off_t|pid_t|u?int\d+_t|uintptr_t|FILE|DIR|_Atomic|atomic_\w+|_Alignas|sigset_t|pthread_\w+_t)\b(?!\))")
 IGNORED = re.compile(r"TEST_POINT|_Static_assert|static_assert|__builtin_prefetch|__attribute__|^\s*#")
+LOCK = re.compile(r"^(\s+)(\w*?(?:_|\b)(?:un)?lock)\((.*)\);$")
 CONDITION = re.compile(r"^(\s*(?:\}? ?else )?(?:if|while) \()(.*)(\)(?: \{)?)$")
 
 
@@ -110,12 +112,30 @@ def line_changes(line):
         yield "condition", f"{condition.group(1)}!({condition.group(2)}){condition.group(3)}"
 
 
+def lock_sites(file, body):
+    """One for each lock that its own function unlocks: both are gone. body: [(number, line)] of a function."""
+    calls = [(number, line, *match.groups()) for number, line in body if (match := LOCK.match(line))]
+    for number, line, indent, name, arguments in calls:
+        unlock = name[:-4] + "unlock"
+        ends = tuple((n, text, space + ";") for n, text, space, called, given in calls
+                     if n > number and called == unlock and given == arguments)
+        if ends and not name.endswith("unlock"):
+            yield Site(file, number, "lock", line, indent + ";", ends)
+
+
 def sites(file, text):
-    """All sites of one file, in order."""
+    """All sites of one file, in order; those of locks behind the function that they are in."""
+    body = []
     for number, (line, inside, opens) in enumerate(code_lines(text), 1):
         if opens:
+            body = []
             yield Site(file, number, "return", line, "{ " + opens)
         if not inside or IGNORED.search(line):
+            continue
+        body.append((number, line))
+        if line == "}":
+            yield from lock_sites(file, body)
+        if LOCK.match(line):
             continue
         seen = {line}
         for kind, new in [*line_changes(line), *token_changes(line)]:
