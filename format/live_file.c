@@ -99,7 +99,7 @@ enum rbwp_status live_file_open(struct live_file *live, const char *path, struct
 
 enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_error *error)
 {
-    struct stat file;
+    struct stat file = {0};
     *live = (struct live_file){.fd = fd};
     if (live->fd < 0)
         return error_set_os(error, section, "open the live file");
@@ -108,6 +108,8 @@ enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_erro
         status = error_set_os(error, section, "look at the live file");
     else if (!S_ISREG(file.st_mode))
         status = refuse(error, RBWP_E_NOT_RBWP, "not a live file: it is no regular file");
+    live->device = file.st_dev;
+    live->inode = file.st_ino;
     if (status == RBWP_OK)
         status = read_head(live, &live->head, error);
     if (status == RBWP_OK)
@@ -117,9 +119,16 @@ enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_erro
     return status;
 }
 
+bool live_file_is_still(const struct live_file *live)
+{
+    struct stat file;
+    return live->fd >= 0 && fstat(live->fd, &file) == 0 && file.st_dev == live->device &&
+           file.st_ino == live->inode;
+}
+
 void live_file_close(struct live_file *live)
 {
-    if (live->fd >= 0)
+    if (live_file_is_still(live))
         close(live->fd);
     live->fd = -1;
 }
@@ -148,6 +157,8 @@ enum rbwp_status live_file_commit(struct live_file *live, struct rbwp_error *err
  * from it. */
 bool live_file_is_locked(const struct live_file *live)
 {
+    if (live->is_own)
+        return true;
     if (flock(live->fd, LOCK_SH | LOCK_NB) != 0)
         return errno == EWOULDBLOCK;
     flock(live->fd, LOCK_UN);

@@ -10,8 +10,13 @@
 
 #include "live_layout.h"
 
+#include <sys/types.h>
+
 struct live_file {
     int fd;
+    bool is_own;  /* of this process, which writes it: nobody's lock has to be asked */
+    dev_t device; /* what the descriptor leads to */
+    ino_t inode;
     struct live_head head;
     struct live_commit commit; /* the last one that was read */
 };
@@ -22,12 +27,15 @@ struct live_file {
 enum rbwp_status live_file_open(struct live_file *live, const char *path, struct rbwp_error *error);
 /* The same of a descriptor, which is taken over; below 0, errno tells why. */
 enum rbwp_status live_file_take(struct live_file *live, int fd, struct rbwp_error *error);
+/* False: the program that it is read in has closed the descriptor, and may have got its number for
+ * a file of its own. That is not closed. */
+bool live_file_is_still(const struct live_file *live);
 void live_file_close(struct live_file *live);
 
 /* Reads the commit anew. RBWP_E_IO, RBWP_E_CORRUPT; live->commit is then as it was. */
 enum rbwp_status live_file_commit(struct live_file *live, struct rbwp_error *error);
 
-/* True when another process holds its lock. */
+/* True when a process that lives writes it. */
 bool live_file_is_locked(const struct live_file *live);
 
 bool live_file_belongs(const struct live_file *live, const struct rbwp_file_header *header);

@@ -39,7 +39,9 @@ enum rbwp_status live_view_take(int fd, struct rbwp_live **live_out, struct rbwp
         close(fd);
     if (!live)
         return error_set_memory(error, "live file");
-    return look(live_file_take(&live->file, fd, error), live, live_out, error);
+    enum rbwp_status status = live_file_take(&live->file, fd, error);
+    live->file.is_own = true;
+    return look(status, live, live_out, error);
 }
 
 void rbwp_live_close(struct rbwp_live *live)

@@ -11,7 +11,7 @@ struct rbwp_live {
     struct live_facts *facts;
 };
 
-/* As rbwp_live_open, of a descriptor that is taken over. */
+/* As rbwp_live_open, of a descriptor of the file that this process writes, which is taken over. */
 enum rbwp_status live_view_take(int fd, struct rbwp_live **live_out, struct rbwp_error *error);
 
 #endif /* LIVE_VIEW_H */

@@ -702,9 +702,12 @@ enum rbwp_status recover_part_write(const struct recover_part *part,
                                     struct rbwp_error *error)
 {
     struct recover recover = {.sink = part->sink, .error = error, .fd = -1, .part = part};
-    enum rbwp_status status = live_view_take(dup(part->live_fd), &recover.live, error);
+    enum rbwp_status status = live_view_take(part->live_fd, &recover.live, error);
     if (status == RBWP_OK)
         status = run(&recover);
+    if (status == RBWP_OK && !live_file_is_still(&recover.live->file))
+        status = error_set(error, RBWP_E_IO, (struct place){"live file", NOWHERE, 0},
+                           "the program closed its descriptor while it was read");
     end(&recover);
     *result_out = recover.result;
     return status;

@@ -15,7 +15,7 @@ struct recover_cut {
 
 struct recover_part {
     const struct rbwp_sink *sink;
-    int live_fd;    /* of FILE.live; stays the caller's. Not the one that holds the lock. */
+    int live_fd;    /* of FILE.live; taken over */
     bool ended;     /* nothing is recorded any more, and nothing is on its way to the ring */
     bool ring_only; /* without what has not reached the ring yet */
     struct recover_cut *cut_out; /* may be NULL */

@@ -4,7 +4,9 @@
 #include "inject_say.h"
 #include "inject_session.h"
 
+#include "held.h"
 #include "quiet_thread.h"
+#include "record_extend.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ enum { TICK_MS = 1000, DESCRIPTORS_FROM = 700 };
 static const int ends[] = {SIGTERM, SIGINT, SIGHUP};
 enum { ENDS = sizeof ends / sizeof ends[0] };
 
-static _Atomic int wake_fd = -1;
+static struct held woken = {.fd = -1}, waker = {.fd = -1}; /* a pipe */
 static _Atomic int ended_by;      /* the signal that shall end the program */
 static atomic_uint toggles;       /* signals that open or close the window */
 static int toggle_signal;         /* 0: none */
@@ -40,15 +41,14 @@ static int64_t now_ms(void)
 
 static void on_signal(int number)
 {
-    const uint64_t one = 1;
-    int kept = errno, fd = atomic_load(&wake_fd);
+    int kept = errno;
     if (number == toggle_signal)
         atomic_fetch_add(&toggles, 1);
     else
         atomic_store(&ended_by, number);
-    if (fd >= 0) {
-        (void)!write(fd, &one, sizeof one);
-    } else if (number != toggle_signal) { /* a child, where nobody waits */
+    if (held_is_ours(&waker)) {
+        (void)!write(waker.fd, "", 1);
+    } else if (number != toggle_signal && waker.fd < 0) { /* a child, where nobody waits */
         signal(number, SIG_DFL);
         raise(number);
     }
@@ -79,9 +79,8 @@ void inject_control_end(void)
 
 void inject_control_forget(void)
 {
-    int fd = atomic_exchange(&wake_fd, -1);
-    if (fd >= 0)
-        close(fd);
+    held_close(&woken);
+    held_close(&waker);
     atomic_store(&ended_by, 0);
     atomic_store(&toggles, 0);
 }
@@ -111,10 +110,10 @@ static void *control(void *unused)
     bool open = false;
     (void)unused;
     for (;;) {
-        uint64_t count;
-        struct pollfd wakes = {.fd = atomic_load(&wake_fd), .events = POLLIN};
-        if (poll(&wakes, 1, wait_ms(open_at_ms)) > 0)
-            (void)!read(wakes.fd, &count, sizeof count);
+        char bytes[64];
+        struct pollfd wakes = {.fd = held_is_ours(&woken) ? woken.fd : -1, .events = POLLIN};
+        if (poll(&wakes, 1, wait_ms(open_at_ms)) > 0 && held_is_ours(&woken))
+            (void)!read(woken.fd, bytes, sizeof bytes);
         if (atomic_load(&ended_by)) {
             end_program(atomic_load(&ended_by));
             return NULL;
@@ -142,14 +141,13 @@ static uint64_t number_of(const char *variable)
 }
 
 /* High, as low ones have a meaning in some programs. */
-static int make_fd(void)
+static void make_pipe(void)
 {
-    int low = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int high = low < 0 ? -1 : fcntl(low, F_DUPFD_CLOEXEC, DESCRIPTORS_FROM);
-    if (high < 0)
-        return low;
-    close(low);
-    return high;
+    int pair[2] = {-1, -1};
+    (void)!pipe2(pair, O_CLOEXEC | O_NONBLOCK);
+    rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+    held_take(&woken, pair[0]);
+    held_take(&waker, pair[1]);
 }
 
 bool inject_control_start(void)
@@ -159,7 +157,7 @@ bool inject_control_start(void)
     for_ms = number_of("RBWP_INJECT_FOR_MS");
     toggle_signal = (int)number_of("RBWP_INJECT_SIGNAL");
     atomic_store(&close_at_ms, 0);
-    atomic_store(&wake_fd, make_fd());
+    make_pipe();
     if (quiet_thread_start(&thread, "rbwp-inject", control, NULL) != 0) {
         inject_control_forget();
         return !after_ms && !toggle_signal && !inject_window_range();
@@ -173,8 +171,6 @@ void inject_control_opened(void)
 {
     if (for_ms && !atomic_load(&close_at_ms))
         atomic_store(&close_at_ms, now_ms() + (int64_t)for_ms);
-    const uint64_t one = 1;
-    int fd = atomic_load(&wake_fd);
-    if (for_ms && fd >= 0)
-        (void)!write(fd, &one, sizeof one);
+    if (for_ms && held_is_ours(&waker))
+        (void)!write(waker.fd, "", 1);
 }

@@ -2,6 +2,8 @@
 #include "inject_folder.h"
 #include "inject_say.h"
 
+#include "held.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +23,7 @@
 #define NAME_BYTES_MAX 1024 /* of a kernel; longer ones are cut */
 
 static char folder[PATH_MAX];
-static int lines = -1; /* the descriptor of launches-PID.ndjson */
+static struct held lines = {.fd = -1}; /* launches-PID.ndjson */
 static atomic_uint launches;
 
 /* The descriptor is above those that a program closes and opens again by number. */
@@ -137,18 +139,20 @@ static bool write_clock(void)
     clock_gettime(CLOCK_REALTIME, &wall);
     add(&text, "\"monotonic_ns\":%lld%09ld,\"wall_ns\":%lld%09ld}\n", (long long)steady.tv_sec,
         steady.tv_nsec, (long long)wall.tv_sec, wall.tv_nsec);
-    return write_bytes(lines, text.bytes, text.used);
+    return write_bytes(held_fd(&lines), text.bytes, text.used);
 }
 
 bool inject_folder_open(const char *path)
 {
-    char name[PATH_MAX];
+    static char name[PATH_MAX];
     bool good = (mkdir(path, 0777) == 0 || errno == EEXIST) &&
                 realpath(path, folder); /* the program may go elsewhere */
     if (good && snprintf(name, sizeof name, "%s/launches-%d.ndjson", folder, (int)getpid()) <
-                    (int)sizeof name)
-        lines = open_high(name, O_CREAT | O_WRONLY | O_APPEND);
-    good = lines >= 0 && write_clock();
+                    (int)sizeof name) {
+        held_take(&lines, open_high(name, O_CREAT | O_WRONLY | O_APPEND));
+        held_name(&lines, NULL, name, O_WRONLY | O_APPEND);
+    }
+    good = lines.fd >= 0 && write_clock();
     if (!good)
         inject_say("kernels are not recorded: %s: %s", path, strerror(errno));
     return good;
@@ -205,7 +209,7 @@ bool inject_folder_launch(const struct inject_launch_line *line, const uint8_t *
         add(&text, "{\"raw\":\"%d-%u.raw\",", (int)getpid(), number);
         add_who(&text, line->hash, line->kernel);
         add_launch(&text, line);
-        if (write_bytes(lines, text.bytes, text.used))
+        if (write_bytes(held_fd(&lines), text.bytes, text.used))
             return true;
     }
     return fail();
@@ -221,6 +225,6 @@ void inject_folder_skipped(uint64_t hash, const char *kernel, const char *why, u
         add(&text, "\"count\":%" PRIu64 "}\n", count);
     else
         text.bytes[text.used - 1] = '}', add(&text, "\n");
-    if (!write_bytes(lines, text.bytes, text.used))
+    if (!write_bytes(held_fd(&lines), text.bytes, text.used))
         fail();
 }

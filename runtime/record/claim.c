@@ -234,6 +234,7 @@ static int open_file(struct attempt *attempt)
     bool follow = attempt->wish->follow || is_descriptor_name(path);
     int flags = O_RDWR | O_CLOEXEC | O_NOCTTY | (follow ? 0 : O_NOFOLLOW);
     int fd = open(path, flags);
+    attempt->claim->file_flags = flags;
     attempt->created = false;
     if (fd >= 0 || errno != ENOENT)
         return fd;

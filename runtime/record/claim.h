@@ -24,8 +24,9 @@ struct claim_wish {
 };
 
 struct claim {
-    int file_fd; /* empty, locked if it is a regular file */
-    int live_fd; /* empty, locked; -1: there can be none here */
+    int file_fd;    /* empty, locked if it is a regular file */
+    int file_flags; /* that it was opened with */
+    int live_fd;    /* empty, locked; -1: there can be none here */
     char live_path[CLAIM_PATH_BYTES_MAX];
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The thread, its socket, and the copy of the configuration. A host program may close descriptors
- * that are not its own and get them anew for something else: before each use the thread looks
- * whether its two are still what they were, and leaves if not.
+ * that are not its own and get them anew for something else (held.h): then the thread leaves.
  */
 #include "control.h"
 
@@ -11,23 +10,22 @@
 #include "control_rows.h"
 #include "control_signals.h"
 #include "control_words.h"
-#include "extend.h"
+#include "held.h"
 #include "node.h"
 #include "quiet_thread.h"
 #include "running.h"
 #include "sized.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -36,19 +34,14 @@
 #define BACKLOG 8
 #define REST_MS 1000 /* where no descriptor is to be had for who comes */
 
-/* A descriptor, and what it was when it was made. */
-struct descriptor {
-    int fd; /* -1: none */
-    dev_t device;
-    ino_t inode;
-};
-
 /* Guards who listens. Not held while the thread is waited for, nor by it. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool listening, joining;
 static pthread_cond_t has_left = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static struct descriptor listener = {.fd = -1}, waker = {.fd = -1};
+static struct held listener = {.fd = -1};
+/* A pipe, since all eventfds have one inode. */
+static struct held woken = {.fd = -1}, waker = {.fd = -1};
 static _Atomic bool leaving;
 
 static struct rbwp_session_config kept; /* written locked, while the control thread is not there */
@@ -81,29 +74,6 @@ const char *control_fresh_file(const char *logfile, char *path, size_t path_byte
 }
 
 /* ---- descriptors ----------------------------------------------------------------------- */
-
-static struct descriptor keep_descriptor(int fd)
-{
-    struct stat status;
-    fd = fd >= 0 ? extend_move_descriptor(fd) : fd;
-    if (fd < 0 || fstat(fd, &status) != 0)
-        return (struct descriptor){.fd = -1};
-    return (struct descriptor){fd, status.st_dev, status.st_ino};
-}
-
-static bool is_still(const struct descriptor *descriptor)
-{
-    struct stat status;
-    return descriptor->fd >= 0 && fstat(descriptor->fd, &status) == 0 &&
-           status.st_dev == descriptor->device && status.st_ino == descriptor->inode;
-}
-
-static void give_up(struct descriptor *descriptor)
-{
-    if (is_still(descriptor))
-        close(descriptor->fd);
-    descriptor->fd = -1;
-}
 
 /* The name's end is chance, so that nobody can have it before us. */
 static int make_listener(void)
@@ -183,14 +153,14 @@ static void *control(void *argument)
     (void)argument;
     while (!atomic_load_explicit(&leaving, memory_order_acquire)) {
         struct pollfd waits[2] = {{.fd = rests ? -1 : listener.fd, .events = POLLIN},
-                                  {.fd = waker.fd, .events = POLLIN}};
+                                  {.fd = woken.fd, .events = POLLIN}};
         if (poll(waits, 2, rests ? REST_MS : -1) < 0 && errno != EINTR)
             break;
-        if (!is_still(&listener) || !is_still(&waker))
+        if (!held_is_ours(&listener) || !held_is_ours(&woken))
             break; /* the program has closed them */
-        uint64_t count;
+        char bytes[64];
         if (waits[1].revents)
-            (void)!read(waker.fd, &count, sizeof count);
+            (void)!read(woken.fd, bytes, sizeof bytes);
         control_signals_carry_out();
         rests = waits[0].revents && !serve_next();
     }
@@ -199,24 +169,28 @@ static void *control(void *argument)
 
 /* ---- begin and end --------------------------------------------------------------------- */
 
-static void give_up_both(void)
+static void give_up_all(void)
 {
-    give_up(&listener);
-    give_up(&waker);
+    held_close(&listener);
+    held_close(&woken);
+    held_close(&waker);
 }
 
 /* Locked. False if it cannot be: recording goes on as well. */
 static bool listen_now(void)
 {
-    listener = keep_descriptor(make_listener());
-    waker = keep_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    int ends[2] = {-1, -1};
+    (void)!pipe2(ends, O_CLOEXEC | O_NONBLOCK);
+    held_take(&listener, make_listener());
+    held_take(&woken, ends[0]);
+    held_take(&waker, ends[1]);
     atomic_store(&leaving, false);
-    control_signals_wake(waker.fd);
-    if (listener.fd >= 0 && waker.fd >= 0 &&
+    control_signals_wake(&waker);
+    if (listener.fd >= 0 && woken.fd >= 0 && waker.fd >= 0 &&
         quiet_thread_start(&thread, "rbwp-control", control, NULL) == 0)
         listening = true;
     else
-        give_up_both();
+        give_up_all();
     return listening;
 }
 
@@ -231,12 +205,12 @@ static void leave(void)
         return;
     control_signals_give_back();
     atomic_store_explicit(&leaving, true, memory_order_release);
-    if (is_still(&waker) && write(waker.fd, &(uint64_t){1}, sizeof(uint64_t)) > 0)
+    if (held_is_ours(&waker) && write(waker.fd, "", 1) > 0)
         pthread_join(thread, NULL);
     else
         pthread_detach(thread); /* the program has closed what would wake it: it sleeps on */
     pthread_mutex_lock(&lock);
-    give_up_both();
+    give_up_all();
     config_copy_free(&kept);
     listening = joining = false;
     pthread_cond_broadcast(&has_left);
@@ -301,7 +275,7 @@ void control_after_fork(void)
     pthread_cond_init(&has_left, NULL);
     if (listening) {
         control_signals_give_back();
-        give_up_both();
+        give_up_all();
         config_copy_free(&kept);
     }
     listening = joining = false;

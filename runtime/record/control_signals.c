@@ -3,6 +3,7 @@
 
 #include "control_words.h"
 #include "failure.h"
+#include "held.h"
 #include "running.h"
 
 #include <ctype.h>
@@ -35,7 +36,7 @@ struct taken {
 static struct taken taken[SIGNALS_MAX];
 static _Atomic size_t taken_count;   /* handlers read those before it */
 static atomic_uint pending[ACTIONS]; /* since the thread looked */
-static atomic_int wake_fd = -1;
+static const struct held *_Atomic waker;
 
 /* ---- words ------------------------------------------------------------------------------ */
 
@@ -92,9 +93,9 @@ static void note(int number)
     for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
         if (taken[i].number == number)
             atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
-    int fd = atomic_load_explicit(&wake_fd, memory_order_relaxed);
-    if (fd >= 0)
-        (void)!write(fd, &(uint64_t){1}, sizeof(uint64_t));
+    const struct held *pipe = atomic_load_explicit(&waker, memory_order_acquire);
+    if (pipe && held_is_ours(pipe))
+        (void)!write(pipe->fd, "", 1);
     errno = host_errno;
 }
 
@@ -150,7 +151,7 @@ enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *er
 
 void control_signals_give_back(void)
 {
-    atomic_store(&wake_fd, -1);
+    atomic_store(&waker, NULL);
     while (taken_count > 0) {
         const struct taken *last = &taken[--taken_count];
         struct sigaction now;
@@ -160,9 +161,9 @@ void control_signals_give_back(void)
     }
 }
 
-void control_signals_wake(int fd)
+void control_signals_wake(const struct held *pipe)
 {
-    atomic_store(&wake_fd, fd);
+    atomic_store(&waker, pipe);
 }
 
 /* ---- what they do --------------------------------------------------------------------------- */

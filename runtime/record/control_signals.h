@@ -18,8 +18,9 @@ enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *er
  * the signal need not know that recording has ended. Programs that are executed have the default.
  */
 void control_signals_give_back(void);
-/* Handlers write to this eventfd. */
-void control_signals_wake(int fd);
+/* Handlers write a byte to this pipe. */
+struct held;
+void control_signals_wake(const struct held *pipe);
 /* The control thread: what came since. */
 void control_signals_carry_out(void);
 

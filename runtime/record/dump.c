@@ -9,6 +9,8 @@
 
 #include "clock.h"
 #include "failure.h"
+#include "folder.h"
+#include "live.h"
 #include "output.h"
 #include "recover_part.h"
 #include "ring.h"
@@ -69,47 +71,46 @@ static enum rbwp_status patch(void *context, uint64_t offset, const void *bytes,
 /* A file that gets its name when it is whole, where the file system has such; else it has it now.
  */
 struct dump_file {
-    int fd;
+    struct output output;
+    struct place place;
     bool is_named;
 };
 
-static int open_named(const char *path)
+static int open_named(struct place place)
 {
-    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
+    return openat(place.folder, place.name,
+                  O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY, 0666);
 }
 
-/* Somewhere in the folder of that path. */
-static int open_nameless(const char *path)
+/* Somewhere in the folder of that name; where there is no /proc it could not be named. */
+static int open_nameless(struct place place)
 {
     char folder[DUMP_PATH_BYTES_MAX];
-    snprintf(folder, sizeof folder, "%s", path);
+    snprintf(folder, sizeof folder, "%s", place.name);
     char *slash = strrchr(folder, '/');
     if (slash)
         slash[slash == folder] = '\0';
-    return open(slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666);
+    return access("/proc/self/fd", X_OK) == 0
+               ? openat(place.folder, slash ? folder : ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0666)
+               : -1;
 }
 
-/* Never over another file. */
-static bool give_name(struct dump_file *file, const char *path)
+static bool exists(struct place place)
 {
-    char name[32];
-    if (file->is_named)
-        return true;
-    snprintf(name, sizeof name, "/proc/self/fd/%d", file->fd);
-    return linkat(AT_FDCWD, name, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0;
+    return faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* The next number of a dump that nobody has. */
 static bool next_path(struct rbwp_session *session, char *path_out)
 {
+    const char *file = session->summary.path;
     for (uint32_t i = 0; i < NUMBERS_TRIED; i++) {
-        int length = snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s.dump-%u", session->summary.path,
-                              ++session->dumps);
+        int length = snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s.dump-%u", file, ++session->dumps);
         if (length < 0 || length >= DUMP_PATH_BYTES_MAX) {
             errno = ENAMETOOLONG;
             return false;
         }
-        if (faccessat(AT_FDCWD, path_out, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+        if (!exists(folder_place(&session->folder, file, path_out)))
             return true;
     }
     errno = EEXIST;
@@ -120,23 +121,44 @@ static bool choose_path(struct rbwp_session *session, const struct dump_wish *wi
 {
     if (!wish->path && !wish->cut)
         return next_path(session, path_out);
-    errno = ENAMETOOLONG;
     if (wish->cut)
         return session_part_path(session, path_out, DUMP_PATH_BYTES_MAX);
+    errno = ENAMETOOLONG;
     return snprintf(path_out, DUMP_PATH_BYTES_MAX, "%s", wish->path) < DUMP_PATH_BYTES_MAX;
 }
 
-static struct dump_file open_file(const char *path)
+/* What the caller names stands where the process is now, all else beside FILE. */
+static struct dump_file open_file(struct rbwp_session *session, const struct dump_wish *wish,
+                                  const char *path)
 {
-    struct dump_file file = {.fd = open_nameless(path)};
-    if (file.fd >= 0 && faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-        close(file.fd);
-        file.fd = -1;
+    struct dump_file file = {.place = {AT_FDCWD, path}};
+    if (!wish->path)
+        file.place = folder_place(&session->folder, session->summary.path, path);
+    int fd = open_nameless(file.place);
+    if (fd >= 0 && exists(file.place)) {
+        close(fd);
+        fd = -1;
         errno = EEXIST;
-    } else if (file.fd < 0) {
-        file = (struct dump_file){.fd = open_named(path), .is_named = true};
+    } else if (fd < 0) {
+        fd = open_named(file.place);
+        file.is_named = true;
     }
+    int reason = errno;
+    output_open(&file.output, fd);
+    errno = reason;
     return file;
+}
+
+/* Never over another file. */
+static bool give_name(struct dump_file *file)
+{
+    char name[32];
+    if (file->is_named)
+        return true;
+    snprintf(name, sizeof name, "/proc/self/fd/%d", held_fd(&file->output.file));
+    file->is_named =
+        linkat(AT_FDCWD, name, file->place.folder, file->place.name, AT_SYMLINK_FOLLOW) == 0;
+    return file->is_named;
 }
 
 static void hold(void *context, bool on)
@@ -150,6 +172,14 @@ static void pass(void *context, uint64_t number)
     const struct rbwp_session *session = context;
     ring_read_passed(session->ring, number);
     TEST_POINT("dump: a segment copied");
+}
+
+static int open_live(const struct rbwp_session *session)
+{
+    ring_hold(session->ring, true);
+    int fd = live_open_to_read();
+    ring_hold(session->ring, false);
+    return fd;
 }
 
 static enum rbwp_status write_dump(struct rbwp_session *session, const struct dump_wish *wish,
@@ -168,7 +198,7 @@ static enum rbwp_status write_dump(struct rbwp_session *session, const struct du
         .sink = &sink,
         .ring_only = wish->cut,
         .cut_out = &cut,
-        .live_fd = session->ring_fd,
+        .live_fd = open_live(session),
         .since_ns = last_ns ? now_ns - last_ns : INT64_MIN,
         .why = wish->why,
         .text = text,
@@ -194,6 +224,7 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
                               char *path_out, struct rbwp_error *error)
 {
     struct rbwp_error reason;
+    const char *what = wish->cut ? "part" : "dump";
     error = error ? error : &reason;
     if (!session->ring)
         return failure(error, RBWP_E_STATE, 0,
@@ -205,26 +236,24 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
                        "the recording is not cut into files: "
                        "-bgworkprofile_rotate says how");
     errno = 0;
-    struct dump_file file = {.fd = -1};
-    if (choose_path(session, wish, path_out))
-        file = open_file(path_out);
-    if (file.fd < 0)
-        return failure(error, RBWP_E_IO, errno, "cannot make the dump \"%s\"", path_out);
-    struct output output;
-    output_open(&output, file.fd);
+    if (!choose_path(session, wish, path_out))
+        return failure(error, RBWP_E_IO, errno, "cannot make the %s \"%s\"", what, path_out);
+    struct dump_file file = open_file(session, wish, path_out);
+    if (file.output.file.fd < 0)
+        return failure(error, RBWP_E_IO, errno, "cannot make the %s \"%s\"", what, path_out);
     struct recover_cut cut;
-    enum rbwp_status status = write_dump(session, wish, &output, &cut, error);
+    enum rbwp_status status = write_dump(session, wish, &file.output, &cut, error);
     errno = 0;
-    if (status == RBWP_OK && give_name(&file, path_out))
-        file.is_named = true;
-    else if (status == RBWP_OK)
-        status = failure(error, RBWP_E_IO, errno, "cannot name the dump \"%s\"", path_out);
+    if (status == RBWP_OK && !give_name(&file))
+        status = failure(error, RBWP_E_IO, errno, "cannot name the %s \"%s\"", what, path_out);
     errno = 0;
-    if (output_close(&output) != RBWP_OK && status == RBWP_OK)
-        status = failure(error, RBWP_E_IO, errno, "cannot write the dump \"%s\"", path_out);
-    if (status != RBWP_OK && file.is_named)
-        unlink(path_out);
+    if (output_close(&file.output) != RBWP_OK && status == RBWP_OK)
+        status = failure(error, RBWP_E_IO, errno, "cannot write the %s \"%s\"", what, path_out);
+    if (status != RBWP_OK && file.is_named &&
+        held_is_at(&file.output.file, file.place.folder, file.place.name))
+        unlinkat(file.place.folder, file.place.name, 0);
     if (status == RBWP_OK && wish->cut) {
+        session->number++;
         ring_hold(session->ring, true);
         ring_cut(session->ring, &cut, ++session->part);
         ring_hold(session->ring, false);

@@ -10,9 +10,7 @@
 #include "recording.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <unistd.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards all below; innermost */
 static rbwp_extend_hook_fn hooks[RBWP_EXTEND_HOOKS_MAX];
@@ -58,25 +56,6 @@ void extend_tell(enum rbwp_extend_moment moment)
     pthread_mutex_unlock(&lock);
     for (unsigned i = 0; i < count; i++)
         hooks[i](moment);
-}
-
-/* ---- descriptors ---------------------------------------------------------------- */
-
-static int least_descriptor;
-
-void rbwp_extend_keep_descriptors_above(int least)
-{
-    least_descriptor = least;
-}
-
-int extend_move_descriptor(int fd)
-{
-    int moved =
-        least_descriptor > fd && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, least_descriptor) : -1;
-    if (moved < 0)
-        return fd;
-    close(fd);
-    return moved;
 }
 
 /* ---- threads of our own ---------------------------------------------------------- */

@@ -10,7 +10,4 @@
 /* Calls the hooks, outside all locks. */
 void extend_tell(enum rbwp_extend_moment moment);
 
-/* The descriptor under another number, if it was to be kept above (closed under its own). */
-int extend_move_descriptor(int fd);
-
 #endif /* EXTEND_H */

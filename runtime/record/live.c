@@ -6,12 +6,12 @@
 #include "live.h"
 
 #include "cancel.h"
-#include "claim.h"
 #include "clock.h"
 #include "size_signal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@
 #define RESERVED_UNITS_BITS 40
 
 struct mapping {
-    uint8_t *at;
+    uint8_t *_Atomic at; /* written last */
     size_t bytes;
     uint64_t offset;
 };
@@ -52,9 +52,9 @@ _Static_assert(LIVE_COMMAND < LIVE_ENTRY_KINDS, "each kind of entry has its coun
 
 /* All that the process goes by is here, in memory of its own. */
 struct live {
-    int fd;
-    bool in_pages; /* written data may be in larger pages than touched ones */
-    char path[CLAIM_PATH_BYTES_MAX];
+    struct held file;
+    bool in_pages;             /* written data may be in larger pages than touched ones */
+    char name[NAME_MAX + 1];   /* in its folder; "": it is memory */
     struct live_head *head;    /* mapped, LIVE_HEAD_BYTES; written, never read */
     _Atomic uint64_t reserved; /* segments, and LIVE_UNIT_BYTES of them together */
     uint32_t commit_index;     /* that counts */
@@ -81,13 +81,21 @@ static struct live *current(void)
     return atomic_load_explicit(&now, memory_order_acquire);
 }
 
-static bool allocate(int fd, off_t offset, off_t bytes)
+/* Memory that had a descriptor until the program closed it. */
+static bool is_anonymous(const struct live *live)
 {
+    return !live->file.name && !held_is_ours(&live->file);
+}
+
+static bool allocate(struct live *live, off_t offset, off_t bytes)
+{
+    if (is_anonymous(live))
+        return true;
     struct size_signal signal;
     int result, host_cancel = cancel_hold();
     size_signal_hold(&signal);
     do
-        result = fallocate(fd, 0, offset, bytes);
+        result = fallocate(held_fd(&live->file), 0, offset, bytes);
     while (result != 0 && errno == EINTR);
     size_signal_release(&signal);
     cancel_release(host_cancel);
@@ -98,9 +106,10 @@ static bool allocate(int fd, off_t offset, off_t bytes)
 
 static bool make_head(struct live *live)
 {
-    if (!allocate(live->fd, 0, HEAD_ALLOCATED_BYTES))
+    if (!allocate(live, 0, HEAD_ALLOCATED_BYTES))
         return false;
-    void *head = mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, 0);
+    void *head =
+        mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, held_fd(&live->file), 0);
     if (head == MAP_FAILED)
         return false;
     live->head = head;
@@ -110,25 +119,38 @@ static bool make_head(struct live *live)
 }
 
 /* A file that was given our name meanwhile is not ours. */
-static void remove_file(const char *path, int fd)
+static void remove_file(const struct held *file)
 {
-    if (claim_is_at(path, fd))
-        unlink(path);
+    int folder = file->name ? held_fd(file->folder) : -1;
+    if (folder >= 0 && held_is_at(file, folder, file->name))
+        unlinkat(folder, file->name, 0);
 }
 
-bool live_open(int fd, const char *path)
+static struct live *make(const struct held *file)
 {
     struct live *live = calloc(1, sizeof *live);
-    if (live) {
-        live->fd = fd;
-        struct statfs system;
-        live->in_pages = fstatfs(fd, &system) == 0 && system.f_type != TMPFS_MAGIC;
-        snprintf(live->path, sizeof live->path, "%s", path);
-    }
-    if (!live || !make_head(live)) {
-        remove_file(path, fd);
-        close(fd);
-        free(live);
+    struct statfs system;
+    if (!live)
+        return NULL;
+    live->in_pages = fstatfs(file->fd, &system) == 0 && system.f_type != TMPFS_MAGIC;
+    live->file = *file;
+    if (file->name)
+        live->file.name = strcpy(live->name, file->name);
+    if (make_head(live))
+        return live;
+    free(live);
+    return NULL;
+}
+
+bool live_open(int fd, struct held *folder, const char *name)
+{
+    struct held file;
+    held_take(&file, fd);
+    held_name(&file, folder, name, O_RDWR | O_NOFOLLOW);
+    struct live *live = name && strlen(name) > NAME_MAX ? NULL : make(&file);
+    if (!live) {
+        remove_file(&file);
+        held_close(&file);
         return false;
     }
     atomic_store_explicit(&now, live, memory_order_release);
@@ -161,11 +183,13 @@ void live_begin(const struct live_facts *facts)
 static void let_go(struct live *live)
 {
     uint64_t reserved = atomic_load_explicit(&live->reserved, memory_order_relaxed);
-    for (uint64_t i = 0; i < reserved >> RESERVED_UNITS_BITS; i++)
-        if (live->mapping[i].at)
-            munmap(live->mapping[i].at, live->mapping[i].bytes);
+    for (uint64_t i = 0; i < reserved >> RESERVED_UNITS_BITS; i++) {
+        const struct mapping *mapping = &live->mapping[i];
+        if (mapping->at)
+            munmap(mapping->at, mapping->bytes);
+    }
     munmap(live->head, LIVE_HEAD_BYTES);
-    close(live->fd);
+    held_close(&live->file);
     free(live);
 }
 
@@ -177,14 +201,8 @@ void live_close(bool whole)
     if (!live)
         return;
     if (whole)
-        remove_file(live->path, live->fd);
+        remove_file(&live->file);
     let_go(live);
-}
-
-int live_descriptor(void)
-{
-    const struct live *live = current();
-    return live ? live->fd : -1;
 }
 
 void live_after_fork(void)
@@ -201,7 +219,7 @@ void live_after_fork(void)
 static struct live_segment *table_entry(struct live *live, uint32_t number)
 {
     off_t offset = (off_t)LIVE_TABLE_OFFSET + (off_t)number * (off_t)sizeof(struct live_segment);
-    if (!allocate(live->fd, offset, sizeof(struct live_segment)))
+    if (!allocate(live, offset, sizeof(struct live_segment)))
         return NULL;
     return (struct live_segment *)(void *)((uint8_t *)live->head + offset);
 }
@@ -210,14 +228,18 @@ static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset,
                             enum live_segment_kind kind)
 {
     struct live_segment *entry = table_entry(live, number);
-    if (!entry || !allocate(live->fd, (off_t)offset, bytes))
+    if (!entry || !allocate(live, (off_t)offset, bytes))
         return NULL;
-    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, live->fd, (off_t)offset);
+    int how = is_anonymous(live) ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
+    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, held_fd(&live->file),
+                         how & MAP_ANONYMOUS ? 0 : (off_t)offset);
     if (segment == MAP_FAILED)
         return NULL;
     /* The kernel would fill all of it at the first touch, for a millisecond and more. */
     (void)madvise(segment, bytes, MADV_RANDOM);
-    live->mapping[number] = (struct mapping){segment, bytes, offset};
+    live->mapping[number].bytes = bytes;
+    live->mapping[number].offset = offset;
+    atomic_store_explicit(&live->mapping[number].at, segment, memory_order_release);
     entry->offset = offset;
     entry->bytes = bytes;
     __atomic_store_n(&entry->kind, (uint32_t)kind, __ATOMIC_RELEASE);
@@ -268,7 +290,7 @@ void live_fill(uint64_t offset, size_t bytes)
     size_signal_hold(&signal);
     while (live && live->in_pages && bytes > 0) {
         const size_t parts = bytes / sizeof zeros < 32 ? bytes / sizeof zeros : 32;
-        const ssize_t done = pwritev(live->fd, part, (int)parts, (off_t)offset);
+        const ssize_t done = pwritev(held_fd(&live->file), part, (int)parts, (off_t)offset);
         if (done <= 0)
             break;
         offset += (uint64_t)done;
@@ -310,6 +332,48 @@ void live_sample(const struct rbwp_clock_sample *sample)
         (struct live_sample *)(void *)((uint8_t *)live->head + LIVE_SAMPLES_OFFSET);
     places[level * LIVE_SAMPLE_PLACES + number % LIVE_SAMPLE_PLACES] =
         (struct live_sample){*sample, live_sample_check(sample)};
+}
+
+/* ---- read by the process itself --------------------------------------------------------- */
+
+static bool put_at(int fd, const uint8_t *from, size_t bytes, uint64_t offset)
+{
+    ssize_t done = 0;
+    for (; bytes > 0 && (done = pwrite(fd, from, bytes, (off_t)offset)) > 0;
+         offset += (size_t)done) {
+        from += done;
+        bytes -= (size_t)done;
+    }
+    return bytes == 0;
+}
+
+/* A log segment that is given back meanwhile does not count any more. */
+static bool put_mapping(int fd, const struct mapping *mapping)
+{
+    const uint8_t *at = atomic_load_explicit(&mapping->at, memory_order_acquire);
+    return !at || put_at(fd, at, mapping->bytes, mapping->offset) || !mapping->at;
+}
+
+static int copy_to_memory(const struct live *live)
+{
+    int fd = memfd_create("rbwp-copy", MFD_CLOEXEC);
+    uint64_t count =
+        atomic_load_explicit(&live->reserved, memory_order_relaxed) >> RESERVED_UNITS_BITS;
+    bool good = fd >= 0 && put_at(fd, (const uint8_t *)live->head, LIVE_HEAD_BYTES, 0);
+    for (uint64_t i = 0; i < count && good; i++)
+        good = put_mapping(fd, &live->mapping[i]);
+    if (good || fd < 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+int live_open_to_read(void)
+{
+    struct live *live = current();
+    errno = ENOENT;
+    int fd = live ? held_duplicate(&live->file) : -1;
+    return fd < 0 && live ? copy_to_memory(live) : fd;
 }
 
 /* ---- counts ----------------------------------------------------------------------------- */
@@ -483,11 +547,10 @@ bool live_relog_begin(void)
 /* The disk gets its room back; the segment's number and place are not used again. */
 static void release_segment(struct live *live, uint32_t number)
 {
-    struct mapping old = live->mapping[number];
-    live->mapping[number] = (struct mapping){.at = NULL};
-    munmap(old.at, old.bytes);
-    (void)fallocate(live->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)old.offset,
-                    (off_t)old.bytes);
+    struct mapping *old = &live->mapping[number];
+    munmap(atomic_exchange(&old->at, NULL), old->bytes);
+    (void)fallocate(held_fd(&live->file), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                    (off_t)old->offset, (off_t)old->bytes);
 }
 
 /* Locked. */

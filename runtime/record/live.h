@@ -12,6 +12,7 @@
 #ifndef LIVE_H
 #define LIVE_H
 
+#include "held.h"
 #include "live_layout.h"
 
 /* What the head says of the session. */
@@ -23,16 +24,19 @@ struct live_facts {
 };
 
 /*
- * Takes FILE.live (claim.h), empty and locked, which is closed or kept in each case. False, and the
+ * Takes FILE.live (claim.h), empty and locked, which is closed or kept in each case, and stands in
+ * this folder under this name; NULL: in none, it is memory. The folder outlives it. False, and the
  * file is removed, if there is no room for it.
  */
-bool live_open(int fd, const char *path);
+bool live_open(int fd, struct held *folder, const char *name);
 /* Writes the head; from here on a crash can be recovered from. */
 void live_begin(const struct live_facts *facts);
 /* Unmaps and, if the file is whole, removes it. */
 void live_close(bool whole);
-/* Its descriptor, which stays its own; -1 while there is none. */
-int live_descriptor(void);
+/* A descriptor to read it by, which is the caller's. Of a file that the program has closed, and
+ * that is not found by its name any more, it leads to a copy: all of it is in memory. Nothing may
+ * be added to the ring meanwhile. -1 with errno: there is none. */
+int live_open_to_read(void);
 /* In a forked child: the parent's live file is let go. */
 void live_after_fork(void);
 

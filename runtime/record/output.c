@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,21 +19,44 @@
 #define ALLOCATE_BYTES_MAX (8u << 20)
 #define ALLOCATE_SHARE 4u
 
+/* A mapping holds what a descriptor holds: the lock, and the inode, whose number no other file gets
+ * meanwhile. A forked child does not inherit it. */
+static void pin(struct output *output)
+{
+    void *at = mmap(NULL, 1, PROT_NONE, MAP_SHARED, atomic_load(&output->file.fd), 0);
+    if (at == MAP_FAILED)
+        return;
+    output->pin = at;
+    (void)madvise(at, 1, MADV_DONTFORK);
+}
+
 void output_open(struct output *output, int fd)
 {
-    *output = (struct output){.fd = fd};
     struct stat status;
-    output->is_regular = fstat(output->fd, &status) == 0 && S_ISREG(status.st_mode);
+    *output = (struct output){.file = HELD_NONE};
+    held_take(&output->file, fd);
+    output->is_regular =
+        fstat(atomic_load(&output->file.fd), &status) == 0 && S_ISREG(status.st_mode);
+    if (output->is_regular)
+        pin(output);
     struct rlimit limit;
     output->limit_bytes = UINT64_MAX;
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
         output->limit_bytes = limit.rlim_cur;
 }
 
+/* Before each use: the descriptor may be the program's by now. */
+static int ours(struct output *output)
+{
+    int fd = held_fd(&output->file);
+    output->was_closed |= fd < 0;
+    return fd;
+}
+
 static bool extend(struct output *output, uint64_t target)
 {
     uint64_t from = output->allocated_bytes;
-    if (fallocate(output->fd, FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(target - from)) != 0)
+    if (fallocate(ours(output), FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(target - from)) != 0)
         return false;
     output->allocated_bytes = target;
     return true;
@@ -69,11 +93,12 @@ static bool allocate(struct output *output, size_t count)
     return true;
 }
 
-static ssize_t write_quietly(int fd, const void *bytes, size_t count, uint64_t offset)
+static ssize_t write_quietly(struct output *output, const void *bytes, size_t count,
+                             uint64_t offset)
 {
     struct size_signal signal;
     size_signal_hold(&signal);
-    ssize_t n = pwrite(fd, bytes, count, (off_t)offset);
+    ssize_t n = pwrite(ours(output), bytes, count, (off_t)offset);
     size_signal_release(&signal);
     return n;
 }
@@ -87,7 +112,7 @@ static void sync_now_and_then(struct output *output)
     int64_t now_ns = clock_now_ns(0);
     if (now_ns - output->synced_ns < output->sync_interval_ns)
         return;
-    (void)fdatasync(output->fd);
+    (void)fdatasync(ours(output));
     output->synced_ns = now_ns;
 }
 
@@ -105,11 +130,11 @@ static void note_header(struct output *output, uint64_t offset, const void *byte
 static void look_for_a_cut(struct output *output)
 {
     uint8_t found = 0;
-    if (!output->mark || pread(output->fd, &found, 1, (off_t)output->mark_offset) < 0 ||
+    if (!output->mark || pread(ours(output), &found, 1, (off_t)output->mark_offset) < 0 ||
         found == output->mark)
         return;
     output->was_cut = true;
-    (void)write_quietly(output->fd, output->header, sizeof output->header, 0);
+    (void)write_quietly(output, output->header, sizeof output->header, 0);
 }
 
 static void note_mark(struct output *output, uint64_t offset, const char *bytes, size_t count)
@@ -131,12 +156,12 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
         return RBWP_E_IO;
     note_header(output, output->size_bytes, bytes, count);
     for (size_t left = count; left > 0;) {
-        ssize_t n = write_quietly(output->fd, next, left, output->size_bytes + (count - left));
+        ssize_t n = write_quietly(output, next, left, output->size_bytes + (count - left));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
             int reason = n == 0 ? ENOSPC : errno;
-            if (ftruncate(output->fd, (off_t)output->size_bytes) != 0)
+            if (ftruncate(ours(output), (off_t)output->size_bytes) != 0)
                 output->no_allocate = true; /* the bytes stay, behind what counts */
             output->allocated_bytes = 0;
             errno = reason;
@@ -160,7 +185,7 @@ static enum rbwp_status patch_all(void *context, uint64_t offset, const void *by
     if (offset <= output->mark_offset && offset + count > output->mark_offset)
         output->mark = (uint8_t)next[output->mark_offset - offset]; /* 0: there is none any more */
     while (count > 0) {
-        ssize_t n = write_quietly(output->fd, next, count, offset);
+        ssize_t n = write_quietly(output, next, count, offset);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -180,14 +205,15 @@ struct rbwp_sink output_sink(struct output *output)
 enum rbwp_status output_close(struct output *output)
 {
     struct stat status;
-    output->was_removed = fstat(output->fd, &status) == 0 && status.st_nlink == 0;
+    output->was_removed = fstat(ours(output), &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
-    bool good = ftruncate(output->fd, (off_t)output->size_bytes) == 0 || errno == EINVAL;
+    bool good = ftruncate(ours(output), (off_t)output->size_bytes) == 0 || errno == EINVAL;
     look_for_a_cut(output); /* now: to one that was cut just before, this has added zeros */
-    if (output->sync_interval_ns && fdatasync(output->fd) != 0)
+    if (output->sync_interval_ns && fdatasync(ours(output)) != 0)
         good = false;
-    if (close(output->fd) != 0 && errno != EINTR)
-        good = false;
-    output->fd = -1;
+    good = held_close(&output->file) && good;
+    if (output->pin)
+        munmap(output->pin, 1);
+    output->pin = NULL;
     return good ? RBWP_OK : RBWP_E_IO;
 }

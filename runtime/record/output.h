@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * output.h - the file a session writes, as a sink that survives a full disk.
+ * output.h - the file a session writes, as a sink that survives a full disk, and a program that
+ * closes its descriptor (held.h).
  *
  * A write that fails leaves nothing behind: the file is cut back to where it
  * was. Space for the tables and the trailer is kept allocated ahead of the
@@ -15,10 +16,12 @@
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
+#include "held.h"
 #include "rbwp_writer.h"
 
 struct output {
-    int fd;
+    struct held file;
+    void *pin;                /* a mapping that nobody reads; NULL: none */
     uint64_t size_bytes;      /* of the file, all of it good */
     uint64_t allocated_bytes; /* on disk, from the start */
     uint64_t limit_bytes;     /* that the file may have */
@@ -28,6 +31,7 @@ struct output {
     bool no_allocate;         /* the file system can't allocate ahead */
     bool is_regular;          /* a file, no device */
     bool was_cut;             /* somebody made the file shorter */
+    bool was_closed;          /* by the program, and could not be opened again */
     bool was_removed;         /* set by output_close */
     uint8_t header[RBWP_FILE_HEADER_BYTES]; /* as it is in the file */
     /* The last byte that was written and is not 0, which a cut before its end makes 0; what a cut
@@ -36,7 +40,10 @@ struct output {
     uint64_t mark_offset;
 };
 
-/* Writes to this descriptor, of an empty file (claim.h) or a device, from now on and closes it. */
+/*
+ * Writes to this descriptor, of an empty file (claim.h) or a device, from now on and closes it.
+ * While it is open the file keeps its inode and its lock, whoever closes the descriptor.
+ */
 void output_open(struct output *output, int fd);
 /* The sink; context is the output. errno tells why a call failed. */
 struct rbwp_sink output_sink(struct output *output);

@@ -3,14 +3,18 @@
 
 #include "clock.h"
 #include "dump.h"
+#include "folder.h"
 #include "quiet_thread.h"
 #include "session_config.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define RETRY_NS INT64_C(10000000000) /* a file that could not be written is tried again then */
@@ -114,6 +118,42 @@ void rotate_end_session(void)
 void rotate_after_fork(void)
 {
     atomic_store(&active, false);
+}
+
+/* Of a file's name; 0: it is no part's. */
+static uint32_t number_of(const char *with_0, const char *with_1, const char *name)
+{
+    char path[DUMP_PATH_BYTES_MAX];
+    size_t same = 0;
+    while (with_0[same] && with_0[same] == with_1[same])
+        same++;
+    if (!with_0[same])
+        same += strlen(".part-");
+    unsigned long number = strlen(name) > same ? strtoul(name + same, NULL, 10) : 0;
+    return number < UINT32_MAX &&
+                   rotate_path(with_0, with_1, (uint32_t)number, path, sizeof path) &&
+                   strcmp(path, name) == 0
+               ? (uint32_t)number
+               : 0;
+}
+
+uint32_t rotate_first_number(struct folder *folder, const char *with_0, const char *with_1)
+{
+    uint32_t most = 0;
+    const struct place here = folder_place(folder, with_0, with_1);
+    struct held held = HELD_NONE;
+    if (here.folder >= 0) /* else the parts are each in another one */
+        held_take(&held, openat(here.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    DIR *listing = held.fd < 0 ? NULL : fdopendir(held.fd);
+    for (struct dirent *entry; listing && (entry = readdir(listing));) {
+        uint32_t number = number_of(folder_name(with_0), here.name, entry->d_name);
+        most = number > most ? number : most;
+    }
+    if (listing && held_is_ours(&held))
+        closedir(listing); /* what the program has closed meanwhile costs a little memory */
+    else
+        held_close(&held);
+    return most + 1;
 }
 
 bool rotate_path(const char *with_0, const char *with_1, uint32_t part, char *path_out, size_t room)

@@ -30,6 +30,10 @@ bool rotate_hurry(void);
 /* Cuts now. RBWP_E_STATE: no session in progress that is cut into files. Blocks. */
 enum rbwp_status rotate_now(char *path_out, struct rbwp_error *error);
 
+struct folder;
+/* The first number behind those of the parts that are in the folder; by the same two names. */
+uint32_t rotate_first_number(struct folder *folder, const char *with_0, const char *with_1);
+
 /* The path of a part: of the two names with 0 and 1 where the number stands, or FILE.part-N where
  * they are the same. False: too long. */
 bool rotate_path(const char *with_0, const char *with_1, uint32_t part, char *path_out,

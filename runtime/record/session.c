@@ -119,9 +119,8 @@ static void forget_in_child(void)
 {
     const int level = running ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
     if (running) {
-        close(running->output.fd);
-        if (running->ring_fd >= 0)
-            close(running->ring_fd);
+        held_close(&running->output.file);
+        held_close(&running->folder.held);
         left_session = running;
         left_process = process;
     }
@@ -378,7 +377,8 @@ bool running_look(struct running *running_out)
         *running_out = (struct running){.level = __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED),
                                         .for_ns = clock_now_ns(session->timeline.line.offset_ns) -
                                                   session->start_ns};
-        memcpy(running_out->path, session->summary.path, sizeof running_out->path);
+        folder_path_now(&running->folder, session->summary.path, running_out->path,
+                        sizeof running_out->path);
         thread_registry_lock();
         for (const struct thread *thread = thread_registry_first(); thread; thread = thread->next)
             running_out->threads++;

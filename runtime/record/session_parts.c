@@ -5,7 +5,6 @@
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "claim.h"
-#include "extend.h"
 #include "failure.h"
 #include "live.h"
 #include "loss_text.h"
@@ -21,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -33,7 +31,7 @@ struct rbwp_session *session_new(const struct session_settings *settings)
     if (!session)
         return NULL;
     session->settings = *settings;
-    session->output.fd = session->ring_fd = -1;
+    session->output.file = session->folder.held = HELD_NONE;
     pthread_mutex_init(&session->timeline.lock, NULL);
     return session;
 }
@@ -67,20 +65,7 @@ enum rbwp_status session_find_node(struct rbwp_session *session, struct rbwp_err
 static bool open_in_memory(void)
 {
     int fd = memfd_create("rbwp-ring", MFD_CLOEXEC);
-    if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        close(fd);
-        return false;
-    }
-    return live_open(extend_move_descriptor(fd), "");
-}
-
-/* By a description of its own: one that is shared with the lock's would give that up. Now, since
- * the process may change its user later. */
-static int open_for_reading(void)
-{
-    char name[32];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", live_descriptor());
-    return extend_move_descriptor(open(name, O_RDONLY | O_CLOEXEC));
+    return fd >= 0 && live_open(fd, NULL, NULL);
 }
 
 static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_error *error)
@@ -92,11 +77,10 @@ static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_erro
         return RBWP_OK;
     if (!session->has_live)
         session->has_live = open_in_memory();
-    session->ring_fd = session->has_live ? open_for_reading() : -1;
     enum rbwp_status status =
-        session->ring_fd < 0 ? RBWP_E_IO : ring_new(bytes, settings->keep_ns, &session->ring);
+        session->has_live ? ring_new(bytes, settings->keep_ns, &session->ring) : RBWP_E_IO;
     if (status != RBWP_OK)
-        return failure(error, status, session->ring_fd < 0 ? errno : 0,
+        return failure(error, status, session->has_live ? 0 : errno,
                        "no room for the newest data that \"%s\" is to keep", session->summary.path);
     if (session->part)
         ring_cut(session->ring, &(struct recover_cut){0}, session->part);
@@ -105,17 +89,20 @@ static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_erro
 
 enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
-    const struct claim_wish wish = {session->summary.path, session->settings.live,
-                                    session->settings.follow};
+    const char *path = session->summary.path;
+    const struct claim_wish wish = {path, session->settings.live, session->settings.follow};
+    struct folder *folder = &session->folder;
     struct claim claim;
+    if (!held_is_ours(&folder->held) && !folder_open(folder, path))
+        return failure(error, RBWP_E_IO, errno, "cannot open the profile \"%s\"", path);
     enum rbwp_status status = claim_files(&wish, &claim, error);
     if (status != RBWP_OK)
         return status;
-    claim.file_fd = extend_move_descriptor(claim.file_fd);
-    claim.live_fd = extend_move_descriptor(claim.live_fd);
     output_open(&session->output, claim.file_fd);
+    held_name(&session->output.file, &folder->held, folder_name(path), claim.file_flags);
     session->output.sync_interval_ns = session->settings.sync_ns;
-    session->has_live = claim.live_fd >= 0 && live_open(claim.live_fd, claim.live_path);
+    session->has_live =
+        claim.live_fd >= 0 && live_open(claim.live_fd, &folder->held, folder_name(claim.live_path));
     return open_ring(session, error);
 }
 
@@ -190,7 +177,7 @@ static enum rbwp_status write_ring(struct rbwp_session *session, const struct se
     struct rbwp_sink sink = output_sink(&session->output);
     const struct recover_part part = {
         .sink = &sink,
-        .live_fd = session->ring_fd,
+        .live_fd = live_open_to_read(),
         .ended = true,
         .since_ns = settings->keep_ns ? session->stop_ns - settings->keep_ns : INT64_MIN,
         .why = RBWP_KEPT_STOP,
@@ -220,9 +207,22 @@ static enum rbwp_status allow_fine(struct rbwp_session *session)
     return sink.patch(sink.context, RBWP_FILE_FLAGS_OFFSET, flags, sizeof flags);
 }
 
-bool session_part_path(const struct rbwp_session *session, char *path_out, size_t room)
+/* Behind the numbers of an earlier run, which are left alone. */
+bool session_part_path(struct rbwp_session *session, char *path_out, size_t room)
 {
-    return rotate_path(session->summary.path, session->path_1, session->part, path_out, room);
+    const char *file = session->summary.path;
+    if (session->number == 0)
+        session->number = rotate_first_number(&session->folder, file, session->path_1);
+    for (; session->number < UINT32_MAX; session->number++) {
+        errno = ENAMETOOLONG;
+        if (!rotate_path(file, session->path_1, session->number, path_out, room))
+            return false;
+        struct place place = folder_place(&session->folder, file, path_out);
+        if (faccessat(place.folder, place.name, F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+            return true;
+    }
+    errno = EEXIST;
+    return false;
 }
 
 /* The file is good, but not everything is in it: who prints the text learns why. */
@@ -241,14 +241,32 @@ static void note_losses(struct rbwp_session *session, const struct rbwp_trailer 
                  rbwp_loss_cause_name(most->cause));
 }
 
-/* The last part gets its number; it stays FILE if another file has that. */
+/* The last part gets its number; it stays FILE where that cannot be. */
 static void name_last_part(struct rbwp_session *session)
 {
     char path[sizeof session->summary.path];
-    if (!session->part || session->unfinished || session->output.was_removed ||
-        !session_part_path(session, path, sizeof path) || link(session->summary.path, path) != 0)
+    const char *file = session->summary.path;
+    const struct place from = folder_place(&session->folder, file, file);
+    if (!session->part || session->unfinished || session->output.was_removed)
         return;
-    unlink(session->summary.path);
+    while (session_part_path(session, path, sizeof path)) {
+        const struct place to = folder_place(&session->folder, file, path);
+        if (linkat(from.folder, from.name, to.folder, to.name, 0) == 0) {
+            unlinkat(from.folder, from.name, 0);
+            memcpy(session->summary.path, path, sizeof path);
+            return;
+        }
+        if (errno != EEXIST) /* else another process was faster */
+            return;
+    }
+}
+
+/* Where FILE is for who reads of it, which is not where it was when the process has gone elsewhere.
+ */
+static void find_path(struct rbwp_session *session)
+{
+    char path[sizeof session->summary.path];
+    folder_path_now(&session->folder, session->summary.path, path, sizeof path);
     memcpy(session->summary.path, path, sizeof path);
 }
 
@@ -280,6 +298,11 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
     if (status == RBWP_OK && session->was_raised)
         status = allow_fine(session);
     session->unfinished = status != RBWP_OK;
+    if (session->output.was_closed)
+        session->summary.error.status = RBWP_OK; /* what follows says why */
+    note_trouble(session, session->output.was_closed ? RBWP_E_IO : RBWP_OK, 0,
+                 "records are lost: the program closed the profile's descriptor, and there is no "
+                 "way to open it again: see whether it was moved, removed or made unreadable,");
     note_trouble(session, status, errno, "cannot finish the profile");
     errno = 0;
     status = output_close(&session->output);
@@ -291,6 +314,7 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
     if (facts)
         note_losses(session, &facts->trailer);
     name_last_part(session);
+    find_path(session);
     session_facts_free(facts);
 }
 
@@ -313,13 +337,12 @@ void session_free(struct rbwp_session *session)
     chunk_keeper_stop(session->keeper);
     chunk_pool_free(session->recording.pool);
     ring_free(session->ring);
-    if (session->ring_fd >= 0)
-        close(session->ring_fd);
     if (session->has_live)
         live_close(!session->unfinished);
     rbwp_writer_free(session->writer);
-    if (session->output.fd >= 0)
+    if (session->output.file.fd >= 0)
         (void)output_close(&session->output);
+    folder_close(&session->folder);
     pthread_mutex_destroy(&session->timeline.lock);
     free(session);
 }

@@ -8,6 +8,7 @@
 
 #include "chunk_encoder.h"
 #include "drain.h"
+#include "folder.h"
 #include "job.h"
 #include "output.h"
 #include "rbwp_recover.h"
@@ -19,11 +20,12 @@ struct rbwp_session {
     struct session_settings settings;
     struct recording recording;
     struct shared_timeline timeline;
+    struct folder folder; /* of FILE, and of all files beside it */
     struct output output;
     bool has_live;
     struct ring *ring; /* NULL: all is kept */
-    int ring_fd;       /* of the live file, to read the ring by; -1 without one */
     uint32_t part;     /* of the next file that the recording is cut into; 0: it is not */
+    uint32_t number;   /* in the name of that file; 0: not known yet */
     char path_1[4096]; /* summary.path with 1 for the part's number, where that has 0 */
     uint32_t dumps;    /* the last number of one that was tried */
     bool was_raised;   /* the level, to 2: the file's header says 1 */
@@ -55,8 +57,8 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
 
 /* Tables, trailer and patched header; what went wrong is in the summary. */
 void session_finish_file(struct rbwp_session *session, const struct drain_totals *totals);
-/* The path of the next part. False: too long. */
-bool session_part_path(const struct rbwp_session *session, char *path_out, size_t room);
+/* The path of the next part, of which there is no file yet. False with errno: it has none. */
+bool session_part_path(struct rbwp_session *session, char *path_out, size_t room);
 void session_summarise(struct rbwp_session *session, const struct drain_totals *totals);
 
 #endif /* SESSION_PARTS_H */

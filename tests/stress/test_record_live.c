@@ -6,6 +6,7 @@
  */
 #include "record_support.h"
 
+#include "folder.h"
 #include "live.h"
 #include "rbwp_recover.h"
 #include "rbwp_verify.h"
@@ -99,8 +100,11 @@ static void open_live(void)
                                             .chunk_bytes = 4096,
                                             .chunk_head_bytes = 64,
                                             .ticks_per_second = 1000000000};
+    static struct folder folder = {.held = {.fd = -1}};
     int fd = open(live_path(), O_RDWR | O_CREAT | O_TRUNC, 0600);
-    assert_true(fd >= 0 && live_open(fd, live_path()));
+    folder_close(&folder);
+    assert_true(fd >= 0 && folder_open(&folder, live_path()) &&
+                live_open(fd, &folder.held, folder_name(live_path())));
     live_begin(&facts);
 }
 

@@ -55,7 +55,7 @@ target_link_options(test_record_clock PRIVATE LINKER:--wrap=clock_gettime)
 rbwp_add_test(unit_test_record_clock_monotonic test_record_clock)
 set_tests_properties(unit_test_record_clock_monotonic PROPERTIES ENVIRONMENT RBWP_CLOCK=monotonic)
 
-set(rbwp_record_stress life restart threads signal trouble)
+set(rbwp_record_stress life restart threads signal trouble closed)
 if(NOT RBWP_SANITIZE MATCHES thread) # which knows no threads in a child, and has one thread in churn
   list(APPEND rbwp_record_stress churn claim)
   rbwp_unit_test(test_record_rows

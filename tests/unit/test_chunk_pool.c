@@ -3,6 +3,7 @@
  */
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
+#include "folder.h"
 #include "live.h"
 
 #include "unit.h"
@@ -191,7 +192,8 @@ static void test_stock_in_the_live_file(void **state)
     char path[] = "/var/tmp/rbwp_pool.XXXXXX";
     struct chunk *chunk[COUNT];
     const int fd = mkstemp(path);
-    assert_true(live_open(fd, path));
+    struct folder folder;
+    assert_true(folder_open(&folder, path) && live_open(fd, &folder.held, folder_name(path)));
     struct chunk_pool *pool = chunk_pool_new(0);
     const uint32_t words = chunk_words(pool);
     for (uint64_t i = 0; i < COUNT; i++) {
@@ -212,6 +214,8 @@ static void test_stock_in_the_live_file(void **state)
     }
     chunk_pool_free(pool);
     live_close(true);
+    assert_int_equal(access(path, F_OK), -1);
+    folder_close(&folder);
 }
 
 /* Whoever takes more than there is in stock asks for more; waiting for that then ends at once. */

@@ -24,6 +24,12 @@
  * clone run no fork handlers: in their children sessions are refused, exit leaves
  * the parent's alone, and nothing must be recorded (nor after vfork).
  *
+ * A program may close all descriptors, go to another directory or root, and change its user. The
+ * library's descriptors are compared with what they were opened for before each use, and its files
+ * are opened again by their names in FILE's folder, which is held from the start: nothing is lost
+ * as long as FILE is there and may be opened, and no file of the program's is touched. What is
+ * beside FILE (FILE.live, dumps, parts) stays there, also when the folder is renamed.
+ *
  * What others may do to FILE meanwhile: a renamed one is written on under its
  * new name; of one that is cut the rest stays readable (rbwp repair); one that
  * is removed is lost. rbwp_session_stop tells of the last two. In a folder that
@@ -101,8 +107,9 @@ struct rbwp_session_config {
                             what signals do that the program does not use; toggle: start or stop */
     /* -bgworkprofile_rotate 1G|1h|1G,1h: a recording that is cut into files, each whole by itself,
      * when one has so many bytes (at least 2 MiB) or is so old. Their names are logfile's, with the
-     * number of the part, from 1, for %t, or FILE.part-1 and so on without; while it is recorded
-     * FILE has 0, and gets its number at the stop. */
+     * number of the part, from 1 or behind those that an earlier run has left, for %t, or
+     * FILE.part-1 and so on without; while it is recorded FILE has 0, and gets its number at the
+     * stop. */
     uint64_t rotate_bytes, rotate_ns;
     const char *settings; /* -bgworkprofile_settings FILE: flags, and what rbwp ctl says of slots,
                              one a line; rbwp_session_parse takes the flags, rbwp_session_start the
@@ -166,8 +173,9 @@ RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_dump(struct rbwp_session *s
 
 /* What a session came to. May grow at its end: summary_bytes says what the caller knows. */
 struct rbwp_session_summary {
-    char path[4096];        /* the file, with keys replaced */
-    uint64_t records;       /* in the file */
+    char path[4096];  /* the file, with keys replaced; from the root, where the process has gone
+                         elsewhere or the folder was renamed */
+    uint64_t records; /* in the file */
     uint64_t blocks, bytes; /* in the file */
     uint64_t lost_records;  /* sum of all records lost, whatever the cause; those of an item that
                                found no memory also if it would have been taken back */
