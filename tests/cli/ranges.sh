@@ -75,6 +75,14 @@ assert len({s["id"] for s in made}) == len(made)
 part = spans(path, "--from", str(T0 + 1100), "--until", str(T0 + 1650))
 assert of(part, "stream 9") == [(900, 300, "forward"), (900, 300, "train")], of(part, "stream 9")
 
+# A row costs a few bits where each names a thread of its own. What 5 KB make of threads is bounded, and what is left out
+# is not blamed on memory.
+many = [row(i, i + 1, 1, i, i, thread=100 + i) for i in range(1, 5001)]
+write(f"{work}/many.bin", ("range", RANGE, many))
+done = subprocess.run([rbwp, "stats", "--json", f"{work}/many.bin"], capture_output=True, text=True)
+assert (done.returncode, len(json.loads(done.stdout)["threads"])) == (3, 2 + 4096), done.stderr
+assert done.stderr.count("more than 4096 threads in rows of tables alone: the others are left out") == 1, done.stderr
+
 stats = json.loads(subprocess.run([rbwp, "stats", "--json", path], capture_output=True, check=True).stdout)
 (gpu,) = stats["gpus"]
 assert (gpu["spans"], gpu["busy"]) == (7, 1200), gpu

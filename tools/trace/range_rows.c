@@ -103,14 +103,14 @@ static uint32_t add_track(struct range_rows *ranges, uint32_t above)
 static uint32_t track_of(struct range_rows *ranges, uint64_t thread_id, int64_t time_ns)
 {
     uint32_t above = ranges->host.thread_track(ranges->host.context, thread_id, time_ns);
+    if (above == TRACE_NONE)
+        return TRACE_NONE;
     uint32_t number = thread_map_place(&ranges->threads, thread_id, &ranges->tracks,
                                        &ranges->track_room, sizeof *ranges->tracks);
     if (number == THREAD_NONE) {
         ranges->failed = true;
         return TRACE_NONE;
     }
-    if (above == TRACE_NONE)
-        return TRACE_NONE;
     if (!ranges->tracks[number])
         ranges->tracks[number] = 1 + add_track(ranges, above);
     return ranges->tracks[number] - 1;

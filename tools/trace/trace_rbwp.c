@@ -25,6 +25,9 @@
 #include <unistd.h>
 
 enum { TITLE_BYTES_MAX = 64 };
+/* A row costs a file a few bits and can name a new thread each time, a block or an entry of the
+ * thread table costs it tens of bytes: of threads that only rows name, so many are shown. */
+enum { ROW_THREADS_MAX = 4096 };
 #define SHIFT_MAX (INT64_C(1) << 61)
 
 struct rbwp_thread {
@@ -49,6 +52,8 @@ struct rbwp_source {
     struct thread_map map;
     struct rbwp_thread *threads;
     uint32_t thread_room;
+    uint32_t row_threads; /* that only rows of tables name, so far */
+    bool threads_left_out;
     struct thread_infos thread_infos;
     struct rbwp_thread *thread;                                    /* of the block */
     uint64_t thread_id;                                            /* of thread, unless NULL */
@@ -77,6 +82,14 @@ static void fail(struct rbwp_source *source)
     if (!source->failed)
         message("%s: out of memory; spans are missing", source->input.name);
     source->failed = true;
+}
+
+static void leave_out_threads(struct rbwp_source *source, uint32_t most, const char *where)
+{
+    if (!source->threads_left_out)
+        message("%s: more than %" PRIu32 " threads%s: the others are left out", source->input.name,
+                most, where);
+    source->threads_left_out = true;
 }
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -341,7 +354,10 @@ static struct rbwp_thread *look_up_thread(struct rbwp_source *source, uint64_t t
     uint32_t number = thread_map_place(&source->map, thread_id, &source->threads,
                                        &source->thread_room, sizeof *source->threads);
     if (number == THREAD_NONE) {
-        fail(source);
+        if (source->map.count == THREAD_MAP_MAX)
+            leave_out_threads(source, THREAD_MAP_MAX, "");
+        else
+            fail(source);
         return NULL;
     }
     struct rbwp_thread *thread = &source->threads[number];
@@ -525,6 +541,13 @@ static uint64_t new_ids(void *context, uint32_t count)
 static uint32_t make_thread_track(void *context, uint64_t thread_id, int64_t time_ns)
 {
     struct rbwp_source *source = context;
+    bool fresh = thread_map_find(&source->map, thread_id) == THREAD_NONE &&
+                 !thread_infos_first(&source->thread_infos, thread_id);
+    if (fresh && source->row_threads == ROW_THREADS_MAX) {
+        leave_out_threads(source, ROW_THREADS_MAX, " in rows of tables alone");
+        return TRACE_NONE;
+    }
+    source->row_threads += fresh;
     const struct rbwp_thread *thread = find_thread(source, thread_id, time_ns);
     return thread ? thread->batch.track : TRACE_NONE;
 }
@@ -932,7 +955,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     if (source->gpu.failed || source->args.failed || source->tables.failed ||
         source->ranges.failed || source->damages.failed)
         fail(source);
-    if (source->failed || !good || source->broken_tables || trace_failed(trace))
+    if (source->failed || source->threads_left_out || !good || source->broken_tables ||
+        trace_failed(trace))
         code = exit_worse(code, EXIT_PARTLY);
     free_reading(source);
     return code;
