@@ -73,6 +73,15 @@ for file in r0.npy r0.arrays; do
         cmp -s - "$work/raw_rank0.json" || fail "$file is not what r0.evt is"
 done
 
+# ---- times as far apart as they can be: each difference is right, and no undefined behaviour (negating INT64_MIN)
+iris "$work/far.evt" >"$work/far.json"
+grep -c '"dur": 18446744073709551.615$\|"dur": 9223372036854775.812$\|"dur": 9223372036854775.800$' "$work/far.json" |
+    grep -qx 3 || fail "far.evt: $(grep '"dur"' "$work/far.json")"
+for form in csv chrome rbwp; do
+    expect_exit 0 "$RBWP" events -f --to $form -o "$work/far.$form" "$work/far.evt"
+    ! grep "runtime error" "$work/err" || fail "far.evt to $form"
+done
+
 # ---- the other forms
 "$RBWP" lanes --to warpscope --events wait,mma --groups load "$work/v1.bin" >"$work/warpscope.json" 2>/dev/null || fail "warpscope"
 "$RBWP" lanes --to rbwp -o "$work/v1_profile.bin" "$work/v1.bin" 2>/dev/null || fail "a profile"

@@ -63,6 +63,9 @@ def files():
     yield "r1.evt", dump(1, RANK1, 1)
     yield "r1_ahead.evt", dump(1, RANK1, 1, offset=9000, bound=70)
     yield "nvidia.evt", dump(0, RANK0, 6, hz=1000000000)
+    # From before all times to behind them, in ns, which are ticks here.
+    far = [(3, 7, 1, 2, 0, 1, 2, 5, start, 0, stop, 0, 0) for start, stop in ((-2**63, 2**63 - 1), (-2**63 + 1, 5), (7, 2**63 - 1))]
+    yield "far.evt", dump(0, far, 3, hz=1000000000)
     yield "cut.evt", dump(0, RANK0, 6)[:-7]
     yield "r0.arrays", arrays(RANK0)
     descr = str([(name, "<i4" if kind == "i" else "<i8") for name, kind in zip(NAMES, TYPES)])

@@ -215,8 +215,9 @@ static bool fill(void *context, struct rows_file *file)
     job->file = file;
     for (int i = 0; i < job->count && good; i++) {
         const struct event_file *from = &job->files[i];
-        job->place = (struct kernel_place){
-            .processor = from->rank, .shift_ns = -job->first_ns, .bound_ns = from->bound_ns};
+        job->place = (struct kernel_place){.processor = from->rank,
+                                           .shift_ns = (int64_t)(0 - (uint64_t)job->first_ns),
+                                           .bound_ns = from->bound_ns};
         good = decode(from, take_rows, job);
     }
     return good;

@@ -81,16 +81,17 @@ static void free_events(struct events *events)
 
 /* ---- an event -------------------------------------------------------------------------- */
 
-/* Ticks, or nanoseconds as microseconds. */
-static void put_time(struct writing *writing, int64_t value)
+/* From one time to another: ticks, or nanoseconds as microseconds. It may be more than an int64_t
+ * holds: times of a damaged dump may be anything. */
+static void put_time(struct writing *writing, int64_t from, int64_t to)
 {
-    if (writing->raw) {
-        out_i64(writing->out, value);
-        return;
-    }
-    uint64_t ns = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-    out_format(writing->out, "%s%" PRIu64 ".%03u", value < 0 ? "-" : "", ns / 1000,
-               (unsigned)(ns % 1000));
+    bool back = to < from;
+    uint64_t length = back ? (uint64_t)from - (uint64_t)to : (uint64_t)to - (uint64_t)from;
+    out_text(writing->out, back ? "-" : "");
+    if (writing->raw)
+        out_u64(writing->out, length);
+    else
+        out_format(writing->out, "%" PRIu64 ".%03u", length / 1000, (unsigned)(length % 1000));
 }
 
 static void begin_event(struct writing *writing)
@@ -124,8 +125,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     char text[ID_NAME_BYTES], builtin[RBWP_EVENTS_NAME_BYTES];
     bool raw = writing->raw;
     int64_t start = raw ? event->start_ticks : event->start_ns;
-    int64_t length =
-        raw ? event->stop_ticks - event->start_ticks : event->stop_ns - event->start_ns;
+    int64_t stop = raw ? event->stop_ticks : event->stop_ns;
     const char *name = rbwp_events_name_of(event->id, builtin);
     for (uint32_t i = 0; i < writing->job->names->count; i++)
         if (writing->job->names->names[i].id == event->id)
@@ -134,7 +134,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     out_text(out, "      \"name\": ");
     json_string(out, name, strlen(name));
     out_text(out, ",\n      \"cat\": \"iris\",\n      \"ts\": ");
-    put_time(writing, (int64_t)((uint64_t)start - (uint64_t)writing->zero));
+    put_time(writing, writing->zero, start);
     out_format(out, ",\n      \"pid\": %" PRId32 ",\n      \"tid\": \"XCC%" PRId32 "_CU%" PRId32,
                event->rank, event->xcc, event->cu);
     if (row)
@@ -143,7 +143,7 @@ static void put_event(struct writing *writing, const struct rbwp_device_event *e
     put_args(out, event);
     if (event->stop_ticks != 0 && event->stop_ticks > event->start_ticks) {
         out_text(out, "      \"ph\": \"X\",\n      \"dur\": ");
-        put_time(writing, length);
+        put_time(writing, start, stop);
         out_text(out, "\n    }");
     } else {
         out_text(out, "      \"ph\": \"i\",\n      \"s\": \"t\"\n    }");
@@ -283,7 +283,7 @@ static void put_merged_metadata(struct writing *writing, uint64_t total)
                ",\n    \"timestamp_offset\": ",
                total, job->files[0].max_events, unit_of(job->files, writing->raw, true, text),
                world_size(job));
-    put_time(writing, writing->zero);
+    put_time(writing, 0, writing->zero);
     out_format(out, ",\n    \"aligned\": \"%s\",\n",
                writing->raw ? "minimum timestamp across all ranks"
                             : "clock offsets of the ranks, then the minimum timestamp");
