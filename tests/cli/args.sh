@@ -13,6 +13,7 @@ import json, sqlite3, struct, subprocess, sys
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
 import ranges_make
+from make_rbwp import begin, block, end, fine_begin, fine_end, finalised, sub_item, table_section, ts8, with_trailer, work_item
 from ranges_make import T0
 
 ARGUMENT = [("begun", 4, 1), ("thread", 1, 10), ("key", 6, 4), ("type", 1, 0), ("value", 1, 0)]
@@ -47,6 +48,10 @@ assert made[7] == {"path": "/var/lib/x", "bytes": 2**64 - 1}, made
 lines = run("export", "--to", "ndjson", path).decode()
 for part in ('"bytes":-5', '"bytes":0.5', '"path":"jobs"', '"path":""', '"?":7'):
     assert part in lines, (part, lines)
+
+# A trailer without TIDX, which a file with tables may lack (SPEC.md 10.13).
+open(f"{work}/no_tidx.bin", "wb").write(with_trailer(open(path, "rb").read(), table_section(b"THRD", [], 48)))
+assert calls(f"{work}/no_tidx.bin") == made
 
 base = f"{work}/args.sqlite"
 if b"without SQLite" not in subprocess.run([rbwp, "export", "-o", base, path], capture_output=True).stderr:
@@ -92,7 +97,6 @@ for words in (["arg:"], ["arg:a", "--by", "arg:b"]):
     assert subprocess.run([rbwp, "stats", "--by", *words, path], capture_output=True).returncode == 2
 
 # Kinds of a program's own, in the trailer: one that waits makes nobody busy, the other has its name.
-from make_rbwp import begin, block, end, fine_begin, fine_end, finalised, sub_item, table_section, ts8, with_trailer, work_item
 records = [begin(ts8(T0)), fine_begin(ts8(T0 + 100), 4), fine_end(ts8(T0 + 400)), fine_begin(ts8(T0 + 500), 5), fine_end(ts8(T0 + 600)), end(ts8(T0 + 1000))]
 kinds = [struct.pack("<HHI8x", 4, 5, 1), struct.pack("<HHI8x", 5, 6, 0), struct.pack("<HHI8x", 4, 1, 0), struct.pack("<HHI8x", 9, 0, 1)]
 file = finalised([block(records, T0, 7)], [work_item(0, b"compaction")], [sub_item(4, 0, b"for room"), sub_item(5, 0, b"merge")], zero=T0)

@@ -262,7 +262,9 @@ static void forget_rows(struct loading *loading)
 static void load_all(struct loading *loading, const struct rbwp_trailer *trailer)
 {
     struct call_args *args = loading->args;
-    bool by_index = trailer && start_catalog(args) && load_by_index(loading, trailer);
+    /* A file may have tables without TIDX: then nothing says that it has none. */
+    bool by_index = trailer && trailer->table_range_count && start_catalog(args) &&
+                    load_by_index(loading, trailer);
     if (by_index || args->failed)
         return;
     args->failed |= rbwp_reader_rewind(loading->reader) != RBWP_OK;
@@ -282,8 +284,7 @@ void call_args_load(struct call_args *args, struct trace *trace, struct input *i
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
     struct loading loading = {.args = args, .reader = input->reader};
     *args = (struct call_args){.trace = trace};
-    if (rbwp_reader_is_stream(input->reader) || input->follow ||
-        (trailer && trailer->table_range_count == 0))
+    if (rbwp_reader_is_stream(input->reader) || input->follow)
         return;
     rbwp_reader_set_decoded(input->reader, pass_over_records, NULL);
     load_all(&loading, trailer);
