@@ -56,6 +56,18 @@ for name in ("level2_all_types_zlib", "multi_thread", "discard", "crash_killed",
     run("export", "-f", "-o", f"{work}/1.json", f"{golden}/{name}.bin")
     assert again(name) > 0
     assert rows(f"{work}/1.json") == rows(f"{golden}/{name}.bin"), name
+# A recording and what was made of it would count twice: refused, in either order, also after another export, and asked for all the same.
+recording, export, exported = f"{golden}/multi_thread.bin", f"{work}/own.json", {}
+for form in ("chrome", "kineto", "perfetto", "legion"):
+    exported[form] = f"{work}/own.{form}"
+    subprocess.run([rbwp, "export", "-f", "--to", form, "-o", exported[form], recording], capture_output=True)
+run("export", "-f", "-o", export, exported["perfetto"])
+for pair in [(recording, made) for made in (*exported.values(), export)] + [(export, recording), (exported["chrome"], exported["kineto"])]:
+    done = subprocess.run([rbwp, "merge", "-f", "-o", f"{work}/2.json", *pair], capture_output=True)
+    assert done.returncode == 1 and b"it would count twice" in done.stderr, (pair, done)
+assert run("merge", "-f", "--force-merge", "-o", f"{work}/2.json", recording, export).returncode == 0
+assert run("merge", "-f", "-o", f"{work}/2.json", f"{golden}/gaps.bin", export).returncode == 0
+
 subprocess.run([everything, "chrome", f"{work}/1.json"], check=True, capture_output=True)
 trace = json.load(open(f"{work}/1.json"))
 trace["otherData"].update({"rbwp.version": "0", "origin_ns": "1700000000000000000"})

@@ -155,7 +155,7 @@ for name in ("level2_all_types_zlib", "multi_thread", "discard", "crash_killed",
     path = f"{golden}/{name}.bin"
     subprocess.run([rbwp, "export", "-f", "-o", f"{work}/own.pftrace", path], capture_output=True)
     assert rows(path) == rows(f"{work}/own.pftrace") and rows(path), name
-    done = subprocess.run([rbwp, "merge", "--to=csv", path, f"{work}/own.pftrace"], capture_output=True)
+    done = subprocess.run([rbwp, "merge", "--force-merge", "--to=csv", path, f"{work}/own.pftrace"], capture_output=True)
     assert done.returncode in (0, 3) and b"own.pftrace: Perfetto: aligned by equal zero time, shift +0 ns" in done.stderr, done.stderr
 
 # Of a file with all that a trace can hold: spans, arguments with their types, launches, counters and both ends of

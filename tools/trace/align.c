@@ -422,6 +422,11 @@ static bool fit_together(const struct aligner *aligner, int i)
                     a->facts.nodes, b->name, b->facts.nodes);
             return false;
         }
+        if (made_of_same(&a->facts, &b->facts)) {
+            message("%s: has the recording that %s is, or has: it would count twice", a->name,
+                    b->name);
+            return false;
+        }
         if (a->format == b->format && same_session(&a->facts, &b->facts)) {
             message("%s: is of the same %s as %s; is it given twice?", a->name,
                     names_its_process(&a->facts) ? "process and session" : "node and run", b->name);

@@ -95,11 +95,14 @@ static void take_origin(struct chrome_clock *clock, struct json_scan *scan,
         while (key < 3 && !json_scan_is(scan, keys[key]))
             key++;
         ours |= json_scan_is(scan, "rbwp.version");
+        made_of_note(&facts->made_of, (struct trace_text){scan->text, (uint32_t)scan->text_bytes});
         token = json_scan_next(scan);
         json_scan_skip(scan, token);
         if (key < 3 && token == JSON_TEXT)
             found[key] = chrome_time(scan->text, scan->text_bytes, nanoseconds, &values[key]);
     }
+    if (!ours)
+        facts->made_of.count = 0;
     if (!ours || !found[0])
         return;
     clock->has_base = true;

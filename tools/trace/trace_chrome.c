@@ -118,6 +118,7 @@ static void add_facts(const struct chrome_source *source, struct trace *trace,
 {
     const struct chrome_tracks *tracks = &source->tracks;
     bool told = false;
+    made_of_add_facts(trace, &opened->facts.made_of, opened->name);
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
         char key[64];
         if (!tracks->processes[i].number)

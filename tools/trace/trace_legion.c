@@ -55,6 +55,7 @@ static bool open_legion(struct trace_source *opened)
 {
     struct legion_record record;
     struct legion_log log;
+    bool ours = false;
     struct legion_source *source = calloc(1, sizeof *source);
     if (!source) {
         message("out of memory");
@@ -70,10 +71,13 @@ static bool open_legion(struct trace_source *opened)
         legion_facts_note(&source->facts, &opened->facts, &record);
         legion_names_note(&source->names, &record);
         legion_tracks_note(&source->tracks, &record);
+        ours |= legion_is_own_task(record.value[LEGION_TASK_ID]);
         source->has_launches |= is_own_work(&record) && record.value[LEGION_CREATOR];
     }
     legion_log_close(&log);
     legion_facts_finish(&source->facts, &opened->facts, opened->name);
+    if (ours)
+        made_of_add(&opened->facts.made_of, recording_id_of(&opened->facts));
     opened->state = source;
     return true;
 }

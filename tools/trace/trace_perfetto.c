@@ -31,6 +31,7 @@ struct perfetto_source {
     bool full;                      /* something found no room, or memory, in either reading */
     int64_t first_ns, last_ns;      /* by the trace's clock; first > last: no event */
     int64_t zero_time_ns, shift_ns; /* of our own exports: of the first process */
+    struct made_of made_of;
     struct kind_count left_out[KINDS_MAX]; /* packets, by their field */
     uint32_t kinds;
     uint64_t other_kinds, no_times, no_state, bad;
@@ -162,6 +163,7 @@ static bool text_is(struct trace_text text, const char *expected)
 
 static void note_fact(struct perfetto_source *source, const struct perfetto_event *event)
 {
+    made_of_note(&source->made_of, event->name);
     char copy[32];
     struct trace_text text = perfetto_event_text(event);
     snprintf(copy, sizeof copy, "%.*s", (int)text.bytes, text.text);
@@ -194,6 +196,8 @@ static void finish_facts(struct perfetto_source *source, struct trace_facts *fac
     if (source->ours && source->zero_time_ns &&
         __builtin_add_overflow(source->zero_time_ns, source->shift_ns, &facts->run_zero_ns))
         facts->run_zero_ns = 0;
+    facts->made_of = source->made_of;
+    facts->made_of.count *= source->ours;
     if (source->ours)
         facts->has_realtime = false; /* it is the axis that says so */
 }
@@ -287,6 +291,7 @@ static void add_facts(const struct perfetto_source *source, struct trace *trace,
                       const struct trace_source *opened, const struct trace_read_options *options)
 {
     const struct perfetto_tracks *tracks = &source->tracks;
+    made_of_add_facts(trace, &opened->facts.made_of, opened->name);
     for (uint32_t i = 0; i < tracks->process_map.count && i < tracks->process_room; i++) {
         char key[64];
         if (!tracks->processes[i].number)

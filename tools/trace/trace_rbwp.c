@@ -818,12 +818,15 @@ static void add_losses(struct rbwp_source *source)
     }
 }
 
-static void add_facts(struct rbwp_source *source, const struct span_walk *walk)
+static void add_facts(struct rbwp_source *source, const struct trace_facts *facts,
+                      const struct span_walk *walk)
 {
     const struct rbwp_reader *reader = source->input.reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     struct trace *trace = source->trace;
     char key[64];
+    struct recording_id id = recording_id_of(facts);
+    made_of_add_facts(trace, &(struct made_of){&id, id.began_ns != 0, 1}, source->input.name);
 #define FACT(what, ...)                                                                            \
     do {                                                                                           \
         snprintf(key, sizeof key, "process.%" PRIu32 "." what, source->process);                   \
@@ -951,7 +954,7 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     (void)trace_new_ids(trace, source->last_id);
     add_losses(source);
     kept_losses_tell(&source->damages, trace);
-    add_facts(source, &walk);
+    add_facts(source, &opened->facts, &walk);
     if (source->gpu.failed || source->args.failed || source->tables.failed ||
         source->ranges.failed || source->damages.failed)
         fail(source);

@@ -174,6 +174,7 @@ bool trace_source_open(struct trace_source *source, const char *path, bool live)
         return false;
     if (recognise(source) && source->format->open(source))
         return true;
+    free(source->facts.made_of.list);
     close(source->fd);
     return false;
 }
@@ -187,6 +188,7 @@ enum exit_code trace_source_read(struct trace_source *source, struct trace *trac
 enum exit_code trace_source_close(struct trace_source *source)
 {
     enum exit_code code = EXIT_GOOD;
+    free(source->facts.made_of.list);
     if (source->state) {
         code = source->format->close(source);
         close(source->fd);

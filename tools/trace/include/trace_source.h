@@ -15,6 +15,7 @@
 #define TRACE_SOURCE_H
 
 #include "filter.h"
+#include "made_of.h"
 #include "ordered_jobs.h"
 #include "trace.h"
 
@@ -81,6 +82,7 @@ struct trace_facts {
     const struct trace_latency *latencies;
     uint32_t latency_count;
     struct trace_job job;
+    struct made_of made_of; /* of an export of ours; the frame frees it */
     /* Comparisons of its clock with that of another process of the job, as long as the source. */
     const struct rbwp_node_clock *clocks;
     uint32_t clock_count;
