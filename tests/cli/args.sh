@@ -64,6 +64,17 @@ assert [e["args"]["path"] for e in chrome if e.get("args", {}).get("bytes") == 2
 for form in ("perfetto", "firefox", "csv", "kineto", "folded", "npz", "parquet"):
     run("export", "-f", "-o", f"{work}/out", "--to", form, path)
 
+# Keys that exports write themselves: an argument of that name is neither lost nor taken for theirs, there and back.
+KEYS = [b"slot", b"rbwp", b"unfinished", b"open", b"item", b"stream", b"arg.slot", b"arg.x", b"launch_ns", b"certain_ns"]
+ranges_make.write(f"{work}/keys.bin", KEYS, ("argument", ARGUMENT, [(T0, 7, i + 1, 1, 100 + i) for i in range(len(KEYS))]))
+lines = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/keys.bin").splitlines()]
+assert lines[0]["args"] == {key.decode(): 100 + i for i, key in enumerate(KEYS)} and "stream" not in lines[0], lines[0]
+for form in ("chrome", "kineto", "perfetto"):
+    run("export", "-f", "-o", f"{work}/keys.out", "--to", form, f"{work}/keys.bin")
+    back = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/keys.out").splitlines()]
+    same = ("args", "item", "open", "finished", "duration_ns")
+    assert [[s.get(k) for k in same] for s in back] == [[s.get(k) for k in same] for s in lines], (form, back)
+
 # A damaged header of a block of records that leads past the argument's blocks: what is behind it is found all the same.
 data = bytearray(open(path, "rb").read())
 struct.pack_into("<2I", data, 36 + 24, len(data) - 200, 0)

@@ -166,6 +166,8 @@ def told(path):
     kinds = {e["args"].get("rbwp_track"): e["args"]["name"] for e in trace if e["name"] == "thread_name"}
     found, arrows = [], {}
     for e in trace:
+        if e.get("cat") == "link":  # where an arrow leaves whose span is not known
+            continue
         place, args = names.get((e["pid"], e.get("tid"))), e.get("args", {})
         args.pop("slot", None), args.pop("item", None)
         if "launch_track" in args.get("rbwp", {}):

@@ -47,5 +47,17 @@ if b"without SQLite" not in subprocess.run([rbwp, "export", "-o", base, path], c
 for form in ("chrome", "perfetto", "firefox", "csv", "kineto", "folded"):
     run("export", "-f", "-o", f"{work}/out", "--to", form, path)
 run("report", "-o", f"{work}/page.html", path)
+
+# In Chrome JSON an arrow leaves from a point in time of its own: viewers would bind it to whatever ended before on that
+# thread. Read back, all arrows that reach a call are there, and the points are not.
+ROWS = [(T0 - 50, T0, 7, 0, 8), (T0 - 30, T0, 7, 0, 8)]
+ranges_make.write(f"{work}/outside.bin", [b"x"], ("queued", QUEUED, ROWS))
+run("export", "-f", "-o", f"{work}/outside.json", f"{work}/outside.bin")
+events = json.load(open(f"{work}/outside.json"))["traceEvents"]
+place = lambda e: (e["ts"], e["pid"], e["tid"])
+leaves, points = [place(e) for e in events if e["ph"] == "s"], [place(e) for e in events if e.get("cat") == "link"]
+assert len(leaves) == 2 and points == leaves, events
+again = json.loads(run("export", "--to", "chrome", f"{work}/outside.json"))["traceEvents"]
+assert [place(e) for e in again if e["ph"] == "s"] == leaves and len(again) == len(events), again
 P
 finish

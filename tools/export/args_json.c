@@ -2,6 +2,7 @@
 /* Arguments as JSON. */
 #include "args_json.h"
 #include "json_text.h"
+#include "own_keys.h"
 #include "utf8.h"
 
 #include <stdio.h>
@@ -87,7 +88,13 @@ static void put_key(struct out *out, struct viewer_text *text, struct args_keys 
     }
     struct trace_text name = trace_name_of(trace, number);
     size_t begin = out->used;
-    put_string(out, text, name);
+    if (keys->beside_ours && own_key_is_taken(name)) { /* plain, then */
+        out_text(out, "\"" OWN_KEY_PREFIX);
+        out_bytes(out, name.text, name.bytes);
+        out_bytes(out, "\"", 1);
+    } else {
+        put_string(out, text, name);
+    }
     out_bytes(out, ":", 1);
     /* A short one lies in the buffer in one piece. */
     if (name.bytes > sizeof known->text / 2 || out->used - begin > sizeof known->text)

@@ -16,6 +16,7 @@
 
 /* Keys as they are written, by their numbers: few keys are in nearly all spans. Zero is empty. */
 struct args_keys {
+    bool beside_ours; /* keys of ours are in the same object (own_keys.h) */
     struct args_key {
         uint32_t number, bytes; /* bytes 0: none */
         char text[56];          /* "key": */

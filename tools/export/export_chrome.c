@@ -92,6 +92,22 @@ static void write_arrow_ends(struct chrome *chrome, const struct trace_span *spa
     }
 }
 
+/* Where no span is known to be around the begin of an arrow Perfetto binds it to the one that ended
+ * last on the thread, however long ago: it gets a point in time to leave from. */
+static void write_departure(struct chrome *chrome, const struct arrow_end *arrow)
+{
+    struct out *out = &chrome->pass->out;
+    chrome_separate(chrome);
+    out_text(out, "{");
+    json_plain(out, "name", trace_link_kind_name[arrow->kind]);
+    char *at = out_room(out, CHROME_EVENT_BYTES_MAX);
+    at = PUT(at, ",\"cat\":\"link\",\"ph\":\"i\",\"s\":\"t\"");
+    at = chrome_put_time(chrome, at, arrow->time_ns);
+    at = chrome_put_place(at, arrow->pid, arrow->tid);
+    *at++ = '}';
+    out_end(out, at);
+}
+
 static void take_link(void *context, const struct trace_link *link)
 {
     struct chrome *chrome = context;
@@ -108,6 +124,8 @@ static void take_link(void *context, const struct trace_link *link)
         chrome_fail(chrome);
         return;
     }
+    if (!link->from_span)
+        write_departure(chrome, &arrow);
     write_arrow(chrome, &arrow);
     if (later)
         return;
@@ -271,6 +289,7 @@ static bool begin(struct trace_pass *pass)
         return false;
     }
     chrome->pass = pass;
+    chrome->keys.beside_ours = true;
     pass->state = chrome;
     pass->sink = (struct trace_sink){
         .context = chrome,

@@ -182,6 +182,7 @@ static bool begin(struct trace_pass *pass)
     }
     chrome->pass = pass;
     chrome->kineto = kineto;
+    chrome->keys.beside_ours = true;
     pass->state = chrome;
     pass->innermost = !export_options_of(pass)->outer_ranges;
     pass->sink = (struct trace_sink){

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a span has beyond its name: the source's category, correlation, arguments, bounds, launch.
  */
+#include "own_keys.h"
 #include "perfetto_trace.h"
 
 #include <inttypes.h>
@@ -37,7 +38,7 @@ static uint32_t fitting(const struct perfetto *perfetto, const struct trace_deta
     for (; count < detail->arg_count; count++) {
         const struct trace_arg *arg = &trace_args_of(detail)[count];
         size_t more = ARG_BYTES + at_most(trace_name_of(perfetto->pass->trace, arg->key).bytes) +
-                      at_most(text_of(perfetto, detail, arg).bytes);
+                      OWN_KEY_PREFIX_BYTES + at_most(text_of(perfetto, detail, arg).bytes);
         if (bytes + more > TEXTS_MAX)
             break;
         bytes += more;
@@ -109,6 +110,17 @@ static uint8_t *put_model(uint8_t *at, const struct trace_detail *detail)
     return put_number(at, "certain_ns", PF_ANNOTATION_UINT, detail->certain_ns);
 }
 
+static uint8_t *put_key(struct perfetto *perfetto, uint8_t *at, uint32_t number)
+{
+    char prefixed[256];
+    struct trace_text key = trace_name_of(perfetto->pass->trace, number);
+    if (own_key_is_taken(key)) {
+        snprintf(prefixed, sizeof prefixed, OWN_KEY_PREFIX "%.*s", (int)key.bytes, key.text);
+        key = trace_text(prefixed);
+    }
+    return perfetto_put_text(perfetto, at, PF_ANNOTATION_NAME, key, TEXT_BYTES_MAX);
+}
+
 uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
                               const struct trace_detail *detail)
 {
@@ -124,8 +136,7 @@ uint8_t *perfetto_put_details(struct perfetto *perfetto, uint8_t *at,
     for (uint32_t i = 0; i < count; i++) {
         const struct trace_arg *arg = &trace_args_of(detail)[i];
         uint8_t *annotation = pb_open(at, PF_EVENT_ANNOTATION);
-        at = perfetto_put_text(perfetto, annotation, PF_ANNOTATION_NAME,
-                               trace_name_of(trace, arg->key), TEXT_BYTES_MAX);
+        at = put_key(perfetto, annotation, arg->key);
         at = pb_close(annotation, put_value(perfetto, at, detail, arg));
     }
     return put_model(at, detail);

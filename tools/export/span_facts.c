@@ -46,7 +46,7 @@ void span_facts_of_detail(const struct trace *trace, const struct trace_detail *
 {
     if (!detail)
         return;
-    if (!span_facts_has(facts, FACT_STREAM))
+    if (!span_facts_has(facts, FACT_STREAM) && !span_facts_has(facts, FACT_THREAD))
         find_stream(trace, detail, facts);
     if (detail->correlation)
         set(facts, FACT_CORRELATION, detail->correlation);

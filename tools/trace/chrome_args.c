@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys and values lie behind each other in one buffer; an event begins it anew. */
 #include "chrome_args.h"
+#include "own_keys.h"
 #include "thread_map.h"
 
 #include <errno.h>
@@ -224,6 +225,7 @@ void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
         enum json_token token = args->list[i].token;
         if (special && special(context, i))
             continue;
+        name = special ? own_key_given(name) : name;
         uint32_t key = trace_add_name(trace, name.text, name.bytes);
         if (token == JSON_NUMBER)
             add_number(args, i, maker, key);

@@ -290,7 +290,7 @@ static void take_flow(struct chrome_spans *spans, const struct chrome_event *eve
         end_at_last(spans, &flow);
         return;
     }
-    flow.shape = event->phase == 's'     ? spans->kineto ? FLOW_START_ALONE : FLOW_START
+    flow.shape = event->phase == 's'     ? spans->ours ? FLOW_START_ALONE : FLOW_START
                  : event->phase == 't'   ? FLOW_STEP
                  : event->binding == 'e' ? FLOW_END
                                          : FLOW_END_AT_NEXT;
@@ -422,6 +422,8 @@ void chrome_spans_take(struct chrome_spans *spans, const struct chrome_event *ev
         take_counter(spans, event);
     else if (spans->ours && event->phase == 'i' && chrome_event_has_category(event, "loss"))
         take_loss(spans, event);
+    else if (spans->ours && event->phase == 'i' && chrome_event_has_category(event, "link"))
+        return; /* of the flow that leaves from there */
     else
         take_timed(spans, event);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments may be trees: those are kept as JSON. */
 #include "perfetto_event.h"
+#include "own_keys.h"
 #include "json_tree.h"
 #include "perfetto_proto.h"
 
@@ -291,6 +292,7 @@ void perfetto_event_args(const struct perfetto_event *event, const struct perfet
         struct annotation made = read_annotation(args, wire_inside(&field));
         if (!made.is_tree && args->special(args->context, made.name, made.value.value))
             continue;
+        made.name = args->ours ? own_key_given(made.name) : made.name;
         uint32_t key = trace_add_name(args->trace, made.name.text, made.name.bytes);
         if (made.is_tree)
             add_tree(args, made.message, key);

@@ -48,6 +48,7 @@ struct perfetto_args {
     struct text_buffer *json;
     /* True: it was taken for something else. value: of numbers. */
     bool (*special)(void *context, struct trace_text name, uint64_t value);
+    bool ours; /* of an export of ours */
     void *context;
 };
 /* All of them; those that do not fit are counted in the maker. */

@@ -219,6 +219,7 @@ static struct trace_span make_span(struct perfetto_spans *spans,
                                  .maker = &spans->detail,
                                  .json = &spans->json,
                                  .special = take_word,
+                                 .ours = spans->ours,
                                  .context = &own};
     span_detail_start(&spans->detail);
     spans->detail.head.category = take_category(spans, event, &span);

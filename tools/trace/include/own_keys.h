@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * own_keys.h - keys that our exports write beside a span's arguments, in the same object.
+ *
+ * An argument whose key is one of them is written with "arg." before it, so that no reader takes
+ * it for ours; one that has that already, with one more. Read back, it is what it was.
+ */
+#ifndef OWN_KEYS_H
+#define OWN_KEYS_H
+
+#include "trace.h"
+
+#include <string.h>
+
+#define OWN_KEY_PREFIX "arg."
+enum { OWN_KEY_PREFIX_BYTES = sizeof OWN_KEY_PREFIX - 1 };
+
+static inline bool own_key_begins(struct trace_text key)
+{
+    return key.bytes >= OWN_KEY_PREFIX_BYTES &&
+           memcmp(key.text, OWN_KEY_PREFIX, OWN_KEY_PREFIX_BYTES) == 0;
+}
+
+static inline struct trace_text own_key_behind(struct trace_text key)
+{
+    return (struct trace_text){key.text + OWN_KEY_PREFIX_BYTES, key.bytes - OWN_KEY_PREFIX_BYTES};
+}
+
+/* Whether an argument's key needs the prefix. */
+static inline bool own_key_is_taken(struct trace_text key)
+{
+    static const char *const words[] = {"rbwp",
+                                        "unfinished",
+                                        "open",
+                                        "slot",
+                                        "item",
+                                        "launch_ns",
+                                        "launch_thread",
+                                        "launch_inferred",
+                                        "certain_ns",
+                                        "start_uncertain_ns",
+                                        "stop_uncertain_ns"};
+    while (own_key_begins(key))
+        key = own_key_behind(key);
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strlen(words[i]) == key.bytes && memcmp(words[i], key.text, key.bytes) == 0)
+            return true;
+    return false;
+}
+
+/* The key that the source gave to an argument of an export of ours. */
+static inline struct trace_text own_key_given(struct trace_text key)
+{
+    return own_key_begins(key) && own_key_is_taken(key) ? own_key_behind(key) : key;
+}
+
+#endif /* OWN_KEYS_H */
