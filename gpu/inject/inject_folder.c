@@ -26,10 +26,25 @@ static char folder[PATH_MAX];
 static struct held lines = {.fd = -1}; /* launches-PID.ndjson */
 static atomic_uint launches;
 
-/* The descriptor is above those that a program closes and opens again by number. */
-static int open_high(const char *path, int flags)
+/* Appends to a file of its own: a process that executes another program has it already. Who else
+ * may write to the folder could have put another file, or a link, in its place. */
+static int open_own(const char *path)
 {
-    int fd = open(path, flags | O_CLOEXEC, 0666);
+    const int flags = O_CREAT | O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+    struct stat file;
+    int fd = open(path, flags, 0666);
+    if (fd < 0 || (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1 &&
+                   file.st_uid == geteuid()))
+        return fd;
+    close(fd);
+    errno = EEXIST;
+    return -1;
+}
+
+/* The descriptor is above those that a program closes and opens again by number. */
+static int open_high(const char *path)
+{
+    int fd = open_own(path);
     int high = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 100) : -1;
     if (high >= 0)
         close(fd);
@@ -149,7 +164,7 @@ bool inject_folder_open(const char *path)
                 realpath(path, folder); /* the program may go elsewhere */
     if (good && snprintf(name, sizeof name, "%s/launches-%d.ndjson", folder, (int)getpid()) <
                     (int)sizeof name) {
-        held_take(&lines, open_high(name, O_CREAT | O_WRONLY | O_APPEND));
+        held_take(&lines, open_high(name));
         held_name(&lines, NULL, name, O_WRONLY | O_APPEND);
     }
     good = lines.fd >= 0 && write_clock();
@@ -182,10 +197,27 @@ static bool write_sparse(int fd, const uint8_t *bytes, size_t count)
     return ftruncate(fd, (off_t)count) == 0;
 }
 
-static bool write_raw(const char *path, const uint8_t *buffer, size_t bytes, const uint8_t *tail,
-                      size_t tail_bytes)
+/* A new file by the next number that is free; its path. */
+static int open_raw(char path[PATH_MAX], unsigned *number_out)
 {
-    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0666);
+    int fd;
+    do {
+        *number_out = atomic_fetch_add(&launches, 1) + 1;
+        if (snprintf(path, PATH_MAX, "%s/%d-%u.raw", folder, (int)getpid(), *number_out) >=
+            PATH_MAX) {
+            errno = ENAMETOOLONG;
+            return -1;
+        }
+        fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | O_NOFOLLOW, 0666);
+    } while (fd < 0 && errno == EEXIST);
+    return fd;
+}
+
+static bool write_raw(unsigned *number_out, const uint8_t *buffer, size_t bytes,
+                      const uint8_t *tail, size_t tail_bytes)
+{
+    char path[PATH_MAX];
+    int fd = open_raw(path, number_out);
     if (fd < 0)
         return false;
     bool good = write_sparse(fd, buffer, bytes) && lseek(fd, 0, SEEK_END) >= 0 &&
@@ -199,13 +231,10 @@ static bool write_raw(const char *path, const uint8_t *buffer, size_t bytes, con
 bool inject_folder_launch(const struct inject_launch_line *line, const uint8_t *buffer,
                           size_t bytes, const uint8_t *tail, size_t tail_bytes)
 {
-    char path[PATH_MAX], room[8 * NAME_BYTES_MAX];
+    char room[8 * NAME_BYTES_MAX];
     struct text text = {room, 0, sizeof room};
-    unsigned number = atomic_fetch_add(&launches, 1) + 1;
-    if (snprintf(path, sizeof path, "%s/%d-%u.raw", folder, (int)getpid(), number) >=
-        (int)sizeof path)
-        errno = ENAMETOOLONG;
-    else if (write_raw(path, buffer, bytes, tail, tail_bytes)) {
+    unsigned number;
+    if (write_raw(&number, buffer, bytes, tail, tail_bytes)) {
         add(&text, "{\"raw\":\"%d-%u.raw\",", (int)getpid(), number);
         add_who(&text, line->hash, line->kernel);
         add_launch(&text, line);

@@ -299,8 +299,12 @@ static enum rbwp_status try_to_claim(struct attempt *attempt)
         return errno == EEXIST ? AGAIN : cannot_open(attempt, errno);
     if (fstat(claim->file_fd, &file) != 0)
         return cannot_open(attempt, errno);
+    if (!S_ISREG(file.st_mode) && lseek(claim->file_fd, 0, SEEK_CUR) < 0)
+        return failure(attempt->error, RBWP_E_IO, 0,
+                       "\"%s\" is a pipe or a terminal: a profile is no stream, name a file",
+                       attempt->wish->file);
     if (!S_ISREG(file.st_mode))
-        return RBWP_OK; /* a device or a pipe: nobody's, and never a live file beside it */
+        return RBWP_OK; /* a device: nobody's, and never a live file beside it */
     enum rbwp_status status = take_file(attempt, &file);
     if (status == RBWP_OK && !is_descriptor_name(attempt->wish->file)) {
         status = look_for_leftover(attempt);

@@ -64,8 +64,12 @@ static char *read_text(const char *path, size_t *bytes_out)
     return text;
 }
 
+static void (*prepare)(void); /* in a scenario's process, before the library is loaded */
+
 static void child(void (*scenario)(void))
 {
+    if (prepare)
+        prepare();
     int fd = open(path_of("stderr"), O_CREAT | O_TRUNC | O_WRONLY, 0666);
     dup2(fd, STDERR_FILENO);
     void *handle = dlopen(library, RTLD_NOW);
@@ -214,6 +218,39 @@ static void test_records(void **state)
         sscanf(strstr(times, "\"start_ns\""), "\"start_ns\":%llu,\"stop_ns\":%llu", &at[3], &at[4]),
         2);
     assert_true(at[0] <= at[1] && at[1] <= at[2] && at[3] <= at[4]);
+}
+
+static void link_files(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%d-1.raw", (int)getpid());
+    CHECK(symlink("precious", path_of(name)) == 0);
+}
+
+static void link_lines(void)
+{
+    char name[64];
+    snprintf(name, sizeof name, "launches-%d.ndjson", (int)getpid());
+    CHECK(symlink("precious", path_of(name)) == 0);
+}
+
+/* Another user has put links where files will be: they are not followed, and one number is left
+ * out. */
+static void test_links(void **state)
+{
+    (void)state;
+    uint8_t *bytes;
+    prepare = link_files;
+    run(launches_some);
+    assert_said(NULL);
+    assert_int_equal(access(path_of("precious"), F_OK), -1);
+    assert_int_equal(raw(3, &bytes), wide.buffer_bytes);
+    assert_int_equal(count_of(lines(), "\"raw\""), 2);
+    prepare = link_lines;
+    run(launches_some);
+    prepare = NULL;
+    assert_said("kernels are not recorded");
+    assert_int_equal(access(path_of("precious"), F_OK), -1);
 }
 
 static void launches_every_way(void)
@@ -552,6 +589,7 @@ int main(int count, char **words)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_records, set_up),
         cmocka_unit_test_setup(test_ways_of_launching, set_up),
+        cmocka_unit_test_setup(test_links, set_up),
         cmocka_unit_test_setup(test_compat, set_up),
         cmocka_unit_test_setup(test_captures, set_up),
         cmocka_unit_test_setup(test_no_room, set_up),

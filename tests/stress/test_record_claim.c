@@ -256,6 +256,27 @@ static void test_links(void **state)
     remove_all();
 }
 
+/* Guards: what cannot be written at any place is refused in one line that says so; /dev/null can.
+ */
+static void test_pipes(void **state)
+{
+    (void)state;
+    char name[64];
+    int ends[2];
+    struct rbwp_session_config config = test_config(1);
+    assert_int_equal(mkfifo(beside(""), 0600), 0);
+    assert_refused(&config, RBWP_E_IO, "is a pipe or a terminal");
+    remove_all();
+    assert_int_equal(pipe(ends), 0);
+    snprintf(name, sizeof name, "/dev/fd/%d", ends[1]);
+    config.logfile = name;
+    assert_refused(&config, RBWP_E_IO, "is a pipe or a terminal");
+    close(ends[0]);
+    close(ends[1]);
+    config.logfile = "/dev/null";
+    (void)stop(start(&config));
+}
+
 /* Guards: root does not write into another user's file. */
 static void test_file_of_another(void **state)
 {
@@ -327,10 +348,15 @@ static int attach(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_crashes_of_one_id),    cmocka_unit_test(test_live_alone),
-        cmocka_unit_test(test_died_while_moving),    cmocka_unit_test(test_no_head),
-        cmocka_unit_test(test_foreign_live_file),    cmocka_unit_test(test_links),
-        cmocka_unit_test(test_file_of_another),      cmocka_unit_test(test_one_writer),
+        cmocka_unit_test(test_crashes_of_one_id),
+        cmocka_unit_test(test_live_alone),
+        cmocka_unit_test(test_died_while_moving),
+        cmocka_unit_test(test_no_head),
+        cmocka_unit_test(test_foreign_live_file),
+        cmocka_unit_test(test_links),
+        cmocka_unit_test(test_pipes),
+        cmocka_unit_test(test_file_of_another),
+        cmocka_unit_test(test_one_writer),
         cmocka_unit_test(test_stop_removes_its_own),
     };
     return cmocka_run_group_tests_name("record_claim", tests, attach, NULL);

@@ -105,13 +105,30 @@ def link_statically(folder):
                           stderr=subprocess.DEVNULL).returncode == 0
 
 
+def test_library_of_another(folder):
+    """A library that lies beside rbwp but is another user's, or for all to write, is not loaded into the program."""
+    (folder / "bin").mkdir()
+    program = shutil.copy(RBWP, folder / "bin" / "rbwp")
+    library = shutil.copy(os.environ["THREADS"], folder / "librbwp-threads.so")
+    environment = {name: value for name, value in os.environ.items() if name != "RBWP_THREADS"}
+    makers = [lambda: None, lambda: os.chmod(library, 0o777)]
+    if os.getuid() == 0:
+        makers.append(lambda: (os.chmod(library, 0o755), os.chown(library, 65534, 65534)))
+    for number, make in enumerate(makers):
+        make()
+        done = subprocess.run([program, "record", "--what", "threads", "-o", folder / f"{number}.bin", "--", "sleep", "0.01"],
+                              capture_output=True, text=True, env=environment, timeout=60)
+        assert (folder / f"{number}.bin").exists() == (number == 0), (number, done)
+        assert number == 0 or f"{library}: others than this user and root may write it" in done.stderr.replace("bin/../", ""), done
+
+
 def test_usage(folder):
     for words in (["--what", "nothing", "--", "true"], ["--what", "threads"], ["--what", "threads", "--ptx", "--", "true"]):
         done = subprocess.run([RBWP, "record", *words], capture_output=True, text=True, cwd=folder)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_forked, test_not_recorded, test_usage):
+for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_forked, test_not_recorded, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("threads record: all passed")

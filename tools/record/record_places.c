@@ -23,6 +23,28 @@ static bool own_folder(char path[PATH_MAX])
     return slash != NULL;
 }
 
+/* Nobody but root, this user, and who could as well have put another rbwp there may have made the
+ * file or can put another in its place. */
+static bool is_trusted(const char *path)
+{
+    char folder[PATH_MAX];
+    struct stat own, file, around;
+    snprintf(folder, sizeof folder, "%.*s/.", (int)(strrchr(path, '/') - path), path);
+    if (stat("/proc/self/exe", &own) != 0 || stat(path, &file) != 0 || stat(folder, &around) != 0)
+        return false;
+    const uid_t trusted[] = {0, geteuid(), own.st_uid};
+    bool file_is = false, folder_is = false;
+    for (size_t i = 0; i < sizeof trusted / sizeof *trusted; i++) {
+        file_is |= file.st_uid == trusted[i];
+        folder_is |= around.st_uid == trusted[i];
+    }
+    if (file_is && folder_is && !(file.st_mode & S_IWOTH) &&
+        (!(around.st_mode & S_IWOTH) || (around.st_mode & S_ISVTX)))
+        return true;
+    message("%s: others than this user and root may write it: it is not taken", path);
+    return false;
+}
+
 /* The first file that a pattern names. A link stays one: rbwp-ptxas knows itself by its name. */
 static bool take_first(const char *pattern, char path[PATH_MAX])
 {
@@ -31,7 +53,7 @@ static bool take_first(const char *pattern, char path[PATH_MAX])
     if (glob(pattern, 0, NULL, &found) != 0)
         return false;
     for (size_t i = 0; i < found.gl_pathc && !taken; i++)
-        taken = access(found.gl_pathv[i], R_OK) == 0 &&
+        taken = access(found.gl_pathv[i], R_OK) == 0 && is_trusted(found.gl_pathv[i]) &&
                 snprintf(path, PATH_MAX, "%s", found.gl_pathv[i]) < PATH_MAX;
     globfree(&found);
     return taken;
