@@ -6,8 +6,9 @@
  * into a copy of the config, and only when every word was good are the config
  * and argv written. RBWP_FLAGS and argv may hold the flags of several tables at
  * once, so those of other tables are passed over. Any other word of argv is the
- * program's and is passed over as well; in RBWP_FLAGS, which is the library's
- * alone, it is refused: it would be a misspelt flag that does nothing. A bare
+ * program's and is passed over as well, unless it begins as most of our flags
+ * do; that one, and each in RBWP_FLAGS, which is the library's alone, is
+ * refused: it would be a misspelt flag that does nothing. A bare
  * "--" ends our flags: it and all that follows is left alone, and it is never
  * the value of a flag.
  *
@@ -26,6 +27,7 @@
 
 #define ENVIRONMENT_NAME "RBWP_FLAGS"
 #define REALM_PREFIX "ll:"
+#define OWN_PREFIX "bgworkprof"
 #define LIKE_BYTES_MIN 5 /* that a misspelt name has in common with the one that was meant */
 #define BLANKS " \t\r\n"
 
@@ -286,6 +288,13 @@ static enum rbwp_status fail_word(struct rbwp_error *error, const char *where, c
                    like ? like : "", like ? "'?" : "");
 }
 
+/* A word that can be nothing but one of our flags. */
+static bool is_meant_for_us(const char *word)
+{
+    const char *name = name_in(word);
+    return name && strncmp(name, OWN_PREFIX, strlen(OWN_PREFIX)) == 0;
+}
+
 /*
  * Sets the fields that the words name. taken, if given, has a byte for each word, set for those
  * that were ours.
@@ -301,8 +310,8 @@ static enum rbwp_status read_words(const struct target *target, const struct wor
         bool is_ours = named.flag != NULL;
         if (!is_ours)
             named = find_flag_of_others(word);
-        if (!named.flag && words->where)
-            return fail_word(target->error, words->where, word);
+        if (!named.flag && (words->where || is_meant_for_us(word)))
+            return fail_word(target->error, words->where ? words->where : "command line", word);
         if (!named.flag)
             continue;
         size_t last = named.value ? i : i + 1;

@@ -7,8 +7,9 @@
  * blanks), then from argv, so that argv wins. Each name works with "-", "--",
  * "-ll:" and "--ll:" before it; its value is the next word, or what follows a
  * "=". What is recognised is taken out of argv; everything else stays in order.
- * RBWP_FLAGS is the library's alone: what none of its tables knows is refused. A
- * wrong value or word is one line of text and changes nothing.
+ * RBWP_FLAGS is the library's alone: what none of its tables knows is refused, and so is
+ * in argv what begins with -bgworkprof. A wrong value or word is one line of text and changes
+ * nothing.
  */
 #ifndef FLAGS_H
 #define FLAGS_H

@@ -188,11 +188,16 @@ static void tell_slots(struct control_answer *answer)
     names_release(&names);
 }
 
-static void add_rule(void *context, const char *rule_text, uint64_t met, const char *outcome)
+static void add_rule(void *context, const char *rule_text, uint64_t met, const char *outcome,
+                     const char *unknown)
 {
     char text[SHOWN_NAME_BYTES];
-    add(context, "rule: %s, met %llu times%s%s\n", shown(rule_text, text), (unsigned long long)met,
-        outcome && *outcome ? ", last: " : "", outcome ? outcome : "");
+    add(context, "rule: %s, met %llu times%s%s%s\n", shown(rule_text, text),
+        (unsigned long long)met,
+        *outcome  ? ", last: "
+        : unknown ? ": "
+                  : "",
+        outcome, *outcome || !unknown ? "" : unknown);
 }
 
 static void status(char *const *word, size_t count, struct control_answer *answer)

@@ -34,6 +34,7 @@ struct rule {
     uint64_t limit; /* ns, or the counter's */
     uint64_t counter_name;
     _Atomic uint64_t met;
+    _Atomic bool known; /* a slot or a counter has this name, or had in this session */
     char outcome[OUTCOME_BYTES];
 };
 
@@ -96,10 +97,13 @@ void rule_watch_queue(unsigned slot, uint64_t delay_ticks)
 void rule_watch_counter(uint64_t name, int64_t value)
 {
     unsigned count = atomic_load_explicit(&rule_count, memory_order_acquire);
-    for (unsigned i = 0; i < count; i++)
-        if (rules[i].kind == RULE_COUNTER && rules[i].counter_name == name && value > 0 &&
-            (uint64_t)value > rules[i].limit)
+    for (unsigned i = 0; i < count; i++) {
+        if (rules[i].kind != RULE_COUNTER || rules[i].counter_name != name)
+            continue;
+        atomic_store_explicit(&rules[i].known, true, memory_order_relaxed);
+        if (value > 0 && (uint64_t)value > rules[i].limit)
             post(i, (uint64_t)value);
+    }
 }
 
 /* ---- the thread that dumps ---------------------------------------------------------------------
@@ -171,9 +175,11 @@ static uint8_t find_rule(enum rule_kind kind, const char *name)
 {
     unsigned found = 0;
     for (unsigned i = 0; i < rule_count; i++)
-        if (rules[i].kind == kind && strcmp(rules[i].name, name) == 0 &&
-            (!found || rules[i].limit < rules[found - 1].limit))
-            found = i + 1;
+        if (rules[i].kind == kind && strcmp(rules[i].name, name) == 0) {
+            atomic_store_explicit(&rules[i].known, true, memory_order_relaxed);
+            if (!found || rules[i].limit < rules[found - 1].limit)
+                found = i + 1;
+        }
     return (uint8_t)found;
 }
 
@@ -226,6 +232,7 @@ static enum rbwp_status add_rule(const char *text, size_t count, struct rbwp_err
     rule->limit = said.limit;
     rule->outcome[0] = '\0';
     atomic_store(&rule->met, 0);
+    atomic_store(&rule->known, false);
     atomic_store_explicit(&rule_count, number + 1, memory_order_release);
     return RBWP_OK;
 }
@@ -295,11 +302,19 @@ static void take_back(void)
     }
 }
 
+static const char *unknown_text(const struct rule *rule)
+{
+    return atomic_load(&rule->known)    ? NULL
+           : rule->kind == RULE_COUNTER ? "no counter of this name had a value"
+                                        : "no work item of this name was registered";
+}
+
 void rules_each(rules_visit_fn *visit, void *context)
 {
     pthread_mutex_lock(&lock);
     for (unsigned i = 0; i < rule_count; i++)
-        visit(context, rules[i].text, atomic_load(&rules[i].met), rules[i].outcome);
+        visit(context, rules[i].text, atomic_load(&rules[i].met), rules[i].outcome,
+              unknown_text(&rules[i]));
     pthread_mutex_unlock(&lock);
 }
 
@@ -331,10 +346,15 @@ void rules_begin_session(const struct session_settings *settings)
         (void)rules_add(settings->rules, NULL);
 }
 
-void rules_end_session(void)
+void rules_end_session(char unknown_out[RULES_UNKNOWN_BYTES])
 {
     end_thread();
+    unknown_out[0] = '\0';
     pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < rule_count && !unknown_out[0]; i++)
+        if (unknown_text(&rules[i]))
+            snprintf(unknown_out, RULES_UNKNOWN_BYTES, "rule \"%.100s\" was never met: %s",
+                     rules[i].text, unknown_text(&rules[i]));
     can_dump = false;
     take_back();
     pthread_mutex_unlock(&lock);

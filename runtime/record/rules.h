@@ -22,14 +22,18 @@ struct session_settings;
  * RBWP_E_LIMIT; RBWP_E_STATE: no session in progress that could dump. */
 enum rbwp_status rules_add(const char *text, struct rbwp_error *error);
 
-/* A rule as it was given, how often it was met, and what came of it last: a file or a reason. */
-typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const char *outcome);
+/* A rule as it was given, how often it was met, and what came of it last: a file or a reason; why
+ * it cannot have been met, for nothing has its name (a typing error, maybe), else NULL. */
+typedef void rules_visit_fn(void *context, const char *rule, uint64_t met, const char *outcome,
+                            const char *unknown);
 void rules_each(rules_visit_fn *visit, void *context);
 
 /* A session that can dump begins. Rules of its settings that cannot be had are left out. */
 void rules_begin_session(const struct session_settings *settings);
-/* It ends, and nobody records any more: no dump of a rule is under way, and no rule is left. */
-void rules_end_session(void);
+/* It ends, and nobody records any more: no dump of a rule is under way, and no rule is left. A line
+ * about the first rule whose name nothing had, or an empty one. */
+#define RULES_UNKNOWN_BYTES 200
+void rules_end_session(char unknown_out[RULES_UNKNOWN_BYTES]);
 /* In a forked child, which has no session. */
 void rules_after_fork(void);
 

@@ -340,7 +340,8 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     extend_tell(RBWP_EXTEND_STOPPED);
 
     struct drain_totals totals;
-    rules_end_session();
+    char unknown_rule[RULES_UNKNOWN_BYTES];
+    rules_end_session(unknown_rule);
     drain_finish(session->recording.drain, &totals);
     rotate_end_session();
     pthread_mutex_lock(&dumping); /* one that is under way; no other will begin */
@@ -348,6 +349,8 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     timeline_sample(&session->timeline.line); /* the line now spans the session */
     session->summary.error = totals.error;
     session_finish_file(session, &totals);
+    if (!session->summary.error.text[0])
+        memcpy(session->summary.error.text, unknown_rule, sizeof unknown_rule);
     thread_registry_lock();
     thread_registry_end_session();
     thread_registry_unlock();

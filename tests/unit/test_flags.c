@@ -148,10 +148,16 @@ static void test_words_of_the_environment(void **state)
     assert_argv(&r, "prog -bgworkprofile_logfile -mode");
     r = read_flags("-count 5 -- anything", "prog");
     assert_int_equal(r.status, RBWP_OK);
+    r = read_flags(NULL, "prog -bgworkp 1 -- -bgworkprofile_logfle x");
+    assert_int_equal(r.status, RBWP_OK);
+    assert_argv(&r, "prog -bgworkp 1 -- -bgworkprofile_logfle x");
     REFUSED("-count 5 -nosuch 3", "prog", "RBWP_FLAGS", "'-nosuch'", "rbwp_session.h");
     REFUSED("-count 5 6", "prog", "RBWP_FLAGS", "'6'");
     REFUSED("-bgworkprofil 1", "prog", "'-bgworkprofil'", "did you mean '-bgworkprofile'?");
     REFUSED("--bgworkprofile-logfile=x", "prog", "did you mean '-bgworkprofile");
+    REFUSED(NULL, "prog -bgworkprofile_logfle x", "'-bgworkprofile_logfle'",
+            "did you mean '-bgworkprofile_logfile'?");
+    REFUSED(NULL, "prog --ll:bgworkprofil=1", "command line", "did you mean '-bgworkprofile'?");
     REFUSED("-bgstak=1", "prog", "did you mean '-bgstack'?");
     REFUSED("-bgworkprofile", "prog", "-bgworkprofile", "missing");
     REFUSED("-count= -mode 1", "prog", "-count in RBWP_FLAGS", "not a whole number");

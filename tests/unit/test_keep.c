@@ -591,6 +591,33 @@ static void unattached_threads_meet_rules(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+/* Guards: a rule whose name nothing has says so while it waits and at the stop; others do not. */
+static void misspelt_rules_are_reported(void **state)
+{
+    (void)state;
+    static struct control_answer answer;
+    static char word[] = "rule", *rule[] = {word};
+    struct rbwp_session_config config = keep_config(2);
+    unsigned slot, counter;
+    config.rules = "call:item of rules>1h,counter:dpeth>1,counter:depth>1000,queue:requets>1h";
+    struct rbwp_session *session = start(&config);
+    assert_int_equal(rbwp_work_item_register("item of rules", &slot), RBWP_OK);
+    assert_int_equal(rbwp_counter_register("depth", "", &counter), RBWP_OK);
+    rbwp_counter(counter, 1);
+    control_carry_out(rule, 1, &answer);
+    answer.text[answer.bytes] = '\0';
+    assert_string_equal(answer.text,
+                        "rule: call:item of rules>1h, met 0 times\n"
+                        "rule: counter:dpeth>1, met 0 times: no counter of this name had a value\n"
+                        "rule: counter:depth>1000, met 0 times\n"
+                        "rule: queue:requets>1h, met 0 times: no work item of this name was "
+                        "registered\n");
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+    struct rbwp_session_summary summary = stop(session);
+    assert_non_null(
+        strstr(summary.error.text, "rule \"counter:dpeth>1\" was never met: no counter"));
+}
+
 /* Guards: what is no rule is refused in one line that says how they look. */
 static void wrong_rules(void **state)
 {
@@ -744,6 +771,7 @@ int main(void)
         cmocka_unit_test(rules_dump),
         cmocka_unit_test(rules_are_met_at_once),
         cmocka_unit_test(unattached_threads_meet_rules),
+        cmocka_unit_test(misspelt_rules_are_reported),
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(a_recording_is_cut),
         cmocka_unit_test(a_recording_that_is_cut_is_killed),

@@ -131,7 +131,8 @@ static inline void rbwp_session_defaults(struct rbwp_session_config *config)
  * Reads the flags above, each also as --NAME and -ll:NAME and with its value behind a "=", from
  * RBWP_FLAGS in the environment and then from argv; what is recognised in argv is removed (argc
  * shrinks, argv stays NULL-terminated), and the rest is the program's. In RBWP_FLAGS a word that is
- * neither one of these flags nor one of rbwp_work_parse's is refused. argc and argv may be NULL.
+ * neither one of these flags nor one of rbwp_work_parse's is refused; in argv one that begins with
+ * -bgworkprof and is none, as it would be misspelt. argc and argv may be NULL.
  * Strings in config then point into argv or the environment. RBWP_OK, or RBWP_E_USAGE with one
  * clear line in error; config is then unchanged.
  */
@@ -187,7 +188,8 @@ struct rbwp_session_summary {
     uint64_t stop_ns;           /* time rbwp_session_stop took */
     struct rbwp_error error;    /* the first trouble with the file; status RBWP_OK if none: then
                                    its text is empty, or says which records were lost or which
-                                   calls were refused, and what to do */
+                                   calls were refused, and what to do, or which rule has the
+                                   name of nothing */
 };
 
 /*
