@@ -39,7 +39,8 @@ static const struct flag table[] = {
      "0 (wait at the cap) or 1 (drop and count)"},
     {"bgworkprofile_strict", FLAG_BOOL, CONFIG(strict), 0, 1, 1, "0 or 1 (plain version 1)"},
     {"bgworkprofile_stall", FLAG_I64, VALUE(stall_ns), 0, 3600 * 1000, 1000000, "milliseconds"},
-    {"bgworkprofile_live", FLAG_I64, VALUE(live), 0, 1, 1, "0 or 1 (survive a crash)"},
+    {"bgworkprofile_live", FLAG_I64, VALUE(live), 0, 2, 1,
+     "0, 1 (survive a crash) or 2 (in memory, not on a disk)"},
     {"bgworkprofile_follow", FLAG_BOOL, CONFIG(follow), 0, 1, 1,
      "0 or 1 (the log file may be a link)"},
     {"bgworkprofile_sync", FLAG_U64, CONFIG(sync_ns), 0, 3600 * 1000, 1000000,
@@ -70,8 +71,10 @@ static void tell(struct rbwp_session_config *config, const struct values *values
     }
     if (values->stall_ns >= 0)
         config->stall_ns = values->stall_ns ? (uint64_t)values->stall_ns : 1;
-    if (values->live >= 0)
+    if (values->live >= 0) {
         config->no_live = values->live == 0;
+        config->live_in_memory = values->live == 2;
+    }
     if (values->control >= 0)
         config->control = values->control ? RBWP_CONTROL_ALWAYS : RBWP_CONTROL_NONE;
     if (values->node >= 0) {

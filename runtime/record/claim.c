@@ -12,6 +12,7 @@
 
 #include "failure.h"
 #include "live_layout.h"
+#include "live_memory.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -50,8 +51,10 @@ static bool same_file(const struct stat *a, const struct stat *b)
 
 bool claim_is_at(const char *path, int fd)
 {
+    char memory[LIVE_MEMORY_PATH_BYTES_MAX];
     struct stat named, opened;
-    return lstat(path, &named) == 0 && fstat(fd, &opened) == 0 && same_file(&named, &opened);
+    return lstat(live_memory_of(AT_FDCWD, path, memory, NULL) ? memory : path, &named) == 0 &&
+           fstat(fd, &opened) == 0 && same_file(&named, &opened);
 }
 
 /* False with errno EWOULDBLOCK if somebody else has it. A tool that only looks has it for a moment.
@@ -210,15 +213,36 @@ static enum rbwp_status clear_leftover(struct attempt *attempt, int fd)
     if (memcmp(head.magic, LIVE_MAGIC, sizeof head.magic) == 0)
         return move_leftover(attempt, &head);
     /* It died before it had written the head, and before it recorded anything. */
-    if (memcmp(&head, &none, sizeof none) == 0 && unlink(attempt->claim->live_path) == 0)
+    if (memcmp(&head, &none, sizeof none) == 0 &&
+        live_memory_remove(AT_FDCWD, attempt->claim->live_path) == 0)
         return AGAIN;
     return in_the_way(attempt);
+}
+
+/* The memory that FILE.live leads to is gone: the machine, or the container, was started anew.
+ * FILE has records all the same, though no names. */
+static enum rbwp_status move_without_live(struct attempt *attempt, uint64_t process_id)
+{
+    const struct live_head head = {.process_id = process_id};
+    char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
+    struct stat file;
+    if (fstat(attempt->claim->file_fd, &file) == 0 && file.st_size > 0 &&
+        (!find_names(attempt, &head, true, file_to, live_to) ||
+         !rename_new(attempt->wish->file, file_to)))
+        return errno == ENOENT ? AGAIN : in_the_way(attempt);
+    return unlink(attempt->claim->live_path) == 0 || errno == ENOENT ? AGAIN : in_the_way(attempt);
 }
 
 static enum rbwp_status look_for_leftover(struct attempt *attempt)
 {
     const char *path = attempt->claim->live_path;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    char memory[LIVE_MEMORY_PATH_BYTES_MAX];
+    uint64_t process_id;
+    const bool in_memory = live_memory_of(AT_FDCWD, path, memory, &process_id);
+    int fd =
+        open(in_memory ? memory : path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0 && in_memory && errno == ENOENT)
+        return move_without_live(attempt, process_id);
     if (fd < 0)
         return errno == ENOENT || !exists(path) ? RBWP_OK : in_the_way(attempt);
     enum rbwp_status status = clear_leftover(attempt, fd);
@@ -284,7 +308,9 @@ static enum rbwp_status make_live(struct attempt *attempt)
     if (!attempt->wish->live)
         return RBWP_OK;
     claim->live_fd =
-        open(claim->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+        attempt->wish->live_in_memory
+            ? live_memory_make(claim->live_path)
+            : open(claim->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (claim->live_fd < 0)
         return errno == EEXIST ? AGAIN : RBWP_OK;
     return lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
@@ -321,7 +347,7 @@ static void let_go(struct attempt *attempt)
     struct claim *claim = attempt->claim;
     if (claim->live_fd >= 0) {
         if (claim_is_at(claim->live_path, claim->live_fd))
-            unlink(claim->live_path);
+            live_memory_remove(AT_FDCWD, claim->live_path);
         close(claim->live_fd);
     }
     if (claim->file_fd >= 0) {

@@ -19,8 +19,9 @@
 
 struct claim_wish {
     const char *file;
-    bool live;   /* make a FILE.live */
-    bool follow; /* FILE may be a link */
+    bool live;           /* make a FILE.live */
+    bool live_in_memory; /* it is to be one of live_memory.h */
+    bool follow;         /* FILE may be a link */
 };
 
 struct claim {

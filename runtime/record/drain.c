@@ -3,6 +3,7 @@
 
 #include "cancel.h"
 #include "chunk_pool.h"
+#include "disk.h"
 #include "failure.h"
 #include "live.h"
 #include "quiet_thread.h"
@@ -477,10 +478,12 @@ static void keep_job(struct drain *drain, struct job *job)
 
 static void put_job(struct drain *drain, struct job *job)
 {
+    disk_call_begin();
     if (drain->ring)
         keep_job(drain, job);
     else
         write_job(drain, job);
+    disk_call_end();
 }
 
 static bool all_done(struct drain *drain)
@@ -583,8 +586,10 @@ static void write_here(struct drain *drain)
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-static void free_drain(struct drain *drain)
+void drain_free(struct drain *drain)
 {
+    if (!drain)
+        return;
     for (uint32_t i = 0; i < drain->jobs; i++) {
         chunk_encoder_free(drain->job[i].encoder);
         row_chunk_encoder_free(drain->job[i].rows);
@@ -645,7 +650,7 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
         quiet_thread_start(&drain->thread, "rbwp-writer", writer_thread, drain) != 0)
         status = RBWP_E_IO;
     if (status != RBWP_OK) {
-        free_drain(drain);
+        drain_free(drain);
         return status;
     }
     *drain_out = drain;
@@ -679,5 +684,23 @@ void drain_finish(struct drain *drain, struct drain_totals *totals_out)
     if (!is_alone)
         pthread_join(drain->thread, NULL);
     *totals_out = drain->totals;
-    free_drain(drain);
+}
+
+uint64_t drain_unwritten(struct drain *drain)
+{
+    static const struct timespec moment = {0, 100000};
+    uint64_t records = 0;
+    for (int i = 0; pthread_mutex_trylock(&drain->lock) != 0; i++) {
+        if (i == 100) /* it is held for moments, but where FILE.live is on the disk, too */
+            return UINT64_MAX;
+        nanosleep(&moment, NULL);
+    }
+    collect(drain);
+    for (const struct chunk *chunk = drain->queue_first; chunk; chunk = chunk->next)
+        records += chunk->table ? chunk->rows : chunk->used;
+    for (const struct job *job = drain->job; job < drain->job + drain->jobs; job++)
+        if (job->state != JOB_FREE)
+            records += job->chunk->table ? job->chunk->rows : job->chunk->used;
+    pthread_mutex_unlock(&drain->lock);
+    return records;
 }

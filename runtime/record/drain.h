@@ -61,7 +61,13 @@ void drain_look(struct drain *drain);
 
 void drain_count_discarded(struct drain *drain, uint64_t items);
 
-/* Encodes and writes all that was published, ends the writer thread, frees. */
+/* Encodes and writes all that was published, ends the writer thread. */
 void drain_finish(struct drain *drain, struct drain_totals *totals_out);
+/* Behind that, or of a drain that is not there. */
+void drain_free(struct drain *drain);
+
+/* At most so many records are published and not written; UINT64_MAX: that is not known now. For
+ * who does not wait. */
+uint64_t drain_unwritten(struct drain *drain);
 
 #endif /* DRAIN_H */

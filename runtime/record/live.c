@@ -7,6 +7,7 @@
 
 #include "cancel.h"
 #include "clock.h"
+#include "live_memory.h"
 #include "size_signal.h"
 
 #include <errno.h>
@@ -53,11 +54,13 @@ _Static_assert(LIVE_COMMAND < LIVE_ENTRY_KINDS, "each kind of entry has its coun
 /* All that the process goes by is here, in memory of its own. */
 struct live {
     struct held file;
-    bool in_pages;             /* written data may be in larger pages than touched ones */
-    char name[NAME_MAX + 1];   /* in its folder; "": it is memory */
-    struct live_head *head;    /* mapped, LIVE_HEAD_BYTES; written, never read */
-    _Atomic uint64_t reserved; /* segments, and LIVE_UNIT_BYTES of them together */
-    uint32_t commit_index;     /* that counts */
+    bool in_pages;           /* written data may be in larger pages than touched ones */
+    struct held *folder;     /* NULL: it has no name */
+    char name[NAME_MAX + 1]; /* FILE.live's in it */
+    char memory[LIVE_MEMORY_PATH_BYTES_MAX]; /* that it leads to */
+    struct live_head *head;                  /* mapped, LIVE_HEAD_BYTES; written, never read */
+    _Atomic uint64_t reserved;               /* segments, and LIVE_UNIT_BYTES of them together */
+    uint32_t commit_index;                   /* that counts */
     uint64_t samples;
     uint8_t *log;         /* the segment being filled; this and what follows guarded by log_lock */
     uint32_t log_size;    /* of it */
@@ -119,14 +122,26 @@ static bool make_head(struct live *live)
 }
 
 /* A file that was given our name meanwhile is not ours. */
-static void remove_file(const struct held *file)
+static void remove_file(const struct held *file, struct held *in, const char *name)
 {
-    int folder = file->name ? held_fd(file->folder) : -1;
-    if (folder >= 0 && held_is_at(file, folder, file->name))
-        unlinkat(folder, file->name, 0);
+    char memory[LIVE_MEMORY_PATH_BYTES_MAX];
+    int folder = in ? held_fd(in) : -1;
+    if (folder >= 0 &&
+        held_is_at(file, folder, live_memory_of(folder, name, memory, NULL) ? memory : name))
+        live_memory_remove(folder, name);
 }
 
-static struct live *make(const struct held *file)
+/* In memory it is opened again by that name: FILE.live may lead elsewhere by then. */
+static void set_name(struct live *live, struct held *folder, const char *name)
+{
+    live->folder = folder;
+    strcpy(live->name, name);
+    const bool in_memory = live_memory_of(held_fd(folder), name, live->memory, NULL);
+    held_name(&live->file, in_memory ? NULL : folder, in_memory ? live->memory : live->name,
+              O_RDWR | O_NOFOLLOW);
+}
+
+static struct live *make(const struct held *file, struct held *folder, const char *name)
 {
     struct live *live = calloc(1, sizeof *live);
     struct statfs system;
@@ -134,8 +149,8 @@ static struct live *make(const struct held *file)
         return NULL;
     live->in_pages = fstatfs(file->fd, &system) == 0 && system.f_type != TMPFS_MAGIC;
     live->file = *file;
-    if (file->name)
-        live->file.name = strcpy(live->name, file->name);
+    if (folder)
+        set_name(live, folder, name);
     if (make_head(live))
         return live;
     free(live);
@@ -146,10 +161,9 @@ bool live_open(int fd, struct held *folder, const char *name)
 {
     struct held file;
     held_take(&file, fd);
-    held_name(&file, folder, name, O_RDWR | O_NOFOLLOW);
-    struct live *live = name && strlen(name) > NAME_MAX ? NULL : make(&file);
+    struct live *live = name && strlen(name) > NAME_MAX ? NULL : make(&file, folder, name);
     if (!live) {
-        remove_file(&file);
+        remove_file(&file, folder, name);
         held_close(&file);
         return false;
     }
@@ -201,7 +215,7 @@ void live_close(bool whole)
     if (!live)
         return;
     if (whole)
-        remove_file(&live->file);
+        remove_file(&live->file, live->folder, live->name);
     let_go(live);
 }
 

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "clock.h"
+#include "disk.h"
 #include "size_signal.h"
 #include "test_point.h"
 
@@ -147,9 +148,8 @@ static void note_mark(struct output *output, uint64_t offset, const char *bytes,
     output->mark_offset = offset + count - 1;
 }
 
-static enum rbwp_status write_all(void *context, const void *bytes, size_t count)
+static enum rbwp_status write_all(struct output *output, const void *bytes, size_t count)
 {
-    struct output *output = context;
     const char *next = bytes;
     TEST_POINT("output: before a write");
     if (!allocate(output, count))
@@ -177,9 +177,9 @@ static enum rbwp_status write_all(void *context, const void *bytes, size_t count
     return RBWP_OK;
 }
 
-static enum rbwp_status patch_all(void *context, uint64_t offset, const void *bytes, size_t count)
+static enum rbwp_status patch_all(struct output *output, uint64_t offset, const void *bytes,
+                                  size_t count)
 {
-    struct output *output = context;
     const char *next = bytes;
     note_header(output, offset, bytes, count);
     if (offset <= output->mark_offset && offset + count > output->mark_offset)
@@ -197,13 +197,30 @@ static enum rbwp_status patch_all(void *context, uint64_t offset, const void *by
     return RBWP_OK;
 }
 
+static enum rbwp_status sink_write(void *context, const void *bytes, size_t count)
+{
+    disk_call_begin();
+    enum rbwp_status status = write_all(context, bytes, count);
+    disk_call_end();
+    return status;
+}
+
+static enum rbwp_status sink_patch(void *context, uint64_t offset, const void *bytes, size_t count)
+{
+    disk_call_begin();
+    enum rbwp_status status = patch_all(context, offset, bytes, count);
+    disk_call_end();
+    return status;
+}
+
 struct rbwp_sink output_sink(struct output *output)
 {
-    return (struct rbwp_sink){output, write_all, patch_all};
+    return (struct rbwp_sink){output, sink_write, sink_patch};
 }
 
 enum rbwp_status output_close(struct output *output)
 {
+    disk_call_begin();
     struct stat status;
     output->was_removed = fstat(ours(output), &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
@@ -215,5 +232,6 @@ enum rbwp_status output_close(struct output *output)
     if (output->pin)
         munmap(output->pin, 1);
     output->pin = NULL;
+    disk_call_end();
     return good ? RBWP_OK : RBWP_E_IO;
 }

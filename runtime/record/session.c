@@ -10,6 +10,9 @@
  *
  * A process that exits with a session running gets it stopped by an atexit
  * handler; a forked child has no session and may start its own, or gets one (children.h).
+ *
+ * What of a stop may wait for a disk is done by a thread of its own. Where the disk stands still
+ * the stop gives up, and that thread goes on when the disk does.
  */
 #include "rbwp_session.h"
 
@@ -17,12 +20,14 @@
 #include "children.h"
 #include "control.h"
 #include "control_rows.h"
+#include "disk.h"
 #include "dump.h"
 #include "extend.h"
 #include "failure.h"
 #include "live.h"
 #include "names.h"
 #include "on_load.h"
+#include "quiet_thread.h"
 #include "recording.h"
 #include "rotate.h"
 #include "rules.h"
@@ -36,6 +41,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -51,10 +57,12 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rbwp_session *running;
 static bool ending;
-static pthread_cond_t has_ended = PTHREAD_COND_INITIALIZER;
 /* Held while the program starts a session, or ends who listens for others: which of both came first
  * is clear then. The lock above is taken inside it; the control thread never takes it. */
 static pthread_mutex_t starting = PTHREAD_MUTEX_INITIALIZER;
+static bool left_behind;         /* `ending`, and whoever stopped it has gone on */
+static pthread_cond_t has_ended; /* by CLOCK_MONOTONIC */
+static int64_t ending_stall_ns;
 /* Held while a dump is written, which a stop waits for. The lock above is taken inside it. */
 static pthread_mutex_t dumping = PTHREAD_MUTEX_INITIALIZER;
 
@@ -90,28 +98,55 @@ static enum rbwp_status refuse_strange_child(struct rbwp_error *error)
                    (long)getpid());
 }
 
-/* Whoever ends the session that runs, it has ended when this returns. */
-static void end_what_runs(enum rbwp_extend_moment moment)
+static void make_conditions(void)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&has_ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+}
+
+/* Waits until the flag, which has_ended is told of, is as wanted. False: a disk stands still.
+ * Locked. */
+static bool wait_until(const bool *flag, bool wanted, int64_t stall_ns)
+{
+    struct disk_watch watch = {0};
+    while (*flag != wanted) {
+        struct timespec until;
+        clock_gettime(CLOCK_MONOTONIC, &until);
+        until.tv_nsec += DISK_LOOK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        if (pthread_cond_timedwait(&has_ended, &lock, &until) == ETIMEDOUT &&
+            disk_stands_still(&watch, stall_ns))
+            return *flag == wanted;
+    }
+    return true;
+}
+
+/* Whoever ends the session that runs, it has ended when this returns. False: its disk stands still.
+ */
+static bool end_what_runs(enum rbwp_extend_moment moment)
 {
     pthread_mutex_lock(&lock);
-    while (ending) { /* another thread stops it: its file shall be whole */
+    if (ending) /* another thread stops it: its file shall be whole */
         TEST_POINT("exit: another thread stops the session");
-        pthread_cond_wait(&has_ended, &lock);
-    }
-    struct rbwp_session *session = running;
-    ending = session != NULL;
+    const bool stands_still = !wait_until(&ending, false, ending_stall_ns);
+    struct rbwp_session *session = stands_still ? NULL : running;
+    ending = stands_still || session;
     pthread_mutex_unlock(&lock);
     if (session)
         (void)end_session(session, moment, NULL);
+    return !stands_still && !__atomic_load_n(&left_behind, __ATOMIC_RELAXED);
 }
 
 static void stop_at_exit(void)
 {
-    if (is_strange_child())
-        return;
-    end_what_runs(RBWP_EXTEND_EXITING);
+    if (is_strange_child() || !end_what_runs(RBWP_EXTEND_EXITING))
+        return; /* a thread that waits for a disk may hold up others of ours */
     control_end();
-    end_what_runs(RBWP_EXTEND_EXITING); /* one that others started meanwhile */
+    (void)end_what_runs(RBWP_EXTEND_EXITING); /* one that others started meanwhile */
 }
 
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
@@ -128,7 +163,8 @@ static void forget_in_child(void)
     stopped_by_others = NULL;
     process = getpid();
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
-    ending = false;
+    ending = left_behind = false;
+    disk_after_fork();
     clock_set_line(NULL);
     __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
     live_after_fork();
@@ -138,12 +174,13 @@ static void forget_in_child(void)
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&starting, NULL);
     pthread_mutex_init(&dumping, NULL);
-    pthread_cond_init(&has_ended, NULL);
+    make_conditions();
 }
 
 ON_LOAD static void prepare_for_forks(void)
 {
     process = getpid();
+    make_conditions();
     pthread_atfork(NULL, NULL, forget_in_child);
 }
 
@@ -208,7 +245,10 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
 
     pthread_mutex_lock(&lock);
     if (running || ending) {
-        status = failure(error, RBWP_E_BUSY, 0, "a profiling session is already running");
+        status = failure(error, RBWP_E_BUSY, 0,
+                         left_behind ? "the file of the session before is not written yet: its "
+                                       "disk stands still"
+                                     : "a profiling session is already running");
     } else {
         running = session; /* a child forked meanwhile closes its files */
         started_by_others = by_others;
@@ -239,7 +279,7 @@ static void end_control(bool after_start)
     bool goes_on = running && (after_start || !started_by_others);
     pthread_mutex_unlock(&lock);
     if (!goes_on && control_session_ended())
-        end_what_runs(RBWP_EXTEND_STOPPING);
+        (void)end_what_runs(RBWP_EXTEND_STOPPING);
 }
 
 static bool is_any_running(void)
@@ -292,18 +332,10 @@ static bool begin_to_end(struct rbwp_session *session)
     return mine;
 }
 
-/* A fork from here on finds no session to forget; a start has to wait for the live file's end. */
-static void forget_session(void)
-{
-    pthread_mutex_lock(&lock);
-    running = NULL;
-    pthread_mutex_unlock(&lock);
-}
-
 static void ended(void)
 {
     pthread_mutex_lock(&lock);
-    ending = false;
+    ending = left_behind = false;
     pthread_cond_broadcast(&has_ended);
     pthread_mutex_unlock(&lock);
 }
@@ -316,7 +348,7 @@ static bool end_recording(struct rbwp_session *session, struct rbwp_error *error
     if (stuck)
         failure(error, RBWP_E_BUSY, 0,
                 "the session goes on: thread \"%s\" does not leave a recording call (did a signal "
-                "handler leave it by longjmp?) in \"%s\"",
+                "handler leave it by longjmp, or does the disk stand still?) in \"%s\"",
                 stuck->name, session->summary.path);
     else
         __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
@@ -324,21 +356,18 @@ static bool end_recording(struct rbwp_session *session, struct rbwp_error *error
     return !stuck;
 }
 
-/* Of a session that has been taken to "ending". False if it cannot be ended, and goes on. */
-static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment moment,
-                        struct rbwp_session_summary *summary_out)
-{
-    int64_t begin_ns = clock_now_ns(0);
-    extend_tell(moment);
-    control_note_left_out();
-    if (!end_recording(session, summary_out ? &summary_out->error : NULL)) {
-        extend_tell(RBWP_EXTEND_GOES_ON);
-        ended();
-        return false;
-    }
-    session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
-    extend_tell(RBWP_EXTEND_STOPPED);
+/* What of an end may wait for a disk. */
+struct finish {
+    struct rbwp_session *session; /* NULL once it is about to be freed */
+    int64_t begin_ns;
+    bool is_over;        /* this, and what follows, guarded by `lock` */
+    bool is_left_behind; /* nobody waits for it: it is the thread's to free */
+    struct rbwp_session_summary summary;
+};
 
+static void finish_session(struct finish *finish)
+{
+    struct rbwp_session *session = finish->session;
     struct drain_totals totals;
     char unknown_rule[RULES_UNKNOWN_BYTES];
     rules_end_session(unknown_rule);
@@ -358,15 +387,117 @@ static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment mo
     tables_end_session();
     job_end_session();
     clock_set_line(NULL);
-    forget_session();
 
     session_summarise(session, &totals);
-    session->summary.stop_ns = (uint64_t)(clock_now_ns(0) - begin_ns);
-    if (summary_out)
-        *summary_out = session->summary;
+    session->summary.stop_ns = (uint64_t)(clock_now_ns(0) - finish->begin_ns);
+    /* A fork from here on finds no session to forget; a start has to wait for the live file's end.
+     */
+    pthread_mutex_lock(&lock);
+    finish->summary = session->summary;
+    running = finish->session = NULL;
+    pthread_mutex_unlock(&lock);
     session_free(session);
     TEST_POINT("stop: session freed, not yet told");
+}
+
+static void *finish_thread(void *argument)
+{
+    struct finish *finish = argument;
+    finish_session(finish);
+    pthread_mutex_lock(&lock);
+    const bool is_left_behind = finish->is_left_behind;
+    finish->is_over = true;
+    pthread_cond_broadcast(&has_ended);
+    pthread_mutex_unlock(&lock);
+    if (is_left_behind) {
+        free(finish);
+        ended();
+    }
+    return NULL;
+}
+
+/* Of a file that is not whole, since its disk stands still. Locked. */
+static void tell_unwritten(struct finish *finish)
+{
+    const struct rbwp_session *session = finish->session;
+    struct rbwp_error *error = &finish->summary.error;
+    char records[64] = "records";
+    if (!session) { /* FILE is whole: FILE.live goes when the disk goes on */
+        (void)failure(error, RBWP_E_IO, 0, "the disk stands still: \"%s\"", finish->summary.path);
+        return;
+    }
+    const uint64_t unwritten =
+        session->ring ? UINT64_MAX : drain_unwritten(session->recording.drain);
+    if (unwritten != UINT64_MAX)
+        snprintf(records, sizeof records, "up to %llu records", (unsigned long long)unwritten);
+    (void)failure(error, RBWP_E_IO, 0,
+                  "the disk stands still: %s and all names are not on it, and are written when it "
+                  "goes on, or %s if the process ends first: \"%s\"",
+                  records,
+                  session->has_live && session->settings.live ? "found by rbwp repair" : "lost",
+                  finish->summary.path);
+}
+
+/* The thread is waited for as long as something moves. False: it is left behind, and finish its
+ * own. */
+static bool await_finish(struct finish *finish, pthread_t thread, int64_t stall_ns,
+                         struct rbwp_session_summary *summary_out)
+{
+    pthread_mutex_lock(&lock);
+    ending_stall_ns = stall_ns;
+    const bool is_over = wait_until(&finish->is_over, true, stall_ns);
+    if (!is_over) {
+        tell_unwritten(finish);
+        finish->is_left_behind = left_behind = true;
+    }
+    if (summary_out)
+        *summary_out = finish->summary;
+    pthread_mutex_unlock(&lock);
+    if (is_over)
+        pthread_join(thread, NULL);
+    else
+        pthread_detach(thread);
+    return is_over;
+}
+
+static void finish_or_leave(struct rbwp_session *session, int64_t begin_ns,
+                            struct rbwp_session_summary *summary_out)
+{
+    struct finish own, *finish = malloc(sizeof *finish);
+    const int64_t stall_ns = session->settings.stall_ns;
+    pthread_t thread;
+    if (!finish)
+        finish = &own;
+    *finish = (struct finish){.session = session, .begin_ns = begin_ns};
+    memcpy(finish->summary.path, session->summary.path, sizeof finish->summary.path);
+    if (finish != &own && quiet_thread_start(&thread, "rbwp-end", finish_thread, finish) == 0) {
+        if (!await_finish(finish, thread, stall_ns, summary_out))
+            return;
+    } else {
+        finish_session(finish);
+        if (summary_out)
+            *summary_out = finish->summary;
+    }
+    if (finish != &own)
+        free(finish);
     ended();
+}
+
+/* Of a session that has been taken to "ending". False if it cannot be ended, and goes on. */
+static bool end_session(struct rbwp_session *session, enum rbwp_extend_moment moment,
+                        struct rbwp_session_summary *summary_out)
+{
+    const int64_t begin_ns = clock_now_ns(0);
+    extend_tell(moment);
+    control_note_left_out();
+    if (!end_recording(session, summary_out ? &summary_out->error : NULL)) {
+        extend_tell(RBWP_EXTEND_GOES_ON);
+        ended();
+        return false;
+    }
+    session->stop_ns = clock_now_ns(session->timeline.line.offset_ns);
+    extend_tell(RBWP_EXTEND_STOPPED);
+    finish_or_leave(session, begin_ns, summary_out);
     return true;
 }
 
@@ -480,7 +611,8 @@ static void refuse_stop(const struct rbwp_session *session, struct rbwp_session_
  * others, unless that is to stay. */
 static void stop_session(struct rbwp_session *session, struct rbwp_session_summary *summary)
 {
-    if (session && !end_session(session, RBWP_EXTEND_STOPPING, summary))
+    if (session && (!end_session(session, RBWP_EXTEND_STOPPING, summary) ||
+                    __atomic_load_n(&left_behind, __ATOMIC_RELAXED)))
         return;
     pthread_mutex_lock(&starting);
     end_control(false);
@@ -528,9 +660,11 @@ static enum rbwp_status dump(struct rbwp_session *wanted, const struct dump_wish
         status = refuse_strange_child(error);
     } else {
         pthread_mutex_lock(&dumping);
+        disk_call_begin();
         struct rbwp_session *session = session_to_dump(wanted, wish->while_it_ends);
         status = session ? dump_session(session, wish, path_out, error)
                          : failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
+        disk_call_end();
         pthread_mutex_unlock(&dumping);
     }
     cancel_release(host_cancel);

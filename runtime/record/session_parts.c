@@ -5,6 +5,7 @@
 #include "chunk_keeper.h"
 #include "chunk_pool.h"
 #include "claim.h"
+#include "disk.h"
 #include "failure.h"
 #include "live.h"
 #include "loss_text.h"
@@ -90,7 +91,10 @@ static enum rbwp_status open_ring(struct rbwp_session *session, struct rbwp_erro
 enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_error *error)
 {
     const char *path = session->summary.path;
-    const struct claim_wish wish = {path, session->settings.live, session->settings.follow};
+    const struct claim_wish wish = {.file = path,
+                                    .live = session->settings.live,
+                                    .live_in_memory = session->settings.live_in_memory,
+                                    .follow = session->settings.follow};
     struct folder *folder = &session->folder;
     struct claim claim;
     if (!held_is_ours(&folder->held) && !folder_open(folder, path))
@@ -313,8 +317,10 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
                  "records are lost: somebody cut the profile");
     if (facts)
         note_losses(session, &facts->trailer);
+    disk_call_begin();
     name_last_part(session);
     find_path(session);
+    disk_call_end();
     session_facts_free(facts);
 }
 
@@ -334,11 +340,16 @@ void session_summarise(struct rbwp_session *session, const struct drain_totals *
 
 void session_free(struct rbwp_session *session)
 {
+    disk_call_begin(); /* where FILE.live is on one */
     chunk_keeper_stop(session->keeper);
+    disk_call_end();
+    drain_free(session->recording.drain);
     chunk_pool_free(session->recording.pool);
     ring_free(session->ring);
+    disk_call_begin();
     if (session->has_live)
         live_close(!session->unfinished);
+    disk_call_end();
     rbwp_writer_free(session->writer);
     if (session->output.file.fd >= 0)
         (void)output_close(&session->output);

@@ -5,6 +5,7 @@
 kill  SIGKILL while four threads record at level 2. Afterwards rbwp repair must give a file with at
       least the records whose calls had returned, thread by thread, with all names, that rbwp check
       and the independent strict reader accept.
+memory  The same with FILE.live in memory (-bgworkprofile_live 2).
 disk  The disk is full (or fails) from a random write on. The program must finish its work, the file
       be valid as it is, and records in it plus records told as lost be all that were made.
 
@@ -74,11 +75,15 @@ def records_by_thread(path, parsed):
     return count
 
 
-def kill_once(folder, run, rng):
+def memory_once(folder, run, rng):
+    return kill_once(folder, run, rng, "-bgworkprofile_live", "2")
+
+
+def kill_once(folder, run, rng, *more):
     path, tally = os.path.join(folder, f"k{run}.bin"), os.path.join(folder, f"k{run}.n")
     flags = rng.choice([[], ["-bgworkprofile_bufsize", "1"], ["-bgworkprofile_block", "4"],
                         ["-bgworkprofile_compress", "0"], ["-bgworkprofile_bufsize", "16"]])
-    victim = subprocess.Popen([VICTIM, path, tally, *flags])
+    victim = subprocess.Popen([VICTIM, path, tally, *flags, *more])
     while not (os.path.exists(tally) and os.path.getsize(tally) == THREADS * LINE
                and sum(n for n, _ in counters(tally)) > 0):
         assert victim.poll() is None, "the victim ended by itself"
@@ -101,7 +106,9 @@ def kill_once(folder, run, rng):
     names = {item["name"] for item in parsed["work_items"]} | {s["name"] for s in parsed["sub_items"]}
     wanted = {f"victim item {i}" for i in range(5)} | {"copy", "fill"}
     assert wanted <= names, f"{context}: names missing: {wanted - names}"
-    for leftover in (path, path + ".live", out, tally):
+    assert os.path.islink(path + ".live") == bool(more), f"{context}: where FILE.live is"
+    memory = [os.readlink(path + ".live")] if more else []
+    for leftover in (path, path + ".live", out, tally, *memory):
         os.unlink(leftover)
     return sum(records for records, _ in made)
 
@@ -189,14 +196,14 @@ def main():
     scenario, runs = sys.argv[1], int(sys.argv[2])
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
     rng, total = random.Random(seed), 0
-    once = {"kill": kill_once, "disk": disk_once, "full": full_once}[scenario]
+    once = {"kill": kill_once, "memory": memory_once, "disk": disk_once, "full": full_once}[scenario]
     with tempfile.TemporaryDirectory() as folder:
         for run in range(runs):
             try:
                 total += once(folder, run, rng)
             except AssertionError as failed:
                 sys.exit(f"FAILED (SEED={seed}): {failed}")
-    what = "records made before the kills, none missing" if scenario == "kill" else "records lost, all told"
+    what = "records made before the kills, none missing" if scenario in ("kill", "memory") else "records lost, all told"
     print(f"{scenario}: {runs} runs, {total} {what} (seed {seed})")
 
 

@@ -7,6 +7,7 @@
  * FAULT_COUNT  how many fail then; without it all do
  * FAULT_SHORT  1: writes after FAULT_AFTER take only half of what they are given
  * FAULT_STALL_MS  each such write takes so long first
+ * FAULT_HANG   the name of a file: as long as there is one, the disk stands still
  *
  * Only files whose name contains ".bin" are touched. ftruncate and close always work.
  */
@@ -46,6 +47,9 @@ static int trouble(int fd)
     const char *name = getenv("FAULT_ERRNO");
     if (!is_profile(fd))
         return 0;
+    const char *hang = getenv("FAULT_HANG");
+    while (hang && access(hang, F_OK) == 0)
+        usleep(1000);
     if (number("FAULT_STALL_MS", 0))
         usleep((useconds_t)(1000 * number("FAULT_STALL_MS", 0)));
     long n = atomic_fetch_add(&calls, 1), after = number("FAULT_AFTER", 0);

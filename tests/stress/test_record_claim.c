@@ -308,7 +308,7 @@ static void test_one_writer(void **state)
         assert_int_equal(link(config.logfile, beside(".moved")), 0);
         const char *const names[] = {config.logfile, beside(".victim"), beside(".moved")};
         for (int i = 0; i < 6; i++) {
-            const struct claim_wish wish = {names[i / 2], i % 2, true};
+            const struct claim_wish wish = {.file = names[i / 2], .live = i % 2, .follow = true};
             struct claim claim;
             struct rbwp_error error = {.text = ""};
             assert_int_equal(claim_files(&wish, &claim, &error), RBWP_E_BUSY);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "record_files.h"
+#include "live_memory.h"
 #include "message.h"
 #include "rbwp_recover.h"
 #include "split.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <stdio.h>
@@ -76,7 +78,7 @@ static enum whole make_whole(const char *file, const char *live)
         unlink(whole);
         return written ? WRITTEN : BROKEN;
     }
-    unlink(live);
+    live_memory_remove(AT_FDCWD, live);
     return WHOLE;
 }
 

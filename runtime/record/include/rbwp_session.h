@@ -118,6 +118,8 @@ struct rbwp_session_config {
      * on and until it exits, to a file of its own: with %p in logfile by that, else ".%p" stands
      * before its extension. What a child executes is told by RBWP_FLAGS. */
     bool children;
+    bool live_in_memory; /* -bgworkprofile_live 2: FILE.live leads to a file in /dev/shm, so that no
+                            recording call waits for a disk that stands still */
 };
 
 /* {.size = sizeof *config}, for who does not initialise it so. */
@@ -195,7 +197,10 @@ struct rbwp_session_summary {
 /*
  * Ends recording, takes the records of all threads, writes what is left, the tables and the
  * trailer, and frees the session. Threads may go on calling the recorder meanwhile: a call that
- * began before the stop is in the file, later ones find level 0. Blocks until the file is done.
+ * began before the stop is in the file, later ones find level 0. Blocks until the file is done, or
+ * its disk has stood still for stall_ns (and 1 s): then RBWP_E_IO, the summary's error says how
+ * many records are not on the disk, and the file is made whole when the disk goes on while the
+ * process runs. Until then no other session starts.
  * Returns RBWP_OK or the first trouble with the file (the summary is filled either way).
  * RBWP_E_STATE, and the summary's error says which: it is stopped already, or being stopped, or it
  * belongs to the process that forked this one. RBWP_E_BUSY: a thread has been inside a

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * disk.h - whether a disk stands still.
+ *
+ * Whatever may wait for a disk says when it begins and when it has ended. Who must not wait for
+ * ever looks now and then: no such call has ended between so many looks, and one is under way.
+ * Looks are counted, not time, which passes while the whole machine sleeps.
+ */
+#ifndef DISK_H
+#define DISK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DISK_LOOK_NS 10000000 /* between two looks */
+
+/* Any thread; calls may lie inside each other. */
+void disk_call_begin(void);
+void disk_call_end(void);
+/* In a forked child, whose threads those were not. */
+void disk_after_fork(void);
+
+struct disk_watch { /* zeros: begins now */
+    uint64_t ended;
+    int64_t still_ns;
+};
+/* True when nothing has moved for so long. */
+bool disk_stands_still(struct disk_watch *watch, int64_t stall_ns);
+
+#endif /* DISK_H */
