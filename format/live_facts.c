@@ -41,6 +41,8 @@ struct live_facts {
     bool memory_failed;
     uint64_t damaged, dropped;
     struct rbwp_live_missing missing;
+    uint32_t part; /* of the recording; losses of earlier ones are in other files */
+    struct live_told told;
 
     uint32_t open_use[RBWP_SLOTS_MAX]; /* 1 + its place in uses, 0 none */
     uint32_t use_count[RBWP_SLOTS_MAX];
@@ -276,10 +278,14 @@ static void settle_losses(struct live_facts *facts)
 
 static bool loss(struct live_facts *facts, const uint8_t *payload, size_t count)
 {
-    uint32_t cause;
+    uint32_t cause, part = 0;
     if (count < 36)
         return false;
     memcpy(&cause, payload + 32, sizeof cause);
+    if (count >= 40)
+        memcpy(&part, payload + 36, sizeof part);
+    if (part != facts->part)
+        return true;
     if (facts->losses_count == FACTS_LOSSES_MAX && !facts->losses_full) {
         settle_losses(facts);
         facts->losses_full = facts->losses_count > FACTS_LOSSES_MAX / 2; /* sorting must pay */
@@ -499,12 +505,18 @@ static void count_missing(struct live_facts *facts, const struct live_file *live
         .kind = RBWP_LEFT_LIVE_LOG, .entries = missing->unlogged_names + missing->unlogged_threads};
 }
 
-/* Losses that no entry of the log has; whose they were is not known. */
+/* Losses that no entry of the log has; whose they were is not known. Of a part, the log may have
+ * more: what was counted before the part's end, and noted in the next one. */
 static void add_loss(struct live_facts *facts, uint32_t cause, uint64_t count)
 {
-    for (uint32_t i = 0; i < facts->losses_count; i++)
-        if (facts->losses[i].cause == cause)
-            count -= facts->losses[i].count < count ? facts->losses[i].count : count;
+    for (uint32_t i = 0; i < facts->losses_count; i++) {
+        struct rbwp_loss *known = &facts->losses[i];
+        if (known->cause != cause)
+            continue;
+        if (facts->part && known->count > count)
+            known->count = count;
+        count -= known->count < count ? known->count : count;
+    }
     if (count)
         facts->losses[facts->losses_count++] = (struct rbwp_loss){.cause = cause, .count = count};
 }
@@ -514,10 +526,15 @@ static void add_losses(struct live_facts *facts, const struct live_file *live,
                        const struct live_counts *counts)
 {
     for (uint32_t cause = 1; cause < LIVE_CAUSES; cause++)
-        add_loss(facts, cause, counts->lost[cause]);
-    add_loss(facts, RBWP_LOSS_IO, counts->unwritten_records);
+        add_loss(facts, cause,
+                 counts->lost[cause] + (cause == RBWP_LOSS_IO ? counts->unwritten_records : 0));
     if (!live_file_is_locked(live)) /* it died */
         add_loss(facts, RBWP_LOSS_UNPROTECTED, facts->missing.unprotected_records_most);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < facts->losses_count; i++)
+        if (facts->losses[i].count)
+            facts->losses[kept++] = facts->losses[i];
+    facts->losses_count = kept;
 }
 
 static void make_trailer(struct live_facts *facts, const struct live_head *head)
@@ -557,12 +574,29 @@ static void make_trailer(struct live_facts *facts, const struct live_head *head)
     };
 }
 
+static void subtract(uint64_t *count, uint64_t told)
+{
+    *count -= *count < told ? *count : told;
+}
+
+/* What is left is this part's. */
+static void leave_out_told(struct live_facts *facts, struct live_counts *counts,
+                           const struct live_told *told)
+{
+    facts->told.unwritten_records = counts->unwritten_records;
+    memcpy(facts->told.lost, counts->lost, sizeof facts->told.lost);
+    subtract(&counts->unwritten_records, told->unwritten_records);
+    for (unsigned cause = 0; cause < LIVE_CAUSES; cause++)
+        subtract(&counts->lost[cause], told->lost[cause]);
+}
+
 /* When the log has been read: what it said, and what stands beside it. */
 static void settle(struct live_facts *facts, const struct live_file *live)
 {
     struct rbwp_clock_sample samples[LIVE_FILE_SAMPLES_MAX];
     uint32_t count = live_file_samples(live, samples);
-    const struct live_counts counts = live_file_counts(live);
+    struct live_counts counts = live_file_counts(live);
+    leave_out_told(facts, &counts, &live->head.ring.told);
     for (uint32_t i = 0; i < count; i++)
         live_clock_add(&facts->clock, &samples[i]);
     drop_single_uses(facts);
@@ -579,6 +613,7 @@ enum rbwp_status live_facts_read(const struct live_file *live, struct live_facts
     if (!facts)
         return error_set_memory(error, "live file");
     facts->offset_ns = live->head.offset_ns;
+    facts->part = live->head.ring.part;
     facts->sub_items = calloc(RBWP_SUB_ITEMS_MAX, sizeof *facts->sub_items);
     facts->uses = malloc(FACTS_SLOT_USES_MAX * sizeof *facts->uses);
     facts->losses = malloc((FACTS_LOSSES_MAX + LIVE_CAUSES + 2) * sizeof *facts->losses);
@@ -645,6 +680,17 @@ const struct live_tables *live_facts_row_tables(const struct live_facts *facts)
 struct live_clock *live_facts_clock(struct live_facts *facts)
 {
     return &facts->clock;
+}
+
+struct live_told live_facts_told(const struct live_facts *facts)
+{
+    return facts->told;
+}
+
+bool live_facts_counts(const struct live_facts *facts, uint32_t cause)
+{
+    return cause < LIVE_CAUSES &&
+           (facts->told.lost[cause] || (cause == RBWP_LOSS_IO && facts->told.unwritten_records));
 }
 
 struct rbwp_live_missing live_facts_missing(const struct live_facts *facts)

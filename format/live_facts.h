@@ -36,6 +36,11 @@ const struct live_tables *live_facts_row_tables(const struct live_facts *facts);
 /* It may have no sample. */
 struct live_clock *live_facts_clock(struct live_facts *facts);
 
+/* All that was counted so far. */
+struct live_told live_facts_told(const struct live_facts *facts);
+/* Causes that are counted there: the trailer has these losses, of this part alone. */
+bool live_facts_counts(const struct live_facts *facts, uint32_t cause);
+
 /* What neither the live file nor FILE has; the losses in the trailer have it, too. */
 struct rbwp_live_missing live_facts_missing(const struct live_facts *facts);
 

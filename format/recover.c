@@ -455,9 +455,19 @@ static enum rbwp_status keep_ring(struct recover *recover)
     recover->sequence = ring.sequence;
     recover->kept = ring.kept;
     recover->fine |= ring.fine;
+    if (ring.facts.part) { /* all was to be kept */
+        recover->tail.dropped_records = ring.kept.dropped_records;
+        recover->tail.dropped_rows = ring.kept.dropped_rows;
+    }
     if (part && part->cut_out)
-        *part->cut_out = (struct recover_cut){ring.last_ticket, ring.ever_records, ring.ever_rows,
-                                              ring.ever_bytes};
+        *part->cut_out = (struct recover_cut){
+            ring.last_ticket,
+            ring.ever_records,
+            ring.ever_rows,
+            ring.ever_bytes,
+            recover->tail.dropped_records + recover->tail.dropped_rows,
+            live_facts_told(recover->live->facts),
+        };
     if (part) {
         recover->kept.why = part->why;
         if (!part->ended && !part->ring_only)

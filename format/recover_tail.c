@@ -146,18 +146,36 @@ static enum rbwp_status make_threads(struct recover_tail *tail)
 
 /* ---- the rest --------------------------------------------------------------------------- */
 
-static enum rbwp_status make_losses(struct recover_tail *tail)
+static void add_loss(struct recover_tail *tail, const struct rbwp_loss *loss)
 {
-    uint32_t count = tail->trailer.loss_count;
-    tail->losses = calloc(count + 1u, sizeof *tail->losses);
+    struct rbwp_trailer *trailer = &tail->trailer;
+    if (loss->count)
+        tail->losses[trailer->loss_count++] = *loss;
+    if (loss->last_ns > trailer->stop_ns) /* before the file was written */
+        trailer->stop_ns = loss->last_ns;
+}
+
+/* A part tells of its own losses. Of those that are counted while they happen the live file knows
+ * how many earlier parts have told; all others are in the last part. */
+static enum rbwp_status make_losses(struct recover_tail *tail, const struct live_facts *own)
+{
+    const struct rbwp_trailer from = tail->trailer;
+    const struct rbwp_trailer *live = own ? live_facts_trailer(own) : NULL;
+    tail->losses =
+        calloc(from.loss_count + (live ? live->loss_count : 0) + 3u, sizeof *tail->losses);
     if (!tail->losses)
         return RBWP_E_MEMORY;
-    if (count)
-        memcpy(tail->losses, tail->trailer.losses, count * sizeof *tail->losses);
-    if (tail->damage.count)
-        tail->losses[count++] = tail->damage;
     tail->trailer.losses = tail->losses;
-    tail->trailer.loss_count = count;
+    tail->trailer.loss_count = 0;
+    for (uint32_t i = 0; i < from.loss_count; i++)
+        if (!own || !live_facts_counts(own, from.losses[i].cause))
+            add_loss(tail, &from.losses[i]);
+    for (uint32_t i = 0; live && i < live->loss_count; i++)
+        if (live_facts_counts(own, live->losses[i].cause))
+            add_loss(tail, &live->losses[i]);
+    add_loss(tail, &tail->damage);
+    add_loss(tail, &(struct rbwp_loss){.cause = RBWP_LOSS_IO, .count = tail->dropped_records});
+    add_loss(tail, &(struct rbwp_loss){.cause = RBWP_LOSS_ROWS_IO, .count = tail->dropped_rows});
     return RBWP_OK;
 }
 
@@ -230,7 +248,8 @@ enum rbwp_status recover_tail_make(struct recover_tail *tail, const struct rbwp_
     enum rbwp_status status = make_tables(tail, tables);
     if (status == RBWP_OK)
         status = make_threads(tail);
-    return status == RBWP_OK ? make_losses(tail) : status;
+    bool is_last = part && part->trailer && live->file.head.ring.part > 1;
+    return status == RBWP_OK ? make_losses(tail, is_last ? live->facts : NULL) : status;
 }
 
 void recover_tail_free(struct recover_tail *tail)

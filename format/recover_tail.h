@@ -23,6 +23,8 @@ struct recover_tail {
     bool any;
     bool memory_failed;      /* a thread of a block is missing in `seen` */
     struct rbwp_loss damage; /* records of damaged blocks */
+    /* Between the part before and this one, while no file could be written. */
+    uint64_t dropped_records, dropped_rows;
 
     struct rbwp_tables tables;
     struct rbwp_trailer trailer;

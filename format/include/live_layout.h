@@ -100,6 +100,12 @@ struct live_counts {
     uint64_t lost[LIVE_CAUSES];          /* by enum rbwp_loss_cause, all threads together */
 };
 
+/* Of the counts, what those other files tell. */
+struct live_told {
+    uint64_t unwritten_records;
+    uint64_t lost[LIVE_CAUSES];
+};
+
 /* What the ring is to keep, and all that ever came into it. All 0: there is none. */
 struct live_ring_facts {
     uint64_t keep_bytes, keep_ns; /* 0: not bounded by that */
@@ -110,6 +116,7 @@ struct live_ring_facts {
     uint64_t cut_ticket, cut_records, cut_rows, cut_bytes;
     uint32_t part;
     uint32_t unused;
+    struct live_told told;
 };
 
 struct live_head {
@@ -260,7 +267,8 @@ enum live_entry_kind {
                         again for the same thread: renamed */
     LIVE_THREAD_END = 5,  /* u64 thread, i64 detached */
     LIVE_SAMPLE = 6,      /* struct rbwp_clock_sample */
-    LIVE_LOSS = 7,        /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause */
+    LIVE_LOSS = 7,        /* u64 thread, u64 count so far, u64 first and last ticks, u32 cause, u32
+                             part, in which all of this is */
     LIVE_PROCESS = 8,     /* 16 bytes boot id, i64 start, title to the end: see SPEC.md, 10.12 */
     LIVE_HOST = 9,        /* the host's name */
     LIVE_SCHEMA = 10,     /* of a table: as in FILE, behind the tag; may come again */

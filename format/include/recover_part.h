@@ -6,11 +6,14 @@
 #ifndef RECOVER_PART_H
 #define RECOVER_PART_H
 
+#include "live_layout.h"
 #include "rbwp_recover.h"
 
-/* Up to where a file has what came into the ring: live_ring_facts. */
+/* Up to where a file has what came into the ring, and the losses: live_ring_facts. */
 struct recover_cut {
     uint64_t ticket, records, rows, bytes;
+    uint64_t dropped; /* records and rows that were to be in it */
+    struct live_told told;
 };
 
 struct recover_part {

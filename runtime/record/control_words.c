@@ -202,7 +202,7 @@ static void add_rule(void *context, const char *rule_text, uint64_t met, const c
 
 static void status(char *const *word, size_t count, struct control_answer *answer)
 {
-    struct running running;
+    struct running running = {.trouble = ""};
     bool brief = count > 1 && strcmp(word[1], "brief") == 0;
     if (!running_look(&running)) {
         add(answer, "recording: no\n");
@@ -213,6 +213,9 @@ static void status(char *const *word, size_t count, struct control_answer *answe
     }
     if (brief)
         return;
+    if (running.trouble[0])
+        add(answer, "rotation: %s; tried again every 10 s, %llu records lost so far\n",
+            running.trouble, (unsigned long long)running.dropped);
     tell_slots(answer);
     rules_each(add_rule, answer);
 }

@@ -254,6 +254,7 @@ enum rbwp_status dump_session(struct rbwp_session *session, const struct dump_wi
         unlinkat(file.place.folder, file.place.name, 0);
     if (status == RBWP_OK && wish->cut) {
         session->number++;
+        session->cut_dropped += cut.dropped;
         ring_hold(session->ring, true);
         ring_cut(session->ring, &cut, ++session->part);
         ring_hold(session->ring, false);

@@ -61,6 +61,7 @@ struct live {
     struct live_head *head;                  /* mapped, LIVE_HEAD_BYTES; written, never read */
     _Atomic uint64_t reserved;               /* segments, and LIVE_UNIT_BYTES of them together */
     uint32_t commit_index;                   /* that counts */
+    _Atomic uint32_t part;                   /* as the head has it */
     uint64_t samples;
     uint8_t *log;         /* the segment being filled; this and what follows guarded by log_lock */
     uint32_t log_size;    /* of it */
@@ -327,8 +328,16 @@ void live_commit(uint64_t file_bytes, uint64_t ticket)
 void live_set_ring(const struct live_ring_facts *facts)
 {
     struct live *live = current();
-    if (live)
-        live->head->ring = *facts;
+    if (!live)
+        return;
+    live->head->ring = *facts;
+    atomic_store_explicit(&live->part, facts->part, memory_order_relaxed);
+}
+
+uint32_t live_part(void)
+{
+    struct live *live = current();
+    return live ? atomic_load_explicit(&live->part, memory_order_relaxed) : 0;
 }
 
 void live_sample(const struct rbwp_clock_sample *sample)

@@ -52,6 +52,8 @@ void live_commit(uint64_t file_bytes, uint64_t ticket);
 
 /* What the head says of the ring. The writer thread, or before it runs. */
 void live_set_ring(const struct live_ring_facts *facts);
+/* The part of the recording that is being recorded; 0: it is not cut. */
+uint32_t live_part(void);
 
 /* Adds an entry: head_bytes of head, then name_bytes of name. Any thread. */
 void live_log(enum live_entry_kind kind, const void *head, size_t head_bytes, const char *name,

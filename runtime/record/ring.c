@@ -28,6 +28,7 @@ struct ring_segment {
     uint32_t used;
     int64_t latest_ns;
     uint64_t last_ticket;
+    uint64_t end; /* records and rows that ever came, up to its last */
 };
 
 struct ring {
@@ -40,6 +41,7 @@ struct ring {
     uint64_t last_number;
     bool full;                  /* the disk had no room for another segment */
     _Atomic uint64_t read_from; /* segments from this number on are still to be read */
+    _Atomic uint64_t dropping;
     struct live_ring_facts facts;
 };
 
@@ -77,11 +79,20 @@ static size_t oldest(const struct ring *ring)
     return found;
 }
 
+static void note_dropped(struct ring *ring, const struct ring_segment *segment)
+{
+    const uint64_t cut = ring->facts.cut_records + ring->facts.cut_rows;
+    if (segment->end > cut)
+        atomic_store(&ring->dropping, segment->end - cut);
+}
+
 static void use(struct ring *ring, size_t place)
 {
     struct ring_segment *segment = &ring->segments[place];
-    if (segment->number)
+    if (segment->number) {
+        note_dropped(ring, segment);
         empty(segment);
+    }
     atomic_thread_fence(memory_order_seq_cst); /* it holds nothing, before anything in it changes */
     segment->number = ++ring->last_number;
     segment->used = 0;
@@ -286,6 +297,7 @@ enum rbwp_status ring_add(struct ring *ring, const struct ring_chunk *chunk)
         segment->latest_ns = entry.last_ns;
     segment->last_ticket = entry.ticket;
     count(ring, &entry);
+    segment->end = ring->facts.records + ring->facts.rows;
     return RBWP_OK;
 }
 
@@ -309,6 +321,8 @@ void ring_cut(struct ring *ring, const struct recover_cut *cut, uint32_t part)
     facts->cut_rows = cut->rows;
     facts->cut_bytes = cut->bytes;
     facts->cut_ticket = cut->ticket;
+    facts->told = cut->told;
+    atomic_store(&ring->dropping, 0);
     live_set_ring(facts);
     for (size_t i = 0; i < ring->count; i++)
         if (i != ring->current && ring->segments[i].number &&
@@ -319,6 +333,11 @@ void ring_cut(struct ring *ring, const struct recover_cut *cut, uint32_t part)
 uint64_t ring_bytes(const struct ring *ring)
 {
     return ring->facts.bytes - ring->facts.cut_bytes;
+}
+
+uint64_t ring_dropping(const struct ring *ring)
+{
+    return atomic_load(&ring->dropping);
 }
 
 bool ring_is_full(const struct ring *ring)

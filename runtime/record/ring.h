@@ -64,6 +64,8 @@ struct recover_cut;
 /* A file has what came up to there: the ring begins behind it. The recording is cut into files, of
  * which the next one is this part. */
 void ring_cut(struct ring *ring, const struct recover_cut *cut, uint32_t part);
+/* Records and rows behind the last cut that are not there any more, without ring_hold. */
+uint64_t ring_dropping(const struct ring *ring);
 /* Bytes behind the last cut; and there is hardly room for more of them. */
 uint64_t ring_bytes(const struct ring *ring);
 bool ring_is_full(const struct ring *ring);

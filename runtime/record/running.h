@@ -17,6 +17,8 @@ struct running {
     int level;       /* 0: paused */
     int64_t for_ns;  /* since its start */
     uint64_t threads;
+    char trouble[sizeof((struct rbwp_error *)0)->text]; /* why parts cannot be written; "" */
+    uint64_t dropped;                                   /* records and rows, since then */
 };
 
 /* False if none is in progress. */

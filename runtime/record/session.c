@@ -29,6 +29,7 @@
 #include "on_load.h"
 #include "quiet_thread.h"
 #include "recording.h"
+#include "ring.h"
 #include "rotate.h"
 #include "rules.h"
 #include "running.h"
@@ -511,6 +512,10 @@ bool running_look(struct running *running_out)
         *running_out = (struct running){.level = __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED),
                                         .for_ns = clock_now_ns(session->timeline.line.offset_ns) -
                                                   session->start_ns};
+        if (session->cut_fails) {
+            memcpy(running_out->trouble, session->cut_error.text, sizeof running_out->trouble);
+            running_out->dropped = ring_dropping(session->ring);
+        }
         folder_path_now(&running->folder, session->summary.path, running_out->path,
                         sizeof running_out->path);
         thread_registry_lock();
@@ -651,11 +656,23 @@ static struct rbwp_session *session_to_dump(struct rbwp_session *wanted, bool wh
     return found;
 }
 
+static void note_cut(struct rbwp_session *session, enum rbwp_status status,
+                     const struct rbwp_error *error)
+{
+    pthread_mutex_lock(&lock);
+    session->cut_fails = status != RBWP_OK;
+    if (session->cut_fails)
+        session->cut_error = *error;
+    pthread_mutex_unlock(&lock);
+}
+
 static enum rbwp_status dump(struct rbwp_session *wanted, const struct dump_wish *wish,
                              char *path_out, struct rbwp_error *error)
 {
+    struct rbwp_error reason;
     int host_cancel = cancel_hold();
     enum rbwp_status status;
+    error = error ? error : &reason;
     if (is_strange_child()) {
         status = refuse_strange_child(error);
     } else {
@@ -664,6 +681,8 @@ static enum rbwp_status dump(struct rbwp_session *wanted, const struct dump_wish
         struct rbwp_session *session = session_to_dump(wanted, wish->while_it_ends);
         status = session ? dump_session(session, wish, path_out, error)
                          : failure(error, RBWP_E_STATE, 0, "no profiling session is in progress");
+        if (session && wish->cut)
+            note_cut(session, status, error);
         disk_call_end();
         pthread_mutex_unlock(&dumping);
     }

@@ -172,6 +172,15 @@ static void note_trouble(struct rbwp_session *session, enum rbwp_status status, 
                 session->summary.path);
 }
 
+/* What no part has, since it could not be written in time. */
+static void note_dropped(struct rbwp_session *session)
+{
+    session->summary.lost_records += session->cut_dropped;
+    if (session->cut_dropped && session->summary.error.status == RBWP_OK)
+        failure(&session->summary.error, RBWP_E_IO, 0, "%" PRIu64 " records lost: %s",
+                session->cut_dropped, session->cut_error.text);
+}
+
 /* FILE has its header and nothing else: it is written from the start. */
 static enum rbwp_status write_ring(struct rbwp_session *session, const struct session_facts *facts)
 {
@@ -179,8 +188,10 @@ static enum rbwp_status write_ring(struct rbwp_session *session, const struct se
     const struct rbwp_tables tables = {facts->names.work_items, facts->names.sub_items,
                                        facts->names.work_item_count, facts->names.sub_item_count};
     struct rbwp_sink sink = output_sink(&session->output);
+    struct recover_cut cut;
     const struct recover_part part = {
         .sink = &sink,
+        .cut_out = &cut,
         .live_fd = live_open_to_read(),
         .ended = true,
         .since_ns = settings->keep_ns ? session->stop_ns - settings->keep_ns : INT64_MIN,
@@ -190,7 +201,10 @@ static enum rbwp_status write_ring(struct rbwp_session *session, const struct se
         .trailer = &facts->trailer,
     };
     session->output.size_bytes = 0;
-    return recover_part_write(&part, &session->kept, &session->summary.error);
+    enum rbwp_status status = recover_part_write(&part, &session->kept, &session->summary.error);
+    if (status == RBWP_OK)
+        session->cut_dropped += cut.dropped;
+    return status;
 }
 
 static enum rbwp_status write_facts(struct rbwp_session *session, const struct session_facts *facts)
@@ -302,12 +316,14 @@ void session_finish_file(struct rbwp_session *session, const struct drain_totals
     if (status == RBWP_OK && session->was_raised)
         status = allow_fine(session);
     session->unfinished = status != RBWP_OK;
+    int reason = errno;
     if (session->output.was_closed)
         session->summary.error.status = RBWP_OK; /* what follows says why */
     note_trouble(session, session->output.was_closed ? RBWP_E_IO : RBWP_OK, 0,
                  "records are lost: the program closed the profile's descriptor, and there is no "
                  "way to open it again: see whether it was moved, removed or made unreadable,");
-    note_trouble(session, status, errno, "cannot finish the profile");
+    note_trouble(session, status, reason, "cannot finish the profile");
+    note_dropped(session);
     errno = 0;
     status = output_close(&session->output);
     note_trouble(session, status, errno, "cannot close the profile");

@@ -23,13 +23,16 @@ struct rbwp_session {
     struct folder folder; /* of FILE, and of all files beside it */
     struct output output;
     bool has_live;
-    struct ring *ring; /* NULL: all is kept */
-    uint32_t part;     /* of the next file that the recording is cut into; 0: it is not */
-    uint32_t number;   /* in the name of that file; 0: not known yet */
-    char path_1[4096]; /* summary.path with 1 for the part's number, where that has 0 */
-    uint32_t dumps;    /* the last number of one that was tried */
-    bool was_raised;   /* the level, to 2: the file's header says 1 */
-    bool unfinished;   /* not even the tables could be written */
+    struct ring *ring;           /* NULL: all is kept */
+    uint32_t part;               /* of the next file that the recording is cut into; 0: it is not */
+    uint64_t cut_dropped;        /* records and rows that no part has */
+    struct rbwp_error cut_error; /* why the last one could not be written that could not */
+    bool cut_fails;              /* that was the last one; guarded by session.c, like cut_error */
+    uint32_t number;             /* in the name of that file; 0: not known yet */
+    char path_1[4096];           /* summary.path with 1 for the part's number, where that has 0 */
+    uint32_t dumps;              /* the last number of one that was tried */
+    bool was_raised;             /* the level, to 2: the file's header says 1 */
+    bool unfinished;             /* not even the tables could be written */
     struct chunk_keeper *keeper;
     struct rbwp_writer *writer;
     struct rbwp_job_facts job;

@@ -10,21 +10,32 @@ static void log_loss(const struct thread *thread, enum rbwp_loss_cause cause)
     const struct loss_tally *tally = &thread->loss[cause];
     struct __attribute__((packed)) {
         uint64_t thread_id, count, first_ticks, last_ticks;
-        uint32_t cause;
-    } entry = {thread->thread_id, tally->count, tally->first_ticks, tally->last_ticks, cause};
+        uint32_t cause, part;
+    } entry = {thread->thread_id,
+               tally->count - tally->before,
+               tally->part_ticks,
+               tally->last_ticks,
+               cause,
+               tally->part};
     live_try_log(LIVE_LOSS, &entry, sizeof entry);
 }
 
 void thread_lose(struct thread *thread, enum rbwp_loss_cause cause, uint64_t count, uint64_t ticks)
 {
     struct loss_tally *tally = &thread->loss[cause];
-    uint64_t before = tally->count;
-    tally->count += count;
-    if (before == 0)
+    uint32_t part = live_part();
+    if (tally->count == 0)
         tally->first_ticks = ticks;
+    if (tally->count == 0 || tally->part != part) {
+        tally->part = part;
+        tally->part_ticks = ticks;
+        tally->before = tally->count;
+    }
+    uint64_t before = tally->count - tally->before, after = before + count;
+    tally->count += count;
     tally->last_ticks = ticks;
     live_count_lost(cause, count);
-    if ((before ^ tally->count) > before) /* at 1, 2, 4 ...: whose they were, roughly, and when */
+    if ((before ^ after) > before) /* at 1, 2, 4 ...: whose they were, roughly, and when */
         log_loss(thread, cause);
 }
 

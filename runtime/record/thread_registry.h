@@ -30,6 +30,9 @@ struct row_place;
 struct loss_tally {
     uint64_t count;
     uint64_t first_ticks, last_ticks;
+    uint32_t part;       /* of the recording, where it is cut: that of the last loss */
+    uint64_t before;     /* counted in earlier parts */
+    uint64_t part_ticks; /* the first of that part */
 };
 
 /*

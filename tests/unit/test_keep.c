@@ -5,16 +5,19 @@
  */
 #include "archive.h"
 #include "control_words.h"
+#include "dump.h"
 #include "rbwp_counter.h"
 #include "rbwp_queue.h"
 #include "rbwp_verify.h"
 #include "record_support.h"
+#include "rotate.h"
 #include "running.h"
 #include "test_point.h"
 
 #include "unit.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -755,6 +758,102 @@ static void a_recording_that_is_cut_is_killed(void **state)
     recorded_free(&recorded);
 }
 
+/* Guards: each part tells of the losses since the part before, so that their sum is right; a dump
+ * between two parts, too. */
+static void a_part_has_its_own_losses(void **state)
+{
+    (void)state;
+    static const unsigned strays[] = {3, 5, 0, 1};
+    struct rbwp_session_config config = cut_config();
+    struct rbwp_session *session = start(&config);
+    char path[DUMP_PATH_BYTES_MAX];
+    struct recorded recorded;
+    for (unsigned part = 1; part <= 4; part++) {
+        work(10);
+        for (unsigned i = 0; i < strays[part - 1]; i++)
+            rbwp_end();
+        if (part == 2) {
+            const char *dump = test_path("between.bin");
+            assert_int_equal(rbwp_session_dump(session, dump, 0, NULL), RBWP_OK);
+            recorded = read_back(dump);
+            assert_int_equal(losses(&recorded, 0, RBWP_LOSS_STRAY_END), strays[part - 1]);
+            recorded_free(&recorded);
+        }
+        if (part < 4)
+            assert_int_equal(rotate_now(path, NULL), RBWP_OK);
+    }
+    assert_int_equal(stop(session).misuse_calls, 9);
+    for (unsigned part = 1; part <= 4; part++) {
+        recorded = read_back(part_path(part));
+        assert_int_equal(recorded.trailer->kept->part, part);
+        assert_int_equal(all_losses(&recorded), strays[part - 1]);
+        recorded_free(&recorded);
+        assert_int_equal(unlink(part_path(part)), 0);
+    }
+}
+
+/* Guards: where an earlier run has left its parts, numbers go on behind them, and each of the parts
+ * says which of its own recording it is. */
+static void parts_of_an_earlier_run_stay(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = cut_config();
+    char path[DUMP_PATH_BYTES_MAX];
+    for (unsigned run = 0; run < 2; run++) {
+        struct rbwp_session *session = start(&config);
+        struct chain chain = {0};
+        next_slot = 0;
+        work(100);
+        assert_int_equal(rotate_now(path, NULL), RBWP_OK);
+        assert_string_equal(path, part_path(run == 0 ? 1 : 8));
+        work(100);
+        assert_string_equal(stop(session).path, part_path(run == 0 ? 2 : 9));
+        for (unsigned part = 1; part <= 2; part++) {
+            struct recorded recorded = read_back(part_path(run * 7 + part));
+            take_part(&chain, &recorded, part);
+            recorded_free(&recorded);
+        }
+        assert_int_equal(chain.events, 400);
+        if (run == 0) /* a log cleaner has left the newest one */
+            assert_int_equal(rename(part_path(2), part_path(7)), 0);
+    }
+    for (unsigned part = 1; part <= 9; part++)
+        (void)unlink(part_path(part));
+}
+
+/* Guards: parts that cannot be written are reported while the program runs and at its end, and
+ * what is dropped for it is lost, in the summary and in the file. (The name is too long for
+ * ".part-1", but not for ".live".) */
+static void parts_that_cannot_be_written(void **state)
+{
+    (void)state;
+    enum { CALLS = 3000000 };
+    struct rbwp_session_config config = cut_config();
+    struct rbwp_session_summary summary;
+    struct running running;
+    char path[400];
+    int folder = snprintf(path, sizeof path, "%s", test_path("x"));
+    memset(path + folder - 1, 'x', NAME_MAX - strlen(".live"));
+    path[(size_t)folder - 1 + NAME_MAX - strlen(".live")] = '\0';
+    config.logfile = path;
+    struct rbwp_session *session = start(&config);
+    work(CALLS);
+    while (!running_look(&running) || !running.trouble[0])
+        usleep(1000);
+    assert_non_null(strstr(running.trouble, "cannot name the part"));
+    assert_int_equal(rbwp_session_stop(session, &summary), RBWP_E_IO);
+    assert_non_null(strstr(summary.error.text, "records lost: cannot name the part"));
+    assert_string_equal(summary.path, path);
+    struct recorded recorded = read_back(path);
+    const uint64_t lost = losses(&recorded, 0, RBWP_LOSS_IO);
+    assert_true(lost > CALLS / 2);
+    assert_int_equal(summary.lost_records, lost);
+    assert_int_equal(recorded.trailer->kept->dropped_records, lost);
+    assert_true(summary.records + lost >= 2 * CALLS && summary.records + lost <= 2 * CALLS + 8);
+    recorded_free(&recorded);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -775,6 +874,9 @@ int main(void)
         cmocka_unit_test(wrong_rules),
         cmocka_unit_test(a_recording_is_cut),
         cmocka_unit_test(a_recording_that_is_cut_is_killed),
+        cmocka_unit_test(a_part_has_its_own_losses),
+        cmocka_unit_test(parts_of_an_earlier_run_stay),
+        cmocka_unit_test(parts_that_cannot_be_written),
     };
     if (rbwp_thread_attach("test") != RBWP_OK)
         return 1;
