@@ -22,9 +22,12 @@ static inline int unit_result(int failures)
 
 #undef skip
 #define skip() (unit_skipped = true, _skip(__FILE__, __LINE__))
+#undef cmocka_run_group_tests_name
+#define cmocka_run_group_tests_name(name, tests, setup, teardown)                                  \
+    unit_result(                                                                                   \
+        _cmocka_run_group_tests(name, tests, sizeof(tests) / sizeof((tests)[0]), setup, teardown))
 #undef cmocka_run_group_tests
 #define cmocka_run_group_tests(tests, setup, teardown)                                             \
-    unit_result(_cmocka_run_group_tests(#tests, tests, sizeof(tests) / sizeof((tests)[0]), setup,  \
-                                        teardown))
+    cmocka_run_group_tests_name(#tests, tests, setup, teardown)
 
 #endif /* UNIT_H */
