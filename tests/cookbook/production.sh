@@ -55,7 +55,7 @@ run_hung() {
     rm -f service*.bin*
     serve -bgworkprofile 2 -bgworkprofile_logfile service.bin
     show rbwp ctl
-    kill -USR1 "$server" # asks for a compaction
+    show kill -USR1 "$server" # asks for a compaction
     sleep 4
     show rbwp top --once -d 1s "$server"
     show rbwp stacks "$server"

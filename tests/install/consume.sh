@@ -25,6 +25,9 @@ with_pkg_config() {
     read -ra flags <<<"$(pkg-config --cflags --libs "$@" rbwp)"
     gcc -std=c11 "${warn[@]}" "$source/tests/consumer/consumer.c" -o consumer_c "${flags[@]}"
     g++ -std=c++11 "${warn[@]}" "$source/tests/consumer/consumer_cpp.cpp" -o consumer_cpp "${flags[@]}"
+    # Flags before the sources, as in LDFLAGS, where the distribution's linker drops what nobody has asked for yet.
+    [[ ${1:-} == --static ]] ||
+        gcc -std=c11 -Wl,--as-needed "${flags[@]}" "$source/tests/consumer/consumer.c" -o consumer_c
 }
 
 shared=

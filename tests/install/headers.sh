@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # headers.sh COMPILER INCLUDE - each installed header compiles alone, without a
-# warning, as C11 and as C++, with recording on and compiled out.
+# warning, as C11 and as C++, with recording on and compiled out. Those for the host declare nothing
+# behind a statement, which extensions of PostgreSQL are warned of.
 set -euo pipefail
 compiler=$1 include=$2
 command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; exit 77; }
@@ -10,8 +11,10 @@ command -v "$compiler" >/dev/null || { echo "skipped: no $compiler"; exit 77; }
 for header in "$include"/rbwp_*.h; do
     for language in 'c -std=c11' 'c -std=gnu17' 'c++ -std=c++11' 'c++ -std=c++17'; do
         for define in RBWP_NOTHING RBWP_DISABLE; do
+            early=
+            [[ $language == c++* || $header == */rbwp_device.h ]] || early=-Wdeclaration-after-statement
             # shellcheck disable=SC2086 # language is several words
-            "$compiler" -x $language -D$define -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -fsyntax-only \
+            "$compiler" -x $language -D$define $early -Wall -Wextra -Wshadow -Wconversion -pedantic -Werror -fsyntax-only \
                 -I "$include" - <<<"#include <${header##*/}>" ||
                 { echo "$header: $language -D$define"; exit 1; }
         done

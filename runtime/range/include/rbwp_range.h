@@ -185,9 +185,10 @@ static inline RBWP_HOT_ void rbwp_range_push_with(uint64_t name, uint64_t id,
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
     struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
+    uint64_t ticks;
     if (!rbwp_is_on_(1))
         return;
-    uint64_t ticks = rbwp_now_ticks();
+    ticks = rbwp_now_ticks();
     if (!rbwp_enter_(self, 1))
         return;
     if (__builtin_expect(rbwp_place_has_room_(place) && own->top < own->limit, 1)) {
@@ -203,12 +204,14 @@ static inline RBWP_HOT_ void rbwp_range_pop(void)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct rbwp_own_ranges_ *own = &rbwp_own_ranges_;
+    struct rbwp_open_range_ *range;
+    uint64_t fill, ticks;
     if (!rbwp_is_on_(1))
         return;
     /* Nobody but this thread changes what it has pushed: that need not wait for the clock. */
-    struct rbwp_open_range_ *range = own->top;
-    const uint64_t fill = range->fill;
-    uint64_t ticks = rbwp_now_ticks();
+    range = own->top;
+    fill = range->fill;
+    ticks = rbwp_now_ticks();
     if (!rbwp_enter_(self, 1))
         return;
     /* Where its row is held it was pushed in this session. */

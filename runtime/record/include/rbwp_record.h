@@ -391,9 +391,10 @@ static inline RBWP_HOT_ void rbwp_end_at(uint64_t ticks)
 static inline RBWP_HOT_ void rbwp_end(void)
 {
     struct rbwp_self_ *self = &rbwp_self_;
+    const struct rbwp_slot_limit_ *limit;
     if (!rbwp_is_on_(1) || !rbwp_enter_(self, 1))
         return;
-    const struct rbwp_slot_limit_ *limit = rbwp_limit_of_item_(self);
+    limit = rbwp_limit_of_item_(self);
     rbwp_put_end_(self, limit, rbwp_now_ticks());
     rbwp_leave_(self);
 }
