@@ -210,6 +210,23 @@ try {
       return {count: findings.length, items, timed, range: rbwpReport.view.range};
     });
     assert.ok(place.count > 0 && place.items === place.count, JSON.stringify(place));
+    /* What one finding filtered and marked ends with the next; an address that makes no sense says so. */
+    const filters = await page.evaluate(() => {
+      const {goToFinding, data, view} = rbwpReport, seen = [];
+      for (const finding of [{kind: 1}, {track: 0, start: 100, length: 50}, {kind: 1}, {kind: 1}]) {
+        goToFinding(finding);
+        seen.push([view.only === data.kinds[1].name, view.matches?.size > 0, view.range?.from ?? null]);
+      }
+      return seen;
+    });
+    assert.deepEqual(filters, [[true, true, null], [false, false, 100], [true, true, null], [true, true, null]]);
+    const alerts = async hash => page.evaluate(async hash => {
+      location.hash = hash;
+      await new Promise(done => addEventListener("hashchange", done, {once: true}));
+      return document.getElementById("alerts").textContent;
+    }, hash);
+    assert.match(await alerts("tab=Nothing&from=x&bogus"), /no place bogus, tab=Nothing, from=x,/);
+    assert.doesNotMatch(await alerts("tab=Workers"), /no place/);
     if (place.timed) assert.deepEqual(place.range, {from: place.timed.start, to: place.timed.start + place.timed.length});
     await shoot(3);
     await press("Escape");

@@ -7,17 +7,17 @@ const FINDINGS_SHOWN = 6;
 const findings = data.findings.filter(([what]) => !["lost", "refused", "hung"].includes(what))
   .map(([what, text, track, kind, start, length]) => ({what, text, track, kind, start, length: Number(length)}));
 
-/* There, with as much around, and marked. */
+/* There, with as much around, and marked; what an earlier one filtered and marked ends. */
 function goToFinding({track, kind, start, length}) {
   document.getElementById("timeline").scrollIntoView({block: "nearest"});
-  if (start === undefined) {
-    if (data.kinds[kind]) showOnly(data.kinds[kind].name);
-    if (data.tracks[track] && data.tracks[track].rows.length) bringRow(data.tracks[track].rows[0]);
-    return redraw();
-  }
+  const timed = start !== undefined;
+  view.only = !timed && data.kinds[kind] ? data.kinds[kind].name : null;
+  searchBox.value = "";
+  match();
   if (data.tracks[track] && data.tracks[track].rows.length) bringRow(data.tracks[track].rows[0]);
-  show(start - length * .5, start + length * 1.5);
-  setRange({from: start, to: start + length});
+  if (timed) show(start - length * .5, start + length * 1.5);
+  else fit();
+  setRange(timed ? {from: start, to: start + length} : null);
 }
 function fillFindings() {
   const parent = document.getElementById("findings");

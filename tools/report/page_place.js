@@ -44,14 +44,19 @@ function selectPlace(text) {
     select(span);
   }
 }
-/* Whatever stands there: what makes no sense changes nothing. */
+let badPlace = null; /* the line that says what in the address makes no sense */
+
+/* Whatever stands there: what makes no sense changes nothing, and is named. */
 function goToPlace(text) {
-  const wanted = new Map();
-  for (const part of text.replace(/^#/, "").split("&")) {
+  const wanted = new Map(), bad = [];
+  for (const part of text.replace(/^#/, "").split("&").filter(part => part)) {
     const [key, value] = part.split("=");
     try {
-      if (value !== undefined) wanted.set(key, decodeURIComponent(value));
-    } catch { /* no such text */ }
+      if (value === undefined) bad.push(part);
+      else wanted.set(key, decodeURIComponent(value));
+    } catch {
+      bad.push(part);
+    }
   }
   const from = readMoment(wanted.get("from")), to = readMoment(wanted.get("to"));
   const [low, high] = (wanted.get("range") || "").split(",").map(readMoment);
@@ -65,6 +70,11 @@ function goToPlace(text) {
   if (to > from) show(from, to);
   else fit();
   setRange(high > low ? {from: low, to: high} : null);
+  const known = {from: to > from, to: to > from, range: high > low, tab: tab >= 0, search: true, span: view.selected,
+    only: data.kinds.some(kind => kind.name === view.only)};
+  for (const [key, value] of wanted) if (!known[key]) bad.push(`${key}=${value}`);
+  if (badPlace) badPlace.remove();
+  badPlace = bad.length ? alertLine(`This page has no place ${bad.join(", ")}, which its address asks for.`) : null;
   placeShown = placeText();
 }
 window.addEventListener("hashchange", () => location.hash.slice(1) !== placeShown && goToPlace(location.hash));

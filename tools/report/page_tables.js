@@ -33,7 +33,7 @@ function fillFigures() {
 }
 
 function alertLine(text, red) {
-  add(document.getElementById("alerts"), "p", text, red ? "alert red" : "alert");
+  return add(document.getElementById("alerts"), "p", text, red ? "alert red" : "alert");
 }
 const OPEN_SHOWN = 5;
 function fillOpen() {
