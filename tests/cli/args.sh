@@ -99,6 +99,14 @@ ranges_make.write(f"{work}/many.bin", NAMES, ("argument", ARGUMENT, shift(many))
 values, without = by("bytes", f"{work}/many.bin")
 assert [v[:2] for v in values] == [("-4 to -7", 1), ("-0.5 to below -1", 1), ("0", 1), ("0", 1), ("1", 1), ("2 to 3", 2), ("4 to 7", 4), ("8 to 15", 8),
                                    ("16 to 31", 16), ("32 to 63", 8)] and without == 1, values
+# Texts that differ in literals alone: numbers and quoted strings, not what is part of a word.
+TEXTS = [b"SELECT t1.a FROM t1 WHERE id = 17 AND s = 'it''s'", b"SELECT t1.a FROM t1 WHERE id = 0x2F AND s = 'b\\'x'",
+         b"SELECT t1.a FROM t1 WHERE id = 1.5 AND s = \"c", b"SELECT t1.b FROM t2 WHERE id = 17 AND s = ''"]
+pieces = [(0, 7 + i % 2, PATH, 5 if at == 0 else 6, eight(text[at:at + 8])) for i, text in enumerate(TEXTS) for at in range(0, len(text), 8)]
+ranges_make.write(f"{work}/texts.bin", NAMES, ("argument", ARGUMENT, shift(pieces)))
+assert sorted(v[0] for v in by("path", f"{work}/texts.bin")[0]) == sorted(t.decode() for t in TEXTS), by("path", f"{work}/texts.bin")
+folded = json.loads(run("stats", "--json", "--by", "arg:path", "--fold-literals", f"{work}/texts.bin"))["arguments"]["values"]
+assert sorted((v["name"], v["count"]) for v in folded) == [("SELECT t1.a FROM t1 WHERE id = ? AND s = ?", 3), ("SELECT t1.b FROM t2 WHERE id = ? AND s = ?", 1)], folded
 assert "Calls by bytes" in run("stats", "--by", "arg:bytes", path).decode()
 for words in (["--top", "5"], ["--cache", "beside"], ["--cache", "beside"]):
     longest = json.loads(run("stats", "--json", *words, path))["longest"]

@@ -169,13 +169,62 @@ static void count_number(struct arg_sums *sums, const struct trace_arg *arg,
     count(sums, &value, span);
 }
 
+static bool is_word(char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
+           (unsigned char)c >= 0x80;
+}
+
+/* Behind the literal that begins there; the same place: none does. A quote that nothing closes, as
+ * in a text that was cut, reaches to the end; two of them in one stand for themselves. */
+static const char *behind_literal(const char *at, const char *end, bool in_word)
+{
+    if (*at == '\'' || *at == '"') {
+        const char quote = *at++;
+        for (; at < end; at++) {
+            if (*at == '\\' && at + 1 < end)
+                at++;
+            else if (*at == quote && at + 1 < end && at[1] == quote)
+                at++;
+            else if (*at == quote)
+                return at + 1;
+        }
+        return end;
+    }
+    if (in_word || *at < '0' || *at > '9')
+        return at;
+    while (at < end && (is_word(*at) || *at == '.'))
+        at++;
+    return at;
+}
+
+/* In place: what is made is never longer. */
+static uint32_t fold_literals(char *text, uint32_t bytes)
+{
+    char *to = text;
+    const char *end = text + bytes;
+    for (const char *at = text; at < end;) {
+        const char *behind = behind_literal(at, end, at > text && is_word(at[-1]));
+        *to++ = behind > at ? '?' : *at;
+        at = behind > at ? behind : at + 1;
+    }
+    return (uint32_t)(to - text);
+}
+
 static void count_text(struct arg_sums *sums, const struct arg_text *made,
                        const struct trace_span *span)
 {
     struct value value = {.class = TEXT, .quoted = made->quoted, .text = made->text};
+    char *folded = sums->fold_literals && value.text.bytes ? malloc(value.text.bytes) : NULL;
+    sums->failed |= sums->fold_literals && value.text.bytes && !folded;
+    if (folded) {
+        memcpy(folded, value.text.text, value.text.bytes);
+        value.text = (struct trace_text){folded, fold_literals(folded, value.text.bytes)};
+    }
     if (sums->texts >= ARG_SUMS_TEXTS && (!grow_cells(sums) || !*find(sums, &value)))
         value = (struct value){.class = OTHERS, .quoted = true, .text = trace_text("(others)")};
     count(sums, &value, span);
+    free(folded);
 }
 
 void arg_sums_span(struct arg_sums *sums, const struct trace_span *span,

@@ -576,7 +576,9 @@ struct trace_sink stats_sink(struct stats *stats)
 
 void stats_start(struct stats *stats, const struct stats_options *options)
 {
-    *stats = (struct stats){.options = *options, .args.key = options->arg_key};
+    *stats = (struct stats){.options = *options,
+                            .args.key = options->arg_key,
+                            .args.fold_literals = options->fold_literals};
     if (stats->options.top > STATS_TOP_MAX)
         stats->options.top = STATS_TOP_MAX;
     concurrency_start(&stats->ends);

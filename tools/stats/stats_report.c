@@ -35,6 +35,7 @@ static bool begin(struct trace_pass *pass)
                    .orphans = options->reading.filter.kinds != 0,
                    .inside = one_pass && (!options->sections || options->sections & SECTION_INSIDE),
                    .arg_key = options->arg_key,
+                   .fold_literals = options->fold_literals,
                    .cells = true,
                    .turns = options->sections & SECTION_FINDINGS,
                });

@@ -4,7 +4,8 @@
  *
  * Numbers of few values have a row each; of more than ARG_SUMS_EXACT, one for each power of two
  * (with its sign, and 0). Texts have a row each, up to ARG_SUMS_TEXTS; what comes beyond shares
- * one. A span with several values for the key counts for each.
+ * one. A span with several values for the key counts for each. With fold_literals, texts that
+ * differ in numbers and quoted strings alone are one: "SELECT * FROM t WHERE id = ?".
  */
 #ifndef ARG_SUMS_H
 #define ARG_SUMS_H
@@ -24,7 +25,8 @@ struct arg_sum {
 
 /* Zero but for key is an empty one. */
 struct arg_sums {
-    const char *key;   /* NULL: nobody asked */
+    const char *key; /* NULL: nobody asked */
+    bool fold_literals;
     uint32_t key_name; /* its number + 1; 0: it has not come */
     struct arg_sum *list;
     uint32_t count, room;

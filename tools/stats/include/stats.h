@@ -111,6 +111,7 @@ struct stats_options {
                             not there is then outermost */
     bool no_concurrency; /* leave it out: it needs a temporary file for large traces */
     const char *arg_key; /* calls by their value for this; NULL: not asked for */
+    bool fold_literals;  /* of texts among them (arg_sums.h) */
     bool cells;          /* how busy each process was over time */
     bool inside;         /* what kernels noted, by kernel and group, which may need one, too */
     bool turns;          /* which workers serve which slot when */

@@ -13,6 +13,7 @@ struct stats_report_options {
     bool critical_path;  /* this alone: critical_report.h */
     unsigned sections;   /* 0: all */
     const char *arg_key; /* of SECTION_ARGUMENTS */
+    bool fold_literals;  /* in its texts */
     struct {
         bool set;
         enum stats_column column;
