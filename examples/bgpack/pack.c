@@ -56,13 +56,14 @@ static enum rbwp_status add_item(struct pack_job *job, const char *name, rbwp_do
 static enum rbwp_status set_up_names(struct pack_job *job)
 {
     unsigned deflate_sub_item = 0;
-    enum rbwp_status status = rbwp_sub_item_register(RBWP_AM_HANDLER, "bgpack walk and headers",
-                                                     &job->read.walk_sub_item);
+    enum rbwp_sub_item_type step; /* the format's own kinds are for what Realm does */
+    enum rbwp_status status = rbwp_sub_item_kind_register("step", 0, &step);
     if (status == RBWP_OK)
-        status = rbwp_sub_item_register(RBWP_AM_HANDLER, "bgpack queue a member",
-                                        &job->write.queue_sub_item);
+        status = rbwp_sub_item_register(step, "bgpack walk and headers", &job->read.walk_sub_item);
     if (status == RBWP_OK)
-        status = rbwp_sub_item_register(RBWP_XFER_CHANNEL, "bgpack deflate", &deflate_sub_item);
+        status = rbwp_sub_item_register(step, "bgpack queue a member", &job->write.queue_sub_item);
+    if (status == RBWP_OK)
+        status = rbwp_sub_item_register(step, "bgpack deflate", &deflate_sub_item);
     for (unsigned i = 0; i < job->options->packers; i++)
         job->packers[i].deflate_sub_item = deflate_sub_item;
     return status;

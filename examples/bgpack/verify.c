@@ -256,11 +256,13 @@ static enum rbwp_status set_up(struct verify *verify, struct rbwp_work_manager *
 {
     if (inflateInit2(&verify->stream, GZIP_WINDOW_BITS) != Z_OK)
         return RBWP_E_MEMORY;
-    enum rbwp_status status =
-        rbwp_sub_item_register(RBWP_XFER_CHANNEL, "bgpack inflate", &verify->inflate_sub_item);
+    enum rbwp_sub_item_type step;
+    enum rbwp_status status = rbwp_sub_item_kind_register("step", 0, &step);
     if (status == RBWP_OK)
-        status = rbwp_sub_item_register(RBWP_AM_HANDLER, "bgpack compare with original",
-                                        &verify->compare_sub_item);
+        status = rbwp_sub_item_register(step, "bgpack inflate", &verify->inflate_sub_item);
+    if (status == RBWP_OK)
+        status =
+            rbwp_sub_item_register(step, "bgpack compare with original", &verify->compare_sub_item);
     if (status == RBWP_OK)
         status = rbwp_work_add(manager, "bgpack verify", run, verify, -1, item);
     return status;

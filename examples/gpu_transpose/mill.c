@@ -19,8 +19,9 @@ static pthread_once_t compare_once = PTHREAD_ONCE_INIT;
 
 static void register_compare(void)
 {
-    if (rbwp_sub_item_register(RBWP_AM_HANDLER, "gpu_transpose compare", &compare_sub_item) !=
-        RBWP_OK)
+    enum rbwp_sub_item_type step;
+    if (rbwp_sub_item_kind_register("step", 0, &step) != RBWP_OK ||
+        rbwp_sub_item_register(step, "gpu_transpose compare", &compare_sub_item) != RBWP_OK)
         compare_sub_item = 0;
 }
 

@@ -59,6 +59,8 @@ make_tree
 
 # The whole job, profiled.
 expect 0 "$BGPACK" -bgworkprofile 2 -bgworkprofile_logfile job_%.bin tree job.tar.gz
+"$RBWP" export --to ndjson job_0.bin >job.ndjson || fail "the profile of the job cannot be exported"
+grep -q '"step".*walk and headers\|walk and headers.*"step"' job.ndjson || fail "steps of the job are no steps: $(grep -m 1 walk job.ndjson)"
 expect_output '^packed .*skipped 0$'
 expect_output '^verified .*wrong 0$'
 expect_output '^profile .*job_0.bin.*lost 0, calls refused 0$'
