@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""device_code.py HEADER [all] - what compilers for kernels make of rbwp_device.h (beside which the other headers
+"""device_code.py HEADER [PART|all] - what compilers for kernels make of rbwp_device.h (beside which the other headers
 are that programs see).
 
 Guards: the header compiles everywhere without a warning and without an SDK; disabled code, by the
@@ -8,9 +8,9 @@ template's argument or by the switch, is instruction for instruction what it is 
 enabled code has the timer's read, the store and the fence of each record, each once, and spills no
 register.
 
-Takes what is here: Debian's clangs for NVIDIA and AMD, NVRTC, hipRTC (whose library compiles for an AMD
-GPU that is not there), and with "all" nvcc. A target that no compiler here knows is told, and is no failure.
-Exit status 77 if there is no compiler at all.
+Parts, each by its compilers: nvidia and amd (Debian's clangs), host, hip (its headers), nvrtc, hiprtc (whose library
+compiles for an AMD GPU that is not there), nvcc. Exit status 77, with what is lacking, where a part could not
+be tried, or not on all its targets; without a part, or with all (nvcc, too), where nothing could.
 """
 import ctypes
 import glob
@@ -23,6 +23,7 @@ import sys
 import tempfile
 
 header = pathlib.Path(sys.argv[1])
+PART = sys.argv[2] if len(sys.argv) > 2 else ""
 source = pathlib.Path(__file__).resolve().with_name("device_kernels.cu")
 examples = source.parents[2] / "examples" / "gpu_lanes"
 warnings = "-Wall -Wextra -Wshadow -Wconversion -Werror -Wno-unused-parameter -Wno-unknown-cuda-version".split()
@@ -214,31 +215,43 @@ def host_classes(work):
             check(made.returncode == 0, f"{compiler} {options}: {made.stderr[:600]}")
             ran = run(work / "host") if made.returncode == 0 else made
             check(ran.returncode == 0, f"{compiler} -std=c++{standard} {options}: {ran.stdout}")
+        done.append(compiler)
 
 
 def first_library(*patterns):
     return next((path for pattern in patterns for path in sorted(glob.glob(pattern))), None)
 
 
+def wanted(part):
+    return PART in (part, "all") or (PART == "" and part != "nvcc")
+
+
 def main():
     for vendor, gpu in [("nvidia", "sm_90"), ("nvidia", "sm_86"), ("amd", "gfx90a"),
                         ("amd", "gfx940"), ("amd", "gfx942"), ("amd", "gfx1100")]:
+        if not wanted(vendor):
+            continue
         clang = Clang(vendor, gpu)
         look_at_code(clang) if clang.command else lacking.append(f"no clang here knows {gpu}")
-    nvcc = "all" in sys.argv and (shutil.which("nvcc") or first_library("/usr/local/cuda*/bin/nvcc"))
+    nvcc = wanted("nvcc") and (shutil.which("nvcc") or first_library("/usr/local/cuda*/bin/nvcc"))
     with tempfile.TemporaryDirectory() as work:
-        host_classes(pathlib.Path(work))
-        with_hip_headers(pathlib.Path(work))
-        look_at_cubins(nvcc, "sm_90", pathlib.Path(work)) if nvcc else lacking.append("no nvcc")
+        if wanted("host"):
+            host_classes(pathlib.Path(work))
+        if wanted("hip"):
+            with_hip_headers(pathlib.Path(work))
+        if wanted("nvcc"):
+            look_at_cubins(nvcc, "sm_90", pathlib.Path(work)) if nvcc else lacking.append("no nvcc")
     packages = [f"{path}/nvidia/*/lib/libnvrtc.so.1[23]" for path in sys.path]
     nvrtc = first_library("/usr/local/cuda*/lib64/libnvrtc.so.1[23]", "/usr/local/cuda*/lib/libnvrtc.so.1[23]", *packages)
-    run_time_compiler(nvrtc, "nvrtc", "--gpu-architecture=compute_90") if nvrtc else lacking.append("no NVRTC")
+    if wanted("nvrtc"):
+        run_time_compiler(nvrtc, "nvrtc", "--gpu-architecture=compute_90") if nvrtc else lacking.append("no NVRTC")
     hiprtc = first_library("/opt/rocm*/lib/libhiprtc.so", "/usr/lib/*/libhiprtc.so.[0-9]", "/usr/lib/*/libamdhip64.so.[0-9]")
-    run_time_compiler(hiprtc, "hiprtc", "--offload-arch=gfx90a") if hiprtc else lacking.append("no hipRTC")
+    if wanted("hiprtc"):
+        run_time_compiler(hiprtc, "hiprtc", "--offload-arch=gfx90a") if hiprtc else lacking.append("no hipRTC")
 
 
 main()
 print("compiled with:", ", ".join(done) or "nothing")
 print("not tried:", ", ".join(lacking) or "nothing")
 print("\n".join(f"FAILED: {failure}" for failure in failures), end="\n" if failures else "")
-sys.exit(1 if failures else 0 if done else 77)
+sys.exit(1 if failures else 77 if not done or (lacking and PART not in ("", "all")) else 0)

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The package's host side: decoding through the library beside a decoder of its own, contexts, buffers, errors."""
 
+import dataclasses
 import io
+import os
 import random
 import unittest
 import warnings
+from unittest import mock
 
 import emulated_dsl as dsl
 import numpy as np
 
 import rbwp
+from rbwp import events, native
 from rbwp.events import EVENT_COLUMNS, WIDE_COLUMNS
 from rbwp.native import CLanesLayout
 
@@ -162,6 +166,23 @@ class Events(unittest.TestCase):
         trace = rbwp.decode_events(columns, 1, rank=1, clock_hz=10**8, offset_ns=9000)
         self.assertEqual(trace.events["start_ns"].tolist(), [31000])
 
+    def test_limits(self):
+        """What is beyond is refused by its name; what is at it is not."""
+        with self.assertRaisesRegex(ValueError, "^heap_bases: "):
+            rbwp.Tracing(0, 2**20, [0], device="numpy")
+        with self.assertRaisesRegex(ValueError, "^num_ranks: "):
+            rbwp.Tracing(0, 2**20 + 1, [0], device="numpy")
+        with self.assertRaisesRegex(ValueError, "^num_ranks: "):
+            rbwp.Tracing(0, 0, [], device="numpy")
+
+    def test_a_context_that_was_taken_apart_is_made_again(self):
+        on = events.Context(1, (0x10, 0x20), True, 4, 0x100, 0x200, tuple(range(0x1000, 0x100d)))
+        words = on.encode()
+        self.assertEqual((len(words), words[:6].tolist(), words[-1]), (21, [1, 2, 0x10, 0x20, 1, 4], 0x100c))
+        self.assertEqual(rbwp.decode_context(words), on)
+        off = dataclasses.replace(on, enabled=False)
+        self.assertEqual((len(off.encode()), off.encode()[4:].any()), (21, False))
+
     def test_contexts_of_both_lengths(self):
         for ranks in (1, 2, 8):
             heaps = [0x1000 * (rank + 1) for rank in range(ranks)]
@@ -235,6 +256,27 @@ class Events(unittest.TestCase):
             rbwp.decode_events({name: array for name, array in columns.items() if name != "address"}, 4)
         with self.assertRaisesRegex(ValueError, "^counter: "):
             rbwp.decode_events(columns, -1)
+
+
+class WhereTheLibraryIs(unittest.TestCase):
+
+    def found(self, *candidates):
+        with mock.patch.dict(os.environ), mock.patch.object(native, "_library_candidates", lambda: iter(candidates)):
+            os.environ.pop("RBWP_LIBRARY")
+            return native.library.__wrapped__()
+
+    def test_it_is_looked_for(self):
+        real = os.environ["RBWP_LIBRARY"]
+        for before in ("/nowhere/librbwp.so", "librbwp-of-nobody.so"):
+            self.assertEqual(self.found(before, real)._name, real)
+        with mock.patch.object(native, "_load", side_effect=lambda path: path) as load:
+            self.assertEqual(self.found("/nowhere/librbwp.so", "librbwp.so.0.2"), "librbwp.so.0.2")  # the loader looks for it
+            self.assertEqual([call.args for call in load.call_args_list], [("librbwp.so.0.2", )])  # what is not there is not tried
+        with self.assertRaisesRegex(OSError, "RBWP_LIBRARY=/path"):
+            self.found("/nowhere/librbwp.so")
+        with self.assertRaisesRegex(rbwp.RbwpError, "is version .*, and this package is for 0.x"):
+            with mock.patch.object(native, "ABI", "0.x"):
+                self.found(real)
 
 
 if __name__ == "__main__":

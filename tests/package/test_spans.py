@@ -192,6 +192,13 @@ class SpansOfFiles(unittest.TestCase):
         one, other = (rbwp.spans(path).group_by("name", "args.x") for path in (self.path("srv.bin"), FILE))
         self.assertEqual(spans.group_by("name", "args.x").compute(scheduler="synchronous").items(), one.add(other).items())
 
+    @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("dask", "pandas")), "no Dask or pandas here")
+    def test_frames_over_dask_have_the_types_of_frames(self):
+        import rbwp.dask as rbwp_dask
+        real, told = rbwp.spans(FILE).to_pandas(), rbwp_dask.spans(FILE)._meta()
+        self.assertEqual({name: str(kind) for name, kind in told.dtypes.items()}, {
+            name: str(kind) for name, kind in real.dtypes.items()} | {name: "category" for name in columns.TEXT_COLUMNS})
+
     def test_lengths_of_any_size_have_the_bucket_of_stats(self):
         from rbwp.groups import _bucket, _low, _middle
         values = sorted({value for power in range(63) for value in (2**power - 1, 2**power, 2**power + 2**power // 3)})
