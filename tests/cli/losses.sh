@@ -6,7 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "losses"
-import json, os, re, sqlite3, subprocess, sys
+import json, os, re, sqlite3, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -110,6 +110,34 @@ assert NOT_ATTACHED in [f[1] for f in data["findings"] if f[0] == "refused"] and
 assert [(int(l["count"]), int(l["refused"])) for l in data["losses"]] == [(15, 5), (5, 5), (1, 7)], data["losses"]
 run("export", "-f", "-o", f"{work}/own.parquet", f"{work}/refused", code=0)
 assert b"15 calls refused, process 0, not attached" in open(f"{work}/own.parquet", "rb").read()
+
+# What the trailer says of the whole file: which part of a recording it is, what its tables leave out, its job, losses of a cause
+# of a later version, and a kind of a work item. It is on the page and in every export with facts; no loss is taken for a call.
+kept = m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", T + 10, 607968, 12, 1, 0, 0, 2, 0, 3)], b"USR")
+left = m.table_section(b"LEFT", [struct.pack("<I4xQQ", 1, 7, 0)])
+job = m.table_section(b"JOBM", [struct.pack("<IH2xq", 4, 0, 3), struct.pack("<IH2xq", 1, 4, 0)], b"4711")
+kind = m.table_section(b"KIND", [struct.pack("<HHI8x", 0, 10, 2)], b"compaction")
+part = m.with_trailer(m.file([calls(1, 0, 0)], [(0, b"w")], (), T), m.info(stop=T + 5000), kept, left, job, kind,
+                      m.table_section(b"LOSS", [m.loss_entry(0, 5, 77)]))
+open(f"{work}/part", "wb").write(part)
+run("export", "-f", "-o", f"{work}/own.json", f"{work}/part", code=0)
+facts = json.load(open(f"{work}/own.json"))["otherData"]
+FACTS = {"kept.from_ns": str(T + 10), "kept.dropped_records": "607968", "kept.dropped_rows": "12", "kept.why": "signal", "kept.text": "USR",
+         "left_out.threads": "7", "job.rank": "3", "job.job": "4711", "lost.cause_77": "5"}
+assert {k: facts.get("process.0." + k) for k in FACTS} == FACTS, facts
+spans = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/part", code=0)[0].splitlines()]
+assert {s.get("own_category") for s in spans} == {"compaction"}, spans[0]
+run("report", "-f", "-o", f"{work}/page.html", f"{work}/part", code=0)
+data = Page(f"{work}/page.html").data
+assert set(("process.0." + k, v) for k, v in FACTS.items()) <= set(map(tuple, data["facts"])), data["facts"]
+text, error = (t if isinstance(t, str) else t.decode() for t in run("info", f"{work}/part", code=0))
+assert "0 records; 0 calls refused; 5 of unknown causes" in text and "5 of cause 77, which this version does not know" in text, text
+assert json.loads(run("info", "--json", f"{work}/part", code=0)[0])["unknown_losses"] == 5
+assert "5 losses of causes that this version does not know" in run("stats", f"{work}/part", code=0)[1]
+stats = json.loads(run("stats", "--json", f"{work}/part", code=0)[0])
+assert stats["work_items"][0]["kind"] == "compaction", stats["work_items"]
+assert [k["kind"] for k in data["kinds"]] == ["compaction"], data["kinds"]
+assert b" w [compaction]" in run("stats", "--color", "never", f"{work}/part", code=0)[0]
 
 # A packet that says that packets before it are missing.
 def varint(n):

@@ -84,7 +84,8 @@ cmp -s out many.json || fail "damaged sums change the answer"
 # Nor is anything believed whose sum is right: sums or a refusal, and no crash.
 mkdir one && cp job/bgwork_3.bin one
 cat >mutate.py <<'P'
-import glob, random, struct, subprocess, sys
+import glob, os, random, struct, subprocess, sys
+forged = None
 rbwp, here = sys.argv[1:]
 sys.dont_write_bytecode = True
 sys.path.insert(0, f"{here}/../python")
@@ -110,6 +111,15 @@ for number in range(60):
     done = run()
     assert done.returncode in (0, 3) and b"Sanitizer" not in done.stderr and b"runtime error" not in done.stderr, (number, done)
     other += done.stdout != want.stdout
+    forged = data if done.stdout != want.stdout else forged
+# Nor what others could have written: a file that everybody may write, or of somebody else (which root can try).
+for change in [lambda: os.chmod(name, 0o666)] + ([lambda: os.chown(name, 12345, -1)] if os.geteuid() == 0 else []):
+    open(name, "wb").write(forged)
+    os.chmod(name, 0o644)
+    assert run().stdout != want.stdout
+    open(name, "wb").write(forged)
+    change()
+    assert run().stdout == want.stdout
 assert 0 < other < 30, other  # some are sums, if wrong ones; most are refused
 P
 check "sums that were changed" "$PYTHON" mutate.py "$RBWP" "$here"

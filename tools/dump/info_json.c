@@ -158,6 +158,8 @@ void info_json(struct out *out, const struct info *info)
     json_u64(out, "lost_records_most", losses.records_most);
     out_text(out, ",");
     json_u64(out, "refused_calls", losses.refused_calls);
+    out_text(out, ",");
+    json_u64(out, "unknown_losses", losses.unknown);
     out_text(out, ",\n");
     json_tail(out, info->input, &info->tables);
     out_text(out, "}");

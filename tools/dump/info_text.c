@@ -306,8 +306,12 @@ static void loss_line(struct out *out, const struct info *info, const struct rbw
     bool at_most = losses_are_at_most(loss->cause);
     out_text(out, at_most ? "up to " : "");
     grouped(out, loss->count);
-    out_format(out, " %s %s", at_most || losses_are_records(loss->cause) ? "records:" : "calls:",
-               rbwp_loss_cause_name(loss->cause));
+    if (losses_are_known(loss->cause))
+        out_format(out, " %s %s",
+                   at_most || losses_are_records(loss->cause) ? "records:" : "calls:",
+                   rbwp_loss_cause_name(loss->cause));
+    else
+        out_format(out, " of cause %" PRIu32 ", which this version does not know", loss->cause);
     if (loss->thread_id) {
         out_text(out, ", thread ");
         name(out, names_find(&info->names.threads, loss->thread_id, loss->first_ns));
@@ -332,7 +336,13 @@ static void losses(struct out *out, const struct info *info, const struct rbwp_t
         out_text(out, " more died with the program; ");
     }
     grouped(out, totals.refused_calls);
-    out_text(out, " calls refused\n");
+    out_text(out, " calls refused");
+    if (totals.unknown) {
+        out_text(out, "; ");
+        grouped(out, totals.unknown);
+        out_text(out, " of unknown causes");
+    }
+    out_text(out, "\n");
     for (uint32_t i = 0; i < trailer->loss_count; i++)
         loss_line(out, info, &trailer->losses[i]);
 }

@@ -21,6 +21,11 @@ bool losses_are_at_most(uint32_t cause)
     return cause == RBWP_LOSS_UNPROTECTED || cause == RBWP_LOSS_OVERWRITTEN;
 }
 
+bool losses_are_known(uint32_t cause)
+{
+    return losses_are_records(cause) || losses_are_at_most(cause) || loss_is_refused(cause);
+}
+
 struct losses losses_total(const struct rbwp_trailer *trailer)
 {
     struct losses losses = {0};
@@ -30,8 +35,10 @@ struct losses losses_total(const struct rbwp_trailer *trailer)
             losses.records += loss->count;
         else if (losses_are_at_most(loss->cause))
             losses.records_most += loss->count;
-        else
+        else if (losses_are_known(loss->cause))
             losses.refused_calls += loss->count;
+        else
+            losses.unknown += loss->count;
         if (loss_is_refused(loss->cause))
             losses.refused[loss->cause] += loss->count;
     }
@@ -88,6 +95,9 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
         message_plain("%s: up to %" PRIu64 " records were lost with the program's memory", name,
                       lost.records_most);
     losses_each_refused(lost.refused, tell_refused, (void *)(uintptr_t)name);
+    if (lost.unknown)
+        message_plain("%s: %" PRIu64 " losses of causes that this version does not know", name,
+                      lost.unknown);
     if (lost.left_out)
         tell_left_out(name, trailer);
     if (trailer && trailer->kept_count && trailer->kept->from_ns)

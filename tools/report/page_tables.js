@@ -50,6 +50,14 @@ function fillAlerts() {
   const strays = data.facts.filter(([key, value]) => key.endsWith(".ends_without_begin") && value !== "0");
   if (Number(data.lost) > 0)
     alertLine(`${exact(data.lost)} records were lost when this was recorded: what is shown is not everything. See Losses below; red stretches of the timeline are where it happened.`, true);
+  const told = [[/^process\.(\d+)\.kept\.dropped_records$/, count => `has the newest part of a recording; ${count} records before it were not kept`],
+    [/^process\.(\d+)\.left_out\.(.*)$/, (count, what) => `${count} ${what.replaceAll("_", " ")} had no room in its tables`],
+    [/^process\.(\d+)\.lost\.cause_(.*)$/, (count, cause) => `${count} losses of cause ${cause}, which this version does not know`]];
+  for (const [pattern, text] of told)
+    for (const [key, value] of data.facts) {
+      const found = pattern.exec(key);
+      if (found && value !== "0") alertLine(`${data.processes[Number(found[1])].source}: ${text(exact(value), found[2])}.`);
+    }
   for (const [what, text] of data.findings)
     if (what === "refused") alertLine(text, true);
   for (const [key, value] of problems)
@@ -92,6 +100,7 @@ function nameColumn(title) {
   return {title, left: true, value: kind => kind.name, fill: (cell, kind) => {
     swatch(cell, kind.number);
     cell.append(kind.name);
+    if (kind.kind) add(cell, "span", ` [${kind.kind}]`, "quiet");
   }};
 }
 function histogramColumn(rows, field, colour) {

@@ -137,7 +137,7 @@ function describe(kind) {
   const names = {bgwork: `work item, slot ${kind.item}`, am: "active message", xfer: "transfer channel",
     deppart: "partitioning operation", reap: "GPU reap", waiting: "wait", sub_item: "sub-item", gpu: `GPU work of slot ${kind.item}`,
     task: "task", call: "call", wait: "wait", copy: "copy", queued: `work of slot ${kind.item} that waited`};
-  return (names[kind.category] || kind.category) + (isSubItem(kind) ? `, sub-item ${kind.item}` : "");
+  return (kind.kind ? `${kind.kind}: ` : "") + (names[kind.category] || kind.category) + (isSubItem(kind) ? `, sub-item ${kind.item}` : "");
 }
 
 function hoverAt(event) {

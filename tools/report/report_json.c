@@ -232,6 +232,8 @@ static void put_kind(const struct writer *writer, uint32_t number)
     row = row ? row : &none;
     out_text(out, number ? ",\n{" : "\n{");
     page_text(out, "name", trace_name_of(writer->report->trace, kind->name));
+    if (row->kind.bytes)
+        page_text(out, "kind", row->kind);
     json_plain(out, "category", trace_category_name[kind->category]);
     page_comma(out);
     page_number(out, "count", row->count);

@@ -122,6 +122,24 @@ uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item, str
     return *cell - 1;
 }
 
+void stats_name_kind(struct stats *stats, uint32_t row, struct trace_text kind)
+{
+    if (kind.bytes && !stats->rows[row].kind.bytes)
+        stats->rows[row].kind = copy_text(stats, kind);
+}
+
+/* Of spans of our own recordings: others' categories say how, not what. */
+static void take_kind(struct stats *stats, const struct trace_span *span, uint32_t row,
+                      const struct trace_detail *detail)
+{
+    if (!detail || !detail->category || detail->category > stats->name_room ||
+        stats->rows[row].kind.bytes ||
+        (span->category != TRACE_CALL && span->category != TRACE_WAITING &&
+         span->category != TRACE_SUB_ITEM))
+        return;
+    stats_name_kind(stats, row, stats->names[detail->category - 1]);
+}
+
 static uint32_t row_of(struct stats *stats, const struct trace_span *span)
 {
     if (!grow(stats, &stats->row_of_name, &stats->row_of_name_room, span->name + 1,
@@ -434,6 +452,7 @@ static void take_span(struct stats *stats, struct stats_track *track, const stru
         return;
     if (!stats_row_count(&stats->rows[row], span))
         stats_fail(stats);
+    take_kind(stats, span, row, detail);
     nest(stats, track, span, row);
     stats->spans++;
     stats->cut += (span->flags & TRACE_CUT) != 0;
@@ -691,7 +710,7 @@ void stats_free(struct stats *stats)
     message_sums_free(&stats->messages);
     slot_turns_free(&stats->turns);
     for (uint32_t i = 0; i < stats->row_count; i++) {
-        free_text(stats->rows[i].name);
+        free_text(stats->rows[i].name), free_text(stats->rows[i].kind);
         histogram_free(&stats->rows[i].durations);
     }
     for (uint32_t i = 0; i < stats->track_count; i++)

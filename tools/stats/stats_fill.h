@@ -8,6 +8,8 @@
 void stats_fail(struct stats *stats);
 /* Room for so many, the new ones zero. False when out of memory; the user was told. */
 bool stats_grow(struct stats *stats, void *array, uint32_t *room, uint32_t count, size_t bytes);
+/* What the program calls the spans of a row; the first that is told counts. */
+void stats_name_kind(struct stats *stats, uint32_t row, struct trace_text kind);
 /* Number of the row, which is there already or made. TRACE_NONE when out of memory. */
 uint32_t stats_add_row(struct stats *stats, uint8_t category, uint32_t item,
                        struct trace_text name);

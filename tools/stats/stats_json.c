@@ -79,6 +79,10 @@ static void row_object(struct out *out, const struct stats *stats, const struct 
     member(out, "item", row->item);
     out_text(out, ",");
     text(out, "name", row->name);
+    if (row->kind.bytes) {
+        out_text(out, ",");
+        text(out, "kind", row->kind);
+    }
     member(out, "count", row->count);
     member(out, "unfinished", row->unfinished);
     member(out, "open", row->open);

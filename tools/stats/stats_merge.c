@@ -123,6 +123,7 @@ static bool merge_rows(struct stats *all, const struct stats *part, struct place
         uint32_t number = stats_add_row(all, row->category, row->item, row->name);
         if (number == TRACE_NONE || !stats_row_merge(&all->rows[number], row))
             return false;
+        stats_name_kind(all, number, row->kind);
         placed->rows[i] = number;
     }
     return true;

@@ -248,6 +248,7 @@ static void row(struct transfer *transfer, struct stats_row *row)
     transfer->broken |= row->category >= TRACE_CATEGORIES;
     u32(transfer, &row->item);
     text(transfer, &row->name);
+    text(transfer, &row->kind);
     u64(transfer, &row->count);
     u64(transfer, &row->unfinished);
     u64(transfer, &row->open);

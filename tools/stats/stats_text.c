@@ -279,6 +279,11 @@ static void row_line(const struct view *view, const struct stats_row *row,
     for (unsigned i = 0; i < chosen->count; i++)
         cell(view, row, (enum stats_column)chosen->list[i]);
     last_name(view, taken, row->name);
+    if (row->kind.bytes) {
+        out_text(out, " [");
+        text_name(out, row->kind.text, row->kind.bytes);
+        out_text(out, "]");
+    }
     if (row->unfinished > row->open)
         out_format(out, " %s(+%" PRIu64 " unfinished)%s", view->colors.red,
                    row->unfinished - row->open, view->colors.off);

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 /* Its last byte counts up when stats_summary.c, or what it carries, changes. */
-static const char magic[8] = "RBWPSUM\2";
+static const char magic[8] = "RBWPSUM\3";
 enum { HEAD_BYTES = 20, TAIL_BYTES = 64 }; /* magic, which file, sum of what is behind */
 
 bool summary_cache_open(const char *place)
@@ -72,12 +72,22 @@ static char *name_of(const struct summary_cache *cache)
 
 /* ---- both ways ---------------------------------------------------------------------------- */
 
-static uint8_t *load(const char *name, size_t *count_out)
+/* Sums are believed that we wrote, or root, or who could as well have written the recording. */
+static bool is_trusted(const struct summary_cache *cache, const struct stat *status)
+{
+    struct stat recording;
+    return !(status->st_mode & S_IWOTH) &&
+           (status->st_uid == geteuid() || status->st_uid == 0 ||
+            (stat(cache->path, &recording) == 0 && status->st_uid == recording.st_uid));
+}
+
+static uint8_t *load(const struct summary_cache *cache, const char *name, size_t *count_out)
 {
     struct stat status;
     int fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     bool good = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-                status.st_size > HEAD_BYTES && status.st_size <= SUMMARY_BYTES_MAX;
+                is_trusted(cache, &status) && status.st_size > HEAD_BYTES &&
+                status.st_size <= SUMMARY_BYTES_MAX;
     uint8_t *bytes = good ? malloc((size_t)status.st_size) : NULL;
     if (bytes && !read_all_at(fd, bytes, (size_t)status.st_size, 0)) {
         free(bytes);
@@ -93,7 +103,7 @@ bool summary_cache_read(const struct summary_cache *cache, struct stats *stats)
 {
     size_t count;
     char *name = name_of(cache);
-    uint8_t *bytes = name ? load(name, &count) : NULL;
+    uint8_t *bytes = name ? load(cache, name, &count) : NULL;
     bool good = bytes && memcmp(bytes, magic, sizeof magic) == 0 &&
                 load_le64(bytes + 8) == fingerprint(cache) &&
                 load_le32(bytes + 16) == crc32c(0, bytes + HEAD_BYTES, count - HEAD_BYTES) &&

@@ -395,7 +395,7 @@ static uint32_t put(struct call_args *args, const struct argument *first, uint32
 }
 
 const struct trace_detail *call_args_of(struct call_args *args, uint64_t thread_id,
-                                        int64_t begin_ns)
+                                        int64_t begin_ns, uint32_t category)
 {
     uint32_t number = args->count ? thread_map_find(&args->map, thread_id) : THREAD_NONE;
     if (number == THREAD_NONE || number >= args->thread_room)
@@ -410,6 +410,7 @@ const struct trace_detail *call_args_of(struct call_args *args, uint64_t thread_
     if (from == end)
         return NULL;
     span_detail_start(&args->detail);
+    args->detail.head.category = category;
     while (from < end)
         from += put(args, &thread->list[from], end - from);
     args->failed |= args->detail.failed;

@@ -45,6 +45,6 @@ static inline bool call_args_has(const struct call_args *args, const struct rbwp
 /* Of the call of the thread that began then, on the file's axis; NULL: none. Until the next call.
  */
 const struct trace_detail *call_args_of(struct call_args *args, uint64_t thread_id,
-                                        int64_t begin_ns);
+                                        int64_t begin_ns, uint32_t category);
 
 #endif /* CALL_ARGS_H */

@@ -6,6 +6,7 @@
  * (rbwp_gpu.h).
  */
 #include "call_args.h"
+#include "file_facts.h"
 #include "kept_losses.h"
 #include "life_marks.h"
 #include "loss_text.h"
@@ -60,9 +61,10 @@ struct rbwp_source {
     uint32_t slots[RBWP_SLOTS_MAX], sub_items[RBWP_SUB_ITEMS_MAX]; /* see name_of */
     uint8_t categories[RBWP_SUB_ITEMS_MAX]; /* of sub-items that have just one name */
     bool slot_waits[RBWP_SLOTS_MAX];
-    uint32_t kinds[RBWP_SUB_ITEMS_MAX]; /* labels: what the program calls theirs, 0 nothing */
-    struct rbwp_catalog *catalog;       /* NULL: no table has come */
-    uint64_t broken_tables;             /* blocks that were left out */
+    uint32_t slot_kinds[RBWP_SLOTS_MAX]; /* see slot_kind */
+    uint32_t kinds[RBWP_SUB_ITEMS_MAX];  /* labels: what the program calls theirs, 0 nothing */
+    struct rbwp_catalog *catalog;        /* NULL: no table has come */
+    uint64_t broken_tables;              /* blocks that were left out */
     struct rbwp_gpu gpu;
     struct table_rows tables;
     struct call_args args;
@@ -437,19 +439,31 @@ static bool clip(const struct rbwp_source *source, struct trace_span *made)
                                                 trace_on_axis(axis, source->filter.to_ns));
 }
 
+/* What the program calls the kind of a work item, a label. */
+static inline uint32_t slot_kind(struct rbwp_source *source, uint8_t slot)
+{
+    uint32_t *known = &source->slot_kinds[slot];
+    if (*known == NOT_LOOKED) {
+        const struct name *name = names_find(&source->names.slots, slot, INT64_MIN);
+        *known = 1 + (name ? trace_add_label(source->trace, name->kind, name->kind_bytes) : 0);
+    }
+    return *known - 1;
+}
+
 /* What was made of it, with what there is more to tell: nearly always nothing. */
 static inline bool add_span(struct rbwp_source *source, const struct span *span,
                             struct track_batch *batch)
 {
-    bool outermost = span->parent == 0;
-    if (span->kind == SPAN_COARSE && source->args.count)
-        return track_batch_add(batch, call_args_of(&source->args, span->thread_id, span->begin_ns),
-                               outermost);
-    if (span->kind == SPAN_COARSE || !source->kinds[span->sub_item])
-        return track_batch_add(batch, NULL, outermost);
-    const struct trace_detail kind = {.words = sizeof kind / sizeof(uint64_t),
-                                      .category = source->kinds[span->sub_item],
-                                      .launch_track = TRACE_NONE};
+    const bool is_call = span->kind == SPAN_COARSE, outermost = span->parent == 0;
+    const uint32_t label =
+        is_call ? slot_kind(source, (uint8_t)span->slot) : source->kinds[span->sub_item];
+    const struct trace_detail *detail = NULL;
+    if (is_call && source->args.count)
+        detail = call_args_of(&source->args, span->thread_id, span->begin_ns, label);
+    if (detail || !label)
+        return track_batch_add(batch, detail, outermost);
+    const struct trace_detail kind = {
+        .words = sizeof kind / sizeof(uint64_t), .category = label, .launch_track = TRACE_NONE};
     return track_batch_add(batch, &kind, outermost);
 }
 
@@ -846,6 +860,7 @@ static void add_facts(struct rbwp_source *source, const struct trace_facts *fact
         FACT("level", "%" PRIu32, trailer->level);
         FACT("clock_error_ns", "%" PRIu64, trailer->clock_error_ns);
         FACT("discarded", "%" PRIu64, trailer->discarded);
+        file_facts_add(trace, source->process, trailer);
     }
 #undef FACT
     rbwp_gpu_add_facts(&source->gpu);

@@ -4,7 +4,7 @@
  *
  * Three sorts: records that are missing, records of which only the most that
  * can be missing is known, and calls that were refused as misuse. Every tool
- * reports all three.
+ * reports all three, and what has a cause that it does not know.
  */
 #ifndef LOSSES_H
 #define LOSSES_H
@@ -12,13 +12,15 @@
 #include "rbwp_format.h"
 
 struct losses {
-    uint64_t records, records_most, refused_calls;
+    uint64_t records, records_most, refused_calls, unknown;
     uint64_t refused[RBWP_LOSS_CAUSE_MAX + 1]; /* of those, by cause (loss_text.h) */
     uint64_t left_out; /* entries that the trailer's tables lack (SPEC.md, "LEFT") */
 };
 
 /* True for causes that lost records, false for calls that were refused and for "at most". */
 bool losses_are_records(uint32_t cause);
+/* False for causes of later versions: nobody knows what is counted. */
+bool losses_are_known(uint32_t cause);
 /* True if at most so many records were lost. */
 bool losses_are_at_most(uint32_t cause);
 /* trailer may be NULL: nothing is known. */

@@ -10,6 +10,7 @@ struct stats_row {
     uint8_t category; /* enum trace_category */
     uint32_t item;
     struct trace_text name;
+    struct trace_text kind; /* what the program calls it; may be empty */
     uint64_t count, unfinished;
     uint64_t open, open_ns;       /* of the unfinished: those that still ran, and their time */
     uint64_t total_ns, nested_ns; /* of the finished ones and those that still ran */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_facts.h"
+#include "losses.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct target {
+    struct trace *trace;
+    uint32_t process;
+};
+
+/* group: "job"; words may have blanks, keys have none. */
+static void add_text(const struct target *target, const char *group, const char *word,
+                     struct trace_text value)
+{
+    char key[96];
+    int used = snprintf(key, sizeof key, "process.%" PRIu32 ".%s.%s", target->process, group, word);
+    for (int i = 0; i < used && i < (int)sizeof key; i++)
+        key[i] = key[i] == ' ' ? '_' : key[i];
+    trace_add_fact(target->trace, key, "%.*s", (int)value.bytes, value.text);
+}
+
+static void add_number(const struct target *target, const char *group, const char *word,
+                       int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    add_text(target, group, word, trace_text(text));
+}
+
+static void add_kept(const struct target *target, const struct rbwp_kept *kept)
+{
+    const struct {
+        const char *word;
+        uint64_t value;
+    } numbers[] = {{"from_ns", (uint64_t)kept->from_ns},
+                   {"dropped_records", kept->dropped_records},
+                   {"dropped_rows", kept->dropped_rows},
+                   {"part", kept->part}};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].value)
+            add_number(target, "kept", numbers[i].word, (int64_t)numbers[i].value);
+    add_text(target, "kept", "why", trace_text(rbwp_kept_why_name(kept->why)));
+    if (kept->text_bytes)
+        add_text(target, "kept", "text", (struct trace_text){kept->text, kept->text_bytes});
+}
+
+static void add_job(const struct target *target, const struct rbwp_job_fact *fact)
+{
+    const char *word = rbwp_job_what_name(fact->what);
+    if (fact->text_bytes)
+        add_text(target, "job", word, (struct trace_text){fact->text, fact->text_bytes});
+    else
+        add_number(target, "job", word, fact->number);
+}
+
+void file_facts_add(struct trace *trace, uint32_t process, const struct rbwp_trailer *trailer)
+{
+    const struct target target = {trace, process};
+    char cause[32];
+    if (trailer->kept_count)
+        add_kept(&target, trailer->kept);
+    for (uint32_t i = 0; i < trailer->left_count; i++)
+        add_number(&target, "left_out", rbwp_left_kind_name(trailer->left[i].kind),
+                   (int64_t)trailer->left[i].entries);
+    for (uint32_t i = 0; i < trailer->job_fact_count; i++)
+        add_job(&target, &trailer->job_facts[i]);
+    for (uint32_t i = 0; i < trailer->loss_count; i++) {
+        if (losses_are_known(trailer->losses[i].cause))
+            continue;
+        snprintf(cause, sizeof cause, "cause_%" PRIu32, trailer->losses[i].cause);
+        add_number(&target, "lost", cause, (int64_t)trailer->losses[i].count);
+    }
+}
