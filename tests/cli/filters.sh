@@ -113,9 +113,9 @@ expect_exit 0 "$dump" --slot 1 --ndjson "$work/outside"
 [ "$(grep -o '"ts":[0-9]*' "$work/out" | tr '\n' ' ')" = '"ts":1 "ts":2 "ts":3 "ts":4 ' ] || fail "records outside calls"
 
 # Spans: any part in the range, least duration, unfinished ones kept.
-"$PYTHON" - "$RBWP" "$GOLDEN/multi_thread.bin" <<'P' || fail "filters on spans"
+"$PYTHON" - "$RBWP" "$GOLDEN/multi_thread.bin" "$here" "$work" <<'P' || fail "filters on spans"
 import json, subprocess, sys
-rbwp, path = sys.argv[1:]
+rbwp, path, here, work = sys.argv[1:]
 def spans(*args):
     return json.loads(subprocess.run([rbwp, "dump", "--spans", *args, path], capture_output=True, check=True).stdout)
 full = spans()
@@ -129,5 +129,14 @@ assert spans("--min-duration", f"{least}ns") == [s for s in full if s["duration"
 assert spans("--kind", "fine", "--slot", "2") == [s for s in full if s["kind"] == "fine" and s["slot"] == 2]
 assert spans("--thread", str(full[0]["thread_id"])) == [s for s in full if s["thread_id"] == full[0]["thread_id"]]
 assert len(spans("--kind", "fine", "--slot", "2")) > 0
+
+# What ends before it begins lasted for no time; what has no end, for nobody knows how long.
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+odd = m.file([m.block(1, 0, [(1000, "cb", 0), (900, "ce"), (2000, "cb", 0), (2100, "ce"), (3000, "cb", 0)])])
+open(f"{work}/odd.bin", "wb").write(odd)
+shown = json.loads(subprocess.run([rbwp, "dump", "--spans", "--min-duration", "50ns", f"{work}/odd.bin"], capture_output=True).stdout)
+assert [s["begin"] for s in shown] == [2000, 3000], shown
 P
 finish

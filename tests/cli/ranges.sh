@@ -75,6 +75,16 @@ assert len({s["id"] for s in made}) == len(made)
 part = spans(path, "--from", str(T0 + 1100), "--until", str(T0 + 1650))
 assert of(part, "stream 9") == [(900, 300, "forward"), (900, 300, "train")], of(part, "stream 9")
 
+# Flame graphs are of work: what ran, not what it was called or waited for.
+folded = subprocess.run([rbwp, "export", "--to", "folded", path], capture_output=True, text=True)
+assert "train" not in folded.stdout and "slot 0 10000\n" in folded.stdout, folded.stdout
+assert "ranges and waits in queues" in folded.stderr, folded.stderr
+
+# Two APIs number their GPUs apart: each has a name of its own.
+apis = [kernel(10, 20, 7, 0, 1)[:2] + (api << 32,) + kernel(10, 20, 7, 0, 1)[3:] for api in (1, 3)]
+write(f"{work}/apis.bin", ("gpu_activity", ACTIVITY, apis))
+assert {s["track"] for s in spans(f"{work}/apis.bin") if s["track_kind"] == "gpu"} == {"GPU 0", "GPU 0 (OpenCL)"}
+
 # A row costs a few bits where each names a thread of its own. What 5 KB make of threads is bounded, and what is left out
 # is not blamed on memory.
 many = [row(i, i + 1, 1, i, i, thread=100 + i) for i in range(1, 5001)]

@@ -3,6 +3,9 @@
  * Collapsed stacks for flame graphs: "node 0;worker 1;compact;copy 1234", one
  * line a stack, with the nanoseconds spent in its innermost span itself.
  *
+ * Ranges and waits in queues are no work: they would count the time of the calls in them again.
+ * They are shown where there is nothing else.
+ *
  * Stacks are nodes of a tree (stack_tree.h) that is kept until the end: STACKS_MAX of them.
  * Spans that overlap partly are not inside each other, so lanes do not appear.
  */
@@ -20,11 +23,27 @@ enum { STACKS_MAX = 1 << 20 };
 struct folded {
     struct trace_pass *pass;
     struct stack_tree stacks; /* groups are tracks, and what is in them are names */
+    bool has_work;            /* stacks are of work; else of ranges and the like */
     struct left_out left_out;
     bool told;
 };
 
 /* ---- spans --------------------------------------------------------------------------- */
+
+static bool is_work(const struct trace_span *span)
+{
+    return span->category != TRACE_RANGE && span->category != TRACE_ANNOTATION &&
+           span->category != TRACE_QUEUED;
+}
+
+/* The first span of work takes the place of all ranges so far. */
+static void take_work(struct folded *folded)
+{
+    stack_tree_free(&folded->stacks);
+    if (!stack_tree_start(&folded->stacks, STACKS_MAX))
+        folded->stacks.failed = true;
+    folded->has_work = true;
+}
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
                        const struct trace_details *details)
@@ -32,10 +51,15 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     struct folded *folded = context;
     folded->left_out.details += left_out_arguments(spans, count, details);
     for (size_t i = 0; i < count && !folded->stacks.failed; i++)
-        if (spans[i].flags & TRACE_INSTANT)
+        if (spans[i].flags & TRACE_INSTANT) {
             folded->left_out.points++;
-        else
-            stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
+        } else {
+            folded->left_out.no_work += !is_work(&spans[i]);
+            if (is_work(&spans[i]) && !folded->has_work)
+                take_work(folded);
+            if (is_work(&spans[i]) || !folded->has_work)
+                stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
+        }
     if (folded->stacks.failed && !folded->told)
         message("out of memory; the rest is left out");
     folded->told = folded->stacks.failed;
@@ -108,6 +132,7 @@ static enum exit_code end(struct trace_pass *pass)
     if (folded->stacks.cut)
         message("more than %d different stacks; the time of others is in those around them",
                 STACKS_MAX);
+    folded->left_out.no_work *= folded->has_work;
     left_out_tell(pass, "folded", folded->left_out);
     bool whole = !folded->stacks.failed && !folded->stacks.cut;
     stack_tree_free(&folded->stacks);

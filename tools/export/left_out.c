@@ -30,6 +30,7 @@ void left_out_tell(const struct trace_pass *pass, const char *format, struct lef
         {pass->sink.samples ? left_out.counters : totals->samples, "value of a counter",
          "values of counters"},
         {left_out.points, "point in time", "points in time"},
+        {left_out.no_work, "range or wait in a queue", "ranges and waits in queues"},
         {left_out.details, "span's arguments", "spans' arguments"},
         {pass->sink.loss ? 0 : totals->losses, "mark of a loss", "marks of losses"},
         {pass->sink.rows ? left_out.rows : totals->rows, "row of a table", "rows of tables"},

@@ -12,6 +12,7 @@ struct left_out {
     uint64_t details; /* spans whose arguments are not shown */
     uint64_t counters;
     uint64_t rows;
+    uint64_t no_work; /* ranges, annotations, waits in queues, where only work is shown */
 };
 
 /* How many of the spans have arguments. */

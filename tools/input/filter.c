@@ -195,6 +195,6 @@ struct filter_span filter_span_of(const struct span *span)
                                 .kinds = kinds[span->kind],
                                 .first_ns = first_ns < last_ns ? first_ns : last_ns,
                                 .last_ns = first_ns < last_ns ? last_ns : first_ns,
-                                .has_duration = span_has_duration(span),
+                                .has_duration = span->has_begin && span->has_end,
                                 .duration_ns = span_duration_ns(span)};
 }

@@ -128,16 +128,25 @@ bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block)
 
 /* ---- tracks ----------------------------------------------------------------- */
 
-/* A Realm processor id has tag, node and index, one of librbwp API (of three) and number; others
- * are shown as they are. */
+enum { APIS = 3 };
+
+/* Of an id of librbwp's: API (of three) and number, else 0. OpenCL may have the same GPUs as CUDA
+ * or HIP, and number them otherwise. */
+static unsigned api_of(uint64_t proc_id)
+{
+    return proc_id >> 32 <= APIS ? (unsigned)(proc_id >> 32) : 0;
+}
+
+/* A Realm processor id has tag, node and index; others are shown as they are. */
 static uint32_t add_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 {
+    static const char *const apis[APIS + 1] = {"", "", "", " (OpenCL)"};
     char name[64];
     if (proc_id >> 56 == 0x1d)
         snprintf(name, sizeof name, "GPU %u.%u", (unsigned)(proc_id >> 40 & 0xffff),
                  (unsigned)(proc_id & 0xfff));
-    else if (proc_id >> 32 >= 1 && proc_id >> 32 <= 3)
-        snprintf(name, sizeof name, "GPU %" PRIu32, (uint32_t)proc_id);
+    else if (api_of(proc_id))
+        snprintf(name, sizeof name, "GPU %" PRIu32 "%s", (uint32_t)proc_id, apis[api_of(proc_id)]);
     else
         snprintf(name, sizeof name, "GPU 0x%" PRIx64, proc_id);
     return trace_add_track(gpu->trace, (struct trace_track){.process = gpu->process,
@@ -166,13 +175,14 @@ void rbwp_gpu_add_facts(struct rbwp_gpu *gpu)
     for (uint32_t i = 0; i < gpu->told_count; i++) {
         const struct gpu_properties *properties = &gpu->told[i];
         const uint64_t proc_id = properties->proc_id;
-        const bool counted = proc_id >> 32 >= 1 && proc_id >> 32 <= 3; /* as in add_track */
-        const uint32_t ordinal = counted ? (uint32_t)proc_id : i;
+        static const char *const apis[APIS + 1] = {"", "", "", "opencl_"};
+        const unsigned api = api_of(proc_id);
+        const uint32_t ordinal = api ? (uint32_t)proc_id : i;
         char key[64];
 #define FACT(what, ...)                                                                            \
     do {                                                                                           \
-        snprintf(key, sizeof key, "process.%" PRIu32 ".gpu.%" PRIu32 "." what, gpu->process,       \
-                 ordinal);                                                                         \
+        snprintf(key, sizeof key, "process.%" PRIu32 ".gpu.%s%" PRIu32 "." what, gpu->process,     \
+                 apis[api], ordinal);                                                              \
         trace_add_fact(gpu->trace, key, __VA_ARGS__);                                              \
     } while (0)
         struct rbwp_text name = {"", 0};
