@@ -261,9 +261,9 @@ static void end_json(struct check *check, const struct losses *losses, bool live
     out_text(out, ",");
     json_u64(out, "refused_calls", losses->refused_calls);
     out_text(out, ",");
-    json_u64(out, "unknown_losses", losses->unknown);
-    out_text(out, ",");
     json_u64(out, "left_out", losses->left_out);
+    out_text(out, ",");
+    json_u64(out, "unknown_losses", losses->unknown);
     out_text(out, "}");
 }
 
