@@ -31,6 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define COPY_BYTES (256u << 10)
@@ -43,6 +44,7 @@ struct recover {
     struct rbwp_error *error;
 
     const struct recover_part *part; /* of a recording that goes on; NULL: all there is */
+    const struct recover_end *ended; /* of the process, NULL: not known */
     int fd;                          /* FILE, -1 none */
     struct rbwp_reader *reader;
     struct rbwp_live *live;
@@ -276,6 +278,8 @@ struct thread_writer {
     uint64_t thread_id;
     int64_t floor_ns; /* of the thread's records so far */
     unsigned coarse;  /* kind of the last coarse record in the block, 0 none */
+    bool is_open;     /* an item whose begin was here */
+    uint32_t fine;    /* sub-items likewise */
     uint64_t *words;
 };
 
@@ -311,6 +315,10 @@ static enum rbwp_status put_record(struct recover *recover, struct thread_writer
     }
     if (coarse)
         thread->coarse = record->kind;
+    if (coarse)
+        thread->is_open = record->kind == RBWP_COARSE_BEGIN;
+    thread->fine += record->kind == RBWP_FINE_BEGIN;
+    thread->fine -= record->kind == RBWP_FINE_END && thread->fine;
     recover->fine |= record->kind == RBWP_FINE_BEGIN || record->kind == RBWP_FINE_END;
     return status;
 }
@@ -334,6 +342,20 @@ static enum rbwp_status keep_records(struct recover *recover, struct thread_writ
         status = put_record(recover, thread, &record);
     }
     *damaged_out |= events->damaged;
+    return status == RBWP_OK ? seal(recover, thread) : status;
+}
+
+/* Behind the thread's last chunk: what is open has lasted until its process ended. */
+static enum rbwp_status end_items(struct recover *recover, struct thread_writer *thread)
+{
+    struct rbwp_record record = {.time_ns = recover->tail.alive_ns};
+    enum rbwp_status status = RBWP_OK;
+    if (!recover->ended || record.time_ns < thread->floor_ns)
+        return RBWP_OK;
+    while (status == RBWP_OK && (thread->is_open || thread->fine)) {
+        record.kind = thread->fine ? RBWP_FINE_END : RBWP_COARSE_END;
+        status = put_record(recover, thread, &record);
+    }
     return status == RBWP_OK ? seal(recover, thread) : status;
 }
 
@@ -417,12 +439,18 @@ static enum rbwp_status keep_chunks(struct recover *recover, const struct live_c
     for (size_t i = 0; i < chunks->count && status == RBWP_OK; i++) {
         const struct live_chunk *chunk = &chunks->list[i];
         if (i == 0 || chunk->thread_id != thread.thread_id) {
+            if (i > 0 && (status = end_items(recover, &thread)) != RBWP_OK)
+                break;
+            thread.is_open = false;
+            thread.fine = 0;
             thread.thread_id = chunk->thread_id;
             thread.floor_ns = recover_tail_last_ns(&recover->tail, chunk->thread_id);
         }
         status = recover->has_snapshot ? keep_copy(recover, &thread, i)
                                        : keep_chunk(recover, &thread, chunk);
     }
+    if (status == RBWP_OK && chunks->count)
+        status = end_items(recover, &thread);
     free(thread.words);
     rbwp_block_encoder_free(thread.encoder);
     return status;
@@ -508,6 +536,13 @@ static enum rbwp_status keep_events(struct recover *recover)
     return status;
 }
 
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 /* Of a program that runs: first its chunks of one moment, then FILE as far as it was then; names
  * and clock are looked at behind it, so that they have all that is in the chunks. */
 static enum rbwp_status take_snapshot(struct recover *recover)
@@ -517,7 +552,7 @@ static enum rbwp_status take_snapshot(struct recover *recover)
     const struct recover_part *part = recover->part;
     if (part)
         part->hold(part->context, true);
-    recover_tail_alive(&recover->tail, &live->file.head);
+    recover_tail_alive(&recover->tail, &live->file.head, monotonic_ns());
     enum rbwp_status status = live_snapshot_take(&recover->snapshot, &live->file, recover->error);
     recover->ring_facts = live_file_ring_facts(&live->file);
     if (part)
@@ -647,6 +682,12 @@ static enum rbwp_status run(struct recover *recover)
         result->is_written = recover->part ? !recover->part->ended && !recover->part->ring_only
                                            : rbwp_live_is_written(recover->live);
         result->damaged_entries = live_facts_damaged(recover->live->facts);
+        if (result->is_written ||
+            (recover->ended && recover->ended->process_id != recover->live->file.head.process_id))
+            recover->ended = NULL;
+        if (recover->ended)
+            recover_tail_alive(&recover->tail, &recover->live->file.head,
+                               recover->ended->monotonic_ns);
     }
     /* A process that dies early leaves an empty file; its live file makes up for it. */
     result->has_file =
@@ -723,32 +764,48 @@ enum rbwp_status recover_part_write(const struct recover_part *part,
     return status;
 }
 
+static enum rbwp_status recover_files(struct recover *recover, const char *path,
+                                      const char *live_path)
+{
+    struct rbwp_error reason;
+    enum rbwp_status status = RBWP_OK;
+    recover->fd = -1;
+    if (!recover->error)
+        recover->error = &reason;
+    if (live_path)
+        status = rbwp_live_open(live_path, &recover->live, recover->error);
+    if (status == RBWP_E_TRUNCATED) {
+        recover->result.live_empty = true;
+        status = RBWP_OK;
+    }
+    if (status == RBWP_OK)
+        status = open_file(recover, path, !recover->live);
+    if (status == RBWP_OK)
+        status = run(recover);
+    end(recover);
+    recover->result.lost = is_lossy(&recover->result);
+    return status;
+}
+
 enum rbwp_status rbwp_recover_sized(const char *path, const char *live_path,
                                     const struct rbwp_sink *sink, rbwp_recover_callback *callback,
                                     void *context, struct rbwp_recover_result *result_out,
                                     size_t result_bytes, struct rbwp_error *error)
 {
-    struct rbwp_error reason;
-    struct recover recover = {.sink = sink,
-                              .callback = callback,
-                              .context = context,
-                              .error = error ? error : &reason,
-                              .fd = -1};
-    enum rbwp_status status = RBWP_OK;
-    if (live_path)
-        status = rbwp_live_open(live_path, &recover.live, recover.error);
-    if (status == RBWP_E_TRUNCATED) {
-        recover.result.live_empty = true;
-        status = RBWP_OK;
-    }
+    struct recover recover = {
+        .sink = sink, .callback = callback, .context = context, .error = error};
+    enum rbwp_status status = recover_files(&recover, path, live_path);
     if (status == RBWP_OK)
-        status = open_file(&recover, path, !recover.live);
-    if (status == RBWP_OK)
-        status = run(&recover);
-    end(&recover);
-    if (status == RBWP_OK) {
-        recover.result.lost = is_lossy(&recover.result);
         sized_give(result_out, result_bytes, &recover.result, sizeof recover.result);
-    }
+    return status;
+}
+
+enum rbwp_status recover_ended(const char *path, const char *live_path,
+                               const struct rbwp_sink *sink, const struct recover_end *ended,
+                               struct rbwp_recover_result *result_out, struct rbwp_error *error)
+{
+    struct recover recover = {.sink = sink, .ended = ended, .error = error};
+    enum rbwp_status status = recover_files(&recover, path, live_path);
+    *result_out = recover.result;
     return status;
 }

@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define WRITER "librbwp " RBWP_VERSION_STRING
 
@@ -179,16 +178,14 @@ static enum rbwp_status make_losses(struct recover_tail *tail, const struct live
     return RBWP_OK;
 }
 
-void recover_tail_alive(struct recover_tail *tail, const struct live_head *head)
+void recover_tail_alive(struct recover_tail *tail, const struct live_head *head,
+                        int64_t monotonic_ns)
 {
-    struct timespec now;
-    int64_t now_ns;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (__builtin_add_overflow((int64_t)now.tv_sec * 1000000000 + now.tv_nsec, head->offset_ns,
-                               &now_ns) ||
-        now_ns < 0 || (uint64_t)now_ns > TIME_MASK)
+    int64_t alive_ns;
+    if (__builtin_add_overflow(monotonic_ns, head->offset_ns, &alive_ns) || alive_ns < 0 ||
+        (uint64_t)alive_ns > TIME_MASK)
         return;
-    tail->alive_ns = now_ns;
+    tail->alive_ns = alive_ns;
 }
 
 static void date_session(struct recover_tail *tail)

@@ -43,9 +43,11 @@ void recover_tail_damage(struct recover_tail *tail, const struct rbwp_block_head
 /* The time of a thread's last record in the result; 0 if it has none. */
 int64_t recover_tail_last_ns(const struct recover_tail *tail, uint64_t thread_id);
 
-/* The program gives a sign of life just now, before its records are looked at: what they leave open
- * was open then. What comes behind that, the writing of a dump, is no part of the session. */
-void recover_tail_alive(struct recover_tail *tail, const struct live_head *head);
+/* The program gives a sign of life then (CLOCK_MONOTONIC), before its records are looked at: what
+ * they leave open was open then. What comes behind that, the writing of a dump, is no part of the
+ * session. */
+void recover_tail_alive(struct recover_tail *tail, const struct live_head *head,
+                        int64_t monotonic_ns);
 
 /* Fills tables, trailer and what follows. reader, live and part may be NULL. What is said of the
  * part that the result is (trailer.kept) is set before, or none. RBWP_E_MEMORY. */

@@ -41,4 +41,16 @@ enum rbwp_status recover_part_write(const struct recover_part *part,
                                     struct rbwp_recover_result *result_out,
                                     struct rbwp_error *error);
 
+/* When a process was seen to have ended, by CLOCK_MONOTONIC. */
+struct recover_end {
+    uint64_t process_id;
+    int64_t monotonic_ns;
+};
+
+/* As rbwp_recover. Where the live file is that process's the session lasted until then, and so did
+ * what was open. ended may be NULL. */
+enum rbwp_status recover_ended(const char *path, const char *live_path,
+                               const struct rbwp_sink *sink, const struct recover_end *ended,
+                               struct rbwp_recover_result *result_out, struct rbwp_error *error);
+
 #endif /* RECOVER_PART_H */

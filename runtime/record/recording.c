@@ -8,6 +8,7 @@
 #include "chunk_line.h"
 #include "clock.h"
 #include "drain.h"
+#include "record_extend.h"
 #include "rows.h"
 #include "test_point.h"
 #include "thread_rows.h"
@@ -103,13 +104,31 @@ void recording_slow_rows(enum rbwp_place_number_ place)
     pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
+static bool ends_items;
+
+void rbwp_extend_end_items(void)
+{
+    ends_items = true;
+}
+
+static void change_all(int before, int level)
+{
+    const uint64_t now_ticks = rbwp_now_ticks();
+    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
+        if (thread->self)
+            recorder_change_level(thread, before, level, now_ticks);
+}
+
 const struct thread *recording_end(void)
 {
     int level;
     const struct thread *stuck = hold_all(&level);
-    if (!stuck)
-        hand_over_all();
-    return stuck;
+    if (stuck)
+        return stuck;
+    if (ends_items)
+        change_all(level, 0);
+    hand_over_all();
+    return NULL;
 }
 
 const struct thread *recording_set_level(int level)
@@ -125,10 +144,7 @@ const struct thread *recording_set_level(int level)
     const struct thread *stuck = hold_all(&before);
     if (stuck)
         return stuck;
-    uint64_t now_ticks = rbwp_now_ticks();
-    for (struct thread *thread = thread_registry_first(); thread; thread = thread->next)
-        if (thread->self)
-            recorder_change_level(thread, before, level, now_ticks);
+    change_all(before, level);
     if (level == 0)
         hand_over_all();
     __atomic_store_n(&rbwp_level_, level, __ATOMIC_SEQ_CST);

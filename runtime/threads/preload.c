@@ -71,6 +71,7 @@ static bool start_session(const char *file)
     config.stored = true;
     config.children = strstr(file, "%p") != NULL;
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+    rbwp_extend_end_items();
     quiet_threads_hold();
     if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session)
         return true;

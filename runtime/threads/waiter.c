@@ -367,11 +367,8 @@ bool waiter_is_back(struct waiter *waiter, const struct wait *wait)
 void waiter_tell_waiting(void)
 {
     uint64_t now_ticks = rbwp_now_ticks();
-    if (waiter_mine) {
+    if (waiter_mine)
         leave_recording(waiter_mine); /* a handler that ends the process does not return */
-        if (waiter_mine->kind == WAIT_RUNS)
-            rbwp_end_at(now_ticks);
-    }
     uint32_t count = atomic_load_explicit(&waiters_used, memory_order_acquire);
     for (uint32_t i = 0; i < count; i++) {
         struct waiter *waiter = &waiters[i];

@@ -105,9 +105,7 @@ __attribute__((hot)) void waiter_ended(struct wait *wait, enum wait_outcome outc
 /* The thread is about to leave what it does by longjmp: a wait as well, if it is in one. */
 void waiter_jumps(void);
 
-/* The session ends: rows of all threads that wait now say so, and the calling one's stretch is
- * over.
- */
+/* The session ends: rows of all threads that wait now say so. */
 void waiter_tell_waiting(void);
 
 /* Once, before the first thread: names, the table. False, and nothing is recorded: no room. */

@@ -2,11 +2,12 @@
 /*
  * lone - a program that relies on what a library loaded into it easily breaks; 0: nothing was.
  *
- *     lone alone    has one thread until it makes one, and so has a child that it forks before or
- * after lone clone    waits, and so does a child that was made without fork's handlers lone jump
- * leaves calls by siglongjmp out of a signal handler, thousands of times lone fork     forks in a
- * signal handler; the children go on where it came lone cancel   cancels threads in calls that need
- * not wait
+ *     lone alone    one thread until it makes one; so has a child that it forks before or after
+ *     lone clone    waits, and so does a child that was made without fork's handlers
+ *     lone jump     leaves calls by siglongjmp out of a signal handler, thousands of times
+ *     lone fork     forks in a signal handler; the children go on where it came
+ *     lone end WAY  ends by exit, _exit, quick, abort, kill or term, while another thread runs
+ *     lone cancel   cancels a thread in a call that need not wait
  */
 #include <dirent.h>
 #include <errno.h>
@@ -236,6 +237,34 @@ static void cancel(void)
     require(result == PTHREAD_CANCELED);
 }
 
+/* ---- end ------------------------------------------------------------------------------------- */
+
+static void *spin(void *unused)
+{
+    for (volatile int on = 1; on;)
+        ;
+    return unused;
+}
+
+static void end_by(const char *way)
+{
+    static const struct {
+        const char *name;
+        int number;
+    } signals[] = {{"kill", SIGKILL}, {"term", SIGTERM}, {"abort", SIGABRT}};
+    pthread_t thread;
+    require(pthread_create(&thread, NULL, spin, NULL) == 0);
+    usleep(200000);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (strcmp(way, signals[i].name) == 0)
+            kill(getpid(), signals[i].number);
+    if (strcmp(way, "quick") == 0)
+        quick_exit(3);
+    if (strcmp(way, "_exit") == 0)
+        _exit(3);
+    exit(3);
+}
+
 int main(int argument_count, char **arguments)
 {
     static const struct {
@@ -251,5 +280,7 @@ int main(int argument_count, char **arguments)
             ways[i].run();
             return 0;
         }
+    if (argument_count == 3 && strcmp(arguments[1], "end") == 0)
+        end_by(arguments[2]);
     return 2;
 }

@@ -13,7 +13,7 @@ import tempfile
 import recorded
 from tested_machine import PYTHON  # its programs come first in PATH
 
-RBWP, WITNESS = os.environ["RBWP"], os.environ["WITNESS"]
+RBWP, WITNESS, LONE = os.environ["RBWP"], os.environ["WITNESS"], os.environ["LONE"]
 
 
 def record(folder, *words, code=0, options=(), stdin="", file="out.bin"):
@@ -47,6 +47,21 @@ def test_executed_last(folder):
 def test_killed(folder):
     _, told = record(folder, "sh", "-c", "sleep 0.02; kill -9 $$", code=-signal.SIGKILL)
     assert "child process" in kinds(folder) and not (folder / "out.bin.live").exists(), told
+
+
+def test_ends(folder):
+    """However a program ends, what a thread does until then is in the profile, and no thread of it is hung."""
+    for way, code in {"exit": 3, "_exit": 3, "quick": 3, "abort": -signal.SIGABRT, "kill": -signal.SIGKILL,
+                      "term": -signal.SIGTERM}.items():
+        _, told = record(folder, LONE, "end", way, code=code)
+        recording = recorded.Recording(folder / "out.bin")
+        main, spinner = sorted(recording.threads)
+        stretches = [stretch for stretch in recording.stretches if stretch[0] == spinner]
+        assert len(stretches) == 1 and stretches[0][3], (way, stretches)
+        assert stretches[0][3] - stretches[0][2] > 150_000_000, (way, stretches)
+        assert not any("open" in line for line in told), (way, told)
+        shown = subprocess.run([RBWP, "stats", "--findings", folder / "out.bin"], capture_output=True, text=True, check=True)
+        assert "hung" not in shown.stdout, (way, shown.stdout)
 
 
 def test_each_process(folder):
@@ -131,7 +146,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_killed, test_each_process, test_forked, test_not_recorded, test_library_of_another, test_usage):
+for test in (test_streams_and_status, test_executed_last, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("threads record: all passed")

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static const int from_terminal[] = {SIGINT, SIGQUIT};
@@ -105,6 +106,13 @@ static _Noreturn void become(char **words, const struct record_environment *envi
     _exit(errno == ENOENT || errno == ENOTDIR ? 127 : 126);
 }
 
+static struct recover_end ended;
+
+struct recover_end record_end_seen(void)
+{
+    return ended;
+}
+
 int record_run(char **words, const struct record_environment *environment)
 {
     struct dispositions before;
@@ -120,6 +128,10 @@ int record_run(char **words, const struct record_environment *environment)
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     program = 0;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    ended = (struct recover_end){pid > 0 ? (uint64_t)pid : 0,
+                                 (int64_t)now.tv_sec * 1000000000 + now.tv_nsec};
     restore_signals(&before);
     return status;
 }

@@ -4,6 +4,8 @@
 #ifndef RECORD_CHILD_H
 #define RECORD_CHILD_H
 
+#include "recover_part.h"
+
 #include <stdbool.h>
 
 #define RECORD_WORDS_MAX 24
@@ -24,6 +26,9 @@ void record_environment_free(struct record_environment *environment);
 /* How it ended, as waitpid says it. One that is not found ends with 127, and one that cannot be run
  * with 126, with the message given. -1: there is no process to run it in. */
 int record_run(char **words, const struct record_environment *environment);
+
+/* Which process that was, and when it was seen to have ended. */
+struct recover_end record_end_seen(void);
 
 /* The exit status that this stands for. Ends this process by the signal that ended the program. */
 int record_end_like(int status);

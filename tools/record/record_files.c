@@ -2,7 +2,7 @@
 #include "record_files.h"
 #include "live_memory.h"
 #include "message.h"
-#include "rbwp_recover.h"
+#include "recover_part.h"
 #include "split.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ enum whole { WHOLE, WRITTEN, BROKEN };
 
 /* In the place of FILE and FILE.live: all that was in both. WRITTEN: by a process that goes on,
  * which may be another's altogether (a rank beside this one). */
-static enum whole make_whole(const char *file, const char *live)
+static enum whole make_whole(const char *file, const char *live, const struct recover_end *ended)
 {
     char whole[PATH_MAX];
     struct rbwp_recover_result result;
@@ -70,7 +70,7 @@ static enum whole make_whole(const char *file, const char *live)
         return BROKEN;
     }
     struct rbwp_sink sink = rbwp_sink_fd(&fd);
-    bool good = rbwp_recover(file, live, &sink, NULL, NULL, &result, &error) == RBWP_OK;
+    bool good = recover_ended(file, live, &sink, ended, &result, &error) == RBWP_OK;
     good = fchmod(fd, 0666 & ~mask) == 0 && good;
     good = close(fd) == 0 && good;
     const bool written = good && result.is_written;
@@ -90,7 +90,8 @@ static bool has_end(const char *path, const char *end)
     return bytes > end_bytes && strcmp(path + bytes - end_bytes, end) == 0;
 }
 
-static void add(struct record_files *files, const char *path, const struct timespec *since)
+static void add(struct record_files *files, const char *path, const struct timespec *since,
+                const struct recover_end *ended)
 {
     char live[PATH_MAX];
     struct stat status;
@@ -102,7 +103,7 @@ static void add(struct record_files *files, const char *path, const struct times
         if (strcmp(files->paths[i], path) == 0)
             return;
     snprintf(live, sizeof live, "%s.live", path);
-    const enum whole whole = access(live, F_OK) == 0 ? make_whole(path, live) : WHOLE;
+    const enum whole whole = access(live, F_OK) == 0 ? make_whole(path, live, ended) : WHOLE;
     if (whole == BROKEN)
         message("%s: it is as the program left it: rbwp repair %s", path, path);
     if (whole != WHOLE)
@@ -117,24 +118,25 @@ static void add(struct record_files *files, const char *path, const struct times
 }
 
 static void add_pattern(struct record_files *files, const char *pattern,
-                        const struct timespec *since)
+                        const struct timespec *since, const struct recover_end *ended)
 {
     glob_t found;
     if (glob(pattern, 0, NULL, &found) != 0)
         return;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        add(files, found.gl_pathv[i], since);
+        add(files, found.gl_pathv[i], since, ended);
     globfree(&found);
 }
 
-void record_files_find(struct record_files *files, const char *name, const struct timespec *since)
+void record_files_find(struct record_files *files, const char *name, const struct timespec *since,
+                       const struct recover_end *ended)
 {
     char pattern[2 * PATH_MAX], others[2 * PATH_MAX];
     if (!pattern_of(name, pattern, sizeof pattern))
         return;
-    add_pattern(files, pattern, since);
+    add_pattern(files, pattern, since, ended);
     if (!strchr(name, '%') && record_files_name(pattern, "[0-9]*", others, sizeof others))
-        add_pattern(files, others, since);
+        add_pattern(files, others, since, ended);
 }
 
 void record_files_free(struct record_files *files)

@@ -18,8 +18,11 @@ bool record_files_name(const char *file, const char *word, char *path, size_t by
 
 /* Adds what was written since that time under the name, in which %p and the like stand for
  * anything, and of a name without, under the names that further processes take. Each is made whole
- * first, if its process did not get to it. */
-void record_files_find(struct record_files *files, const char *name, const struct timespec *since);
+ * first, if its process did not get to it; of the one that has ended so
+ * its items end with it (NULL: stay open). */
+struct recover_end;
+void record_files_find(struct record_files *files, const char *name, const struct timespec *since,
+                       const struct recover_end *ended);
 void record_files_free(struct record_files *files);
 
 /* Keeps what lies in [from, to) alone; times since 1970. */

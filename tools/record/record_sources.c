@@ -207,9 +207,10 @@ void record_sources_finish(const struct record_options *options, const struct ti
     const int64_t from_ns =
         (int64_t)since->tv_sec * 1000000000 + since->tv_nsec + options->after_ns;
     char path[PATH_MAX];
-    record_files_find(&files, options->output.path, since);
+    const struct recover_end end = record_end_seen();
+    record_files_find(&files, options->output.path, since, sources & RECORD_THREADS ? &end : NULL);
     if (sources & RECORD_WORK && work_file(options, path))
-        record_files_find(&files, path, since);
+        record_files_find(&files, path, since, NULL);
     if (files.count == 0) {
         say_nothing(sources);
         return;

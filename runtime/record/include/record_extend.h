@@ -48,6 +48,10 @@ void rbwp_extend_begin_threads(const struct rbwp_session_config *config);
  * rbwp_enter_ and rbwp_leave_. */
 void rbwp_extend_look_at_clock(void);
 
+/* From now on what is open on any thread ends with the session: for who records what threads do
+ * until they stop it, as running is. */
+void rbwp_extend_end_items(void);
+
 /* Where a session's end has got to. */
 enum rbwp_extend_moment {
     RBWP_EXTEND_STOPPING = 1, /* recording still works; a last chance, and it may block */
