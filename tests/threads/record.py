@@ -16,11 +16,11 @@ from tested_machine import PYTHON  # its programs come first in PATH
 RBWP, WITNESS, LONE = os.environ["RBWP"], os.environ["WITNESS"], os.environ["LONE"]
 
 
-def record(folder, *words, code=0, options=(), stdin="", file="out.bin"):
+def record(folder, *words, code=0, options=(), stdin="", file="out.bin", **more):
     """(standard output, lines of standard error)"""
     done = subprocess.run([RBWP, "record", "--what", "threads", "-f", "-o", folder / file, *options, "--", *words],
                           input=stdin, capture_output=True, text=True, timeout=60,
-                          env={**os.environ, "RBWP_THREADS": os.environ["THREADS"]})
+                          env={**os.environ, "RBWP_THREADS": os.environ["THREADS"], **more})
     assert done.returncode == code, (done, code)
     return done.stdout, done.stderr.splitlines()
 
@@ -140,13 +140,27 @@ def test_library_of_another(folder):
         assert number == 0 or f"{library}: others than this user and root may write it" in done.stderr.replace("bin/../", ""), done
 
 
+def test_ranks(folder):
+    """Ranks that record side by side tell each of its own; a script of a job, of all."""
+    for rank in range(3):
+        rank_is = {"OMPI_COMM_WORLD_RANK": str(rank), "OMPI_COMM_WORLD_SIZE": "3"}
+        _, told = record(folder, "sh", "-c", f"sleep 0.01; touch {folder}/rank-*.bin; exit 0", file="rank-%p.bin", **rank_is)
+        summary, = [line for line in told if " thread" in line and " in " in line]
+        assert summary.startswith(f"{folder}/rank-") and " and 2 more: 3 threads" in summary, told
+    script = {"SLURM_PROCID": "0", "SLURM_NTASKS": "3"}
+    ranks = "for r in 0 1 2; do OMPI_COMM_WORLD_RANK=$r OMPI_COMM_WORLD_SIZE=3 sleep 0.01; done"
+    _, told = record(folder, "sh", "-c", ranks, file="job-%p.bin", **script)
+    assert any(" and 3 more: 4 threads" in line for line in told), told
+
+
 def test_usage(folder):
     for words in (["--what", "nothing", "--", "true"], ["--what", "threads"], ["--what", "threads", "--ptx", "--", "true"]):
         done = subprocess.run([RBWP, "record", *words], capture_output=True, text=True, cwd=folder)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_library_of_another, test_usage):
+for test in (test_streams_and_status, test_executed_last, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_ranks,
+             test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("threads record: all passed")

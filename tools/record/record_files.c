@@ -82,6 +82,30 @@ static enum whole make_whole(const char *file, const char *live, const struct re
     return WHOLE;
 }
 
+/* ---- whose it is ----------------------------------------------------------------------- */
+
+/* Which of several ranks that all record this one is. */
+static struct shard own_rank(void)
+{
+    struct shard own = {0};
+    struct option_error unused;
+    unsetenv("RBWP_SHARD"); /* that is a matter of files */
+    if (!getenv("SLURM_STEP_ID"))
+        unsetenv("SLURM_PROCID"); /* of a job's script, which is no rank */
+    return shard_store(&own, "auto", &unused) ? own : (struct shard){0};
+}
+
+/* Other ranks tell of theirs themselves. */
+static bool is_of_rank(const char *path, struct shard own)
+{
+    struct rbwp_reader *reader;
+    if (own.of < 2 || rbwp_reader_open(path, NULL, &reader, NULL) != RBWP_OK)
+        return true;
+    const bool is_own = rbwp_reader_header(reader)->node == own.number;
+    rbwp_reader_close(reader);
+    return is_own;
+}
+
 /* ---- what is there --------------------------------------------------------------------- */
 
 static bool has_end(const char *path, const char *end)
@@ -102,6 +126,8 @@ static void add(struct record_files *files, const char *path, const struct times
     for (size_t i = 0; i < files->count; i++)
         if (strcmp(files->paths[i], path) == 0)
             return;
+    if (!is_of_rank(path, files->rank))
+        return;
     snprintf(live, sizeof live, "%s.live", path);
     const enum whole whole = access(live, F_OK) == 0 ? make_whole(path, live, ended) : WHOLE;
     if (whole == BROKEN)
@@ -132,6 +158,7 @@ void record_files_find(struct record_files *files, const char *name, const struc
                        const struct recover_end *ended)
 {
     char pattern[2 * PATH_MAX], others[2 * PATH_MAX];
+    files->rank = own_rank();
     if (!pattern_of(name, pattern, sizeof pattern))
         return;
     add_pattern(files, pattern, since, ended);

@@ -3,6 +3,8 @@
 #ifndef RECORD_FILES_H
 #define RECORD_FILES_H
 
+#include "shard.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,13 +13,15 @@
 struct record_files {
     char **paths; /* NULL behind the last one */
     size_t count;
+    struct shard rank; /* whose they are */
 };
 
 /* FILE with a word before its extension: "a.bin" becomes "a.WORD.bin". False: too long. */
 bool record_files_name(const char *file, const char *word, char *path, size_t bytes);
 
 /* Adds what was written since that time under the name, in which %p and the like stand for
- * anything, and of a name without, under the names that further processes take. Each is made whole
+ * anything, and of a name without, under the names that further processes take; under a launcher of
+ * ranks those of this rank alone. Each is made whole
  * first, if its process did not get to it; of the one that has ended so
  * its items end with it (NULL: stay open). */
 struct recover_end;
