@@ -86,7 +86,7 @@ os._exit(5)
 
 def test_forked(folder):
     """A file for each child that waits; or who has none, also of one that the program does not wait for."""
-    _, told = record(folder, PYTHON, "-c", FORKS, code=5)
+    _, told = record(folder, PYTHON, "-c", FORKS, code=5, TMPDIR=str(folder))
     line, = [line for line in told if "forked" in line]
     assert line.startswith("4 processes that it forked are not recorded (python"), told
     assert f"-o {folder}/out.%p.bin" in line and line.count(", ") in (2, 3), line
@@ -94,7 +94,7 @@ def test_forked(folder):
     assert not [line for line in told if "forked " in line], told
     sleeps = sorted(kinds(folder, path.name).count("sleep") for path in folder.glob("forked-*.bin"))
     assert sleeps == [0, 1, 1, 1], sleeps
-    assert not list(pathlib.Path(tempfile.gettempdir()).glob("rbwp-children-*")), "the list stays"
+    assert not list(folder.glob("rbwp-children-*")), "the list stays"
 
 
 def test_not_recorded(folder):
