@@ -255,7 +255,7 @@ static bool finish(struct mark_index *marks, uint64_t end_offset, const struct r
         return false;
     if (marks->first_blocks)
         return marks->marks[marks->count - 1].offset == end_offset;
-    if (values->kept_count || lost_records(values) ||
+    if ((values->kept_count && values->kept->why != RBWP_KEPT_SPLIT) || lost_records(values) ||
         !make_fit(marks, end_offset - RBWP_FILE_HEADER_BYTES))
         return false;
     add_mark(marks, end_offset);

@@ -87,8 +87,10 @@ const char *rbwp_left_kind_name(unsigned kind)
 const char *rbwp_kept_why_name(unsigned why)
 {
     static const char *const names[] = {
-        [RBWP_KEPT_STOP] = "stop", [RBWP_KEPT_CALL] = "call",       [RBWP_KEPT_SIGNAL] = "signal",
-        [RBWP_KEPT_RULE] = "rule", [RBWP_KEPT_CONTROL] = "control", [RBWP_KEPT_ROTATED] = "rotated",
+        [RBWP_KEPT_STOP] = "stop",       [RBWP_KEPT_CALL] = "call",
+        [RBWP_KEPT_SIGNAL] = "signal",   [RBWP_KEPT_RULE] = "rule",
+        [RBWP_KEPT_CONTROL] = "control", [RBWP_KEPT_ROTATED] = "rotated",
+        [RBWP_KEPT_SPLIT] = "split",
     };
     return why < sizeof(names) / sizeof(names[0]) ? names[why] : "unknown";
 }

@@ -95,6 +95,43 @@ const struct rbwp_schema *rbwp_catalog_find(const struct rbwp_catalog *catalog, 
     return place ? catalog->tables[place - 1].schema : NULL;
 }
 
+void catalog_next_file(struct rbwp_catalog *catalog)
+{
+    catalog->names.file_last = 0;
+    for (uint32_t i = 0; i < catalog->table_count; i++)
+        catalog->tables[i].last_row = catalog->tables[i].passed = 0;
+}
+
+/* False if it has none. */
+static bool latest_time(const struct rbwp_rows *rows, uint32_t row, int64_t *latest_ns_out)
+{
+    bool any = false;
+    *latest_ns_out = 0;
+    for (uint32_t c = 0; c < rows->schema->column_count; c++) {
+        const int64_t time_ns = (int64_t)rows->cells[c][row];
+        if (rows->schema->columns[c].type != RBWP_COLUMN_TIME || (any && time_ns <= *latest_ns_out))
+            continue;
+        *latest_ns_out = time_ns;
+        any = true;
+    }
+    return any;
+}
+
+void catalog_keep_rows(struct rbwp_catalog *catalog, struct rbwp_rows *rows, int64_t from_ns,
+                       int64_t until_ns)
+{
+    uint32_t kept = 0;
+    int64_t latest_ns;
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        if (latest_time(rows, i, &latest_ns) && (latest_ns < from_ns || latest_ns >= until_ns))
+            continue;
+        for (uint32_t c = 0; kept < i && c < rows->schema->column_count; c++)
+            row_store_move(&catalog->store, c, i, kept);
+        kept++;
+    }
+    rows->rows = kept;
+}
+
 void rbwp_catalog_pass(struct rbwp_catalog *catalog, uint32_t table, uint64_t last_row)
 {
     struct known_table *known = find(catalog, table);

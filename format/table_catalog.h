@@ -3,10 +3,9 @@
 #ifndef TABLE_CATALOG_H
 #define TABLE_CATALOG_H
 
-#include "rbwp_table.h"
+#include "catalog_join.h"
 
-/* The highest number of a row so far, of the index-th table; and of a name. */
+/* The highest number of a row so far, of the index-th table. */
 uint64_t catalog_last_row(const struct rbwp_catalog *catalog, uint32_t index);
-uint64_t catalog_last_name(const struct rbwp_catalog *catalog);
 
 #endif /* TABLE_CATALOG_H */

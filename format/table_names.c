@@ -11,6 +11,7 @@
 #include "writer.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NAMES_HEAD_BYTES 8u
 
@@ -43,6 +44,22 @@ static bool room_for_run(struct table_names *names)
     return grow_array32(&names->runs, &names->run_room, names->run_count + 1, sizeof *names->runs);
 }
 
+/* Names of an earlier file of the recording come again; behind them run has what is new. False if
+ * one is another than it was. */
+static bool pass_known(struct table_names *names, struct names_run *run, const uint8_t **lengths,
+                       struct cursor *texts)
+{
+    for (; run->count && run->first <= names->last; run->first++, run->count--, *lengths += 4) {
+        struct rbwp_text known = table_names_get(names, run->first);
+        uint32_t bytes = load_le32(*lengths);
+        const uint8_t *text = cursor_take(texts, bytes);
+        if (known.bytes && (known.bytes != bytes || memcmp(known.text, text, bytes) != 0))
+            return false;
+        names->file_last = run->first;
+    }
+    return true;
+}
+
 enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data, size_t count)
 {
     struct cursor cursor = {data, count};
@@ -52,8 +69,15 @@ enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data,
     struct names_run run = {.first = load_le32(head), .count = load_le32(head + 4)};
     const uint8_t *lengths = cursor_take(&cursor, (uint64_t)run.count * 4);
     int64_t bytes = lengths ? text_bytes(lengths, run.count, cursor.left) : -1;
-    if (bytes < 0 || run.count == 0 || run.first <= names->last)
+    if (bytes < 0 || run.count == 0 || run.first <= names->file_last)
         return RBWP_E_CORRUPT;
+    if (run.first <= names->last) {
+        if (!pass_known(names, &run, &lengths, &cursor))
+            return RBWP_E_CORRUPT;
+        bytes = (int64_t)cursor.left;
+    }
+    if (run.count == 0)
+        return RBWP_OK;
     size_t kept = (size_t)run.count * sizeof *run.ends + (size_t)bytes;
     if (names->bytes + kept > NAMES_KEPT_MAX)
         return RBWP_E_LIMIT;
@@ -67,7 +91,7 @@ enum rbwp_status table_names_add(struct table_names *names, const uint8_t *data,
         run.ends[i] = end += load_le32(lengths + (size_t)i * 4);
     run.text = memcpy(run.ends + run.count, cursor.next, (size_t)bytes);
     names->runs[names->run_count++] = run;
-    names->last = run.first + run.count - 1;
+    names->last = names->file_last = run.first + run.count - 1;
     names->bytes += kept;
     return RBWP_OK;
 }

@@ -11,8 +11,9 @@
 struct table_names {
     struct names_run *runs;
     uint32_t run_count, run_room;
-    uint64_t last;  /* the highest number so far */
-    uint64_t bytes; /* kept; at most NAMES_KEPT_MAX */
+    uint64_t last;      /* the highest number so far */
+    uint64_t file_last; /* in the file that is read: lower where an earlier one had names, too */
+    uint64_t bytes;     /* kept; at most NAMES_KEPT_MAX */
 };
 #define NAMES_KEPT_MAX (64u << 20)
 

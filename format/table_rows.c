@@ -42,6 +42,12 @@ void row_store_free(struct row_store *store)
     *store = (struct row_store){0};
 }
 
+void row_store_move(struct row_store *store, uint32_t column, uint32_t from, uint32_t to)
+{
+    uint64_t *cells = store->cells + (store->column[column] - store->cells);
+    cells[to] = cells[from];
+}
+
 static bool reserve(struct row_store *store, size_t cells)
 {
     if (cells <= store->room)

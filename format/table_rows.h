@@ -32,6 +32,8 @@ struct row_store {
     const uint64_t *column[RBWP_COLUMNS_MAX];
 };
 void row_store_free(struct row_store *store);
+/* Of a column: one cell over another one. */
+void row_store_move(struct row_store *store, uint32_t column, uint32_t from, uint32_t to);
 
 /* Decodes the columns into store->column. RBWP_OK, RBWP_E_CORRUPT (R48), RBWP_E_MEMORY. */
 enum rbwp_status rows_decode(struct row_store *store, const struct rbwp_schema *schema,

@@ -401,7 +401,8 @@ enum rbwp_kept_why {
     RBWP_KEPT_SIGNAL = 2,  /* a signal did */
     RBWP_KEPT_RULE = 3,    /* a rule: the text says which, and what it met */
     RBWP_KEPT_CONTROL = 4, /* somebody asked from outside */
-    RBWP_KEPT_ROTATED = 5  /* the recording goes on in another file */
+    RBWP_KEPT_ROTATED = 5, /* the recording goes on in another file */
+    RBWP_KEPT_SPLIT = 6    /* it was made of a part of another file */
 };
 /* "stop", "call", "signal", "rule" ...; "unknown" for other values. Static text. */
 RBWP_API const char *rbwp_kept_why_name(unsigned why);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rbwp-make-windows FILE ROUNDS: records what makes time windows hard. Threads with short calls;
- * with sub-items in sub-items, some of which nobody ends; with calls inside of sub-items; one with
- * a call as long as all; one that begins late and one that detaches, both with something open; GPU
+ * rbwp-make-windows FILE ROUNDS [DUMPS [FLAG...]]: records what makes time windows hard, and writes
+ * a dump, FILE.dump-N, in the middle of every DUMPS-th round. Threads with short calls; with
+ * sub-items in sub-items, some of which nobody ends; with calls inside of sub-items; one with a
+ * call as long as all; one that begins late and one that detaches, both with something open; GPU
  * work that ends long after its launch, or has no call before it; ranges, a counter and arguments
  * of calls; calls that did no work. Prints the first and the last time.
  */
@@ -143,6 +144,10 @@ int main(int argc, char **argv)
     config.stored = true;
     config.block_bytes = 4096;
     config.cap_bytes = 400 << 10; /* and chunks are small */
+    unsigned dumps = argc > 3 ? (unsigned)strtoul(argv[3], NULL, 10) : 0;
+    argc -= argc > 3 ? 3 : argc - 1;
+    if (argc > 1 && rbwp_session_parse(&config, &argc, argv + 3, NULL) != RBWP_OK)
+        return 1;
     prepare();
     if (rounds == 0 || pthread_barrier_init(&turn, NULL, THREADS + 1) != 0 ||
         rbwp_session_start(&config, &session, NULL) != RBWP_OK)
@@ -151,8 +156,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, work, &rounds) != 0)
             return 1;
-    for (unsigned i = 0; i <= rounds; i++)
+    for (unsigned i = 0; i <= rounds; i++) {
         pthread_barrier_wait(&turn);
+        if (dumps && i % dumps == dumps - 1 && rbwp_session_dump(session, NULL, 0, NULL) != RBWP_OK)
+            return 1;
+    }
     int64_t last_ns = rbwp_now_ns();
     if (rbwp_session_stop(session, NULL) != RBWP_OK)
         return 1;

@@ -249,13 +249,17 @@ static void kept_part(struct out *out, const struct info *info, const struct rbw
     if (kept->from_ns) {
         out_text(out, "what was recorded from ");
         run_time(out, info, kept->from_ns);
-        out_text(out, " on; before it ");
-        grouped(out, kept->dropped_records);
-        out_text(out, " records and ");
-        grouped(out, kept->dropped_rows);
-        out_text(out, " rows were not kept");
+        out_text(out, " on");
+        if (kept->why != RBWP_KEPT_SPLIT || kept->dropped_records) {
+            out_text(out, "; before it ");
+            grouped(out, kept->dropped_records);
+            out_text(out, " records and ");
+            grouped(out, kept->dropped_rows);
+            out_text(out, " rows were not kept");
+        }
     } else {
-        out_text(out, "all that was recorded");
+        out_text(out,
+                 kept->why == RBWP_KEPT_SPLIT ? "from the beginning on" : "all that was recorded");
     }
     keep_wish(out, kept);
     out_text(out, "\n");

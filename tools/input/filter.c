@@ -22,15 +22,22 @@ static bool pattern_takes(const struct filter_patterns *patterns, uint64_t numbe
 void filter_start(struct filter *filter, const struct filter_options *options,
                   const struct rbwp_reader *reader, struct names *names)
 {
-    *filter = (struct filter){.options = options, .names = names};
+    *filter = (struct filter){.options = options};
     filter->found = options->found ? options->found : &filter->own_found;
     int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
     filter->from_ns = zero_ns; /* until resolved: what relative times add to */
     if (names)
-        for (size_t i = 0; i < names->slots.count; i++) {
-            struct name *name = &names->slots.names[i];
-            name->selected = pattern_takes(&options->slots, name->id, name, &filter->found->slots);
-        }
+        filter_use_names(filter, names);
+}
+
+void filter_use_names(struct filter *filter, struct names *names)
+{
+    filter->names = names;
+    for (size_t i = 0; i < names->slots.count; i++) {
+        struct name *name = &names->slots.names[i];
+        name->selected =
+            pattern_takes(&filter->options->slots, name->id, name, &filter->found->slots);
+    }
 }
 
 void filter_stop(struct filter *filter)

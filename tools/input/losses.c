@@ -100,7 +100,8 @@ void losses_tell(const char *name, const struct rbwp_trailer *trailer)
                       lost.unknown);
     if (lost.left_out)
         tell_left_out(name, trailer);
-    if (trailer && trailer->kept_count && trailer->kept->from_ns)
+    if (trailer && trailer->kept_count && trailer->kept->from_ns &&
+        trailer->kept->why != RBWP_KEPT_SPLIT)
         message_plain("%s: has the newest part of a recording; %" PRIu64
                       " records before it were not kept: rbwp info tells from when on",
                       name, trailer->kept->dropped_records);

@@ -88,6 +88,15 @@ void reorder_flush(struct reorder *reorder)
         pass_on(reorder, first_of_oldest(reorder));
 }
 
+void reorder_next_file(struct reorder *reorder)
+{
+    reorder_flush(reorder);
+    const uint64_t late_blocks = reorder->late_blocks;
+    reorder_stop(reorder);
+    reorder_start(reorder, reorder->pass, reorder->context);
+    reorder->late_blocks = late_blocks;
+}
+
 void reorder_stop(struct reorder *reorder)
 {
     for (unsigned i = 0; i < reorder->count; i++)

@@ -179,10 +179,7 @@ static void pair_input(struct span_walk *walk)
 {
     if ((walk->window ? pair_parts : pair_all)(walk))
         break_at_problem(walk, &walk->problems, NULL);
-    reorder_flush(&walk->reorder);
-    thread_infos_start(&walk->threads, rbwp_reader_trailer(walk->input->reader));
-    span_builder_finish(&walk->builder, still_ran, walk);
-    thread_infos_stop(&walk->threads);
+    reorder_next_file(&walk->reorder);
 }
 
 static enum exit_code report(const struct span_walk *walk)
@@ -204,17 +201,43 @@ static enum exit_code report(const struct span_walk *walk)
     return whole ? EXIT_GOOD : EXIT_PARTLY;
 }
 
-enum exit_code span_walk(struct span_walk *walk, struct input *input)
+void span_walk_start(struct span_walk *walk)
 {
-    walk->input = input;
     walk->failed = false;
-    walk->problems = walk->threads_told = walk->mark = 0;
-    walk->last_ns = walk->before_ns = INT64_MIN;
+    walk->last_ns = INT64_MIN;
     reorder_start(&walk->reorder, pair, walk);
     span_builder_start(&walk->builder, walk->span, walk->context);
+}
+
+static void walk_input(struct span_walk *walk, struct input *input)
+{
+    walk->input = input;
+    walk->problems = walk->threads_told = walk->mark = 0;
+    walk->before_ns = INT64_MIN;
     pair_input(walk);
+}
+
+void span_walk_part(struct span_walk *walk, struct input *input, enum span_join join,
+                    int64_t cut_ns, int64_t until_ns)
+{
+    span_builder_part(&walk->builder, join, cut_ns, until_ns);
+    walk_input(walk, input);
+}
+
+enum exit_code span_walk_finish(struct span_walk *walk)
+{
+    thread_infos_start(&walk->threads, rbwp_reader_trailer(walk->input->reader));
+    span_builder_finish(&walk->builder, still_ran, walk);
+    thread_infos_stop(&walk->threads);
     enum exit_code code = report(walk);
     span_builder_stop(&walk->builder);
     reorder_stop(&walk->reorder);
     return code;
+}
+
+enum exit_code span_walk(struct span_walk *walk, struct input *input)
+{
+    span_walk_start(walk);
+    walk_input(walk, input);
+    return span_walk_finish(walk);
 }

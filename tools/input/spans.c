@@ -4,6 +4,7 @@
 #include "record_bytes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void span_builder_start(struct span_builder *builder, span_fn *emit, void *context)
 {
@@ -244,6 +245,132 @@ static void take_small_ones(struct span_builder *builder, struct span_thread *th
     iterator->time_ns = time_ns;
 }
 
+/* ---- parts of a recording ------------------------------------------------------ */
+
+void span_builder_part(struct span_builder *builder, enum span_join join, int64_t cut_ns,
+                       int64_t until_ns)
+{
+    builder->part++;
+    builder->join = join;
+    builder->cut_ns = cut_ns;
+    builder->until_ns = until_ns;
+    if (join == SPAN_JOIN_GAP)
+        builder->after_gap = builder->part;
+}
+
+static const struct span_tail *last_of(const struct span_thread *thread)
+{
+    return &thread->tail[SPAN_TAIL - 1];
+}
+
+static bool is_begin(const struct rbwp_record *record)
+{
+    return record->kind == RBWP_COARSE_BEGIN || record->kind == RBWP_FINE_BEGIN;
+}
+
+static struct span_tail tail_of(const struct rbwp_record *record)
+{
+    const uint16_t item = record->kind == RBWP_FINE_BEGIN ? record->sub_item
+                          : is_begin(record)              ? record->slot
+                                                          : 0;
+    return (struct span_tail){record->time_ns, item, record->kind};
+}
+
+static bool is_near(int64_t a_ns, int64_t b_ns)
+{
+    return a_ns - b_ns <= SPAN_JOIN_NS && b_ns - a_ns <= SPAN_JOIN_NS;
+}
+
+/* Whether the part before had the record. */
+static bool came_before(struct span_thread *thread, const struct rbwp_record *record)
+{
+    const struct span_tail here = tail_of(record);
+    for (uint32_t i = thread->tail_next; i < SPAN_TAIL; i++) {
+        const struct span_tail *tail = &thread->tail[i];
+        if (tail->kind == here.kind && tail->item == here.item &&
+            is_near(tail->time_ns, here.time_ns)) {
+            thread->tail_next = i + 1;
+            return true;
+        }
+    }
+    return here.time_ns < last_of(thread)->time_ns - SPAN_JOIN_NS;
+}
+
+/* What ended at a cut ends there, but for the outermost `again` items. */
+static void end_held(struct span_builder *builder, struct span_thread *thread, uint32_t again)
+{
+    uint32_t kept = thread->depth - thread->held;
+    kept = again > kept ? again : kept;
+    while (thread->depth > kept)
+        pop(builder, thread, true, last_of(thread)->time_ns);
+    thread->held = 0;
+}
+
+/* Whether it begins anew what is open. Behind a cut of spans that has the time of the cut. */
+static bool begins_again(const struct span_thread *thread, const struct rbwp_record *record)
+{
+    const bool coarse = record->kind == RBWP_COARSE_BEGIN;
+    if (!is_begin(record) || thread->again == thread->depth)
+        return false;
+    const struct open_span *open = &thread->open[thread->again];
+    return is_call(thread, thread->again) == coarse &&
+           open->item == (coarse ? record->slot : record->sub_item) &&
+           (is_near(open->begin_ns, record->time_ns) ||
+            (thread->held && record->time_ns == last_of(thread)->time_ns));
+}
+
+/* At the beginning of a part: false for what came before. */
+static bool goes_on(struct span_builder *builder, struct span_thread *thread,
+                    const struct rbwp_record *record)
+{
+    if (thread->met != builder->part)
+        thread->tail_next = thread->again = 0;
+    thread->met = builder->part;
+    if (thread->part) {
+        const bool before = builder->join == SPAN_JOIN_OVERLAP && came_before(thread, record);
+        if (begins_again(thread, record)) {
+            thread->again++;
+            return false;
+        }
+        if (before)
+            return false;
+        end_held(builder, thread, thread->again);
+        if (thread->part < builder->after_gap)
+            abandon(builder, thread, thread->again);
+    }
+    thread->part = builder->part;
+    return true;
+}
+
+/* An end at the cut that ends what is innermost. */
+static bool is_held(const struct span_builder *builder, const struct span_thread *thread,
+                    const struct rbwp_record *record)
+{
+    return record->time_ns == builder->cut_ns && thread->depth > thread->held &&
+           !thread->overflow &&
+           record->kind == (is_call(thread, thread->depth - thread->held - 1) ? RBWP_COARSE_END
+                                                                              : RBWP_FINE_END);
+}
+
+static void take_joined(struct span_builder *builder, struct span_thread *thread,
+                        const struct rbwp_record *record)
+{
+    if (record->time_ns > builder->until_ns ||
+        (thread->part != builder->part && !goes_on(builder, thread, record)))
+        return;
+    memmove(thread->tail, thread->tail + 1, sizeof thread->tail - sizeof *thread->tail);
+    thread->tail[SPAN_TAIL - 1] = tail_of(record);
+    if (is_held(builder, thread, record)) {
+        thread->held++;
+        return;
+    }
+    if (thread->held)
+        end_held(builder, thread, 0);
+    take_record(builder, thread, record);
+}
+
+/* ---- blocks and records -------------------------------------------------------- */
+
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block)
 {
     struct span_thread *thread = find_thread(builder, block->header.thread_id);
@@ -254,6 +381,11 @@ void span_builder_block(struct span_builder *builder, const struct rbwp_block *b
     struct rbwp_record_iterator iterator;
     struct rbwp_record record;
     rbwp_record_first(block, &iterator);
+    if (builder->part) {
+        while (rbwp_record_next(&iterator, &record))
+            take_joined(builder, thread, &record);
+        return;
+    }
     take_small_ones(builder, thread, &iterator);
     while (rbwp_record_next(&iterator, &record)) {
         take_record(builder, thread, &record);
@@ -273,8 +405,10 @@ void span_builder_record(struct span_builder *builder, uint64_t thread_id,
 
 void span_builder_break(struct span_builder *builder)
 {
-    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++)
+    for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
+        end_held(builder, &builder->threads[i], 0);
         abandon(builder, &builder->threads[i], 0);
+    }
 }
 
 /* What was open before and is still keeps its number. */
@@ -337,6 +471,10 @@ void span_builder_finish(struct span_builder *builder, span_ran_fn *ran, void *c
 {
     for (uint32_t i = 0; i < builder->map.count && i < builder->thread_capacity; i++) {
         struct span_thread *thread = &builder->threads[i];
+        const uint32_t again = thread->met == builder->part ? thread->again : 0;
+        end_held(builder, thread, again);
+        if (thread->part < builder->after_gap)
+            abandon(builder, thread, again);
         thread->overflow = 0;
         while (thread->depth > 0) {
             struct span span;

@@ -121,10 +121,25 @@ static bool is_repeated(const struct rbwp_trailer *trailer, uint32_t thread)
     return false;
 }
 
+/* What of the recording is in the part. What was not in the original either is counted on. */
+static struct rbwp_kept kept_of(const struct rbwp_trailer *original,
+                                const struct part_file_facts *facts)
+{
+    struct rbwp_kept kept = {0};
+    if (original->kept_count)
+        kept = *original->kept;
+    kept.why = RBWP_KEPT_SPLIT;
+    kept.part = facts->part;
+    if (facts->complete_from_ns > kept.from_ns)
+        kept.from_ns = facts->complete_from_ns;
+    return kept;
+}
+
 static bool finish_with(struct part_file *part, const struct rbwp_tables *tables,
                         const struct rbwp_trailer *original, const struct part_file_facts *facts)
 {
     struct rbwp_trailer trailer = *original;
+    struct rbwp_kept kept = kept_of(original, facts);
     struct rbwp_thread_info *threads = calloc(original->thread_count + 1u, sizeof *threads);
     struct rbwp_loss *losses = calloc(original->loss_count + 1u, sizeof *losses);
     bool done = threads && losses;
@@ -137,6 +152,8 @@ static bool finish_with(struct part_file *part, const struct rbwp_tables *tables
         threads[i].records =
             is_repeated(original, i) ? 0 : records_of(part, facts, threads[i].thread_id);
     }
+    trailer.kept = &kept;
+    trailer.kept_count = 1;
     trailer.threads = threads;
     trailer.losses = losses;
     if (!facts->is_first)

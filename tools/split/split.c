@@ -417,17 +417,23 @@ static int64_t next_start_ns(const struct split *split, uint32_t part)
     return split->to_ns;
 }
 
-static bool finish_part(struct split *split, uint32_t part, bool is_first)
+/* number: of the part, from 1. */
+static bool finish_part(struct split *split, uint32_t part, uint32_t number)
 {
     const struct split_options *options = split->options;
     const struct filter_options *filter = &options->filter;
     struct part_file_facts facts = {
-        .is_first = is_first,
-        .takes_rest = is_first && !(options->by_thread ? filter->threads.count : filter->from.set),
+        .is_first = number == 1,
+        .takes_rest =
+            number == 1 && !(options->by_thread ? filter->threads.count : filter->from.set),
         .from_ns = part_start_ns(split, part),
         .to_ns = next_start_ns(split, part),
         .by_thread = options->by_thread,
         .thread_id = options->by_thread ? split->map.ids[part] : 0,
+        .part = options->by_thread || options->every_ns ? number : 0,
+        .complete_from_ns = filter->from.set || (number > 1 && !options->by_thread)
+                                ? part_start_ns(split, part)
+                                : 0,
         .threads = split->map.ids,
         .thread_count = split->map.count,
     };
@@ -438,12 +444,11 @@ static bool finish_part(struct split *split, uint32_t part, bool is_first)
 static void finish_parts(struct split *split)
 {
     struct split_result *result = split->result;
-    bool is_first = true;
+    uint32_t number = 0;
     for (uint32_t i = 0; i < result->count && !split->failed; i++) {
         if (!result->parts[i].path)
             continue;
-        split->failed = !finish_part(split, i, is_first);
-        is_first = false;
+        split->failed = !finish_part(split, i, ++number);
     }
     for (uint32_t i = 0; i < result->count; i++)
         part_file_close(&result->parts[i], split->failed);

@@ -122,7 +122,7 @@ enum exit_code stats_files_read(struct trace_pass *pass, const struct trace_sour
             code = exit_worse(code, take(ordered_jobs_take(jobs), all));
         *job = (struct file_job){
             .source = &sources->list[i],
-            .cache = sources->list[i].path ? cache : NULL,
+            .cache = sources->list[i].path && !sources->list[i].earlier_count ? cache : NULL,
             .options = options,
         };
         place(job, &sources->alignments[i].axis);

@@ -101,11 +101,10 @@ static bool same_process(const struct trace_facts *a, const struct trace_facts *
            (left->start_ns == right->start_ns || !left->start_ns || !right->start_ns);
 }
 
-/* The same recording. A process may record several times, and its files may share a zero time; a
- * long recording may have been cut into parts. */
+/* The same recording. A process may record several times, and its files may share a zero time. */
 static bool same_session(const struct trace_facts *a, const struct trace_facts *b)
 {
-    if (!same_process(a, b) || a->identity.part != b->identity.part)
+    if (!same_process(a, b))
         return false;
     if (names_its_process(a) && names_its_process(b))
         return a->identity.session_ns && a->identity.session_ns == b->identity.session_ns;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Arguments lie by thread, in the order of their calls, which is that of the file. */
 #include "call_args.h"
+#include "catalog_join.h"
 #include "grow.h"
 #include "message.h"
 #include "table_shape.h"
@@ -22,8 +23,9 @@ struct argument {
 struct thread_args {
     struct argument *list;
     uint32_t count, room;
-    uint32_t next; /* behind those of the call before */
-    bool jumbled;  /* the clock was set back */
+    uint32_t next;   /* behind those of the call before */
+    uint32_t before; /* of earlier files */
+    bool jumbled;    /* the clock was set back */
 };
 
 struct argument_columns {
@@ -36,6 +38,8 @@ struct loading {
     struct rbwp_reader *reader;
     struct argument_columns columns;
     uint64_t left_out;
+    uint64_t before; /* how many there were */
+    int64_t from_ns, until_ns;
 };
 
 /* ---- one row --------------------------------------------------------------------------- */
@@ -66,14 +70,16 @@ static void take_rows(struct loading *loading, const struct rbwp_rows *rows)
     const struct argument_columns *at = &loading->columns;
     for (uint32_t i = 0; i < rows->rows && !args->failed; i++) {
         uint64_t type = rows->cells[at->type][i], key = rows->cells[at->key][i];
-        if (type < U64 || type > TEXT_MORE)
-            continue; /* of a later version */
+        int64_t begun_ns = (int64_t)rows->cells[at->begun][i];
+        if (type < U64 || type > TEXT_MORE || begun_ns < loading->from_ns ||
+            begun_ns >= loading->until_ns)
+            continue; /* of a later version, or of another file */
         if (args->count == CALL_ARGS_MAX) {
             loading->left_out++;
             continue;
         }
         args->failed = !add(args, rows->cells[at->thread][i],
-                            (struct argument){.begun_ns = (int64_t)rows->cells[at->begun][i],
+                            (struct argument){.begun_ns = begun_ns,
                                               .value = rows->cells[at->value][i],
                                               .key = key < UINT32_MAX ? (uint32_t)key : 0},
                             (unsigned)type);
@@ -252,11 +258,10 @@ static bool pass_over_records(void *context, struct rbwp_block *block)
 static void forget_rows(struct loading *loading)
 {
     struct call_args *args = loading->args;
-    for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++) {
-        args->threads[i].count = 0;
-        args->threads[i].jumbled = false;
-    }
-    args->count = loading->left_out = 0;
+    for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++)
+        args->threads[i].count = args->threads[i].before;
+    args->count = loading->before;
+    loading->left_out = 0;
 }
 
 static void load_all(struct loading *loading, const struct rbwp_trailer *trailer)
@@ -279,13 +284,39 @@ static bool rewind_after(struct loading *loading)
     return problems > 0;
 }
 
-void call_args_load(struct call_args *args, struct trace *trace, struct input *input)
+/* Of the names of two files those of the one that has more: the same names have the same numbers.
+ */
+static void keep_names(struct call_args *args, struct rbwp_catalog *earlier, uint32_t table)
+{
+    struct rbwp_catalog *later = args->catalog;
+    if (earlier && (!later || catalog_last_name(later) < catalog_last_name(earlier))) {
+        args->catalog = earlier;
+        earlier = later;
+    }
+    rbwp_catalog_free(earlier);
+    args->table = args->table ? args->table : table;
+}
+
+void call_args_start(struct call_args *args, struct trace *trace)
+{
+    *args = (struct call_args){.trace = trace};
+}
+
+void call_args_load(struct call_args *args, struct input *input, int64_t from_ns, int64_t until_ns)
 {
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
-    struct loading loading = {.args = args, .reader = input->reader};
-    *args = (struct call_args){.trace = trace};
+    struct rbwp_catalog *earlier = args->catalog;
+    const uint32_t table = args->table;
+    struct loading loading = {.args = args,
+                              .reader = input->reader,
+                              .before = args->count,
+                              .from_ns = from_ns,
+                              .until_ns = until_ns};
     if (rbwp_reader_is_stream(input->reader) || input->follow)
         return;
+    args->catalog = NULL;
+    for (uint32_t i = 0; i < args->map.count && i < args->thread_room; i++)
+        args->threads[i].before = args->threads[i].count;
     rbwp_reader_set_decoded(input->reader, pass_over_records, NULL);
     load_all(&loading, trailer);
     rbwp_reader_set_decoded(input->reader, NULL, NULL);
@@ -299,6 +330,7 @@ void call_args_load(struct call_args *args, struct trace *trace, struct input *i
         if (args->threads[i].jumbled)
             qsort(args->threads[i].list, args->threads[i].count, sizeof *args->threads[i].list,
                   by_call);
+    keep_names(args, earlier, table);
     tell(&loading, input->name);
 }
 

@@ -32,8 +32,10 @@ struct call_args {
     bool failed;                  /* out of memory; some are missing */
 };
 
-/* Reads them, then goes back to the input's first block. */
-void call_args_load(struct call_args *args, struct trace *trace, struct input *input);
+void call_args_start(struct call_args *args, struct trace *trace);
+/* Reads them, then goes back to the input's first block. Of the files of one recording each: those
+ * from from_ns on and before until_ns. */
+void call_args_load(struct call_args *args, struct input *input, int64_t from_ns, int64_t until_ns);
 void call_args_free(struct call_args *args);
 
 /* Rows of that table belong to calls: they are shown as nothing else. */

@@ -80,28 +80,6 @@ static void join(struct place *places, struct place *const *sorted, int count,
     }
 }
 
-static bool same_process(const struct trace_identity *a, const struct trace_identity *b)
-{
-    return a->os_id == b->os_id && a->os_id && a->has_boot && b->has_boot &&
-           a->start_ns == b->start_ns && memcmp(a->boot_id, b->boot_id, sizeof a->boot_id) == 0;
-}
-
-/* A recording may have been cut into files: what is said of one of them holds for all. Those of a
- * process stand together in sorted. */
-static void join_parts(struct place *const *sorted, int count, struct trace_source *sources)
-{
-    const struct trace_identity *told = NULL;
-    for (int pass = 0; pass < 2; pass++) /* to those behind it, then to those before */
-        for (int i = 0; i < count; i++) {
-            struct trace_identity *here =
-                &sources[sorted[pass ? count - 1 - i : i]->at].facts.identity;
-            if (here->has_family)
-                told = here;
-            else if (told && here->part && same_process(told, here))
-                here->has_family = true;
-        }
-}
-
 /* The place behind this one in its family; -1: it is the last. */
 static int next_of(const struct place *places, int at)
 {
@@ -135,7 +113,6 @@ void parents_first(struct trace_source *sources, int count)
     if (places && sorted && ordered && count > 1) {
         qsort(sorted, (size_t)count, sizeof *sorted, compare_ids);
         join(places, sorted, count, sources);
-        join_parts(sorted, count, sources);
         move(sources, ordered, places, count);
     }
     free(places);

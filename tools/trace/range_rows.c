@@ -244,8 +244,9 @@ static void emit_open(struct pairing *pairing)
     uint64_t *cell = pairing->open.cell;
     if (!pairing->any)
         return;
-    cell[STOP] = (uint64_t)ranges->last_ns;
-    emit(pairing->ranges, cell, TRACE_UNFINISHED | TRACE_OPEN);
+    const bool open = (int64_t)cell[START] >= ranges->unsure_ns;
+    cell[STOP] = (uint64_t)(open ? ranges->last_ns : (int64_t)cell[START]);
+    emit(pairing->ranges, cell, TRACE_UNFINISHED | (open ? TRACE_OPEN : 0));
     pairing->any = false;
 }
 

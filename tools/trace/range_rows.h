@@ -20,7 +20,8 @@ struct range_rows {
     const struct trace_read_options *options;
     uint32_t process;
     bool filtered;
-    int64_t last_ns; /* of the session, on the file's axis: ranges that are open end there */
+    int64_t last_ns;   /* of the session, on the file's axis: ranges that are open end there */
+    int64_t unsure_ns; /* ends of those that began before it may be missing */
 
     struct merge_sorter halves; /* of ranges that two rows may tell of */
     struct span_sorter spans;

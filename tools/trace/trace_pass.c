@@ -6,6 +6,7 @@
 #include "message.h"
 #include "out_gzip.h"
 #include "parents_first.h"
+#include "recordings.h"
 #include "trace_source.h"
 
 #include <inttypes.h>
@@ -258,6 +259,7 @@ enum exit_code trace_pass(const struct trace_maker *maker, const void *asked,
     enum exit_code code = open_sources(&sources, files, options->live);
     if (!options->align.force)
         code = exit_worse(code, job_files_choose(sources.list, &sources.count));
+    code = exit_worse(code, recordings_join(sources.list, &sources.count));
     parents_first(sources.list, sources.count);
     if (options->align.whole_job && sources.count > 1)
         code = exit_worse(code, job_files_missing(sources.list, sources.count));

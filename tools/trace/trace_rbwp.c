@@ -6,6 +6,7 @@
  * (rbwp_gpu.h).
  */
 #include "call_args.h"
+#include "catalog_join.h"
 #include "file_facts.h"
 #include "kept_losses.h"
 #include "life_marks.h"
@@ -14,6 +15,7 @@
 #include "message.h"
 #include "range_rows.h"
 #include "rbwp_gpu.h"
+#include "recordings.h"
 #include "span_walk.h"
 #include "table_rows.h"
 #include "trace_source.h"
@@ -38,10 +40,15 @@ struct rbwp_thread {
 };
 
 struct rbwp_source {
-    struct input input;
-    struct names names;
+    struct input own_input;
+    struct names own_names;
 
     /* While it is read. */
+    struct input *input; /* of this file, or of one of the same recording before it */
+    struct names *names;
+    bool has_earlier;          /* there is such a file */
+    int64_t from_ns, until_ns; /* of rows of this file that are not taken from another one */
+    uint64_t records, lost, problems, discarded; /* of all files so far */
     struct trace *trace;
     const struct trace_read_options *options;
     struct filter_options wanted; /* on the file's own axis */
@@ -69,7 +76,7 @@ struct rbwp_source {
     struct table_rows tables;
     struct call_args args;
     struct range_rows ranges;
-    struct kept_losses damages;
+    struct kept_losses losses, damages;
     struct span_walk *walk;
     bool failed;
 };
@@ -82,14 +89,14 @@ static bool recognises(const uint8_t *head, size_t bytes)
 static void fail(struct rbwp_source *source)
 {
     if (!source->failed)
-        message("%s: out of memory; spans are missing", source->input.name);
+        message("%s: out of memory; spans are missing", source->input->name);
     source->failed = true;
 }
 
 static void leave_out_threads(struct rbwp_source *source, uint32_t most, const char *where)
 {
     if (!source->threads_left_out)
-        message("%s: more than %" PRIu32 " threads%s: the others are left out", source->input.name,
+        message("%s: more than %" PRIu32 " threads%s: the others are left out", source->input->name,
                 most, where);
     source->threads_left_out = true;
 }
@@ -199,10 +206,14 @@ static void fill_facts(struct trace_source *source, const struct rbwp_reader *re
     source->facts.error_ns = trailer->clock_error_ns;
     source->facts.last_ns = trailer->stop_ns;
     source->facts.host = (struct trace_text){trailer->host, trailer->host_bytes};
-    source->facts.identity =
-        (struct trace_identity){.os_id = trailer->process_id,
-                                .session_ns = trailer->start_ns,
-                                .part = trailer->kept_count ? trailer->kept->part : 0};
+    source->facts.identity = (struct trace_identity){.os_id = trailer->process_id,
+                                                     .session_ns = trailer->start_ns,
+                                                     .kept = trailer->kept_count > 0};
+    if (trailer->kept_count) {
+        source->facts.identity.part = trailer->kept->part;
+        source->facts.identity.why = trailer->kept->why;
+        source->facts.identity.from_ns = trailer->kept->from_ns;
+    }
     source->facts.identity.parent = job_number(trailer, RBWP_JOB_PARENT);
     fill_identity(&source->facts.identity, trailer);
     fill_job(&source->facts, trailer);
@@ -226,14 +237,14 @@ static bool open_rbwp(struct trace_source *source)
     struct rbwp_source *state = calloc(1, sizeof *state);
     if (!state) {
         message("out of memory");
-    } else if (open_input(&state->input, source)) {
-        if (names_load(&state->names, state->input.reader)) {
+    } else if (open_input(&state->own_input, source)) {
+        if (names_load(&state->own_names, state->own_input.reader)) {
             source->state = state;
-            fill_facts(source, state->input.reader);
+            fill_facts(source, state->own_input.reader);
             return true;
         }
         message("out of memory");
-        input_close(&state->input);
+        input_close(&state->own_input);
     }
     free(state);
     return false;
@@ -242,8 +253,8 @@ static bool open_rbwp(struct trace_source *source)
 static enum exit_code close_rbwp(struct trace_source *source)
 {
     struct rbwp_source *state = source->state;
-    names_free(&state->names);
-    enum exit_code code = input_close(&state->input);
+    names_free(&state->own_names);
+    enum exit_code code = input_close(&state->own_input);
     free(state);
     return code;
 }
@@ -251,8 +262,8 @@ static enum exit_code close_rbwp(struct trace_source *source)
 static void leave_rbwp(struct trace_source *source)
 {
     struct rbwp_source *state = source->state;
-    names_free(&state->names);
-    input_leave(&state->input);
+    names_free(&state->own_names);
+    input_leave(&state->own_input);
     free(state);
 }
 
@@ -311,7 +322,7 @@ static uint8_t sub_item_category(const struct name *name)
 static inline void name_sub_item(struct rbwp_source *source, struct trace_span *span, uint16_t id,
                                  int64_t time_ns)
 {
-    const struct name_set *set = &source->names.sub_items;
+    const struct name_set *set = &source->names->sub_items;
     bool known = source->sub_items[id] != NOT_LOOKED && source->sub_items[id] != SEVERAL;
     if (!known) {
         const struct name *name = names_find(set, id, time_ns);
@@ -327,7 +338,7 @@ static inline void name_slot(struct rbwp_source *source, struct trace_span *span
                              int64_t time_ns)
 {
     span->item = (uint32_t)slot;
-    span->name = name_of(source, &source->names.slots, source->slots, "slot", span->item, time_ns);
+    span->name = name_of(source, &source->names->slots, source->slots, "slot", span->item, time_ns);
 }
 
 /* ---- tracks ----------------------------------------------------------------- */
@@ -336,7 +347,7 @@ static uint32_t add_thread_track(struct rbwp_source *source, uint64_t thread_id,
 {
     char made[64];
     const struct rbwp_thread_info *info = thread_infos_first(&source->thread_infos, thread_id);
-    const struct name *name = names_find(&source->names.threads, thread_id, time_ns);
+    const struct name *name = names_find(&source->names->threads, thread_id, time_ns);
     struct trace_text text = {name ? name->text : "", name ? name->bytes : 0};
     if (text.bytes == 0) {
         snprintf(made, sizeof made, "thread 0x%" PRIx64, thread_id);
@@ -444,7 +455,7 @@ static inline uint32_t slot_kind(struct rbwp_source *source, uint8_t slot)
 {
     uint32_t *known = &source->slot_kinds[slot];
     if (*known == NOT_LOOKED) {
-        const struct name *name = names_find(&source->names.slots, slot, INT64_MIN);
+        const struct name *name = names_find(&source->names->slots, slot, INT64_MIN);
         *known = 1 + (name ? trace_add_label(source->trace, name->kind, name->kind_bytes) : 0);
     }
     return *known - 1;
@@ -575,7 +586,7 @@ static uint32_t gpu_track(void *context, uint64_t processor)
 static uint32_t slot_name(void *context, uint32_t slot, int64_t time_ns)
 {
     struct rbwp_source *source = context;
-    return name_of(source, &source->names.slots, source->slots, "slot", slot, time_ns);
+    return name_of(source, &source->names->slots, source->slots, "slot", slot, time_ns);
 }
 
 static bool is_row_wanted(void *context, uint64_t thread_id, int64_t start_ns, int64_t stop_ns)
@@ -597,6 +608,7 @@ static bool clip_row(void *context, struct trace_span *span)
 
 static void start_tables(struct rbwp_source *source)
 {
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
     source->tables = (struct table_rows){.host = {.context = source,
                                                   .new_ids = new_ids,
                                                   .thread_track = make_thread_track,
@@ -606,23 +618,23 @@ static void start_tables(struct rbwp_source *source)
                                                   .clip = clip_row},
                                          .trace = source->trace,
                                          .options = source->options,
-                                         .trailer = rbwp_reader_trailer(source->input.reader),
+                                         .trailer = source->has_earlier ? NULL : trailer,
                                          .process = source->process,
                                          .filtered = source->filtered};
     table_rows_start(&source->tables);
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
     source->ranges = (struct range_rows){.host = source->tables.host,
                                          .trace = source->trace,
                                          .options = source->options,
                                          .process = source->process,
                                          .filtered = source->filtered,
-                                         .last_ns = trailer ? trailer->stop_ns : 0};
+                                         .last_ns = trailer ? trailer->stop_ns : 0,
+                                         .unsure_ns = INT64_MIN};
     range_rows_start(&source->ranges);
 }
 
 static void start_gpus(struct rbwp_source *source)
 {
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
     source->gpu.host = (struct rbwp_gpu_host){.context = source,
                                               .make = make_gpu_span,
                                               .thread_track = track_of_thread,
@@ -633,9 +645,8 @@ static void start_gpus(struct rbwp_source *source)
     source->gpu.process = source->process;
     source->gpu.first_id = source->first_id;
     source->gpu.cut_ns = INT64_MIN;
-    rbwp_gpu_start(&source->gpu, trailer && trailer->gpu_count + trailer->table_range_count > 0);
-    if (trailer && !gpu_devices_add(&source->gpu.devices, trailer->gpus, trailer->gpu_count))
-        fail(source);
+    rbwp_gpu_start(&source->gpu, source->has_earlier ||
+                                     (trailer && trailer->gpu_count + trailer->table_range_count));
 }
 
 /* ---- blocks ------------------------------------------------------------------ */
@@ -663,10 +674,12 @@ static void take_opaque(void *context, const struct rbwp_block *block)
         return;
     }
     enum rbwp_status status = rbwp_catalog_take(source->catalog, block, &rows, &error);
-    if (status == RBWP_OK)
+    if (status == RBWP_OK && (source->from_ns != INT64_MIN || source->until_ns != INT64_MAX))
+        catalog_keep_rows(source->catalog, &rows, source->from_ns, source->until_ns);
+    if (status == RBWP_OK && rows.rows)
         take_rows(source, &rows);
     else if (status < 0 && source->broken_tables++ < INPUT_PROBLEM_LINES)
-        message("%s: %s", source->input.name, error.text);
+        message("%s: %s", source->input->name, error.text);
 }
 
 /* What lies in the window counts as the run, whether its spans are wanted or not. */
@@ -762,15 +775,16 @@ static void name_process(char *name, size_t room, const struct rbwp_trailer *tra
         snprintf(name + used, room - (size_t)used, ", node %" PRIu32, node);
 }
 
-static void add_process(struct rbwp_source *source)
+/* first: the recording's first file. */
+static void add_process(struct rbwp_source *source, const char *first)
 {
     char name[TITLE_BYTES_MAX + 64];
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
-    uint32_t node = rbwp_reader_header(source->input.reader)->node;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
+    uint32_t node = rbwp_reader_header(source->input->reader)->node;
     name_process(name, sizeof name, trailer, node);
     struct trace_process process = {.node = node,
                                     .name = trace_text(name),
-                                    .source = trace_text(source->input.name),
+                                    .source = trace_text(first),
                                     .clock_bounded = source->options->clock_bounded,
                                     .clock_error_ns = source->options->clock_error_ns};
     if (trailer) {
@@ -781,16 +795,15 @@ static void add_process(struct rbwp_source *source)
     source->process = trace_add_process(source->trace, process);
 }
 
-/* Marks are in the window, or not wanted. Of a recording that is cut into files the first one
- * begins, and the last one ends. */
-static void add_life(struct rbwp_source *source)
+/* Marks are in the window, or not wanted. first: of the recording's files; the input is the last
+ * one. */
+static void add_life(struct rbwp_source *source, const struct trace_identity *first)
 {
-    const struct input *input = &source->input;
+    const struct input *input = source->input;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(input->reader);
     const struct trace_axis *axis = &source->options->axis;
     if (!trailer)
         return;
-    const bool first = !trailer->kept_count || trailer->kept->part <= 1;
     const bool last = !trailer->kept_count || trailer->kept->why != RBWP_KEPT_ROTATED;
     struct life life = {
         .process = source->process,
@@ -798,7 +811,8 @@ static void add_life(struct rbwp_source *source)
         .parent = job_number(trailer, RBWP_JOB_PARENT),
         .start_ns = trace_on_axis(axis, trailer->start_ns),
         .last_ns = trace_on_axis(axis, trailer->stop_ns),
-        .has_start = first && is_row_wanted(source, 0, trailer->start_ns, trailer->start_ns),
+        .has_start =
+            first->part <= 1 && is_row_wanted(source, 0, trailer->start_ns, trailer->start_ns),
         .has_last = last && is_row_wanted(source, 0, trailer->stop_ns, trailer->stop_ns),
         .end = input_has_died(input)      ? TRACE_LIFE_DIED
                : input_is_finished(input) ? TRACE_LIFE_ENDS
@@ -809,7 +823,7 @@ static void add_life(struct rbwp_source *source)
 
 static void add_losses(struct rbwp_source *source)
 {
-    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input.reader);
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
     const struct trace_axis *axis = &source->options->axis;
     for (uint32_t i = 0; trailer && i < trailer->loss_count; i++) {
         const struct rbwp_loss *loss = &trailer->losses[i];
@@ -819,47 +833,54 @@ static void add_losses(struct rbwp_source *source)
         struct rbwp_thread *thread =
             loss->thread_id ? find_thread(source, loss->thread_id, loss->first_ns) : NULL;
         bool timed = loss->first_ns || loss->last_ns;
-        trace_add_loss(source->trace,
-                       (struct trace_loss){
-                           .process = source->process,
-                           .track = thread ? thread->batch.track : TRACE_NONE,
-                           .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
-                           .refused = refused ? loss->cause : 0,
-                           .count = loss->count,
-                           .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
-                           .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,
-                       });
+        kept_losses_add(&source->losses,
+                        &(struct trace_loss){
+                            .process = source->process,
+                            .track = thread ? thread->batch.track : TRACE_NONE,
+                            .cause = trace_text(rbwp_loss_cause_name(loss->cause)),
+                            .refused = refused ? loss->cause : 0,
+                            .count = loss->count,
+                            .first_ns = timed ? trace_on_axis(axis, loss->first_ns) : 0,
+                            .last_ns = timed ? trace_on_axis(axis, loss->last_ns) : 0,
+                        });
     }
+}
+
+/* Which recording, or part of one, is in what is made of this. */
+static void add_recording_fact(struct rbwp_source *source, const struct trace_facts *facts)
+{
+    struct recording_id id = recording_id_of(facts);
+    made_of_add_facts(source->trace, &(struct made_of){&id, id.began_ns != 0, 1},
+                      source->input->name);
 }
 
 static void add_facts(struct rbwp_source *source, const struct trace_facts *facts,
                       const struct span_walk *walk)
 {
-    const struct rbwp_reader *reader = source->input.reader;
+    const struct rbwp_reader *reader = source->input->reader;
     const struct rbwp_trailer *trailer = rbwp_reader_trailer(reader);
     struct trace *trace = source->trace;
     char key[64];
-    struct recording_id id = recording_id_of(facts);
-    made_of_add_facts(trace, &(struct made_of){&id, id.began_ns != 0, 1}, source->input.name);
+    add_recording_fact(source, facts);
 #define FACT(what, ...)                                                                            \
     do {                                                                                           \
         snprintf(key, sizeof key, "process.%" PRIu32 "." what, source->process);                   \
         trace_add_fact(trace, key, __VA_ARGS__);                                                   \
     } while (0)
-    FACT("file", "%s", source->input.name);
+    FACT("file", "%s", source->input->name);
     FACT("zero_time_ns", "%" PRId64, rbwp_reader_header(reader)->zero_time_ns);
     FACT("shift_ns", "%" PRId64, source->options->axis.shift_ns);
-    FACT("records", "%" PRIu64, source->input.records);
+    FACT("records", "%" PRIu64, source->records);
     FACT("unfinished_spans", "%" PRIu64, walk->builder.unfinished);
     FACT("open_spans", "%" PRIu64, walk->builder.open);
     FACT("ends_without_begin", "%" PRIu64, walk->builder.strays);
-    FACT("lost_records", "%" PRIu64, losses_total(trailer).records);
-    FACT("problems", "%" PRIu64, rbwp_reader_problem_count(reader));
+    FACT("lost_records", "%" PRIu64, source->lost);
+    FACT("problems", "%" PRIu64, source->problems);
     if (trailer) {
         FACT("writer", "%.*s", (int)trailer->writer_bytes, trailer->writer);
         FACT("level", "%" PRIu32, trailer->level);
         FACT("clock_error_ns", "%" PRIu64, trailer->clock_error_ns);
-        FACT("discarded", "%" PRIu64, trailer->discarded);
+        FACT("discarded", "%" PRIu64, source->discarded);
         file_facts_add(trace, source->process, trailer);
     }
 #undef FACT
@@ -878,6 +899,7 @@ static void free_reading(struct rbwp_source *source)
     range_rows_stop(&source->ranges);
     call_args_free(&source->args);
     rbwp_catalog_free(source->catalog);
+    kept_losses_free(&source->losses);
     kept_losses_free(&source->damages);
     filter_stop(&source->filter);
 }
@@ -906,12 +928,12 @@ static void know_thread(void *context, uint64_t thread_id, int64_t time_ns)
 static bool find_window(struct rbwp_source *source, struct window *window)
 {
     const struct filter_options *wanted = &source->wanted;
-    const struct rbwp_reader *reader = source->input.reader;
+    const struct rbwp_reader *reader = source->input->reader;
     int64_t zero_ns = rbwp_reader_header(reader)->zero_time_ns;
     if (!source->filtered || !(wanted->from.set || wanted->to.set) || !zero_ns)
         return false;
     filter_resolve(&source->filter, zero_ns);
-    if (!window_find(window, &source->input, source->filter.from_ns, source->filter.to_ns))
+    if (!window_find(window, source->input, source->filter.from_ns, source->filter.to_ns))
         return false;
     rbwp_gpu_limit(&source->gpu, window->from_ns, window->to_ns);
     for (uint32_t i = 0; i < window->trailer->index_count; i++) {
@@ -920,6 +942,162 @@ static bool find_window(struct rbwp_source *source, struct window *window)
             filter_see_times(&source->filter, range->first_ns, range->last_ns);
     }
     return true;
+}
+
+/* ---- the files of a recording ------------------------------------------------- */
+
+static bool is_split(const struct trace_source *file)
+{
+    return file->facts.identity.kept && file->facts.identity.why == RBWP_KEPT_SPLIT;
+}
+
+/* From here on blocks are of this file. */
+static void begin_file(struct rbwp_source *source, struct trace_source *file, bool is_first)
+{
+    struct rbwp_source *state = file->state;
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(state->own_input.reader);
+    source->input = &state->own_input;
+    source->names = &state->own_names;
+    filter_use_names(&source->filter, source->names);
+    for (size_t i = 0; i < source->names->slots.count; i++)
+        if (source->names->slots.names[i].id < RBWP_SLOTS_MAX)
+            source->slot_waits[source->names->slots.names[i].id] |=
+                source->names->slots.names[i].waits;
+    if (!is_first) {
+        memset(source->slots, 0, sizeof source->slots); /* NOT_LOOKED */
+        memset(source->sub_items, 0, sizeof source->sub_items);
+        memset(source->slot_kinds, 0, sizeof source->slot_kinds);
+        thread_infos_stop(&source->thread_infos);
+    }
+    if (!is_first && source->catalog)
+        catalog_next_file(source->catalog);
+    thread_infos_start(&source->thread_infos, trailer);
+    if (trailer && !gpu_devices_add(&source->gpu.devices, trailer->gpus, trailer->gpu_count))
+        fail(source);
+    if (source->options->threads)
+        input_decode_ahead(source->input, source->options->threads);
+}
+
+/* Parts have losses and empty calls of their own, a flight recorder's dump all since the beginning:
+ * then the last one counts. */
+static void end_file(struct rbwp_source *source, const struct trace_source *file, bool is_last)
+{
+    const struct rbwp_trailer *trailer = rbwp_reader_trailer(source->input->reader);
+    source->records += source->input->records;
+    source->problems += rbwp_reader_problem_count(source->input->reader);
+    if (!is_last && file->facts.identity.part == 0)
+        return;
+    source->lost += losses_total(trailer).records;
+    source->discarded += trailer ? trailer->discarded : 0;
+    add_losses(source);
+}
+
+/* How the at-th file of a recording follows on those before it. */
+static enum span_join follows(const struct trace_source *opened, uint32_t at, int64_t *until_ns_out)
+{
+    *until_ns_out = INT64_MIN;
+    for (uint32_t i = 0; i < at; i++)
+        *until_ns_out = at_least(opened->earlier[i].facts.last_ns, *until_ns_out);
+    const struct trace_source *file = at < opened->earlier_count ? &opened->earlier[at] : opened;
+    return at == 0 ? SPAN_JOIN_NEXT
+                   : recordings_follow(&opened->earlier[at - 1].facts.identity, *until_ns_out,
+                                       &file->facts.identity);
+}
+
+/* Of dumps with the same data the later one counts: what had not been written yet when the other
+ * one was made has got its place since. */
+static void limit_rows(struct rbwp_source *source, const struct trace_source *opened, uint32_t at)
+{
+    int64_t until_ns;
+    const struct trace_source *file = at < opened->earlier_count ? &opened->earlier[at] : opened;
+    const struct trace_source *next = at + 1 < opened->earlier_count ? file + 1 : opened;
+    source->from_ns = INT64_MIN;
+    source->until_ns = INT64_MAX;
+    if (follows(opened, at, &until_ns) == SPAN_JOIN_OVERLAP && !is_split(file))
+        source->from_ns = file->facts.identity.from_ns;
+    if (at < opened->earlier_count && !is_split(file) &&
+        follows(opened, at + 1, &until_ns) == SPAN_JOIN_OVERLAP)
+        source->until_ns = next->facts.identity.from_ns;
+}
+
+/* Files that rest are opened for it. False when one cannot be; that was told. */
+static bool load_args(struct rbwp_source *source, struct trace_source *opened)
+{
+    bool good = true;
+    call_args_start(&source->args, source->trace);
+    for (uint32_t i = 0; i <= opened->earlier_count && good; i++) {
+        struct trace_source *file = i < opened->earlier_count ? &opened->earlier[i] : opened;
+        const bool rested = !file->state;
+        good = trace_source_wake(file);
+        limit_rows(source, opened, i);
+        if (good)
+            call_args_load(&source->args, &((struct rbwp_source *)file->state)->own_input,
+                           source->from_ns, source->until_ns);
+        if (good && rested)
+            trace_source_rest(file);
+    }
+    return good;
+}
+
+/* A file before the last one; what is open at its end goes on in the next. */
+static enum exit_code read_earlier(struct rbwp_source *source, struct trace_source *opened,
+                                   uint32_t at, enum span_join join)
+{
+    struct trace_source *file = &opened->earlier[at];
+    const struct trace_source *next = at + 1 < opened->earlier_count ? file + 1 : opened;
+    const bool cut = is_split(file) && is_split(next) && next->facts.identity.from_ns;
+    const bool rested = !file->state;
+    if (!trace_source_wake(file))
+        return EXIT_BAD_DATA;
+    begin_file(source, file, at == 0);
+    limit_rows(source, opened, at);
+    span_walk_part(source->walk, source->input, join,
+                   cut ? next->facts.identity.from_ns : SPAN_NO_CUT, source->until_ns);
+    end_file(source, file, false);
+    source->input = &source->own_input;
+    source->names = &source->own_names;
+    return rested ? trace_source_close(file) : EXIT_GOOD;
+}
+
+/* All but the last. How that follows on them in *join. */
+static enum exit_code read_all_earlier(struct rbwp_source *source, struct trace_source *opened,
+                                       enum span_join *join)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (uint32_t i = 0; i < opened->earlier_count && !is_full(source); i++) {
+        const uint64_t lost = source->lost;
+        int64_t until_ns;
+        enum exit_code read = read_earlier(source, opened, i, *join);
+        *join = follows(opened, i + 1, &until_ns);
+        if (read == EXIT_BAD_DATA || source->lost > lost)
+            *join = SPAN_JOIN_GAP;
+        if (*join == SPAN_JOIN_GAP)
+            source->ranges.unsure_ns = until_ns;
+        code = exit_worse(code, read);
+    }
+    return code;
+}
+
+static enum exit_code read_files(struct rbwp_source *source, struct trace_source *opened)
+{
+    enum exit_code code = load_args(source, opened) ? EXIT_GOOD : EXIT_BAD_DATA;
+    enum span_join join = SPAN_JOIN_NEXT;
+    struct window window = {0};
+    if (source->has_earlier)
+        code = exit_worse(code, read_all_earlier(source, opened, &join));
+    begin_file(source, opened, !source->has_earlier);
+    limit_rows(source, opened, opened->earlier_count);
+    if (!source->has_earlier && find_window(source, &window)) {
+        source->walk->window = &window;
+        source->walk->thread = know_thread;
+    }
+    if (source->has_earlier)
+        span_walk_part(source->walk, source->input, join, SPAN_NO_CUT, INT64_MAX);
+    code = exit_worse(code, source->has_earlier ? span_walk_finish(source->walk)
+                                                : span_walk(source->walk, source->input));
+    end_file(source, opened, true);
+    window_free(&window);
+    return code;
 }
 
 static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace,
@@ -933,45 +1111,39 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
                              .damaged = take_damage,
                              .opaque = take_opaque,
                              .enough = is_full};
-    thread_infos_start(&source->thread_infos, rbwp_reader_trailer(source->input.reader));
+    source->input = &source->own_input;
+    source->names = &source->own_names;
+    source->has_earlier = opened->earlier_count > 0;
     source->trace = trace;
     source->options = options;
     source->filtered = options->filter && filter_is_set(options->filter);
     shift_filter(source, options);
-    filter_start(&source->filter, &source->wanted, source->input.reader, &source->names);
+    filter_start(&source->filter, &source->wanted, source->input->reader, source->names);
     source->filter.shift_ns = options->axis.shift_ns;
-    for (size_t i = 0; i < source->names.slots.count; i++)
-        if (source->names.slots.names[i].id < RBWP_SLOTS_MAX)
-            source->slot_waits[source->names.slots.names[i].id] |=
-                source->names.slots.names[i].waits;
-    add_process(source);
+    const struct trace_source *first = source->has_earlier ? opened->earlier : opened;
+    add_process(source, first->name);
     if (opened->facts.identity.has_family)
-        add_life(source);
+        add_life(source, &first->facts.identity);
     source->first_id = trace_new_ids(trace, 0) - 1;
     start_gpus(source);
     start_tables(source);
     source->walk = &walk;
-    call_args_load(&source->args, trace, &source->input);
-    struct window window = {0};
-    if (find_window(source, &window)) {
-        walk.window = &window;
-        walk.thread = know_thread;
-    }
-    if (options->threads)
-        input_decode_ahead(&source->input, options->threads);
-    enum exit_code code = span_walk(&walk, &source->input);
-    window_free(&window);
+    if (source->has_earlier)
+        span_walk_start(&walk);
+    enum exit_code code = read_files(source, opened);
     for (uint32_t i = 0; i < source->map.count && i < source->thread_room; i++)
         track_batch_finish(&source->threads[i].batch, trace);
     bool good = finish_gpus(source);
     good &= table_rows_finish(&source->tables);
     good &= range_rows_finish(&source->ranges);
     (void)trace_new_ids(trace, source->last_id);
-    add_losses(source);
+    kept_losses_tell(&source->losses, trace);
     kept_losses_tell(&source->damages, trace);
+    for (uint32_t i = 0; i < opened->earlier_count; i++)
+        add_recording_fact(source, &opened->earlier[i].facts);
     add_facts(source, &opened->facts, &walk);
     if (source->gpu.failed || source->args.failed || source->tables.failed ||
-        source->ranges.failed || source->damages.failed)
+        source->ranges.failed || source->losses.failed || source->damages.failed)
         fail(source);
     if (source->failed || source->threads_left_out || !good || source->broken_tables ||
         trace_failed(trace))

@@ -189,8 +189,13 @@ enum exit_code trace_source_close(struct trace_source *source)
 {
     enum exit_code code = EXIT_GOOD;
     free(source->facts.made_of.list);
+    for (uint32_t i = 0; i < source->earlier_count; i++)
+        code = exit_worse(code, trace_source_close(&source->earlier[i]));
+    free(source->earlier);
+    source->earlier = NULL;
+    source->earlier_count = 0;
     if (source->state) {
-        code = source->format->close(source);
+        code = exit_worse(code, source->format->close(source));
         close(source->fd);
     } else {
         drop_facts(&source->facts);
@@ -223,6 +228,8 @@ bool trace_source_wake(struct trace_source *source)
         return false;
     drop_facts(&source->facts);
     opened.number = source->number;
+    opened.earlier = source->earlier;
+    opened.earlier_count = source->earlier_count;
     *source = opened;
     return true;
 }

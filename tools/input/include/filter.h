@@ -38,6 +38,8 @@ struct filter {
 void filter_start(struct filter *filter, const struct filter_options *options,
                   const struct rbwp_reader *reader, struct names *names);
 void filter_stop(struct filter *filter);
+/* Behind it are blocks of another file of the same recording, with these names. */
+void filter_use_names(struct filter *filter, struct names *names);
 
 /*
  * Fixes the times that are relative: a file without a zero time counts from its first record,

@@ -50,6 +50,8 @@ void reorder_start(struct reorder *reorder, reorder_fn *pass, void *context);
 bool reorder_push(struct reorder *reorder, const struct rbwp_block *block);
 /* Passes on all that is held. */
 void reorder_flush(struct reorder *reorder);
+/* The same; what comes then may have numbers of its own. */
+void reorder_next_file(struct reorder *reorder);
 void reorder_stop(struct reorder *reorder);
 
 #endif /* REORDER_H */

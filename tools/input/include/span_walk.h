@@ -57,6 +57,13 @@ struct span_walk {
     bool failed;
 };
 
+/* The files of one recording, one after the other: start, each of them, finish. cut_ns and
+ * until_ns: as of span_builder_part. Names may change between them. */
+void span_walk_start(struct span_walk *walk);
+void span_walk_part(struct span_walk *walk, struct input *input, enum span_join join,
+                    int64_t cut_ns, int64_t until_ns);
+enum exit_code span_walk_finish(struct span_walk *walk);
+
 /* Walks, reports what is wrong with the spans, and returns EXIT_GOOD or EXIT_PARTLY. The state of
  * the input is reported when it is closed. */
 enum exit_code span_walk(struct span_walk *walk, struct input *input);

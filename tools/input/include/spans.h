@@ -14,7 +14,11 @@
  * - GPU work is a span of its own, of its processor;
  * - after damage in the file nothing is paired across the gap;
  * - what is open at the end of the data still ran then, unless its end may be
- *   among what is missing.
+ *   among what is missing;
+ * - files that have parts of one recording, read one after the other, are
+ *   paired as one: what was open at the end of one, and is begun again at the
+ *   beginning of the next one, is the same; records that came before are
+ *   passed over.
  *
  * Knows nothing of names and output; reorder.h brings blocks into order.
  */
@@ -72,6 +76,10 @@ struct open_span {
     uint16_t item; /* slot or sub-item */
 };
 
+/* The time of one record may differ by so much between two dumps: of records that were not in
+ * blocks yet it is worked out again. No two records of a kind are as near. */
+enum { SPAN_JOIN_NS = 4, SPAN_TAIL = 4 };
+
 /* Open spans of one thread, outermost first. */
 struct span_thread {
     uint64_t thread_id;
@@ -80,7 +88,27 @@ struct span_thread {
     uint32_t call;     /* 1 + index of the open call, 0 = none */
     uint32_t overflow; /* sub-items that found no room and are still open */
     uint32_t passed;   /* of builder, when it had something open there */
+
+    /* Of parts of a recording. */
+    uint32_t part; /* in which it had records last, 0 none yet */
+    uint32_t met;  /* of which tail_next and again are */
+    struct span_tail {
+        int64_t time_ns;
+        uint16_t item;
+        uint8_t kind;
+    } tail[SPAN_TAIL];  /* the latest records, the last one last */
+    uint32_t tail_next; /* the first of them that the next part has not shown again */
+    uint32_t held;      /* innermost items that ended at the cut: they may go on behind it */
+    uint32_t again;     /* items that the next part began again, from the outermost */
 };
+
+/* How a part of a recording follows on the one before. */
+enum span_join {
+    SPAN_JOIN_NEXT,    /* at once */
+    SPAN_JOIN_OVERLAP, /* some of its records came before */
+    SPAN_JOIN_GAP      /* data are missing between them */
+};
+#define SPAN_NO_CUT INT64_MIN
 
 struct span_builder {
     span_fn *emit;
@@ -89,7 +117,11 @@ struct span_builder {
     struct span_thread *threads;
     uint32_t thread_capacity;
     uint32_t open_total;
-    uint32_t passed; /* parts that were passed over */
+    uint32_t passed;    /* parts that were passed over */
+    uint32_t part;      /* of a recording in several files, from 1; 0: all is in one */
+    uint32_t after_gap; /* the last part that data are missing before */
+    enum span_join join;
+    int64_t cut_ns, until_ns;
     uint64_t next_id;
     uint64_t unfinished, strays;
     uint64_t open; /* of the unfinished ones */
@@ -99,6 +131,11 @@ struct span_builder {
 void span_builder_start(struct span_builder *builder, span_fn *emit, void *context);
 /* The next block of its thread. */
 void span_builder_block(struct span_builder *builder, const struct rbwp_block *block);
+/* What comes next is of the first or next part of a recording. cut_ns: where it was cut, if spans
+ * were, too: what ends then may be begun again by the next part. until_ns: what is later is in the
+ * next part as well, and taken from there. */
+void span_builder_part(struct span_builder *builder, enum span_join join, int64_t cut_ns,
+                       int64_t until_ns);
 /* The next record of its thread. */
 void span_builder_record(struct span_builder *builder, uint64_t thread_id,
                          const struct rbwp_record *record);

@@ -44,7 +44,9 @@ struct part_file_facts {
     int64_t from_ns, to_ns; /* losses that began in between; */
     bool by_thread;         /* instead: of thread_id */
     uint64_t thread_id;
-    const uint64_t *threads; /* ids by number */
+    uint32_t part; /* of those that the original is cut into, from 1; 0: it is a window */
+    int64_t complete_from_ns; /* 0: from the beginning on */
+    const uint64_t *threads;  /* ids by number */
     uint32_t thread_count;
 };
 /* Tables and trailer. False with the message given. */

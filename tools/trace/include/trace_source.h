@@ -37,7 +37,11 @@ struct trace_identity {
     uint8_t
         boot_id[16]; /* of its machine since that was started: those that share it share clocks */
     int64_t session_ns; /* when it began to record; 0 unknown */
-    uint32_t part;      /* of a recording that was cut into files, from 1; 0: all of it */
+    /* Of a file that has a part of a recording: which one, from 1, or 0; enum rbwp_kept_why; from
+     * when on it is complete, 0 from where the one before ended. */
+    bool kept;
+    uint32_t part, why;
+    int64_t from_ns;
 };
 
 /* Which job it is of; empty and 0: not known. */
@@ -110,6 +114,9 @@ struct trace_source {
     struct trace_facts facts;
     bool again;  /* it can be opened again by its name */
     void *state; /* the format's; NULL while it rests: then texts of facts are its own */
+    /* Files of the same recording that come before it (recordings.h), in their order. */
+    struct trace_source *earlier;
+    uint32_t earlier_count;
 };
 
 struct trace_format {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sources of one recording come together by sorting, in the order in which they were written. */
+#include "recordings.h"
+#include "message.h"
+#include "rbwp_format.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_numbers(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_times(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_texts(struct trace_text a, struct trace_text b)
+{
+    if (a.bytes != b.bytes)
+        return a.bytes < b.bytes ? -1 : 1;
+    return a.bytes ? memcmp(a.text, b.text, a.bytes) : 0;
+}
+
+/* 0: they are of one recording. */
+static int compare_recordings(const struct trace_facts *a, const struct trace_facts *b)
+{
+    const struct trace_identity *left = &a->identity, *right = &b->identity;
+    int order = compare_numbers(left->os_id, right->os_id);
+    order = order ? order : compare_times(left->session_ns, right->session_ns);
+    order = order ? order : compare_times(left->start_ns, right->start_ns);
+    order = order ? order : compare_numbers(a->node, b->node);
+    order = order ? order : memcmp(left->boot_id, right->boot_id, sizeof left->boot_id);
+    return order ? order : compare_texts(a->host, b->host);
+}
+
+/* 0: they are the same file. */
+static int compare_places(const struct trace_facts *a, const struct trace_facts *b)
+{
+    int order = compare_times(a->last_ns, b->last_ns);
+    order = order ? order : compare_numbers(a->identity.part, b->identity.part);
+    order = order ? order : compare_times(a->identity.from_ns, b->identity.from_ns);
+    return order ? order : compare_numbers(a->identity.why, b->identity.why);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct trace_source *a = *(struct trace_source *const *)left;
+    const struct trace_source *b = *(struct trace_source *const *)right;
+    int order = compare_recordings(&a->facts, &b->facts);
+    order = order ? order : compare_places(&a->facts, &b->facts);
+    return order ? order : (a > b) - (a < b);
+}
+
+enum span_join recordings_follow(const struct trace_identity *before, int64_t until_ns,
+                                 const struct trace_identity *next)
+{
+    if (next->from_ns > until_ns || (before->part && next->part > before->part + 1))
+        return SPAN_JOIN_GAP;
+    return before->part && next->part != before->part ? SPAN_JOIN_NEXT : SPAN_JOIN_OVERLAP;
+}
+
+/* False: a part is missing between them. */
+static bool tell_gap(const struct trace_source *before, const struct trace_source *next)
+{
+    const struct trace_identity *a = &before->facts.identity, *b = &next->facts.identity;
+    if (recordings_follow(a, before->facts.last_ns, b) != SPAN_JOIN_GAP)
+        return true;
+    if (a->part && b->part > a->part + 1) {
+        message("%s: goes on with part %" PRIu32 " of a recording, after part %" PRIu32
+                " in %s: what is in the parts between is left out",
+                next->name, b->part, a->part, before->name);
+        return false;
+    }
+    message_plain("%s: nothing is known of %.3f s between it and %s", next->name,
+                  (double)(b->from_ns - before->facts.last_ns) / 1e9, before->name);
+    return true;
+}
+
+/* Whether a later file has all that this one has: a dump of what is in a part as well, or one of
+ * which no more had been dropped. */
+static bool is_covered(struct trace_source *const *parts, int count, int at)
+{
+    if (parts[at]->facts.identity.part || parts[at]->facts.identity.why == RBWP_KEPT_SPLIT)
+        return false;
+    for (int i = at + 1; i < count; i++)
+        if (parts[i]->facts.identity.part ||
+            parts[i]->facts.identity.from_ns <= parts[at]->facts.identity.from_ns)
+            return true;
+    return false;
+}
+
+/* The first of the command line becomes the last of the recording, with the others. */
+static enum exit_code join(struct trace_source **parts, int count, bool *gone,
+                           const struct trace_source *sources)
+{
+    enum exit_code code = EXIT_GOOD;
+    struct trace_source last = *parts[count - 1], *first = parts[0], *before = NULL;
+    last.earlier = calloc((size_t)count, sizeof *last.earlier);
+    if (!last.earlier) {
+        message("out of memory");
+        return EXIT_PARTLY;
+    }
+    for (int i = 0; i < count; i++) {
+        const bool covered = is_covered(parts, count, i);
+        if (!covered && before && !tell_gap(before, parts[i]))
+            code = exit_worse(code, EXIT_PARTLY);
+        before = covered ? before : parts[i];
+        last.number = parts[i]->number < last.number ? parts[i]->number : last.number;
+        gone[parts[i] - sources] = true;
+        first = parts[i] < first ? parts[i] : first;
+        if (covered)
+            code = exit_worse(code, trace_source_close(parts[i]));
+        else if (i + 1 < count)
+            last.earlier[last.earlier_count++] = *parts[i];
+    }
+    *first = last;
+    gone[first - sources] = false;
+    return code;
+}
+
+static enum exit_code join_all(struct trace_source *sources, struct trace_source **order, int kept,
+                               bool *gone)
+{
+    enum exit_code code = EXIT_GOOD;
+    for (int at = 0, end; at < kept; at = end) {
+        int parts = 1; /* those that are the same file stay behind, and are refused */
+        for (end = at + 1; end < kept; end++) {
+            if (compare_recordings(&order[at]->facts, &order[end]->facts) != 0)
+                break;
+            if (compare_places(&order[at + parts - 1]->facts, &order[end]->facts) != 0)
+                order[at + parts++] = order[end];
+        }
+        if (parts > 1)
+            code = exit_worse(code, join(order + at, parts, gone, sources));
+    }
+    return code;
+}
+
+enum exit_code recordings_join(struct trace_source *sources, int *count)
+{
+    int kept = 0, left = 0;
+    struct trace_source **order = calloc((size_t)*count + 1, sizeof *order);
+    bool *gone = calloc((size_t)*count + 1, sizeof *gone);
+    enum exit_code code = EXIT_PARTLY;
+    for (int i = 0; order && i < *count; i++)
+        if (sources[i].facts.identity.kept && sources[i].facts.identity.session_ns)
+            order[kept++] = &sources[i];
+    if (order && gone) {
+        qsort(order, (size_t)kept, sizeof *order, compare);
+        code = join_all(sources, order, kept, gone);
+        for (int i = 0; i < *count; i++)
+            if (!gone[i])
+                sources[left++] = sources[i];
+        *count = left;
+    } else {
+        message("out of memory");
+    }
+    free(order);
+    free(gone);
+    return code;
+}
