@@ -21,6 +21,11 @@ expect_exit 0 "$RBWP" diff --threshold 0 "$work/plain.bin" "$work/packed.bin"
 cat "$work/packed.bin" | "$RBWP" stats --json - >"$work/want" 2>&1 || fail "a packed pipe"
 cmp -s "$work/want" "$work/got" || fail "a packed pipe is another"
 
+# Where it is unpacked: /tmp without TMPDIR; a folder that is not there is named.
+expect_exit 0 env -u TMPDIR "$RBWP" info "$work/packed.bin"
+expect_exit 1 env TMPDIR="$work/none" "$RBWP" info "$work/packed.bin"
+expect_error "$work/none"
+
 # split writes plain files; repair wants the file itself.
 expect_exit 0 "$RBWP" split -o "$work/part.bin" --slot '*' "$work/packed.bin"
 expect_exit 0 "$RBWP" check "$work/part.bin"

@@ -113,7 +113,12 @@ assert [r["offset"] for r in ranges] == [36 + sum(r["bytes"] for r in ranges[:i]
 assert f"index ({len(ranges)}):\n  at 36: " in run("info", "--quick", "--index", path)
 assert json.loads(run("info", "--json", "--index", f"{golden}/gaps.bin"))["index"] == [] and "index" not in info
 P
-finish
+# All that it says of three files, to the letter: tables and losses, GPUs with their biases, compressed blocks.
+"$MAKE_EXTENDED" "$work/ext.bin" && "$MAKE_GPU" "$work/gpu.bin" && cp "$GOLDEN/level2_all_types_zlib.bin" "$work/" || fail "making files"
+for name in ext gpu level2_all_types_zlib; do
+    (cd "$work" && "$RBWP" info $name.bin 2>/dev/null)
+done >"$work/whole"
+diff "$here/info_whole.txt" "$work/whole" >&2 || fail "info says something else"
 
 # ---- the clocks ----
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "clocks"
@@ -146,10 +151,11 @@ def told(flags, *steps):
 
 usual = (S, S, S)
 assert told(0, usual, usual, (S + 900, S, S + 900)) == []
-assert told(0, usual, (S, S, S - 3600 * S)) == ["+2s: the wall clock was set by -1h"], told(0, usual, (S, S, S - 3600 * S))
-assert told(0, usual, (S, S, S + 60 * S)) == ["+2s: the wall clock was set by 1min"], told(0, usual, (S, S, S + 60 * S))
-assert told(0, (121 * S, S, 121 * S), usual) == ["+1s: the machine had slept for 2min"], told(0, (121 * S, S, 121 * S))
-assert told(0, (-999 * S, S, 31 * S)) == ["+1s: the machine had slept for 30s", "+1s: the counter had been set back"], told(0, (-999 * S, S, 31 * S))
-assert told(0, (-999 * S, S, S)) == ["+1s: the counter had been set back"]
+assert told(0, usual, (S, S, S - 3600 * S)) == ["+2.000000000s: the wall clock was set by -3600.000 s"], told(0, usual, (S, S, S - 3600 * S))
+assert told(0, usual, (S, S, S + 60 * S)) == ["+2.000000000s: the wall clock was set by 60.000 s"], told(0, usual, (S, S, S + 60 * S))
+assert told(0, (121 * S, S, 121 * S), usual) == ["+1.000000000s: the machine had slept for 120.000 s"], told(0, (121 * S, S, 121 * S))
+assert told(0, (-999 * S, S, 31 * S)) == ["+1.000000000s: the machine had slept for 30.000 s", "+1.000000000s: the counter had been set back"], told(0, (-999 * S, S, 31 * S))
+assert told(0, (-999 * S, S, S)) == ["+1.000000000s: the counter had been set back"]
 assert told(1, usual) == ["the system found the counter unstable, and did not trust it at the end"]
 P
+finish

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define ARCHIVE_SUFFIX ".rbwa"
@@ -133,7 +134,17 @@ static enum rbwp_status convert(const struct archive_options *options, int fd,
     return status;
 }
 
-/* The result under its name. False with the message given. */
+/* Of a small file, where the archive would take the file's place to save room. */
+static bool is_no_smaller(const struct archive_options *options, int fd,
+                          const struct archive_result *result)
+{
+    struct stat status;
+    return options->remove && !options->unpack && fstat(fd, &status) == 0 &&
+           result->bytes >= (uint64_t)status.st_size;
+}
+
+/* The result under its name; result->bytes is 0 if it was not worth it. False with the message
+ * given. */
 static bool make(const struct archive_options *options, int fd, const char *path,
                  const char *output, struct archive_result *result)
 {
@@ -143,11 +154,16 @@ static bool make(const struct archive_options *options, int fd, const char *path
         return false;
     struct rbwp_sink sink = rbwp_sink_fd(&file.fd);
     enum rbwp_status status = convert(options, fd, &sink, result, &error);
-    if (status == RBWP_OK)
+    bool kept = status == RBWP_OK && is_no_smaller(options, fd, result);
+    if (status == RBWP_OK && !kept)
         return whole_file_publish(&file, path, NULL);
-    message("%s: %s%s", path, error.text, advice(options, status));
+    if (kept)
+        message("%s: stays as it is: its archive would be no smaller", path);
+    else
+        message("%s: %s%s", path, error.text, advice(options, status));
+    result->bytes = 0;
     whole_file_drop(&file);
-    return false;
+    return kept;
 }
 
 /* A descriptor of it, -1 with the message given. */
@@ -173,6 +189,8 @@ static bool one_file(const struct archive_options *options, const char *path, co
         return false;
     bool done = out_may_create(&target, inputs) && make(options, fd, path, output, &result);
     close(fd);
+    if (done && !result.bytes)
+        return true;
     if (done && options->remove && unlink(path) != 0) {
         message("%s: cannot be removed: %s", path, strerror(errno));
         done = false;
@@ -218,7 +236,8 @@ const struct command command_archive = {
         "columns, a fraction of the size. All other commands, and the C reader, read it like\n"
         "the file. -d gives the file back: equal records, tables, names and sections in the\n"
         "same order; byte for byte the same if its blocks were not compressed.\n"
-        "FILE stays, unless --remove is given. A damaged or unfinished FILE is refused.\n"
+        "FILE stays, unless --remove is given and the archive is smaller. A damaged or unfinished "
+        "FILE is refused.\n"
         "Exit status: 0 all done, 1 one of them not (no result of it), 2 usage.",
     .groups = archive_groups,
     .config_bytes = sizeof(struct archive_options),
