@@ -132,7 +132,7 @@ assert found == [
     ("fine", None, 230, False, True, 2), ("coarse", 220, 240, True, False, 1), ("fine", 210, 250, True, False, 0),
     ("gpu", 900, 800, True, False, 0),
     ("coarse", 270, None, False, False, 0)], found
-assert b"1 spans were still open when it ended" in done.stderr, done.stderr
+assert b"1 span was still open when it ended" in done.stderr, done.stderr
 assert b"3 unfinished spans, 3 ends without a begin" in done.stderr, done.stderr
 assert [s["open_until"] for s in json.loads(done.stdout) if s.get("open")] == [270]
 assert next(s for s in json.loads(done.stdout) if s["kind"] == "gpu")["duration"] is None

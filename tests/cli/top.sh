@@ -54,6 +54,9 @@ if victim and os.access(victim, os.X_OK):
     assert lines[0].startswith("1 program, 2 threads with calls") and len(lines) == 2 + len(found), lines
     blocks = top("-n", "2", "-d", "100ms", path).stdout.split("\n\n")
     assert len(blocks) == 3 and blocks[2] == "" and blocks[0].splitlines()[1] == blocks[1].splitlines()[1], blocks
+    # A program that did nothing meanwhile is one, too.
+    lines = top("--once", "-d", "100ms", f"{work}/programs/old.bin").stdout.splitlines()
+    assert lines[0].startswith("1 program, 0 threads with calls, 0.00 busy") and len(lines) == 2, lines
     program.stdin.close()
     assert program.wait(60) == 0
     one_line("no such process", "--once", pid)

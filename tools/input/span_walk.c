@@ -191,7 +191,8 @@ static enum exit_code report(const struct span_walk *walk)
         message_plain("%s: ... and %" PRIu64 " more blocks out of order", name,
                       late - INPUT_PROBLEM_LINES);
     if (builder->open && !walk->input->recovered) /* else the views show what is open */
-        message_plain("%s: %" PRIu64 " spans were still open when it ended", name, builder->open);
+        message_plain("%s: %" PRIu64 " span%s still open when it ended", name, builder->open,
+                      builder->open == 1 ? " was" : "s were");
     if (builder->unfinished > builder->open || builder->strays)
         message_plain("%s: %" PRIu64 " unfinished spans, %" PRIu64 " ends without a begin", name,
                       builder->unfinished - builder->open, builder->strays);

@@ -162,8 +162,9 @@ static void still_open(const struct view *view)
         out_format(view->out, "%s\n", view->colors.off);
     }
     if (stats->open_spans > shown)
-        out_format(view->out, "%" PRIu64 "%s spans were still open when it ended\n",
-                   stats->open_spans - shown, shown ? " more" : "");
+        out_format(view->out, "%" PRIu64 "%s %s still open when it ended\n",
+                   stats->open_spans - shown, shown ? " more" : "",
+                   stats->open_spans - shown == 1 ? "span was" : "spans were");
 }
 
 static void head(const struct view *view)
@@ -177,7 +178,8 @@ static void head(const struct view *view)
     losses_each_refused(stats->refused, refused, (void *)(uintptr_t)view);
     still_open(view);
     number(view->out, 0, stats->spans);
-    out_format(view->out, " spans in %s", quantity_duration(extent, stats_extent_ns(stats)));
+    out_format(view->out, " span%s in %s", stats->spans == 1 ? "" : "s",
+               quantity_duration(extent, stats_extent_ns(stats)));
     out_format(view->out, ", %" PRIu32 " worker%s busy %.1f %% of it", stats->workers,
                stats->workers == 1 ? "" : "s", 100 * stats_share(stats, stats->worker_busy_ns));
     if (stats->worker_waiting_ns)

@@ -44,10 +44,9 @@ static void copy_name(char *name, struct trace_text text)
 
 /* ---- programs and items ------------------------------------------------------------------- */
 
-static struct top_program *program_of(struct gathering *gathering, uint32_t track)
+static struct top_program *program_of(struct gathering *gathering, uint32_t process)
 {
     struct top_sample *sample = gathering->sample;
-    uint32_t process = gathering->process_of[track] - 1;
     if (!grow_zeroed32(&gathering->program_of, &gathering->program_of_room, process + 1,
                        sizeof *gathering->program_of))
         return NULL;
@@ -89,6 +88,13 @@ static struct top_item *item_of(struct gathering *gathering, const struct trace_
 }
 
 /* ---- spans ---------------------------------------------------------------------------------- */
+
+/* One that records counts, also while it does nothing. */
+static void take_process(void *context, const struct trace_process *process)
+{
+    struct gathering *gathering = context;
+    gathering->failed |= !program_of(gathering, process->number);
+}
 
 static void take_track(void *context, const struct trace_track *track)
 {
@@ -159,7 +165,7 @@ static void take_span(struct gathering *gathering, const struct trace_span *span
     if (span->track >= gathering->process_of_room || gathering->process_of[span->track] == 0 ||
         span->category > TRACE_GPU_WORK)
         return;
-    struct top_program *program = program_of(gathering, span->track);
+    struct top_program *program = program_of(gathering, gathering->process_of[span->track] - 1);
     struct top_item *item = program ? item_of(gathering, span, program) : NULL;
     if (!item) {
         gathering->failed = true;
@@ -190,8 +196,8 @@ static bool begin(struct trace_pass *pass)
 {
     struct gathering *gathering = (void *)(uintptr_t)pass->asked;
     gathering->pass = pass;
-    pass->sink =
-        (struct trace_sink){.context = gathering, .track = take_track, .spans = take_spans};
+    pass->sink = (struct trace_sink){
+        .context = gathering, .process = take_process, .track = take_track, .spans = take_spans};
     return true;
 }
 
