@@ -63,6 +63,10 @@ pid = program.pid
 line, = [line for line in ctl().splitlines() if line.split()[0] == pid]
 assert line.split()[2:4] == ["yes", "2"] and line.endswith(path), line
 assert "recording: yes\nlevel: 2\n" in ctl(pid) and "slot 0: tick\nslot 1: flush\n" in ctl(pid, "status")
+listed, = [process for process in json.loads(ctl("--json")) if process["pid"] == int(pid)]
+assert listed["recording"] == "yes" and listed["file"] == path, listed
+one = json.loads(ctl(pid, "--json"))
+assert (one["program"], one["level"], one["slot 1"], "refused" in one) == (listed["program"], "2", "flush", False), one
 ctl(pid, "disable", "tick")
 program.record(b"tt")
 assert "slot 0: tick, disabled, 2 left out\n" in ctl(pid), ctl(pid)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rbwp ctl: lists the processes of this user that record, and tells one what to record. */
 #include "controlled.h"
+#include "json_text.h"
 #include "message.h"
 #include "out.h"
 #include "text_name.h"
@@ -22,6 +23,7 @@
 struct ctl_options {
     const char *file, *last;
     uint32_t level;
+    bool json;
 };
 
 static bool store_level(void *value, const char *text, struct option_error *error)
@@ -39,7 +41,14 @@ static const struct option ctl_option_table[] = {
     {0},
 };
 
+static const struct option ctl_report_table[] = {
+    {"json", 0, NULL, NULL, "as JSON: an array of processes, or what the one says",
+     offsetof(struct ctl_options, json), option_store_true},
+    {0},
+};
+
 static const struct option_group ctl_groups[] = {
+    {"Report", ctl_report_table, 0},
     {"Start and dump", ctl_option_table, 0},
     {0},
 };
@@ -53,6 +62,46 @@ static void put_lines(struct out *out, const char *text)
         out_text(out, "\n");
         text += bytes + (text[bytes] == '\n');
     }
+}
+
+/* ---- as JSON ---------------------------------------------------------------------------- */
+
+static void command_of(long pid, char name[32])
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/comm", pid);
+    FILE *file = fopen(path, "re");
+    if (!file || !fgets(name, 32, file))
+        strcpy(name, "?");
+    name[strcspn(name, "\n")] = '\0';
+    if (file)
+        fclose(file);
+}
+
+/* "key: value" lines become members, all of them text; others are in "answer". */
+static void put_json(struct out *out, const struct controlled *process,
+                     const struct controlled_answer *answer)
+{
+    char name[32];
+    command_of(process->pid, name);
+    out_text(out, "{");
+    json_i64(out, "pid", process->pid);
+    out_text(out, ",");
+    json_name(out, "program", name, strlen(name));
+    for (const char *line = answer->text; *line; line += *line == '\n') {
+        const size_t bytes = strcspn(line, "\n"), key = strcspn(line, ":\n");
+        const bool pair = !answer->refused && key + 1 < bytes && line[key + 1] == ' ';
+        out_text(out, ",");
+        json_string(out,
+                    pair              ? line
+                    : answer->refused ? "refused"
+                                      : "answer",
+                    pair ? key : strlen(answer->refused ? "refused" : "answer"));
+        out_text(out, ":");
+        json_string(out, pair ? line + key + 2 : line, pair ? bytes - key - 2 : bytes);
+        line += bytes;
+    }
+    out_text(out, "}");
 }
 
 /* ---- the list --------------------------------------------------------------------------- */
@@ -70,18 +119,6 @@ static const char *value_of(const char *text, const char *key, int *bytes_out)
     }
     *bytes_out = 1;
     return "-";
-}
-
-static void command_of(long pid, char name[32])
-{
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%ld/comm", pid);
-    FILE *file = fopen(path, "re");
-    if (!file || !fgets(name, 32, file))
-        strcpy(name, "?");
-    name[strcspn(name, "\n")] = '\0';
-    if (file)
-        fclose(file);
 }
 
 static void list_one(struct out *out, const struct controlled *process,
@@ -111,37 +148,51 @@ static void list_one(struct out *out, const struct controlled *process,
 
 /* As many as are asked at the same time, so that those that are mute keep nobody waiting for each
  * other. */
-static void list_some(struct out *out, const struct controlled *list, size_t count, unsigned wait_s)
+static void list_some(struct out *out, const struct controlled *list, size_t count, unsigned wait_s,
+                      bool json)
 {
     static struct controlled_answer answers[CONTROLLED_AT_ONCE];
     char *words[] = {(char[]){"status"}, (char[]){"brief"}};
     controlled_ask(list, count, words, 2, wait_s, answers);
     for (size_t i = 0; i < count; i++)
-        list_one(out, &list[i], &answers[i]);
+        if (json) {
+            out_text(out, i ? ",\n" : "");
+            put_json(out, &list[i], &answers[i]);
+        } else {
+            list_one(out, &list[i], &answers[i]);
+        }
 }
 
-static enum exit_code list_all(const struct controlled *list, size_t count)
+static enum exit_code list_all(const struct controlled *list, size_t count, bool json)
 {
     struct out out;
-    if (count == 0) {
+    if (count == 0 && !json) {
         message("no process of this user listens: none records now");
         return EXIT_GOOD;
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    out_format(&out, "%8s  %-*s  %-10s %-6s %-14s %-8s %s\n", "pid", NAME_COLUMNS, "program",
-               "recording", "level", "for", "threads", "file");
+    if (json)
+        out_text(&out, "[");
+    else
+        out_format(&out, "%8s  %-*s  %-10s %-6s %-14s %-8s %s\n", "pid", NAME_COLUMNS, "program",
+                   "recording", "level", "for", "threads", "file");
     const time_t begin = time(NULL);
     for (size_t at = 0; at < count; at += CONTROLLED_AT_ONCE) {
         size_t some = count - at < CONTROLLED_AT_ONCE ? count - at : CONTROLLED_AT_ONCE;
-        list_some(&out, &list[at], some, time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0);
+        if (json && at)
+            out_text(&out, ",\n");
+        list_some(&out, &list[at], some, time(NULL) - begin < LIST_WAIT_S ? LOOK_WAIT_S : 0, json);
     }
+    if (json)
+        out_text(&out, "]\n");
     return out_close(&out);
 }
 
 /* ---- one process -------------------------------------------------------------------------- */
 
-static enum exit_code tell(const struct controlled *process, char *const *words, size_t count)
+static enum exit_code tell(const struct controlled *process, char *const *words, size_t count,
+                           bool json)
 {
     static struct controlled_answer answer;
     struct out out;
@@ -153,7 +204,12 @@ static enum exit_code tell(const struct controlled *process, char *const *words,
     }
     if (!out_open(&out, &(struct out_options){0}, (struct operands){0}))
         return EXIT_BAD_DATA;
-    put_lines(&out, answer.text);
+    if (json) {
+        put_json(&out, process, &answer);
+        out_text(&out, "\n");
+    } else {
+        put_lines(&out, answer.text);
+    }
     return out_close(&out);
 }
 
@@ -224,7 +280,7 @@ static enum exit_code tell_pid(const struct ctl_options *options, struct operand
     bool found = false;
     for (size_t i = 0; i < count; i++)
         if (list[i].pid == pid) {
-            code = exit_worse(code, tell(&list[i], words.word, words.count));
+            code = exit_worse(code, tell(&list[i], words.word, words.count, options->json));
             found = true;
         }
     if (found)
@@ -243,8 +299,9 @@ static enum exit_code run(void *config, struct operands operands)
     }
     if (!controlled_list(&list, &count))
         return EXIT_BAD_DATA;
-    enum exit_code code =
-        operands.count == 0 ? list_all(list, count) : tell_pid(config, operands, list, count);
+    const struct ctl_options *options = config;
+    enum exit_code code = operands.count == 0 ? list_all(list, count, options->json)
+                                              : tell_pid(options, operands, list, count);
     free(list);
     return code;
 }
