@@ -40,8 +40,8 @@ function texts(page) {
 /* Bars of a histogram: as high as counts, none for nothing, on the axis of all rows. */
 function histograms(page) {
   page.run("globalThis.at = document.createElement('div'); sparkline(at, [4, 10, 0, 5], 'red', {first: 4, last: 10})");
-  const bars = page.run("at").querySelectorAll("rect").filter(bar => bar.attributes.fill === "red").map(({attributes: a}) => [a.x, a.y, a.height].map(Number));
-  assert.deepEqual(bars, [[0, 1, 19], [40, 10.5, 9.5]]);
+  const bars = page.run("at").querySelectorAll("rect").filter(bar => bar.attributes.fill === "red").map(({attributes: a}) => [a.x, a.y, a.height, a.width].map(Number));
+  assert.deepEqual(bars, [[0, 1, 19, 19.7], [40, 10.5, 9.5, 19.7]]);
 }
 
 /* Sorted by a click on a head, down at first where it is a number; rows beyond the limit behind a button. */
@@ -232,6 +232,20 @@ function sums(page) {
   }
 }
 
+/* Each worker and GPU as stats have it; shares are written, and drawn as bars of as many percent. */
+function workersAndGpus(page) {
+  const stats = json("stats.json"), percent = page.run("percent"), duration = page.run("duration"), exact = page.run("exact"), extent = page.run("extent");
+  for (const [tab, rows, counted] of [["Workers", stats.threads, "spans"], ["GPUs", stats.gpus, "gaps"]]) {
+    const lines = page.openTable(tab).querySelectorAll("tbody tr"), own = rows.filter(row => row.busy > 0);
+    for (const row of own) {
+      const line = lines.find(line => line.cells[0].textContent === row.name), told = line.cells.map(cell => cell.textContent);
+      assert.ok(told.includes(percent(row.busy / extent)) && told.includes(duration(row.busy)) && told.includes(exact(row[counted])), `${tab} ${told}`);
+      near(parseFloat(line.querySelector("i").style.width), 100 * row.busy / extent, 1e-6, "the bar");
+    }
+    assert.ok(own.length > 0);
+  }
+}
+
 /* A marked range is summed up, and its address leads back to it. */
 function ranges(page) {
   page.run("setRange({from: Math.round(runFrom + 1e6), to: Math.round(runFrom + 3e6)})");
@@ -292,7 +306,14 @@ function inside() {
   page.idle();
   page.key("x");
   page.idle();
-  for (const title of page.byId("tabs").querySelectorAll("button").map(button => button.textContent)) page.openTable(title);
+  const percent = page.run("percent"), duration = page.run("duration"), exact = page.run("exact");
+  const title = page.byId("tabs").querySelectorAll("button").map(button => button.textContent).find(text => page.openTable(text).textContent.includes("Block time"));
+  const told = page.tableTexts(page.openTable(title)), [kernel] = json("lanes.json").inside_kernels;
+  kernel.groups.forEach(({group, lanes, spans, instants, busy_share: busy, waiting_share: waiting, ...of}) => {
+    const line = told.find(cells => cells[1] === group);
+    assert.deepEqual(line, [kernel.kernel, group, exact(kernel.launches), exact(lanes), exact(spans), exact(instants), percent(busy), percent(waiting), duration(of.busy), duration(of.waiting), duration(of.time)]);
+  });
+  assert.deepEqual(told.at(-1), [kernel.kernel, "producer and consumer", percent(kernel.overlaps[0].share), duration(kernel.overlaps[0].both)]);
 }
 
 /* ---- a diff ----------------------------------------------------------------------------------------------------- */
@@ -339,7 +360,7 @@ function diff() {
 }
 
 const busy = open("busy");
-for (const check of [texts, histograms, tables, timeline, flame, sums, ranges]) check(busy);
+for (const check of [texts, histograms, tables, timeline, flame, sums, workersAndGpus, ranges]) check(busy);
 for (const name of ["queued", "probes"]) {
   const page = open(name);
   for (const button of page.byId("tabs").querySelectorAll("button")) button.click();

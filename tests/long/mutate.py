@@ -142,3 +142,67 @@ def sites(file, text):
             if new not in seen:
                 seen.add(new)
                 yield Site(file, number, kind, line, new)
+
+
+# ---- Python and JavaScript --------------------------------------------------------------------------------------
+
+WORDS = {"py": {"and": "or", "or": "and", "True": "False", "False": "True", "is": "is not", "in": "not in", "min": "max", "max": "min"},
+         "js": {"true": "false", "false": "true", "min": "max", "max": "min", "floor": "ceil", "ceil": "floor"}}
+RELATIONS_JS = {**RELATIONS, "===": ["!=="], "!==": ["==="]}
+SCRIPT_TOKEN = re.compile(r"""
+    (?P<string>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`(?:\\.|[^`\\])*`|(?<=[(,=] )/(?:\\.|[^/\\])+/|(?<=[(])/(?:\\.|[^/\\])+/)
+  | (?P<comment>/\*.*?\*/|//\ .*$|\#.*$)
+  | (?P<arrow>=>|->)
+  | (?P<shift><<=?|>>>?=?)
+  | (?P<relation><=|>=|===|!==|==|!=|<|>)
+  | (?P<logical>&&|\|\|)
+  | (?P<assign>[-+*]=)
+  | (?P<arithmetic>(?<=\ )[-+*/%](?=\ ))
+  | (?P<number>(?<![\w.])\d+(?![\w.]))
+  | (?P<word>(?<![.\w])[A-Za-z_]\w*|(?<=Math\.)\w+)
+""", re.X)
+SCRIPT_STATEMENT = re.compile(r"^\s+(?!return|const|let|var|if|for|while|else|raise|yield|import|from|def|class|with|assert|throw|case|break|continue)"
+                              r"[A-Za-z_][\w.\[\]\"' +-]*(?:\(.*\)| [-+*]?= .*[^\[({,\\]);?$")
+SCRIPT_CONDITION = {"py": re.compile(r"^(\s*(?:el)?if )(.*)(:)$"), "js": re.compile(r"^(\s*(?:\} else )?if \()(.*?)(\) (?:return|continue|break).*;)$")}
+
+
+def script_changes(line, language):
+    for match in SCRIPT_TOKEN.finditer(line):
+        kind, text = match.lastgroup, match.group()
+        if kind == "comment":
+            return
+        if kind == "relation":
+            yield from (("relation", replaced(line, match, new)) for new in RELATIONS_JS[text])
+        elif kind == "logical":
+            yield "logical", replaced(line, match, LOGICAL[text][0])
+        elif kind == "arithmetic":
+            yield "arithmetic", replaced(line, match, ARITHMETIC[text][0])
+        elif kind == "assign":
+            yield "arithmetic", replaced(line, match, ASSIGN[text][0])
+        elif kind == "number":
+            yield "constant", replaced(line, match, str(int(text) + 1))
+        elif kind == "word" and text in WORDS[language]:
+            yield "logical", replaced(line, match, WORDS[language][text])
+    condition = SCRIPT_CONDITION[language].match(line)
+    if condition:
+        new = f"not ({condition.group(2)})" if language == "py" else f"!({condition.group(2)})"
+        yield "condition", condition.group(1) + new + condition.group(3)
+    if SCRIPT_STATEMENT.match(line) and line.count("(") == line.count(")"):
+        yield "statement", re.match(r"\s*", line).group() + ("pass" if language == "py" else ";")
+
+
+def script_sites(file, text):
+    """All sites of a file of Python or JavaScript. Types and texts in several lines are left alone."""
+    language, inside = file.rsplit(".", 1)[1], False
+    for number, line in enumerate(text.split("\n"), 1):
+        opens = line.count('"""') if language == "py" else line.count("/*") + line.count("*/")
+        if inside or opens % 2:
+            inside ^= bool(opens % 2)
+            continue
+        if opens and language == "py" or re.match(r"\s*(?:import|from|def|class|@|#|/\*|//)", line) or re.search(r"->.*:$|: (?:Optional|Any|List|Dict)\b", line):
+            continue
+        seen = {line}
+        for kind, new in script_changes(line, language):
+            if new not in seen:
+                seen.add(new)
+                yield Site(file, number, kind, line, new)
