@@ -289,6 +289,8 @@ static struct job *next_to_write(struct drain *drain)
     return NULL;
 }
 
+/* Without a lock: what a job's thread has in the file, and the first error, are the writer thread's
+ * until the thread's last chunk is done (thread_chunk_done), or the drain has ended. */
 static void count_unwritten(struct drain *drain, struct thread *thread,
                             const struct rbwp_sealed_block *block, enum rbwp_status status,
                             int os_errno)
@@ -329,11 +331,9 @@ static void write_rows(struct drain *drain, struct job *job)
     if (status == RBWP_OK)
         return;
     live_count_lost(RBWP_LOSS_ROWS_IO, job->chunk->rows);
-    pthread_mutex_lock(&drain->lock);
     job->thread->unwritten_rows += job->chunk->rows;
     if (drain->totals.error.status == RBWP_OK)
         failure(&drain->totals.error, status, os_errno, "rows could not be written");
-    pthread_mutex_unlock(&drain->lock);
 }
 
 /* All blocks of a chunk, which stay together. */
@@ -363,12 +363,10 @@ static void write_records(struct drain *drain, struct job *job)
         enum rbwp_status status =
             drain->ring ? kept : rbwp_writer_add_block(drain->writer, &block[i]);
         int os_errno = errno;
-        pthread_mutex_lock(&drain->lock);
         if (status == RBWP_OK)
             job->thread->records += block[i].records;
         else
             count_unwritten(drain, job->thread, &block[i], status, os_errno);
-        pthread_mutex_unlock(&drain->lock);
     }
     struct rbwp_thread_state state;
     if (!drain->ring && blocks && chunk_encoder_state(job->encoder, &state))

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * For ThreadSanitizer: of two threads one does something behind a lock of the recorder's, then the
+ * other does what the lock keeps apart from it. What says "then" orders them in time alone (it is
+ * relaxed), so that only the lock makes it no race: without it this is a report, each time.
+ */
+#include "control_words.h"
+#include "rbwp_counter.h"
+#include "rbwp_rows.h"
+#include "record_extend.h"
+#include "record_support.h"
+#include "unit.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef void (*act_fn)(void);
+
+static _Atomic int first_is_done;
+
+static void *act(void *first)
+{
+    ((act_fn)(uintptr_t)first)();
+    atomic_store_explicit(&first_is_done, 1, memory_order_relaxed);
+    return NULL;
+}
+
+static void one_then_the_other(act_fn first, act_fn second)
+{
+    pthread_t thread;
+    atomic_store(&first_is_done, 0);
+    assert_int_equal(pthread_create(&thread, NULL, act, (void *)(uintptr_t)first), 0);
+    while (!atomic_load_explicit(&first_is_done, memory_order_relaxed))
+        sched_yield();
+    second();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* ---- what they do ----------------------------------------------------------------------------
+ */
+
+static struct rbwp_session *session;
+
+static void begin(void)
+{
+    struct rbwp_session_config config = test_config(2);
+    session = start(&config);
+}
+
+static void end(void)
+{
+    (void)stop(session);
+}
+
+static void name_a_slot(void)
+{
+    unsigned slot;
+    assert_int_equal(rbwp_work_item_register("named", &slot), RBWP_OK);
+    assert_int_equal(rbwp_work_item_release(slot), RBWP_OK);
+}
+
+static void intern(void)
+{
+    uint64_t number;
+    assert_int_equal(rbwp_name_intern("interned", 8, &number), RBWP_OK);
+}
+
+static void first_hook(enum rbwp_extend_moment moment)
+{
+    (void)moment;
+}
+
+static void second_hook(enum rbwp_extend_moment moment)
+{
+    (void)moment;
+}
+
+static void hook_first(void)
+{
+    assert_int_equal(rbwp_extend_at_end(first_hook), RBWP_OK);
+}
+
+static void hook_second(void)
+{
+    assert_int_equal(rbwp_extend_at_end(second_hook), RBWP_OK);
+}
+
+static void count_some(void)
+{
+    unsigned counter;
+    assert_int_equal(rbwp_counter_register("one", "", &counter), RBWP_OK);
+    assert_int_equal(rbwp_counter_register("two", "", &counter), RBWP_OK);
+}
+
+static void count_another(void)
+{
+    unsigned counter;
+    assert_int_equal(rbwp_counter_register("three", "", &counter), RBWP_OK);
+}
+
+static void measure_rate(void)
+{
+    (void)rbwp_ticks_per_second();
+    (void)rbwp_ticks_per_second();
+}
+
+/* ---- tests ------------------------------------------------------------------------------------
+ */
+
+static void names_and_the_end(void **state)
+{
+    (void)state;
+    begin();
+    one_then_the_other(end, name_a_slot);
+}
+
+static void tables_and_the_beginning(void **state)
+{
+    (void)state;
+    one_then_the_other(begin, intern);
+    end();
+}
+
+static void hooks_and_the_end(void **state)
+{
+    (void)state;
+    begin();
+    one_then_the_other(hook_first, end);
+    begin();
+    one_then_the_other(end, hook_second);
+}
+
+static void counters(void **state)
+{
+    (void)state;
+    one_then_the_other(count_some, count_another);
+}
+
+static void rate(void **state)
+{
+    (void)state;
+    one_then_the_other(measure_rate, measure_rate);
+}
+
+/* What became of a rule, which another thread writes down. */
+static void outcome_of_a_rule(void **state)
+{
+    (void)state;
+    static struct control_answer answer;
+    static char word[] = "rule", *words[] = {word};
+    struct rbwp_session_config config = test_config(2);
+    unsigned counter;
+    config.keep_bytes = 4u << 20;
+    config.rules = "counter:ruled>1";
+    assert_int_equal(rbwp_counter_register("ruled", "", &counter), RBWP_OK);
+    session = start(&config);
+    rbwp_counter(counter, 2);
+    do {
+        answer.bytes = 0;
+        control_carry_out(words, 1, &answer);
+        answer.text[answer.bytes] = '\0';
+        sched_yield();
+    } while (!strstr(answer.text, "dump-1"));
+    end();
+    assert_int_equal(unlink(test_path("test.bin.dump-1")), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(names_and_the_end),
+        cmocka_unit_test(tables_and_the_beginning),
+        cmocka_unit_test(hooks_and_the_end),
+        cmocka_unit_test(counters),
+        cmocka_unit_test(rate),
+        cmocka_unit_test(outcome_of_a_rule),
+    };
+    return cmocka_run_group_tests_name("locks", tests, NULL, NULL);
+}
