@@ -147,6 +147,8 @@ static bool begin_session(void)
             inject_say("nothing is recorded: %s", error.text);
             return false;
         }
+        if (error.text[0])
+            inject_say("%s", error.text);
     }
     if (!at_exit) /* behind the recorder's own, so that it comes before that */
         at_exit = inject_session_end_before();

@@ -11,6 +11,7 @@
 #include "claim.h"
 
 #include "failure.h"
+#include "leftovers.h"
 #include "live_layout.h"
 #include "live_memory.h"
 #include "test_point.h"
@@ -26,7 +27,7 @@
 #include <unistd.h>
 
 #define TRIES 100
-#define LEFTOVERS_MAX 1000                    /* of one process id */
+#define NAMES_TRIED 1000                      /* of one process id; leftovers.h has the bound */
 #define NAME_ROOM (CLAIM_PATH_BYTES_MAX + 48) /* of FILE.crashed-PID.NUMBER */
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
@@ -142,7 +143,7 @@ static bool belongs_by_name(const char *path, const struct live_head *live)
 static bool find_names(const struct attempt *attempt, const struct live_head *live, bool with_file,
                        char file_to[NAME_ROOM], char live_to[NAME_ROOM + 5])
 {
-    for (unsigned i = 1; i <= LEFTOVERS_MAX; i++) {
+    for (unsigned i = 1; i <= NAMES_TRIED; i++) {
         char suffix[24] = "";
         if (i > 1)
             snprintf(suffix, sizeof suffix, ".%u", i);
@@ -163,6 +164,7 @@ static enum rbwp_status move_leftover(struct attempt *attempt, const struct live
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     const char *file = attempt->wish->file;
     bool with_file = belongs(attempt->claim->file_fd, live), moved = true;
+    attempt->claim->leftovers_removed += leftovers_trim(file);
     if (find_names(attempt, live, with_file, file_to, live_to)) {
         if (with_file)
             moved = rename_new(file, file_to);
@@ -226,6 +228,7 @@ static enum rbwp_status move_without_live(struct attempt *attempt, uint64_t proc
     const struct live_head head = {.process_id = process_id};
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     struct stat file;
+    attempt->claim->leftovers_removed += leftovers_trim(attempt->wish->file);
     if (fstat(attempt->claim->file_fd, &file) == 0 && file.st_size > 0 &&
         (!find_names(attempt, &head, true, file_to, live_to) ||
          !rename_new(attempt->wish->file, file_to)))
@@ -311,6 +314,7 @@ static enum rbwp_status make_live(struct attempt *attempt)
         attempt->wish->live_in_memory
             ? live_memory_make(claim->live_path)
             : open(claim->live_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    claim->live_errno = claim->live_fd < 0 ? errno : 0;
     if (claim->live_fd < 0)
         return errno == EEXIST ? AGAIN : RBWP_OK;
     return lock(claim->live_fd) ? RBWP_OK : another_records(attempt);
@@ -364,6 +368,8 @@ enum rbwp_status claim_files(const struct claim_wish *wish, struct claim *claim_
     struct attempt attempt = {.wish = wish, .claim = claim_out, .error = error};
     enum rbwp_status status = AGAIN;
     claim_out->file_fd = claim_out->live_fd = -1;
+    claim_out->live_errno = 0;
+    claim_out->leftovers_removed = 0;
     if ((size_t)snprintf(claim_out->live_path, sizeof claim_out->live_path, "%s.live",
                          wish->file) >= sizeof claim_out->live_path)
         return cannot_open(&attempt, ENAMETOOLONG);

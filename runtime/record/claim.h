@@ -28,6 +28,8 @@ struct claim {
     int file_fd;    /* empty, locked if it is a regular file */
     int file_flags; /* that it was opened with */
     int live_fd;    /* empty, locked; -1: there can be none here */
+    int live_errno; /* why not, where there should be one */
+    unsigned leftovers_removed;
     char live_path[CLAIM_PATH_BYTES_MAX];
 };
 

@@ -154,7 +154,9 @@ static struct live *make(const struct held *file, struct held *folder, const cha
         set_name(live, folder, name);
     if (make_head(live))
         return live;
+    const int reason = errno;
     free(live);
+    errno = reason;
     return NULL;
 }
 
@@ -164,8 +166,10 @@ bool live_open(int fd, struct held *folder, const char *name)
     held_take(&file, fd);
     struct live *live = name && strlen(name) > NAME_MAX ? NULL : make(&file, folder, name);
     if (!live) {
+        const int reason = errno;
         remove_file(&file, folder, name);
         held_close(&file);
+        errno = reason;
         return false;
     }
     atomic_store_explicit(&now, live, memory_order_release);

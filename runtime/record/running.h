@@ -19,7 +19,11 @@ struct running {
     uint64_t threads;
     char trouble[sizeof((struct rbwp_error *)0)->text]; /* why parts cannot be written; "" */
     uint64_t dropped;                                   /* records and rows, since then */
+    int live_errno; /* why a crash would lose what is not written yet; 0: it would not */
 };
+
+/* With FILE, and errno behind it. */
+#define LIVE_MISSING_TEXT "a crash loses what is not written yet: cannot make \"%s.live\""
 
 /* False if none is in progress. */
 bool running_look(struct running *running_out);

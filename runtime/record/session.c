@@ -24,6 +24,7 @@
 #include "dump.h"
 #include "extend.h"
 #include "failure.h"
+#include "leftovers.h"
 #include "live.h"
 #include "names.h"
 #include "on_load.h"
@@ -228,6 +229,20 @@ static void begin_recording(struct rbwp_session *session)
     thread_registry_unlock();
 }
 
+/* What the user should know of a session that has begun; an empty text: nothing. */
+static void note_trouble(const struct rbwp_session *session, struct rbwp_error *error)
+{
+    (void)failure(error, RBWP_OK, 0, "%s", "");
+    if (session->leftovers_removed)
+        (void)failure(error, RBWP_OK, 0,
+                      "removed %u leftovers of crashes, the oldest: more than %u, or more than the "
+                      "disk has free: \"%s.crashed-*\"",
+                      session->leftovers_removed, LEFTOVERS_MAX, session->summary.path);
+    if (session->live_errno)
+        (void)failure(error, RBWP_OK, session->live_errno, LIVE_MISSING_TEXT,
+                      session->summary.path);
+}
+
 static enum rbwp_status start_session(const struct rbwp_session_config *config, bool by_others,
                                       struct rbwp_session **session_out, struct rbwp_error *error)
 {
@@ -269,6 +284,7 @@ static enum rbwp_status start_session(const struct rbwp_session_config *config, 
     rules_begin_session(&settings);
     control_note_limits();
     *session_out = session;
+    note_trouble(session, error);
     return RBWP_OK;
 }
 
@@ -513,7 +529,8 @@ bool running_look(struct running *running_out)
     if (session) {
         *running_out = (struct running){.level = __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED),
                                         .for_ns = clock_now_ns(session->timeline.line.offset_ns) -
-                                                  session->start_ns};
+                                                  session->start_ns,
+                                        .live_errno = session->live_errno};
         if (session->cut_fails) {
             memcpy(running_out->trouble, session->cut_error.text, sizeof running_out->trouble);
             running_out->dropped = ring_dropping(session->ring);

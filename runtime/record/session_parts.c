@@ -102,11 +102,13 @@ enum rbwp_status session_open_files(struct rbwp_session *session, struct rbwp_er
     enum rbwp_status status = claim_files(&wish, &claim, error);
     if (status != RBWP_OK)
         return status;
+    session->leftovers_removed = claim.leftovers_removed;
     output_open(&session->output, claim.file_fd);
     held_name(&session->output.file, &folder->held, folder_name(path), claim.file_flags);
     session->output.sync_interval_ns = session->settings.sync_ns;
     session->has_live =
         claim.live_fd >= 0 && live_open(claim.live_fd, &folder->held, folder_name(claim.live_path));
+    session->live_errno = session->has_live || claim.live_fd < 0 ? claim.live_errno : errno;
     return open_ring(session, error);
 }
 

@@ -23,6 +23,8 @@ struct rbwp_session {
     struct folder folder; /* of FILE, and of all files beside it */
     struct output output;
     bool has_live;
+    unsigned leftovers_removed;
+    int live_errno;              /* why there is none beside FILE; 0: there is, or none was wanted */
     struct ring *ring;           /* NULL: all is kept */
     uint32_t part;               /* of the next file that the recording is cut into; 0: it is not */
     uint64_t cut_dropped;        /* records and rows that no part has */

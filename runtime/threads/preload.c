@@ -73,8 +73,11 @@ static bool start_session(const char *file)
     rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
     rbwp_extend_end_items();
     quiet_threads_hold();
-    if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session)
+    if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session) {
+        if (error.text[0])
+            fprintf(stderr, "rbwp: %s\n", error.text);
         return true;
+    }
     tell(error.text);
     return false;
 }

@@ -183,6 +183,40 @@ static void test_died_while_moving(void **state)
     remove_all();
 }
 
+/* Guards: a program that is started again whenever it dies is not kept from recording by what it
+ * has left, however much: the oldest leftovers go, and the start says so. Other files stay. */
+static void test_many_leftovers(void **state)
+{
+    (void)state;
+    enum { MANY = 1001 };
+    struct rbwp_session_config config = test_config(1);
+    struct rbwp_session *session;
+    struct rbwp_error error;
+    char name[40];
+    for (unsigned i = 2; i <= MANY; i++) {
+        snprintf(name, sizeof name, ".crashed-77.%u", i);
+        write_text(beside(name), "of an earlier crash");
+    }
+    write_text(beside(".crashed-77"), "of an earlier crash");
+    write_text(beside(".crashed-77.notes"), "somebody's");
+    crash(10);
+    assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_OK);
+    assert_non_null(strstr(error.text, "removed 970 leftovers of crashes"));
+    (void)stop(session);
+    unsigned left = exists(beside(".crashed-77")), whole = exists(beside(".crashed-77.live"));
+    for (unsigned i = 2; i <= MANY; i++) {
+        snprintf(name, sizeof name, ".crashed-77.%u.live", i);
+        whole += remove(beside(name)) == 0;
+        name[strlen(name) - strlen(".live")] = '\0';
+        left += remove(beside(name)) == 0;
+    }
+    assert_int_equal(left, 32);
+    assert_int_equal(whole, 1);
+    assert_text(beside(".crashed-77.notes"), "somebody's");
+    (void)remove(beside(".crashed-77.notes"));
+    remove_all();
+}
+
 /* Guards: a process that died before it wrote a head left nothing to keep. */
 static void test_no_head(void **state)
 {
@@ -351,6 +385,7 @@ int main(void)
         cmocka_unit_test(test_crashes_of_one_id),
         cmocka_unit_test(test_live_alone),
         cmocka_unit_test(test_died_while_moving),
+        cmocka_unit_test(test_many_leftovers),
         cmocka_unit_test(test_no_head),
         cmocka_unit_test(test_foreign_live_file),
         cmocka_unit_test(test_links),

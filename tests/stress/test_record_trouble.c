@@ -164,6 +164,7 @@ static void test_read_only_folder(void **state)
     status = rbwp_session_start(&config, &session, &error);
     unlock_folder(folder);
     assert_int_equal(status, RBWP_OK);
+    assert_non_null(strstr(error.text, "a crash loses what is not written yet"));
     record();
     assert_true(stop(session).unprotected_bytes > 0);
     struct recorded recorded = read_back(path);

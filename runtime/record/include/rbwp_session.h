@@ -148,16 +148,18 @@ struct rbwp_session; /* opaque */
  * Opens the file and begins to record. Level 0 is RBWP_OK with *session_out NULL.
  * RBWP_E_BUSY while another session runs; RBWP_E_USAGE for a wrong value (several nodes and
  * neither node nor process key in the name included); RBWP_E_IO when the file cannot be opened;
- * RBWP_E_MEMORY. On failure the program simply runs unprofiled: error says why in one line.
+ * RBWP_E_MEMORY. On failure the program simply runs unprofiled: error says why in one line. Where
+ * it records, error's text is empty, or says in one line what the user should know: that there can
+ * be no FILE.live, so that a crash would lose what is not written; or that leftovers were removed.
  *
  * While the session runs, FILE.live lies beside the file (unless live is off), readable by its
  * owner alone; a clean stop removes it. One that a process left which died is moved, with its FILE,
  * to FILE.crashed-PID and FILE.crashed-PID.live (PID.2 and so on, where there is one), for rbwp
- * repair. RBWP_E_BUSY if another process that lives records to FILE, by whatever name, or if a file
- * that is no live file of this user's has the name FILE.live. RBWP_E_IO if FILE is a link (see
- * follow) or belongs to another user than this one or root.
- * A child whose parent has FILE waits for the parent's end, up to a second.
- * RBWP_E_STATE in a child made by _Fork, vfork or clone.
+ * repair. There are at most 32 of them, which hold no more than the disk has free: the oldest go.
+ * RBWP_E_BUSY if another process that lives records to FILE, by whatever name, or if a file that is
+ * no live file of this user's has the name FILE.live. RBWP_E_IO if FILE is a link (see follow) or
+ * belongs to another user than this one or root. A child whose parent has FILE waits for the
+ * parent's end, up to a second. RBWP_E_STATE in a child made by _Fork, vfork or clone.
  */
 RBWP_API RBWP_MUST_USE enum rbwp_status rbwp_session_start(const struct rbwp_session_config *config,
                                                            struct rbwp_session **session_out,
