@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "control_signals.h"
 
+#include "clock.h"
 #include "control_words.h"
 #include "failure.h"
 #include "held.h"
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #define SIGNALS_MAX 8
+#define DUMP_EVERY_NS INT64_C(60000000000)
 
 enum action { TOGGLE, START, STOP, PAUSE, LEVEL, DUMP };
 static const char *const action_names[] = {"toggle", "start", "stop", "pause", "level", "dump"};
@@ -37,6 +39,7 @@ static struct taken taken[SIGNALS_MAX];
 static _Atomic size_t taken_count;   /* handlers read those before it */
 static atomic_uint pending[ACTIONS]; /* since the thread looked */
 static const struct held *_Atomic waker;
+static _Atomic uint64_t dumps_left_out;
 
 /* ---- words ------------------------------------------------------------------------------ */
 
@@ -201,9 +204,32 @@ static void carry_out(enum action action)
     }
 }
 
+/* Whoever sends signals without end fills no disk: so many dumps at once, and one more now and
+ * then.
+ */
+static bool may_dump(void)
+{
+    static int64_t paid_ns; /* for all dumps so far, at one each DUMP_EVERY_NS */
+    const int64_t now_ns = clock_now_ns(0);
+    if (paid_ns < now_ns)
+        paid_ns = now_ns;
+    if (paid_ns - now_ns > (CONTROL_DUMPS_AT_ONCE - 1) * DUMP_EVERY_NS)
+        return false;
+    paid_ns += DUMP_EVERY_NS;
+    return true;
+}
+
+uint64_t control_signals_left_out(void)
+{
+    return atomic_load(&dumps_left_out);
+}
+
 void control_signals_carry_out(void)
 {
     for (unsigned action = 0; action < ACTIONS; action++)
         for (unsigned times = atomic_exchange(&pending[action], 0); times > 0; times--)
-            carry_out((enum action)action);
+            if (action != DUMP || may_dump())
+                carry_out((enum action)action);
+            else
+                atomic_fetch_add(&dumps_left_out, 1);
 }

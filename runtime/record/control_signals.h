@@ -23,5 +23,9 @@ struct held;
 void control_signals_wake(const struct held *pipe);
 /* The control thread: what came since. */
 void control_signals_carry_out(void);
+/* Dumps that were not made, since signals asked for too many: so many are made at once, then one a
+ * minute. */
+#define CONTROL_DUMPS_AT_ONCE 16
+uint64_t control_signals_left_out(void);
 
 #endif /* CONTROL_SIGNALS_H */

@@ -7,6 +7,7 @@
 
 #include "control.h"
 #include "control_rows.h"
+#include "control_signals.h"
 #include "dump.h"
 #include "failure.h"
 #include "names.h"
@@ -210,7 +211,15 @@ static void status(char *const *word, size_t count, struct control_answer *answe
         add(answer, "recording: %s\nlevel: %d\nfor: %.3f s\nthreads: %llu\nfile: %s\n",
             running.level ? "yes" : "paused", running.level, (double)running.for_ns / 1e9,
             (unsigned long long)running.threads, running.path);
+        if (running.live_errno) {
+            struct rbwp_error note;
+            (void)failure(&note, RBWP_OK, running.live_errno, LIVE_MISSING_TEXT, running.path);
+            add(answer, "note: %s\n", note.text);
+        }
     }
+    if (control_signals_left_out())
+        add(answer, "dumps left out: %llu (by signals: %d at once, then one a minute)\n",
+            (unsigned long long)control_signals_left_out(), CONTROL_DUMPS_AT_ONCE);
     if (brief)
         return;
     if (running.trouble[0])

@@ -100,6 +100,20 @@ assert calls(again) == {"tick": 3}, calls(again)
 program.end()
 assert f"there is no process {pid}" in ctl(pid, "status", code=1)
 
+# Signals without end make some dumps, no more; those left out are counted. Where a crash would lose what is
+# not written, status says so: here FILE.live's name is too long.
+program = Program(f"{work}/{'k' * 247}.bin", "-bgworkprofile_keep 2M -bgworkprofile_signal USR1=dump")
+assert "\nnote: a crash loses what is not written yet" in ctl(program.pid), ctl(program.pid)
+program.end()
+end = time.monotonic() + 60
+program = Program(f"{work}/stormed.bin", "-bgworkprofile_keep 2M -bgworkprofile_signal USR1=dump")
+while "dumps left out: " not in ctl(program.pid):
+    assert time.monotonic() < end, "not one of the dumps that signals asked for is left out"
+    program.process.send_signal(signal.SIGUSR1)
+assert len([name for name in os.listdir(work) if name.startswith("stormed.bin.dump-")]) == 16
+assert "note:" not in ctl(program.pid)
+program.end()
+
 # What is not recorded at first may be started later; by a signal as well. FILE is not written over.
 program = Program(f"{work}/later.bin", "-bgworkprofile 0 -bgworkprofile_ctl 1 -bgworkprofile_signal USR2=start,USR1=stop")
 assert ctl(program.pid) .startswith("recording: no\n"), ctl(program.pid)
