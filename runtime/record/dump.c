@@ -26,7 +26,9 @@
 #include <unistd.h>
 
 #define GATHER_BYTES (256u << 10) /* stays in a cache */
+#ifndef NUMBERS_TRIED
 #define NUMBERS_TRIED 100000u
+#endif
 
 /* ---- a sink that gathers ------------------------------------------------------------------- */
 

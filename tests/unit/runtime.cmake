@@ -20,7 +20,8 @@ endforeach()
 
 rbwp_unit_test(test_rows test_rows.c)
 if(NOT RBWP_SANITIZE MATCHES thread) # one thread in most of it, and much work
-  rbwp_held_test(test_keep test_keep.c)
+  rbwp_held_test(test_keep test_keep.c ${PROJECT_SOURCE_DIR}/runtime/record/dump.c)
+  target_compile_definitions(test_keep PRIVATE NUMBERS_TRIED=3u)
 endif()
 rbwp_held_test(test_range test_range.c)
 rbwp_unit_test(test_queue test_queue.c)

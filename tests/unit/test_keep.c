@@ -425,7 +425,15 @@ static void assert_no_dump(struct rbwp_session *session, const char *path, enum 
     assert_null(strchr(error.text, '\n'));
 }
 
-/* Guards: what cannot be dumped is told in one line, and the session goes on. */
+static const char *dump_path(const struct rbwp_session_config *config, unsigned number)
+{
+    static char path[160];
+    snprintf(path, sizeof path, "%s.dump-%u", config->logfile, number);
+    return path;
+}
+
+/* Guards: what cannot be dumped is told in one line, and the session goes on; all numbers that are
+ * tried being taken, too. */
 static void refused_dumps(void **state)
 {
     (void)state;
@@ -439,6 +447,12 @@ static void refused_dumps(void **state)
     work(10);
     assert_no_dump(session, config.logfile, RBWP_E_IO, config.logfile);
     assert_no_dump(session, "/nonexistent/x.bin", RBWP_E_IO, "/nonexistent/x.bin");
+    for (unsigned number = 1; number <= NUMBERS_TRIED; number++)
+        fclose(fopen(dump_path(&config, number), "w"));
+    assert_no_dump(session, NULL, RBWP_E_IO, "File exists");
+    assert_int_equal(rbwp_session_dump(session, NULL, 0, NULL), RBWP_OK); /* the numbers behind */
+    for (unsigned number = 1; number <= NUMBERS_TRIED + 1; number++)
+        assert_int_equal(unlink(dump_path(&config, number)), 0);
     (void)stop(session);
     assert_no_dump(session, NULL, RBWP_E_STATE, "no profiling session");
     config.keep_bytes = 1;

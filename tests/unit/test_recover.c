@@ -910,6 +910,35 @@ static void samples_in_places(void **state)
     bytes_free(&file);
 }
 
+/* Guards: an entry of the table that cannot be costs its own segment, not those behind it. */
+static void damaged_segment_entry(void **state)
+{
+    (void)state;
+    const uint64_t good = LIVE_HEAD_BYTES + LIVE_SEGMENT_BYTES;
+    const struct live_segment bad[] = {
+        {good, LIVE_SEGMENT_BYTES, 99},
+        {1, LIVE_SEGMENT_BYTES, LIVE_CHUNKS},
+        {UINT64_MAX, LIVE_SEGMENT_BYTES, LIVE_CHUNKS},
+        {good, 0, LIVE_CHUNKS},
+        {good, LIVE_SEGMENT_BYTES_MAX + 1, LIVE_CHUNKS},
+    };
+    struct bytes file = header_only();
+    write_file(&file);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct live_maker maker;
+        live_make(&maker, live_path);
+        live_log_sample(&maker, 1000);
+        live_put_chunk(&maker, 2, 0, chunk(7, 5000, 0), CALL);
+        live_put_entry(&maker, 1, bad[i]);
+        live_make_done(&maker);
+        struct recovered recovered = recover(live_path);
+        assert_string_equal(records_of(&recovered.bytes, 7), call_5000);
+        assert_int_equal(recovered.result.damaged_entries, 1);
+        bytes_free(&recovered.bytes);
+    }
+    bytes_free(&file);
+}
+
 /* Guards: FILE is shorter than the live file says, or damaged inside of what was committed: the
  * rest is kept, the loss is told and is in the trailer. */
 static void file_lost_bytes(void **state)
@@ -1309,6 +1338,7 @@ int main(void)
         cmocka_unit_test(cut_live_files),
         cmocka_unit_test(counted_as_missing),
         cmocka_unit_test(samples_in_places),
+        cmocka_unit_test(damaged_segment_entry),
         cmocka_unit_test(file_lost_bytes),
         cmocka_unit_test(finalised_beside_live),
         cmocka_unit_test(running_process),
