@@ -24,10 +24,10 @@ struct rbwp_session {
     struct output output;
     bool has_live;
     unsigned leftovers_removed;
-    int live_errno;              /* why there is none beside FILE; 0: there is, or none was wanted */
-    struct ring *ring;           /* NULL: all is kept */
-    uint32_t part;               /* of the next file that the recording is cut into; 0: it is not */
-    uint64_t cut_dropped;        /* records and rows that no part has */
+    int live_errno;       /* why there is none beside FILE; 0: there is, or none was wanted */
+    struct ring *ring;    /* NULL: all is kept */
+    uint32_t part;        /* of the next file that the recording is cut into; 0: it is not */
+    uint64_t cut_dropped; /* records and rows that no part has */
     struct rbwp_error cut_error; /* why the last one could not be written that could not */
     bool cut_fails;              /* that was the last one; guarded by session.c, like cut_error */
     uint32_t number;             /* in the name of that file; 0: not known yet */
