@@ -208,6 +208,12 @@ function timeline(page) {
     }
     near(heights.reduce((sum, height) => sum + height) / (line.height * 1000), busy[i] / (runLength * 1.008), .08, "a row's bars");
   });
+  const row0 = rough.run("data.rows")[0], cells = rough.run("cellsOf")(row0, rough.run("scale()") * 2.5);
+  for (const i of [0, 7, cells.count - 1]) for (const part of [.25, .75])
+    near(rough.run("cellAt")(row0, cells.start + (i + part) * cells.width).busy, cells.busy[cells.at + i] / 255, 1e-9, "the cell under the pointer");
+  assert.deepEqual([-1, cells.count].map(i => rough.run("cellAt")(row0, cells.start + (i + .5) * cells.width)), [null, null]);
+  const names = rough.drawnOn("overview").map(call => call.name);
+  assert.ok(names.includes("clip") && names.filter(name => name === "save").length === names.filter(name => name === "restore").length, "stripes where single spans are missing stay in their place");
   const strip = page.drawnRects("overview", rect => rect.given[2] === 1 && rect.fill === "ink--accent");
   near(strip.length, 1000, 1, "pixels of the strip");
   near(strip.reduce((sum, bar) => sum + bar.height, 0) / 34 / 1000, busy.reduce((a, b) => a + b) / busy.length / runLength, .01, "the strip");

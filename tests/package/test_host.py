@@ -258,6 +258,15 @@ class Events(unittest.TestCase):
             rbwp.decode_events(columns, -1)
 
 
+class Commands(unittest.TestCase):
+
+    def test_what_a_command_said_last_is_the_error(self):
+        for script, said in (("echo out; echo err >&2", "err"), ("echo out", "out"), ("true", "no message")):
+            with mock.patch.object(native, "command", lambda: "/bin/sh"):
+                with self.assertRaisesRegex(rbwp.RbwpError, f"^rbwp -c ended with 5: {said}$"):
+                    native.run_command(["-c", f"{script}; exit 5"])
+
+
 class WhereTheLibraryIs(unittest.TestCase):
 
     def found(self, *candidates):

@@ -162,6 +162,15 @@ class Context(unittest.TestCase):
         rows = native.run_command(["tables", "--table", "kernel_block", "--as", "ndjson", str(self.folder / "profile.bin")])
         self.assertEqual(len(rows.splitlines()), 6)
 
+    def test_an_empty_pair_takes_what_the_quickest_lane_measured(self):
+        lanes = np.zeros((3, 2, 8), np.uint32)  # a head and a cell each; the last word of a head is what a pair took
+        lanes[:, 0, 7], lanes[:, 1, 7] = (0, 9, 4), 1
+        raw = self.folder / "x.raw"
+        raw.write_bytes(bytes(32) + lanes.tobytes())
+        self.assertEqual(ptx._empty_pair({"cells": "wide", "capacity": 1, "lanes": 3}, str(raw)), 4)
+        self.assertEqual(ptx._empty_pair({"cells": "wide", "capacity": 1, "lanes": 1}, str(raw)), 0)
+        self.assertEqual(ptx._empty_pair({"cells": "compat"}, str(raw)), 0)
+
     def test_a_second_pass_with_fewer_probes(self):
         with ptx.instrument(t_end=1) as inst:
             self.kernel.run(0)
