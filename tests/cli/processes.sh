@@ -18,13 +18,13 @@ ONE, TWO = b"1" * 16, b"2" * 16
 BOOTED = {ONE: 1000 * S, TWO: 5000 * S}  # what the monotonic clocks say at T
 
 
-def write(name, pid, at, ahead=0, boot=ONE, start=7 * S, host=b"web", title=b"", command=b"", node=0, nodes=1, proc=True, zero=None, wall=0, length=S):
+def write(name, pid, at, ahead=0, boot=ONE, start=7 * S, host=b"web", title=b"", command=b"", node=0, nodes=1, proc=True, zero=None, wall=0, length=S, more=()):
     """Of a session from T + at on; its record times are ahead of the machine's clock, which the wall clock is ahead of by wall."""
     begin = T + at + ahead
     records = [(begin + 100, "cb", 0), (begin + 200, "ce")]
     samples = [struct.pack("<Qqqq", i + 1, begin + i * length, BOOTED[boot] + at + i * length, T + at + wall + i * length) for i in range(2)]
     sections = [m.info(pid, begin, begin + length, nodes), m.section(b"HOST", host), m.section(b"CMDL", command), m.table_section(b"SAMP", samples),
-                m.section(b"CLCK", struct.pack("<IIQQ", 1, 0, 10**9, 10))]
+                m.section(b"CLCK", struct.pack("<IIQQ", 1, 0, 10**9, 10)), *more]
     if proc:
         sections.append(m.table_section(b"PROC", [struct.pack("<16sqH6x", boot, start, len(title))], title))
     path = f"{work}/{name}"
@@ -52,6 +52,25 @@ rows, error = merged(first, beside, later)
 assert rows == [("redis-server *:7777 4711", 100), ("worker 4712", 5100), ("worker 4713", 90 * S + 100)], rows
 assert f"{beside}: RBWP, process 4712: aligned by MONOTONIC pairs, shift -30 ns, error at most 20 ns" in error, error
 assert f"{later}: RBWP, process 4713: aligned by MONOTONIC pairs, shift +40 ns" in error, error
+
+# Ranks that compared their clocks: on one machine that is worse than the clock that they share, which counts; on two it does.
+def rank(number, bound):
+    facts = [struct.pack("<IHHq", 1, 2, 0, 0), struct.pack("<IHHq", 4, 0, 0, number), struct.pack("<IHHq", 5, 0, 0, 2)]
+    clock = [m.table_section(b"NCLK", [struct.pack("<qqQI4x", T + 100, -25, bound, 0)])] if number else []
+    return [m.table_section(b"JOBM", facts, b"17"), *clock]
+
+
+zero = write("rank0", 4801, 0, node=0, nodes=2, more=rank(0, 0))
+for boot, bound, method in ((ONE, 3838, "MONOTONIC pairs, shift -30 ns, error at most 20 ns"), (ONE, 0, "comparing clocks, shift -25 ns"),
+                            (TWO, 3838, "comparing clocks, shift -25 ns")):
+    other = write("rank1", 4802, 5000, ahead=30, boot=boot, node=1, nodes=2, more=rank(1, bound))
+    error = merged(zero, other)[1]
+    assert f"{other}: RBWP, process 4802, node 1: aligned by {method}" in error, error
+
+# Of many files one line a method.
+crowd = [write(f"crowd{i}", 4900 + i, i * 5000) for i in range(9)]
+error = run("stats", *crowd)[1]
+assert error.count("aligned by") == 2 and "8 files: aligned by MONOTONIC pairs" in error, error
 
 # In every tool that reads several.
 for tool in (["stats"], ["stats", "--json"], ["timeline"], ["report", "-f", "-o", f"{work}/page.html"], ["export", "--to=csv"],

@@ -153,4 +153,34 @@ done
 expect_exit 1 "$RBWP" timeline --from 9223372036854775807 "$gaps"
 expect_exit 0 "$RBWP" timeline --from 0 --to 9223372036854775807 "$gaps"
 expect_exit 1 "$RBWP" timeline --from 5 --to 4 "$gaps"
+
+# Work that waits makes nobody busy: in the timeline as in the sums.
+"$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "waits"
+import json, struct, subprocess, sys
+
+rbwp, here, work = sys.argv[1:]
+sys.dont_write_bytecode = True
+sys.path.insert(0, here)
+import rbwp_make as m
+
+MS = 10**6
+kinds = struct.pack("<II", 16, 2) + struct.pack("<HHI8x", 9, 4, 1) + struct.pack("<HHI8x", 8, 4, 3) + b"waitwait"
+plain = m.file(
+    [
+        m.block(1, 0, [(1000, "cb", 5), (1000 + MS, "fb", 9), (1000 + 9 * MS, "fe"), (1000 + 10 * MS, "ce")]),
+        m.block(2, 1, [(1000, "cb", 8), (1000 + 10 * MS, "ce")]),
+        m.block(3, 2, [(1000, "cb", 5), (1000 + 10 * MS, "ce")]),
+    ],
+    work_items=[(5, b"WORK"), (8, b"WAITS")],
+    sub_items=[(9, 0, b"wait")],
+)
+path = f"{work}/waits.bin"
+with open(path, "wb") as out:
+    out.write(m.with_trailer(plain, struct.pack("<4sIQ", b"KIND", 0, len(kinds)) + kinds))
+sums = json.loads(subprocess.run([rbwp, "stats", "--json", path], capture_output=True).stdout)
+assert [t["busy"] for t in sums["threads"]] == [2 * MS, 0, 10 * MS], sums["threads"]
+shown = subprocess.run([rbwp, "timeline", "--width", "100", path], capture_output=True, text=True).stdout
+shares = [line.split()[-1] for line in shown.splitlines() if line.startswith("thread")]
+assert shares == ["20.0%", "0.0%", "99.9%"], shown
+P
 finish

@@ -285,9 +285,8 @@ static void count_waiting(struct stats *stats, struct stats_track *track,
                           const struct trace_span *span, bool inside)
 {
     int64_t from_ns = span->start_ns, to_ns = span->stop_ns;
-    if (track->waiting_ns && from_ns < track->waited_to_ns)
-        from_ns = track->waited_to_ns;
-    if (from_ns >= to_ns || !stats_is_worker(track))
+    if (!waits_again(track->waiting_ns, track->waited_to_ns, &from_ns, to_ns) ||
+        !stats_is_worker(track))
         return;
     uint64_t waited_ns = (uint64_t)to_ns - (uint64_t)from_ns;
     track->waiting_ns = stats_sum(track->waiting_ns, waited_ns);

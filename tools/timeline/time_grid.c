@@ -160,6 +160,18 @@ static bool sets_range(const struct time_grid *grid, const struct grid_track *tr
            !grid->any_worker;
 }
 
+static void widen(struct time_grid *grid, const struct grid_track *track, int64_t start_ns,
+                  int64_t stop_ns)
+{
+    if (!sets_range(grid, track))
+        return;
+    fit(grid, start_ns, stop_ns);
+    grid->low_ns = !grid->any || start_ns < grid->low_ns ? start_ns : grid->low_ns;
+    grid->high_ns = !grid->any || stop_ns > grid->high_ns ? stop_ns : grid->high_ns;
+    grid->any = true;
+    grid->any_worker |= track->track.kind == TRACE_THREAD || track->track.kind == TRACE_PROCESSOR;
+}
+
 static void take_span(struct time_grid *grid, struct grid_track *track, int64_t start_ns,
                       int64_t stop_ns, uint32_t name)
 {
@@ -169,16 +181,33 @@ static void take_span(struct time_grid *grid, struct grid_track *track, int64_t 
     (void)busy_add(&track->busy, start_ns, stop_ns, &ended_from_ns, &ended_until_ns);
     if (!make_cells(grid, track))
         return;
-    if (sets_range(grid, track)) {
-        fit(grid, start_ns, stop_ns);
-        grid->low_ns = !grid->any || start_ns < grid->low_ns ? start_ns : grid->low_ns;
-        grid->high_ns = !grid->any || stop_ns > grid->high_ns ? stop_ns : grid->high_ns;
-        grid->any = true;
-        grid->any_worker |=
-            track->track.kind == TRACE_THREAD || track->track.kind == TRACE_PROCESSOR;
-    }
+    widen(grid, track, start_ns, stop_ns);
     if (from_ns < stop_ns)
         fill(grid, track, from_ns, stop_ns, name);
+}
+
+/* Its thread is there, and not busy; inside: of work, whose cells have the time. */
+static void take_wait(struct time_grid *grid, struct grid_track *track, int64_t from_ns,
+                      int64_t to_ns, bool inside)
+{
+    uint32_t cell;
+    if (!make_cells(grid, track))
+        return;
+    widen(grid, track, from_ns, to_ns);
+    if (!waits_again(track->waited, track->waited_to_ns, &from_ns, to_ns))
+        return;
+    track->waited = true;
+    track->waited_to_ns = to_ns;
+    if (!inside || !clip(grid, &from_ns, &to_ns, &cell))
+        return;
+    for (; from_ns < to_ns; cell++) {
+        int64_t end_ns = grid->first_ns + (int64_t)(grid->cell_ns * (cell + 1));
+        end_ns = end_ns < to_ns ? end_ns : to_ns;
+        const uint64_t waited_ns = (uint64_t)(end_ns - from_ns);
+        uint64_t *busy_ns = &track->cells[cell].busy_ns;
+        *busy_ns -= waited_ns < *busy_ns ? waited_ns : *busy_ns;
+        from_ns = end_ns;
+    }
 }
 
 static void take_spans(void *context, const struct trace_span *spans, size_t count,
@@ -188,6 +217,9 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
     (void)details;
     for (size_t i = 0; i < count && !grid->failed; i++) {
         struct grid_track *track = &grid->tracks[spans[i].track];
+        if (trace_is_waiting(&spans[i]))
+            take_wait(grid, track, bounded(spans[i].start_ns), bounded(spans[i].stop_ns),
+                      work_depth_is_inside(&track->depth, &spans[i]));
         bool outermost = work_depth_take(&track->depth, &spans[i]);
         if (track->depth.failed)
             fail(grid);

@@ -32,6 +32,8 @@ struct grid_track {
     struct trace_track track; /* its name is the trace's */
     struct busy busy;
     struct work_depth depth;
+    bool waited;
+    int64_t waited_to_ns;    /* end of the last of its waits */
     struct grid_cell *cells; /* NULL: beyond GRID_TRACKS, or no span */
     bool lost;
 };

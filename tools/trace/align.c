@@ -45,7 +45,7 @@ const struct option align_option_table[] = {
 };
 
 /* Of more files they are told together. */
-enum { TOLD_EACH = 64 };
+enum { TOLD_EACH = 8 };
 
 struct aligner {
     const struct trace_source *sources;
@@ -535,6 +535,13 @@ static bool place_by_clocks(struct aligner *aligner, int i)
         !align_by_clocks(&aligner->sources[i], root ? root->axis.shift_ns : 0, &made))
         return false;
     made.error_ns += root ? root->error_ns : 0;
+    struct alignment better = {.placed = true, .method = methods[0].name};
+    if (root && root->placed && may_try(aligner, 0, i, aligner->clocks.root) &&
+        by_monotonic(aligner, i, aligner->clocks.root, &better) && better.bounded &&
+        better.error_ns < made.error_ns) {
+        free(made.points);
+        made = better;
+    }
     aligner->alignments[i] = made;
     return true;
 }

@@ -19,6 +19,15 @@ struct busy {
     int64_t longest_gap_at_ns; /* where it begins */
 };
 
+/* Of waits of a track in order of their starts, what none before it had: leaves that of *from_ns to
+ * to_ns. False if nothing is left. */
+static inline bool waits_again(bool any, int64_t waited_to_ns, int64_t *from_ns, int64_t to_ns)
+{
+    if (any && *from_ns < waited_to_ns)
+        *from_ns = waited_to_ns;
+    return *from_ns < to_ns;
+}
+
 /* True when a piece ended before start_ns: it is *from_out to *until_out. */
 static inline bool busy_add(struct busy *busy, int64_t start_ns, int64_t stop_ns, int64_t *from_out,
                             int64_t *until_out)
