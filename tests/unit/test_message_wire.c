@@ -589,6 +589,28 @@ static void packets_of_strangers(void **state)
     assert_true(ended.count > 0);
 }
 
+/* Guards: a refusal for a reason that is none is no packet; the sender is not told of it as of one.
+ */
+static void refusals_without_a_reason(void **state)
+{
+    (void)state;
+    static const uint8_t reasons[] = {0, RBWP_MESSAGE_NO_MEMORY + 1, UINT8_MAX};
+    for (size_t i = 0; i < sizeof reasons; i++) {
+        struct told told = {0};
+        const struct rbwp_endpoint_config config = {
+            .size = sizeof config, .problem = note_problem, .argument = &told};
+        struct wired wired = wired_new(2, 0, &config);
+        job_start(&wired.job);
+        const struct packet_head head = {.kind = PACKET_REFUSED, .reason = reasons[i]};
+        const struct rbwp_packet packet = packet_of_head(&head);
+        assert_int_equal(rbwp_transport_arrived(wired.job.endpoint[0], 1, &packet), RBWP_OK);
+        run_rounds(wired.job.manager);
+        assert_int_equal(told.count, 1);
+        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
+        job_free(&wired.job);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -605,6 +627,7 @@ int main(void)
         cmocka_unit_test(short_and_long_over_a_narrow_wire),
         cmocka_unit_test(answers_get_past_full_windows),
         cmocka_unit_test(packets_of_strangers),
+        cmocka_unit_test(refusals_without_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,7 +105,7 @@ static void test_domains(void **state)
 
 /* ---- memory that runs out ------------------------------------------------------------ */
 
-static bool no_realloc, no_calloc;
+static bool no_realloc, no_calloc, no_cpu_set;
 
 void *__real_realloc(void *memory, size_t bytes);
 /* The cmocka of a C library without versions takes these, too. */
@@ -122,6 +122,14 @@ void *__wrap_calloc(size_t count, size_t bytes)
 {
     return no_calloc ? NULL : __real_calloc(count, bytes);
 }
+#ifdef __GLIBC__ /* whose CPU_ALLOC it is; musl's is calloc */
+cpu_set_t *__real___sched_cpualloc(size_t cpus);
+cpu_set_t *__wrap___sched_cpualloc(size_t cpus);
+cpu_set_t *__wrap___sched_cpualloc(size_t cpus)
+{
+    return no_cpu_set ? NULL : __real___sched_cpualloc(cpus);
+}
+#endif
 #pragma GCC visibility pop
 
 /* Too little memory for what the kernel tells is no machine of one domain. */
@@ -137,12 +145,17 @@ static void test_no_memory(void **state)
     enum rbwp_status status = numa_read(folder, true, &map);
     no_realloc = false;
     assert_int_equal(status, RBWP_E_MEMORY);
-    numa_free(&map);
+    assert_null(map.domains); /* nothing is left to free */
     no_calloc = true;
     status = numa_read(folder, true, &map);
     no_calloc = false;
     assert_int_equal(status, RBWP_E_MEMORY);
-    numa_free(&map);
+    assert_null(map.domains);
+    const unsigned cpu = first_cpu();
+    no_cpu_set = no_calloc = true;
+    const int pinned = numa_pin(&cpu, 1);
+    no_cpu_set = no_calloc = false;
+    assert_int_equal(pinned, ENOMEM);
 }
 
 /* Without the folder, with nothing of ours in it, or when not asked for: one domain of all. */

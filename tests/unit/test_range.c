@@ -362,6 +362,23 @@ static void test_started_limit(void **state)
     recorded_free(&recorded);
 }
 
+/* Once a thread has pushed a range, the next push finds a place and a number for its row and calls
+ * nothing of the library. */
+static void test_second_push_is_inline(void **state)
+{
+    (void)state;
+    const struct rbwp_place_ *place = &rbwp_own_places_.place[RBWP_PLACE_RANGES_];
+    struct rbwp_session *session = start_session(1);
+    rbwp_range_push(0, 1);
+    rbwp_range_pop();
+    assert_true(rbwp_place_has_room_(place));
+    const uint64_t room = rbwp_place_room_(place);
+    rbwp_range_push(0, 2);
+    assert_int_equal(rbwp_place_room_(place), room - 1);
+    rbwp_range_pop();
+    stop(session);
+}
+
 /* A thread that is attached again is another one to the file, where a range that it had open goes
  * on. */
 static void test_attached_again(void **state)
@@ -462,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_other_thread),
         cmocka_unit_test(test_first_row_is_a_stop),
         cmocka_unit_test(test_started_limit),
+        cmocka_unit_test(test_second_push_is_inline),
         cmocka_unit_test(test_attached_again),
         cmocka_unit_test(test_attached_between_sessions),
         cmocka_unit_test(test_killed),

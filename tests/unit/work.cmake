@@ -4,7 +4,7 @@ rbwp_serial_test(test_work_flags test_work_flags.c)
 foreach(topic flags work_mask doorbell numa)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
-target_link_options(test_numa PRIVATE LINKER:--wrap=realloc,--wrap=calloc)
+target_link_options(test_numa PRIVATE LINKER:--wrap=realloc,--wrap=calloc,--wrap=__sched_cpualloc)
 rbwp_unit_test(test_work_session test_work_session.c)
 rbwp_unit_test(stress_work ${PROJECT_SOURCE_DIR}/tests/stress/stress_work.c)
 
