@@ -252,6 +252,22 @@ function workersAndGpus(page) {
   }
 }
 
+/* What the program noted of spans, by its name and value. */
+function noted() {
+  const page = open("queued"), wanted = new Map(), told = new Map(), put = (map, text) => map.set(text, (map.get(text) || 0) + 1);
+  for (const line of read("queued.ndjson").trim().split("\n")) {
+    const {name, args} = JSON.parse(line);
+    if (args) for (const [key, value] of Object.entries(args)) put(wanted, `${name}: ${key} = ${value}`);
+  }
+  for (const row of page.run("data.rows")) for (const tile of row.tiles) {
+    const spans = page.run("spansOf")(tile);
+    for (let i = 0; i < spans.count; i++)
+      for (const [key, value] of page.run("spanArguments")({row, kind: spans.kinds[i], start: spans.starts[i]})) put(told, `${page.run("data.kinds")[spans.kinds[i]].name}: ${key} = ${value}`);
+  }
+  assert.ok(told.size > 0);
+  for (const [text, count] of told) assert.equal(count, wanted.get(text), text);
+}
+
 /* A marked range is summed up, and its address leads back to it. */
 function ranges(page) {
   page.run("setRange({from: Math.round(runFrom + 1e6), to: Math.round(runFrom + 3e6)})");
@@ -295,6 +311,10 @@ function inside() {
     assert.deepEqual(edges, seen.flatMap(({start, stop}) => [start, stop]).map(x).filter(edge => edge >= 204).map(Math.round));
   };
   check();
+  const row = page.run("data.rows.find(row => isInside(data.tracks[row.track]))");
+  for (const launch of launches) /* what a span inside belongs to: by its number, else by its time */
+    assert.deepEqual([[launch.start + 1, 0], [-5, launch.id]].map(([at, id]) => page.run("launchOf")({row, start: at, stop: at + 1, launch: id})?.start), [launch.start, launch.start]);
+  assert.equal(page.run("launchOf")({row, start: -5, stop: -4, launch: 0}), null);
   const {start, stop} = launches[0];
   for (const [from, to] of [[start - 1000, stop + 1000], [start + (stop - start) / 4, stop + 1000], [start - 1000, stop - (stop - start) / 4]]) {
     page.run(`show(${from}, ${to})`);
@@ -372,6 +392,7 @@ for (const name of ["queued", "probes"]) {
   for (const button of page.byId("tabs").querySelectorAll("button")) button.click();
   page.idle();
 }
+noted();
 severalNodes();
 inside();
 diff();

@@ -16,6 +16,7 @@ done
 "$RBWP" stats --json --by node "$work/job" >"$work/job.json" 2>/dev/null || fail "stats"
 "$RBWP" stats --json "$work/busy.bin" >"$work/stats.json" 2>/dev/null || fail "stats"
 "$RBWP" stats --json --by kernel "$work/many_lanes.bin" >"$work/lanes.json" 2>/dev/null || fail "stats --by kernel"
+"$RBWP" export --to ndjson "$work/queued.bin" >"$work/queued.ndjson" 2>/dev/null || fail "ndjson"
 "$RBWP" diff --all --json --report "$work/diff.html" "$work/busy.bin" "$work/other.bin" >"$work/diff.json" 2>/dev/null
 node "$here/page.mjs" "$work" ${PAGE_CHANGE:+"$PAGE_CHANGE"} || fail "the pages"
 finish

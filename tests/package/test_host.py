@@ -258,6 +258,15 @@ class Events(unittest.TestCase):
             rbwp.decode_events(columns, -1)
 
 
+class Limits(unittest.TestCase):
+
+    def test_numbers_of_a_layout_fit_into_it(self):
+        for name, most in (("num_blocks", 2**20), ("stride", 2**32 - 1), ("max_records", 2**32 - 1), ("clock_hz", 2**63 - 1)):
+            for wrong in (most + 1, -1):
+                with self.subTest(name), self.assertRaisesRegex(ValueError, f"^{name}: "):
+                    rbwp.decode_lanes(GOLDEN_LANES, **{name: wrong})
+
+
 class Commands(unittest.TestCase):
 
     def test_what_a_command_said_last_is_the_error(self):
