@@ -68,6 +68,9 @@ subprocess.run(
 dumps = sorted(glob.glob("keep.bin.dump-*")) + ["keep.bin"]
 kept = stats("keep.bin")
 assert kept["threads"] and counts(kept)[0] != whole[0], "nothing was dropped"
+facts = json.loads(run("info", "--json", "keep.bin").stdout)
+complete = facts["kept"][0]["from"]
+assert complete and kept["first"] >= complete, (kept["first"], complete)
 assert counts(stats(*dumps)) == whole, (counts(stats(*dumps)), whole)
 assert not arguments(*dumps) - called, arguments(*dumps) - called
 

@@ -33,8 +33,8 @@ static void add_up(struct file_job *job)
     } else if (!trace_source_wake(job->source)) {
         job->code = EXIT_BAD_DATA;
     } else {
-        job->code =
-            trace_source_read(job->source, trace, &(struct trace_read_options){.axis = job->axis});
+        job->code = trace_source_read(
+            job->source, trace, &(struct trace_read_options){.axis = job->axis, .clip = true});
         trace_finish(trace);
         if (trace_failed(trace))
             job->code = exit_worse(job->code, EXIT_PARTLY);

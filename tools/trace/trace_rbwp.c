@@ -916,6 +916,19 @@ static void shift_filter(struct rbwp_source *source, const struct trace_read_opt
         source->wanted.to.ns = trace_off_axis(&options->axis, source->wanted.to.ns);
 }
 
+/* A flight recorder's dump has some of what was before it is complete: nobody can say who was idle
+ * then, so sums and pictures begin where it is. */
+static void begin_complete(struct rbwp_source *source, const struct trace_identity *first)
+{
+    struct filter_time *from = &source->wanted.from;
+    const bool is_dump = first->kept && first->why != RBWP_KEPT_SPLIT && first->from_ns;
+    if (!is_dump || !source->options->clip ||
+        (from->set && !from->relative && from->ns >= first->from_ns))
+        return;
+    *from = (struct filter_time){.set = true, .ns = first->from_ns};
+    source->filtered = true;
+}
+
 /* Of a part that is not read. */
 static void know_thread(void *context, uint64_t thread_id, int64_t time_ns)
 {
@@ -1118,6 +1131,8 @@ static enum exit_code read_rbwp(struct trace_source *opened, struct trace *trace
     source->options = options;
     source->filtered = options->filter && filter_is_set(options->filter);
     shift_filter(source, options);
+    begin_complete(source, source->has_earlier ? &opened->earlier->facts.identity
+                                               : &opened->facts.identity);
     filter_start(&source->filter, &source->wanted, source->input->reader, source->names);
     source->filter.shift_ns = options->axis.shift_ns;
     const struct trace_source *first = source->has_earlier ? opened->earlier : opened;
