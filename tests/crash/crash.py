@@ -6,6 +6,11 @@ kill  SIGKILL while four threads record at level 2. Afterwards rbwp repair must 
       least the records whose calls had returned, thread by thread, with all names, that rbwp check
       and the independent strict reader accept.
 memory  The same with FILE.live in memory (-bgworkprofile_live 2).
+closed, moved, rotated
+      The same of a program that closes all descriptors and takes their numbers for files of its own,
+      which stay empty; that goes to another directory, with a FILE relative to the one before; and
+      whose recording is cut into files beside those of an earlier run, which stay as they are: each
+      record is in a part, or in what repair makes of FILE.
 disk  The disk is full (or fails) from a random write on. The program must finish its work, the file
       be valid as it is, and records in it plus records told as lost be all that were made.
 
@@ -19,6 +24,7 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import struct
 import subprocess
@@ -113,6 +119,89 @@ def kill_once(folder, run, rng, *more):
     return sum(records for records, _ in made)
 
 
+def kill_at(victim, tally, moment_s):
+    while not (os.path.exists(tally) and os.path.getsize(tally) == THREADS * LINE
+               and sum(n for n, _ in counters(tally)) > 0):
+        assert victim.poll() is None, "the victim ended by itself"
+        time.sleep(0.0005)
+    time.sleep(moment_s)
+    victim.send_signal(signal.SIGKILL)
+    victim.wait()
+    return counters(tally)
+
+
+def records_of(path, context):
+    """By the thread's name, of a file that is whole and has lost nothing."""
+    code, out, err = rbwp("check", path)
+    assert code == 0, f"{context}: rbwp check: exit {code}: {out}{err}"
+    info = json.loads(rbwp("info", "--json", path)[1])
+    assert not info["losses"], f"{context}: {info['losses']}"
+    return {thread["thread"]: thread["records"] for thread in info["thread_counts"]}
+
+
+def repaired(path, context):
+    code, text, err = rbwp("repair", path, "-o", path + ".fixed")
+    assert code == 0, f"{context}: rbwp repair: exit {code}: {text}{err}"
+    return path + ".fixed"
+
+
+def assert_all_there(made, files, context):
+    found = [records_of(path, context) for path in files]
+    for i, (records, named) in enumerate(made):
+        got = sum(file.get(f"victim {i}", 0) for file in found)
+        assert not (named and records) or got >= records, f"{context}: thread {i}: {got} of {records} records"
+    return sum(records for records, _ in made)
+
+
+def does_once(does, folder, run, rng):
+    """The program does that meanwhile; the folder of what it opens, or goes to, is elsewhere."""
+    here, elsewhere, tally = (os.path.join(folder, f"{run}.{name}") for name in ("here", "elsewhere", "n"))
+    os.mkdir(here)
+    os.mkdir(elsewhere)
+    flags = rng.choice([[], ["-bgworkprofile_bufsize", "1"], ["-bgworkprofile_sync", "1"], ["-bgworkprofile_keep", "1G"]])
+    victim = subprocess.Popen([VICTIM, "run.bin", tally, *flags], cwd=here,
+                              env=dict(os.environ, VICTIM_DOES=does, VICTIM_ELSEWHERE=elsewhere))
+    made = kill_at(victim, tally, rng.expovariate(1 / 0.02))
+    context = f"run {run} {does} {flags}"
+    for name in os.listdir(elsewhere):
+        assert os.path.getsize(os.path.join(elsewhere, name)) == 0, f"{context}: {name} was written to"
+    assert does == "close" or not os.listdir(elsewhere), f"{context}: {os.listdir(elsewhere)}"
+    total = assert_all_there(made, [repaired(os.path.join(here, "run.bin"), context)], context)
+    shutil.rmtree(here)
+    shutil.rmtree(elsewhere)
+    return total
+
+
+def closed_once(folder, run, rng):
+    return does_once("close", folder, run, rng)
+
+
+def moved_once(folder, run, rng):
+    return does_once("move", folder, run, rng)
+
+
+def rotated_once(folder, run, rng):
+    here, tally = os.path.join(folder, f"{run}"), os.path.join(folder, f"{run}.n")
+    os.mkdir(here)
+    earlier = [os.path.join(here, f"run-{part}.bin") for part in (1, 2, 5)]
+    for path in earlier:
+        with open(path, "w", encoding="ascii") as file:
+            file.write("of an earlier run")
+    victim = subprocess.Popen([VICTIM, os.path.join(here, "run-%t.bin"), tally, "-bgworkprofile_rotate", "2M",
+                               "-bgworkprofile_stall", "60000"])
+    made = kill_at(victim, tally, rng.uniform(0, 0.3))
+    context = f"run {run}"
+    for path in earlier:
+        assert open(path, encoding="ascii").read() == "of an earlier run", f"{context}: {path}"
+        os.unlink(path)
+    parts = {name for name in os.listdir(here) if name.endswith(".bin")} - {"run-0.bin"}
+    assert parts == {f"run-{6 + i}.bin" for i in range(len(parts))}, f"{context}: {parts}"
+    files = [os.path.join(here, name) for name in parts] + [repaired(os.path.join(here, "run-0.bin"), context)]
+    total = assert_all_there(made, files, context)
+    shutil.rmtree(here)
+    return total
+
+
 def disk_once(folder, run, rng):
     path, tally = os.path.join(folder, f"d{run}.bin"), os.path.join(folder, f"d{run}.n")
     environment = dict(os.environ, LD_PRELOAD=FAULTS, FAULT_ERRNO=rng.choice(["ENOSPC", "ENOSPC", "EIO"]),
@@ -196,14 +285,14 @@ def main():
     scenario, runs = sys.argv[1], int(sys.argv[2])
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
     rng, total = random.Random(seed), 0
-    once = {"kill": kill_once, "memory": memory_once, "disk": disk_once, "full": full_once}[scenario]
+    once = globals()[f"{scenario}_once"]
     with tempfile.TemporaryDirectory() as folder:
         for run in range(runs):
             try:
                 total += once(folder, run, rng)
             except AssertionError as failed:
                 sys.exit(f"FAILED (SEED={seed}): {failed}")
-    what = "records made before the kills, none missing" if scenario in ("kill", "memory") else "records lost, all told"
+    what = "records lost, all told" if scenario in ("disk", "full") else "records made before the kills, none missing"
     print(f"{scenario}: {runs} runs, {total} {what} (seed {seed})")
 
 

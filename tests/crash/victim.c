@@ -5,7 +5,9 @@
  * Four threads record at level 2. Each counts, in a file that is mapped shared, the records whose
  * recording call has returned; so whoever looks after a kill -9 knows how many there must be. Some
  * items are empty and are taken back: their records never count. Names come and go meanwhile.
- * CALLS ends each thread after so many items; without it they run until killed.
+ * CALLS ends each thread after so many items; without it they run until killed. VICTIM_DOES, in the
+ * environment, is what the program does meanwhile, with the folder VICTIM_ELSEWHERE: "close" all
+ * descriptors and take their numbers for files there, or "move" there.
  */
 #include "rbwp_record.h"
 #include "rbwp_session.h"
@@ -14,11 +16,13 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #define THREADS 4
 #define SLOTS 5
+#define FILES 40
 
 /* Where the test reads; on a page of its own, one cache line a thread. */
 struct counter {
@@ -88,6 +92,26 @@ static void register_names(void)
             exit(1);
 }
 
+/* What daemons do, by the thread that records nothing. */
+static void do_what_is_wanted(void)
+{
+    const char *does = getenv("VICTIM_DOES"), *elsewhere = getenv("VICTIM_ELSEWHERE");
+    if (!does || !elsewhere)
+        return;
+    if (strcmp(does, "move") == 0 && chdir(elsewhere) != 0)
+        exit(1);
+    if (strcmp(does, "close") != 0)
+        return;
+    usleep((useconds_t)getpid() % 16 * 1000);
+    closefrom(3);
+    for (int i = 0; i < FILES; i++) {
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%d", elsewhere, i);
+        if (open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) < 0)
+            exit(1);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct rbwp_session_config config;
@@ -113,6 +137,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&thread[i], NULL, work, &counter[i]) != 0)
             return 1;
+    do_what_is_wanted();
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
     enum rbwp_status status = rbwp_session_stop(session, &summary);
