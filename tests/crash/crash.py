@@ -119,9 +119,9 @@ def kill_once(folder, run, rng, *more):
     return sum(records for records, _ in made)
 
 
-def kill_at(victim, tally, moment_s):
+def kill_at(victim, tally, moment_s, least=1):
     while not (os.path.exists(tally) and os.path.getsize(tally) == THREADS * LINE
-               and sum(n for n, _ in counters(tally)) > 0):
+               and sum(n for n, _ in counters(tally)) >= least):
         assert victim.poll() is None, "the victim ended by itself"
         time.sleep(0.0005)
     time.sleep(moment_s)
@@ -188,8 +188,8 @@ def rotated_once(folder, run, rng):
         with open(path, "w", encoding="ascii") as file:
             file.write("of an earlier run")
     victim = subprocess.Popen([VICTIM, os.path.join(here, "run-%t.bin"), tally, "-bgworkprofile_rotate", "2M",
-                               "-bgworkprofile_stall", "60000"])
-    made = kill_at(victim, tally, rng.uniform(0, 0.3))
+                               "-bgworkprofile_stall", "60000", "-bgworkprofile_bufsize", "4", "-bgworkprofile_compress", "0"])
+    made = kill_at(victim, tally, rng.uniform(0, 0.2), 3_000_000)  # more than the ring has room for
     context = f"run {run}"
     for path in earlier:
         assert open(path, encoding="ascii").read() == "of an earlier run", f"{context}: {path}"

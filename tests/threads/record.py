@@ -69,6 +69,24 @@ def test_each_process(folder):
     assert any("sleep" in kinds(folder, path.name) for path in folder.glob("each*.bin")), list(folder.iterdir())
 
 
+CLOSES = """
+import os, sys, threading
+os.closerange(3, 1024)
+theirs = [os.open(f"{sys.argv[1]}/{number}", os.O_RDWR | os.O_CREAT, 0o600) for number in range(900)]
+thread = threading.Thread(target=lambda: [threading.Event().wait(0.001) for _ in range(100)])
+thread.start()
+thread.join()
+print([number for number in theirs if os.fstat(number).st_size])
+"""
+
+
+def test_closes_all_descriptors(folder):
+    """A daemon closes all descriptors, ours too, and gets their numbers for its own files, which stay as they are."""
+    (folder / "theirs").mkdir()
+    out, told = record(folder, PYTHON, "-c", CLOSES, folder / "theirs")
+    assert out == "[]\n" and len(kinds(folder)) > 90, (out, told)
+
+
 FORKS = """
 import os, time
 for _ in range(3):
