@@ -120,6 +120,13 @@ assert found[0] == [("fine", 10, 100), ("coarse", 0, 100)], found[0]
 assert found[5] == [("fine", 500, 600), ("coarse", 500, 600)], found[5]
 assert found[9] == [("fine", 900, 990), ("coarse", 900, 1000)], found[9]
 assert found[10] == [("coarse", 1000, 1050)], found[10]
+# A span that is open for thousands of parts is refused before any file is made for it, on one jump or on several.
+for ends in ((1 + 5756,), tuple(range(602, 6000, 600))):
+    open(long, "wb").write(m.file([m.block(7, 0, [(1000, "cb", 3), *((1000 + 100 * e, "fb", 9) for e in ends), (1000 + 2000000, "ce")])]))
+    done = run("split", "--every", "100ns", "-o", f"{work}/jump.bin", long, code=1)
+    assert "more than 1000 parts in which nothing" in done.stderr and not glob.glob(f"{work}/jump*"), done
+open(long, "wb").write(m.file([m.block(7, 0, [(1000, "cb", 3), (1000 + 100 * 200, "ce")])]))
+assert len(split(None, "--every", "100ns", source=long, valid=False)) == 200
 # An unfinished call stays so, in the part where the thread was last seen.
 open(long, "wb").write(m.file([m.block(7, 0, [(1000, "cb", 3), (1200, "cb", 4), (1250, "ce"), (1300, "cb", 5)])]))
 found = [s for p in split(None, "--every", "100ns", source=long, valid=False) for s in spans(p)]

@@ -44,6 +44,7 @@ struct split {
     struct split_thread *threads;
     uint32_t thread_room;
     uint32_t open_total, encoded; /* encoded: records in the encoder */
+    uint32_t passed;              /* parts that were not there when a span that is open led on */
 
     /* Of the block that is being split. */
     struct split_thread *thread;
@@ -233,9 +234,25 @@ static void begin_open(struct split *split, int64_t time_ns)
     }
 }
 
+/* Of two records and a day between them would come as many files as there are boundaries. */
+static bool may_pass(struct split *split, uint32_t part)
+{
+    for (uint32_t i = split->thread->part + 1; split->thread->depth && i < part; i++)
+        split->passed += !split->result->parts[i].path;
+    if (split->passed > SPLIT_PASSED_MAX) {
+        message("%s: spans lie across more than %u parts in which nothing begins or ends; give a "
+                "longer --every, or filters",
+                split->input->name, SPLIT_PASSED_MAX);
+        split->failed = true;
+    }
+    return !split->failed;
+}
+
 /* Leads the thread into a later part; what is open on it lies in all parts between. */
 static void go_to_part(struct split *split, uint32_t part)
 {
+    if (!may_pass(split, part))
+        return;
     while (split->thread->part < part && !split->failed) {
         uint32_t next = split->thread->depth ? split->thread->part + 1 : part;
         int64_t boundary_ns = part_start_ns(split, next);

@@ -26,6 +26,7 @@
 #include "part_file.h"
 
 #define SPLIT_PARTS_MAX 10000u
+#define SPLIT_PASSED_MAX 1000u /* of those, for a span alone that was open all the time */
 
 struct split_options {
     struct filter_options filter; /* min-duration and halves of pairs are refused before */
