@@ -127,6 +127,10 @@ FACTS = {"kept.from_ns": str(T + 10), "kept.dropped_records": "607968", "kept.dr
 assert {k: facts.get("process.0." + k) for k in FACTS} == FACTS, facts
 spans = [json.loads(line) for line in run("export", "--to", "ndjson", f"{work}/part", code=0)[0].splitlines()]
 assert {s.get("own_category") for s in spans} == {"compaction"}, spans[0]
+for form in "csv", "ndjson", "folded", "speedscope", "legion":  # they have no place for it
+    error = run("export", "-f", "--to", form, "-o", f"{work}/own.{form}", f"{work}/part", code=0)[1]
+    assert f"{form}: left out " in error and f"{len(FACTS)} facts about the recording" in error, (form, error)
+assert "facts about" not in run("export", "-f", "--to", "csv", f"{work}/refused", code=0)[1]
 run("report", "-f", "-o", f"{work}/page.html", f"{work}/part", code=0)
 data = Page(f"{work}/page.html").data
 assert set(("process.0." + k, v) for k, v in FACTS.items()) <= set(map(tuple, data["facts"])), data["facts"]

@@ -392,6 +392,9 @@ for (const name of ["queued", "probes"]) {
   for (const button of page.byId("tabs").querySelectorAll("button")) button.click();
   page.idle();
 }
+const lost = name => open(name).byId("figures").textContent;
+assert.match(lost("dump"), /Records lost or not kept607,968$/);
+assert.match(lost("busy"), /Records lost0$/);
 noted();
 severalNodes();
 inside();

@@ -7,7 +7,14 @@ command -v node >/dev/null || { echo "skipped: no node here (Debian: nodejs)"; e
 PYTHONDONTWRITEBYTECODE=1 "$PYTHON" "$here/../viewers/report_page_make.py" "$here" "$work" || fail "report_page_make.py"
 mkdir "$work/job"
 "$MAKE_JOB" -r 400 -s 8 -o 900000 -d 9000 "$work/job" 12 >/dev/null || fail "make_job"
-for input in busy.bin queued.bin many_lanes.bin probes.bin job; do
+PYTHONDONTWRITEBYTECODE=1 "$PYTHON" - "$here" "$work/dump.bin" <<'P' || fail "dump.bin"
+import struct, sys
+sys.path.insert(0, sys.argv[1])
+import rbwp_make as m
+kept = m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", 1010, 607968, 0, 1, 0, 0, 2, 0, 0)])
+open(sys.argv[2], "wb").write(m.with_trailer(m.file([m.block(7, 0, [(1020, "cb", 3), (1050, "ce")])]), m.info(stop=2000), kept))
+P
+for input in busy.bin queued.bin many_lanes.bin probes.bin dump.bin job; do
     "$RBWP" report "$work/$input" -f -o "$work/${input%.bin}.html" 2>/dev/null || fail "report $input"
 done
 "$RBWP" report "$work/busy.bin" --detail 0 -f -o "$work/busy0.html" 2>/dev/null || fail "report --detail 0"

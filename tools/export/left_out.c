@@ -34,10 +34,12 @@ void left_out_tell(const struct trace_pass *pass, const char *format, struct lef
         {left_out.details, "span's arguments", "spans' arguments"},
         {pass->sink.loss ? 0 : totals->losses, "mark of a loss", "marks of losses"},
         {pass->sink.rows ? left_out.rows : totals->rows, "row of a table", "rows of tables"},
+        {pass->sink.fact ? 0 : totals->own_facts, "fact about the recording",
+         "facts about the recording"},
         {totals->unjudged_rows, "row of a table that filters know nothing of",
          "rows of tables that filters know nothing of"},
     };
-    char line[256];
+    char line[512];
     int used = 0;
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (kinds[i].count)

@@ -19,6 +19,7 @@ function figure(title, text, id, red) {
   const value = add(box, "b", text);
   if (id) value.id = id;
 }
+const KEPT_DROPPED = /^process\.(\d+)\.kept\.dropped_records$/;
 function fillFigures() {
   const unfinished = sumOf(data.kinds, "unfinished");
   figure("Run", duration(data.extent_ns), "figure-run");
@@ -29,7 +30,8 @@ function fillFigures() {
   if (others.length) figure("Other spans", exact(sumOf(others, "count")), "figure-other");
   if (workers.length) figure(`Busy, of ${exact(workers.length)} worker${workers.length > 1 ? "s" : ""}`, percent(workerPart), "figure-busy");
   if (unfinished > 0n) figure("End not known", exact(unfinished), "figure-unfinished");
-  figure("Records lost", exact(data.lost), "figure-lost", Number(data.lost) > 0);
+  const notKept = data.facts.filter(([key]) => KEPT_DROPPED.test(key)).reduce((sum, [, value]) => sum + BigInt(value), 0n);
+  figure(notKept ? "Records lost or not kept" : "Records lost", exact(BigInt(data.lost) + notKept), "figure-lost", Number(data.lost) > 0);
 }
 
 function alertLine(text, red) {
@@ -50,7 +52,7 @@ function fillAlerts() {
   const strays = data.facts.filter(([key, value]) => key.endsWith(".ends_without_begin") && value !== "0");
   if (Number(data.lost) > 0)
     alertLine(`${exact(data.lost)} records were lost when this was recorded: what is shown is not everything. See Losses below; red stretches of the timeline are where it happened.`, true);
-  const told = [[/^process\.(\d+)\.kept\.dropped_records$/, count => `has the newest part of a recording; ${count} records before it were not kept`],
+  const told = [[KEPT_DROPPED, count => `has the newest part of a recording; ${count} records before it were not kept`],
     [/^process\.(\d+)\.left_out\.(.*)$/, (count, what) => `${count} ${what.replaceAll("_", " ")} had no room in its tables`],
     [/^process\.(\d+)\.lost\.cause_(.*)$/, (count, cause) => `${count} losses of cause ${cause}, which this version does not know`]];
   for (const [pattern, text] of told)

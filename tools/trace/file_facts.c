@@ -18,7 +18,7 @@ static void add_text(const struct target *target, const char *group, const char 
     int used = snprintf(key, sizeof key, "process.%" PRIu32 ".%s.%s", target->process, group, word);
     for (int i = 0; i < used && i < (int)sizeof key; i++)
         key[i] = key[i] == ' ' ? '_' : key[i];
-    trace_add_fact(target->trace, key, "%.*s", (int)value.bytes, value.text);
+    trace_add_own_fact(target->trace, key, value);
 }
 
 static void add_number(const struct target *target, const char *group, const char *word,

@@ -515,3 +515,9 @@ void trace_add_fact(struct trace *trace, const char *key, const char *format, ..
     if (trace->sink.fact)
         trace->sink.fact(trace->sink.context, key, trace_text(value));
 }
+
+void trace_add_own_fact(struct trace *trace, const char *key, struct trace_text value)
+{
+    trace->totals.own_facts++;
+    trace_add_fact(trace, key, "%.*s", (int)value.bytes, value.text);
+}

@@ -380,8 +380,9 @@ int64_t trace_origin_ns(const struct trace *trace);
 struct trace_totals {
     uint64_t spans, links, samples, tables, rows, losses, lost_records, refused_calls;
     uint64_t
-        unjudged_rows; /* of tables of which a filter cannot say what it wants: not passed on */
-    uint64_t details;  /* spans with more to tell */
+        unjudged_rows;  /* of tables of which a filter cannot say what it wants: not passed on */
+    uint64_t details;   /* spans with more to tell */
+    uint64_t own_facts; /* what files say of themselves as a whole */
     /* Known after trace_finish. */
     uint64_t lone_ends;                           /* of links */
     uint64_t messages, sent_alone, handled_alone; /* the last two: without the other end */
@@ -424,6 +425,8 @@ void trace_add_unjudged_rows(struct trace *trace, uint32_t rows);
 void trace_add_loss(struct trace *trace, struct trace_loss loss);
 void trace_add_fact(struct trace *trace, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* What a file says of itself as a whole: formats without facts say that they leave it out. */
+void trace_add_own_fact(struct trace *trace, const char *key, struct trace_text value);
 /* Adds to the totals; nothing where first_ns is after last_ns. */
 void trace_saw(struct trace *trace, int64_t first_ns, int64_t last_ns);
 /* Leaves of the span what lies in the window, marked. False when nothing does. */
