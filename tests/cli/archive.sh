@@ -121,4 +121,70 @@ for name in cut flipped; do # of the one nothing is left, of the other the names
     expect_error "nothing is written"
     check "nothing of a $name archive" test ! -e "$work/damaged.bin"
 done
+
+# Symbols 252-254 and kinds above 124 are refused by the command and by the second reader, also where all else of the chunk would fit:
+# numbers are taken mod 2^64, there are bits for them or none are needed, and what fills the last byte of kinds is no kind of a record.
+"$PYTHON" -B - "$RBWP" "$here" "$work" <<'P' || fail "symbols and kinds that are refused"
+import struct, subprocess, sys
+rbwp, here, work = sys.argv[1:]
+sys.path[:0] = [here, f"{here}/../python"]
+import rbwp_archive as archive, rbwp_make as m
+from rbwp_reader import crc32c
+open(f"{work}/gpu.bin", "wb").write(m.file([m.block(7, 0, [(10**18, "gpu", 5, 1, 10**18 - 20, 10**18 - 10)])], [(1, b"item")]))
+subprocess.run([rbwp, "archive", f"{work}/gpu.bin"], check=True, capture_output=True)
+packed = open(f"{work}/gpu.rbwa", "rb").read()
+
+
+def changed(change):
+    """The archive with the streams of its blocks as change makes them, none compressed; places and sums are right."""
+    out, at, data_bytes, places = bytearray(packed[:36]), 36, 36, b""
+    tag = b""
+    while tag != b"INDX":
+        tag, place, gives, payload = archive.take_chunk(packed, at, crc32c)
+        at += archive.CHUNK.size + len(payload)
+        if tag == b"BLKS":
+            cursor = archive.Cursor(payload)
+            streams = [bytearray(archive.take_stream(cursor)) for _ in range(21)]
+            change(streams)
+            payload = b"".join(b"\0" + bytes([len(stream)]) + stream for stream in streams)
+        payload = places if tag == b"INDX" else payload
+        head, offset = struct.pack("<4sIQIII", tag, len(payload), place, gives, 0, crc32c(payload)), len(out)
+        out += head + struct.pack("<I", crc32c(head)) + payload
+        if tag != b"INDX":
+            places += struct.pack("<QQ", offset, place)
+            data_bytes += gives
+    footer = struct.pack("<QQI", offset, data_bytes, len(places) // 16)
+    return bytes(out + footer + struct.pack("<I8s", crc32c(footer), b"RBWA.END"))
+
+
+def answers(change):
+    data = changed(change)
+    open(f"{work}/changed.rbwa", "wb").write(data)
+    try:
+        archive.plain(data, crc32c)
+        mine = None
+    except archive.Broken as broken:
+        mine = broken.rule
+    done = subprocess.run([rbwp, "archive", "-d", "-f", "-o", f"{work}/changed.bin", f"{work}/changed.rbwa"], capture_output=True, text=True)
+    return mine, done.returncode
+
+
+def symbol(number, bits):
+    def change(streams):
+        assert not streams[12] and max(streams[18] + streams[19] + streams[20]) < 64, streams
+        streams[18][0], streams[12] = number, bytearray(bits)
+    return change
+
+
+def kinds(streams):
+    assert streams[3] == b"\4", streams
+    streams[3][0] += 125
+
+
+for change in (lambda streams: None), symbol(251, 8):
+    assert answers(change) == (None, 0), answers(change)
+for number, bits in [(number, bits) for number in (252, 253, 254) for bits in (8, 0)]:
+    assert answers(symbol(number, bits)) == ("R83", 1), (number, bits, answers(symbol(number, bits)))
+assert answers(kinds) == ("R83", 1), answers(kinds)
+P
 finish
