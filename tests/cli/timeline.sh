@@ -156,7 +156,7 @@ expect_exit 1 "$RBWP" timeline --from 5 --to 4 "$gaps"
 
 # Work that waits makes nobody busy: in the timeline as in the sums.
 "$PYTHON" - "$RBWP" "$here" "$work" <<'P' || fail "waits"
-import json, struct, subprocess, sys
+import json, sqlite3, struct, subprocess, sys
 
 rbwp, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -182,5 +182,24 @@ assert [t["busy"] for t in sums["threads"]] == [2 * MS, 0, 10 * MS], sums["threa
 shown = subprocess.run([rbwp, "timeline", "--width", "100", path], capture_output=True, text=True).stdout
 shares = [line.split()[-1] for line in shown.splitlines() if line.startswith("thread")]
 assert shares == ["20.0%", "0.0%", "99.9%"], shown
+subprocess.run([rbwp, "export", "-o", f"{work}/waits.db", path], check=True)
+rows = sqlite3.connect(f"{work}/waits.db").execute("SELECT spans, busy_ns, busy_share FROM thread_busy ORDER BY first_ns, thread").fetchall()
+assert rows == [(1, 2 * MS, 0.2), (0, 0, 0.0), (1, 10 * MS, 1.0)], rows
+
+# Work in a wait is work, and a wait in a wait counts once.
+inner = [(1000, "cb", 8), (2000, "fb", 7), (2500, "fb", 9), (2600, "fe"), (3000, "fe"), (4000, "ce")]
+plain = m.file(
+    [
+        m.block(1, 0, [(1000, "cb", 5), (1100, "fb", 9), (1200, "fb", 9), (1300, "fe"), (1400, "fe"), (1500, "ce"), *[(t + 1000, *r) for t, *r in inner]]),
+    ],
+    work_items=[(5, b"WORK"), (8, b"WAITS")],
+    sub_items=[(7, 0, b"work"), (9, 0, b"wait")],
+)
+with open(path, "wb") as out:
+    out.write(m.with_trailer(plain, struct.pack("<4sIQ", b"KIND", 0, len(kinds)) + kinds))
+busy = json.loads(subprocess.run([rbwp, "stats", "--json", path], capture_output=True).stdout)["threads"][0]
+subprocess.run([rbwp, "export", "-f", "-o", f"{work}/waits.db", path], check=True)
+rows = sqlite3.connect(f"{work}/waits.db").execute("SELECT spans, busy_ns FROM thread_busy").fetchall()
+assert rows == [(busy["outermost"], busy["busy"])], (rows, busy)
 P
 finish

@@ -42,7 +42,7 @@ static const char *const statements[STATEMENTS] = {
     [PROCESS] = "INSERT INTO process VALUES(?,?,?,?,?,?,?)",
     [TRACK] = "INSERT INTO track VALUES(?,?,?,?,?,?,?,?)",
     [NAME] = "INSERT INTO name VALUES(?,?)",
-    [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+    [SPAN] = "INSERT INTO span VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
     [LINK] = "INSERT INTO link VALUES(?,?,?,?,?,?,?,?,?)",
     [LOSS] = "INSERT INTO loss VALUES(?,?,?,?,?,?,?,?)",
     [FACT] = "INSERT INTO fact VALUES(?,?)",
@@ -126,6 +126,7 @@ static void put_span(struct database *database, const struct trace_span *span)
     sqlite_number(&row, !(span->flags & TRACE_UNFINISHED));
     sqlite_number(&row, (span->flags & TRACE_INSTANT) != 0);
     sqlite_number(&row, (span->flags & TRACE_OPEN) != 0);
+    sqlite_number(&row, trace_is_waiting(span));
     sqlite_end_row(&row);
 }
 

@@ -18,7 +18,8 @@ const char sqlite_tables[] =
     " category INTEGER NOT NULL REFERENCES category, name INTEGER NOT NULL REFERENCES name,"
     " start_ns INTEGER NOT NULL, duration_ns INTEGER NOT NULL, parent INTEGER REFERENCES span,"
     " depth INTEGER NOT NULL, lane INTEGER NOT NULL, item INTEGER NOT NULL,"
-    " finished INTEGER NOT NULL, instant INTEGER NOT NULL, open INTEGER NOT NULL);\n"
+    " finished INTEGER NOT NULL, instant INTEGER NOT NULL, open INTEGER NOT NULL,"
+    " waits INTEGER NOT NULL);\n"
     "CREATE TABLE link(id INTEGER PRIMARY KEY, from_track INTEGER NOT NULL REFERENCES track,"
     " from_ns INTEGER NOT NULL, to_track INTEGER NOT NULL REFERENCES track,"
     " to_ns INTEGER NOT NULL, to_span INTEGER REFERENCES span, kind TEXT NOT NULL, label TEXT,"
@@ -48,12 +49,18 @@ const char sqlite_indices[] = "CREATE INDEX span_track_start ON span(track, star
 
 #define ORIGIN_NS "(SELECT CAST(value AS INTEGER) FROM fact WHERE key = 'origin_ns')"
 
+/* Of a span: it makes no track busy, and what it encloses is outermost all the same. */
+#define IS_NO_WORK                                                                                 \
+    "(span.waits OR span.category IN (SELECT id FROM category"                                     \
+    " WHERE name IN ('range', 'annotation', 'queued')))"
+
 const char sqlite_views[] =
     "CREATE VIEW span_view AS SELECT span.id, process.name AS process, track.name AS track,"
     " track.kind AS track_kind, category.name AS category, name.name AS name, span.item,"
     " span.start_ns, span.start_ns + span.duration_ns AS stop_ns,"
     " span.start_ns - " ORIGIN_NS " AS at_ns,"
-    " span.duration_ns, span.depth, span.lane, span.parent, span.finished, span.instant, span.open"
+    " span.duration_ns, span.depth, span.lane, span.parent, span.finished, span.instant, span.open,"
+    " span.waits"
     " FROM span JOIN track ON track.id = span.track JOIN process ON process.id = track.process"
     " JOIN category ON category.id = span.category JOIN name ON name.id = span.name;\n"
 
@@ -66,20 +73,25 @@ const char sqlite_views[] =
     "CREATE VIEW slot_summary AS SELECT item AS slot, name, calls, total_ns, mean_ns, min_ns,"
     " max_ns, tracks, unfinished FROM summary WHERE category = 'bgwork';\n"
 
-    /* The outermost spans of several lanes may overlap: only what reaches beyond all earlier ones
-     * counts. */
-    "CREATE VIEW track_busy AS WITH outer_span AS (SELECT track, start_ns,"
-    " start_ns + duration_ns AS stop_ns, max(start_ns + duration_ns) OVER (PARTITION BY track"
-    " ORDER BY start_ns, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS reached_ns"
-    " FROM span WHERE depth = 0)"
+    /* As work_depth.h and busy.h have it. The outermost spans of several lanes may overlap, waits
+     * lie in one another: of each only what reaches beyond all earlier ones counts. */
+    "CREATE VIEW track_busy AS WITH RECURSIVE above(id, parent) AS ("
+    "SELECT id, parent FROM span WHERE depth > 0 UNION ALL SELECT above.id, span.parent"
+    " FROM above JOIN span ON span.id = above.parent WHERE " IS_NO_WORK "),"
+    " outer_span AS (SELECT id, track, start_ns, start_ns + duration_ns AS stop_ns, waits,"
+    " depth = 0 OR id IN (SELECT id FROM above WHERE parent IS NULL) AS outermost"
+    " FROM span WHERE waits OR outermost AND NOT " IS_NO_WORK "),"
+    " piece AS (SELECT *, max(0, stop_ns - max(start_ns, ifnull(max(stop_ns) OVER (PARTITION BY"
+    " track, waits ORDER BY start_ns, id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),"
+    " start_ns))) AS new_ns FROM outer_span),"
+    " sums AS (SELECT track, sum(NOT waits) AS spans, min(start_ns) AS first_ns,"
+    " max(stop_ns) AS last_ns, max(0, sum(CASE WHEN NOT waits THEN new_ns"
+    " WHEN outermost THEN 0 ELSE -new_ns END)) AS busy_ns FROM piece GROUP BY track)"
     " SELECT process.name AS process, track.name AS track, track.kind AS track_kind,"
-    " count(*) AS spans, min(start_ns) AS first_ns,"
-    " max(stop_ns) AS last_ns,"
-    " sum(max(0, stop_ns - max(start_ns, ifnull(reached_ns, start_ns)))) AS busy_ns,"
-    " round(1.0 * sum(max(0, stop_ns - max(start_ns, ifnull(reached_ns, start_ns)))) /"
-    " nullif(max(stop_ns) - min(start_ns), 0), 4) AS busy_share"
-    " FROM outer_span JOIN track ON track.id = outer_span.track"
-    " JOIN process ON process.id = track.process GROUP BY track.id;\n"
+    " spans, first_ns, last_ns, busy_ns,"
+    " round(1.0 * busy_ns / nullif(last_ns - first_ns, 0), 4) AS busy_share"
+    " FROM sums JOIN track ON track.id = sums.track"
+    " JOIN process ON process.id = track.process;\n"
     "CREATE VIEW thread_busy AS SELECT process, track AS thread, spans, first_ns, last_ns,"
     " busy_ns, busy_share FROM track_busy WHERE track_kind = 'thread';\n"
     "CREATE VIEW gpu_busy AS SELECT process, track AS gpu, spans, first_ns, last_ns, busy_ns,"
