@@ -89,7 +89,9 @@ assert "LOST         1,234 records; 2 calls refused" in text
 assert "  1,234 records: dropped, thread cleaner (11), +0.000001100s to" in text
 assert "prog 'a b' '' c\"d ''\n" in text and "2,300,000,000 Hz, error at most 40 ns, 6 samples\n" in text and "opaque 'xtst': 1 blocks" in text
 assert text.index("LOST") < text.index("session")
-assert "0 calls         0 GPU  gpu reap\n" in run("info", f"{golden}/empty.bin")  # a name is shown that nothing used
+assert "0 calls         0 GPU  gpu reap\n" in run("info", f"{golden}/empty.bin")  # a name is shown where nothing ran
+gpu = run("info", f"{golden}/gpu_work.bin")  # beside others it is counted
+assert "active message handlers" not in gpu and "  ... and 3 without calls (--json shows all)\n" in gpu, gpu
 info = json.loads(run("info", "--json", path))
 assert (info["lost_records"], info["refused_calls"]) == (1234, 2)
 

@@ -71,6 +71,8 @@ for boot, bound, method in ((ONE, 3838, "MONOTONIC pairs, shift -30 ns, error at
 crowd = [write(f"crowd{i}", 4900 + i, i * 5000) for i in range(9)]
 error = run("stats", *crowd)[1]
 assert error.count("aligned by") == 2 and "8 files: aligned by MONOTONIC pairs" in error, error
+out, error = run("stats", "--quiet", *crowd)
+assert not error and out == run("stats", *crowd)[0], error
 
 # In every tool that reads several.
 for tool in (["stats"], ["stats", "--json"], ["timeline"], ["report", "-f", "-o", f"{work}/page.html"], ["export", "--to=csv"],

@@ -183,7 +183,7 @@ for top in (0, 1, 5):
 
 # Every table has its title, in their order.
 titles = [l for l in run("stats", f"{golden}/gpu_work.bin").stdout.splitlines() if l and l[0].isupper()]
-assert titles == ["Work items", "GPU work", "Threads", "GPUs", "Workers busy at the same time", "Longest calls"], titles
+assert titles == ["GPU work", "Work items", "Threads", "GPUs", "Workers busy at the same time", "Longest calls"], titles
 assert "\nSub-items\n" in run("stats", path).stdout
 open(f"{work}/single", "wb").write(m.file([m.block(1, 0, [(100, "cb", 1), (110, "ce")])], [(1, b"one")]))
 assert run("stats", f"{work}/single").stdout.startswith("1 span in 10 ns, 1 worker busy"), run("stats", f"{work}/single").stdout

@@ -635,21 +635,20 @@ static void listed_threads(struct out *out, const struct rbwp_trailer *trailer)
     }
 }
 
-/* Slots without a name are shown if they did anything. */
-static bool is_shown(const struct slot_row *row)
-{
-    return row->name || row->calls || row->gpu;
-}
-
 static void work_items(struct out *out, const struct info *info)
 {
-    uint32_t shown = 0;
-    for (uint32_t i = 0; i < info->slots.count; i++)
-        shown += is_shown(&info->slots.rows[i]);
-    out_format(out, "\nwork items (%" PRIu32 "):\n", shown);
+    uint32_t named = 0, used = 0;
     for (uint32_t i = 0; i < info->slots.count; i++) {
         const struct slot_row *row = &info->slots.rows[i];
-        if (!is_shown(row))
+        bool is_used = row->calls || row->gpu;
+        used += is_used;
+        named += is_used || row->name;
+    }
+    const bool only_used = info->counted && used; /* where nothing ran, names are all there is */
+    out_format(out, "\nwork items (%" PRIu32 "):\n", named);
+    for (uint32_t i = 0; i < info->slots.count; i++) {
+        const struct slot_row *row = &info->slots.rows[i];
+        if (!(row->calls || row->gpu) && (only_used || !row->name))
             continue;
         out_format(out, "  %5u ", row->slot);
         if (info->counted)
@@ -661,6 +660,8 @@ static void work_items(struct out *out, const struct info *info)
         name(out, row->name);
         out_text(out, "\n");
     }
+    if (only_used && named > used)
+        out_format(out, "  ... and %" PRIu32 " without calls (--json shows all)\n", named - used);
 }
 
 static void sub_items(struct out *out, const struct info *info)

@@ -754,14 +754,14 @@ void stats_text(struct out *out, const struct stats *stats, const struct stats_f
         findings(&view);
     if (sections & SECTION_ARGUMENTS)
         values(&view);
+    if (sections & SECTION_GPU_WORK) /* first where there is any: what such a program is about */
+        rows(&view, "GPU work", SECTION_GPU_WORK);
     if (sections & SECTION_WORK_ITEMS) {
         rows(&view, "Work items", SECTION_WORK_ITEMS);
         rows(&view, "Queue delay of work items", SECTION_QUEUED);
     }
     if (sections & SECTION_SUB_ITEMS)
         rows(&view, "Sub-items", SECTION_SUB_ITEMS);
-    if (sections & SECTION_GPU_WORK)
-        rows(&view, "GPU work", SECTION_GPU_WORK);
     if (sections & SECTION_NODES)
         stats_nodes_text(out, stats, colors);
     if (sections & SECTION_THREADS)

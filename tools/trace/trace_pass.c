@@ -22,6 +22,8 @@ const struct option reading_option_table[] = {
      jobs_option_store},
     {"raw-times", 0, NULL, NULL, "GPU work as it was seen, clocks of nodes as they were",
      offsetof(struct reading_options, raw_times), option_store_true},
+    {"quiet", 0, NULL, NULL, "how several files were aligned is not reported",
+     offsetof(struct reading_options, align.quiet), option_store_true},
     {0},
 };
 
