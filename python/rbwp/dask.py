@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spans of many files over Dask's workers: one partition a file, or a range of one.
+"""Spans of many files over Dask's workers: one partition a recording, or a range of one.
 
 Each partition is an rbwp.Spans that the worker makes when it is computed; filters, windows and the choice of columns go
 along, so that a worker reads no more than is asked for. The workers need this package, the command rbwp, and the
@@ -16,7 +16,7 @@ import numpy as np
 
 from .columns import COLUMNS, OPTIONAL, TEXT_COLUMNS, Names, Path, Spans, Time, _chosen, export_spans, filter_options
 from .groups import Groups
-from .native import RbwpError, checked_path, command, run_command
+from .native import RbwpError, checked_path, command
 
 
 # A node's clock is compared with another's in its own file, so one file alone comes onto the job's axis.
@@ -25,19 +25,25 @@ _SLACK_NS = 1000  # windows of the command are on the clocks of nodes, and may b
 
 
 class Part(NamedTuple):
-    """What one partition reads: the spans of a file that begin in a window; None: without a bound."""
+    """What one partition reads: the spans of a file that begin in a window; None: without a bound. more: the other files
+    of its recording, which was cut while it was made, dumped again, or split: calls are open where it was cut."""
     path: str
     from_ns: Optional[int]
     until_ns: Optional[int]
+    more: Tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> List[str]:
+        return [self.path, *self.more]
 
 
 def read_part(part: Part, options: Sequence[str], columns: Tuple[str, ...]) -> Spans:
     """On a worker. The command gives what reaches into the window; a span is of the one that it begins in."""
     options = list(options)
     if part.from_ns is None and part.until_ns is None:
-        return export_spans(_ON_ONE_CLOCK, [part.path], options, columns)
+        return export_spans(_ON_ONE_CLOCK, part.paths, options, columns)
     wanted = columns if "start" in columns else _chosen([*columns, "start"])
-    spans = export_spans(_ON_ONE_CLOCK, [part.path], [*options, *_window(part, options)], wanted)
+    spans = export_spans(_ON_ONE_CLOCK, part.paths, [*options, *_window(part, options)], wanted)
     begins = np.ones(len(spans), np.bool_)
     if part.from_ns is not None:
         begins &= spans["start"] >= part.from_ns
@@ -158,38 +164,60 @@ def _refuse_copies(paths: Sequence[str], live: bool) -> None:
             raise RbwpError(line)
 
 
-def _ranges(path: str, records: int) -> List[Part]:
-    """Windows of about so many records, between which the file's index can tell. A file without an index is one."""
+def _told(paths: Sequence[str], *words: str) -> List[Dict[str, Any]]:
+    """What `rbwp info` says of each file that it can read."""
+    done = subprocess.run([command(), "info", "--json", "--quick", *words, "--files0-from=/dev/stdin"],
+                          input="\0".join(paths).encode(), capture_output=True, check=False)
+    told = json.loads(done.stdout or "[]")
+    return told if isinstance(told, list) else [told]
+
+
+def _recordings(paths: Sequence[str]) -> List[List[str]]:
+    """Files of one recording together, in the place of the first."""
+    keys: Dict[str, Any] = {}
+    for one in _told(paths) if len(paths) > 1 else []:
+        session = one.get("session")
+        if session and one.get("kept"):
+            keys[one["file"]] = (session["host"], session["process_id"], session["start"], one["header"]["node_id"])
+    made: Dict[Any, List[str]] = {}
+    for path in paths:
+        made.setdefault(keys.get(path, path), []).append(path)
+    return list(made.values())
+
+
+def _ranges(paths: Sequence[str], records: int) -> List[Part]:
+    """Windows of about so many records, between which the files' indices can tell. A file without an index is one."""
     bounds: List[Optional[int]] = [None]
     count = 0
-    told = json.loads(run_command(["info", "--json", "--quick", "--index", "--", path], good=(0, 3)))
-    for one in sorted((one for one in told["index"] if one["records"]), key=lambda one: one["first"]):
+    told = [block for one in _told(paths, "--index") for block in one["index"] if block["records"]]
+    for one in sorted(told, key=lambda one: one["first"]):
         if count >= records and (bounds[-1] is None or one["first"] > bounds[-1]):
             bounds.append(one["first"])
             count = 0
         count += one["records"]
-    return [Part(path, *pair) for pair in zip(bounds, [*bounds[1:], None])]
+    return [Part(paths[0], *pair, tuple(paths[1:])) for pair in zip(bounds, [*bounds[1:], None])]
 
 
 def spans(glob: Union[Path, Sequence[Path]], *, partition_records: Optional[int] = None,
           columns: Optional[Sequence[str]] = None, since: Optional[Time] = None, until: Optional[Time] = None,
           thread: Optional[Names] = None, slot: Optional[Names] = None, kind: Optional[Names] = None,
           min_duration: Optional[Union[str, int]] = None, live: bool = False, raw_times: bool = False) -> DaskSpans:
-    """Spans of all files that fit a pattern, or several: a partition each, in the order of their names.
+    """Spans of all files that fit a pattern, or several: a partition each, in the order of their names; files of one
+    recording (cut while it was made, dumped again and again, split) are one partition, and nothing counts twice.
 
-    With partition_records a file that has more records than that becomes several partitions, windows of time that its
+    With partition_records a recording that has more records than that becomes several partitions, windows of time that its
     index tells of; each span is in the one that it begins in. All else is as in rbwp.spans. Nodes that
     compared their clocks with another's are on its clock (raw_times: each on its own); of others each file has its own
-    axis, and what brings those together is `rbwp merge`. Two files of one recording are refused."""
+    axis, and what brings those together is `rbwp merge`. A file and its copy are refused."""
     options = filter_options(since, until, thread, slot, kind, min_duration)
     options += ["--live"] * live + ["--raw-times"] * raw_times
     files = _files(glob)
     if len(files) > 1:
         _refuse_copies(files, live)
     if partition_records is None:
-        parts = [Part(path, None, None) for path in files]
+        parts = [Part(paths[0], None, None, tuple(paths[1:])) for paths in _recordings(files)]
     elif partition_records < 1:
         raise ValueError("partition_records: at least 1")
     else:
-        parts = [part for path in files for part in _ranges(path, partition_records)]
+        parts = [part for paths in _recordings(files) for part in _ranges(paths, partition_records)]
     return DaskSpans(parts, options, _chosen(columns))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""dask_workers.py RBWP MAKE_JOB MAKE_MODEL - rbwp.dask.spans over Dask's distributed scheduler and two worker processes.
+"""dask_workers.py RBWP MAKE_JOB MAKE_MODEL MAKE_WINDOWS - rbwp.dask.spans over Dask's distributed scheduler and two worker processes.
 
 What the workers count of the files of a job is what `rbwp stats` counts of all of them, to the last digit, from whole files
 and from windows of them, with filters and without; both workers take part, and read no column that nobody asked for.
 Without Dask it ends with 77 and says so."""
 
 import dataclasses
+import glob
 import importlib.util
 import json
 import os
@@ -109,8 +110,24 @@ def check(rbwp, make_job, make_model, folder):
         assert sums == {key[0]: group.total_ns for key, group in groups.items()} and frame.npartitions == len(few)
 
 
+def check_parts(rbwp, make_windows, folder):
+    """A recording in parts is one partition: calls that are open at a cut are one, whatever windows it is read in."""
+    import rbwp.dask as rbwp_dask
+
+    subprocess.run([make_windows, f"{folder}cut_%t.bin", "600", "0", "-bgworkprofile_rotate", "2M"], check=True, stdout=subprocess.DEVNULL)
+    files = sorted(glob.glob(f"{folder}cut_*.bin"))
+    whole = {key: row[:4] for key, row in told(rbwp, *files).items()}
+    assert len(files) > 2 and whole
+    for records, least in ((None, 1), (100000, 4)):
+        spans = rbwp_dask.spans(files, partition_records=records)
+        assert (spans.npartitions == 1 if records is None else spans.npartitions >= least), spans
+        assert all(sorted(part.paths) == files for part in spans.parts), spans.parts
+        counted = {key: dataclasses.astuple(group)[:4] for key, group in spans.group_by("category", "name").compute().items()}
+        assert {key: counted[key] for key in whole} == whole, (records, counted, whole)
+
+
 def main():
-    rbwp, make_job, make_model = sys.argv[1:]
+    rbwp, make_job, make_model, make_windows = sys.argv[1:]
     os.environ["RBWP_COMMAND"] = rbwp
     os.environ["PYTHONPATH"] = os.pathsep.join(sys.path[:2])  # of the workers
     os.environ["DASK_DISTRIBUTED__SCHEDULER__DASHBOARD__ENABLED"] = "False"
@@ -120,6 +137,7 @@ def main():
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None,
             local_directory=folder) as cluster, distributed.Client(cluster):
         check(rbwp, make_job, make_model, os.path.join(folder, ""))
+        check_parts(rbwp, make_windows, os.path.join(folder, ""))
     print("dask: all passed")
 
 
