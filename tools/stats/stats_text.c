@@ -156,10 +156,7 @@ static void still_open(const struct view *view)
                    quantity_duration(length, call->duration_ns));
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
-        const struct trace_track *track = &stats->tracks[call->track].track;
-        if (track->kind == TRACE_TABLE && track->parent < stats->track_count)
-            track = &stats->tracks[track->parent].track; /* a range's thread */
-        name(view->out, track->name);
+        name(view->out, stats->tracks[call->track].track.name);
         out_format(view->out, "  since %s", quantity_time(since, call->start_ns, stats->zero_ns));
         arguments_of(view, call);
         out_format(view->out, "%s\n", view->colors.off);
