@@ -223,6 +223,316 @@ function timeline(page) {
   near(quarter, inQuarter, .02, "the strip's first quarter");
 }
 
+/* ---- what is written and drawn around the spans, and what pointer and keys do ------------------------------- */
+
+const shownOf = page => plain(page.run("({from: view.from, to: view.to, top: view.top, width: view.width, height: view.height})"));
+const xIn = page => (({from, to}) => time => 204 + (time - from) * 1000 / (to - from))(shownOf(page));
+const textsOn = (page, id, fits = () => true) => page.drawnOn(id).filter(call => call.name === "fillText" && fits(call)).map(({given: [text, left, top], fill, alpha, align}) => ({text, left, top, fill, alpha, align}));
+const callsOn = (page, id, name) => page.drawnOn(id).filter(call => call.name === name).map(call => call.given);
+const viewFor = (page, from, to) => (page.run(`show(${from}, ${to})`), page.idle());
+/* Every span of the page, by its row. */
+const spansOfRow = (page, row) => [...row.tiles].flatMap(tile => {
+  const {starts, stops, kinds, flags, count} = page.run("spansOf")(tile);
+  return Array.from({length: count}, (_, i) => ({start: starts[i], stop: stops[i], kind: kinds[i], flags: flags[i]}));
+});
+const fittedText = (text, room) => 6 * text.length <= room ? text : (letters => letters > 2 ? `${text.slice(0, letters)}\u2026` : "")(Math.floor(room / 6 + 1e-9) - 1);
+
+/* Each span in sight is a bar in its row, and its name is written in it where there is room. */
+function spansDrawn(page) {
+  page.run("clear()");
+  const kinds = page.run("data.kinds"), colours = page.run("kindColours"), middle = page.run("runFrom + runLength * .37");
+  let labels = 0, cut = 0;
+  for (const width of [3000, 12000, 50000]) {
+    viewFor(page, middle, middle + width);
+    const {from, to, top} = shownOf(page), x = xIn(page);
+    assert.equal(page.run("view.mode"), "single spans");
+    for (const line of page.run("lines")) {
+      if (!line.row) continue;
+      const y = 26 + line.y - top, wanted = spansOfRow(page, line.row).filter(span => span.stop >= from && span.start <= to).map(span => {
+        const left = Math.max(203, Math.max(204, x(span.start))), right = Math.min(1204, x(span.stop)), room = Math.max(1, right - left);
+        return {...span, left, width: room > 4 ? room - .6 : room, room, narrow: right - left < .8};
+      });
+      const rects = page.drawnRects("rows", rect => rect.given[1] === y && rect.given[3] === line.height && colours.includes(rect.fill));
+      if (!wanted.some(span => span.narrow)) assert.equal(rects.length, wanted.length);
+      else assert.ok(rects.length <= wanted.length && rects.length >= wanted.filter(span => !span.narrow).length);
+      const written = textsOn(page, "rows", ({given}) => given[1] > 204 && given[2] === y + line.height / 2 + .5);
+      const named = wanted.filter(span => span.room >= 34 && line.height >= 11);
+      assert.deepEqual(written.map(({text}) => text), named.map(({kind, room}) => fittedText(kinds[kind].name, room - 9)));
+      named.forEach((span, i) => {
+        near(written[i].left, span.left + 5, 1e-6, "a name's left");
+        assert.ok(written[i].alpha === 1 && written[i].align === "left");
+        const [red, green, blue] = [1, 3, 5].map(at => parseInt(colours[span.kind].slice(at, at + 2), 16));
+        assert.equal(written[i].fill, kinds[span.kind].waits ? "ink--text" : red * .3 + green * .59 + blue * .11 < 140 ? "#ffffff" : "#16202c");
+        labels++;
+        cut += written[i].text.endsWith("\u2026");
+      });
+      wanted.filter(span => !span.narrow).forEach(span => assert.ok(rects.some(rect => Math.abs(rect.left - span.left) < 1e-6 && Math.abs(rect.width - span.width) < 1e-6 &&
+        rect.fill === colours[span.kind] && rect.alpha === (kinds[span.kind].waits ? .45 : 1)), `a span at ${span.left}`));
+    }
+  }
+  assert.ok(labels > 20 && cut > 0);
+}
+
+/* Names and shares beside the rows, times above them, the strip's frame, the bar that scrolls. */
+function around(page) {
+  const stats = json("stats.json"), extent = page.run("extent"), middle = page.run("runFrom + runLength * .6");
+  for (const width of [700, 4e5, 3e6, page.run("runLength")]) {
+    viewFor(page, middle - width / 2, middle + width / 2);
+    const {from, to, top, height} = shownOf(page), x = xIn(page), scale = (to - from) / 1000;
+    const labels = textsOn(page, "rows", ({given}) => given[1] <= 204 && given[2] > 26), content = page.run("contentHeight");
+    for (const line of page.run("lines").filter(line => line.label && line.row && line.track.kind === "thread" && line.track.of === undefined)) {
+      const at = labels.filter(label => label.top === 26 + line.y - top + line.height / 2 + .5), row = stats.threads.find(row => row.name === line.track.name);
+      assert.deepEqual(at.map(({text, left, align}) => [text, left, align]), [[page.run("percent")(row.busy / extent), 192, "right"], [fittedText(line.track.name, 120), 14, "left"]]);
+    }
+    const step = page.run("axisStep()"), power = 10 ** Math.floor(Math.log10(step) + 1e-9), zero = page.run("sinceZero");
+    assert.ok([1, 2, 5].includes(Math.round(step / power * 1e6) / 1e6) && step >= scale * 110 && step <= scale * 110 * 2.5 + 1, `a step of ${step}`);
+    const times = [];
+    for (let time = Math.ceil((from + zero) / step) * step - zero; time <= to; time += step) times.push(time);
+    const told = textsOn(page, "rows", ({given, fill}) => given[2] === 12 && fill === "ink--quiet"), seen = times.filter(time => x(time) < 1154);
+    assert.deepEqual(told.map(({text}) => text), seen.map(time => page.run("moment")(time, step)));
+    told.forEach((text, i) => near(text.left, x(seen[i]) + 4, .01, "a time"));
+    assert.deepEqual(page.drawnRects("rows", ({given}) => given[1] === 21 && given[2] === 1 && given[3] === 5).map(tick => tick.left), times.map(time => Math.round(x(time))));
+    assert.deepEqual(page.drawnRects("rows", ({given, fill}) => given[1] === 26 && fill === "ink--line-soft").map(({left, width, height}) => [left, width, height]),
+      times.map(time => [Math.round(x(time)), 1, height - 26]));
+    const room = height - 26, thumb = page.drawnRects("rows", ({given, fill, alpha}) => given[0] === 1198 && given[2] === 4 && alpha === .5);
+    assert.deepEqual(thumb.map(({top, height}) => [top, height]), content <= room ? [] : [[26 + top / content * room, Math.max(20, room * room / content)]]);
+    const [runFrom, length] = plain(page.run("[runFrom, runLength]")), over = time => 204 + (time - runFrom) / length * 1000, left = over(from), right = Math.max(left + 2, over(to));
+    const shades = page.drawnRects("overview", ({fill, alpha}) => fill === "ink--bg" && alpha === .6);
+    assert.deepEqual(shades.map(({left, top, width, height}) => [left, top, width, height]), [[204, 0, Math.max(0, left - 204), 46], [right, 0, 1204 - right, 46]]);
+    assert.deepEqual(callsOn(page, "overview", "strokeRect"), [[left + .5, .5, right - left - 1, 45]]);
+    assert.ok(textsOn(page, "overview").some(({text, left, top}) => text === `${page.run("duration(runLength)")} in all` && left === 14 && top === 32));
+    assert.equal(page.byId("range").textContent, page.run("(step => `${moment(Math.max(Math.min(runFrom, view.to), view.from), step)} to ${moment(view.to, step)}, ${duration(view.to - view.from)} shown`)")(step / 10));
+  }
+}
+
+/* A marked range: drawn where it is, with its length; its sums are those of its spans. */
+function marked(page) {
+  const [runFrom, runLength, workers] = plain(page.run("[runFrom, runLength, workers.length]")), from = Math.round(runFrom + .3 * runLength), to = Math.round(from + .1 * runLength);
+  const [duration, exact, percent, kinds] = ["duration", "exact", "percent", "data.kinds"].map(name => page.run(name)), sums = new Map();
+  for (const row of page.run("data.rows")) for (const {start, stop, kind} of spansOfRow(page, row)) {
+    if (stop < from || start >= to) continue;
+    const sum = sums.get(kind) || sums.set(kind, {begun: 0, time: 0, longest: 0}).get(kind);
+    sum.begun += start >= from;
+    sum.time += Math.min(stop, to) - Math.max(start, from);
+    sum.longest = Math.max(sum.longest, stop - start);
+  }
+  viewFor(page, from - 1e6, to + 1e6);
+  page.run(`setRange({from: ${from}, to: ${to}})`);
+  page.idle();
+  const wanted = [...sums].sort(([, a], [, b]) => b.time - a.time || b.begun - a.begun).map(([kind, {begun, time, longest}]) =>
+    [kinds[kind].name, kinds[kind].category, exact(begun), duration(time), percent(time / (to - from) / workers), begun >= 1 ? duration(time / begun) : "\u2013", duration(longest)].map(text => text.trim()));
+  assert.deepEqual(page.tableTexts(page.byId("sums")).map(cells => cells.map(text => text.trim())), wanted);
+  assert.ok(page.byId("sums").textContent.startsWith(`${duration(to - from)} from `) && !page.byId("sums").textContent.includes("about"));
+  const x = xIn(page), {height} = shownOf(page), [left, right] = [x(from), x(to)];
+  const shades = page.drawnRects("rows", ({fill, alpha}) => fill === "ink--accent" && [.12, .8].includes(alpha)).map(({left, top, width, height}) => [left, top, width, height]);
+  assert.deepEqual(shades.flat().map(value => Math.round(value * 100)), [[left, 0, right - left, height], [Math.round(left) - .5, 0, 1, height], [Math.round(right) - .5, 0, 1, height]].flat().map(value => Math.round(value * 100)));
+  const [text] = textsOn(page, "rows", ({given, fill}) => given[2] === 12 && fill === "ink--text");
+  assert.deepEqual([text.text, text.align], [duration(to - from), "center"]);
+  near(text.left, (left + right) / 2, 1e-6, "the length's middle");
+  assert.equal(page.run("commandOf('stats')"), `rbwp stats --from ${page.run("exactMoment")(from)} --to ${page.run("exactMoment")(to)} ${page.run("quoted(data.processes[0].source)")}`);
+  /* Without single spans it is about as much. */
+  const rough = open("busy0");
+  rough.run(`setRange({from: ${from}, to: ${to}})`);
+  rough.idle();
+  assert.ok(rough.byId("sums").textContent.includes("about"));
+  rough.run(`globalThis.taken = null; sumRange(${from}, ${to}, sums => globalThis.taken = sums)`);
+  rough.idle();
+  const taken = [...rough.run("taken.kinds").values()], all = key => [...sums.values()].reduce((sum, one) => sum + one[key], 0), have = key => taken.reduce((sum, one) => sum + one[key], 0);
+  near(have("time") / all("time"), 1, .05, "about the time");
+  near(have("begun") / all("begun"), 1, .05, "about as many");
+  page.run("setRange(null)");
+  page.idle();
+  assert.ok(page.byId("sums").hidden && page.drawnRects("rows", ({alpha}) => alpha === .12).length === 0);
+}
+
+function pointer(page) {
+  const [runFrom, runLength] = plain(page.run("[runFrom, runLength]")), middle = spansOfRow(page, page.run("data.rows")[0])[1000].start - 4000, fire = (id, kind, more) => (page.byId(id).fire(kind, {button: 0, pointerId: 1, shiftKey: false, ctrlKey: false, metaKey: false, deltaX: 0, deltaY: 0, deltaMode: 0, ...more}), page.idle(), shownOf(page));
+  const lines = page.run("lines"), line = lines.find(line => line.row), y = () => 26 + line.y - page.run("view.top") + 4, start = () => (viewFor(page, middle, middle + 10000), page.run("view.top = 0"), page.run("redraw()"), page.idle(), shownOf(page));
+  const same = (is, wanted, what) => (near(is.from, wanted.from, 1, `${what}, from`), near(is.to, wanted.to, 1, `${what}, to`));
+  /* Dragged; what is under the pointer stays there. */
+  let at = start();
+  const ns = 10, drag = (dx, dy = 0) => (fire("rows", "pointerdown", {clientX: 600, clientY: y()}), fire("rows", "pointermove", {clientX: 600 + dx, clientY: y() + dy}), fire("rows", "pointerup", {clientX: 600 + dx, clientY: y() + dy}));
+  same(drag(100), {from: at.from - 100 * ns, to: at.to - 100 * ns}, "dragged");
+  at = start();
+  same(drag(-250), {from: at.from + 250 * ns, to: at.to + 250 * ns}, "dragged back");
+  fire("rows", "pointermove", {clientX: 900, clientY: y()});
+  same(shownOf(page), {from: at.from + 250 * ns, to: at.to + 250 * ns}, "let go");
+  /* The wheel: zooms around the pointer, goes sideways, scrolls. */
+  at = start();
+  const share = .25, zoomed = fire("rows", "wheel", {clientX: 204 + 250, clientY: y(), ctrlKey: true, deltaY: -100});
+  near(zoomed.to - zoomed.from, (at.to - at.from) * Math.exp(-.4), 1, "zoomed");
+  near(zoomed.from + share * (zoomed.to - zoomed.from), at.from + share * (at.to - at.from), 1, "around the pointer");
+  at = start();
+  same(fire("rows", "wheel", {clientX: 600, clientY: y(), deltaX: 120}), {from: at.from + 120 / 1204 * 1e4, to: at.to + 120 / 1204 * 1e4}, "sideways");
+  at = start();
+  same(fire("rows", "wheel", {clientX: 600, clientY: y(), deltaY: 4, deltaMode: 1, shiftKey: true}), {from: at.from + 120 / 1204 * 1e4, to: at.to + 120 / 1204 * 1e4}, "with shift, by lines");
+  at = start();
+  const most = Math.max(0, page.run("contentHeight") + 26 - at.height);
+  assert.equal(fire("rows", "wheel", {clientX: 600, clientY: y(), deltaY: 1e6}).top, most);
+  assert.equal(fire("rows", "wheel", {clientX: 600, clientY: y(), deltaY: -1e6}).top, 0);
+  /* Marked with shift, and on the axis; a click there takes it away. */
+  for (const more of [{shiftKey: true, clientY: 60}, {clientY: 10}]) {
+    at = start();
+    fire("rows", "pointerdown", {clientX: 704, ...more});
+    fire("rows", "pointermove", {clientX: 404, ...more});
+    fire("rows", "pointerup", {clientX: 404, ...more});
+    assert.deepEqual(plain(page.run("view.range")), {from: Math.round(at.from + 2000), to: Math.round(at.from + 5000)});
+    fire("rows", "pointerdown", {clientX: 500, ...more});
+    fire("rows", "pointerup", {clientX: 501, ...more});
+    assert.equal(page.run("view.range"), null);
+  }
+  /* A click selects, and the span's frame is where it is; a second one shows it. */
+  at = start();
+  const span = spansOfRow(page, line.row).find(({start, stop}) => start > at.from + 1000 && stop < at.to - 1000 && stop - start > 60), x = xIn(page), press = {clientX: (x(span.start) + x(span.stop)) / 2, clientY: y()};
+  fire("rows", "pointerdown", press);
+  fire("rows", "pointerup", press);
+  assert.deepEqual([page.run("view.selected.start"), page.run("view.selected.stop")], [span.start, span.stop]);
+  const [[left, top, width, height]] = callsOn(page, "rows", "strokeRect");
+  near(left, x(span.start) - 1, 1e-6, "the frame's left");
+  near(width, x(span.stop) - x(span.start) + 2, 1e-6, "the frame's width");
+  assert.deepEqual([top, height], [26 + line.y - at.top - 1, line.height + 2]);
+  const told = page.byId("selected").textContent, took = span.stop - span.start;
+  for (const text of [page.run("data.kinds")[span.kind].name, line.track.name, page.run("exactMoment")(span.start), `${page.run("duration")(took)} = ${page.run("exact")(took)} ns`]) assert.ok(told.includes(text), told);
+  same(fire("rows", "dblclick", press), {from: (span.start + span.stop) / 2 - Math.max(2 * took, 200), to: (span.start + span.stop) / 2 + Math.max(2 * took, 200)}, "the span");
+  page.run("select(null)");
+  at = start();
+  const closer = fire("rows", "dblclick", {clientX: 204 + 250, clientY: y()});
+  near(closer.to - closer.from, (at.to - at.from) / 4, 1, "a quarter");
+  near(closer.from + .25 * (closer.to - closer.from), at.from + .25 * (at.to - at.from), 1, "around the pointer");
+  /* What the tip says of a span, and of none. */
+  at = start();
+  fire("rows", "pointermove", press);
+  assert.equal(page.byId("tip").hidden, false);
+  for (const text of [page.run("data.kinds")[span.kind].name, `${page.run("duration")(took)} (${page.run("exact")(took)} ns)`, `on ${line.track.name}`]) assert.ok(page.byId("tip").textContent.includes(text), text);
+  fire("rows", "pointermove", {...press, clientX: 100});
+  assert.equal(page.byId("tip").hidden, true);
+  assert.deepEqual([10, 26 + line.y - at.top, 26 + line.y - at.top + line.height, 26 + line.y - at.top - 2].map(place => page.run("lineAt")(place) === line), [false, true, true, false]);
+  /* Of a summary. */
+  page.run("fit()");
+  page.idle();
+  const rough = open("busy0"), bar = rough.drawnRects("rows", rect => rough.run("kindColours").includes(rect.fill))[3];
+  rough.byId("rows").fire("pointermove", {clientX: bar.left + .5, clientY: 26 + rough.run("lines").find(line => line.row).y + 4});
+  assert.ok(rough.byId("tip").textContent.includes("summary only") && /mostly .* busy, [\d,]+ begun in/.test(rough.byId("tip").textContent), rough.byId("tip").textContent);
+  /* The strip: a stretch of it, and a click. */
+  fire("overview", "pointerdown", {clientX: 304});
+  same(fire("overview", "pointermove", {clientX: 504}), {from: runFrom + .1 * runLength, to: runFrom + .3 * runLength}, "a stretch of the strip");
+  fire("overview", "pointerup", {clientX: 504});
+  at = shownOf(page);
+  fire("overview", "pointerdown", {clientX: 704});
+  same(fire("overview", "pointerup", {clientX: 704}), {from: runFrom + .4 * runLength, to: runFrom + .6 * runLength}, "a click");
+}
+
+/* From match to match, by the legend, to where a table says; ends that cannot be passed. */
+function ways(page) {
+  const press = (key, more) => (page.key(key, more), page.idle(), page.run("view.selected && view.selected.start")), rows = [...page.run("data.rows")], kinds = page.run("data.kinds");
+  page.run("clear(); fit()");
+  page.byId("search").value = " memcpy ";
+  page.byId("search").fire("input");
+  const starts = rows.flatMap(row => spansOfRow(page, row).filter(({kind}) => kinds[kind].name === "memcpy channel").map(({start}) => start)).sort((a, b) => a - b);
+  const seen = [press("n"), press("n"), press("n")];
+  assert.deepEqual(seen, [...new Set(starts)].slice(0, 3));
+  assert.deepEqual([press("N", {shiftKey: true}), press("N", {shiftKey: true}), press("N", {shiftKey: true})], [seen[1], seen[0], seen[0]]);
+  assert.equal(page.byId("found").textContent, "no earlier match");
+  const listed = page.tableTexts(page.byId("results")), [found] = kinds.filter(kind => kind.name === "memcpy channel");
+  assert.deepEqual([listed.length, listed[0][0].trim(), listed[0][2], listed[0][3]], [1, found.name, page.run("exact")(found.all), page.run("duration")(found.total_ns)]);
+  page.byId("search").value = "no such";
+  page.byId("search").fire("input");
+  assert.deepEqual([page.byId("found").textContent, page.byId("results").hidden], ["no match", true]);
+  page.run("clear()");
+  const legend = page.byId("legend").querySelectorAll("span"), totals = legend.map(({kinds: of}) => [...of].reduce((sum, kind) => sum + Number(kinds[kind].total_ns), 0));
+  assert.deepEqual(totals, totals.slice().sort((a, b) => b - a));
+  legend[0].click();
+  page.idle();
+  assert.deepEqual(legend.map(entry => entry.classList.contains("off")), legend.map((_, i) => i > 0));
+  legend[0].click();
+  page.idle();
+  assert.ok(page.run("view.matches === null") && legend.every(entry => !entry.classList.contains("off")));
+  const row = rows[0], wanted = spansOfRow(page, row)[40], other = kinds.find(kind => kind.name === "disk writer");
+  page.run("goToTime")(row.track, wanted.start, wanted.stop - wanted.start);
+  page.idle();
+  assert.equal(page.run("view.selected.start"), wanted.start);
+  near(shownOf(page).to - shownOf(page).from, Math.max(4 * (wanted.stop - wanted.start), 400), 1, "with what is around");
+  assert.equal(page.run("firstSpanAt")(row.track, wanted.start + 1).start, wanted.start);
+  assert.equal(page.run("firstSpanAt")(row.track, page.run("runFrom") - 1000), null);
+  page.run("goToLongest")(other);
+  page.idle();
+  assert.equal(page.run("view.selected.stop - view.selected.start"), Math.max(...rows.flatMap(row => spansOfRow(page, row).filter(({kind}) => kind === other.number).map(({start, stop}) => stop - start))));
+  const place = page.run("placeText()"), chosen = page.run("view.selected.start");
+  page.run("clear(); fit()");
+  page.openTable("Sub-items");
+  assert.equal(page.run("placeText()"), "tab=Sub-items");
+  page.run(`goToPlace(${JSON.stringify(place)})`);
+  page.idle();
+  assert.equal(page.run("view.selected.start"), chosen);
+  /* No closer than 16 ns, no farther than a hundredth beyond the run. */
+  viewFor(page, chosen, chosen + 1);
+  near(shownOf(page).to - shownOf(page).from, 16, .01, "no closer");
+  viewFor(page, -1e15, 1e15);
+  const [low, high] = plain(page.run("[Math.min(whole[0], runFrom), Math.max(whole[1], runTo)]"));
+  near(shownOf(page).from, low - .01 * (high - low), 1, "no farther back");
+  near(shownOf(page).to, high + .01 * (high - low), 1, "no farther on");
+  assert.deepEqual(plain(page.run(`["a b", "-x", "it's", "a\\nb", "plain-1.bin"].map(quoted)`)), ["'a b'", "./-x", "'it'\\''s'", "'a?b'", "plain-1.bin"]);
+  page.run("clear(); fit()");
+}
+
+/* Work handed over: an arrow from who handed it over to whoever took it up, and the way along it. */
+function links() {
+  const page = open("queued"), taken = [...page.run("data.rows")].flatMap(row => row.depth === 0 ? spansOfRow(page, row).map(span => ({row, ...span})) : []).find(span => page.run("linksOf")(span).some(link => link.to === span.start));
+  page.run("select")(taken);
+  page.idle();
+  const [link] = page.run("view.links"), x = xIn(page), {top} = shownOf(page), middleOf = track => 26 + page.run("data.tracks")[track].rows[0].line.y - top + 9;
+  assert.equal(link.to - link.from, 350); /* report_page_make.py: handed over at 50, taken up at 400 */
+  const [x0, x1, y0, y1] = [x(link.from), x(link.to), middleOf(link.fromTrack), middleOf(link.toTrack)], calls = page.drawnOn("rows").map(({name, given}) => JSON.stringify([name, ...given]));
+  for (const wanted of [["moveTo", x0, y0], ["bezierCurveTo", x0 + 40, y0, x1 - 40, y1, x1, y1], ["arc", x0, y0, 3, 0, 7], ["moveTo", x1 + 1, y1], ["lineTo", x1 - 7, y1 - 4], ["lineTo", x1 - 7, y1 + 4]]) {
+    const at = calls.findIndex(call => (([name, ...given]) => name === wanted[0] && given.length === wanted.length - 1 && given.every((value, i) => Math.abs(value - wanted[i + 1]) < 1e-6))(JSON.parse(call)));
+    assert.ok(at >= 0, `no ${wanted}`);
+  }
+  for (const [left, upper, width, height] of callsOn(page, "rows", "rect").filter(([left]) => left === 201)) assert.deepEqual([left, upper, width, height], [201, 26, 1204, shownOf(page).height]);
+  assert.equal(callsOn(page, "rows", "rect").filter(([left]) => left === 201).length, 2);
+  assert.ok(/handed over by.*350 ns before.*behind.*for 350 ns/.test(page.byId("selected").textContent), page.byId("selected").textContent);
+  page.key("g");
+  page.idle();
+  assert.ok(page.run("view.selected.row.track") === link.fromTrack && page.run("view.selected.start") <= link.from);
+  assert.ok(page.byId("selected").textContent.includes("handed work to"));
+  page.key("g");
+  page.idle();
+  assert.equal(page.run("view.selected.start"), taken.start);
+}
+
+/* Counters and losses; no file of the above has any. */
+function countersAndLosses(page) {
+  page.run("clear(); fit(); globalThis.drawn = document.createElement('canvas').getContext('2d')");
+  viewFor(page, 0, 100000);
+  const context = page.run("drawn"), x = xIn(page), of = name => context.calls.filter(call => call.name === name);
+  const line = {height: 34, track: {least: "-10", greatest: "30", unit: "W", name: "power"}, counter: {from: "0", width: "20000", cells: [[0, -10, 0, 30, 5], [1, 5, 5, 5, 5], [3, 10, 20, 30, 10]]}};
+  page.run("drawCounter")(context, line, 100);
+  const y = value => 132.5 - (value + 10) / 40 * 31, lefts = [0, 20000, 60000], bands = [[-10, 30], [5, 5], [10, 30]];
+  of("fillRect").forEach(({given, fill, alpha}, i) => {
+    [x(lefts[i]), y(bands[i][1]), x(lefts[i] + 20000) - x(lefts[i]), Math.max(1, y(bands[i][0]) - y(bands[i][1]))].forEach((wanted, at) => near(given[at], wanted, 1e-6, `a band's ${at}`));
+    assert.deepEqual([fill, alpha], ["ink--accent", .25]);
+  });
+  assert.equal(of("fillRect").length, 3);
+  const path = context.calls.filter(({name}) => ["moveTo", "lineTo"].includes(name)).map(({given}) => given), wanted = [[0, 0], [20000, 0], [20000, 5], [40000, 5], [40000, 5], [60000, 5], [60000, 20], [80000, 20], [80000, 10], [shownOf(page).to, 10]];
+  assert.equal(path.length, wanted.length);
+  path.forEach(([left, top], i) => (near(left, x(wanted[i][0]), 1e-6, "the line's time"), near(top, y(wanted[i][1]), 1e-6, "the line's value")));
+  assert.deepEqual([-1, 1, 19999, 59999, 60000].map(time => page.run("counterAt")(line, time)?.mean), [undefined, 0, 0, 5, 20]);
+  for (const [time, text] of [[1, "power-10 W to 30 W, mean 0 W in 20.0 \u00b5s"], [20001, "power5 W"], [40001, "power5 W since the last sample"]]) {
+    assert.equal(page.run("fillTip")(line, time), true);
+    assert.equal(page.byId("tip").textContent, text);
+  }
+  assert.equal(page.run("fillTip")(line, -1), false);
+  const track = page.run("data.rows[0].track"), place = page.run("data.rows[0].line");
+  page.run(`data.losses.push({first: 10000, last: 30000, track: ${track}}, {first: 50000, last: 50000}, {})`);
+  page.run("redraw()");
+  page.idle();
+  const red = page.drawnRects("rows", ({fill}) => fill === "ink--red").map(({left, top, width, height, alpha}) => [left, top, width, height, alpha].map(value => Math.round(100 * value)));
+  const {height, top} = shownOf(page);
+  assert.deepEqual(red, [[x(10000), 26 + place.y - top - 2, x(30000) - x(10000), place.height + 4, .28], [x(50000), 26, 2, height, .28]].map(rect => rect.map(value => Math.round(100 * value))));
+  assert.deepEqual(page.drawnRects("overview", ({fill}) => fill === "ink--red").map(({top, height, alpha}) => [top, height, alpha]), [[0, 46, .9], [0, 46, .9]]);
+  page.run("data.losses.splice(-3); redraw()");
+  page.idle();
+}
+
 /* Sums of tables are those of the command. */
 function sums(page) {
   const stats = json("stats.json"), exact = page.run("exact"), duration = page.run("duration");
@@ -386,7 +696,7 @@ function diff() {
 }
 
 const busy = open("busy");
-for (const check of [texts, histograms, tables, timeline, flame, sums, workersAndGpus, ranges]) check(busy);
+for (const check of [texts, histograms, tables, timeline, flame, sums, workersAndGpus, ranges, spansDrawn, around, marked, pointer, ways, countersAndLosses]) check(busy);
 for (const name of ["queued", "probes"]) {
   const page = open(name);
   for (const button of page.byId("tabs").querySelectorAll("button")) button.click();
@@ -396,6 +706,7 @@ const lost = name => open(name).byId("figures").textContent;
 assert.match(lost("dump"), /Records lost or not kept607,968$/);
 assert.match(lost("busy"), /Records lost0$/);
 noted();
+links();
 severalNodes();
 inside();
 diff();
