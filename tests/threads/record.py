@@ -87,6 +87,15 @@ def test_closes_all_descriptors(folder):
     assert out == "[]\n" and len(kinds(folder)) > 90, (out, told)
 
 
+def test_part(folder):
+    """One end of the time alone is heeded, too: nothing lies that late, or that early; and the whole in what is long enough."""
+    for options, said in ((["--after", "100s"], "nothing was recorded at --from or later"), (["--for", "1ms"], "nothing was recorded before the end"),
+                          (["--after", "1ms"], None), (["--for", "100s"], None)):
+        _, told = record(folder, "sh", "-c", "sleep 0.05; exec sh -c 'sleep 0.01; exit 0'", options=options)
+        assert said in str(told) if said else "nothing" not in str(told), (options, told)
+        assert "child process" in kinds(folder), (options, told)
+
+
 FORKS = """
 import os, time
 for _ in range(3):
@@ -178,7 +187,7 @@ def test_usage(folder):
 
 
 for test in (test_streams_and_status, test_executed_last, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_ranks,
-             test_library_of_another, test_usage):
+             test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))
 print("threads record: all passed")

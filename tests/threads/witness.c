@@ -382,6 +382,25 @@ static void require(bool good)
         abort();
 }
 
+#if __GLIBC_PREREQ(2, 35)
+/* Linux has it since 5.11. */
+static bool has_epoll_pwait2(void)
+{
+    const struct timespec none = {0, 0};
+    struct epoll_event event;
+    int fd = epoll_create1(0);
+    bool has = epoll_pwait2(fd, &event, 1, &none, NULL) == 0;
+    close(fd);
+    return has;
+}
+#else
+#define epoll_pwait2(fd, events, most, timeout, signals) (-1)
+static bool has_epoll_pwait2(void)
+{
+    return false;
+}
+#endif
+
 /* files[1] can be written to; from files[0] there is nothing to read. */
 static void be_ready(void)
 {
@@ -401,6 +420,11 @@ static void be_ready(void)
         for (int i = 0; i < LOOKS; i++)
             require(epoll_wait(ready, &event, 1, -1) == 1 && event.events == EPOLLOUT);
         SEEN(&of_main, "epoll", require(epoll_wait(idle, &event, 1, VAIN_MS) == 0));
+        if (!has_epoll_pwait2())
+            continue;
+        for (int i = 0; i < LOOKS; i++)
+            require(epoll_pwait2(ready, &event, 1, NULL, NULL) == 1 && event.events == EPOLLOUT);
+        SEEN(&of_main, "epoll", require(epoll_pwait2(idle, &event, 1, &vain, NULL) == 0));
     }
 }
 
