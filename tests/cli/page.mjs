@@ -54,6 +54,9 @@ function tables(page) {
   assert.deepEqual([column(1)[0], heads()], ["0", ["Name", "N \u2191"]]);
   box.querySelectorAll("th")[0].click();
   assert.deepEqual([column(0).slice(0, 3), heads()], [["r0", "r1", "r2"], ["Name \u2191", "N"]]);
+  box.querySelectorAll("th")[0].click();
+  assert.deepEqual(column(0).slice(0, 2), ["r59", "r58"]);
+  box.querySelectorAll("th")[0].click();
   box.querySelectorAll("a")[0].click();
   assert.deepEqual([column(0).length, column(0).at(-1)], [60, "r59"]);
 }
@@ -214,6 +217,8 @@ function timeline(page) {
   assert.deepEqual([-1, cells.count].map(i => rough.run("cellAt")(row0, cells.start + (i + .5) * cells.width)), [null, null]);
   const names = rough.drawnOn("overview").map(call => call.name);
   assert.ok(names.includes("clip") && names.filter(name => name === "save").length === names.filter(name => name === "restore").length, "stripes where single spans are missing stay in their place");
+  assert.deepEqual(names.slice(names.indexOf("save"), names.indexOf("restore")).filter((name, i, all) => name !== all[i - 1] && name !== "lineTo" && (name !== "moveTo" || all[i - 1] === "beginPath")),
+    ["save", "beginPath", "rect", "clip", "beginPath", "moveTo", "stroke"]);
   const strip = page.drawnRects("overview", rect => rect.given[2] === 1 && rect.fill === "ink--accent");
   near(strip.length, 1000, 1, "pixels of the strip");
   near(strip.reduce((sum, bar) => sum + bar.height, 0) / 34 / 1000, busy.reduce((a, b) => a + b) / busy.length / runLength, .01, "the strip");
@@ -391,6 +396,7 @@ function pointer(page) {
   near(left, x(span.start) - 1, 1e-6, "the frame's left");
   near(width, x(span.stop) - x(span.start) + 2, 1e-6, "the frame's width");
   assert.deepEqual([top, height], [26 + line.y - at.top - 1, line.height + 2]);
+  assert.equal(page.drawnOn("rows").find(({name}) => name === "strokeRect").stroke, "ink--text");
   const told = page.byId("selected").textContent, took = span.stop - span.start;
   for (const text of [page.run("data.kinds")[span.kind].name, line.track.name, page.run("exactMoment")(span.start), `${page.run("duration")(took)} = ${page.run("exact")(took)} ns`]) assert.ok(told.includes(text), told);
   same(fire("rows", "dblclick", press), {from: (span.start + span.stop) / 2 - Math.max(2 * took, 200), to: (span.start + span.stop) / 2 + Math.max(2 * took, 200)}, "the span");
@@ -487,6 +493,7 @@ function links() {
     const at = calls.findIndex(call => (([name, ...given]) => name === wanted[0] && given.length === wanted.length - 1 && given.every((value, i) => Math.abs(value - wanted[i + 1]) < 1e-6))(JSON.parse(call)));
     assert.ok(at >= 0, `no ${wanted}`);
   }
+  assert.deepEqual(page.drawnOn("rows").filter(({name}) => name === "fill").map(({fill}) => fill), ["ink--accent", "ink--accent"]);
   for (const [left, upper, width, height] of callsOn(page, "rows", "rect").filter(([left]) => left === 201)) assert.deepEqual([left, upper, width, height], [201, 26, 1204, shownOf(page).height]);
   assert.equal(callsOn(page, "rows", "rect").filter(([left]) => left === 201).length, 2);
   assert.ok(/handed over by.*350 ns before.*behind.*for 350 ns/.test(page.byId("selected").textContent), page.byId("selected").textContent);

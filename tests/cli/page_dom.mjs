@@ -7,14 +7,14 @@ import vm from "node:vm";
 const VOID = new Set(["meta", "input", "br", "link", "hr"]);
 const WIDTH = 1204, HEIGHT = 900;
 
-/* What a canvas was asked to draw: [{name, given, fill, alpha, align}]; the rest of a context is taken and forgotten. */
+/* What a canvas was asked to draw: [{name, given, fill, alpha, align, stroke}]; the rest of a context is taken and forgotten. */
 function context2d() {
   const calls = [], state = {fillStyle: "", globalAlpha: 1, textAlign: "left"};
   return new Proxy(state, {
     get: (_, name) => name in state ? state[name] : name === "calls" ? calls : name === "measureText" ? text => ({width: 6 * text.length}) :
       name === "createPattern" ? () => "pattern" : (...given) => {
         if (name === "clearRect") calls.length = 0;
-        calls.push({name, given, fill: state.fillStyle, alpha: state.globalAlpha, align: state.textAlign});
+        calls.push({name, given, fill: state.fillStyle, alpha: state.globalAlpha, align: state.textAlign, stroke: state.strokeStyle});
       },
     set: (_, name, value) => (state[name] = value, true),
   });
