@@ -36,10 +36,11 @@ void children_note(const struct rbwp_session_config *given)
     free(before);
 }
 
-int children_forked(int parents_level)
+int children_forked(bool parent_recorded)
 {
     pthread_mutex_init(&lock, NULL); /* whoever held it does not exist */
-    level_of_parent = atomic_load(&inherited) ? parents_level : 0;
+    const bool records = atomic_load(&inherited) && (parent_recorded || waiting);
+    level_of_parent = records ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
     waiting = level_of_parent > 0;
     return level_of_parent;
 }

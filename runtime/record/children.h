@@ -14,8 +14,9 @@
 /* The program starts a session, now or by others: what its children are to do. */
 void children_note(const struct rbwp_session_config *config);
 
-/* In a forked child, whose parent recorded at this level or did not (0): the child's level. */
-int children_forked(int parents_level);
+/* In a forked child: its level. It records if its parent did, or was to do so from its first record
+ * on, as a daemon that forks its workers at once. */
+int children_forked(bool parent_recorded);
 
 /* True where a session records: it may begin now. Inside a recording call. */
 bool children_session_there(void);

@@ -154,8 +154,8 @@ static void stop_at_exit(void)
 /* The parent's session is not the child's: its file, threads and chunks are left alone. */
 static void forget_in_child(void)
 {
-    const int level = running ? __atomic_load_n(&rbwp_level_, __ATOMIC_RELAXED) : 0;
-    if (running) {
+    const bool recorded = running != NULL;
+    if (recorded) {
         held_close(&running->output.file);
         held_close(&running->folder.held);
         left_session = running;
@@ -172,7 +172,7 @@ static void forget_in_child(void)
     live_after_fork();
     rules_after_fork();
     rotate_after_fork();
-    __atomic_store_n(&rbwp_level_, children_forked(level), __ATOMIC_RELAXED);
+    __atomic_store_n(&rbwp_level_, children_forked(recorded), __ATOMIC_RELAXED);
     pthread_mutex_init(&lock, NULL);
     pthread_mutex_init(&starting, NULL);
     pthread_mutex_init(&dumping, NULL);

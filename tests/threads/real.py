@@ -132,10 +132,10 @@ def children_of(process):
 
 
 def test_nginx(folder):
-    """In the foreground."""
+    """In the foreground, and as a daemon, whose master forks its workers before it waits."""
     nginx = need("nginx", "/usr/sbin")
     folder.chmod(0o777)
-    for daemon in ["off"]:
+    for daemon in "off", "on":
         (folder / "conf").write_text("user root;" * (os.getuid() == 0) + NGINX.format(folder=folder, daemon=daemon))
         server = subprocess.Popen(recording(folder, nginx, "-p", folder, "-c", folder / "conf"), env=ENVIRONMENT, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
