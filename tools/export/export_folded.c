@@ -3,8 +3,9 @@
  * Collapsed stacks for flame graphs: "node 0;worker 1;compact;copy 1234", one
  * line a stack, with the nanoseconds spent in its innermost span itself.
  *
- * Ranges and waits in queues are no work: they would count the time of the calls in them again.
- * They are shown where there is nothing else.
+ * Ranges and waits in queues of threads are no work: they would count the time of the calls in them
+ * again. They are shown where there is nothing else. What lanes note inside kernels is always
+ * shown.
  *
  * Stacks are nodes of a tree (stack_tree.h) that is kept until the end: STACKS_MAX of them.
  * Spans that overlap partly are not inside each other, so lanes do not appear.
@@ -30,10 +31,11 @@ struct folded {
 
 /* ---- spans --------------------------------------------------------------------------- */
 
-static bool is_work(const struct trace_span *span)
+static bool is_work(const struct folded *folded, const struct trace_span *span)
 {
-    return span->category != TRACE_RANGE && span->category != TRACE_ANNOTATION &&
-           span->category != TRACE_QUEUED;
+    if (span->category == TRACE_RANGE)
+        return trace_track_of(folded->pass->trace, span->track)->kind == TRACE_LANE;
+    return span->category != TRACE_ANNOTATION && span->category != TRACE_QUEUED;
 }
 
 /* The first span of work takes the place of all ranges so far. */
@@ -54,10 +56,11 @@ static void take_spans(void *context, const struct trace_span *spans, size_t cou
         if (spans[i].flags & TRACE_INSTANT) {
             folded->left_out.points++;
         } else {
-            folded->left_out.no_work += !is_work(&spans[i]);
-            if (is_work(&spans[i]) && !folded->has_work)
+            const bool works = is_work(folded, &spans[i]);
+            folded->left_out.no_work += !works;
+            if (works && !folded->has_work)
                 take_work(folded);
-            if (is_work(&spans[i]) || !folded->has_work)
+            if (works || !folded->has_work)
                 stack_tree_add(&folded->stacks, &spans[i], spans[i].track, spans[i].name);
         }
     if (folded->stacks.failed && !folded->told)
