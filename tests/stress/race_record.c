@@ -252,8 +252,8 @@ static void test_encoder_held(void **state)
     assert_file(&first);
 }
 
-/* Stop has taken a chunk's job and loses its CPU: the writer, with nothing else to do, does not end
- * before that is written. */
+/* The thread that finishes a stop has taken a chunk's job and loses its CPU: the writer, with
+ * nothing else to do, does not end before that is written. */
 static void test_stop_held_with_a_job(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void test_stop_held_with_a_job(void **state)
     hold_wait(writing);
     while (!thread.recorded)
         sched_yield();
-    struct hold *taken = hold_at(2, "drain: job taken");
+    struct hold *taken = hold_anyone_at(2, "drain: job taken"); /* the writer is held already */
     start_to_stop(session, true);
     hold_wait(taken);
     hold_release(writing);
@@ -427,7 +427,7 @@ static void exit_during_stop(const char *place, const char *path)
         record_item(i);
     hold_wait(writing);
     pthread_t releaser;
-    struct hold *stopping = hold_at(0, place);
+    struct hold *stopping = hold_anyone_at(0, place); /* the stopper, or what finishes for it */
     (void)count_at(1, "exit: another thread stops the session");
     stopper.may_be_held = true;
     if (pthread_create(&stopper.thread, NULL, stop_session, NULL) != 0)
