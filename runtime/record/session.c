@@ -165,7 +165,8 @@ static void forget_in_child(void)
     stopped_by_others = NULL;
     process = getpid();
     running = NULL; /* its memory is given up: other threads' state in it is unknown */
-    ending = left_behind = false;
+    ending = false;
+    __atomic_store_n(&left_behind, false, __ATOMIC_RELAXED);
     disk_after_fork();
     clock_set_line(NULL);
     __atomic_store_n(&recording_now, (struct recording *)NULL, __ATOMIC_RELAXED);
@@ -352,7 +353,8 @@ static bool begin_to_end(struct rbwp_session *session)
 static void ended(void)
 {
     pthread_mutex_lock(&lock);
-    ending = left_behind = false;
+    ending = false;
+    __atomic_store_n(&left_behind, false, __ATOMIC_RELAXED);
     pthread_cond_broadcast(&has_ended);
     pthread_mutex_unlock(&lock);
 }
@@ -465,7 +467,8 @@ static bool await_finish(struct finish *finish, pthread_t thread, int64_t stall_
     const bool is_over = wait_until(&finish->is_over, true, stall_ns);
     if (!is_over) {
         tell_unwritten(finish);
-        finish->is_left_behind = left_behind = true;
+        finish->is_left_behind = true;
+        __atomic_store_n(&left_behind, true, __ATOMIC_RELAXED);
     }
     if (summary_out)
         *summary_out = finish->summary;
