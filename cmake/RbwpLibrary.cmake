@@ -18,11 +18,11 @@ endfunction()
 
 # Hidden names still meet those of the program when it links an archive of several objects. So the
 # archive gets one object, in which all but the exported names are local. (So who links it gets all
-# of it.) Left as it is where that cannot be: with sanitizers, which keep tables of their own, and
+# of it.) Left as it is where that cannot be: with sanitizers and --coverage, which bring tables of their own, and
 # with LTO, whose objects have no code yet.
 function(rbwp_hide_private_names archive)
   if(RBWP_SANITIZE OR CMAKE_INTERPROCEDURAL_OPTIMIZATION OR NOT CMAKE_OBJCOPY
-      OR CMAKE_C_FLAGS MATCHES "-flto|-fsanitize")
+      OR CMAKE_C_FLAGS MATCHES "-flto|-fsanitize|--coverage")
     return()
   endif()
   separate_arguments(flags UNIX_COMMAND "${CMAKE_C_FLAGS}") # what decides on the kind of object
