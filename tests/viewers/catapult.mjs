@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // catapult.mjs VIEWER TRACE [PICTURE]: what the viewer of chrome://tracing makes of a JSON trace, as
-// one JSON line: counts of slices, instants and arrows, sums, also by category and name, samples of each
+// one JSON line: counts of slices, instants, arrows and points they leave from, sums, also by category and name, samples of each
 // counter's series with their sum, bounds, threads, warnings.
 //
 // VIEWER is the folder with catapult_trace_viewer.html. It runs in Chromium, which is driven through
@@ -62,7 +62,7 @@ async function look(draw) {
   const text = await (await fetch('/trace')).text();
   const model = new tr.Model();
   new tr.importer.Import(model).importTraces([text]);
-  const seen = {slices: 0, instants: model.instantEvents.length, arrows: model.flowEvents.length,
+  const seen = {slices: 0, departures: 0, instants: model.instantEvents.length, arrows: model.flowEvents.length,
     duration_ms: 0, first_ms: Infinity, last_ms: -Infinity, threads: [], counters: {},
     warnings: model.importWarnings.map((warning) => warning.message)};
   const spans = new Map;
@@ -76,6 +76,10 @@ async function look(draw) {
       seen.threads.push(thread.name);
       for (const slice of thread.sliceGroup.slices) {
         if (slice.didNotFinish || slice.category === 'loss') continue;
+        if (slice.category === 'link' && !slice.duration) {
+          seen.departures++;
+          continue;
+        }
         seen.slices++;
         seen.duration_ms += slice.duration;
         const key = JSON.stringify([slice.category, slice.title]), sums = spans.get(key) ?? [0, 0];

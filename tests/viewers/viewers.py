@@ -75,6 +75,7 @@ def catapult(name, path, trace, origin):
     assert len(seen["warnings"]) == len(lost), (trace, seen["warnings"])  # no arrow ends in an empty span
     assert seen["slices"] == len(spans) == sum(x.spans(rbwp, path).values()), (trace, seen["slices"])
     assert seen["arrows"] == sum(e["ph"] == "s" for e in events) - len(lost), trace
+    assert seen["departures"] == sum(e["ph"] == "i" and e["cat"] == "link" for e in events), (trace, seen["departures"])
     if not spans or not exact(x.spans(rbwp, path), origin):
         return
     total = sum(e["dur"] for e in spans) / 1000
