@@ -242,6 +242,8 @@ enum rbwp_status control_begin(const struct rbwp_session_config *given, struct r
     if (config.settings && (status = control_apply_settings(config.settings, error)) != RBWP_OK)
         return status;
     pthread_mutex_lock(&lock);
+    if (wanted && !listening && !joining)
+        config_copy_free(&kept); /* a parent's */
     if (wanted && !listening && !joining && config_copy(&kept, &config)) {
         status = control_signals_take(kept.signals, error);
         if (status != RBWP_OK || !listen_now())
@@ -276,7 +278,7 @@ void control_after_fork(void)
     if (listening) {
         control_signals_give_back();
         give_up_all();
-        config_copy_free(&kept);
+        kept.control = RBWP_CONTROL_NONE;
     }
     listening = joining = false;
 }

@@ -77,7 +77,8 @@ struct live {
 };
 
 static struct live
-    *_Atomic now; /* set and cleared by the session, which does one thing at a time */
+    *_Atomic now;            /* set and cleared by the session, which does one thing at a time */
+static struct live *parents; /* of a forked child, which frees it when it begins its own */
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER; /* nothing is taken inside it */
 
 static struct live *current(void)
@@ -146,6 +147,8 @@ static struct live *make(const struct held *file, struct held *folder, const cha
 {
     struct live *live = calloc(1, sizeof *live);
     struct statfs system;
+    free(parents);
+    parents = NULL;
     if (!live)
         return NULL;
     live->in_pages = fstatfs(file->fd, &system) == 0 && system.f_type != TMPFS_MAGIC;
@@ -209,7 +212,6 @@ static void let_go(struct live *live)
     }
     munmap(live->head, LIVE_HEAD_BYTES);
     held_close(&live->file);
-    free(live);
 }
 
 void live_close(bool whole)
@@ -222,14 +224,17 @@ void live_close(bool whole)
     if (whole)
         remove_file(&live->file, live->folder, live->name);
     let_go(live);
+    free(live);
 }
 
 void live_after_fork(void)
 {
     pthread_mutex_init(&log_lock, NULL);
     struct live *live = atomic_exchange_explicit(&now, NULL, memory_order_relaxed);
-    if (live)
-        let_go(live); /* the child's mappings; the file and its lock stay the parent's */
+    if (!live)
+        return;
+    let_go(live); /* the child's mappings; the file and its lock stay the parent's */
+    parents = live;
 }
 
 /* ---- segments ------------------------------------------------------------------------- */

@@ -52,7 +52,7 @@ static void forget_in_child(void)
 {
     pthread_mutex_init(&lock, NULL);
     snapshots = 0;
-    names_end_session();
+    in_session = false;
 }
 
 ON_LOAD static void prepare_for_forks(void)
@@ -525,6 +525,7 @@ void names_log(void)
 void names_begin_session(void)
 {
     pthread_mutex_lock(&lock);
+    forget_released(); /* a parent's */
     in_session = true;
     log_all();
     pthread_mutex_unlock(&lock);

@@ -5,7 +5,8 @@
  *
  * A child runs handlers in the order in which they were registered. One of the program's that came
  * before ours would record through the child's copy of the state into the chunks that it shares
- * with its parent; as these are registered before main, ours comes first.
+ * with its parent; as these are registered before main, ours comes first. An allocator's own comes
+ * later as well (PartitionAlloc's): it still holds its locks, so ours allocate and free nothing.
  */
 #ifndef ON_LOAD_H
 #define ON_LOAD_H

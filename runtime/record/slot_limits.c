@@ -211,7 +211,9 @@ uint64_t slot_limits_left_out(unsigned slot)
 
 void slot_limits_forget(struct thread *thread)
 {
-    free(atomic_exchange_explicit(&thread->left_out, NULL, memory_order_relaxed));
+    _Atomic uint64_t *counts = atomic_load_explicit(&thread->left_out, memory_order_relaxed);
+    for (unsigned slot = 0; counts && slot < RBWP_SLOTS_MAX; slot++)
+        atomic_store_explicit(&counts[slot], 0, memory_order_relaxed);
 }
 
 void slot_limits_take_over(struct thread *thread)
@@ -221,7 +223,7 @@ void slot_limits_take_over(struct thread *thread)
         if (count)
             atomic_fetch_add_explicit(&left_out[slot], count, memory_order_relaxed);
     }
-    slot_limits_forget(thread);
+    free(atomic_exchange_explicit(&thread->left_out, NULL, memory_order_relaxed));
 }
 
 void slot_limits_forget_all(void)

@@ -21,6 +21,8 @@ RBWP_TLS_ struct rbwp_self_ rbwp_self_;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *first;                                   /* attached ones */
 static struct thread *first_ended, **ended_end = &first_ended; /* in the order of their ends */
+static struct thread
+    *of_parent; /* threads that a forked child does not have; freed by its session */
 static _Atomic int orphans;
 static uint64_t last_number;
 static uint64_t left_threads_told; /* to the live file: settled ones that were left out */
@@ -216,6 +218,10 @@ void thread_registry_log(void)
 
 void thread_registry_begin_session(void)
 {
+    for (struct thread *entry; (entry = of_parent);) {
+        of_parent = entry->next;
+        free_entry(entry);
+    }
     in_session = true;
     left_threads_told = 0;
     for (struct thread *thread = first; thread; thread = thread->next) {
@@ -242,7 +248,8 @@ static void forget_in_child(void)
         if (entry != mine) {
             entry->row_places = NULL; /* given up: the thread may have been at it */
             entry->row_place_count = 0;
-            free_entry(entry);
+            entry->next = of_parent;
+            of_parent = entry;
         }
     }
     first = NULL;

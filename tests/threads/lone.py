@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that a library loaded into them easily breaks (lone.c) run as they did, and are recorded: one that must have one
 thread until it makes one, and its forked children; a child without fork's handlers, which must not write into its parent's
-file; handlers that leave calls, or fork; cancellation."""
+file; handlers that leave calls, or fork; cancellation; an allocator that is locked while
+a process forks."""
 import os
 import pathlib
 import sys
@@ -53,7 +54,13 @@ def test_cancel(folder):
     assert len(recording.threads) == 2, recording.threads
 
 
-for topic in sys.argv[1:] or ["alone", "clone", "jump", "fork", "cancel"]:
+def test_allocator(folder):
+    """It is locked while our handlers run in a child (allocator.c)."""
+    recorded.run([os.environ["ALLOCATOR"]], folder / "%p.bin")
+    assert [len(recorded.Recording(path).threads) for path in folder.glob("*.bin")] == [3] * 4, list(folder.iterdir())
+
+
+for topic in sys.argv[1:] or ["alone", "clone", "jump", "fork", "cancel", "allocator"]:
     with tempfile.TemporaryDirectory() as name:
         globals()[f"test_{topic}"](pathlib.Path(name))
 print("threads lone: all passed")
