@@ -9,7 +9,7 @@
  *     target   NAME: VALUE UNIT; at least 20: missed by 12.0 %
  *
  * A name stands once in a run of bench/run.sh, has no colon, and does not change with the machine:
- * README.md and docs/figures.md find figures by it. Scripts print the same with bench/figure.py.
+ * docs/figures.md finds figures by it. Scripts print the same with bench/figure.py.
  */
 #ifndef BENCH_FIGURE_H
 #define BENCH_FIGURE_H

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What README.md and docs/figures.md say of the stored runs of the benchmarks.
+"""What docs/figures.md and docs/tested.md say of the stored runs of the benchmarks.
 
 figures.py summary FILE    how many targets a run reaches, and which it misses
-figures.py write           makes README's figures, docs/figures.md and the table of docs/tested.md of bench/results
+figures.py write           makes docs/figures.md and the table of docs/tested.md of bench/results
 figures.py check           ends with 1 when they are not what write makes
 
 Runs are outputs of bench/run.sh, with the lines of bench_figure.h (*.txt), and of the scripts of tests/gpu, which begin
-with what they ran on (*.log). bench/readme.md is README's block with names of
+with what they ran on (*.log). bench/overview.md is how docs/figures.md begins, with names of
 figures in braces; bench/misses.md says of missed targets why, by a measurement.
 """
 import pathlib
@@ -25,7 +25,6 @@ LOG_LINES = (
     re.compile(r"(\S.{20,}?) {2,}(\S+ \S*) +target +()(\S+) (\S+)$"),
 )
 LOGS_BEGIN, LOGS_END = "<!-- logs: begin (bench/figures.py makes them of bench/results) -->\n", "<!-- logs: end -->\n"
-BEGIN, END = "<!-- figures: begin (bench/figures.py makes them of bench/results) -->\n", "<!-- figures: end -->\n"
 
 
 class Run:
@@ -106,9 +105,9 @@ def summary(run):
         print(f"  {name}: {said(figure)}; {figure['side']} {figure['target']}: {figure['verdict']}{tail}")
 
 
-def readme_block(runs):
-    """bench/readme.md with {NAME} or {NAME|FORMAT} replaced; {head:KEY} is a line of the head of run.txt. A line with a
-    figure that no run has is left out, and told."""
+def overview(runs):
+    """bench/overview.md with {NAME} or {NAME|FORMAT} replaced; {head:KEY} is a line of the head of run.txt. A line with a
+    figure that no run has is left out, and reported."""
     figures = {name: figure for run in runs for name, figure in run.figures.items()}
 
     def put(found):
@@ -121,11 +120,11 @@ def readme_block(runs):
         return format(float(value), form) if form else value
 
     lines = []
-    for line in (BENCH / "readme.md").read_text().splitlines(keepends=True):
+    for line in (BENCH / "overview.md").read_text().splitlines(keepends=True):
         try:
             lines.append(re.sub(r"\{([^{}]+)\}", put, line))
         except KeyError as missing:
-            print(f"bench/readme.md: no stored run has the figure {missing}", file=sys.stderr)
+            print(f"bench/overview.md: no stored run has the figure {missing}", file=sys.stderr)
     return "".join(lines)
 
 
@@ -142,14 +141,7 @@ def table(run):
 
 
 def page(runs):
-    lines = [
-        "# Figures and targets",
-        "",
-        "Made by `bench/figures.py write` of the stored runs in `bench/results`, which have everything else that was measured;",
-        "`bench/run.sh --store` measures anew. Ratios within one run are what counts. Why a target is missed, by measurements, is in",
-        "[bench/misses.md](../bench/misses.md).",
-        "",
-    ]
+    lines = [overview(runs)]
     for run in runs:
         lines += [f"## bench/results/{run.name}", ""]
         lines += [f"{key[:1].upper()}{key[1:]}: {value}  " for key, value in run.head.items()]
@@ -181,9 +173,8 @@ def between(path, begin, end, block):
 def made():
     """The files as they should be, by path."""
     runs = stored()
-    readme, tested = ROOT / "README.md", ROOT / "docs" / "tested.md"
-    return {readme: between(readme, BEGIN, END, readme_block(runs)), ROOT / "docs" / "figures.md": page(runs),
-            tested: between(tested, LOGS_BEGIN, LOGS_END, logs_block(runs))}
+    tested = ROOT / "docs" / "tested.md"
+    return {ROOT / "docs" / "figures.md": page(runs), tested: between(tested, LOGS_BEGIN, LOGS_END, logs_block(runs))}
 
 
 def main(what="", *paths):

@@ -5,7 +5,7 @@
 # under one heading, was measured in turns within one run; compare nothing else. Lines "target" have
 # what is to be reached, and whether it is; those that are missed stand once more at the end.
 #
-# --store keeps the output as bench/results/run.txt, and makes README's figures and docs/figures.md of it.
+# --store keeps the output as bench/results/run.txt, and makes docs/figures.md of it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 store=

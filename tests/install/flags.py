@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""flags.py COMPILER SOURCE PREFIX - the README's table of flags says what the library does.
+"""flags.py COMPILER SOURCE PREFIX - the FLAGS of the manual pages say what the library does.
 
-It has every flag of the tables in the source and no other. The ends of the values that it gives
-are taken, what lies beyond them is refused, and its default changes nothing.
+They have every flag of the tables in the source and no other. The ends of the values that they give
+are taken, what lies beyond them is refused, and their default changes nothing.
 """
 import os
 import pathlib
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+PAGES = ("rbwp_session.3", "rbwp_work.3")
 TABLES = ("runtime/flags/session_flags.c", "runtime/flags/work_flags.c")
 # What 0 in the session config stands for.
 OWN = ("runtime/record/session_config.c", "runtime/record/failure.c", "runtime/record/rule_text.c",
@@ -21,10 +22,12 @@ WORK_DEFAULTS = {"bgwork": ("work.workers", "WORKERS_DEFAULT"), "bgspin": ("work
                  "bgslice": ("work.slice_ns", "SLICE_DEFAULT_NS")}
 
 
-def rows(readme):
-    """(name, values, default) of each row, code marks taken off."""
-    row = r"^\| `-(bg\w+)[^`]*` \| ([^|]*) \| ([^|]*) \| .*\|$"
-    return [(name, values.strip("` "), default.strip("` ")) for name, values, default in re.findall(row, readme, re.M)]
+def rows(page):
+    """(name, values, default) of each flag of a page: the line below its name has both, or only the default of a text."""
+    flag = r"^\.It Fl (bg\w+) Ar .*\n(?:Values (.+); default|Default) (.+)\.$"
+    found = re.findall(flag, page, re.M)
+    assert len(found) == page.count("\n.It Fl bg"), f"flags without a line of values: {page.count(chr(10) + '.It Fl bg') - len(found)}"
+    return [(name, values or "text", default) for name, values, default in found]
 
 
 def ends(values):
@@ -38,7 +41,7 @@ def ends(values):
 
 def main(compiler, source, prefix):
     source, prefix = pathlib.Path(source), pathlib.Path(prefix)
-    table = rows((source / "README.md").read_text())
+    table = [row for page in PAGES for row in rows((source / "docs/man" / page).read_text())]
     wrong = []
     environment = {k: v for k, v in os.environ.items() if k != "RBWP_FLAGS"}
     with tempfile.TemporaryDirectory() as work:
@@ -53,9 +56,9 @@ def main(compiler, source, prefix):
             return None if run.returncode else dict(line.split(" ", 1) for line in run.stdout.splitlines())
 
         in_source = [name for file in TABLES for name in re.findall(r'\{"(\w+)", FLAG_', (source / file).read_text())]
-        in_readme = [name for name, _, _ in table]
-        if sorted(in_source) != sorted(in_readme) or len(in_source) < 16:
-            wrong.append(f"flags of the source {sorted(in_source)}, of the README {sorted(in_readme)}")
+        in_pages = [name for name, _, _ in table]
+        if sorted(in_source) != sorted(in_pages) or len(in_source) < 16:
+            wrong.append(f"flags of the source {sorted(in_source)}, of the pages {sorted(in_pages)}")
         manager = (source / "runtime/work/work.c").read_text()
         for name, values, default in table:
             flag, plain = f"-{name}", config()

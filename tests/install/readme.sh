@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# readme.sh SOURCE PREFIX WORK - the README's program and the commands below it do
-# what the README says: the C block compiles, runs with the flags given there, and
-# the tools read what it leaves. And what it measured, no page of the design says otherwise.
+# readme.sh SOURCE PREFIX WORK - the programs of README.md and docs/instrument.md compile and run with the flags given
+# there, and the commands of README.md and docs/commands.md read what they leave. What was measured no page of the design says
+# otherwise. (Console blocks, with what is answered, are docs.py's.)
 set -euo pipefail
 source=$1 prefix=$2 work=$3
 command -v pkg-config >/dev/null || { echo "skipped: no pkg-config"; exit 77; }
@@ -13,25 +13,37 @@ rm -rf "$work"
 mkdir -p "$work"
 cd "$work"
 
-# lines LANGUAGE PATTERN: lines with PATTERN from the code blocks of that language.
+# lines PAGE LANGUAGE PATTERN: lines with PATTERN from the code blocks of that language.
 lines() {
-    sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/p" "$source/README.md" | grep -v '^```' | grep -e "$2"
+    sed -n "/^\`\`\`$2\$/,/^\`\`\`\$/p" "$source/$1" | grep -v '^```' | grep -e "$3"
 }
-lines c '' >cleaner.c
-eval "$(lines sh '^cc ')"
-eval "$(lines sh '^\./cleaner ')" >dump.json
-# A call in ten did work: those 100 are in the file, and no other.
-(($(grep -o COARSE_BEGIN dump.json | wc -l) == 100)) || { echo "not 100 items:"; head -c 400 dump.json; exit 1; }
-lines sh '^rbwp' | while read -r command; do
-    echo "$command"
-    # The program's calls are short: a filter for long ones is right to say that there are none. Other programs of this
-    # machine, which top sees, may be of another byte order, have their files elsewhere, or end as it looks.
-    eval "$command" >/dev/null 2>errors || grep -qE 'nothing fits the filters|^rbwp top: .*: (live file|cannot be opened): ' errors ||
-        { cat errors; exit 1; }
-done
-# What was measured stands here alone: other pages would keep the figures of another day.
+# program PAGE CALLS: the page's program is built and run as it says, and leaves so many calls.
+program() {
+    lines "$1" c '' >cleaner.c
+    eval "$(lines "$1" sh '^cc ')"
+    eval "$(lines "$1" sh '^\./cleaner ')"
+    local calls
+    calls=$(rbwp-dump bgwork_0.bin | grep -o COARSE_BEGIN | wc -l)
+    ((calls == $2)) || { echo "$1: $calls calls, not $2"; exit 1; }
+}
+# commands PAGE: those that read files end well.
+commands() {
+    lines "$1" sh '^rbwp' | while read -r command; do
+        echo "$command"
+        # The program's calls are short: a filter for long ones is right to say that there are none. Other programs of this
+        # machine, which top sees, may be of another byte order, have their files elsewhere, or end as it looks.
+        eval "$command" >/dev/null 2>errors || grep -qE 'nothing fits the filters|^rbwp top: .*: (live file|cannot be opened): ' errors ||
+            { cat errors; exit 1; }
+    done
+}
+program README.md 1000
+commands README.md
+program docs/instrument.md 100 >/dev/null # a call in ten did work: those 100 are in the file, and no other
+commands docs/commands.md
+[[ $(wc -lw <"$source/README.md" | awk '{ print $1 <= 150 && $2 <= 1300 }') == 1 ]] || { echo "README.md has grown: 150 lines and 1300 words are all"; exit 1; }
+# What was measured stands in docs/figures.md alone: other pages would keep the figures of another day.
 if grep -nE '[0-9] x (two|one) (bare |clock )*reads?|SQLite [0-9.]+ M|Measured: [0-9.]+ M records' "$source"/docs/design/*.md; then
-    echo "a figure of the README's table"; exit 1
+    echo "a figure of docs/figures.md"; exit 1
 fi
 
 # docs/production.md, "It hangs": typed as it stands there it does hang, and rbwp stacks shows who waits for what.
