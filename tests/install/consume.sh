@@ -15,7 +15,7 @@ cd "$work"
 
 with_cmake() {
     "$cmake" -S "$source/tests/consumer/$1" -B . "${@:2}"
-    "$cmake" --build . -j 2
+    "$cmake" --build . -j 2 --target consumer_c consumer_cpp # of us what they need
 }
 
 with_pkg_config() {
