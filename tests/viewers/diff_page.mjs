@@ -7,12 +7,10 @@ import assert from "node:assert/strict";
 const [, , modules, file, diffFile, work] = process.argv;
 const puppeteer = createRequire(`${modules}/`)("puppeteer-core");
 const rows = JSON.parse(readFileSync(diffFile, "utf8")).rows;
-const browser = await (puppeteer.default || puppeteer).launch({
-  executablePath: process.env.CHROMIUM, userDataDir: `${work}/profile-diff`,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
+const browser = await (puppeteer.default || puppeteer).connect({browserWSEndpoint: process.env.BROWSER});
+const context = await browser.createBrowserContext();
 try {
-  const page = await browser.newPage(), complaints = [];
+  const page = await context.newPage(), complaints = [];
   page.on("console", message => complaints.push(`${message.type()}: ${message.text()}`));
   page.on("pageerror", error => complaints.push(error.message));
   page.on("request", request => request.url() === `file://${file}` || complaints.push(`asks for ${request.url()}`));
@@ -41,5 +39,6 @@ try {
   console.error(`FAILED: the page of a diff: ${error.message}`);
   process.exitCode = 1;
 } finally {
-  await browser.close();
+  await context.close();
+  await browser.disconnect();
 }

@@ -10,12 +10,8 @@ const puppeteer = createRequire(`${modules}/`)("puppeteer-core");
 const name = file.split("/").pop().replace(".html", "");
 const isInside = name === "many_lanes", isProbed = name === "probes", isQueued = name === "queued", isTables = isInside || isProbed || isQueued; /* their spans are rows of tables, of which dump --spans has none */
 const spans = JSON.parse(readFileSync(dumpFile, "utf8")).filter(span => span.begin !== null);
-const browser = await (puppeteer.default || puppeteer).launch({
-  executablePath: process.env.CHROMIUM, userDataDir: `${work}/profile-${name}-${detail}`,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync"],
-});
-const page = await browser.newPage();
+const browser = await (puppeteer.default || puppeteer).connect({browserWSEndpoint: process.env.BROWSER});
+const context = await browser.createBrowserContext(), page = await context.newPage();
 const complaints = [];
 page.on("console", message => message.text().includes("willReadFrequently") || complaints.push(`${message.type()}: ${message.text()}`));
 page.on("pageerror", error => complaints.push(error.message));
@@ -356,5 +352,6 @@ try {
   console.error(`FAILED: ${name}, --detail ${detail}: ${error.message}`, complaints);
   process.exitCode = 1;
 } finally {
-  await browser.close();
+  await context.close();
+  await browser.disconnect();
 }
