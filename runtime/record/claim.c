@@ -14,6 +14,7 @@
 #include "leftovers.h"
 #include "live_layout.h"
 #include "live_memory.h"
+#include "process.h"
 #include "test_point.h"
 
 #include <errno.h>
@@ -28,7 +29,7 @@
 
 #define TRIES 100
 #define NAMES_TRIED 1000                      /* of one process id; leftovers.h has the bound */
-#define NAME_ROOM (CLAIM_PATH_BYTES_MAX + 48) /* of FILE.crashed-PID.NUMBER */
+#define NAME_ROOM (CLAIM_PATH_BYTES_MAX + 48) /* of FILE.KIND-PID.NUMBER */
 #ifndef RENAME_NOREPLACE
 #define RENAME_NOREPLACE 1
 #endif
@@ -139,15 +140,24 @@ static bool belongs_by_name(const char *path, const struct live_head *live)
     return does;
 }
 
+/* A program that this process executed before it executed this one has not crashed. */
+static const char *kind_of(const struct live_head *live)
+{
+    const bool is_own = live->process_id == (uint64_t)getpid() &&
+                        process_was_there(live->zero_time_ns, live->zero_time_ns - live->offset_ns);
+    return is_own ? LEFTOVERS_EARLIER : LEFTOVERS_CRASHED;
+}
+
 /* Finds names that are free for both; for a live file whose FILE went before, those beside it. */
 static bool find_names(const struct attempt *attempt, const struct live_head *live, bool with_file,
                        char file_to[NAME_ROOM], char live_to[NAME_ROOM + 5])
 {
+    const char *kind = kind_of(live);
     for (unsigned i = 1; i <= NAMES_TRIED; i++) {
         char suffix[24] = "";
         if (i > 1)
             snprintf(suffix, sizeof suffix, ".%u", i);
-        snprintf(file_to, NAME_ROOM, "%s.crashed-%llu%s", attempt->wish->file,
+        snprintf(file_to, NAME_ROOM, "%s%s%llu%s", attempt->wish->file, kind,
                  (unsigned long long)live->process_id, suffix);
         snprintf(live_to, NAME_ROOM + 5, "%s.live", file_to);
         if (!exists(live_to) &&
@@ -164,7 +174,7 @@ static enum rbwp_status move_leftover(struct attempt *attempt, const struct live
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     const char *file = attempt->wish->file;
     bool with_file = belongs(attempt->claim->file_fd, live), moved = true;
-    attempt->claim->leftovers_removed += leftovers_trim(file);
+    attempt->claim->leftovers_removed += leftovers_trim(file, kind_of(live));
     if (find_names(attempt, live, with_file, file_to, live_to)) {
         if (with_file)
             moved = rename_new(file, file_to);
@@ -228,7 +238,7 @@ static enum rbwp_status move_without_live(struct attempt *attempt, uint64_t proc
     const struct live_head head = {.process_id = process_id};
     char file_to[NAME_ROOM], live_to[NAME_ROOM + 5];
     struct stat file;
-    attempt->claim->leftovers_removed += leftovers_trim(attempt->wish->file);
+    attempt->claim->leftovers_removed += leftovers_trim(attempt->wish->file, LEFTOVERS_CRASHED);
     if (fstat(attempt->claim->file_fd, &file) == 0 && file.st_size > 0 &&
         (!find_names(attempt, &head, true, file_to, live_to) ||
          !rename_new(attempt->wish->file, file_to)))

@@ -125,11 +125,11 @@ static unsigned too_many(int folder, const struct leftovers *found)
            found->bytes > (uint64_t)disk.f_bavail * disk.f_frsize;
 }
 
-unsigned leftovers_trim(const char *file)
+unsigned leftovers_trim(const char *file, const char *kind)
 {
     char prefix[NAME_MAX + 1];
     struct folder folder = {.held = HELD_NONE};
-    if (snprintf(prefix, sizeof prefix, "%s.crashed-", folder_name(file)) >= (int)sizeof prefix ||
+    if (snprintf(prefix, sizeof prefix, "%s%s", folder_name(file), kind) >= (int)sizeof prefix ||
         !folder_open(&folder, file))
         return 0;
     unsigned removed = 0;

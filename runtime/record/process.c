@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { FIELDS_BEFORE_START = 19 }; /* behind the name: state is the first */
@@ -92,6 +93,22 @@ void process_look(struct process_facts *facts)
     read_boot_id(facts->info.boot_id);
     read_command(facts);
     find_title(facts);
+}
+
+static int64_t now_ns(clockid_t clock)
+{
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns)
+{
+    const int64_t start_ns = read_start_ns(), age_ns = now_ns(CLOCK_BOOTTIME) - start_ns;
+    const int64_t realtime_ago_ns = now_ns(CLOCK_REALTIME) - realtime_ns;
+    const int64_t monotonic_ago_ns = now_ns(CLOCK_MONOTONIC) - monotonic_ns;
+    return start_ns > 0 && realtime_ago_ns >= 0 && realtime_ago_ns <= age_ns &&
+           monotonic_ago_ns >= 0 && monotonic_ago_ns <= age_ns;
 }
 
 void process_log(void)

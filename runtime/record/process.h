@@ -5,6 +5,8 @@
 
 #include "rbwp_format.h"
 
+#include <stdbool.h>
+
 #define PROCESS_TITLE_BYTES_MAX 64u
 #define PROCESS_COMMAND_BYTES_MAX 4096u
 
@@ -16,6 +18,9 @@ struct process_facts {
 
 /* As it is now; what the system does not tell is 0 or empty. */
 void process_look(struct process_facts *facts);
+/* Whether this process, and none that had its number before, was there at both of these times: one
+ * clock may be set, the other begins anew with the system. */
+bool process_was_there(int64_t realtime_ns, int64_t monotonic_ns);
 /* Into the live file, for the case that it does not get to write it itself. */
 void process_log(void);
 

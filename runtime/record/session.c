@@ -236,8 +236,8 @@ static void note_trouble(const struct rbwp_session *session, struct rbwp_error *
     (void)failure(error, RBWP_OK, 0, "%s", "");
     if (session->leftovers_removed)
         (void)failure(error, RBWP_OK, 0,
-                      "removed %u leftovers of crashes, the oldest: more than %u, or more than the "
-                      "disk has free: \"%s.crashed-*\"",
+                      "removed %u leftovers of earlier runs, the oldest: more than %u, or more "
+                      "than the disk has free: \"%s.*-PID\"",
                       session->leftovers_removed, LEFTOVERS_MAX, session->summary.path);
     if (session->live_errno)
         (void)failure(error, RBWP_OK, session->live_errno, LIVE_MISSING_TEXT,

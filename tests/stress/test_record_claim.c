@@ -80,6 +80,14 @@ static void record_pairs(unsigned count)
     }
 }
 
+static void set_in_head(size_t offset, uint64_t value)
+{
+    int fd = open(beside(".live"), O_RDWR);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &value, sizeof value, (off_t)offset), sizeof value);
+    close(fd);
+}
+
 /* A process records so many pairs and dies, and had the id PROCESS. */
 static void crash(unsigned pairs)
 {
@@ -95,12 +103,7 @@ static void crash(unsigned pairs)
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    const uint64_t process = PROCESS;
-    int fd = open(beside(".live"), O_RDWR);
-    assert_true(fd >= 0);
-    assert_int_equal(pwrite(fd, &process, sizeof process, offsetof(struct live_head, process_id)),
-                     sizeof process);
-    close(fd);
+    set_in_head(offsetof(struct live_head, process_id), PROCESS);
 }
 
 static void assert_recovers(const char *path, size_t events)
@@ -168,6 +171,29 @@ static void test_live_alone(void **state)
     }
 }
 
+/* Guards: what this process itself left, before it executed another program, is no crash; but what
+ * one of the same id left before this one was there is, whichever clock tells. */
+static void test_left_by_this_process(void **state)
+{
+    (void)state;
+    struct rbwp_session_config config = test_config(1);
+    char name[40];
+    for (int clock = 0; clock < 3; clock++) {
+        crash(10);
+        set_in_head(offsetof(struct live_head, process_id), (uint64_t)getpid());
+        if (clock == 1)
+            set_in_head(offsetof(struct live_head, zero_time_ns), 1);
+        if (clock == 2)
+            set_in_head(offsetof(struct live_head, offset_ns), 1);
+        assert_records(&config, 5);
+        snprintf(name, sizeof name, ".%s-%ld.live", clock ? "crashed" : "earlier", (long)getpid());
+        assert_int_equal(remove(beside(name)), 0);
+        *strrchr(name, '.') = '\0';
+        assert_int_equal(remove(beside(name)) == 0, clock != 1); /* 1: not the header's time */
+        remove_all();
+    }
+}
+
 /* Guards: a process that dies between the two renames of a leftover: the next one brings them
  * together, and not beside another crash's FILE. */
 static void test_died_while_moving(void **state)
@@ -201,7 +227,7 @@ static void test_many_leftovers(void **state)
     write_text(beside(".crashed-77.notes"), "somebody's");
     crash(10);
     assert_int_equal(rbwp_session_start(&config, &session, &error), RBWP_OK);
-    assert_non_null(strstr(error.text, "removed 970 leftovers of crashes"));
+    assert_non_null(strstr(error.text, "removed 970 leftovers of earlier runs"));
     (void)stop(session);
     unsigned left = exists(beside(".crashed-77")), whole = exists(beside(".crashed-77.live"));
     for (unsigned i = 2; i <= MANY; i++) {
@@ -384,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crashes_of_one_id),
         cmocka_unit_test(test_live_alone),
+        cmocka_unit_test(test_left_by_this_process),
         cmocka_unit_test(test_died_while_moving),
         cmocka_unit_test(test_many_leftovers),
         cmocka_unit_test(test_no_head),

@@ -44,6 +44,17 @@ def test_executed_last(folder):
     assert not list(folder.glob("*crashed*")) and out.count("wait ") > 4, (out, told)
 
 
+def test_executed_earlier(folder):
+    """A name for each process: what it executed before is kept as well, whole, and none of it crashed."""
+    first = f"import os, time\ntime.sleep(0.02)\nos.execv('{PYTHON}', ['{PYTHON}', '-c', 'import time; [time.sleep(0.02) for _ in range(2)]'])"
+    _, told = record(folder, PYTHON, "-c", first, file="%p.bin")
+    last, = folder.glob("*.bin")
+    before, = folder.glob("*.bin.*")
+    assert before.name == f"{last.name}.earlier-{last.stem}", list(folder.iterdir())
+    assert [kinds(folder, path.name).count("sleep") for path in (before, last)] == [1, 2], told
+    assert any(" and 1 more: " in line for line in told), told
+
+
 def test_killed(folder):
     _, told = record(folder, "sh", "-c", "sleep 0.02; kill -9 $$", code=-signal.SIGKILL)
     assert "child process" in kinds(folder) and not (folder / "out.bin.live").exists(), told
@@ -186,7 +197,7 @@ def test_usage(folder):
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, (words, done)
 
 
-for test in (test_streams_and_status, test_executed_last, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_ranks,
+for test in (test_streams_and_status, test_executed_last, test_executed_earlier, test_killed, test_ends, test_each_process, test_forked, test_not_recorded, test_ranks,
              test_closes_all_descriptors, test_part, test_library_of_another, test_usage):
     with tempfile.TemporaryDirectory() as name:
         test(pathlib.Path(name))

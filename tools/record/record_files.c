@@ -157,11 +157,17 @@ static void add_pattern(struct record_files *files, const char *pattern,
 void record_files_find(struct record_files *files, const char *name, const struct timespec *since,
                        const struct recover_end *ended)
 {
+    static const char earlier[] =
+        ".earlier-*"; /* what a process executed before its last program */
     char pattern[2 * PATH_MAX], others[2 * PATH_MAX];
     files->rank = own_rank();
     if (!pattern_of(name, pattern, sizeof pattern))
         return;
     add_pattern(files, pattern, since, ended);
+    if (strchr(name, '%') && strlen(pattern) + sizeof earlier <= sizeof others) {
+        snprintf(others, sizeof others, "%s%s", pattern, earlier);
+        add_pattern(files, others, since, NULL); /* it ended when the next one was executed */
+    }
     if (!strchr(name, '%') && record_files_name(pattern, "[0-9]*", others, sizeof others))
         add_pattern(files, others, since, ended);
 }

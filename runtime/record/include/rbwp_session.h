@@ -155,7 +155,8 @@ struct rbwp_session; /* opaque */
  * While the session runs, FILE.live lies beside the file (unless live is off), readable by its
  * owner alone; a clean stop removes it. One that a process left which died is moved, with its FILE,
  * to FILE.crashed-PID and FILE.crashed-PID.live (PID.2 and so on, where there is one), for rbwp
- * repair. There are at most 32 of them, which hold no more than the disk has free: the oldest go.
+ * repair; to FILE.earlier-PID, if it is this process, which executed another program since.
+ * There are at most 32 of each, which hold no more than the disk has free: the oldest go.
  * RBWP_E_BUSY if another process that lives records to FILE, by whatever name, or if a file that is
  * no live file of this user's has the name FILE.live. RBWP_E_IO if FILE is a link (see follow) or
  * belongs to another user than this one or root. A child whose parent has FILE waits for the
