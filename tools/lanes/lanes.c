@@ -329,8 +329,9 @@ static bool take_rows(void *context, const struct rbwp_lane_span *spans, size_t 
     for (size_t i = 0; i < count && good; i++) {
         if (spans[i].kind == RBWP_LANE_STRAY_END)
             continue;
-        kernel_lane_cells(&lanes->place, &spans[i], number_of_group(lanes, spans[i].group),
-                          number_of_event(lanes, spans[i].event), cells);
+        uint64_t group = number_of_group(lanes, spans[i].group); /* new names in this order */
+        uint64_t event = number_of_event(lanes, spans[i].event);
+        kernel_lane_cells(&lanes->place, &spans[i], group, event, cells);
         if (lanes->options->by_block)
             cells[KERNEL_LANE_SM] = KERNEL_SM_UNKNOWN;
         good = rows_file_add(lanes->file, 0, cells);

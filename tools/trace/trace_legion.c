@@ -266,11 +266,12 @@ static void take_record(struct legion_source *source, const struct legion_record
         take_copy(source, record);
         break;
     case LEGION_COPY_INST:
-    case LEGION_FILL_INST:
-        legion_join_place(&source->join, value[LEGION_FEVENT],
-                          legion_tracks_memory(&source->tracks, value[LEGION_SRC]),
-                          legion_tracks_memory(&source->tracks, value[LEGION_DST]));
+    case LEGION_FILL_INST: {
+        uint32_t src = legion_tracks_memory(&source->tracks, value[LEGION_SRC]);
+        uint32_t dst = legion_tracks_memory(&source->tracks, value[LEGION_DST]);
+        legion_join_place(&source->join, value[LEGION_FEVENT], src, dst);
         break;
+    }
     default:
         if (is_own_work(record))
             take_own_work(source, record);
