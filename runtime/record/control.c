@@ -39,10 +39,15 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool listening, joining;
 static pthread_cond_t has_left = PTHREAD_COND_INITIALIZER;
 static pthread_t thread;
-static struct held listener = {.fd = -1};
-/* A pipe, since all eventfds have one inode. */
-static struct held woken = {.fd = -1}, waker = {.fd = -1};
-static _Atomic bool leaving;
+/* The thread's own: one whose descriptors the program has closed may still be asleep when the next
+ * begins. Whoever leaves last, it or who ends it, frees it. */
+static struct door {
+    struct held listener, woken;
+    _Atomic bool leaving, one_has_left;
+} * door;
+/* The other end of `woken`. Sockets: all eventfds have one inode, and who writes to a pipe that the
+ * program has closed the other end of gets SIGPIPE. */
+static struct held waker = {.fd = -1};
 
 static struct rbwp_session_config kept; /* written locked, while the control thread is not there */
 
@@ -137,9 +142,9 @@ static void serve(int fd)
 }
 
 /* False: who comes cannot be let in now. */
-static bool serve_next(void)
+static bool serve_next(const struct held *listener)
 {
-    int fd = accept4(listener.fd, NULL, NULL, SOCK_CLOEXEC);
+    int fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
     serve(fd);
@@ -147,23 +152,31 @@ static bool serve_next(void)
     return true;
 }
 
+static void leave_door(struct door *own)
+{
+    if (atomic_exchange(&own->one_has_left, true))
+        free(own);
+}
+
 static void *control(void *argument)
 {
+    struct door *own = argument;
     bool rests = false;
-    (void)argument;
-    while (!atomic_load_explicit(&leaving, memory_order_acquire)) {
-        struct pollfd waits[2] = {{.fd = rests ? -1 : listener.fd, .events = POLLIN},
-                                  {.fd = woken.fd, .events = POLLIN}};
+    while (!atomic_load_explicit(&own->leaving, memory_order_acquire)) {
+        struct pollfd waits[2] = {{.fd = rests ? -1 : own->listener.fd, .events = POLLIN},
+                                  {.fd = own->woken.fd, .events = POLLIN}};
         if (poll(waits, 2, rests ? REST_MS : -1) < 0 && errno != EINTR)
             break;
-        if (!held_is_ours(&listener) || !held_is_ours(&woken))
-            break; /* the program has closed them */
         char bytes[64];
-        if (waits[1].revents)
-            (void)!read(woken.fd, bytes, sizeof bytes);
+        if (!held_is_ours(&own->listener) || !held_is_ours(&own->woken) ||
+            (waits[1].revents && read(own->woken.fd, bytes, sizeof bytes) == 0))
+            break; /* the program has closed them, or the other end */
         control_signals_carry_out();
-        rests = waits[0].revents && !serve_next();
+        rests = waits[0].revents && !serve_next(&own->listener);
     }
+    held_close(&own->listener); /* nobody is to wait where nobody answers */
+    held_close(&own->woken);
+    leave_door(own);
     return NULL;
 }
 
@@ -171,23 +184,28 @@ static void *control(void *argument)
 
 static void give_up_all(void)
 {
-    held_close(&listener);
-    held_close(&woken);
+    held_close(&door->listener);
+    held_close(&door->woken);
     held_close(&waker);
+    free(door);
+    door = NULL;
 }
 
 /* Locked. False if it cannot be: recording goes on as well. */
 static bool listen_now(void)
 {
     int ends[2] = {-1, -1};
-    (void)!pipe2(ends, O_CLOEXEC | O_NONBLOCK);
-    held_take(&listener, make_listener());
-    held_take(&woken, ends[0]);
+    free(door); /* a parent's */
+    door = calloc(1, sizeof *door);
+    if (!door)
+        return false;
+    (void)!socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends);
+    held_take(&door->listener, make_listener());
+    held_take(&door->woken, ends[0]);
     held_take(&waker, ends[1]);
-    atomic_store(&leaving, false);
     control_signals_wake(&waker);
-    if (listener.fd >= 0 && woken.fd >= 0 && waker.fd >= 0 &&
-        quiet_thread_start(&thread, "rbwp-control", control, NULL) == 0)
+    if (door->listener.fd >= 0 && door->woken.fd >= 0 && waker.fd >= 0 &&
+        quiet_thread_start(&thread, "rbwp-control", control, door) == 0)
         listening = true;
     else
         give_up_all();
@@ -204,13 +222,15 @@ static void leave(void)
     if (!mine)
         return;
     control_signals_give_back();
-    atomic_store_explicit(&leaving, true, memory_order_release);
-    if (held_is_ours(&waker) && write(waker.fd, "", 1) > 0)
+    atomic_store_explicit(&door->leaving, true, memory_order_release);
+    if (held_is_ours(&waker) && send(waker.fd, "", 1, MSG_NOSIGNAL) > 0)
         pthread_join(thread, NULL);
     else
         pthread_detach(thread); /* the program has closed what would wake it: it sleeps on */
     pthread_mutex_lock(&lock);
-    give_up_all();
+    held_close(&waker);
+    leave_door(door);
+    door = NULL;
     config_copy_free(&kept);
     listening = joining = false;
     pthread_cond_broadcast(&has_left);

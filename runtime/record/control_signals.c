@@ -13,7 +13,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/socket.h>
 
 #define SIGNALS_MAX 8
 #define DUMP_EVERY_NS INT64_C(60000000000)
@@ -96,9 +96,9 @@ static void note(int number)
     for (size_t i = 0; i < atomic_load_explicit(&taken_count, memory_order_acquire); i++)
         if (taken[i].number == number)
             atomic_fetch_add_explicit(&pending[taken[i].action], 1, memory_order_relaxed);
-    const struct held *pipe = atomic_load_explicit(&waker, memory_order_acquire);
-    if (pipe && held_is_ours(pipe))
-        (void)!write(pipe->fd, "", 1);
+    const struct held *end = atomic_load_explicit(&waker, memory_order_acquire);
+    if (end && held_is_ours(end))
+        (void)!send(end->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     errno = host_errno;
 }
 
@@ -164,9 +164,9 @@ void control_signals_give_back(void)
     }
 }
 
-void control_signals_wake(const struct held *pipe)
+void control_signals_wake(const struct held *end)
 {
-    atomic_store(&waker, pipe);
+    atomic_store(&waker, end);
 }
 
 /* ---- what they do --------------------------------------------------------------------------- */

@@ -18,9 +18,9 @@ enum rbwp_status control_signals_take(const char *signals, struct rbwp_error *er
  * the signal need not know that recording has ended. Programs that are executed have the default.
  */
 void control_signals_give_back(void);
-/* Handlers write a byte to this pipe. */
+/* Handlers send a byte to this socket. */
 struct held;
-void control_signals_wake(const struct held *pipe);
+void control_signals_wake(const struct held *end);
 /* The control thread: what came since. */
 void control_signals_carry_out(void);
 /* Dumps that were not made, since signals asked for too many: so many are made at once, then one a

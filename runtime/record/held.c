@@ -69,11 +69,15 @@ static int again_from(void)
 
 static int open_again(const struct held *held)
 {
-    int folder = held->folder ? held_fd(held->folder) : AT_FDCWD;
-    if (folder == -1)
-        return -1;
-    int fd = openat(folder, held->name, held->flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd >= 0 && !leads_to(held, fd)) {
+    struct stat file;
+    int fd;
+    do { /* again if the program closes it, or the folder, meanwhile */
+        int folder = held->folder ? held_fd(held->folder) : AT_FDCWD;
+        if (folder == -1)
+            return -1;
+        fd = openat(folder, held->name, held->flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    } while (fd < 0 ? errno == EBADF : fstat(fd, &file) != 0);
+    if (fd >= 0 && !is_file(held, &file)) {
         close(fd);
         errno = ESTALE;
         return -1;
@@ -97,11 +101,21 @@ int held_fd(struct held *held)
     return leads_to(held, fd) ? fd : -1;
 }
 
+bool held_again(struct held *held)
+{
+    return errno == EBADF && held_fd(held) >= 0;
+}
+
 int held_duplicate(struct held *held)
 {
-    int fd = held_fd(held);
-    int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, again_from());
-    return high < 0 && fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : high;
+    int copy;
+    do {
+        int fd = held_fd(held);
+        copy = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, again_from());
+        if (copy < 0 && fd >= 0)
+            copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    } while (copy < 0 && held_again(held));
+    return copy;
 }
 
 bool held_close(struct held *held)

@@ -101,10 +101,22 @@ static bool allocate(struct live *live, off_t offset, off_t bytes)
     size_signal_hold(&signal);
     do
         result = fallocate(held_fd(&live->file), 0, offset, bytes);
-    while (result != 0 && errno == EINTR);
+    while (result != 0 && (errno == EINTR || held_again(&live->file)));
     size_signal_release(&signal);
     cancel_release(host_cancel);
-    return result == 0;
+    return result == 0 || is_anonymous(live);
+}
+
+static void *map(struct live *live, uint64_t offset, size_t bytes)
+{
+    void *at;
+    do
+        at = is_anonymous(live)
+                 ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)
+                 : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, held_fd(&live->file),
+                        (off_t)offset);
+    while (at == MAP_FAILED && errno == EBADF && (is_anonymous(live) || held_again(&live->file)));
+    return at == MAP_FAILED ? NULL : at;
 }
 
 /* ---- open --------------------------------------------------------------------------- */
@@ -113,11 +125,9 @@ static bool make_head(struct live *live)
 {
     if (!allocate(live, 0, HEAD_ALLOCATED_BYTES))
         return false;
-    void *head =
-        mmap(NULL, LIVE_HEAD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, held_fd(&live->file), 0);
-    if (head == MAP_FAILED)
+    live->head = map(live, 0, LIVE_HEAD_BYTES);
+    if (!live->head)
         return false;
-    live->head = head;
     live->next_log = LOG_BYTES_MIN;
     live->log_due = LOG_DUE_BYTES_MIN;
     return true;
@@ -254,10 +264,8 @@ static uint8_t *map_segment(struct live *live, uint32_t number, uint64_t offset,
     struct live_segment *entry = table_entry(live, number);
     if (!entry || !allocate(live, (off_t)offset, bytes))
         return NULL;
-    int how = is_anonymous(live) ? MAP_SHARED | MAP_ANONYMOUS : MAP_SHARED;
-    void *segment = mmap(NULL, bytes, PROT_READ | PROT_WRITE, how, held_fd(&live->file),
-                         how & MAP_ANONYMOUS ? 0 : (off_t)offset);
-    if (segment == MAP_FAILED)
+    void *segment = map(live, offset, bytes);
+    if (!segment)
         return NULL;
     /* The kernel would fill all of it at the first touch, for a millisecond and more. */
     (void)madvise(segment, bytes, MADV_RANDOM);
@@ -315,6 +323,8 @@ void live_fill(uint64_t offset, size_t bytes)
     while (live && live->in_pages && bytes > 0) {
         const size_t parts = bytes / sizeof zeros < 32 ? bytes / sizeof zeros : 32;
         const ssize_t done = pwritev(held_fd(&live->file), part, (int)parts, (off_t)offset);
+        if (done < 0 && held_again(&live->file))
+            continue;
         if (done <= 0)
             break;
         offset += (uint64_t)done;

@@ -54,13 +54,34 @@ static int ours(struct output *output)
     return fd;
 }
 
+static bool cut(struct output *output)
+{
+    int result;
+    do
+        result = ftruncate(ours(output), (off_t)output->size_bytes);
+    while (result != 0 && held_again(&output->file));
+    return result == 0;
+}
+
+static bool sync_now(struct output *output)
+{
+    int result;
+    do
+        result = fdatasync(ours(output));
+    while (result != 0 && held_again(&output->file));
+    return result == 0;
+}
+
 static bool extend(struct output *output, uint64_t target)
 {
     uint64_t from = output->allocated_bytes;
-    if (fallocate(ours(output), FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(target - from)) != 0)
-        return false;
-    output->allocated_bytes = target;
-    return true;
+    int result;
+    do
+        result = fallocate(ours(output), FALLOC_FL_KEEP_SIZE, (off_t)from, (off_t)(target - from));
+    while (result != 0 && held_again(&output->file));
+    if (result == 0)
+        output->allocated_bytes = target;
+    return result == 0;
 }
 
 static uint64_t ahead_of(uint64_t size_bytes)
@@ -98,8 +119,11 @@ static ssize_t write_quietly(struct output *output, const void *bytes, size_t co
                              uint64_t offset)
 {
     struct size_signal signal;
+    ssize_t n;
     size_signal_hold(&signal);
-    ssize_t n = pwrite(ours(output), bytes, count, (off_t)offset);
+    do
+        n = pwrite(ours(output), bytes, count, (off_t)offset);
+    while (n < 0 && held_again(&output->file));
     size_signal_release(&signal);
     return n;
 }
@@ -113,7 +137,7 @@ static void sync_now_and_then(struct output *output)
     int64_t now_ns = clock_now_ns(0);
     if (now_ns - output->synced_ns < output->sync_interval_ns)
         return;
-    (void)fdatasync(ours(output));
+    (void)sync_now(output);
     output->synced_ns = now_ns;
 }
 
@@ -161,7 +185,7 @@ static enum rbwp_status write_all(struct output *output, const void *bytes, size
             continue;
         if (n <= 0) {
             int reason = n == 0 ? ENOSPC : errno;
-            if (ftruncate(ours(output), (off_t)output->size_bytes) != 0)
+            if (!cut(output))
                 output->no_allocate = true; /* the bytes stay, behind what counts */
             output->allocated_bytes = 0;
             errno = reason;
@@ -224,9 +248,9 @@ enum rbwp_status output_close(struct output *output)
     struct stat status;
     output->was_removed = fstat(ours(output), &status) == 0 && status.st_nlink == 0;
     /* EINVAL: not a regular file, nothing was allocated */
-    bool good = ftruncate(ours(output), (off_t)output->size_bytes) == 0 || errno == EINVAL;
+    bool good = cut(output) || errno == EINVAL;
     look_for_a_cut(output); /* now: to one that was cut just before, this has added zeros */
-    if (output->sync_interval_ns && fdatasync(ours(output)) != 0)
+    if (output->sync_interval_ns && !sync_now(output))
         good = false;
     good = held_close(&output->file) && good;
     if (output->pin)

@@ -77,6 +77,10 @@ foreach(topic IN LISTS rbwp_record_stress)
     ${PROJECT_SOURCE_DIR}/tests/stress/test_record_${topic}.c)
 endforeach()
 
+foreach(function pwrite64 fallocate64 ftruncate64 fdatasync openat64 mmap64)
+  target_link_options(test_record_closed PRIVATE LINKER:--wrap=${function})
+endforeach()
+
 if(NOT RBWP_SANITIZE MATCHES thread) # slower than its fast clock: its stops take the disk for one that stands still
   rbwp_unit_test(test_months ${PROJECT_SOURCE_DIR}/tests/stress/test_months.c)
   target_link_options(test_months PRIVATE

@@ -39,6 +39,9 @@ bool held_is_ours(const struct held *held);
 /* The descriptor, opened again where need be; -1 with errno: it cannot be (any more). Any thread;
  * async-signal-safe. */
 int held_fd(struct held *held);
+/* After a call with it that failed: the program closed it just before, and it can be had again, so
+ * the call is worth another try. Else errno says why not. */
+bool held_again(struct held *held);
 /* Another descriptor of the same description, which is the caller's; -1 as above. */
 int held_duplicate(struct held *held);
 /* Closes it if it is ours. False with errno: what was written is not all on the disk. */
