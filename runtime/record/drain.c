@@ -607,14 +607,6 @@ static void init(struct drain *drain)
     pthread_mutex_init(&drain->lock, NULL);
 }
 
-void drain_keep_in(struct drain *drain, struct ring *ring)
-{
-    pthread_mutex_lock(
-        &drain->lock); /* the writer thread takes it before it has anything to write */
-    drain->ring = ring;
-    pthread_mutex_unlock(&drain->lock);
-}
-
 /* One to encode for each CPU, and some that wait for their turn to be written. */
 static enum rbwp_status make_jobs(struct drain *drain, const struct session_settings *settings)
 {
@@ -630,7 +622,7 @@ static enum rbwp_status make_jobs(struct drain *drain, const struct session_sett
 
 enum rbwp_status drain_start(const struct session_settings *settings, struct chunk_pool *pool,
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
-                             struct drain **drain_out)
+                             struct ring *ring, struct drain **drain_out)
 {
     *drain_out = NULL;
     struct drain *drain = calloc(1, sizeof *drain);
@@ -639,6 +631,7 @@ enum rbwp_status drain_start(const struct session_settings *settings, struct chu
     drain->pool = pool;
     drain->timeline = timeline;
     drain->writer = writer;
+    drain->ring = ring;
     drain->compress = settings->compression > 0;
     drain->stall_ns = settings->stall_ns;
     drain->start_ns = timeline->line.sample[0].time_ns;

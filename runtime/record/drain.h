@@ -28,15 +28,12 @@ struct drain_totals {
     struct rbwp_error error; /* the first trouble with the file */
 };
 
-/* Starts the writer thread. The pool, time line and writer stay the caller's and outlive the drain.
- */
+/* Starts the writer thread. With a ring, blocks go into it, and none to the file. The pool, time
+ * line, writer and ring stay the caller's and outlive the drain. */
 enum rbwp_status drain_start(const struct session_settings *settings, struct chunk_pool *pool,
                              struct shared_timeline *timeline, struct rbwp_writer *writer,
-                             struct drain **drain_out);
+                             struct ring *ring, struct drain **drain_out);
 
-/* Blocks go into the ring, none to the file. Before anything was published. The ring stays the
- * caller's and outlives the drain. */
-void drain_keep_in(struct drain *drain, struct ring *ring);
 /* Queues a filled chunk, and writes it where there is no writer thread yet. Any thread,
  * async-signal-safe. */
 void drain_publish(struct drain *drain, struct chunk *chunk);

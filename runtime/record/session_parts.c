@@ -154,10 +154,8 @@ enum rbwp_status session_assemble(struct rbwp_session *session, struct rbwp_erro
         session->keeper = chunk_keeper_start(session->recording.pool);
     status = session->recording.pool
                  ? drain_start(settings, session->recording.pool, &session->timeline,
-                               session->writer, &session->recording.drain)
+                               session->writer, session->ring, &session->recording.drain)
                  : RBWP_E_MEMORY;
-    if (status == RBWP_OK && session->ring)
-        drain_keep_in(session->recording.drain, session->ring);
     if (status != RBWP_OK)
         return failure(error, status, 0, "cannot start the profiler's writer: %s",
                        rbwp_status_text(status));
