@@ -187,8 +187,6 @@ static void give_up_all(void)
     held_close(&door->listener);
     held_close(&door->woken);
     held_close(&waker);
-    free(door);
-    door = NULL;
 }
 
 /* Locked. False if it cannot be: recording goes on as well. */
@@ -207,8 +205,11 @@ static bool listen_now(void)
     if (door->listener.fd >= 0 && door->woken.fd >= 0 && waker.fd >= 0 &&
         quiet_thread_start(&thread, "rbwp-control", control, door) == 0)
         listening = true;
-    else
+    if (!listening) {
         give_up_all();
+        free(door);
+        door = NULL;
+    }
     return listening;
 }
 
