@@ -61,6 +61,8 @@ recording, export, exported = f"{golden}/multi_thread.bin", f"{work}/own.json", 
 for form in ("chrome", "kineto", "perfetto", "legion"):
     exported[form] = f"{work}/own.{form}"
     subprocess.run([rbwp, "export", "-f", "--to", form, "-o", exported[form], recording], capture_output=True)
+items = lambda path: collections.Counter((s["name"], s["category"], s["item"]) for s in map(json.loads, run("export", "--to=ndjson", path).stdout.splitlines()))
+assert all(items(exported[form]) == items(recording) for form in ("chrome", "perfetto")) and len({item for *_, item in items(recording)}) > 1
 run("export", "-f", "-o", export, exported["perfetto"])
 for pair in [(recording, made) for made in (*exported.values(), export)] + [(export, recording), (exported["chrome"], exported["kineto"])]:
     done = subprocess.run([rbwp, "merge", "-f", "-o", f"{work}/2.json", *pair], capture_output=True)

@@ -12,6 +12,7 @@ import json, struct, subprocess, sys
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
 import ranges_make
+from make_rbwp import table_section, with_trailer
 from ranges_make import ACTIVITY, ANNOTATION, RANGE, T0
 
 NAMES = [b"train", b"forward", b"mark", b"unseen"]
@@ -84,6 +85,21 @@ assert "ranges and waits in queues" in folded.stderr, folded.stderr
 apis = [kernel(10, 20, 7, 0, 1)[:2] + (api << 32,) + kernel(10, 20, 7, 0, 1)[3:] for api in (1, 3)]
 write(f"{work}/apis.bin", ("gpu_activity", ACTIVITY, apis))
 assert {s["track"] for s in spans(f"{work}/apis.bin") if s["track_kind"] == "gpu"} == {"GPU 0", "GPU 0 (OpenCL)"}
+
+# What the trailer alone says of a GPU is a fact of the process.
+data, name = open(f"{work}/apis.bin", "rb").read(), b"TITAN"
+entry = struct.pack("<QIIqqH6x", 3 << 32, 3, 0, 0, 0, len(name))
+with open(f"{work}/named.bin", "wb") as file:
+    file.write(with_trailer(data, table_section(b"GPUD", [entry], len(entry), name)))
+facts = json.loads(subprocess.run([rbwp, "export", "--to", "chrome", f"{work}/named.bin"], capture_output=True, check=True).stdout)["otherData"]
+assert facts["process.0.gpu.opencl_0.name"] == "TITAN", facts
+
+# A range that is still open is on its thread.
+ranges_make.write(f"{work}/open.bin", [b"train"], ("range", RANGE, [row(100, 0, 1, 10, 1)]), stop=3 * 10**6)
+stats = [subprocess.run([rbwp, "stats", *more, f"{work}/open.bin"], capture_output=True, check=True).stdout.decode() for more in ([], ["--json"])]
+assert stats[0].startswith("still open for 2.999 ms in  train  on  thread 0x7  "), stats[0]
+(still,) = json.loads(stats[1])["open"]
+assert (still["name"], still["thread"], still["thread_id"]) == ("train", "thread 0x7", 7), still
 
 # A row costs a few bits where each names a thread of its own. What 5 KB make of threads is bounded, and what is left out
 # is not blamed on memory.

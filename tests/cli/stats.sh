@@ -6,7 +6,7 @@
 "$MAKE_EXTENDED" "$work/extended.bin" || fail "make_extended"
 
 "$PYTHON" - "$RBWP" "$GOLDEN" "$here" "$work" <<'P' || fail "sums"
-import collections, fcntl, json, os, pty, random, struct, subprocess, sys, termios
+import collections, fcntl, json, os, pty, random, re, struct, subprocess, sys, termios
 
 rbwp, golden, here, work = sys.argv[1:]
 sys.dont_write_bytecode = True
@@ -184,6 +184,9 @@ for top in (0, 1, 5):
 # Every table has its title, in their order.
 titles = [l for l in run("stats", f"{golden}/gpu_work.bin").stdout.splitlines() if l and l[0].isupper()]
 assert titles == ["GPU work", "Work items", "Threads", "GPUs", "Workers busy at the same time", "Longest calls"], titles
+# Work whose times lie outside of the run has no share of it, and columns stay apart however long a time is.
+lines = run("stats", f"{golden}/gpu_work.bin").stdout.splitlines()
+assert ["1", "18446744073", "s", "-"] in [l.split()[:4] for l in lines] and not any(float(w[:-1]) > 100 for l in lines for w in l.split() if re.fullmatch(r"[0-9.]+%", w)), lines
 assert "\nSub-items\n" in run("stats", path).stdout
 open(f"{work}/single", "wb").write(m.file([m.block(1, 0, [(100, "cb", 1), (110, "ce")])], [(1, b"one")]))
 assert run("stats", f"{work}/single").stdout.startswith("1 span in 10 ns, 1 worker busy"), run("stats", f"{work}/single").stdout

@@ -58,7 +58,7 @@ void chrome_write_args(struct chrome *chrome, const struct trace_span *span,
                        const struct trace_detail *detail)
 {
     struct out *out = &chrome->pass->out;
-    const char *key = chrome_item_key(span);
+    const char *key = own_key_of_item(span);
     bool any = false;
     if (span->flags & TRACE_UNFINISHED) {
         separate(chrome, &any);

@@ -14,6 +14,7 @@
 #include "chrome_ends.h"
 #include "export.h"
 #include "json_text.h"
+#include "own_keys.h"
 #include "kept_facts.h"
 #include "left_out.h"
 #include "pending_links.h"
@@ -171,18 +172,10 @@ enum exit_code chrome_end(struct chrome *chrome, const char *format);
 
 /* ---- arguments ---------------------------------------------------------------------- */
 
-/* "slot" or "item", or NULL where a span has none. */
-static inline const char *chrome_item_key(const struct trace_span *span)
-{
-    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
-        return "slot";
-    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
-}
-
 /* ,"args":{"slot":3} or nothing, of spans that have no more. */
 static inline char *chrome_put_item(char *at, const struct trace_span *span)
 {
-    const char *key = chrome_item_key(span);
+    const char *key = own_key_of_item(span);
     if (!key)
         return at;
     at = PUT(at, ",\"args\":{\"");

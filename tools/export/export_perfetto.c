@@ -14,6 +14,7 @@
  * that REALTIME is the same. There is none before 1970: such times become 0.
  */
 #include "message.h"
+#include "own_keys.h"
 #include "perfetto_trace.h"
 
 #include <stdlib.h>
@@ -72,6 +73,7 @@ static inline uint8_t *put_span(const struct perfetto *perfetto, uint8_t *at,
                                 const struct trace_span *span)
 {
     bool instant = span->flags & TRACE_INSTANT;
+    const char *key = own_key_of_item(span);
     at = pb_u64(at, PF_EVENT_TYPE, instant ? PF_INSTANT : PF_SLICE_BEGIN);
     at = pb_u64(at, PF_EVENT_NAME_IID, (uint64_t)span->name + 1);
     at = pb_u64(at, PF_EVENT_CATEGORY_IID, span->category + 1u);
@@ -81,8 +83,9 @@ static inline uint8_t *put_span(const struct perfetto *perfetto, uint8_t *at,
         at = put_annotation(at, ANNOTATION_UNFINISHED, PF_ANNOTATION_BOOL, 1);
     if (span->flags & TRACE_OPEN)
         at = put_annotation(at, ANNOTATION_OPEN, PF_ANNOTATION_BOOL, 1);
-    if (span->category == TRACE_GPU_WORK)
-        at = put_annotation(at, ANNOTATION_SLOT, PF_ANNOTATION_UINT, span->item);
+    if (key)
+        at = put_annotation(at, *key == 's' ? ANNOTATION_SLOT : ANNOTATION_ITEM, PF_ANNOTATION_UINT,
+                            span->item);
     return at;
 }
 

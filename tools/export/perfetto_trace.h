@@ -21,7 +21,7 @@
 /* Sequences that belong to no lane. */
 enum { SEQUENCE_DESCRIPTORS = 1, SEQUENCE_LAST, SEQUENCE_LANES };
 
-enum annotation { ANNOTATION_UNFINISHED = 1, ANNOTATION_SLOT, ANNOTATION_OPEN };
+enum annotation { ANNOTATION_UNFINISHED = 1, ANNOTATION_SLOT, ANNOTATION_OPEN, ANNOTATION_ITEM };
 
 /* Of one event, its time included, without texts; of anything else without texts. */
 enum { EVENT_BYTES_MAX = 96, HEAD_BYTES_MAX = 16, OTHER_BYTES_MAX = 1024 };

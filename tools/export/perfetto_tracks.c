@@ -167,6 +167,7 @@ static uint8_t *put_fixed_names(uint8_t *at)
     at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_UNFINISHED, "unfinished");
     at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_SLOT, "slot");
     at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_OPEN, "open");
+    at = put_entry(at, PF_INTERNED_ANNOTATION, ANNOTATION_ITEM, "item");
     return pb_close(data, at);
 }
 

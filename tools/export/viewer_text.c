@@ -2,14 +2,12 @@
 /* Any bytes as UTF-8. */
 #include "viewer_text.h"
 #include "utf8.h"
+#include "utf8_repair.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define REPLACEMENT "\xef\xbf\xbd"
-enum { REPLACEMENT_BYTES = sizeof REPLACEMENT - 1 };
 
 static bool reserve(struct viewer_text *made, size_t bytes)
 {
@@ -27,19 +25,11 @@ struct trace_text viewer_text(struct viewer_text *made, struct trace_text text)
 {
     if (utf8_valid(text.text, text.bytes))
         return text;
-    const unsigned char *bytes = (const unsigned char *)text.text;
-    if (!reserve(made, (size_t)text.bytes * REPLACEMENT_BYTES)) {
+    if (!reserve(made, (size_t)text.bytes * (sizeof UTF8_REPLACEMENT - 1))) {
         made->failed = true;
         return (struct trace_text){"", 0};
     }
-    size_t used = 0;
-    for (size_t at = 0, length; at < text.bytes; at += length) {
-        length = utf8_length(bytes + at, text.bytes - at);
-        size_t put = length ? length : REPLACEMENT_BYTES;
-        memcpy(made->text + used, length ? text.text + at : REPLACEMENT, put);
-        used += put;
-        length += length == 0;
-    }
+    size_t used = utf8_repair(text.text, text.bytes, NULL, made->text);
     return (struct trace_text){made->text, (uint32_t)used};
 }
 

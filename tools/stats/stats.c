@@ -792,6 +792,14 @@ bool stats_is_hung(const struct stats *stats, const struct stats_call *call)
     return call->duration_ns >= STATS_HUNG_NS || (longest && call->duration_ns >= STATS_NEWS_NS);
 }
 
+const struct stats_track *stats_thread_of(const struct stats *stats, const struct stats_call *call)
+{
+    const struct stats_track *track = &stats->tracks[call->track];
+    const uint32_t above = track->track.parent;
+    return track->track.kind == TRACE_TABLE && above < stats->track_count ? &stats->tracks[above]
+                                                                          : track;
+}
+
 double stats_share(const struct stats *stats, uint64_t time_ns)
 {
     double all = (double)stats_extent_ns(stats) * stats->workers;

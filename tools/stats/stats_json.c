@@ -475,8 +475,8 @@ static void calls(struct out *out, const struct stats *stats, const char *key,
         out_text(out, ",");
         text(out, "name", row->name);
         out_text(out, ",");
-        text(out, "thread", stats->tracks[call->track].track.name);
-        member(out, "thread_id", stats->tracks[call->track].track.id);
+        text(out, "thread", stats_thread_of(stats, call)->track.name);
+        member(out, "thread_id", stats_thread_of(stats, call)->track.id);
         arguments_of(out, call);
         out_text(out, "}");
     }

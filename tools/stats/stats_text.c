@@ -50,13 +50,22 @@ static void number(struct out *out, int width, uint64_t value)
 static void duration(struct out *out, uint64_t ns)
 {
     char text[QUANTITY_BYTES];
-    out_format(out, "%10s", quantity_rough(text, ns, 4));
+    out_format(out, " %9s", quantity_rough(text, ns, 4));
+}
+
+/* Of a whole that it may not exceed: what lies outside of the run has no share of it. */
+static void share_of_all(struct out *out, double part)
+{
+    if (part <= 1)
+        out_format(out, " %6.1f%%", 100 * part);
+    else
+        out_format(out, "%8s", "-");
 }
 
 static void quantile(struct out *out, const struct stats_row *row, unsigned permille)
 {
     char text[QUANTITY_BYTES];
-    out_format(out, "%9s", quantity_rough(text, stats_quantile_ns(row, permille), 3));
+    out_format(out, " %8s", quantity_rough(text, stats_quantile_ns(row, permille), 3));
 }
 
 static void name(struct out *out, struct trace_text text)
@@ -156,7 +165,7 @@ static void still_open(const struct view *view)
                    quantity_duration(length, call->duration_ns));
         name(view->out, stats->rows[call->row].name);
         out_text(view->out, "  on");
-        name(view->out, stats->tracks[call->track].track.name);
+        name(view->out, stats_thread_of(stats, call)->track.name);
         out_format(view->out, "  since %s", quantity_time(since, call->start_ns, stats->zero_ns));
         arguments_of(view, call);
         out_format(view->out, "%s\n", view->colors.off);
@@ -262,6 +271,8 @@ static void cell(const struct view *view, const struct stats_row *row, enum stat
                                                [STATS_LONGEST] = row->max_ns};
     if (column == STATS_COUNT)
         number(out, widths[STATS_COUNT], row->count);
+    else if (column == STATS_SHARE && row->category == TRACE_GPU_WORK)
+        share_of_all(out, stats_share(view->stats, row->total_ns));
     else if (column == STATS_SHARE)
         out_format(out, " %6.1f%%", 100 * stats_share(view->stats, row->total_ns));
     else if (column == STATS_KIND)
@@ -367,7 +378,7 @@ static void track_line(const struct view *view, const struct stats_track *track)
     uint64_t extent_ns = stats_extent_ns(view->stats), busy_ns = track->busy.busy_ns;
     number(out, 13, track->spans);
     duration(out, busy_ns);
-    out_format(out, " %6.1f%%", extent_ns ? 100 * (double)busy_ns / (double)extent_ns : 0);
+    share_of_all(out, extent_ns ? (double)busy_ns / (double)extent_ns : 0);
     duration(out, stats_idle_ns(view->stats, track));
     number(out, 12, track->busy.gaps);
     out_text(out, "  ");
@@ -712,7 +723,7 @@ static void longest(const struct view *view)
         duration(view->out, call->duration_ns);
         out_format(view->out, "%22s", quantity_time(start, call->start_ns, stats->zero_ns));
         last_name(view, 35 + NAME_COLUMNS_MIN, stats->rows[call->row].name);
-        name(view->out, stats->tracks[call->track].track.name);
+        name(view->out, stats_thread_of(stats, call)->track.name);
         arguments_of(view, call);
         out_text(view->out, "\n");
     }

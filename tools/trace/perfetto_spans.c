@@ -135,6 +135,7 @@ static bool take_word(void *context, struct trace_text name, uint64_t value)
     static const char *const words[] = {"unfinished",
                                         "open",
                                         "slot",
+                                        "item",
                                         "launch_ns",
                                         "launch_thread",
                                         "launch_inferred",
@@ -144,6 +145,7 @@ static bool take_word(void *context, struct trace_text name, uint64_t value)
     const struct own_words *own = context;
     struct trace_detail *head = &own->spans->detail.head;
     uint64_t *const places[] = {NULL,
+                                NULL,
                                 NULL,
                                 NULL,
                                 NULL,
@@ -160,15 +162,15 @@ static bool take_word(void *context, struct trace_text name, uint64_t value)
         return false;
     if (i < 2)
         own->span->flags |= i ? TRACE_OPEN : TRACE_UNFINISHED;
-    else if (i == 2)
+    else if (i < 4)
         own->span->item = (uint32_t)value;
-    else if (i == 3)
+    else if (i == 4)
         head->launch_ns = (int64_t)value;
     else if (places[i])
         *places[i] = value;
-    head->flags |= i == 3   ? TRACE_HAS_LAUNCH
-                   : i == 5 ? TRACE_INFERRED
-                   : i > 5  ? TRACE_HAS_BOUNDS
+    head->flags |= i == 4   ? TRACE_HAS_LAUNCH
+                   : i == 6 ? TRACE_INFERRED
+                   : i > 6  ? TRACE_HAS_BOUNDS
                             : 0;
     return true;
 }

@@ -96,17 +96,44 @@ void rbwp_gpu_limit(struct rbwp_gpu *gpu, int64_t from_ns, int64_t to_ns)
     gpu->to_ns = to_ns;
 }
 
-/* Of rows with the same processor the last one counts. */
+/* Of several with the same processor the last one counts. */
+static struct rbwp_gpu_told *told_of(struct rbwp_gpu *gpu, uint64_t proc_id)
+{
+    uint32_t i = 0;
+    while (i < gpu->told_count && gpu->told[i].properties.proc_id != proc_id)
+        i++;
+    if (i == RBWP_GPUS_TOLD)
+        return NULL;
+    gpu->told_count += i == gpu->told_count;
+    return &gpu->told[i];
+}
+
+/* The name now: another file's names have other numbers. */
 static void take_properties(void *context, const struct gpu_properties *properties)
 {
     struct rbwp_gpu *gpu = context;
-    uint32_t i = 0;
-    while (i < gpu->told_count && gpu->told[i].proc_id != properties->proc_id)
-        i++;
-    if (i == RBWP_GPUS_TOLD)
+    struct rbwp_gpu_told *told = told_of(gpu, properties->proc_id);
+    if (!told)
         return;
-    gpu->told[i] = *properties;
-    gpu->told_count += i == gpu->told_count;
+    struct rbwp_text name = {"", 0};
+    if (properties->name)
+        name = gpu->host.name(gpu->host.context, properties->name);
+    told->properties = *properties;
+    if (name.bytes)
+        told->label = trace_add_label(gpu->trace, name.text, name.bytes);
+}
+
+bool rbwp_gpu_devices(struct rbwp_gpu *gpu, const struct rbwp_gpu_info *gpus, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct rbwp_gpu_told *told = told_of(gpu, gpus[i].proc_id);
+        if (!told)
+            break;
+        told->properties.proc_id = gpus[i].proc_id;
+        if (gpus[i].name_bytes)
+            told->label = trace_add_label(gpu->trace, gpus[i].name, gpus[i].name_bytes);
+    }
+    return gpu_devices_add(&gpu->devices, gpus, count);
 }
 
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows)
@@ -173,7 +200,8 @@ uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id)
 void rbwp_gpu_add_facts(struct rbwp_gpu *gpu)
 {
     for (uint32_t i = 0; i < gpu->told_count; i++) {
-        const struct gpu_properties *properties = &gpu->told[i];
+        const struct gpu_properties *properties = &gpu->told[i].properties;
+        const struct trace_text name = trace_label_of(gpu->trace, gpu->told[i].label);
         const uint64_t proc_id = properties->proc_id;
         static const char *const apis[APIS + 1] = {"", "", "", "opencl_"};
         const unsigned api = api_of(proc_id);
@@ -185,9 +213,6 @@ void rbwp_gpu_add_facts(struct rbwp_gpu *gpu)
                  apis[api], ordinal);                                                              \
         trace_add_fact(gpu->trace, key, __VA_ARGS__);                                              \
     } while (0)
-        struct rbwp_text name = {"", 0};
-        if (properties->name)
-            name = gpu->host.name(gpu->host.context, properties->name);
         if (name.bytes)
             FACT("name", "%.*s", (int)name.bytes, name.text);
         if (properties->multiprocessors)

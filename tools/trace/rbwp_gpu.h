@@ -57,7 +57,10 @@ struct rbwp_gpu {
         uint32_t track;
     } gpus[RBWP_GPUS_MAX];
     uint32_t gpu_count;
-    struct gpu_properties told[RBWP_GPUS_TOLD];
+    struct rbwp_gpu_told {
+        struct gpu_properties properties; /* but for its name */
+        uint32_t label;                   /* its name */
+    } told[RBWP_GPUS_TOLD];
     uint32_t told_count;
     struct gpu_shapes shapes;
     uint32_t keys[RBWP_GPU_KEYS]; /* names of arguments + 1 */
@@ -77,6 +80,8 @@ void rbwp_gpu_work(struct rbwp_gpu *gpu, const struct span *work);
 /* Rows of a table, and blocks that are none. False if they tell nothing of GPUs. */
 bool rbwp_gpu_rows(struct rbwp_gpu *gpu, const struct rbwp_rows *rows);
 bool rbwp_gpu_block(struct rbwp_gpu *gpu, const struct rbwp_block *block);
+/* What a file's trailer says of GPUs. False without memory. */
+bool rbwp_gpu_devices(struct rbwp_gpu *gpu, const struct rbwp_gpu_info *gpus, uint32_t count);
 /* The track of a GPU, made if need be. */
 uint32_t rbwp_gpu_track(struct rbwp_gpu *gpu, uint64_t proc_id);
 

@@ -985,7 +985,7 @@ static void begin_file(struct rbwp_source *source, struct trace_source *file, bo
     if (!is_first && source->catalog)
         catalog_next_file(source->catalog);
     thread_infos_start(&source->thread_infos, trailer);
-    if (trailer && !gpu_devices_add(&source->gpu.devices, trailer->gpus, trailer->gpu_count))
+    if (trailer && !rbwp_gpu_devices(&source->gpu, trailer->gpus, trailer->gpu_count))
         fail(source);
     if (source->options->threads)
         input_decode_ahead(source->input, source->options->threads);

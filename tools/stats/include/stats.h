@@ -183,6 +183,8 @@ uint64_t stats_quantile_ns(const struct stats_row *row, unsigned permille);
 uint64_t stats_idle_ns(const struct stats *stats, const struct stats_track *track);
 /* Of one that still ran: longer than all of its kind that ended, or so long that nobody waits. */
 bool stats_is_hung(const struct stats *stats, const struct stats_call *call);
+/* Where it was made: of a range its thread, not the row of ranges below that. */
+const struct stats_track *stats_thread_of(const struct stats *stats, const struct stats_call *call);
 /* Part of all workers' time, 0 to 1 (more where spans of a row overlap). */
 double stats_share(const struct stats *stats, uint64_t time_ns);
 

@@ -48,6 +48,14 @@ static inline bool own_key_is_taken(struct trace_text key)
     return false;
 }
 
+/* "slot" or "item", or NULL where a span has none. */
+static inline const char *own_key_of_item(const struct trace_span *span)
+{
+    if (span->category == TRACE_CALL || span->category == TRACE_GPU_WORK)
+        return "slot";
+    return span->category <= TRACE_SUB_ITEM || span->item ? "item" : NULL;
+}
+
 /* The key that the source gave to an argument of an export of ours. */
 static inline struct trace_text own_key_given(struct trace_text key)
 {
