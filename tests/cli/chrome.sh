@@ -118,6 +118,7 @@ code, spans, error = export(iris)
 assert code == 0 and flat(spans) == [(50000, 6000, "node 0 Rank 0", "XCC2_CU5", "other", "put"), (51000, 8000, "node 0 Rank 0", "XCC2_CU5", "other", "store"),
                                      (52000, 0, "node 0 Rank 0", "XCC0_CU0", "other", "unknown_99")], (flat(spans), error)
 assert [s["lane"] for s in sorted(spans, key=lambda s: s["start_ns"])] == [0, 1, 0]
+assert [s["name"] for s in export(iris, ("--to=ndjson", "--until=+500ns"))[1]] == ["put"]  # behind the first, whose unit it has
 iris["metadata"]["time_unit"] = "furlongs"
 assert "unit of time is not known" in export(iris)[2]
 

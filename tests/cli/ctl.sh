@@ -209,6 +209,9 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as liar:
     liar.bind(f"\0rbwp-ctl/{os.geteuid()}/1/0".encode())
     liar.listen()
     assert "another process or user" in ctl("1", "stop", code=1)
+with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as gone:
+    gone.bind(f"\0rbwp-ctl/{os.geteuid()}/{os.getpid()}/0".encode())  # nobody listens any more
+    assert "it has gone" in ctl(str(os.getpid()), "stop", code=1)
 program = Program(f"{work}/mine.bin")
 
 

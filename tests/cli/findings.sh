@@ -39,6 +39,9 @@ def found(calls, *options):
 even = [(w, w, 10 * i, 9.5) for w in (1, 2) for i in range(100)]
 assert set(found(even)) == {"all_busy"}, found(even)
 assert "nothing stands out" in run("--findings", made([(1, 1, 10 * i, 6) for i in range(100)])), run("--findings", made([(1, 1, 10 * i, 6) for i in range(100)]))
+# Beside the tables that were asked for.
+both = json.loads(run("--json", "--by", "slot", "--findings", made(even)))
+assert {f["what"] for f in both["findings"]} == {"all_busy"} and [row["item"] for row in both["work_items"]] == [1, 2] and "threads" not in both, both
 # One stops early, one begins late, one pauses: each is told with its time, and by name.
 stops = found([(1, 1, 10 * i, 5) for i in range(100)] + [(2, 2, 10 * i, 5) for i in range(80)])["idle_at_end"]
 assert stops["thread_id"] == 2 and stops["from"] == 1000 + 795 * MS and stops["to"] == 1000 + 995 * MS, stops

@@ -45,6 +45,10 @@ done
 expect_exit 1 "$RBWP" lanes "$work/r0.evt"
 expect_exit 1 "$RBWP" events "$work/v1.bin"
 expect_exit 1 "$RBWP" events "$work/v1.npy"
+for file in nofield narrow; do
+    expect_exit 1 "$RBWP" events --clock 1000000000 "$work/$file.npy"
+    expect_error "its records have no field op_index of 4 bytes"
+done
 expect_exit 1 "$RBWP" events "$work/r0.evt" "$work/r0.evt"
 expect_error "are both of rank 0"
 expect_exit 1 "$RBWP" lanes --stride 3 "$work/v1.bin"

@@ -69,6 +69,8 @@ def files():
     yield "cut.evt", dump(0, RANK0, 6)[:-7]
     yield "r0.arrays", arrays(RANK0)
     descr = str([(name, "<i4" if kind == "i" else "<i8") for name, kind in zip(NAMES, TYPES)])
+    yield "nofield.npy", numpy_file(descr.replace("op_index", "op_indix"), "(4,)", b"".join(struct.pack("<8i3q2i", *event) for event in RANK0))
+    yield "narrow.npy", numpy_file(descr.replace("'op_index', '<i4'", "'op_index', '<i8'"), "(4,)", b"".join(struct.pack("<8i3qqi", *event) for event in RANK0))
     yield "r0.npy", numpy_file(descr, "(4,)", b"".join(struct.pack("<8i3q2i", *event) for event in RANK0))
 
 

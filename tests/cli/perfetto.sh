@@ -114,6 +114,12 @@ code, spans, error = run(b"".join(timed))
 assert code == 3 and "2 events have no time" in error, (code, error)
 assert sorted((s["name"], s["start_ns"] - wall, s["track"]) for s in spans) == [("a", 7000, "queue"), ("b", 9000, "queue"), ("c", 1000, "queue"), ("d", 5, "queue")], spans
 
+# A snapshot of clocks that nothing ties to the trace's own places none of them.
+adrift = m((1, m((1, 3), (2, 500))), (1, m((1, 64), (2, 50), (3, 1))))
+code, spans, error = run(b"".join([*tracks, packet((10, 1), (13, 1), (6, adrift), (59, m((58, 64), (11, m((11, 12)))))), event(7, (9, INSTANT), (23, "a")), event(500, (9, INSTANT), (23, "b"), more=[(58, 3)]),
+                                   event(T, (9, INSTANT), (23, "c"), more=[(58, 6)])]))
+assert code == 3 and [s["name"] for s in spans] == ["c"] and "2 events have no time" in error, (code, spans, error)
+
 # What is of other kinds is listed; ends without a begin, begins without an end.
 odd = [*tracks, packet((10, 1), (13, 1)), *(packet((8, 1), (1, b"\x08\x01")) for _ in range(3)), packet((8, 1), (77, b"x")), event(T, (9, END), (11, 11)), event(T + 1, (9, BEGIN), (11, 11), (23, "open")),
        event(T + 5, (9, INSTANT), (11, 11), (23, "x")), packet((133, b"zstd"))]
@@ -121,6 +127,11 @@ code, spans, error = run(b"".join(odd))
 assert code == 3 and sorted((s["name"], s["duration_ns"], s["finished"]) for s in spans) == [("open", 4, False), ("x", 0, True)], spans
 for what in ("by kind: 3 ftrace, 1 of field 77", "1 ends have no begin", "1 begins have no end", "packed in an unknown way"):
     assert what in error, (what, error)
+
+# Fields of an event that nothing knows, and flows beyond 16: as many parts are left out.
+odd = (99, 1), (98, "y"), *((47, ("fixed", flow)) for flow in range(19))
+code, spans, error = run(b"".join([*tracks, packet((10, 1), (13, 1)), event(T, (9, INSTANT), (11, 11), (23, "x"), *odd)]))
+assert [s["name"] for s in spans] == ["x"] and "5 parts of events are of other kinds; left out" in error, error
 
 # A circle of parents, a track that is its own parent, counters and events of tracks that nothing describes.
 circle = [packet((60, m((1, 1), (5, 2), (2, "a")))), packet((60, m((1, 2), (5, 1), (2, "b")))), packet((60, m((1, 3), (5, 3), (2, "c")))),

@@ -12,7 +12,9 @@ import json, struct, subprocess, sys
 rbwp, here, work = sys.argv[1:]
 sys.path.insert(0, here)
 import ranges_make
+import make_rbwp as m
 from make_rbwp import table_section, with_trailer
+from test_tables import names
 from ranges_make import ACTIVITY, ANNOTATION, RANGE, T0
 
 NAMES = [b"train", b"forward", b"mark", b"unseen"]
@@ -130,5 +132,12 @@ assert sum(e.get("name") == "forward" and e["ph"] in "XBb" for e in chrome["trac
 subprocess.run([rbwp, "report", "-f", "-o", f"{work}/page.html", path], check=True, capture_output=True)
 text = subprocess.run([rbwp, "stats", "--by", "range", path], capture_output=True, check=True, text=True).stdout
 assert text.index("Ranges on GPUs") > text.index("Ranges"), text
+
+# Names of numbers that are too large to be kept are none.
+far, path = 2**32 - 1, f"{work}/far.bin"
+blocks = [m.block([m.begin(m.ts8(T0)), m.end(m.ts8(T0 + 999))], T0, 7), names(far, b"far", b"farther")]
+with open(path, "wb") as file:
+    file.write(m.finalised(blocks + ranges_make.table(1, "range", RANGE, [row(100, 200, far, 10, 1), row(300, 400, far + 1, 11, 1)]), zero=T0))
+assert of(spans(path), "ranges") == [(100, 100, "unnamed"), (300, 100, "unnamed")], spans(path)
 P
 finish

@@ -107,6 +107,10 @@ for options, want in (([], [1, 2, 3, 4, 5, 6]), (["--from", "+10ns", "--to", "+4
     assert shown(*options, path=spans) == want, (options, shown(*options, path=spans))
 for options, what in ((["--from", "+1ns"], "--from and --to"), (["--name", "x"], "--name")):
     assert f"no column that {what} could ask" in run("--table", "plain", *options, spans, code=1)[1]
+# A name without a role is no row's name, nor is a number that has one.
+LABELLED = ((6, 0, 0, b"kind", b""), (1, 4, 0, b"number", b""), (6, 4, 0, b"what", b""), (6, 0, 0, b"other", b""))
+labelled = write("labelled.bin", [names(1, b"copy", b"flush"), schema(9, LABELLED, b"span"), rows(1, [numbers(1, 2), numbers(1, 1), numbers(2, 1), numbers(1, 1)], 2, table=9)])
+assert shown("--name", "copy", path=labelled) == [2] and shown("--name", "flush", path=labelled) == [1]
 run("--from", "+1ns", spans, code=2)
 run("--name", "x", spans, code=2)
 

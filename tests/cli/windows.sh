@@ -155,5 +155,21 @@ for at, code in ((ends[5], 0), (ends[35], 0), (ends[29], 0), (ends[30], 3)):
     assert (by[0], whole[0]) == (code, 3), (at, by)
     assert code or by[2].splitlines() == rows, by
     assert not code or by == whole, (by, whole)
+
+# GPU work of slot 0 belongs to the call before it, however far before the window that began.
+blocks = [m.block(1, i, [(T + 100 * i + 1, "ce")] * (i > 0) + [(T + 100 * i + 60, "cb", 5 * (i > 0))]) for i in range(39)]
+blocks.append(m.block(1, 39, [(T + 3901, "ce"), (T + 3902, "gpu", 5, 0, T + 3905, T + 3990)]))
+plain = m.file(blocks, [(0, b"zero")], zero_time=T)
+ends = [36 + sum(map(len, blocks[:i])) for i in range(41)]
+index = [struct.pack("<QQQqqQII", a, b - a, 1 + (i > 0), T + 100 * i + (1 if i else 60), T + 100 * i + (60 if i < 39 else 2), 1, 1, m.crc32c(plain[a:b]))
+         for i, (a, b) in enumerate(zip(ends, ends[1:]))]
+opened = [struct.pack("<QqHB5x", 1, T + 100 * i + 60, 5 * (i > 0), 1) for i in range(39)]
+marks = [struct.pack("<QIIQqq", at, m.crc32c(plain[36:at]), 0 < i < 40, *((1, T + 3905, T + 3990) if i == 39 else (0, 0, 0))) for i, at in enumerate(ends)]
+first = [struct.pack("<QQqq", 1, 36, T + 60, T + 3902)]
+zero = made()
+expect("slot 0", zero)
+both("f.bin", zero)
+launched = [row for row in same("export", "-t", "ndjson", "--from", "+3900ns")[2].splitlines() if b'"gpu"' in row]
+assert len(launched) == 1 and b'"launch_ns":%d' % (T + 60) in launched[0], launched
 P
 finish

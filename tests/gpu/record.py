@@ -67,8 +67,9 @@ def test_all_of_it(folder):
 
 def test_halves(folder):
     for what, works, ranges, waits in (("gpu", 280, 0, 0), ("ranges", 0, 80, 0), ("gpu,threads", 280, 0, 1), ("gpu,ranges", 280, 80, 0)):
-        record(folder, PROGRAM, "train", what=what)
+        _, told = record(folder, PROGRAM, "train", what=what)
         found = rows(folder / "out.bin")
+        assert any("/out.bin: 80 ranges in " in line for line in told) == (what == "ranges"), told
         assert (len(found["gpu_activity"]), len(found["range"]), bool(found["wait"])) == (works, ranges, bool(waits)), what
 
 

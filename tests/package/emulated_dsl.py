@@ -78,8 +78,8 @@ def _arithmetic(name, function):
         other = _value(other)
         with np.errstate(over="ignore"):
             if isinstance(self.dtype, pointer_type):
-                return Value(self.data + other.data.astype(np.int64) * (self.dtype.element_ty.primitive_bitwidth // 8),
-                             self.dtype)
+                steps = other.data.astype(np.int64) * {"add": 1, "sub": -1}[name]  # a pointer goes on or back, no more
+                return Value(self.data + steps * (self.dtype.element_ty.primitive_bitwidth // 8), self.dtype)
             dtype = _common(self, other)
             return Value(function(self.data.astype(dtype.numpy), other.data.astype(dtype.numpy)), dtype)
 

@@ -74,6 +74,7 @@ def as_triton():
     check("both texts", (texts["original.ptx"], texts["probes.ptx"]), (A.read_text(), kept))
     check("no shape without the variable", "rbwp_ptx_shape" in call(A, RBWP_PTX_OPTIONS="--bind append")[0][0]["text"], False)
     calls, _, _ = call(A, "-o", "x.cubin")
+    check("what it writes is no input", "rbwp_ptx_buffer" in call(A, "-o", "out.ptx")[0][0]["text"], True)
     check("by default", ("rbwp_ptx_buffer" in calls[0]["text"], "%smid" in calls[0]["text"]), (True, True))
     calls, _, _ = call(A, RBWP_PTXAS=FAKE, PATH="/usr/bin:/bin")
     check("by its path", len(calls), 1)

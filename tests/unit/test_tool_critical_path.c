@@ -137,6 +137,20 @@ static void what_was_waited_for_counts(void **state)
     assert_int_equal(path.last_ns, 3000);
 }
 
+/* At one time what begins has not begun: what a node sent just then was not sent by its handler. */
+static void a_handler_that_begins_has_sent_nothing(void **state)
+{
+    (void)state;
+    call(0, 0, 1000);
+    send(3, 0, 990, false, 1, 1100, 1150, 1200);
+    send(9, 1, 1150, true, 2, 1250, 1260, 1300);
+    call(2, 1310, 3000);
+    finish();
+    assert_int_equal(path.hop_count, 1);
+    assert_hop(0, 9, 100, 10, 40, 1700);
+    assert_int_equal(path.first_process, 1);
+}
+
 /* In a gap between two calls that is over before the handler begins nobody waited. */
 static void a_gap_between_calls_is_no_wait(void **state)
 {
@@ -224,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_was_waited_for_counts, start, stop),
+        cmocka_unit_test_setup_teardown(a_handler_that_begins_has_sent_nothing, start, stop),
         cmocka_unit_test_setup_teardown(a_gap_between_calls_is_no_wait, start, stop),
         cmocka_unit_test_setup_teardown(a_handler_sends, start, stop),
         cmocka_unit_test_setup_teardown(clocks_err, start, stop),

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct seen {
     struct trace_span last;
@@ -123,6 +124,19 @@ static void sorts_through_a_file(void **state)
 }
 
 /* Without a place for temporary files spans are missing: said, remembered, and no crash. */
+/* Of a program that was started without standard input. */
+static void the_file_may_be_descriptor_0(void **state)
+{
+    (void)state;
+    int input = dup(0);
+    close(0);
+    check_sorted(2 * MERGE_SORTER_ITEMS + 1, 2);
+    if (input > 0) {
+        dup2(input, 0);
+        close(input);
+    }
+}
+
 static void a_failing_file_is_told(void **state)
 {
     (void)state;
@@ -307,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sorts_in_memory),
         cmocka_unit_test(sorts_through_a_file),
+        cmocka_unit_test(the_file_may_be_descriptor_0),
         cmocka_unit_test(a_failing_file_is_told),
         cmocka_unit_test(rows_stream_in_order),
         cmocka_unit_test(a_wrong_index_loses_no_row),

@@ -119,12 +119,9 @@ void gpu_summary_say(const char *shown, const struct stats *stats)
     say_rows(stats, is_annotation, stats_extent_ns(stats), "ranges, on the GPU");
 }
 
-void ranges_summary_say(const char *shown, const struct stats *stats)
+void ranges_summary_say(const char *shown, const struct stats *stats, uint64_t count)
 {
     char extent[QUANTITY_BYTES], ranges[QUANTITY_BYTES];
-    uint64_t count = 0;
-    for (uint32_t i = 0; i < stats->row_count; i++)
-        count += is_range(&stats->rows[i]) ? stats->rows[i].count : 0;
     message_plain("%s: %s range%s in %s", shown, quantity_grouped(ranges, count),
                   count == 1 ? "" : "s", quantity_rough(extent, stats_extent_ns(stats), 3));
     say_rows(stats, is_range, stats_extent_ns(stats), "ranges");

@@ -21,7 +21,7 @@ static uint64_t count_rows(const struct stats *stats, unsigned category)
 static void say_all(const char *shown, const struct stats *stats, unsigned asked)
 {
     const bool gpu = gpu_summary_any(stats), calls = count_rows(stats, TRACE_CALL) > 0;
-    const bool ranges = count_rows(stats, TRACE_RANGE) > 0;
+    const uint64_t ranges = count_rows(stats, TRACE_RANGE);
     if (gpu)
         gpu_summary_say(shown, stats);
     else if (asked & RECORD_GPU)
@@ -29,7 +29,7 @@ static void say_all(const char *shown, const struct stats *stats, unsigned asked
     if (calls)
         threads_summary_say(shown, stats);
     else if (ranges && !gpu)
-        ranges_summary_say(shown, stats);
+        ranges_summary_say(shown, stats, ranges);
     if (stats->lost_records)
         message_plain("%" PRIu64 " records found no room", stats->lost_records);
     if (!gpu && !calls && !ranges)
