@@ -14,7 +14,9 @@ import rbwp_make as m
 kept = m.table_section(b"KEPT", [struct.pack("<qQQQQQIIH6x", 1010, 607968, 0, 1, 0, 0, 2, 0, 0)])
 open(sys.argv[2], "wb").write(m.with_trailer(m.file([m.block(7, 0, [(1020, "cb", 3), (1050, "ce")])]), m.info(stop=2000), kept))
 P
-for input in busy.bin queued.bin many_lanes.bin probes.bin dump.bin job; do
+"$MAKE_JOB" -r 20 -s 2 "$work/merged" 66 >/dev/null || fail "make_job"
+cp "$GOLDEN/gaps.bin" "$GOLDEN/gpu_work.bin" "$work" && cp "$GOLDEN/crash_killed.bin" "$work/killed.bin"
+for input in busy.bin queued.bin many_lanes.bin probes.bin dump.bin counted.bin killed.bin gaps.bin gpu_work.bin job merged; do
     "$RBWP" report "$work/$input" -f -o "$work/${input%.bin}.html" 2>/dev/null || fail "report $input"
 done
 "$RBWP" report "$work/busy.bin" --detail 0 -f -o "$work/busy0.html" 2>/dev/null || fail "report --detail 0"
@@ -25,5 +27,5 @@ done
 "$RBWP" stats --json --by kernel "$work/many_lanes.bin" >"$work/lanes.json" 2>/dev/null || fail "stats --by kernel"
 "$RBWP" export --to ndjson "$work/queued.bin" >"$work/queued.ndjson" 2>/dev/null || fail "ndjson"
 "$RBWP" diff --all --json --report "$work/diff.html" "$work/busy.bin" "$work/other.bin" >"$work/diff.json" 2>/dev/null
-node "$here/page.mjs" "$work" ${PAGE_CHANGE:+"$PAGE_CHANGE"} || fail "the pages"
+node "$here/page.mjs" "$work" ${PAGE_CHANGE:+"$PAGE_CHANGE"} && node "$here/page_tour.mjs" "$work" "$here/page.frozen" ${PAGE_CHANGE:+"$PAGE_CHANGE"} || fail "the pages"
 finish

@@ -5,7 +5,8 @@ import {readFileSync} from "node:fs";
 import vm from "node:vm";
 
 const VOID = new Set(["meta", "input", "br", "link", "hr"]);
-const WIDTH = 1204, HEIGHT = 900;
+const HEIGHT = 900;
+let WIDTH = 1204;
 
 /* What a canvas was asked to draw: [{name, given, fill, alpha, align, stroke}]; the rest of a context is taken and forgotten. */
 function context2d() {
@@ -38,6 +39,8 @@ class Element {
     return {contains: has, add: name => put(name, true), remove: name => put(name, false), toggle: (name, on = !has(name)) => put(name, on)};
   }
   get clientWidth() { return WIDTH; }
+  get offsetWidth() { return 200; }
+  get offsetHeight() { return 60; }
   getBoundingClientRect() { return {left: 0, top: 0, width: WIDTH, height: parseFloat(this.style.height) || HEIGHT, right: WIDTH, bottom: HEIGHT}; }
   getContext() { return this.context ??= context2d(); }
   append(...nodes) { for (const node of nodes) this.insert(node, this.nodes.length); }
@@ -59,16 +62,18 @@ class Element {
   getAttribute(key) { return this.attributes[key] ?? null; }
   removeAttribute(key) { delete this.attributes[key]; }
   addEventListener(kind, act) { (this.listeners[kind] ??= []).push(act); }
-  /* The element's listeners, then those of the elements around it. */
+  /* The element's listeners, then those of the elements around it. Whether one of them kept the browser from what it does. */
   fire(kind, more = {}) {
-    let stopped = false;
-    const event = {type: kind, target: this, preventDefault() {}, stopPropagation() { stopped = true; }, ...more};
+    let stopped = false, prevented = false;
+    const event = {type: kind, target: this, preventDefault() { prevented = true; }, stopPropagation() { stopped = true; }, ...more};
     for (let node = this; node && !stopped; node = node.parent) for (const act of node.listeners[kind] || []) act(event);
+    return prevented;
   }
   click() { this.fire("click"); }
   focus() { this.fire("focus"); }
   blur() {}
   select() {}
+  showModal() { this.shown = true; }
   scrollIntoView() {}
   setPointerCapture() {}
   fits(selector) {
@@ -128,8 +133,8 @@ export function openPage(file, change = text => text) {
   const document = {documentElement: root, body: root.querySelector("body"), title: "", createElement: make, createElementNS: (_, name) => make(name),
     getElementById: id => found.get(id) ?? root.all().find(element => element.id === id) ?? null, querySelectorAll: selectors => root.querySelectorAll(selectors),
     querySelector: selector => root.querySelector(selector), addEventListener: (kind, act) => root.addEventListener(kind, act), execCommand: () => true, activeElement: null};
-  const outside = make("window"), queue = act => later.push(act);
-  const window = {document, devicePixelRatio: 1, innerWidth: WIDTH, innerHeight: HEIGHT, location: {hash: "", href: "file:///page.html"}, history: {replaceState() {}},
+  const outside = make("window"), queue = act => later.push(act), performance = {now: () => 0}; /* no machine is too slow */
+  const window = {document, devicePixelRatio: 1, innerWidth: WIDTH, innerHeight: HEIGHT, location: {hash: "", href: "file:///page.html"}, history: {replaceState(state, title, place) { window.place = place; }},
     addEventListener: (kind, act) => outside.addEventListener(kind, act), fire: kind => outside.fire(kind), matchMedia: () => ({matches: false, addEventListener() {}}),
     getComputedStyle: () => ({fontFamily: "sans", getPropertyValue: name => `ink${name}`}), requestAnimationFrame: queue, requestIdleCallback: queue,
     setTimeout: queue, clearTimeout() {}, atob, performance, TextDecoder, TextEncoder, navigator: {clipboard: {writeText: async () => {}}}, Intl, console, structuredClone};
@@ -138,6 +143,10 @@ export function openPage(file, change = text => text) {
   vm.runInContext(text.slice(begin, text.lastIndexOf("</script>")), window, {filename: "page.js", timeout: 20000});
   window.idle = (most = 2000) => {
     for (let turns = 0; later.length && turns < most; turns++) later.shift()(performance.now());
+  };
+  window.resize = width => {
+    WIDTH = width;
+    outside.fire("resize");
   };
   window.run = source => vm.runInContext(source, window, {timeout: 20000});
   window.key = (key, more = {}) => root.fire("keydown", {key, target: document.body, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more});

@@ -2,7 +2,7 @@
 """report_page_make.py CLI_FOLDER OUTPUT_FOLDER: files for report_page.sh: busy.bin, with enough spans for many tiles,
 GPU work and polls; evil.bin, whose names would run as script if they were markup; many_lanes.bin, with what kernels noted
 inside; probes.bin, with what probes in their instructions recorded; queued.bin, with work that waited
-and says what it was about; other.bin,
+and says what it was about; counted.bin, with counters, ranges that never ended and a range of an odd name; other.bin,
 in which one item takes twice as long as in busy.bin."""
 import random
 import sys
@@ -67,3 +67,10 @@ blocks = [ranges_make.block(call(0, 100), T0, 7), ranges_make.block(call(20, 400
 with open(f"{sys.argv[2]}/queued.bin", "wb") as file:
     file.write(ranges_make.finalised(blocks + ranges_make.table(1, "queued", queue, [(T0 + 50, T0 + 400, 8, 0, 7)])
                                      + ranges_make.table(2, "argument", noted, [(T0 + 400, 8, 1, 1, 4096)]), zero=T0))
+
+# Two counters, of which one has one value, and ranges in each other, of which one has no end.
+counter = [("time", 4, 1), ("counter", 6, 4), ("value", 2, 7), ("unit", 6, 0)]
+counts = [(T0 + at, 1, value % (1 << 64), 2) for at, value in ((10, 3), (400, -1), (900, 8))] + [(T0 + 700, 3, 5, 0)]
+marked = [(T0 + 100, T0 + 900, 7, 4, 1, 0, 0, 0, 0, 0), (T0 + 200, T0 + 300, 7, 5, 2, 0, 1, 0, 0, 0), (T0 + 500, 0, 7, 5, 3, 0, 1, 0, 0, 0)]
+ranges_make.write(f"{sys.argv[2]}/counted.bin", [b"waiting", b"jobs", b"load", b"outer", b"<b>inner</b> with a name that is longer than its bar"],
+                  ("counter", counter, counts), ("range", ranges_make.RANGE, marked))
