@@ -40,9 +40,8 @@ def _set(variables: Mapping[str, Optional[str]]) -> None:
 def real_ptxas() -> Optional[str]:
     """The assembler that Triton would take; None where rbwp-ptxas is to look for one itself."""
     knobs: Any = sys.modules.get("triton.knobs")
-    if knobs is not None and hasattr(knobs, "nvidia"):
-        with contextlib.suppress(Exception):  # it raises where there is none
-            return str(knobs.nvidia.ptxas.path)
+    with contextlib.suppress(Exception):  # it raises where there is none
+        return str(knobs.nvidia.ptxas.path)
     named = os.environ.get("TRITON_PTXAS_PATH")
     if named:
         return named

@@ -57,6 +57,17 @@ class Events(unittest.TestCase):
                                  "xcc_id": 0, "cu_id": 5, "address": 0x7000, "op_index": 0, "payload_size": 32})
         self.assertEqual(int(handle.data), 0)
 
+    def test_the_second_event_is_beside_the_first(self):
+        self.buffers(3)
+        tracing = self.tracing()
+        for number in (1, 2):
+            tracing.record_event_start(number, 1, 0x7000 + number, 30 + number, 40 + number)
+        for name, array in self.columns.items():
+            self.assertTrue((array[:2] != GUARD).all() and (array[2:] == GUARD).all(), (name, array))
+        for name, wanted in (("event_id", [1, 2]), ("pid_m", [31, 32]), ("pid_n", [41, 42]), ("target_rank", [1, 1]), ("address", [0x7001, 0x7002]),
+                             ("duration_cycles", [0, 0]), ("op_index", [0, 1]), ("cur_rank", [1, 1])):
+            self.assertEqual(self.columns[name][:2].tolist(), wanted, name)
+
     def test_more_events_than_slots_are_counted_and_write_nothing(self):
         for paired in (True, False):
             with self.subTest(paired=paired):
@@ -228,6 +239,16 @@ class Lanes(unittest.TestCase):
                 self.assertEqual(int(drops[1]), 8)
                 if version == 2:
                     self.assertEqual(int(buffer[header + 2 * (1 + 8) + 1]) >> 32, 8)
+
+    def test_a_lane_of_one_record_keeps_it_for_its_end(self):
+        for version, header, words in ((1, 1, 1), (2, 8, 2)):
+            buffer = np.zeros(header + 4 * words, np.int64)
+            dsl.machine.__init__()
+            dsl.machine.see(buffer)
+            lane = self.lane(buffer, 1, 1, version=version).begin(1)
+            self.assertEqual(int(buffer[header + words + words - 1]), 0)
+            lane.finalize()
+            self.assertEqual(int(buffer[header + words + words - 1]) & 3, 3)
 
     def test_version_2_tells_time_place_and_the_first_time(self):
         buffer = np.zeros(8 + 2 * 4 * 2, np.int64)

@@ -5,6 +5,7 @@ import dataclasses
 import io
 import os
 import random
+import types
 import unittest
 import warnings
 from unittest import mock
@@ -13,7 +14,7 @@ import emulated_dsl as dsl
 import numpy as np
 
 import rbwp
-from rbwp import events, native
+from rbwp import events, memory, native
 from rbwp.events import EVENT_COLUMNS, WIDE_COLUMNS
 from rbwp.native import CLanesLayout
 
@@ -267,6 +268,100 @@ class Limits(unittest.TestCase):
                     rbwp.decode_lanes(GOLDEN_LANES, **{name: wrong})
 
 
+    def test_numbers_of_events_fit_into_theirs(self):
+        for name, least, most in (("counter", 0, 2**32 - 1), ("rank", -1, 2**20 - 1), ("clock_hz", 1, 10**12), ("offset_ns", -2**62, 2**62),
+                                  ("drift_ppb", -2**62, 2**62), ("drift_from_ticks", -2**62, 2**62)):
+            for wrong in (least - 1, most + 1):
+                with self.subTest(name, wrong=wrong), self.assertRaisesRegex(ValueError, f"^{name}: "):
+                    rbwp.decode_events(golden_columns(), **{"counter": 4, name: wrong})
+        for name, allowed in (("counter", 2**32 - 1), ("rank", -1), ("rank", 2**20 - 1)):
+            with self.subTest(name, allowed=allowed):
+                self.assertEqual(len(rbwp.decode_events(golden_columns(), **{"counter": 4, name: allowed}).events), 4)
+        for wrong in (2**64, -2**63 - 1):
+            with self.assertRaisesRegex(ValueError, "^heap_bases: "):
+                rbwp.Tracing(0, 1, [wrong], device="numpy")
+        self.assertEqual(rbwp.Tracing(0, 2, [2**64 - 1, -2**63], device="numpy").heap_bases, (-1, -2**63))
+        with self.assertRaisesRegex(ValueError, "^clock_hz: "):
+            rbwp.Tracing(0, 1, [0], device="numpy", clock_hz=10**12 + 1)
+
+    def test_a_clock_that_nothing_compared_is_the_common_one(self):
+        tracing = rbwp.Tracing(0, 1, [0], device="numpy")
+        self.assertEqual((tracing.offset_ns, tracing.offset_bound_ns, tracing.clock_hz, tracing.max_events), (0, 0, 10**9, 0))
+
+    def test_durations_of_every_second_span(self):
+        trace = rbwp.decode_lanes(GOLDEN_LANES, dialect="v1")
+        some = dataclasses.replace(trace, spans=trace.spans[::2])
+        whole = dataclasses.replace(trace, spans=trace.spans[::2].copy())
+        self.assertEqual(some.durations(), whole.durations())
+
+
+class FakeTensor:
+    """As much of PyTorch's as the package calls."""
+    __module__ = "torch._tensor"
+
+    def __init__(self, values, device):
+        self.values, self.device = values, device
+
+    def data_ptr(self):
+        return self.values.ctypes.data
+
+    def detach(self):
+        return self
+
+    cpu = contiguous = detach
+
+    def numpy(self):
+        return self.values
+
+    def zero_(self):
+        self.values[:] = 0
+
+
+class MemoryOfDevices(unittest.TestCase):
+
+    def setUp(self):
+        self.waited = []
+        self.cuda = types.SimpleNamespace(synchronize=self.waited.append, is_available=lambda: True, current_device=lambda: 3)
+        torch = types.SimpleNamespace(int32=np.int32, int64=np.int64, cuda=self.cuda, version=types.SimpleNamespace(hip=None),
+                                      zeros=lambda count, dtype, device: FakeTensor(np.zeros(count, dtype), device),
+                                      tensor=lambda values, dtype, device: FakeTensor(np.array(values, dtype), device))
+        change = mock.patch.dict("sys.modules", {"torch": torch})
+        change.start()
+        self.addCleanup(change.stop)
+        self.torch = torch
+
+    def test_arrays_are_made_where_they_are_wanted(self):
+        for device, kind in (("numpy", np.ndarray), ("cuda:3", FakeTensor)):
+            for bits in (32, 64):
+                made = memory.zeros(5, bits, device)
+                self.assertIsInstance(made, kind)
+                host = memory.to_host(made)
+                self.assertEqual((host.dtype.itemsize * 8, host.tolist(), memory.address(made)), (bits, [0] * 5, host.ctypes.data))
+            copy = memory.from_host(np.array([1, -2**63]), device)
+            self.assertEqual((memory.to_host(copy).tolist(), memory.is_torch(copy)), ([1, -2**63], device != "numpy"))
+            memory.clear(copy)
+            self.assertEqual(memory.to_host(copy).tolist(), [0, 0])
+            memory.wait(device)
+        self.assertEqual(self.waited, ["cuda:3"])
+        self.assertEqual(memory.checked_array("x", FakeTensor(np.arange(3), "cuda:3"), (32, 64), 3).tolist(), [0, 1, 2])
+
+    def test_the_present_gpu_is_the_default(self):
+        self.assertEqual(memory.default_device(), "cuda:3")
+        self.cuda.is_available = lambda: False
+        self.assertEqual(memory.default_device(), "numpy")
+
+    def test_ticks_of_a_gpu_are_its_makers(self):
+        for hip, ticks in ((None, 10**9), ("6.0", 10**8)):
+            self.torch.version.hip = hip
+            self.assertEqual(rbwp.Tracing(0, 1, [0], device="cuda:3").clock_hz, ticks)
+
+    def test_where_there_is_none(self):
+        with mock.patch.dict("sys.modules", {"torch": None}):
+            self.assertEqual(memory.default_device(), "numpy")
+            with self.assertRaisesRegex(ImportError, "device='numpy' is memory of the host"):
+                memory.zeros(1, 32, "cuda:0")
+
+
 class Commands(unittest.TestCase):
 
     def test_what_a_command_said_last_is_the_error(self):
@@ -282,6 +377,11 @@ class WhereTheLibraryIs(unittest.TestCase):
         with mock.patch.dict(os.environ), mock.patch.object(native, "_library_candidates", lambda: iter(candidates)):
             os.environ.pop("RBWP_LIBRARY")
             return native.library.__wrapped__()
+
+    def test_the_one_that_is_named_is_taken(self):
+        with mock.patch.dict(os.environ, {"RBWP_LIBRARY": "/named/librbwp.so"}), mock.patch.object(native, "_load", side_effect=lambda path: path) as load:
+            self.assertEqual(native.library.__wrapped__(), "/named/librbwp.so")
+            self.assertEqual(load.call_count, 1)
 
     def test_it_is_looked_for(self):
         real = os.environ["RBWP_LIBRARY"]

@@ -262,6 +262,15 @@ class Context(unittest.TestCase):
                 ptx.instrument(**wrong)
         with self.assertRaisesRegex(TypeError, "^t_start: "):
             ptx.instrument(t_start="0")
+        for name, least, most in (("target_file", 0, 2**31 - 1), ("t_start", 0, 2**62), ("t_end", 0, 2**62), ("n_probes_estimate", 1, 2**31 - 1), ("launches", 1, 2**31 - 1)):
+            for wrong in (least - 1, most + 1):
+                with self.subTest(name, wrong=wrong), self.assertRaisesRegex(ValueError, f"^{name}: "):
+                    ptx.instrument(**{name: wrong})
+        for name, allowed in (("target_file", 0), ("target_file", 2**31 - 1), ("n_probes_estimate", 2**31 - 1), ("launches", 2**31 - 1)):
+            self.assertIsInstance(ptx.instrument(**{name: allowed}), ptx.Instrumentation)
+        self.assertEqual(ptx.instrument("warp", kernel="k*", target_file=2, threads="0-6/2,9", n_probes_estimate=3, bind="param", param="p", per="warp", cells="wide")._options,
+                         ["--mode", "warp", "--kernel", "k*", "--file", "2", "--threads", "0-6/2,9", "--capacity", "3", "--bind", "param", "--per", "warp", "--cells", "wide", "--param", "p"])
+        self.assertEqual([ptx._count(threads) for threads in ("0", "3-5", "0-6/2,9", "0-7/3")], [1, 3, 5, 3])
         inst = ptx.instrument()
         self.assertEqual(inst.results(), [])
         with self.assertRaisesRegex(ValueError, "^folder: "):

@@ -11,6 +11,7 @@ import struct
 import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
 
@@ -192,6 +193,26 @@ class SpansOfFiles(unittest.TestCase):
         one, other = (rbwp.spans(path).group_by("name", "args.x") for path in (self.path("srv.bin"), FILE))
         self.assertEqual(spans.group_by("name", "args.x").compute(scheduler="synchronous").items(), one.add(other).items())
 
+    @unittest.skipUnless(importlib.util.find_spec("dask"), "no Dask here (Debian: python3-dask)")
+    def test_a_span_is_of_the_window_that_it_begins_in(self):
+        import rbwp.dask as rbwp_dask
+        starts = np.sort(rbwp.spans(FILE)["start"])
+        first, second = int(starts[300]), int(starts[500])
+        for bounds in ((None, first), (first, second), (second, None), (None, None)):
+            for chosen in (("start", ), ("duration_ns", )):
+                part = rbwp_dask.read_part(rbwp_dask.Part(FILE, *bounds), [], chosen)
+                wanted = (starts >= (bounds[0] or 0)) & (starts < (bounds[1] or 2**63 - 1))
+                self.assertEqual((len(part), part.columns), (int(wanted.sum()), chosen))
+        part = rbwp_dask.Part(FILE, first, second)
+        self.assertEqual(rbwp_dask._window(part, []), [f"--from={first - 1000}", f"--until={second + 1000}"])
+        self.assertEqual(rbwp_dask._window(part, ["--from=+1s"]), [f"--until={second + 1000}"])
+        with self.assertRaisesRegex(ValueError, "partition_records: at least 1"):
+            rbwp_dask.spans(FILE, partition_records=0)
+        spans = rbwp_dask.spans(FILE)
+        for wrong, error in ((lambda: spans.group_by(), TypeError), (lambda: spans.group_by("name", split_every=1), ValueError)):
+            self.assertRaises(error, wrong)
+        self.assertEqual(repr(spans), f"<rbwp.dask.DaskSpans: 1 partitions, {len(columns.COLUMNS)} columns>")
+
     @unittest.skipUnless(all(importlib.util.find_spec(name) for name in ("dask", "pandas")), "no Dask or pandas here")
     def test_frames_over_dask_have_the_types_of_frames(self):
         import rbwp.dask as rbwp_dask
@@ -235,6 +256,13 @@ class SpansOfFiles(unittest.TestCase):
         self.assertEqual(some["id"].tolist(), spans["id"][mask].tolist())
         self.assertEqual(some.text("name").tolist(), spans.text("name")[mask].tolist())
         self.assertEqual((len(some), some.facts), (int(mask.sum()), spans.facts))
+
+    def test_a_command_that_fails_gives_no_spans(self):
+        for script, said in (("echo half; exit 1", "export ended with 1"), ("exit 0", "export ended with 0"), ("echo half; echo no room >&2; exit 2", "no room")):
+            path = self.path("command", f"#!/bin/sh\n{script}\n".encode())
+            os.chmod(path, 0o755)
+            with mock.patch.object(columns, "command", lambda path=path: path), self.assertRaisesRegex(rbwp.RbwpError, said):
+                rbwp.spans(FILE)
 
     def test_what_is_wrong_is_said(self):
         for wrong, error, words in (({"columns": ["strat"]}, ValueError, "'strat' is none of start"),
