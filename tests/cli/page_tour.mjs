@@ -99,7 +99,7 @@ const PARTS = {
   },
 };
 
-const PAGES = {busy0: "tabs keys pointer", queued: "tabs keys pointer", counted: "tabs keys pointer", many_lanes: "tabs keys pointer", probes: "tabs keys", gpu_work: "tabs pointer", killed: "tabs",
+const PAGES = {busy0: "tabs keys", queued: "tabs keys pointer", counted: "tabs keys pointer", many_lanes: "tabs pointer", probes: "tabs keys", gpu_work: "tabs pointer", killed: "tabs",
   gaps: "tabs", dump: "tabs", job: "tabs pointer", merged: "tabs", diff: "keys"};
 const found = [];
 for (const [name, parts] of Object.entries(PAGES)) {
