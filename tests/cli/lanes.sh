@@ -55,6 +55,9 @@ expect_exit 1 "$RBWP" lanes --stride 3 "$work/v1.bin"
 expect_error "lanes would share slots"
 expect_exit 2 "$RBWP" lanes --dialect cupti "$work/v1.bin"
 expect_exit 2 "$RBWP" lanes --clock 0 "$work/v1.bin"
+for anchor in 0=7 5x7 5=; do
+    expect_exit 2 "$RBWP" lanes --anchor "$anchor" "$work/v1.bin"
+done
 expect_exit 2 "$RBWP" lanes --to rbwp "$work/v1.bin"
 expect_exit 2 "$RBWP" lanes --to warpscope "$work/v1.bin" "$work/v1.npy"
 expect_exit 2 "$RBWP" events --merge "$work/r0.evt"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The device code of the package, run on the host: what it writes, and above all what it does not."""
 
+import ast
 import glob
 import os
 import shutil
@@ -147,6 +148,16 @@ class Events(unittest.TestCase):
         self.tracing().record_event_start(wide(3), wide(1), wide(0x7000), wide(5), dsl.Value(6, dsl.uint32))
         cells = [int(self.columns[name][0]) for name in ("event_id", "target_rank", "address", "pid_m", "pid_n")]
         self.assertEqual(cells, [3, 1, 0x7000, 5, 6])
+
+
+class Assembly(unittest.TestCase):
+
+    def test_only_where_a_thread_runs_is_always_the_same(self):
+        """What reads a clock, orders memory or stores is not left out by the compiler, nor done once for twice."""
+        tree = ast.parse((dsl.PACKAGE / "rbwp" / "_kernel_code.py").read_text(encoding="utf-8"))
+        pure = [ast.unparse(call.args[0]) for call in ast.walk(tree) if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "inline_asm_elementwise"
+                for word in call.keywords if word.arg == "is_pure" and ast.unparse(word.value) != "False"]
+        self.assertEqual(pure, ["'mov.u32 $0, %smid;'", "'mov.u32 $0, %tid.x;\\nshr.u32 $0, $0, 5;'"])
 
 
 class Ptx(unittest.TestCase):

@@ -4,7 +4,9 @@
 import dataclasses
 import io
 import os
+import pathlib
 import random
+import tempfile
 import types
 import unittest
 import warnings
@@ -369,6 +371,29 @@ class Commands(unittest.TestCase):
             with mock.patch.object(native, "command", lambda: "/bin/sh"):
                 with self.assertRaisesRegex(rbwp.RbwpError, f"^rbwp -c ended with 5: {said}$"):
                     native.run_command(["-c", f"{script}; exit 5"])
+
+
+    def test_the_command_is_looked_for_in_the_tree(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.dict(os.environ, {"RBWP_COMMAND": "", "PATH": "/nowhere"}), \
+                mock.patch.object(native, "_trees", lambda: iter([pathlib.Path("/nowhere"), pathlib.Path(folder)])):
+            with self.assertRaisesRegex(FileNotFoundError, "RBWP_COMMAND=/path/rbwp"):
+                native.command()
+            for place in ("build/tools", "bin"):  # what is installed comes first
+                path = pathlib.Path(folder, place, "rbwp")
+                path.parent.mkdir(parents=True)
+                path.touch()
+                self.assertNotEqual(self.found(), str(path))
+                path.chmod(0o755)
+                self.assertEqual(self.found(), str(path))
+            os.environ["RBWP_COMMAND"] = "/named/rbwp"
+            self.assertEqual(native.command(), "/named/rbwp")
+
+    @staticmethod
+    def found():
+        try:
+            return native.command()
+        except FileNotFoundError:
+            return None
 
 
 class WhereTheLibraryIs(unittest.TestCase):

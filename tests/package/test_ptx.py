@@ -266,7 +266,7 @@ class Context(unittest.TestCase):
             for wrong in (least - 1, most + 1):
                 with self.subTest(name, wrong=wrong), self.assertRaisesRegex(ValueError, f"^{name}: "):
                     ptx.instrument(**{name: wrong})
-        for name, allowed in (("target_file", 0), ("target_file", 2**31 - 1), ("n_probes_estimate", 2**31 - 1), ("launches", 2**31 - 1)):
+        for name, allowed in (("target_file", 0), ("target_file", 2**31 - 1), ("n_probes_estimate", 1), ("n_probes_estimate", 2**31 - 1), ("launches", 1), ("launches", 2**31 - 1)):
             self.assertIsInstance(ptx.instrument(**{name: allowed}), ptx.Instrumentation)
         self.assertEqual(ptx.instrument("warp", kernel="k*", target_file=2, threads="0-6/2,9", n_probes_estimate=3, bind="param", param="p", per="warp", cells="wide")._options,
                          ["--mode", "warp", "--kernel", "k*", "--file", "2", "--threads", "0-6/2,9", "--capacity", "3", "--bind", "param", "--per", "warp", "--cells", "wide", "--param", "p"])
