@@ -34,14 +34,6 @@ static enum rbwp_status open_compiler(struct code_driver *driver, struct rbwp_er
     return status;
 }
 
-static bool has_arch(const struct gpu_code_text *text)
-{
-    for (const char *const *option = text->options; option && *option; option++)
-        if (strstr(*option, "-arch") || strstr(*option, "gpu-architecture"))
-            return true;
-    return false;
-}
-
 /* Compiles the source for the context's device. */
 static enum rbwp_status compile(struct gpu_context *context, const struct gpu_code_text *text,
                                 char **code_out, struct rbwp_error *error)
@@ -53,7 +45,7 @@ static enum rbwp_status compile(struct gpu_context *context, const struct gpu_co
     struct gpu_device_info info;
     char arch[sizeof info + 32];
     bool names_arch =
-        driver->kind->names_arch && !has_arch(text) &&
+        driver->kind->names_arch &&
         context->backend->device_info(context->driver, context->ordinal, &info) == GPU_OK &&
         strncmp(info.arch, "sm_", 3) == 0;
     if (names_arch)

@@ -48,20 +48,6 @@ static enum rbwp_status explain(struct gpu_module *module, const struct gpu_code
     return RBWP_E_INVALID;
 }
 
-/* The options as one text, to be freed. */
-static char *join_options(const char *const *options)
-{
-    size_t size = 1;
-    for (const char *const *option = options; option && *option; option++)
-        size += strlen(*option) + 1;
-    char *joined = calloc(1, size);
-    for (const char *const *option = options; joined && option && *option; option++) {
-        strcat(joined, *option);
-        strcat(joined, " ");
-    }
-    return joined;
-}
-
 static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_text *text,
                               struct rbwp_error *error)
 {
@@ -72,12 +58,8 @@ static enum rbwp_status build(struct gpu_module *module, const struct gpu_code_t
     module->program = cl->clCreateProgramWithSource(context->native, 1, &source, NULL, &code);
     if (code != GPU_OK)
         return gpu_describe(context->driver, code, NULL, text->name, error);
-    char *options = join_options(text->options);
-    if (!options)
-        return gpu_failure(error, RBWP_E_MEMORY, "opencl: no memory");
     ocl_device device = opencl_device_of(context);
-    code = cl->clBuildProgram(module->program, 1, &device, options, NULL, NULL);
-    free(options);
+    code = cl->clBuildProgram(module->program, 1, &device, NULL, NULL, NULL);
     if (code == OCL_BUILD_PROGRAM_FAILURE)
         return explain(module, text, error);
     return code == GPU_OK ? RBWP_OK : gpu_describe(context->driver, code, NULL, text->name, error);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OPTIONS_MAX 32
-
 #define AT(member) offsetof(struct rtc_functions, member), false
 static const struct rtc_library {
     const char *name;
@@ -95,19 +93,10 @@ static enum rbwp_status take_code(const struct rtc_functions *rtc, rtc_program p
 enum rbwp_status rtc_compile(const struct rtc_functions *rtc, const struct gpu_code_text *text,
                              const char *arch, char **code_out, struct rbwp_error *error)
 {
-    const char *options[OPTIONS_MAX];
-    int count = 0;
-    if (arch)
-        options[count++] = arch;
-    for (const char *const *option = text->options; option && *option; option++) {
-        if (count == OPTIONS_MAX)
-            return gpu_failure(error, RBWP_E_INVALID, "more than %d compiler options", OPTIONS_MAX);
-        options[count++] = *option;
-    }
     rtc_program program = NULL;
     if (rtc->create(&program, text->source, text->name, 0, NULL, NULL) != 0)
         return gpu_failure(error, RBWP_E_IO, "%s: the compiler does not start", text->name);
-    enum rbwp_status status = rtc->compile(program, count, options) == 0
+    enum rbwp_status status = rtc->compile(program, arch != NULL, &arch) == 0
                                   ? take_code(rtc, program, text, code_out, error)
                                   : explain(rtc, program, text, error);
     rtc->destroy(&program);

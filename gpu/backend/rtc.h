@@ -42,9 +42,9 @@ enum rbwp_status rtc_open(enum rtc_kind kind, const char *given, void *else_libr
                           struct rtc_functions *functions_out, struct rbwp_error *error);
 
 /*
- * Compiles text->source with text->options and, before them, `arch` unless it is NULL. *code_out
- * is to be freed. RBWP_E_INVALID if it does not compile (first line of the log in error, all in
- * text->log), RBWP_E_MEMORY, RBWP_E_IO.
+ * Compiles text->source with the option `arch` unless it is NULL. *code_out is to be freed.
+ * RBWP_E_INVALID if it does not compile (first line of the log in error, all in text->log),
+ * RBWP_E_MEMORY, RBWP_E_IO.
  */
 enum rbwp_status rtc_compile(const struct rtc_functions *functions,
                              const struct gpu_code_text *text, const char *arch, char **code_out,

@@ -127,8 +127,8 @@ static bool take_counted(struct rbwp_endpoint *endpoint, uint32_t node,
                          const struct packet_head *head)
 {
     struct quiesce *quiesce = &endpoint->quiesce;
-    if (node == 0 || parent_of(node) != endpoint->node || !quiesce->asked ||
-        head->word != quiesce->round || quiesce->missing == 0)
+    if (node == 0 || parent_of(node) != endpoint->node || head->word != quiesce->round ||
+        quiesce->missing == 0)
         return false;
     quiesce->missing--;
     quiesce->sent += head->key;

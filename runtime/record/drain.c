@@ -155,17 +155,21 @@ static void set_bounds(struct drain *drain, struct job *job)
     thread->floor_ns = job->ceiling_ns;
 }
 
+static struct job *free_job(struct drain *drain)
+{
+    for (struct job *job = drain->job; job < drain->job + drain->jobs; job++)
+        if (job->state == JOB_FREE)
+            return job;
+    return NULL;
+}
+
 /* A job with the oldest queued chunk, or NULL. Locked. */
 static struct job *take(struct drain *drain)
 {
     collect(drain);
     struct chunk *chunk = drain->queue_first;
-    if (!chunk)
-        return NULL;
-    struct job *job = drain->job;
-    while (job < drain->job + drain->jobs && job->state != JOB_FREE)
-        job++;
-    if (job == drain->job + drain->jobs)
+    struct job *job = chunk ? free_job(drain) : NULL;
+    if (!job)
         return NULL;
     drain->queue_first = chunk->next;
     job->hurries = --drain->queued >= QUEUE_LONG || chunk_pool_is_near_cap(drain->pool);

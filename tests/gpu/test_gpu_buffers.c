@@ -428,6 +428,7 @@ static void test_events(void **state)
         struct rbwp_device_clock *clock = new_clock(device);
         struct rbwp_events_stats stats;
         struct rbwp_events_dump dump = {.size = sizeof dump};
+        struct rbwp_device_clock_line line = {.size = sizeof line};
         const int64_t *words = rbwp_device_events_context(events).native;
         assert_int_equal(load_le_i64(&words[3]), 222);
         assert_int_equal(load_le_i64(&words[4]), 1);
@@ -444,6 +445,10 @@ static void test_events(void **state)
         assert_int_equal(dump.counter, 3);
         assert_int_equal(dump.stored, 2);
         assert_true(dump.offset_bound_ns > 0);
+        rbwp_device_clock_get(clock, &line);
+        assert_true(line.hz > 0 && line.from_ticks > 0);
+        assert_int_equal(dump.clock_hz, line.hz);
+        assert_int_equal(dump.drift_from_ticks, line.from_ticks);
         assert_int_equal(rbwp_device_events_reset(events, NULL), RBWP_OK);
         assert_int_equal(rbwp_device_events_read(events, NULL, NULL), RBWP_OK);
         assert_int_equal(rbwp_device_events_record(events, clock, 9, &stats, NULL), RBWP_OK);

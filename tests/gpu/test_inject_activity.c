@@ -7,6 +7,7 @@
  * and a program's side of NVTX call the library.
  */
 #include "fake_inject.h"
+#include "inject_buffers.h"
 #include "nvtx_program.h"
 #include "rbwp_reader.h"
 #include "rows_support.h"
@@ -15,9 +16,11 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,6 +100,78 @@ __attribute__((visibility("default"))) const char *__tsan_default_options(void)
 
 /* What a program does before it starts the driver; NULL: nothing. */
 static void (*find_functions)(void);
+
+/* ---- buffers: those of inject_buffers.c alone, in this process ---- */
+
+static _Atomic int taken, in_mmap, may_go_on;
+
+/* Visible: some linkers have shared libraries refer to them too. */
+#pragma GCC visibility push(default)
+void *__real_mmap64(void *address, size_t bytes, int rights, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *address, size_t bytes, int rights, int flags, int fd, off_t offset);
+/* Makes a buffer when the test wants it. */
+void *__wrap_mmap64(void *address, size_t bytes, int rights, int flags, int fd, off_t offset)
+{
+    atomic_store(&in_mmap, 1);
+    while (!atomic_load(&may_go_on))
+        sched_yield();
+    return __real_mmap64(address, bytes, rights, flags, fd, offset);
+}
+#pragma GCC visibility pop
+
+static void *take_buffer(void *unused)
+{
+    size_t bytes;
+    (void)unused;
+    assert_non_null(inject_buffer_take(&bytes));
+    atomic_store_explicit(&taken, 1, memory_order_relaxed);
+    return NULL;
+}
+
+/* For ThreadSanitizer: ordered in time alone, as in test_locks.c. */
+static void test_buffers_of_two_threads(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    atomic_store(&may_go_on, 1);
+    inject_buffers_prepare();
+    assert_int_equal(pthread_create(&thread, NULL, take_buffer, NULL), 0);
+    while (!atomic_load_explicit(&taken, memory_order_relaxed))
+        sched_yield();
+    take_buffer(NULL);
+    pthread_join(thread, NULL);
+}
+
+/* A process that is forked while a thread makes a buffer does not wait for that thread. */
+static void test_buffers_after_a_fork(void **state)
+{
+    (void)state;
+#ifdef __SANITIZE_THREAD__
+    skip(); /* it has no threads in children of processes with threads */
+#endif
+    pthread_t thread;
+    size_t bytes;
+    int status;
+    for (atomic_store(&in_mmap, 0); !atomic_load(&in_mmap);)
+        assert_non_null(inject_buffer_take(&bytes)); /* until none is ready */
+    atomic_store(&in_mmap, 0);
+    atomic_store(&may_go_on, 0);
+    assert_int_equal(pthread_create(&thread, NULL, take_buffer, NULL), 0);
+    while (!atomic_load(&in_mmap))
+        sched_yield();
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(10);
+        inject_buffers_forget();
+        atomic_store(&may_go_on, 1);
+        _exit(inject_buffer_take(&bytes) ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    atomic_store(&may_go_on, 1);
+    pthread_join(thread, NULL);
+    assert_int_equal(status, 0);
+}
 
 /* ---- processes ---- */
 
@@ -475,6 +550,29 @@ static void test_ranges(void **state)
     assert_int_equal(read_table_row(&work, 0)[RANGE], read_table_row(&table, 1)[R_RANGE]);
     assert_int_equal(read_table_row(&work, 1)[RANGE], read_table_row(&table, 0)[R_RANGE]);
     read_table_free(&table);
+    read_table_free(&work);
+}
+
+/* Where nothing can be kept for a thread its ranges are not tracked, and all else goes on. */
+static void has_no_keys(void)
+{
+    pthread_key_t key;
+    void *function = function_of("first");
+    CHECK(nvtx_find_tool(handle));
+    CHECK(launch(function, NULL) == 0);
+    while (pthread_key_create(&key, NULL) == 0)
+        ;
+    CHECK(nvtx_push("not tracked") == -2);
+    CHECK(launch(function, NULL) == 0);
+    CHECK(nvtx_pop() == -2);
+}
+
+static void test_ranges_without_keys(void **state)
+{
+    (void)state;
+    assert_int_equal(run(has_no_keys), 0);
+    struct read_table work = read_table(file, "gpu_activity");
+    assert_int_equal(work.rows, 2);
     read_table_free(&work);
 }
 
@@ -1223,6 +1321,9 @@ int main(int count, char **words)
         cmocka_unit_test_setup(test_all_of_many, set_up),
         cmocka_unit_test_setup(test_runtime, set_up),
         cmocka_unit_test_setup(test_ranges, set_up),
+        cmocka_unit_test_setup(test_ranges_without_keys, set_up),
+        cmocka_unit_test(test_buffers_of_two_threads),
+        cmocka_unit_test(test_buffers_after_a_fork),
         cmocka_unit_test_setup(test_started, set_up),
         cmocka_unit_test_setup(test_halves, set_up),
         cmocka_unit_test_setup(test_window_of_a_range, set_up),

@@ -240,6 +240,21 @@ static void test_a_process_that_died_tells_its_job(void **state)
     recorded_free(&recorded);
 }
 
+/* The processor is known also to a program without standard input, whose first file is number 0. */
+static void test_hardware_without_standard_input(void **state)
+{
+    (void)state;
+    struct rbwp_job_facts with, without;
+    int standard_input = dup(STDIN_FILENO);
+    job_look(&with);
+    (void)close(STDIN_FILENO);
+    job_look(&without);
+    if (standard_input >= 0)
+        assert_int_equal(dup2(standard_input, STDIN_FILENO), STDIN_FILENO);
+    (void)close(standard_input);
+    assert_string_equal(without.hardware, with.hardware);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -249,6 +264,7 @@ int main(void)
         cmocka_unit_test_setup(test_clocks, alone),
         cmocka_unit_test_setup(test_clocks_are_thinned, alone),
         cmocka_unit_test_setup(test_a_process_that_died_tells_its_job, as_launched),
+        cmocka_unit_test_setup(test_hardware_without_standard_input, alone),
     };
     return cmocka_run_group_tests_name("job", tests, NULL, NULL);
 }

@@ -5,10 +5,12 @@
  * relaxed), so that only the lock makes it no race: without it this is a report, each time.
  */
 #include "control_words.h"
+#include "live.h"
 #include "rbwp_counter.h"
 #include "rbwp_rows.h"
 #include "record_extend.h"
 #include "record_support.h"
+#include "slot_limits.h"
 #include "unit.h"
 
 #include <pthread.h>
@@ -106,6 +108,36 @@ static void measure_rate(void)
     (void)rbwp_ticks_per_second();
 }
 
+static void begin_relog(void)
+{
+    assert_true(live_relog_begin());
+}
+
+static void set_least(void)
+{
+    slot_limits_set_least(1, 5);
+}
+
+static void set_disabled(void)
+{
+    slot_limits_set_disabled(1, true);
+}
+
+static void set_alarm(void)
+{
+    slot_limits_set_alarm(1, 5);
+}
+
+static void look_at_limits(void)
+{
+    (void)slot_limits_of(1);
+}
+
+static void clear_limits(void)
+{
+    slot_limits_clear(1);
+}
+
 /* ---- tests ------------------------------------------------------------------------------------
  */
 
@@ -144,6 +176,31 @@ static void rate(void **state)
     one_then_the_other(measure_rate, measure_rate);
 }
 
+/* The live file's log, of which somebody else writes the facts anew. */
+static void log_and_relog(void **state)
+{
+    (void)state;
+    static const char filler[4096];
+    begin();
+    while (!live_relog_is_due())
+        live_log(LIVE_THREAD, NULL, 0, filler, sizeof filler);
+    one_then_the_other(begin_relog, name_a_slot);
+    one_then_the_other(live_relog_end, name_a_slot);
+    end();
+}
+
+static void limits_of_a_slot(void **state)
+{
+    (void)state;
+    static const act_fn pairs[][2] = {{set_least, set_least},
+                                      {set_disabled, set_disabled},
+                                      {set_alarm, set_alarm},
+                                      {set_least, look_at_limits},
+                                      {set_least, clear_limits}};
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        one_then_the_other(pairs[i][0], pairs[i][1]);
+}
+
 /* What became of a rule, which another thread writes down. */
 static void outcome_of_a_rule(void **state)
 {
@@ -175,6 +232,8 @@ int main(void)
         cmocka_unit_test(hooks_and_the_end),
         cmocka_unit_test(counters),
         cmocka_unit_test(rate),
+        cmocka_unit_test(log_and_relog),
+        cmocka_unit_test(limits_of_a_slot),
         cmocka_unit_test(outcome_of_a_rule),
     };
     return cmocka_run_group_tests_name("locks", tests, NULL, NULL);

@@ -102,6 +102,48 @@ static void order_holds_where_senders_wait(void **state)
     job_free(&job);
 }
 
+/* ---- memory that runs out ---------------------------------------------------------------- */
+
+static long allocations_left = -1; /* before the one that fails; -1: none does */
+
+/* Visible: some linkers have shared libraries refer to them too. */
+#pragma GCC visibility push(default)
+void *__real_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    if (allocations_left < 0 || allocations_left-- > 0)
+        return __real_calloc(count, bytes);
+    return NULL;
+}
+#pragma GCC visibility pop
+
+/* Guards: whichever part of an endpoint there is no memory for, it is said, and nothing stays. */
+static void no_memory_for_an_endpoint(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager = message_manager(0);
+    enum rbwp_status status = RBWP_E_MEMORY;
+    long refused = 0;
+    for (; status == RBWP_E_MEMORY; refused++) {
+        struct rbwp_transport *transport;
+        struct rbwp_endpoint *endpoint;
+        struct rbwp_error error;
+        assert_int_equal(rbwp_loopback_new(1, &transport, NULL), RBWP_OK);
+        allocations_left = refused;
+        status = rbwp_endpoint_new(manager, transport, NULL, &endpoint, &error);
+        const bool was_refused = allocations_left < 0;
+        allocations_left = -1;
+        assert_int_equal(status, was_refused ? RBWP_E_MEMORY : RBWP_OK);
+        if (status == RBWP_OK)
+            assert_int_equal(rbwp_endpoint_free(endpoint), RBWP_OK);
+        else
+            assert_null(endpoint);
+    }
+    assert_true(refused > 3);
+    assert_int_equal(rbwp_work_stop(manager, true, NULL), RBWP_OK);
+}
+
 /* ---- names ---------------------------------------------------------------------- */
 
 /* Guards: a message for a handler that its node does not have is dropped, and its sender told by
@@ -831,6 +873,7 @@ static void the_profile_tells_of_messages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_memory_for_an_endpoint),
         cmocka_unit_test(handlers_are_known_by_name),
         cmocka_unit_test(order_holds_where_senders_wait),
         cmocka_unit_test(unknown_handlers_are_told),

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,6 +214,47 @@ static void quiet_is_when_payloads_are_back(void **state)
     assert_int_equal(ended.count, 3);
     for (int i = 0; i < 2; i++)
         assert_int_equal(rbwp_endpoint_quiesce(wired.job.endpoint[i], 0, NULL), RBWP_OK);
+    job_free(&wired.job);
+}
+
+struct through {
+    struct rbwp_endpoint *endpoint;
+    _Atomic int told;
+};
+
+static void *tell_through(void *argument)
+{
+    struct through *through = argument;
+    rbwp_transport_payload_done(through->endpoint, 0, RBWP_OK);
+    atomic_store_explicit(&through->told, 1, memory_order_relaxed);
+    return NULL;
+}
+
+/* For ThreadSanitizer: two threads of a transport tell of payloads one after the other, ordered in
+ * time alone (test_locks.c). */
+static void payloads_are_through_on_two_threads(void **state)
+{
+    (void)state;
+    struct wired wired = wired_new(2, 0, NULL);
+    struct seen seen = {0};
+    struct ended ended = {0};
+    static const uint8_t big[BIG];
+    const unsigned handler = job_register(&wired.job, "long", see, &seen);
+    job_start(&wired.job);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(lend_out(wired.job.endpoint[0], 1, handler, big, BIG, &ended), RBWP_OK);
+    wire_tell_senders(wired.wire, false);
+    run_all(&wired);
+    assert_int_equal(seen.count, 2);
+    struct through through = {.endpoint = wired.job.endpoint[0]};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, tell_through, &through), 0);
+    while (!atomic_load_explicit(&through.told, memory_order_relaxed))
+        sched_yield();
+    rbwp_transport_payload_done(through.endpoint, 1, RBWP_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    run_rounds(wired.job.manager);
+    assert_int_equal(ended.count, 2);
     job_free(&wired.job);
 }
 
@@ -589,6 +631,40 @@ static void packets_of_strangers(void **state)
     assert_true(ended.count > 0);
 }
 
+/* Guards: only a node's children in the tree are counted: what another node, or who was counted
+ * already, says is no packet, and the job becomes quiet by what the children say. */
+static void counts_of_others_are_refused(void **state)
+{
+    (void)state;
+    enum { GRANDCHILD = QUIESCE_FAN + 1 };
+    struct told told = {0};
+    const struct rbwp_endpoint_config config = {
+        .size = sizeof config, .problem = note_problem, .argument = &told};
+    struct wired wired = wired_new(GRANDCHILD + 1, 0, &config);
+    struct rbwp_endpoint *root = wired.job.endpoint[0];
+    job_start(&wired.job);
+    run_all(&wired);
+    assert_int_equal(rbwp_endpoint_quiesce(root, 0, NULL), RBWP_AGAIN);
+    run_rounds(wired.job.manager); /* it has asked */
+    assert_int_equal(root->quiesce.missing, QUIESCE_FAN);
+    struct packet_head head = {.kind = PACKET_COUNTED, .word = root->quiesce.round};
+    const struct rbwp_packet packet = packet_of_head(&head);
+    for (uint32_t node = 0; node <= GRANDCHILD; node += GRANDCHILD) {
+        assert_int_equal(rbwp_transport_arrived(root, node, &packet), RBWP_OK);
+        run_rounds(wired.job.manager);
+        assert_int_equal(told.kind, RBWP_MESSAGE_BROKEN);
+        assert_int_equal(told.node, node);
+        assert_int_equal(root->quiesce.missing, QUIESCE_FAN);
+    }
+    assert_int_equal(told.count, 2);
+    quiesce_all(&wired);
+    head.word = root->quiesce.round;
+    assert_int_equal(rbwp_transport_arrived(root, 1, &packet), RBWP_OK);
+    run_rounds(wired.job.manager);
+    assert_int_equal(told.count, 3);
+    job_free(&wired.job);
+}
+
 /* Guards: a refusal for a reason that is none is no packet; the sender is not told of it as of one.
  */
 static void refusals_without_a_reason(void **state)
@@ -618,6 +694,7 @@ int main(void)
         cmocka_unit_test(long_payloads_meet_the_receiver),
         cmocka_unit_test(incoming_payloads_wait_for_room),
         cmocka_unit_test(quiet_is_when_payloads_are_back),
+        cmocka_unit_test(payloads_are_through_on_two_threads),
         cmocka_unit_test(refused_payloads_come_back),
         cmocka_unit_test(a_lost_node_ends_what_waits_for_it),
         cmocka_unit_test(leaving_early_is_said),
@@ -627,6 +704,7 @@ int main(void)
         cmocka_unit_test(short_and_long_over_a_narrow_wire),
         cmocka_unit_test(answers_get_past_full_windows),
         cmocka_unit_test(packets_of_strangers),
+        cmocka_unit_test(counts_of_others_are_refused),
         cmocka_unit_test(refusals_without_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,6 +91,50 @@ static void release_all(struct rbwp_space **spaces, size_t count)
 {
     for (size_t i = 0; i < count; i++)
         rbwp_space_release(spaces[i]);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------ */
+
+static _Atomic int queue_turn; /* 1: the first operation has ended, 2: the second is in the queue */
+
+static void wait_for_turn(int turn)
+{
+    while (atomic_load_explicit(&queue_turn, memory_order_relaxed) < turn)
+        sched_yield();
+}
+
+static void let_submit(void *argument, const struct rbwp_partition_result *result)
+{
+    (void)argument;
+    (void)result;
+    atomic_store_explicit(&queue_turn, 1, memory_order_relaxed);
+    wait_for_turn(2);
+}
+
+/* For ThreadSanitizer: an operation comes while another ends, ordered in time alone
+ * (test_locks.c). */
+static void operations_come_while_others_end(void **state)
+{
+    (void)state;
+    struct rbwp_work_manager *manager = manager_with(1);
+    struct rbwp_partitioner *partitioner = partitioner_on(manager, "queue");
+    struct cube cube;
+    struct rbwp_space *space = random_space(1, 3, &cube), *results[2];
+    struct rbwp_partition partition = {.size = sizeof partition,
+                                       .kind = RBWP_PARTITION_UNION_ALL,
+                                       .count = 1,
+                                       .sources = (const struct rbwp_space **)&space,
+                                       .done = let_submit};
+    submit(partitioner, &partition, &results[0]);
+    wait_for_turn(1);
+    partition.done = NULL;
+    submit(partitioner, &partition, &results[1]);
+    atomic_store_explicit(&queue_turn, 2, memory_order_relaxed);
+    rbwp_work_drain(manager);
+    check_space(results[1], &cube);
+    release_all(results, 2);
+    rbwp_space_release(space);
+    finish(partitioner, manager);
 }
 
 /* ---- random cases ------------------------------------------------------------------------ */
@@ -856,6 +901,7 @@ static void micro_operations_are_sub_items(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_come_while_others_end),
         cmocka_unit_test(by_field_is_by_color),
         cmocka_unit_test(images_are_where_values_lead),
         cmocka_unit_test(preimages_are_where_values_come_from),

@@ -421,9 +421,11 @@ static void own_kinds(void **state)
         live_log_entry(&maker, LIVE_KIND, waits, sizeof waits, "waiting for room");
     }
     live_log_entry(&maker, LIVE_KIND, nobody, sizeof nobody, "of none");
+    live_log_entry(&maker, LIVE_KIND, waits, sizeof waits[0], ""); /* cut */
     live_make_done(&maker);
     struct recovered recovered = recover(live_path);
     assert_clean(&recovered.bytes);
+    assert_int_equal(recovered.result.damaged_entries, 1);
     struct rbwp_reader *reader;
     assert_int_equal(
         rbwp_reader_open_memory(recovered.bytes.data, recovered.bytes.size, NULL, &reader, NULL),

@@ -617,6 +617,8 @@ static void test_refused(void **state)
     (void)state;
     assert_int_equal(rbwp_writer_add_names(writer, 0, &name, 1), RBWP_E_INVALID);
     assert_int_equal(rbwp_writer_add_names(writer, 1, &name, 0), RBWP_E_INVALID);
+    assert_int_equal(rbwp_writer_add_names(writer, UINT32_MAX, &name, 1), RBWP_E_INVALID);
+    assert_int_equal(rbwp_writer_add_names(writer, UINT32_MAX - 1, &name, 1), RBWP_OK);
     assert_int_equal(rbwp_row_encoder_new(&span_schema, RBWP_ROWS_MAX + 1, true, &encoder),
                      RBWP_E_INVALID);
     assert_int_equal(rbwp_row_encoder_new(&span_schema, RBWP_ROWS_MAX, true, &encoder),

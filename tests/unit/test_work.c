@@ -672,6 +672,7 @@ static void assert_both_run(struct rbwp_work_manager *manager, unsigned rounds)
         assert_int_equal(waits.runs, round + 1);
         assert_int_equal(opens.runs, round + 1);
     }
+    assert_int_equal(manager->settled.waiters, 0); /* nobody waits: signals need no system call */
     stop(manager);
 }
 
@@ -712,6 +713,28 @@ static unsigned judge(struct work_runner *runner, uint64_t ns_per_run, uint64_t 
     assert_int_equal(runner->crowd.runs, 0);
     assert_int_equal(runner->group->crowd.aside, 0);
     return times_aside;
+}
+
+/* Each worker that has company measures its runs, and one that is alone does not. */
+static void test_runs_are_measured(void **state)
+{
+    (void)state;
+    enum { RUNS = CROWD_RUNS - 1 };
+    for (uint32_t workers = 1; workers <= 2; workers++) {
+        struct rbwp_work_manager *manager = start_workers(workers);
+        struct item item = {.requeues = RUNS - 1};
+        unsigned measured = 0;
+        add(manager, &item);
+        make_active(&item);
+        rbwp_work_drain(manager);
+        while (atomic_load(&manager->groups[0].bell.counts) != workers) /* all sleep */
+            sched_yield();
+        for (uint32_t i = 0; i < workers; i++)
+            measured += manager->workers[i].crowd.runs;
+        assert_int_equal(item.runs, RUNS);
+        assert_int_equal(measured, workers > 1 ? RUNS : 0);
+        stop(manager);
+    }
 }
 
 /* A further worker steps aside if its runs take 7/4 as long as the first one's did alone,
@@ -1353,6 +1376,7 @@ int main(void)
         cmocka_unit_test(test_armer_held_before_ring),
         cmocka_unit_test(test_both_workers_wake),
         cmocka_unit_test(test_both_workers_come_back),
+        cmocka_unit_test(test_runs_are_measured),
         cmocka_unit_test(test_who_brings_nothing_steps_aside),
         cmocka_unit_test(test_useless_spins_get_shorter),
         cmocka_unit_test(test_useful_spins_stay_long),

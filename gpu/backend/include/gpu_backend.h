@@ -135,11 +135,10 @@ struct gpu_copy {
  * hipRTC; OpenCL: source through the driver. What a backend cannot use is not looked at.
  */
 struct gpu_code_text {
-    const char *name;           /* for messages: "channel.cu" */
-    const char *source;         /* terminated; NULL if there is none */
-    const char *ptx;            /* terminated; NULL if there is none */
-    const char *const *options; /* for the compiler, NULL-terminated; NULL = none */
-    char *log;                  /* gets the compiler's words, terminated; NULL = not wanted */
+    const char *name;   /* for messages: "channel.cu" */
+    const char *source; /* terminated; NULL if there is none */
+    const char *ptx;    /* terminated; NULL if there is none */
+    char *log;          /* gets the compiler's words, terminated; NULL = not wanted */
     size_t log_bytes;
 };
 
