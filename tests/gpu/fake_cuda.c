@@ -8,6 +8,7 @@
 #include "fake_execute.h"
 #include "fake_inject.h"
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -134,6 +135,7 @@ cuda_result cuStreamCreate(cuda_stream *stream, unsigned flags)
 {
     (void)flags;
     UNSAFE("stream_create");
+    sched_yield(); /* who would make another one meanwhile does */
     *stream = fake_stream_new(depth ? (int)(intptr_t)stack[depth - 1] - 1 : 0);
     return 0;
 }

@@ -1204,9 +1204,12 @@ enum { EVENT_LAUNCHES = 8000 };
 #endif
 /* These are fewer than are waited for: nobody need be quick. */
 
+static pthread_barrier_t all_at_once;
+
 static void *hooked_launches(void *function)
 {
     cuCtxPushCurrent_v2((void *)1);
+    pthread_barrier_wait(&all_at_once); /* the library meets the context on all of them */
     for (int i = 0; i < EVENT_LAUNCHES / THREADS; i++)
         CHECK(hooked_launch(function, stream) == 0);
     return NULL;
@@ -1217,10 +1220,12 @@ static void many_by_events(void)
     pthread_t threads[THREADS];
     void *function = hooked_function("first");
     CHECK(cuStreamCreate(&stream, 0) == 0);
+    CHECK(pthread_barrier_init(&all_at_once, NULL, THREADS) == 0);
     for (int i = 0; i < THREADS; i++)
         CHECK(pthread_create(&threads[i], NULL, hooked_launches, function) == 0);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    CHECK(fake_count("stream_create") == 2); /* the program's, and one of ours */
 }
 
 static void test_events_of_many(void **state)
