@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * on_load.h - what the library does when it is loaded: it registers its handlers of forks, and
- * nothing else.
+ * on_load.h - what the library does when it is loaded: it registers its handlers of forks, stays
+ * loaded (stay_loaded.h), and nothing else.
  *
  * A child runs handlers in the order in which they were registered. One of the program's that came
  * before ours would record through the child's copy of the state into the chunks that it shares

@@ -37,6 +37,7 @@
 #include "session_config.h"
 #include "session_parts.h"
 #include "sized.h"
+#include "stay_loaded.h"
 #include "tables.h"
 #include "test_point.h"
 #include "thread_losses.h"
@@ -182,6 +183,7 @@ static void forget_in_child(void)
 
 ON_LOAD static void prepare_for_forks(void)
 {
+    stay_loaded();
     process = getpid();
     make_conditions();
     pthread_atfork(NULL, NULL, forget_in_child);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plugin that brings the shared library with it and records on its host's threads (test_dlclose).
- */
+/* A plugin that has the library and records on its host's threads (test_dlclose). */
 #include "rbwp_record.h"
 #include "rbwp_session.h"
 

@@ -12,9 +12,9 @@
  *
  * Ends that a program may come to while a session runs: exit stops it, or waits
  * for the thread that does so. After exec, quick_exit, _exit or a crash FILE and
- * FILE.live have all that was recorded, for rbwp repair. dlclose leaves the shared
- * library in memory, and the session as it is. A thread that is cancelled
- * (deferred) ends after the call that it is in.
+ * FILE.live have all that was recorded, for rbwp repair. dlclose leaves the library
+ * in memory, with the plugin that has the static one inside, and the session as it is. A
+ * thread that is cancelled (deferred) ends after the call that it is in.
  *
  * A forked child has no session: its calls record nothing, the parent's records
  * are the parent's, and it may start a session of its own. So a program that
