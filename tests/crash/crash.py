@@ -11,6 +11,10 @@ closed, moved, rotated
       which stay empty; that goes to another directory, with a FILE relative to the one before; and
       whose recording is cut into files beside those of an earlier run, which stay as they are: each
       record is in a part, or in what repair makes of FILE.
+lone, children
+      The same of an unmodified program under rbwp record --what threads: one with a single thread, and
+      one that forks meanwhile, whose children have a file each (-o NAME-%p.bin). Each sleep that a
+      thread came back from is in its process's file.
 disk  The disk is full (or fails) from a random write on. The program must finish its work, the file
       be valid as it is, and records in it plus records told as lost be all that were made.
 
@@ -18,7 +22,7 @@ full  No file may grow beyond a few megabytes, and then SIGKILL. Whatever is mis
       counted: the records found, those told as unwritten and as lost, and the most that can have
       been in memory without a file are at least those that were made, and close to them.
 
-From the environment: VICTIM, FAULTS (the preloaded object), RBWP, SEED.
+From the environment: VICTIM, UNMODIFIED, FAULTS and RBWP_THREADS (preloaded objects), RBWP, SEED.
 """
 import json
 import os
@@ -32,8 +36,10 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
+for room in ("python", "threads"):
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", room))
 import rbwp_reader  # noqa: E402
+import recorded  # noqa: E402
 
 # Of what the program tells in its machine's words (RBWP_BYTE_ORDER: that of one that is emulated).
 ORDER = {"big": ">", "little": "<"}[os.environ.get("RBWP_BYTE_ORDER", sys.byteorder)]
@@ -200,6 +206,54 @@ def rotated_once(folder, run, rng):
     total = assert_all_there(made, files, context)
     shutil.rmtree(here)
     return total
+
+
+def sleeps_made(tally):
+    """{process: {thread: sleeps}}, by the system's numbers."""
+    numbers = struct.unpack(f"{ORDER}{os.path.getsize(tally) // 8}Q", open(tally, "rb").read())
+    made = {}
+    for process, thread, sleeps in zip(*(numbers[i::3] for i in (3, 4, 5))):
+        if process:
+            made.setdefault(process, {})[thread] = sleeps
+    return made
+
+
+def unmodified_once(folder, run, rng, file, *children):
+    here, tally = os.path.join(folder, f"{run}"), os.path.join(folder, f"{run}.n")
+    os.mkdir(here)
+    recorder = subprocess.Popen([RBWP, "record", "--what", "threads", "-o", os.path.join(here, file), "--",
+                                 os.environ["UNMODIFIED"], tally, *children], stderr=subprocess.PIPE, text=True)
+    while not (os.path.exists(tally) and os.path.getsize(tally) and sleeps_made(tally)):
+        assert recorder.poll() is None, f"the recorder ended by itself: {recorder.stderr.read()}"
+        time.sleep(0.0005)
+    time.sleep(rng.expovariate(1 / 0.1))
+    first, = list(sleeps_made(tally))[:1]
+    os.kill(first, signal.SIGKILL)
+    told = recorder.communicate()[1]
+    made = sleeps_made(tally)
+    context = f"run {run} {file}: {told}"
+    assert recorder.returncode == -signal.SIGKILL, f"{context}: exit {recorder.returncode}"
+    for process, threads in made.items():
+        path = os.path.join(here, file.replace("%p", str(process)))
+        if not any(threads.values()):
+            continue  # it may have been killed before it had a file
+        assert os.path.exists(path), f"{context}: {threads} of process {process}, but {os.listdir(here)}"
+        recording = recorded.Recording(path)
+        for thread, sleeps in threads.items():
+            number = recording.by_os_id.get(thread)
+            got = sum(row["thread"] == number and row["kind"] == "sleep" for row in recording.waits)
+            assert sleeps <= got <= sleeps + 1, f"{context}: process {process}, thread {thread}: {got} of {sleeps} sleeps"
+    shutil.rmtree(here)
+    os.unlink(tally)
+    return sum(sum(threads.values()) for threads in made.values())
+
+
+def lone_once(folder, run, rng):
+    return unmodified_once(folder, run, rng, "run.bin")
+
+
+def children_once(folder, run, rng):
+    return unmodified_once(folder, run, rng, "run-%p.bin", "6")
 
 
 def disk_once(folder, run, rng):

@@ -4,7 +4,8 @@
 # run.sh [--scale S] [--store] [PART...] - what one evening is for; see README.md.
 #
 #   fuzz      every fuzz target an hour, as many at once as there are processors
-#   kill      2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed
+#   kill      2000 programs killed while they record; 2000 disks that fill up, 2000 that fill up and are killed;
+#             60 killed in each of the other ways, unmodified programs and their forked children among them
 #   tsan      an hour of the tests in which threads run, under ThreadSanitizer, again and again
 #   gcc       all tests under gcc's ASan and UBSan
 #   months    a year of one session, and a year in a file a day, in fast motion
@@ -22,7 +23,7 @@ while [[ ${1:-} == --* ]]; do
     case $1 in
     --scale) scale=$2 && shift ;;
     --store) store=1 ;;
-    *) sed -n '4,16s/^# *//p' "$0" >&2 && exit 2 ;;
+    *) sed -n '4,17s/^# *//p' "$0" >&2 && exit 2 ;;
     esac
     shift
 done
@@ -62,21 +63,24 @@ tests() { # NAME OPTION...
 part_fuzz() { RBWP_FUZZ_DIR=$dir/fuzz RBWP_JOBS=$jobs "$root/tests/fuzz/run.sh" all "$(scaled 3600 5)"; }
 
 # As many at once as there are processors, each from a seed of its own. With RBWP_LONG_PROGRAMS, a folder with victim,
-# libfaults.so and rbwp in it, nothing is built.
+# unmodified, libfaults.so, librbwp-threads.so and rbwp in it, nothing is built.
 part_kill() {
-    local runs share scenario began failed= from=${RBWP_LONG_PROGRAMS:-}
-    runs=$(scaled 2000 4)
-    share=$(((runs + jobs - 1) / jobs))
+    local share scenario began failed= from=${RBWP_LONG_PROGRAMS:-}
+    local -A runs=([kill]=2000 [disk]=2000 [full]=2000)
     if [[ ! $from ]]; then
-        build kill "victim faults rbwp-command" -DBUILD_SHARED_LIBS=OFF -DRBWP_BUILD_TESTS=ON || return 1
+        build kill "victim faults rbwp-command" -DBUILD_SHARED_LIBS=OFF || return 1
+        build preload "unmodified rbwp-threads" || return 1 # which is shared
         from=$dir/kill/programs
         mkdir -p "$from"
-        cp "$dir"/kill/tests/crash/{victim,libfaults.so} "$dir/kill/tools/rbwp" "$from"
+        cp "$dir"/kill/tests/crash/{victim,libfaults.so} "$dir/kill/tools/rbwp" \
+            "$dir"/preload/{tests/crash/unmodified,librbwp-threads.so} "$from"
     fi
-    for scenario in kill disk full; do
+    for scenario in kill disk full memory closed moved rotated lone children; do
+        share=$((($(scaled "${runs[$scenario]:-60}" 4) + jobs - 1) / jobs))
         began=$SECONDS
         for ((i = 0; i < jobs; i++)); do
-            VICTIM=$from/victim FAULTS=$from/libfaults.so RBWP=$from/rbwp \
+            VICTIM=$from/victim UNMODIFIED=$from/unmodified FAULTS=$from/libfaults.so RBWP=$from/rbwp \
+                RBWP_THREADS=$from/librbwp-threads.so \
                 python3 -B "$root/tests/crash/crash.py" "$scenario" "$share" >"$dir/$scenario.$i" 2>&1 &
         done
         while wait -n; [[ $(jobs -rp) ]]; do :; done
