@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 
+#include "bytes.h"
 #include "live.h"
 #include "live_relog.h"
 #include "on_load.h"
@@ -17,7 +18,9 @@
 #define NAMES_AT_ONCE 1024u          /* in a block of names */
 #define NAME_BYTES_AT_ONCE (1u << 20)
 
-/* Guards all below, but where it says otherwise. Only the live file's lock is taken inside it. */
+/* Guards all below, but where it says otherwise. Only the live file's lock is taken inside it, and
+ * nothing is allocated or freed: a fork may wait for it while an allocator is locked, whose own
+ * handler before forks has run then. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct row_table *_Atomic tables[RBWP_TABLES_REGISTERED_MAX]; /* by number - 1 */
 static uint32_t table_count;
@@ -55,15 +58,9 @@ ON_LOAD static void prepare_for_forks(void)
 
 /* ---- the live file. Locked, and only during a session. -------------------------------------- */
 
-static void log_schema(const struct rbwp_schema *schema)
+static void log_schema(const struct row_table *table)
 {
-    struct buffer bytes = {0};
-    schema_encode(schema, &bytes);
-    if (!bytes.failed)
-        live_log(LIVE_SCHEMA, bytes.bytes, bytes.count, NULL, 0);
-    else
-        live_count_unlogged(LIVE_SCHEMA, 1);
-    buffer_free(&bytes);
+    live_log(LIVE_SCHEMA, table->encoded.bytes, table->encoded.count, NULL, 0);
 }
 
 static void log_name(uint32_t number)
@@ -75,7 +72,7 @@ static void log_name(uint32_t number)
 static void log_all(void)
 {
     for (uint32_t i = 0; i < table_count; i++)
-        log_schema(tables[i]->schema);
+        log_schema(tables[i]);
     for (uint32_t number = 1; number <= name_count; number++)
         log_name(number);
 }
@@ -118,40 +115,54 @@ struct row_table *tables_find(unsigned table)
                : NULL;
 }
 
-static bool is_same(const struct rbwp_schema *a, const struct rbwp_schema *b)
+static void free_table(struct row_table *table)
 {
-    struct buffer a_bytes = {0}, b_bytes = {0};
-    schema_encode(a, &a_bytes);
-    schema_encode(b, &b_bytes);
-    bool same = !a_bytes.failed && !b_bytes.failed && a_bytes.count == b_bytes.count &&
-                memcmp(a_bytes.bytes, b_bytes.bytes, a_bytes.count) == 0;
-    buffer_free(&a_bytes);
-    buffer_free(&b_bytes);
-    return same;
+    if (!table)
+        return;
+    free(table->schema);
+    buffer_free(&table->encoded);
+    free(table);
 }
 
-/* Takes the schema over, unless there is one of its name. Locked. */
-static enum rbwp_status add_table(struct rbwp_schema **schema, unsigned *table_out)
+static struct row_table *make_table(const struct rbwp_schema *schema)
 {
+    struct row_table *table = calloc(1, sizeof *table);
+    if (!table)
+        return NULL;
+    table->schema = schema_copy(schema);
+    if (table->schema)
+        schema_encode(table->schema, &table->encoded);
+    if (table->schema && !table->encoded.failed)
+        return table;
+    free_table(table);
+    return NULL;
+}
+
+/* But for their numbers, which come first. */
+static bool is_same(const struct buffer *a, const struct buffer *b)
+{
+    return a->count == b->count && memcmp(a->bytes + 4, b->bytes + 4, a->count - 4) == 0;
+}
+
+/* Takes the table over, unless there is one of its name. Locked. */
+static enum rbwp_status add_table(struct row_table **own, unsigned *table_out)
+{
+    struct row_table *table = *own;
     for (uint32_t i = 0; i < table_count; i++) {
         const struct rbwp_schema *known = tables[i]->schema;
-        if (known->name_bytes != (*schema)->name_bytes ||
-            memcmp(known->name, (*schema)->name, known->name_bytes) != 0)
+        if (known->name_bytes != table->schema->name_bytes ||
+            memcmp(known->name, table->schema->name, known->name_bytes) != 0)
             continue;
-        (*schema)->table = i + 1;
         *table_out = i + 1;
-        return is_same(known, *schema) ? RBWP_OK : RBWP_E_BUSY;
+        return is_same(&tables[i]->encoded, &table->encoded) ? RBWP_OK : RBWP_E_BUSY;
     }
     if (table_count == RBWP_TABLES_REGISTERED_MAX)
         return RBWP_E_LIMIT;
-    struct row_table *table = calloc(1, sizeof *table);
-    if (!table)
-        return RBWP_E_MEMORY;
-    (*schema)->table = table_count + 1;
-    table->schema = *schema;
-    *schema = NULL;
+    table->schema->table = table_count + 1;
+    store_le32(table->encoded.bytes, table_count + 1);
+    *own = NULL;
     if (in_session)
-        log_schema(table->schema);
+        log_schema(table);
     atomic_store_explicit(&tables[table_count++], table, memory_order_release);
     *table_out = table_count;
     return RBWP_OK;
@@ -186,13 +197,13 @@ enum rbwp_status rbwp_table_register(const struct rbwp_schema *schema, unsigned 
         return RBWP_E_UNSUPPORTED;
     if (bytes_of(schema) > SCHEMA_BYTES_MAX)
         return RBWP_E_LIMIT;
-    struct rbwp_schema *own = schema_copy(&numbered);
+    struct row_table *own = make_table(&numbered);
     if (!own)
         return RBWP_E_MEMORY;
     pthread_mutex_lock(&lock);
     enum rbwp_status status = add_table(&own, table_out);
     pthread_mutex_unlock(&lock);
-    free(own);
+    free_table(own);
     if (status != RBWP_OK)
         *table_out = 0;
     live_relog_if_due();
@@ -225,51 +236,76 @@ static uint32_t *place_of(const char *text, size_t bytes)
     }
 }
 
-/* Room for one more name; at least half of the places stay free. Locked. */
-static bool grow(void)
+/* What a new name needs, allocated ahead. */
+struct spare {
+    char *text;
+    struct rbwp_text *names;
+    uint32_t *places;
+    uint32_t room;   /* of the names; there are twice as many places */
+    uint32_t wanted; /* room to have, 0: none */
+};
+
+static void free_arrays(struct spare *spare)
 {
-    if (name_count < name_room)
-        return true;
-    uint32_t room = name_room ? 2 * name_room : 64;
-    uint32_t *more_places = calloc(2 * (size_t)room, sizeof *more_places);
-    struct rbwp_text *more = more_places ? realloc(names, room * sizeof *more) : NULL;
-    if (!more) {
-        free(more_places);
-        return false;
-    }
-    names = more;
-    name_room = room;
-    free(places);
-    places = more_places;
-    place_count = 2 * room;
-    for (uint32_t i = 0; i < name_count; i++)
-        *place_of(names[i].text, names[i].bytes) = i + 1;
-    return true;
+    free(spare->names);
+    free(spare->places);
+    spare->names = NULL;
+    spare->places = NULL;
+    spare->room = 0;
 }
 
-/* Locked. */
-static enum rbwp_status find_or_add(const char *text, size_t bytes, uint64_t *number_out)
+static bool get_memory(struct spare *spare, const char *text, size_t bytes)
 {
-    if (!grow())
-        return RBWP_E_MEMORY;
-    uint32_t *place = place_of(text, bytes);
-    *number_out = *place;
-    if (*place)
+    if (!spare->text && (spare->text = malloc(bytes + 1)) && bytes)
+        memcpy(spare->text, text, bytes);
+    if (spare->room < spare->wanted) {
+        free_arrays(spare);
+        spare->names = calloc(spare->wanted, sizeof *spare->names);
+        spare->places = calloc(2 * (size_t)spare->wanted, sizeof *spare->places);
+        spare->room = spare->names && spare->places ? spare->wanted : 0;
+    }
+    return spare->text && spare->room >= spare->wanted;
+}
+
+/* At least half of the places stay free. The arrays before are the caller's to free. Locked. */
+static void grow(struct spare *spare)
+{
+    struct spare before = {.names = names, .places = places};
+    if (name_count)
+        memcpy(spare->names, names, name_count * sizeof *names);
+    names = spare->names;
+    places = spare->places;
+    name_room = spare->room;
+    place_count = 2 * name_room;
+    spare->names = before.names;
+    spare->places = before.places;
+    spare->room = 0;
+    for (uint32_t i = 0; i < name_count; i++)
+        *place_of(names[i].text, names[i].bytes) = i + 1;
+}
+
+/* RBWP_E_MEMORY: more of it is to be had ahead. Locked. */
+static enum rbwp_status find_or_add(const char *text, size_t bytes, struct spare *spare,
+                                    uint64_t *number_out)
+{
+    *number_out = place_count ? *place_of(text, bytes) : 0;
+    if (*number_out)
         return RBWP_OK;
     if (name_count == RBWP_NAMES_INTERNED_MAX || name_bytes + bytes > RBWP_NAMES_BYTES_MAX)
         return RBWP_E_LIMIT;
-    char *copy = malloc(bytes + 1);
-    if (!copy)
+    spare->wanted = name_count < name_room ? 0 : name_room ? 2 * name_room : 64;
+    if (!spare->text || spare->room < spare->wanted)
         return RBWP_E_MEMORY;
-    if (bytes)
-        memcpy(copy, text, bytes);
+    if (spare->wanted)
+        grow(spare);
     uint32_t number = name_count + 1;
-    names[number - 1] = (struct rbwp_text){copy, (uint32_t)bytes};
+    names[number - 1] = (struct rbwp_text){spare->text, (uint32_t)bytes};
+    spare->text = NULL;
     TEST_POINT("tables: a name half added");
     name_bytes += bytes;
     if (in_session)
         log_name(number);
-    *place = number;
+    *place_of(text, bytes) = number;
     atomic_store_explicit(&name_count, number, memory_order_release);
     *number_out = number;
     return RBWP_OK;
@@ -277,12 +313,18 @@ static enum rbwp_status find_or_add(const char *text, size_t bytes, uint64_t *nu
 
 enum rbwp_status rbwp_name_intern(const char *name, size_t bytes, uint64_t *number_out)
 {
+    struct spare spare = {0};
+    enum rbwp_status status;
     *number_out = 0;
     if (bytes > RBWP_NAME_BYTES_MAX)
         return RBWP_E_LIMIT;
-    pthread_mutex_lock(&lock);
-    enum rbwp_status status = find_or_add(name, bytes, number_out);
-    pthread_mutex_unlock(&lock);
+    do {
+        pthread_mutex_lock(&lock);
+        status = find_or_add(name, bytes, &spare, number_out);
+        pthread_mutex_unlock(&lock);
+    } while (status == RBWP_E_MEMORY && get_memory(&spare, name, bytes));
+    free(spare.text);
+    free_arrays(&spare);
     live_relog_if_due();
     return status;
 }

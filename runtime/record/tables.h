@@ -9,11 +9,13 @@
 #ifndef TABLES_H
 #define TABLES_H
 
+#include "buffer.h"
 #include "rbwp_rows.h"
 
 struct row_table {
-    const struct rbwp_schema *schema; /* never changes; its number is its place */
-    uint64_t tick_columns; /* bit c: cells of column c are ticks; set before the first row */
+    struct rbwp_schema *schema; /* never changes; its number is its place */
+    struct buffer encoded;      /* the same as bytes, likewise */
+    uint64_t tick_columns;      /* bit c: cells of column c are ticks; set before the first row */
     /* Of the session in progress. */
     uint64_t rows; /* that were given numbers; guarded by the drain's lock */
     bool written;  /* the file has its schema; the writer thread's */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fork while a session runs, and of threads that have never seen one. */
+#include "rbwp_rows.h"
 #include "record_support.h"
 
 #include "unit.h"
 
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +169,147 @@ static void test_fork_before_any_session(void **state)
     end_recording(threads);
 }
 
+/* ---- an allocator whose handlers of forks were registered after the library's -----------------
+ */
+
+enum { HUNG_S = 30 };
+
+static pthread_mutex_t allocator = PTHREAD_MUTEX_INITIALIZER;
+static sem_t locked, halted;
+static bool watches;
+static _Thread_local unsigned allocations_left; /* until the one that is halted; 0: none is */
+
+void *__real_malloc(size_t bytes);
+void *__real_calloc(size_t count, size_t bytes);
+void *__real_realloc(void *at, size_t bytes);
+void *__wrap_malloc(size_t bytes);
+void *__wrap_calloc(size_t count, size_t bytes);
+void *__wrap_realloc(void *at, size_t bytes);
+
+/* The process forks now, and has taken the allocator's lock for that. */
+static void pass_allocator(void)
+{
+    if (allocations_left == 0 || --allocations_left > 0)
+        return;
+    sem_post(&halted);
+    sem_wait(&locked);
+    pthread_mutex_lock(&allocator);
+    pthread_mutex_unlock(&allocator);
+}
+
+void *__wrap_malloc(size_t bytes)
+{
+    pass_allocator();
+    return __real_malloc(bytes);
+}
+
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    pass_allocator();
+    return __real_calloc(count, bytes);
+}
+
+void *__wrap_realloc(void *at, size_t bytes)
+{
+    pass_allocator();
+    return __real_realloc(at, bytes);
+}
+
+static void lock_allocator(void)
+{
+    if (!watches)
+        return;
+    pthread_mutex_lock(&allocator);
+    sem_post(&locked);
+}
+
+static void unlock_allocator(void)
+{
+    if (watches)
+        pthread_mutex_unlock(&allocator);
+}
+
+struct halted_call {
+    void (*call)(unsigned nth);
+    unsigned nth;
+    bool was_halted;
+};
+
+static void *call_halted(void *argument)
+{
+    struct halted_call *halt = argument;
+    allocations_left = halt->nth;
+    halt->call(halt->nth);
+    halt->was_halted = allocations_left == 0;
+    allocations_left = 0;
+    sem_post(&halted); /* once more, if it was */
+    return NULL;
+}
+
+/* Forks in the middle of each allocation that the call makes; the child can use names. */
+static void fork_in_allocations(void (*call)(unsigned nth))
+{
+    struct halted_call halt = {.call = call, .was_halted = true};
+    alarm(HUNG_S);
+    while (halt.was_halted) {
+        pthread_t thread;
+        uint64_t number;
+        int status;
+        halt.nth++;
+        assert_int_equal(pthread_create(&thread, NULL, call_halted, &halt), 0);
+        sem_wait(&halted);
+        watches = true;
+        pid_t child = fork();
+        if (child == 0)
+            _exit(rbwp_name_intern("child's", 7, &number) != RBWP_OK);
+        watches = false;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+        pthread_join(thread, NULL);
+        while (sem_trywait(&halted) == 0 || sem_trywait(&locked) == 0)
+            ;
+    }
+    alarm(0);
+    assert_true(halt.nth > 1);
+}
+
+static void make_name(unsigned nth)
+{
+    char name[32];
+    uint64_t number;
+    int bytes = snprintf(name, sizeof name, "made %u", nth);
+    assert_int_equal(rbwp_name_intern(name, (size_t)bytes, &number), RBWP_OK);
+}
+
+static void make_table(unsigned nth)
+{
+    static const struct rbwp_column columns[] = {RBWP_COLUMN(U64, NONE, "value", "")};
+    struct rbwp_schema schema = RBWP_SCHEMA("made", 1, columns);
+    char name[32];
+    unsigned table;
+    schema.name_bytes = (uint16_t)snprintf(name, sizeof name, "made %u", nth / 2);
+    schema.name = name;
+    assert_int_equal(rbwp_table_register(&schema, &table), RBWP_OK);
+}
+
+static void have_session(unsigned nth)
+{
+    struct rbwp_session_config config = test_config(1);
+    (void)nth;
+    (void)stop(start(&config));
+}
+
+static void test_fork_while_allocator_is_locked(void **state)
+{
+    (void)state;
+    assert_int_equal(pthread_atfork(lock_allocator, unlock_allocator, unlock_allocator), 0);
+    assert_int_equal(sem_init(&locked, 0, 0), 0);
+    assert_int_equal(sem_init(&halted, 0, 0), 0);
+    fork_in_allocations(make_name);
+    fork_in_allocations(make_table);
+    fork_in_allocations(have_session);
+}
+
 static int attach_main(void **state)
 {
     (void)state;
@@ -178,6 +321,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fork_before_any_session), /* first: no session before it */
         cmocka_unit_test(test_fork_in_session),
+        cmocka_unit_test(test_fork_while_allocator_is_locked),
     };
     return cmocka_run_group_tests_name("record_fork", tests, attach_main, NULL);
 }
