@@ -55,7 +55,9 @@ bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thr
         thread->nest.may_end_earlier = false;
     for (uint32_t i = 0; thread->nest.may_end_earlier && chunk && i < chunk_line_words(self, chunk);
          i += words_of_event(chunk->words[i]))
-        if (kind_of(chunk->words[i]) == RBWP_EVENT_BEGIN_)
+        if (kind_of(chunk->words[i]) == RBWP_EVENT_BEGIN_ &&
+            self->base_ticks + (chunk->words[i] >> RBWP_EVENT_TIME_SHIFT_) >
+                thread->nest.changed_ticks)
             thread->nest.may_end_earlier = false;
     return thread->nest.may_end_earlier;
 }

@@ -40,8 +40,9 @@ bool chunk_line_item_has_gpu_work(const struct rbwp_self_ *self, const struct th
 void chunk_line_take_back(struct rbwp_self_ *self, struct thread *thread);
 
 /*
- * True as long as the thread has begun no item in a session that it was there before: what it ends
- * may have begun earlier. The hot side keeps no account of that, so its events are looked at.
+ * True as long as the thread has begun no item in a session that it was there before, or since the
+ * level was changed: what it ends may have begun earlier. The hot side keeps no account of that, so
+ * its events are looked at.
  */
 bool chunk_line_has_begun_none(const struct rbwp_self_ *self, struct thread *thread);
 

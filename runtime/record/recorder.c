@@ -350,10 +350,8 @@ void recorder_change_level(struct thread *thread, int before, int level, uint64_
         cut_fine(self, thread, ticks);
     if (before > 0 && level == 0)
         cut_item(self, thread, ticks);
-    if (before == 0 || level == 0) {
-        thread->nest.may_end_earlier = true;
-        thread->nest.ended_earlier_item = false;
-    }
+    thread->nest.may_end_earlier = true; /* nobody recorded until now */
+    thread->nest.ended_earlier_item = false;
     thread->nest.changed_ticks = ticks;
     recorder_raise_level(thread);
 }

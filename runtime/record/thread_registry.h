@@ -46,9 +46,9 @@ struct nest {
     enum rbwp_loss_cause lost_fine_cause; /* of the outermost of them */
     uint32_t outer_fine, outer_lost_fine; /* open sub-items that the open item began inside of */
     enum rbwp_loss_cause lost_item;       /* why the open item's begin was not recorded */
-    /* Ends may belong to what began before the session: attached before it, and no item begun yet
-     * as far as it has been looked (chunk_line_has_begun_none). Of items, one can have been open.
-     */
+    /* Ends may belong to what began unseen, before the session or while the level was changed: no
+     * item has begun since, as far as it has been looked (chunk_line_has_begun_none). Of items, one
+     * can have been open. */
     bool may_end_earlier, ended_earlier_item;
     /* Sub-items may have begun before they were recorded: the level was raised. Set by who raises
      * it, while the thread records. */

@@ -154,6 +154,31 @@ static void test_calls_while_the_level_changes(void **state)
     recorded_free(&recorded);
 }
 
+static void begin_call(void)
+{
+    rbwp_begin(2);
+}
+
+/* The end of an item whose begin came while the level was lowered is no misuse; the next one is. */
+static void test_begin_while_the_level_changes(void **state)
+{
+    (void)state;
+    const struct rbwp_session_config config = test_config(2);
+    for (unsigned more = 0; more < 2; more++) {
+        struct rbwp_session *session = start(&config);
+        rbwp_begin(1);
+        rbwp_end();
+        change_level(1, begin_call);
+        rbwp_end();
+        if (more)
+            rbwp_end();
+        rbwp_begin(3);
+        rbwp_end();
+        assert_int_equal(stop(session).misuse_calls, more);
+        assert_calls("B1 E B3 E");
+    }
+}
+
 /* ---- losses
  * -------------------------------------------------------------------------------------- */
 
@@ -571,6 +596,7 @@ int main(void)
         cmocka_unit_test(test_rank),
         cmocka_unit_test(test_pace),
         cmocka_unit_test(test_calls_while_the_level_changes),
+        cmocka_unit_test(test_begin_while_the_level_changes),
         cmocka_unit_test(test_drop),
         cmocka_unit_test(test_stall),
         cmocka_unit_test(test_helps_near_the_cap),
