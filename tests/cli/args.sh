@@ -105,6 +105,9 @@ TEXTS = [b"SELECT t1.a FROM t1 WHERE id = 17 AND s = 'it''s'", b"SELECT t1.a FRO
 pieces = [(0, 7 + i % 2, PATH, 5 if at == 0 else 6, eight(text[at:at + 8])) for i, text in enumerate(TEXTS) for at in range(0, len(text), 8)]
 ranges_make.write(f"{work}/texts.bin", NAMES, ("argument", ARGUMENT, shift(pieces)))
 assert sorted(v[0] for v in by("path", f"{work}/texts.bin")[0]) == sorted(t.decode() for t in TEXTS), by("path", f"{work}/texts.bin")
+# The first pieces were not kept, as at the beginning of a dump: the rest is not shown as if it were all.
+ranges_make.write(f"{work}/rest.bin", NAMES, ("argument", ARGUMENT, shift(pieces[2:])))
+assert ("\u2026" + TEXTS[0][16:].decode()) in [v[0] for v in by("path", f"{work}/rest.bin")[0]], by("path", f"{work}/rest.bin")
 folded = json.loads(run("stats", "--json", "--by", "arg:path", "--fold-literals", f"{work}/texts.bin"))["arguments"]["values"]
 assert sorted((v["name"], v["count"]) for v in folded) == [("SELECT t1.a FROM t1 WHERE id = ? AND s = ?", 3), ("SELECT t1.b FROM t2 WHERE id = ? AND s = ?", 1)], folded
 assert "Calls by bytes" in run("stats", "--by", "arg:bytes", path).decode()

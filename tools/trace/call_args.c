@@ -394,10 +394,13 @@ static unsigned type_of(const struct argument *argument)
     return argument->order & ((1u << TYPE_BITS) - 1);
 }
 
-/* The text that begins there; how many rows it has. */
+/* The text that begins there; how many rows it has. Where its first pieces were not kept it says
+ * so. */
 static uint32_t put_text(struct call_args *args, const struct argument *first, uint32_t left)
 {
-    uint32_t rows = 0, bytes = 0;
+    static const char cut[] = "\u2026";
+    uint32_t rows = 0, bytes = type_of(first) == TEXT_MORE ? sizeof cut - 1 : 0;
+    memcpy(args->text, cut, bytes);
     do {
         for (unsigned i = 0; i < PIECE_BYTES && bytes < CALL_ARG_TEXT_MAX; i++)
             args->text[bytes++] = (char)(first[rows].value >> 8 * i);
@@ -416,7 +419,7 @@ static uint32_t put(struct call_args *args, const struct argument *first, uint32
     static const uint8_t types[] = {
         [U64] = TRACE_ARG_U64, [I64] = TRACE_ARG_I64, [F64] = TRACE_ARG_F64};
     unsigned type = type_of(first);
-    if (type == TEXT || type == TEXT_MORE) /* whose first piece was lost */
+    if (type == TEXT || type == TEXT_MORE)
         return put_text(args, first, left);
     if (type == NAME)
         span_detail_arg(&args->detail, name_of(args, first->key), TRACE_ARG_NAME,
