@@ -9,7 +9,22 @@
 #ifndef ARCHIVE_SOURCE_H
 #define ARCHIVE_SOURCE_H
 
-#include "chunk_holder.h"
+#include "archive_file.h"
+#include "chunk_ahead.h"
+#include "chunk_code.h"
+#include "source.h"
+
+/* ---- a chunk of an archive and the bytes of the plain file that it gives --------------------- */
+
+/* Zeros are a valid start. */
+struct chunk_holder {
+    struct archive_chunk chunk;
+    uint8_t *data; /* chunk.bytes of them, once decoded */
+    size_t data_room;
+    struct chunk_decoder decoder;
+};
+
+/* ---- archive source -------------------------------------------------------------------------- */
 
 struct archive_place {
     uint64_t offset; /* of the chunk in the archive */

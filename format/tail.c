@@ -5,9 +5,50 @@
  */
 #include "tail.h"
 
+#include "grow.h"
 #include "reader_error.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- what a reader found wrong --------------------------------------------------------------- */
+/*
+ * The first ones kept, all counted.
+ *
+ * Bounded, since a hostile file can break a rule every few bytes.
+ */
+
+bool problems_add(struct problems *problems, const struct rbwp_problem *problem)
+{
+    problems->count++;
+    if (problems->kept_count == PROBLEMS_KEPT_MAX)
+        return true;
+    if (!grow_array(&problems->kept, &problems->capacity, problems->kept_count + 1,
+                    sizeof *problems->kept))
+        return false;
+    problems->kept[problems->kept_count++] = *problem;
+    return true;
+}
+
+void problems_add_error(struct problems *problems, const struct rbwp_error *error)
+{
+    struct rbwp_problem problem = {.error = *error};
+    (void)problems_add(problems, &problem); /* it is counted in any case */
+}
+
+void problems_clear(struct problems *problems)
+{
+    problems->kept_count = 0;
+    problems->count = 0;
+}
+
+void problems_free(struct problems *problems)
+{
+    free(problems->kept);
+    *problems = (struct problems){0};
+}
+
+/* ---- tail ------------------------------------------------------------------------------------ */
 
 #define TAIL_BYTES_MAX ((size_t)TABLES_BYTES_MAX + TRAILER_BYTES_MAX + FOOTER_BYTES)
 #define PIECE_BYTES (64u << 10)

@@ -6,9 +6,28 @@
 #define TAIL_H
 
 #include "descriptor.h"
-#include "problems.h"
+#include "rbwp_reader.h"
 #include "source.h"
 #include "trailer.h"
+
+/* ---- what a reader found wrong --------------------------------------------------------------- */
+
+#define PROBLEMS_KEPT_MAX 1000u
+
+struct problems {
+    struct rbwp_problem *kept;
+    size_t kept_count, capacity;
+    uint64_t count;
+};
+
+/* Adds one. Without memory it is only counted: false. */
+bool problems_add(struct problems *problems, const struct rbwp_problem *problem);
+/* Adds one that is an error and nothing else. */
+void problems_add_error(struct problems *problems, const struct rbwp_error *error);
+void problems_clear(struct problems *problems);
+void problems_free(struct problems *problems);
+
+/* ---- tail ------------------------------------------------------------------------------------ */
 
 /* The bytes from the descriptor offset to the end of the file, and what they mean. */
 struct tail {

@@ -8,12 +8,43 @@
 #include "gpu_stream.h"
 
 #include "gpu_failure.h"
-#include "record_extend.h"
 #include "rbwp_range.h"
 #include "rbwp_record.h"
+#include "record_extend.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+
+/* ---- whose turn it is on a stream ------------------------------------------------------------ */
+/*
+ * A lock for the few instructions of a bracket's begin and end.
+ *
+ * Nearly always one thread launches on a stream, and what it pays for the lock it pays twice a
+ * bracket. A mutex takes two atomic exchanges, one of them to learn whether somebody waits; this
+ * takes one, and gives the turn back with a plain store. Who waits must look for that: a while at
+ * once, then between naps, since the driver may hold a turn for milliseconds where its queue is
+ * full.
+ */
+
+#define LOOKS_AT_ONCE 200 /* some 100 ns, as long as a driver's call that does not wait */
+#define YIELDS 20
+#define NAP_NS 50000 /* who has the turn may be of lower priority, and need this CPU */
+
+void gpu_turn_wait(struct gpu_turn *turn)
+{
+    for (int look = 0; atomic_load_explicit(&turn->taken, memory_order_relaxed); look++) {
+        if (look < LOOKS_AT_ONCE)
+            continue;
+        if (look < LOOKS_AT_ONCE + YIELDS)
+            sched_yield();
+        else
+            nanosleep(&(struct timespec){0, NAP_NS}, NULL);
+    }
+}
+
+/* ---- gpu stream ------------------------------------------------------------------------------ */
 
 #define NODES_IN_BATCH 32u
 #define LAUNCH_BITS 40 /* of a bracket's id: which of its stream; above it the stream */

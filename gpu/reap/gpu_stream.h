@@ -27,11 +27,33 @@
 
 #include "gpu_device.h"
 #include "gpu_pace.h"
-#include "gpu_turn.h"
 #include "rbwp_format.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
+
+/* ---- whose turn it is on a stream ------------------------------------------------------------ */
+
+struct gpu_turn {
+    _Atomic bool taken; /* zeroed: nobody's */
+};
+
+/* Waits until it is free. For gpu_turn_take alone. */
+void gpu_turn_wait(struct gpu_turn *turn);
+
+static inline void gpu_turn_take(struct gpu_turn *turn)
+{
+    while (atomic_exchange_explicit(&turn->taken, true, memory_order_acquire))
+        gpu_turn_wait(turn);
+}
+
+static inline void gpu_turn_give(struct gpu_turn *turn)
+{
+    atomic_store_explicit(&turn->taken, false, memory_order_release);
+}
+
+/* ---- gpu stream ------------------------------------------------------------------------------ */
 
 enum gpu_node_kind { GPU_NODE_NOTIFY, GPU_NODE_START, GPU_NODE_END, GPU_NODE_CANCEL };
 

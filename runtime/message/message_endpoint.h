@@ -4,8 +4,8 @@
  *
  *     message_inbox.h    packets that have come
  *     message_outbox.h   packets that found no room to go, and who waits for room
- *     message_long.h     rendezvous
- *     message_quiesce.h  when the whole job is quiet
+ *     message_endpoint.h     rendezvous
+ *     message_endpoint.h  when the whole job is quiet
  *     message_rows.h     what the profile says
  *     send.c, serve.c    the way out, and the work item
  *
@@ -16,12 +16,181 @@
 #define MESSAGE_ENDPOINT_H
 
 #include "message_inbox.h"
-#include "message_long.h"
 #include "message_packet.h"
-#include "message_quiesce.h"
 #include "message_rows.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+
+/* ---- finding out that the whole job is quiet ------------------------------------------------- */
+/*
+ * Nodes are a tree; node 0 is its root. A round: ASK goes down, and COUNTED comes up with the sums
+ * of messages sent and handled. A node answers when it has entered this epoch, is idle, and all
+ * below it have answered. The job is quiet when two rounds in a row have the same sums, sent equal
+ * to handled: what was sent up to the second round had been handled by the end of the first. Then
+ * QUIET goes down.
+ *
+ * That nodes answer only when idle keeps rounds few: while somebody works, the round waits for him.
+ *
+ * Who leaves in order says so to the nodes next to it in the tree (GONE). One of these that has
+ * entered an epoch, or does so later, then knows that this epoch will never be over, unless it is
+ * so already: what the one that has gone had to pass on came before. NEVER spreads that over the
+ * tree. Whoever waits is told once all nodes between have entered, too, or gone.
+ */
+
+#define QUIESCE_FAN 8u /* children of a node */
+
+#define QUIESCE_NODE_BITS 24
+#define QUIESCE_NEVER(epoch, node) ((uint64_t)(epoch) << QUIESCE_NODE_BITS | (node))
+
+struct quiesce {
+    _Atomic uint64_t entered; /* epochs; writer: who calls rbwp_endpoint_quiesce */
+    bool is_waited_for;       /* by the caller: the epoch entered is not over for it */
+    _Atomic uint64_t reached; /* epochs that are over; writer: the item */
+    /* The item alone. */
+    uint64_t epoch, round;            /* of the round that is being counted */
+    bool asked;                       /* and not answered yet */
+    uint32_t missing;                 /* children that have not */
+    uint64_t sent, handled;           /* sums of the children */
+    uint64_t last_sent, last_handled; /* the root's, of the round before */
+    bool has_last;
+    uint64_t quiet_sent, quiet_handled; /* this node's, when the last epoch was over */
+    uint32_t gone;                      /* next to this one, in order; nodes: none */
+    uint64_t never_spread;              /* the last never that was passed on */
+    /* The first epoch that will never be over, and the node that is missing: QUIESCE_NEVER of
+     * them. It only shrinks. */
+    _Atomic uint64_t never;
+};
+
+void quiesce_init(struct rbwp_endpoint *endpoint);
+/* A node has left in order. The item. */
+void quiesce_gone(struct rbwp_endpoint *endpoint, uint32_t node);
+/* This node leaves in order. */
+void quiesce_say_gone(struct rbwp_endpoint *endpoint);
+
+/* Packets that have come. The item. False: it is none that a node may send. */
+bool quiesce_take(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *head);
+/* The item is idle: answers, if it is asked. True: it said something. */
+bool quiesce_idle(struct rbwp_endpoint *endpoint);
+/* Every message was handled everywhere since the last send here, as far as this node knows. */
+bool quiesce_is_over(const struct rbwp_endpoint *endpoint);
+
+/* ---- long messages --------------------------------------------------------------------------- */
+/*
+ * Rendezvous:
+ *
+ *     sender                          receiver
+ *     OFFER number, header   ------>  place or memory, and a tag, are given to the transport
+ *     the transport sends    <------  GRANT number, tag
+ *     done(RBWP_OK)                   when all is there: the handler
+ *
+ *     in one process:
+ *     OFFER loan             ------>  the handler, with the sender's payload itself
+ *     done(RBWP_OK)          <------  OVER number
+ *
+ * A loan is what both sides of one process hold of a payload: who frees first finds the other.
+ */
+
+struct message_handler;
+
+/* A payload that is through, as the transport told: waits for the item. */
+struct long_through {
+    struct long_through *next;
+    uint64_t token;
+    enum rbwp_status status;
+    uint64_t ticks;
+};
+
+enum loan_state { LOAN_OFFERED, LOAN_BEING_READ, LOAN_OVER };
+
+struct message_loan {
+    _Atomic int state; /* enum loan_state */
+    _Atomic int holders;
+    const void *payload;
+    uint64_t bytes;
+};
+
+/* Begun: the offer may not have gone yet; who sends it ends it, if it does not go. */
+enum long_state { LONG_FREE, LONG_BEGUN, LONG_OFFERED, LONG_GOING };
+
+/* A long message of this endpoint's. Guarded by longs.lock. */
+struct long_send {
+    enum long_state state;
+    uint32_t generation; /* of the number */
+    uint32_t node;
+    uint32_t next_free;
+    const void *payload;
+    uint64_t bytes;
+    void *copy; /* the endpoint's own of the payload, NULL if it is the caller's */
+    struct message_loan *loan;
+    rbwp_message_done_fn done;
+    void *argument;
+    struct long_through through;
+};
+
+/* One that is offered to this endpoint. The item alone, but for what the lock guards. */
+struct long_receive {
+    struct long_receive *next; /* among those that wait for room */
+    const struct message_handler *handler;
+    uint64_t number, key, bytes, arrived_ticks;
+    uint32_t node, header_bytes;
+    void *payload;
+    bool allocated;
+    struct long_through through; /* guarded by longs.lock */
+    uint64_t header[];           /* bytes, aligned */
+};
+
+struct message_longs {
+    pthread_mutex_t lock;
+    struct long_send *sends;
+    uint32_t send_max, free_send; /* a list; send_max: none is free */
+    _Atomic uint32_t sending;     /* that are not free; writer: under the lock */
+    struct long_through *through, **through_last;
+    atomic_bool has_through;
+    struct long_receive **receives; /* by tag; guarded by the lock */
+    /* The item. */
+    uint32_t receive_max, receive_count;
+    uint64_t incoming_bytes;            /* allocated for them */
+    struct long_receive *first, **last; /* that wait */
+};
+
+RBWP_MUST_USE enum rbwp_status long_make(struct rbwp_endpoint *endpoint, uint32_t long_max);
+/* Nothing comes up from the transport any more: ends all with RBWP_E_STATE. */
+void long_unmake(struct rbwp_endpoint *endpoint);
+
+/*
+ * Begins a long message: *head_inout is for its offer, whose number, and loan if there is one, are
+ * put in. RBWP_AGAIN: too many are under way. RBWP_E_MEMORY.
+ */
+RBWP_MUST_USE enum rbwp_status long_begin(struct rbwp_endpoint *endpoint,
+                                          const struct rbwp_send *send,
+                                          struct packet_head *head_inout,
+                                          struct message_loan **loan_out);
+/* The offer has gone. */
+void long_went(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node);
+/* The offer did not go: forgets it, and calls no done. */
+void long_cancel(struct rbwp_endpoint *endpoint, uint64_t number, uint32_t node);
+
+/* Packets that have come. The item. offer: its header and, behind it, the rest of rest_bytes. */
+void long_offered(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *offer,
+                  const uint8_t *rest, uint32_t rest_bytes, uint64_t arrived_ticks);
+void long_granted(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *grant);
+void long_over(struct rbwp_endpoint *endpoint, uint32_t node, const struct packet_head *over);
+/* An offer that nobody will read: in the inbox when its endpoint was freed, or kept for a node that
+ * is lost. node: the other one. */
+void long_drop_offer(const struct rbwp_endpoint *endpoint, uint32_t node,
+                     const struct packet_head *offer, const uint8_t *rest, uint32_t rest_bytes);
+/* What the transport told of a payload. Any thread. */
+void long_note_through(struct rbwp_endpoint *endpoint, uint64_t token, enum rbwp_status status);
+
+/* The node is lost: offers to it are given up. The item. True: there was one. */
+bool long_lose_node(struct rbwp_endpoint *endpoint, uint32_t node);
+/* Carries on with what the transport has told. The item. True: there was something. */
+bool long_progress(struct rbwp_endpoint *endpoint);
+/* Payloads are coming, or lent. The item, which is woken when there is none any more. */
+bool long_is_busy(const struct rbwp_endpoint *endpoint);
+
+/* ---- message endpoint ------------------------------------------------------------------------ */
 
 struct message_handler {
     uint64_t hash; /* of the name: what packets say; the same on all nodes */

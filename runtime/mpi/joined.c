@@ -1,17 +1,236 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "joined.h"
 
-#include "background.h"
 #include "failure.h"
+#include "rbwp_format.h"
 #include "rbwp_job.h"
 #include "rbwp_record.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+/* ---- long payloads, from one node's memory into another's ------------------------------------ */
+
+#define PIECE_BYTES (1ull << 30) /* MPI counts in ints */
+
+struct transfer {
+    struct transfer *next;
+    struct transfer_end end; /* its payload and bytes: what is not through yet */
+    MPI_Request request;     /* of the piece that is under way */
+    uint64_t piece_bytes;
+    bool is_good; /* once it is over: all of it is through */
+};
+
+/* Pieces of one payload go one after the other, so they cannot be taken for each other. */
+static int begin_piece(struct rbwp_mpi *mpi, struct transfer *transfer)
+{
+    const struct transfer_end *end = &transfer->end;
+    transfer->piece_bytes = end->bytes < PIECE_BYTES ? end->bytes : PIECE_BYTES;
+    int count = (int)transfer->piece_bytes;
+    if (end->sends)
+        return MPI_Isend(end->payload, count, MPI_BYTE, (int)end->node, end->tag, mpi->payloads,
+                         &transfer->request);
+    return MPI_Irecv(end->payload, count, MPI_BYTE, (int)end->node, end->tag, mpi->payloads,
+                     &transfer->request);
+}
+
+enum rbwp_status transfers_begin(struct rbwp_mpi *mpi, const struct transfer_end *end)
+{
+    struct transfers *transfers = &mpi->transfers;
+    if (!watch_is_here(mpi, end->node))
+        return RBWP_E_IO;
+    struct transfer *transfer = malloc(sizeof *transfer);
+    if (!transfer)
+        return RBWP_E_MEMORY;
+    *transfer = (struct transfer){.end = *end};
+    int code = begin_piece(mpi, transfer);
+    if (code != MPI_SUCCESS) {
+        watch_suspect(mpi, end->node, code);
+        free(transfer);
+        return RBWP_E_IO;
+    }
+    pthread_mutex_lock(&transfers->lock);
+    transfer->next = transfers->first;
+    transfers->first = transfer;
+    atomic_store(&transfers->any, true);
+    pthread_mutex_unlock(&transfers->lock);
+    return RBWP_OK;
+}
+
+/* The other end is gone. What it might still read of ours stays as it is; what it would have
+ * written here must not come any more. */
+static void give_up(struct transfer *transfer)
+{
+    if (!transfer->end.sends)
+        MPI_Cancel(&transfer->request);
+    MPI_Request_free(&transfer->request);
+}
+
+/* RBWP_AGAIN while it is under way. */
+static enum rbwp_status transfers_look(struct rbwp_mpi *mpi, struct transfer *transfer)
+{
+    int is_through = 0;
+    int code = MPI_Test(&transfer->request, &is_through, MPI_STATUS_IGNORE);
+    if (code == MPI_SUCCESS && !is_through) {
+        if (watch_is_here(mpi, transfer->end.node))
+            return RBWP_AGAIN;
+        give_up(transfer);
+        return RBWP_E_IO;
+    }
+    transfer->end.bytes -= transfer->piece_bytes;
+    if (code == MPI_SUCCESS && transfer->end.bytes > 0) {
+        transfer->end.payload += transfer->piece_bytes;
+        code = begin_piece(mpi, transfer);
+        if (code == MPI_SUCCESS)
+            return RBWP_AGAIN;
+    }
+    if (code != MPI_SUCCESS)
+        watch_suspect(mpi, transfer->end.node, code);
+    return code == MPI_SUCCESS ? RBWP_OK : RBWP_E_IO;
+}
+
+/* Takes those that are over out of the list; returns a list of them, with is_good told.
+ */
+static struct transfer *take_over(struct rbwp_mpi *mpi)
+{
+    struct transfer *over = NULL;
+    for (struct transfer **link = &mpi->transfers.first; *link;) {
+        struct transfer *transfer = *link;
+        enum rbwp_status status = transfers_look(mpi, transfer);
+        if (status == RBWP_AGAIN) {
+            link = &transfer->next;
+            continue;
+        }
+        *link = transfer->next;
+        transfer->is_good = status == RBWP_OK;
+        transfer->next = over;
+        over = transfer;
+    }
+    return over;
+}
+
+/* Tells of those that are through or never will be; true if there were any. mpi->polling is held.
+ */
+static bool transfers_poll(struct rbwp_mpi *mpi)
+{
+    struct transfers *transfers = &mpi->transfers;
+    if (!atomic_load_explicit(&transfers->any, memory_order_relaxed))
+        return false;
+    pthread_mutex_lock(&transfers->lock);
+    struct transfer *over = take_over(mpi);
+    atomic_store(&transfers->any, transfers->first != NULL);
+    pthread_mutex_unlock(&transfers->lock);
+    bool any = over != NULL;
+    while (over) {
+        struct transfer *transfer = over;
+        over = over->next;
+        if (mpi->endpoint)
+            rbwp_transport_payload_done(mpi->endpoint, transfer->end.token,
+                                        transfer->is_good ? RBWP_OK : RBWP_E_IO);
+        free(transfer);
+    }
+    return any;
+}
+
+void transfers_drop(struct rbwp_mpi *mpi)
+{
+    pthread_mutex_lock(&mpi->transfers.lock);
+    while (mpi->transfers.first) {
+        struct transfer *transfer = mpi->transfers.first;
+        mpi->transfers.first = transfer->next;
+        give_up(transfer);
+        free(transfer);
+    }
+    atomic_store(&mpi->transfers.any, false);
+    pthread_mutex_unlock(&mpi->transfers.lock);
+}
+
+/* ---- the thread that looks at MPI while no worker does --------------------------------------- */
+/*
+ * MPI has nothing to wait on, so somebody has to look. A worker does while messages come; when the
+ * work item sleeps, this thread looks from time to time, the more seldom the longer nothing has
+ * come, and what it finds wakes the item. It also compares clocks and watches the nodes.
+ */
+
+struct rbwp_mpi;
+
+enum rbwp_status background_start(struct rbwp_mpi *mpi, struct rbwp_error *error);
+
+#define SPIN_NS 20000     /* after something came, as the next may follow at once */
+#define SHORTEST_NS 20000 /* then sleeps between looks, each a quarter longer */
+#define LONGEST_NS 1000000
+#define WORKER_LOOKS_NS 200000 /* who looked so lately will look again */
+
+static void sleep_ns(uint64_t ns)
+{
+    struct timespec time = {.tv_nsec = (long)ns}; /* below a second */
+    nanosleep(&time, NULL);
+}
+
+/* True if something had come, which a worker that looks anyway finds sooner. */
+static bool look(struct rbwp_mpi *mpi, uint64_t now_ticks, bool worker_looks)
+{
+    if (pthread_mutex_trylock(&mpi->polling) != 0)
+        return false;
+    clocks_tick(mpi, now_ticks);
+    watch_tick(mpi, now_ticks);
+    bool had = !worker_looks && joined_poll(mpi);
+    if (had)
+        atomic_store_explicit(&mpi->background_had, true, memory_order_relaxed);
+    pthread_mutex_unlock(&mpi->polling);
+    return had;
+}
+
+static void *run(void *argument)
+{
+    struct rbwp_mpi *mpi = argument;
+    prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default adds 50 us to each sleep */
+    uint64_t sleep = SHORTEST_NS, had_ticks = 0;
+    while (!atomic_load(&mpi->stopping)) {
+        uint64_t polled_ticks = atomic_load_explicit(&mpi->polled_ticks, memory_order_relaxed);
+        uint64_t now_ticks = rbwp_now_ticks();
+        bool worker_looks = now_ticks - polled_ticks < rbwp_ticks_from_ns(WORKER_LOOKS_NS);
+        if (look(mpi, now_ticks, worker_looks)) {
+            had_ticks = now_ticks;
+            sleep = SHORTEST_NS;
+        }
+        if (!worker_looks && now_ticks - had_ticks < rbwp_ticks_from_ns(SPIN_NS)) {
+            sched_yield();
+            continue;
+        }
+        sleep_ns(worker_looks ? WORKER_LOOKS_NS : sleep);
+        sleep = worker_looks ? SHORTEST_NS : sleep + sleep / 4;
+        sleep = sleep < LONGEST_NS ? sleep : LONGEST_NS;
+    }
+    return NULL;
+}
+
+enum rbwp_status background_start(struct rbwp_mpi *mpi, struct rbwp_error *error)
+{
+    sigset_t all, before;
+    sigfillset(&all); /* the program's handlers are for its own threads */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&mpi->background, NULL, run, mpi);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    mpi->has_background = code == 0;
+    return code == 0 ? RBWP_OK : failure(error, RBWP_E_IO, code, "no thread for MPI");
+}
+
+static void background_stop(struct rbwp_mpi *mpi)
+{
+    atomic_store(&mpi->stopping, true);
+    if (mpi->has_background)
+        pthread_join(mpi->background, NULL);
+    mpi->has_background = false;
+}
+
+/* ---- joined ---------------------------------------------------------------------------------- */
 
 #define SECOND_NS 1000000000ull
 

@@ -2,24 +2,52 @@
 /*
  * joined.h - a process's part in an MPI job: what the files of this room share.
  *
- * Who does what: slots.c sends packets, ring.c receives them and hands each to whom it is for,
- * transfers.c moves payloads, clocks.c compares clocks, watch.c finds lost nodes, transport.c is
- * the endpoint's side, background.c is the thread that sees to all of it while no worker does.
+ * Who does what: slots.c sends packets; ring.c receives them, hands each to whom it is for, and is
+ * the endpoint's side; clocks.c compares clocks; watch.c finds lost nodes; joined.c moves payloads,
+ * and has the thread that sees to all of it while no worker does.
  */
 #ifndef JOINED_H
 #define JOINED_H
 
 #include "clocks.h"
-#include "ring.h"
+#include "rbwp_format.h"
 #include "rbwp_mpi.h"
 #include "rbwp_transport.h"
+#include "ring.h"
 #include "slots.h"
-#include "transfers.h"
 #include "watch.h"
 
 #include <mpi.h>
-#include <stdatomic.h>
 #include <pthread.h>
+#include <stdatomic.h>
+
+/* ---- long payloads, from one node's memory into another's ------------------------------------ */
+
+struct rbwp_mpi;
+
+struct transfers {
+    pthread_mutex_t lock;
+    struct transfer *first; /* under way; lock guards it */
+    _Atomic(bool) any;      /* there are some */
+};
+
+/* What one is of. */
+struct transfer_end {
+    uint32_t node; /* the other one */
+    int tag;
+    bool sends;
+    unsigned char *payload;
+    uint64_t bytes;
+    uint64_t token; /* for rbwp_transport_payload_done */
+};
+
+/* Begins one end of a payload's way. Never blocks. RBWP_E_MEMORY; RBWP_E_IO: the node is lost. */
+enum rbwp_status transfers_begin(struct rbwp_mpi *mpi, const struct transfer_end *end);
+
+/* Gives all up, without telling. mpi->polling is held. */
+void transfers_drop(struct rbwp_mpi *mpi);
+
+/* ---- joined ---------------------------------------------------------------------------------- */
 
 /* What a packet is, by its MPI tag. */
 enum tag {

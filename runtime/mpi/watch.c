@@ -3,14 +3,71 @@
 
 #include "failure.h"
 #include "joined.h"
-#include "place.h"
 #include "rbwp_record.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- where a process is, so that others on the same machine can watch it --------------------- */
+
+/* Travels between nodes as it is. */
+struct place {
+    char boot[40];      /* id of the machine's last start; "" unknown */
+    uint64_t pid_space; /* number of the PID namespace; 0 unknown */
+    int64_t pid;
+    char host[64]; /* its name, for people */
+};
+
+static void place_of_self(struct place *place)
+{
+    *place = (struct place){.pid = getpid()};
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        if (read(fd, place->boot, sizeof place->boot - 1) < 0)
+            place->boot[0] = 0;
+        close(fd);
+    }
+    struct stat space;
+    if (stat("/proc/self/ns/pid", &space) == 0)
+        place->pid_space = space.st_ino;
+    gethostname(place->host, sizeof place->host - 1);
+}
+
+/* Whether a process of one can watch one of the other: same machine, same process ids. */
+static bool places_are_near(const struct place *a, const struct place *b)
+{
+    return a->boot[0] && a->pid_space && a->pid_space == b->pid_space &&
+           memcmp(a->boot, b->boot, sizeof a->boot) == 0;
+}
+
+/* A descriptor that can be read from once the process has ended; -1 if there is none to be had. */
+static int place_handle(const struct place *place)
+{
+#ifdef SYS_pidfd_open
+    return (int)syscall(SYS_pidfd_open, (pid_t)place->pid, 0u);
+#else
+    (void)place;
+    return -1;
+#endif
+}
+
+/* For want of a handle: whether there is no such process any more. */
+static bool place_is_empty(const struct place *place)
+{
+    return kill((pid_t)place->pid, 0) < 0 && errno == ESRCH;
+}
+
+/* ---- watch ----------------------------------------------------------------------------------- */
 
 #define LOOK_NS 100000000u /* at handles, so often */
 #define SIGNS_A_PATIENCE 4 /* signs of life in the time after which a node is lost */

@@ -5,13 +5,186 @@
  * What a new thread is to run waits for it in a place of a fixed table. Where that is full, the
  * thread runs without being recorded.
  */
-#include "preload.h"
 #include "quiet_thread.h"
+#include "rbwp_session.h"
 #include "real.h"
+#include "record_extend.h"
 #include "waiter.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- the session of a program that the library was loaded into ------------------------------- */
+/*
+ * A program that knows nothing of the library is started as
+ *
+ *     LD_PRELOAD=librbwp-threads.so RBWP_THREADS_FILE=FILE command
+ *
+ * FILE may have %p for the process's number, as any log file (rbwp_session.h). If it has, programs
+ * that the command starts are recorded, each in a file of its own; else the command is, alone. With
+ * RBWP_THREADS_PID it is the program that this process, by its number, executes last.
+ */
+
+enum { LEAST_IO_NS = 50000, BUFFER_MB = 64, DESCRIPTORS_FROM = 700 };
+
+static void at_end(enum rbwp_extend_moment moment)
+{
+    if (moment == RBWP_EXTEND_STOPPING || moment == RBWP_EXTEND_EXITING)
+        waiter_tell_waiting();
+}
+
+/* A whole number of the environment, or what it is else. */
+static uint64_t number_from(const char *variable, uint64_t otherwise, uint64_t most)
+{
+    const char *text = secure_getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return otherwise;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    return *end || errno || *text == '-' || value > most ? otherwise : value;
+}
+
+static void tell(const char *what)
+{
+    fprintf(stderr, "rbwp: background threads are not recorded: %s\n", what);
+}
+
+/* The program's, and with it its children's. Nobody listens to rbwp ctl before there is a thread.
+ */
+static struct rbwp_session_config config = {
+    .size = sizeof config, .level = 1, .control = RBWP_CONTROL_NONE, .at_cap = RBWP_AT_CAP_DROP};
+static char logfile[PATH_MAX];
+static _Atomic bool has_threads; /* of the program's own, beside the first */
+
+static bool start_session(const char *file)
+{
+    struct rbwp_session *session;
+    struct rbwp_error error;
+    if (strlen(file) >= sizeof logfile) {
+        tell("the file's name is too long");
+        return false;
+    }
+    strcpy(logfile, file);
+    config.logfile = logfile;
+    config.cap_bytes = number_from("RBWP_THREADS_BUFSIZE", BUFFER_MB, 1 << 20) << 20;
+    /* To compress costs the program more time than all the rest of the writer's work, and takes off
+     * a third of the records and next to nothing of the rows. */
+    config.stored = true;
+    config.children = strstr(file, "%p") != NULL;
+    rbwp_extend_keep_descriptors_above(DESCRIPTORS_FROM);
+    rbwp_extend_end_items();
+    quiet_threads_hold();
+    if (rbwp_session_start(&config, &session, &error) == RBWP_OK && session) {
+        if (error.text[0])
+            fprintf(stderr, "rbwp: %s\n", error.text);
+        return true;
+    }
+    tell(error.text);
+    return false;
+}
+
+/* The program is about to have a second thread: the session may have its own from here on. */
+static void preload_first_thread(void)
+{
+    struct rbwp_session_config with_control = config;
+    if (has_threads)
+        return;
+    has_threads = true;
+    with_control.control = RBWP_CONTROL_RECORDING;
+    rbwp_extend_begin_threads(&with_control);
+    waiter_has_company();
+}
+
+/* ---- children -------------------------------------------------------------------------- */
+
+/* Where rbwp record reads which processes have no file; "": each has its own, or nobody asks. */
+static char children[PATH_MAX];
+
+static void note(const char *line, size_t bytes)
+{
+    const int host_errno = errno;
+    int fd = *children ? open(children, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        (void)!REAL(write)(fd, line, bytes);
+        close(fd);
+    }
+    errno = host_errno;
+}
+
+static void in_parent(void)
+{
+    note("+\n", 2);
+}
+
+static void in_child(void)
+{
+    char line[64];
+    has_threads = false;
+    waiter_forked();
+    int bytes =
+        snprintf(line, sizeof line, "%ld %.32s\n", (long)getpid(), program_invocation_short_name);
+    note(line, (size_t)bytes);
+}
+
+static void watch_forks(void)
+{
+    const char *list = secure_getenv("RBWP_THREADS_CHILDREN");
+    if (list && !config.children && strlen(list) < sizeof children)
+        strcpy(children, list);
+    pthread_atfork(NULL, in_parent, in_child);
+}
+
+/* What another program left in this process, which executed this one in its place. */
+static void remove_leftover(const char *file)
+{
+    char live[PATH_MAX];
+    if (snprintf(live, sizeof live, "%s.live", file) >= (int)sizeof live || access(live, F_OK) != 0)
+        return;
+    (void)unlink(live);
+    (void)unlink(file);
+}
+
+/* Of a file for one process: this one's, or that of a program which started it? */
+static bool may_take(const char *file)
+{
+    uint64_t whose = number_from("RBWP_THREADS_PID", 0, INT64_MAX);
+    if (strstr(file, "%p"))
+        return true;
+    if (whose == 0) {
+        unsetenv("LD_PRELOAD"); /* for those that this one starts */
+        unsetenv("RBWP_THREADS_FILE");
+    } else if (whose != (uint64_t)getpid()) {
+        return false;
+    } else {
+        remove_leftover(file);
+    }
+    return true;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    const char *file = secure_getenv("RBWP_THREADS_FILE");
+    real_prepare();
+    if (!file || !*file || !may_take(file))
+        return;
+    uint64_t least_io_us = number_from("RBWP_THREADS_LEAST_US", LEAST_IO_NS / 1000, 1u << 30);
+    if (!waiter_prepare(least_io_us * 1000) || rbwp_extend_at_end(at_end) != RBWP_OK) {
+        tell("no memory");
+        return;
+    }
+    if (!start_session(file))
+        return;
+    watch_forks();
+    waiter_start_clock();
+    waiter_attach(program_invocation_short_name, 0, 0);
+}
+
+/* ---- wrap thread ----------------------------------------------------------------------------- */
 
 enum { STARTS_MAX = 256, TITLE_BYTES = 16 };
 

@@ -5,7 +5,7 @@
  *
  * What happens to an item between being made active and having run is in
  * work_mask.h; who runs it and who sleeps, in worker.c and doorbell.h; when a
- * handle names an item, in work_slot.h.
+ * handle names an item, in worker.h.
  */
 #include <limits.h>
 #include <stdlib.h>

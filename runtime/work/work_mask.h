@@ -22,7 +22,7 @@
  * between cores at every step of every item.)
  *
  * What this does not know: who sleeps (doorbell.h), and whether a slot is in
- * use (work_slot.h).
+ * use (worker.h).
  */
 #ifndef WORK_MASK_H
 #define WORK_MASK_H
@@ -137,7 +137,7 @@ static inline bool work_mask_deactivate(struct work_mask *mask, unsigned slot)
     return (bits & work_mask_active_bit(slot)) != 0;
 }
 
-/* Sequentially consistent, for those who wait for a run to end (work_slot.h). */
+/* Sequentially consistent, for those who wait for a run to end (worker.h). */
 static inline bool work_mask_is_running(const struct work_mask *mask, unsigned slot)
 {
     uint64_t bits =
@@ -170,7 +170,7 @@ static inline int work_mask_claim_in(struct work_mask *mask, unsigned word, uint
         uint64_t claimed = (bits & ~(UINT64_C(1) << lane)) | UINT64_C(1) << (lane + 32);
         /* Acquire: pairs with the release in activate and in release, so that do_work sees what
          * was written before. Sequentially consistent: before the claimer's look at the slot's
-         * generation (work_slot.h). */
+         * generation (worker.h). */
         if (atomic_compare_exchange_weak_explicit(place, &bits, claimed, memory_order_seq_cst,
                                                   memory_order_relaxed))
             return (int)(lane * WORK_MASK_WORDS + word);
@@ -206,7 +206,7 @@ static inline int work_mask_claim(struct work_mask *mask, const struct work_filt
  * leaves it a candidate: asked for requeue, or made active during the run.
  *
  * Release: what do_work wrote is seen by the next claimer and by those who wait for the run to end.
- * Sequentially consistent: before the look at the slot's generation (work_slot.h).
+ * Sequentially consistent: before the look at the slot's generation (worker.h).
  */
 static inline bool work_mask_release(struct work_mask *mask, unsigned slot, bool requeue)
 {

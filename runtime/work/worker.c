@@ -9,6 +9,12 @@
  * can then be taken back without its neighbours, and a requeue costs no more
  * than two stores.
  */
+#include "worker.h"
+
+#include "failure.h"
+#include "rbwp_record.h"
+#include "test_point.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,10 +22,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "failure.h"
-#include "rbwp_record.h"
-#include "test_point.h"
-#include "worker.h"
+/* ---- what is in a slot ----------------------------------------------------------------------- */
+/*
+ * An item's function, and its generation.
+ *
+ * A slot is free (generation 0) or holds an item (its generation, never 0, one
+ * more each time the slot is filled). A handle is slot and generation, so a
+ * handle to a removed item is recognised even after the slot's reuse.
+ *
+ * Who may write. The slot's number is claimed in the recorder's registry, so at
+ * any time one caller owns it: it fills the slot, writing the plain fields first
+ * and the generation last. The one caller that changes the generation back to 0
+ * (work_slot_empty; others find the handle stale) owns the slot from then on,
+ * but must wait until no run is under way before it lets the number go.
+ *
+ * Who may read the plain fields: a thread that has claimed the slot's bit
+ * (work_mask.h) and then saw a generation other than 0. Removal and run agree
+ * like this, all four sequentially consistent:
+ *
+ *     run:     set running;      look at the generation: 0 -> leave the item alone
+ *     removal: generation = 0;   look at running: set -> wait for the run's end
+ *
+ * At least one of them sees the other. The end of a run is told likewise: the
+ * runner clears running, then looks at the generation, and if it has changed,
+ * or was 0 already, signals the event that the remover waits for.
+ *
+ * An activation that races with the removal of the same item may be left over
+ * in the mask. It is dropped by the next claimer, or when the slot is filled
+ * again; if it comes later still, the new item is called once with nothing to do.
+ *
+ * filling and emptying a slot. The protocol is told in worker.h.
+ */
+
+uint32_t work_slot_fill(struct work_slot *slot, rbwp_do_work_fn do_work, void *argument)
+{
+    slot->do_work = do_work;
+    slot->argument = argument;
+    slot->last_generation++;
+    if (slot->last_generation == 0)
+        slot->last_generation = 1;
+    /* Release: pairs with the acquire in work_slot_generation. */
+    atomic_store_explicit(&slot->generation, slot->last_generation, memory_order_release);
+    return slot->last_generation;
+}
+
+bool work_slot_empty(struct work_slot *slot, uint32_t generation)
+{
+    /* Sequentially consistent: before the look at running. */
+    return generation != 0 &&
+           atomic_compare_exchange_strong_explicit(&slot->generation, &generation, 0,
+                                                   memory_order_seq_cst, memory_order_relaxed);
+}
+
+void work_slot_enqueue(struct work_slot *slot, unsigned number)
+{
+    struct rbwp_ticket ticket;
+    if (work_slot_has_ticket(slot))
+        return;
+    rbwp_enqueue(number, &ticket);
+    atomic_store_explicit(&slot->enqueued_by, ticket.thread, memory_order_relaxed);
+    atomic_store_explicit(&slot->enqueued_ticks, ticket.ticks, memory_order_release);
+}
+
+static struct rbwp_ticket work_slot_take_ticket(struct work_slot *slot, unsigned number)
+{
+    struct rbwp_ticket ticket = {.slot = number};
+    ticket.ticks = atomic_exchange_explicit(&slot->enqueued_ticks, 0, memory_order_acquire);
+    ticket.thread = atomic_load_explicit(&slot->enqueued_by, memory_order_relaxed);
+    return ticket;
+}
+
+/* ---- worker ---------------------------------------------------------------------------------- */
 
 /*
  * Polls before an idle worker announces itself as a looker. Between items that come close upon
@@ -119,7 +192,7 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
     bool requeue = false;
 
     TEST_POINT("run: slot claimed");
-    uint32_t generation = work_slot_generation(entry); /* after the claim: work_slot.h */
+    uint32_t generation = work_slot_generation(entry); /* after the claim: worker.h */
     if (generation != 0) {
         struct rbwp_deadline deadline = {begin_ticks + manager->slice_ticks};
         runner->slot = (int)slot;
@@ -141,7 +214,7 @@ static struct run run_claimed(struct work_runner *runner, unsigned slot, uint64_
     atomic_store_explicit(&runner->runs, runs + 1, memory_order_release);
     run.left_candidate = work_mask_release(&manager->mask, slot, requeue);
     TEST_POINT("run: slot released");
-    /* After the release (work_slot.h). A removal that came before the claim's look left 0 then and
+    /* After the release (worker.h). A removal that came before the claim's look left 0 then and
      * now, and its remover waits all the same. */
     if (generation == 0 || work_slot_generation(entry) != generation)
         event_signal(&manager->settled);

@@ -14,14 +14,58 @@
 #ifndef WORKER_H
 #define WORKER_H
 
-#include <pthread.h>
-
 #include "crowd.h"
 #include "doorbell.h"
 #include "numa.h"
+#include "rbwp_queue.h"
+#include "rbwp_work.h"
 #include "work_extend.h"
 #include "work_mask.h"
-#include "work_slot.h"
+
+#include <pthread.h>
+
+/* ---- what is in a slot ----------------------------------------------------------------------- */
+
+struct work_slot {
+    /* writer: the owner; readers: all, see above */
+    _Alignas(WORK_LINE_BYTES) _Atomic uint32_t generation;
+    uint32_t last_generation; /* owner only */
+    rbwp_do_work_fn do_work;  /* writer: the owner while generation is 0 */
+    void *argument;           /* likewise */
+    /* When the item was made active, for the first time since it was last run, and by which thread
+     * (rbwp_queue.h); 0: not known. Of two that make it active at once either may be told. */
+    _Atomic uint64_t enqueued_ticks, enqueued_by;
+};
+
+/* The generation of the item in the slot; 0 if free. */
+static inline uint32_t work_slot_generation(const struct work_slot *slot)
+{
+    /* Acquire: pairs with the release in fill. Sequentially consistent: see above. */
+    return atomic_load_explicit(&slot->generation, memory_order_seq_cst);
+}
+
+static inline bool work_slot_is_named_by(const struct work_slot *slot, uint32_t generation)
+{
+    return generation != 0 && work_slot_generation(slot) == generation;
+}
+
+/* Whether the item was handed over at level 2 and not taken up since. The level may have changed
+ * meanwhile, so the ticket is to be taken at any level. */
+static inline bool work_slot_has_ticket(const struct work_slot *slot)
+{
+    return atomic_load_explicit(&slot->enqueued_ticks, memory_order_relaxed) != 0;
+}
+
+/* Hands the item over, and takes up the ticket of that. */
+void work_slot_enqueue(struct work_slot *slot, unsigned number);
+
+/* Puts an item into a free slot. Its generation. */
+uint32_t work_slot_fill(struct work_slot *slot, rbwp_do_work_fn do_work, void *argument);
+
+/* Frees the slot of the item of that generation. False if the item is not in it (any more). */
+bool work_slot_empty(struct work_slot *slot, uint32_t generation);
+
+/* ---- worker ---------------------------------------------------------------------------------- */
 
 enum work_phase { WORK_OPEN, WORK_CLOSING, WORK_CLOSED };
 

@@ -3,18 +3,18 @@
  * rbwp check: does a file keep the rules of SPEC.md? The rules are checked by
  * the library; here each break becomes a line or a JSON object.
  */
-#include "check_messages.h"
 #include "gzip_input.h"
 #include "input.h"
-#include "live_path.h"
-#include "json_text.h"
-#include "losses.h"
 #include "input_list.h"
+#include "json_text.h"
+#include "live_path.h"
+#include "losses.h"
 #include "message.h"
 #include "out.h"
 #include "rbwp_verify.h"
 #include "tar_input.h"
 #include "text_name.h"
+#include "trace_pass.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,6 +22,42 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- do the files of a job contradict each other? -------------------------------------------- */
+/*
+ * By a pass over the files that is for nothing else: what is wrong is told by whoever finds it.
+ */
+
+/* Puts files with messages onto one axis, and tells if a message was handled before it was sent by
+ * more than the clocks' bounds, which nodes have no file, and which files are not of one job:
+ * EXIT_PARTLY then. */
+enum exit_code check_messages(const struct input_options *inputs, struct operands files);
+
+static bool begin(struct trace_pass *pass)
+{
+    pass->sink = (struct trace_sink){0};
+    return true;
+}
+
+static enum exit_code end(struct trace_pass *pass)
+{
+    (void)pass;
+    return EXIT_GOOD;
+}
+
+static const struct trace_maker nothing_maker = {.own_output = true, .begin = begin, .end = end};
+
+enum exit_code check_messages(const struct input_options *inputs, struct operands files)
+{
+    const struct reading_options options = {
+        .inputs = *inputs,
+        .align = {.whole_job = inputs->shard.of == 0, .quiet = true},
+    };
+    enum exit_code code = trace_pass(&nothing_maker, NULL, &options, files);
+    return code == EXIT_GOOD ? EXIT_GOOD : EXIT_PARTLY; /* each file was read before */
+}
+
+/* ---- cmd check ------------------------------------------------------------------------------- */
 
 struct check_options {
     struct input_options inputs;

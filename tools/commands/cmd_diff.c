@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rbwp diff: what got slower from one run to another. Matching and judging are in stats_diff.c. */
+/* rbwp diff: what got slower from one run to another. Matching and judging are in tracks_diff.c. */
 #include "diff_views.h"
 #include "diff_page.h"
 #include "message.h"

@@ -5,15 +5,16 @@
  * A file that is written is followed together with FILE.live, which has its
  * names and the records that are not in blocks yet. Both are polled. Each look
  * takes the records of FILE.live of one moment, then the new blocks of FILE,
- * then what of those records was not shown (tail_shown.h). It ends when the
+ * then what of those records was not shown. It ends when the
  * file is finalised, removed, or its program died; a file of the same name that
  * replaces it is followed instead.
  */
 #include "input.h"
 #include "message.h"
+#include "rbwp_recover.h"
 #include "reorder.h"
 #include "tail_lines.h"
-#include "tail_shown.h"
+#include "thread_map.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -23,6 +24,142 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+/* ---- how far rbwp tail -f has shown each thread, so that no record comes twice --------------- */
+/*
+ * A record is first in FILE.live and later in FILE. The records of a thread are counted: those of
+ * its blocks in FILE, in order, and behind them those that only FILE.live has. What has a lower
+ * number than was shown by then is passed over. FILE is read farther than its program has committed
+ * it; what is in such blocks is in FILE.live, too.
+ *
+ * Should the program be unable to write FILE, the numbers are wrong: those shown last are then
+ * known by their ticks (recount).
+ */
+
+struct shown_thread {
+    uint64_t in_file; /* records in the blocks of FILE so far */
+    uint64_t at;      /* number of the next one in FILE.live */
+    uint64_t shown;
+    uint64_t last_ticks; /* of the last one shown from FILE.live */
+    int64_t floor_ns;    /* its time */
+};
+
+/* A block of FILE beyond the committed bytes. */
+struct shown_ahead {
+    uint64_t offset;
+    uint32_t thread, records;
+};
+
+struct tail_shown {
+    struct thread_map map;
+    struct shown_thread *threads;
+    struct shown_ahead *ahead;
+    uint32_t thread_capacity, ahead_capacity, ahead_count;
+    uint64_t committed; /* bytes of FILE */
+    bool recounts;
+};
+
+/* Zero is a start. */
+static void tail_shown_free(struct tail_shown *shown)
+{
+    thread_map_free(&shown->map);
+    free(shown->threads);
+    free(shown->ahead);
+    *shown = (struct tail_shown){0};
+}
+
+static struct shown_thread *find_thread(struct tail_shown *shown, uint64_t thread_id)
+{
+    uint32_t number = thread_map_number(&shown->map, thread_id);
+    if (number == THREAD_NONE || !thread_array_grow(&shown->threads, &shown->thread_capacity,
+                                                    number + 1, sizeof *shown->threads))
+        return NULL;
+    return &shown->threads[number];
+}
+
+static bool note_ahead(struct tail_shown *shown, const struct rbwp_block *block)
+{
+    if (block->offset < shown->committed)
+        return true;
+    if (!thread_array_grow(&shown->ahead, &shown->ahead_capacity, shown->ahead_count + 1,
+                           sizeof *shown->ahead))
+        return false;
+    shown->ahead[shown->ahead_count++] =
+        (struct shown_ahead){.offset = block->offset,
+                             .thread = thread_map_find(&shown->map, block->header.thread_id),
+                             .records = block->header.records};
+    return true;
+}
+
+/* The thread's next block in FILE; the first *skip_out of its records were shown. Its thread, valid
+ * until the next call; NULL without memory. */
+static const struct shown_thread *
+tail_shown_block(struct tail_shown *shown, const struct rbwp_block *block, uint32_t *skip_out)
+{
+    uint32_t records = block->header.records;
+    *skip_out = 0;
+    struct shown_thread *thread = find_thread(shown, block->header.thread_id);
+    if (!thread || !note_ahead(shown, block))
+        return NULL;
+    if (thread->shown > thread->in_file) {
+        uint64_t before = thread->shown - thread->in_file;
+        *skip_out = before < records ? (uint32_t)before : records;
+    }
+    thread->in_file += records;
+    if (thread->shown < thread->in_file)
+        thread->shown = thread->in_file;
+    return thread;
+}
+
+/* Before records of FILE.live: FILE is read, and committed up to here. */
+static void tail_shown_begin_live(struct tail_shown *shown, uint64_t committed, bool recounts)
+{
+    uint32_t kept = 0;
+    shown->committed = committed;
+    shown->recounts = recounts;
+    for (uint32_t i = 0; i < shown->map.count && i < shown->thread_capacity; i++)
+        shown->threads[i].at = shown->threads[i].in_file;
+    for (uint32_t i = 0; i < shown->ahead_count; i++) {
+        struct shown_ahead ahead = shown->ahead[i];
+        if (ahead.offset < committed)
+            continue;
+        shown->threads[ahead.thread].at -= ahead.records;
+        shown->ahead[kept++] = ahead;
+    }
+    shown->ahead_count = kept;
+    for (uint32_t i = 0; recounts && i < shown->map.count && i < shown->thread_capacity; i++)
+        shown->threads[i].shown = shown->threads[i].in_file;
+}
+
+/* The thread's next record in FILE.live; true if it was shown. Otherwise *thread_out is its thread,
+ * NULL without memory. */
+static bool tail_shown_has(struct tail_shown *shown, const struct rbwp_live_record *live,
+                           struct shown_thread **thread_out)
+{
+    struct shown_thread *thread = find_thread(shown, live->thread_id);
+    *thread_out = thread;
+    if (!thread)
+        return false;
+    bool has = thread->at++ < thread->shown;
+    if (!has && shown->recounts && live->ticks <= thread->last_ticks) {
+        thread->shown = thread->at;
+        has = true;
+    }
+    return has;
+}
+
+/* It is shown, at that time or the last one's. */
+static void tail_shown_add(struct shown_thread *thread, const struct rbwp_live_record *live,
+                           int64_t *time_ns)
+{
+    thread->shown = thread->at;
+    thread->last_ticks = live->ticks;
+    if (*time_ns < thread->floor_ns)
+        *time_ns = thread->floor_ns;
+    thread->floor_ns = *time_ns;
+}
+
+/* ---- cmd tail -------------------------------------------------------------------------------- */
 
 #define POLL_NS 100000000
 #define LINES_DEFAULT 10u

@@ -8,8 +8,30 @@
 #ifndef LEGION_FILE_H
 #define LEGION_FILE_H
 
-#include "gzip_pieces.h"
+#include "ordered_jobs.h"
+#include "out.h"
 #include "trace.h"
+
+/* ---- gzip files of one member each, compressed in pieces by all threads ---------------------- */
+
+struct gzip_pieces;
+
+/* NULL without memory. */
+struct gzip_pieces *gzip_pieces_new(struct job_threads *threads);
+/* All of its files are finished. NULL is fine. */
+void gzip_pieces_free(struct gzip_pieces *pieces);
+
+struct gzip_file {
+    struct out *out;
+    struct gzip_pieces *pieces;
+    uint8_t *text; /* what came before, then the piece that is being filled */
+    uint32_t before, count;
+    uint32_t crc;
+    uint64_t bytes;
+    bool failed;
+};
+
+/* ---- legion file ----------------------------------------------------------------------------- */
 
 #define LEGION_GPU 1
 #define LEGION_CPU 2

@@ -9,7 +9,17 @@
 #ifndef INPUT_FOLDER_H
 #define INPUT_FOLDER_H
 
-#include "input_words.h"
+#include "command.h"
+
+/* ---- a list of words that owns them ---------------------------------------------------------- */
+
+/* Takes the word, of malloc; NULL is what failed for want of memory. False with the message given,
+ * and the word freed. */
+bool input_words_add(struct operands *words, char *word);
+/* A copy of it. */
+bool input_words_copy(struct operands *words, const char *word);
+
+/* ---- input folder ---------------------------------------------------------------------------- */
 
 bool input_is_folder(const char *word);
 

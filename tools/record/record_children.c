@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The library in the program adds a line "+" before fork returns in the parent, which may end at
- * once (daemon(3)), and a line "PID NAME" in the child (runtime/threads/preload.c).
+ * once (daemon(3)), and a line "PID NAME" in the child (runtime/threads/wrap_thread.c).
  */
 #include "record_children.h"
 #include "message.h"

@@ -12,8 +12,31 @@
 #define TIMELINE_H
 
 #include "detail.h"
-#include "kinds.h"
 #include "summary.h"
+#include "trace.h"
+
+/* ---- what spans are, numbered ---------------------------------------------------------------- */
+
+struct kind {
+    uint32_t name, item;
+    uint8_t category;
+    bool waits; /* nobody is busy with it */
+    uint64_t longest_ns;
+    int64_t longest_start_ns;
+    uint64_t hollow, hollow_ns; /* spans with nothing inside, and their time */
+};
+
+struct kinds {
+    struct kind *list;
+    uint32_t *cells; /* hash table of numbers + 1; 0 is a free cell */
+    uint32_t count, room, cell_count;
+};
+
+/* The number of a span's kind, UINT32_MAX without memory. */
+uint32_t kinds_number(struct kinds *kinds, const struct trace_span *span);
+void kinds_free(struct kinds *kinds);
+
+/* ---- page timeline --------------------------------------------------------------------------- */
 
 enum { TIMELINE_ROWS = 4096, TIMELINE_DEPTHS = 8, TIMELINE_CELLS = 4 * TIMELINE_ROWS };
 /* Spans that wait for their tiles, on all rows together: the more rows, the smaller their tiles. */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts: descriptor, writer, and the trailer made from the original's. */
 #include "part_file.h"
+
 #include "message.h"
+#include "row_place.h"
 #include "thread_map.h"
 
 #include <errno.h>
@@ -10,6 +12,291 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- the tables of a file in its parts ------------------------------------------------------- */
+/*
+ * Each part has all schemas and names, and of the rows those that belong to it,
+ * in their order, numbered anew from 1. A cell that names a row (type 7) has the new number
+ * of that row, or 0 where the part does not have it.
+ *
+ * The encoder of one table serves all parts: a block of the original gives at least one block in
+ * each part that it has rows for.
+ */
+
+struct kept_block {
+    char tag[4];
+    uint32_t bytes;
+    uint8_t *data;
+};
+
+/* Rows from `from` on are rows from `to` on in the part, up to the next run's. */
+struct row_run {
+    uint64_t from, to;
+};
+
+struct row_to {
+    uint32_t part, row;
+};
+
+static bool no_memory(void)
+{
+    message("out of memory");
+    return false;
+}
+
+static void part_tables_free(struct part_tables *tables)
+{
+    for (uint32_t i = 0; i < tables->table_room; i++)
+        free(tables->tables[i].runs);
+    free(tables->tables);
+    *tables = (struct part_tables){0};
+}
+
+bool table_parts_start(struct table_parts *parts, struct input *input, table_place_fn *place,
+                       table_part_fn *part, void *context)
+{
+    *parts = (struct table_parts){.input = input,
+                                  .catalog = rbwp_catalog_new(),
+                                  .numbers = calloc(RBWP_TABLES_MAX + 1u, sizeof *parts->numbers),
+                                  .place = place,
+                                  .part = part,
+                                  .context = context};
+    return parts->catalog && parts->numbers;
+}
+
+void table_parts_stop(struct table_parts *parts)
+{
+    for (uint32_t i = 0; i < parts->kept_count; i++)
+        free(parts->kept[i].data);
+    free(parts->kept);
+    free(parts->rows);
+    free(parts->numbers);
+    rbwp_row_encoder_free(parts->encoder);
+    rbwp_catalog_free(parts->catalog);
+    *parts = (struct table_parts){0};
+}
+
+/* ---- schemas and names ------------------------------------------------------------------- */
+
+static bool keep(struct table_parts *parts, const struct rbwp_block *block)
+{
+    if (!thread_array_grow(&parts->kept, &parts->kept_room, parts->kept_count + 1,
+                           sizeof *parts->kept))
+        return no_memory();
+    struct kept_block *kept = &parts->kept[parts->kept_count];
+    *kept = (struct kept_block){.bytes = block->header.data_bytes - 4};
+    memcpy(kept->tag, block->data, sizeof kept->tag);
+    kept->data = malloc(kept->bytes + 1u);
+    if (!kept->data)
+        return no_memory();
+    memcpy(kept->data, block->data + 4, kept->bytes);
+    parts->kept_count++;
+    return true;
+}
+
+bool table_parts_end(struct table_parts *parts, struct part_file *part)
+{
+    for (; part->tables.blocks_written < parts->kept_count; part->tables.blocks_written++) {
+        const struct kept_block *kept = &parts->kept[part->tables.blocks_written];
+        if (!part_file_add_opaque(part, kept->tag, kept->data, kept->bytes))
+            return false;
+    }
+    return true;
+}
+
+/* ---- numbers of rows ----------------------------------------------------------------------- */
+
+static struct part_table *table_of(struct table_parts *parts, struct part_file *part,
+                                   uint32_t table)
+{
+    struct part_tables *tables = &part->tables;
+    if (parts->numbers[table] == 0)
+        parts->numbers[table] = ++parts->number_count;
+    uint32_t number = parts->numbers[table];
+    if (!thread_array_grow(&tables->tables, &tables->table_room, number + 1,
+                           sizeof *tables->tables))
+        return NULL;
+    return &tables->tables[number];
+}
+
+/* The next row of the part is this one of the original. */
+static bool note_row(struct part_table *table, uint64_t from)
+{
+    uint64_t to = ++table->rows;
+    const struct row_run *last = table->run_count ? &table->runs[table->run_count - 1] : NULL;
+    if (last && from - last->from == to - last->to)
+        return true;
+    if (!thread_array_grow(&table->runs, &table->run_room, table->run_count + 1,
+                           sizeof *table->runs))
+        return false;
+    table->runs[table->run_count++] = (struct row_run){from, to};
+    return true;
+}
+
+/* What has become of a row of the original, 0 if the part does not have it. */
+static uint64_t new_number(const struct table_parts *parts, const struct part_file *part,
+                           uint32_t table, uint64_t from)
+{
+    uint32_t number = parts->numbers[table];
+    const struct part_table *rows =
+        number < part->tables.table_room ? &part->tables.tables[number] : NULL;
+    uint32_t low = 0, high = rows ? rows->run_count : 0;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (rows->runs[middle].from <= from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return 0;
+    const struct row_run *run = &rows->runs[low - 1];
+    uint64_t end = low < rows->run_count ? run[1].to : rows->rows + 1;
+    uint64_t to = run->to + (from - run->from);
+    return from - run->from < end - run->to ? to : 0;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool begin_encoder(struct table_parts *parts, const struct rbwp_schema *schema)
+{
+    if (parts->encoded == schema)
+        return true;
+    rbwp_row_encoder_free(parts->encoder);
+    parts->encoded = NULL;
+    if (rbwp_row_encoder_new(schema, 0, true, &parts->encoder) != RBWP_OK)
+        return no_memory();
+    parts->encoded = schema;
+    return true;
+}
+
+/* Hands what was encoded to the part: the last rows of the table in it. */
+static bool seal(struct table_parts *parts, struct part_file *part, struct part_table *table,
+                 uint64_t thread_id, uint64_t *sealed)
+{
+    struct rbwp_sealed_block block;
+    if (rbwp_row_encoder_seal(parts->encoder, thread_id, *sealed + 1, &block) != RBWP_OK)
+        return true;
+    *sealed = table->rows;
+    return part_file_add_table(part, &block);
+}
+
+/* One row into the encoder. False: there was no room. */
+static bool put_row(struct table_parts *parts, const struct part_file *part,
+                    const struct rbwp_rows *rows, uint32_t row)
+{
+    struct rbwp_row_room room;
+    rbwp_row_encoder_reserve(parts->encoder, 1, &room);
+    if (room.rows == 0)
+        return false;
+    for (uint32_t c = 0; c < rows->schema->column_count; c++) {
+        const struct rbwp_column *column = &rows->schema->columns[c];
+        uint64_t cell = rows->cells[c][row];
+        if (column->type == RBWP_COLUMN_ROW)
+            cell = new_number(parts, part, column->table, cell);
+        if (column->type == RBWP_COLUMN_BYTES) {
+            struct rbwp_text text = rbwp_rows_bytes(rows, cell);
+            if (rbwp_row_encoder_bytes(parts->encoder, text.text, text.bytes, &cell) != RBWP_OK)
+                return false;
+        }
+        room.cells[c][0] = cell;
+    }
+    rbwp_row_encoder_commit(parts->encoder, 1);
+    return true;
+}
+
+/* Rows of a block that go to one part. */
+static bool put_rows(struct table_parts *parts, const struct rbwp_rows *rows,
+                     const struct row_to *to, uint32_t count)
+{
+    struct part_file *part = parts->part(parts->context, to->part);
+    struct part_table *table = part ? table_of(parts, part, rows->schema->table) : NULL;
+    if (!part || !table_parts_end(parts, part))
+        return false;
+    if (!table)
+        return no_memory();
+    uint64_t sealed = table->rows;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!put_row(parts, part, rows, to[i].row)) {
+            if (!seal(parts, part, table, rows->thread_id, &sealed))
+                return false;
+            if (!put_row(parts, part, rows, to[i].row)) {
+                message("%s: a row of a table is too long to be written again", parts->input->name);
+                return false;
+            }
+        }
+        if (!note_row(table, rows->first_row + to[i].row))
+            return no_memory();
+    }
+    part->rows += count;
+    return seal(parts, part, table, rows->thread_id, &sealed);
+}
+
+static int by_part(const void *left, const void *right)
+{
+    const struct row_to *a = left, *b = right;
+    if (a->part != b->part)
+        return a->part < b->part ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static bool take_rows(struct table_parts *parts, const struct rbwp_rows *rows)
+{
+    struct row_place place = row_place_of(rows->schema);
+    uint32_t count = 0;
+    bool sorted = true;
+    if (!thread_array_grow(&parts->rows, &parts->row_room, rows->rows, sizeof *parts->rows))
+        return no_memory();
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        int64_t time_ns;
+        struct row_to to = {.row = i};
+        bool timed = row_time(&place, rows, i, &time_ns);
+        if (!parts->place(parts->context, row_thread(&place, rows, i), timed ? &time_ns : NULL,
+                          &to.part))
+            continue;
+        sorted = sorted && (count == 0 || parts->rows[count - 1].part <= to.part);
+        parts->rows[count++] = to;
+    }
+    if (!sorted)
+        qsort(parts->rows, count, sizeof *parts->rows, by_part);
+    if (count && !begin_encoder(parts, rows->schema))
+        return false;
+    for (uint32_t from = 0, next; from < count; from = next) {
+        for (next = from; next < count && parts->rows[next].part == parts->rows[from].part;)
+            next++;
+        if (!put_rows(parts, rows, parts->rows + from, next - from))
+            return false;
+    }
+    return true;
+}
+
+static bool is_of_tables(const struct rbwp_block *block)
+{
+    static const char tags[][5] = {RBWP_SCHEMA_TAG, RBWP_NAMES_TAG, RBWP_ROWS_TAG};
+    for (size_t i = 0; i < sizeof tags / sizeof tags[0]; i++)
+        if (memcmp(block->data, tags[i], 4) == 0)
+            return true;
+    return false;
+}
+
+bool table_parts_take(struct table_parts *parts, const struct rbwp_block *block, bool *taken_out)
+{
+    struct rbwp_rows rows;
+    struct rbwp_error error;
+    *taken_out = is_of_tables(block);
+    if (!*taken_out)
+        return true;
+    enum rbwp_status status = rbwp_catalog_take(parts->catalog, block, &rows, &error);
+    if (status == RBWP_OK)
+        return take_rows(parts, &rows);
+    if (status == RBWP_END)
+        return keep(parts, block);
+    if (parts->broken++ < INPUT_PROBLEM_LINES)
+        message("%s: %s", parts->input->name, error.text);
+    return true;
+}
+
+/* ---- part file ------------------------------------------------------------------------------- */
 
 static bool told(const struct part_file *part, enum rbwp_status status)
 {

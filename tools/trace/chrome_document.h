@@ -8,8 +8,60 @@
 #ifndef CHROME_DOCUMENT_H
 #define CHROME_DOCUMENT_H
 
-#include "chrome_clock.h"
-#include "chrome_gpus.h"
+#include "chrome_event.h"
+#include "json_scan.h"
+#include "trace.h"
+#include "trace_source.h"
+
+/* ---- what the times of Chrome JSON count, and from when -------------------------------------- */
+
+enum chrome_dialect {
+    CHROME_ANY,
+    CHROME_PYTORCH,
+    CHROME_IRIS,
+    CHROME_CLANG,
+    CHROME_NODE,
+    CHROME_OURS
+};
+/* "Chrome", "PyTorch" ... */
+extern const char *const chrome_dialect_name[];
+
+struct chrome_clock {
+    struct chrome_unit unit;
+    struct chrome_unit noted_unit; /* by which first_ns and last_ns were read */
+    enum chrome_dialect dialect;
+    bool has_base, odd_unit;
+    bool from_base;            /* times count from a base that is told as PyTorch does */
+    int64_t origin_ns;         /* of our own exports: where the trace begins */
+    bool monotonic;            /* it is the clock that counts since the machine was started */
+    int64_t first_ns, last_ns; /* of events; first > last: none has a time */
+};
+
+void chrome_clock_start(struct chrome_clock *clock);
+/* A metadata event may say who wrote it. */
+void chrome_clock_metadata(struct chrome_clock *clock, const struct chrome_event *event);
+void chrome_clock_note(struct chrome_clock *clock, const struct chrome_event *event);
+/* When all was seen. */
+void chrome_clock_finish(struct chrome_clock *clock, struct trace_facts *facts, const char *name);
+
+/* ---- what PyTorch's profiler tells of GPUs beside events ("deviceProperties") ---------------- */
+
+enum { CHROME_GPUS_MAX = 64 };
+
+/* Zero is none. */
+struct chrome_gpus {
+    struct chrome_gpu {
+        uint32_t id;
+        char name[128];
+        uint64_t multiprocessors, memory_bytes; /* 0: not known */
+    } gpus[CHROME_GPUS_MAX];
+    uint32_t count;
+};
+
+/* As facts of a process of the trace, as those of RBWP files. */
+void chrome_gpus_add_facts(const struct chrome_gpus *gpus, struct trace *trace, uint32_t process);
+
+/* ---- chrome document ------------------------------------------------------------------------- */
 
 struct chrome_document {
     struct chrome_clock *clock;

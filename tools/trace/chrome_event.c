@@ -1,10 +1,255 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members of an event by name; those that are not listed are skipped. */
 #include "chrome_event.h"
+
+#include "own_keys.h"
+#include "thread_map.h"
 #include "wide.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+
+/* ---- the args of one event of Chrome JSON, typed --------------------------------------------- */
+/*
+ * Members in the order of the text; objects and arrays are kept as JSON. What
+ * is too much for an event is left out and counted.
+ *
+ * Keys and values lie behind each other in one buffer; an event begins it anew.
+ */
+
+static void chrome_args_clear(struct chrome_args *args)
+{
+    args->count = args->text.used = 0;
+    args->text.most = CHROME_ARGS_BYTES_MAX;
+}
+
+void chrome_args_free(struct chrome_args *args)
+{
+    free(args->list);
+    text_buffer_free(&args->text);
+}
+
+/* ---- reading --------------------------------------------------------------------- */
+
+static uint32_t digits_end(const char *text, uint32_t bytes, uint32_t at)
+{
+    while (at < bytes && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at;
+}
+
+/* As JSON has them; writers of traces have others, too. */
+static bool is_number(const char *text, uint32_t bytes)
+{
+    uint32_t first = bytes > 0 && text[0] == '-', at = digits_end(text, bytes, first), from;
+    bool good = at > first && (at == first + 1 || text[first] != '0');
+    if (good && at < bytes && text[at] == '.') {
+        from = at + 1;
+        at = digits_end(text, bytes, from);
+        good = at > from;
+    }
+    if (good && at < bytes && (text[at] | 0x20) == 'e') {
+        from = at + 1 + (at + 1 < bytes && (text[at + 1] == '-' || text[at + 1] == '+'));
+        at = digits_end(text, bytes, from);
+        good = at > from;
+    }
+    return good && at == bytes;
+}
+
+static bool put_token(struct chrome_args *args, const struct json_scan *scan, enum json_token token)
+{
+    switch (token) {
+    case JSON_KEY:
+        return text_buffer_quote(&args->text, scan->text, scan->text_bytes) &&
+               text_buffer_put(&args->text, ":", 1);
+    case JSON_TEXT:
+        return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
+    case JSON_OBJECT:
+    case JSON_OBJECT_END:
+        return text_buffer_put(&args->text, token == JSON_OBJECT ? "{" : "}", 1);
+    case JSON_ARRAY:
+    case JSON_ARRAY_END:
+        return text_buffer_put(&args->text, token == JSON_ARRAY ? "[" : "]", 1);
+    case JSON_NUMBER:
+        if (!is_number(scan->text, scan->text_bytes))
+            return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
+        return text_buffer_put(&args->text, scan->text, scan->text_bytes);
+    default:
+        if (!json_scan_is(scan, "true") && !json_scan_is(scan, "false") &&
+            !json_scan_is(scan, "null"))
+            return text_buffer_quote(&args->text, scan->text, scan->text_bytes);
+        return text_buffer_put(&args->text, scan->text, scan->text_bytes);
+    }
+}
+
+/* Of the object or array that token opened. False when it does not fit. */
+static bool put_nested(struct chrome_args *args, struct json_scan *scan, enum json_token token)
+{
+    uint32_t depth = scan->depth - 1;
+    bool good = put_token(args, scan, token), first = true;
+    while (scan->depth > depth) {
+        token = json_scan_next(scan);
+        if (token == JSON_END)
+            return false;
+        bool ends = token == JSON_OBJECT_END || token == JSON_ARRAY_END;
+        if (good && !first && !ends)
+            good = text_buffer_put(&args->text, ",", 1);
+        good = good && put_token(args, scan, token);
+        first = token == JSON_OBJECT || token == JSON_ARRAY || token == JSON_KEY;
+    }
+    return good;
+}
+
+/* Null says nothing. */
+static void read_arg(struct chrome_args *args, struct json_scan *scan)
+{
+    struct chrome_arg arg = {.key_at = args->text.used, .key_bytes = scan->text_bytes};
+    bool good =
+        args->count < CHROME_ARGS_MAX && text_buffer_put(&args->text, scan->text, scan->text_bytes);
+    args->cut += scan->text_cut;
+    arg.at = args->text.used;
+    arg.token = json_scan_next(scan);
+    if (arg.token == JSON_OBJECT || arg.token == JSON_ARRAY)
+        good = put_nested(args, scan, arg.token) && good;
+    else if (arg.token == JSON_END || (arg.token == JSON_WORD && json_scan_is(scan, "null")))
+        return;
+    else
+        good = good && text_buffer_put(&args->text, scan->text, scan->text_bytes);
+    arg.bytes = args->text.used - arg.at;
+    args->cut += scan->text_cut && arg.token == JSON_TEXT;
+    bool room =
+        good && thread_array_grow(&args->list, &args->room, args->count + 1, sizeof *args->list);
+    args->failed |= args->text.failed || (good && !room);
+    if (room) {
+        args->list[args->count++] = arg;
+        return;
+    }
+    args->text.used = arg.key_at;
+    args->cut += !args->failed;
+}
+
+/* Behind the opening brace. */
+static void chrome_args_read(struct chrome_args *args, struct json_scan *scan)
+{
+    uint32_t depth = scan->depth - 1;
+    while (scan->depth > depth) {
+        enum json_token token = json_scan_next(scan);
+        if (token == JSON_END)
+            return;
+        if (token == JSON_KEY)
+            read_arg(args, scan);
+    }
+}
+
+/* ---- values ---------------------------------------------------------------------- */
+
+uint32_t chrome_args_find(const struct chrome_args *args, const char *key)
+{
+    for (uint32_t i = 0; i < args->count; i++) {
+        struct trace_text text = chrome_args_key(args, i);
+        if (strlen(key) == text.bytes && memcmp(text.text, key, text.bytes) == 0)
+            return i;
+    }
+    return CHROME_ARGS_MAX;
+}
+
+struct trace_text chrome_args_word(const struct chrome_args *args, const char *key)
+{
+    uint32_t i = chrome_args_find(args, key);
+    bool word = i < CHROME_ARGS_MAX &&
+                (args->list[i].token == JSON_TEXT || args->list[i].token == JSON_NUMBER);
+    return word ? chrome_args_text(args, i) : (struct trace_text){"", 0};
+}
+
+uint64_t chrome_args_u64(const struct chrome_args *args, const char *key)
+{
+    char copy[32], *end;
+    struct trace_text text = chrome_args_word(args, key);
+    if (text.bytes == 0 || text.bytes >= sizeof copy || *text.text == '-')
+        return 0;
+    memcpy(copy, text.text, text.bytes);
+    copy[text.bytes] = '\0';
+    uint64_t value = strtoull(copy, &end, 0);
+    return *end ? 0 : value;
+}
+
+bool chrome_args_number(const struct chrome_args *args, uint32_t i, struct trace_sample *value_out)
+{
+    char copy[64], *end;
+    struct trace_text text = chrome_args_text(args, i);
+    if (args->list[i].token != JSON_NUMBER || text.bytes >= sizeof copy)
+        return false;
+    memcpy(copy, text.text, text.bytes);
+    copy[text.bytes] = '\0';
+    errno = 0;
+    value_out->whole = !strpbrk(copy, ".eE");
+    if (value_out->whole) {
+        value_out->value.i64 = strtoll(copy, &end, 10);
+        if (errno == 0 && !*end)
+            return true;
+    }
+    value_out->whole = false;
+    value_out->value.f64 = strtod(copy, &end);
+    return !*end;
+}
+
+/* ---- arguments of a span ---------------------------------------------------------- */
+
+static void add_number(const struct chrome_args *args, uint32_t i, struct detail_maker *maker,
+                       uint32_t key)
+{
+    struct trace_sample value;
+    struct trace_text text = chrome_args_text(args, i);
+    uint64_t u64 = 0;
+    bool digits = text.bytes <= 20;
+    for (uint32_t at = 0; at < text.bytes && digits; at++)
+        digits = text.text[at] >= '0' && text.text[at] <= '9' &&
+                 !__builtin_mul_overflow(u64, 10u, &u64) &&
+                 !__builtin_add_overflow(u64, (unsigned)(text.text[at] - '0'), &u64);
+    if (digits)
+        span_detail_arg(maker, key, TRACE_ARG_U64, u64);
+    else if (!chrome_args_number(args, i, &value))
+        span_detail_text(maker, key, TRACE_ARG_TEXT, text);
+    else
+        span_detail_arg(maker, key, value.whole ? TRACE_ARG_I64 : TRACE_ARG_F64,
+                        (uint64_t)value.value.i64); /* the bits of either */
+}
+
+static void add_word(const struct chrome_args *args, uint32_t i, struct detail_maker *maker,
+                     uint32_t key)
+{
+    struct trace_text text = chrome_args_text(args, i);
+    bool yes = text.bytes == 4 && memcmp(text.text, "true", 4) == 0;
+    bool no = text.bytes == 5 && memcmp(text.text, "false", 5) == 0;
+    if (yes || no)
+        span_detail_arg(maker, key, TRACE_ARG_BOOL, yes);
+    else
+        span_detail_text(maker, key, TRACE_ARG_TEXT, text); /* NaN and the like */
+}
+
+void chrome_args_add(const struct chrome_args *args, struct detail_maker *maker,
+                     struct trace *trace, bool (*special)(void *context, uint32_t arg),
+                     void *context)
+{
+    for (uint32_t i = 0; i < args->count; i++) {
+        struct trace_text name = chrome_args_key(args, i), text = chrome_args_text(args, i);
+        enum json_token token = args->list[i].token;
+        if (special && special(context, i))
+            continue;
+        name = special ? own_key_given(name) : name;
+        uint32_t key = trace_add_name(trace, name.text, name.bytes);
+        if (token == JSON_NUMBER)
+            add_number(args, i, maker, key);
+        else if (token == JSON_WORD)
+            add_word(args, i, maker, key);
+        else
+            span_detail_text(maker, key, token == JSON_TEXT ? TRACE_ARG_TEXT : TRACE_ARG_JSON,
+                             text);
+    }
+}
+
+/* ---- chrome event ---------------------------------------------------------------------------- */
 
 /* 73 years: a base, a time, a duration and a shift of it fit into 64 bits together. */
 #define TIME_MAX ((INT64_C(1) << 61) - 1)

@@ -9,8 +9,26 @@
 #ifndef LEGION_TRACKS_H
 #define LEGION_TRACKS_H
 
-#include "legion_names.h"
+#include "id_texts.h"
+#include "legion_log.h"
 #include "thread_map.h"
+
+/* ---- what a Legion Prof log calls its tasks, calls and memories ------------------------------ */
+
+struct legion_names {
+    struct id_texts texts;
+};
+
+/* Takes the record if it describes something. */
+void legion_names_note(struct legion_names *names, const struct legion_record *record);
+/* The number of a row's name. */
+uint32_t legion_names_row(const struct legion_names *names, struct trace *trace,
+                          const struct legion_record *record);
+/* A task that our own log says is a call of a work item. */
+bool legion_names_is_call(const struct legion_names *names, const struct legion_record *record);
+void legion_names_free(struct legion_names *names);
+
+/* ---- legion tracks --------------------------------------------------------------------------- */
 
 #define LEGION_NO_MEMORY UINT32_MAX
 /* In place of a destination: the channel of partitioning. */

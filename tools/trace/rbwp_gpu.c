@@ -1,12 +1,223 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Join first, sort then: spans are known when their facts are. */
 #include "rbwp_gpu.h"
+
+#include "message.h"
+#include "thread_map.h"
 #include "window.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- GPU work and what the file says of it beside its record --------------------------------- */
+/*
+ * Records and facts come in any order, however far apart; when all have come,
+ * each record has found its fact: the first that is left of those with the
+ * same processor, start, stop and, if the fact tells it, slot. Memory is
+ * bounded.
+ *
+ * Sorted by processor, start and stop, facts first: those of one group are held until the records
+ * of the group have come.
+ */
+
+enum { GROUP_FACTS = 256 }; /* of works with one start and stop; further ones stand for none */
+
+/* Most items are works, many millions of them, so a fact lies behind its item. */
+struct item {
+    struct gpu_work work; /* of a fact only processor, start and stop */
+    uint64_t order;       /* of coming; facts have the top bit clear */
+    uint32_t payload;     /* the sorter's: of a fact there is one */
+    uint32_t unused;
+};
+#define IS_WORK (UINT64_C(1) << 63)
+
+struct fact_payload {
+    _Alignas(8) uint32_t words; /* whole words also where 64 bits need no alignment to 64 */
+    uint32_t unused;
+    struct gpu_fact fact;
+};
+_Static_assert(sizeof(struct fact_payload) % sizeof(uint64_t) == 0, "it is whole words");
+
+struct group {
+    void (*found)(void *context, const struct gpu_work *work, const struct gpu_fact *fact);
+    void *context;
+    struct gpu_work first; /* whose processor and times it has */
+    bool any;
+    struct gpu_fact facts[GROUP_FACTS];
+    bool taken[GROUP_FACTS];
+    uint32_t fact_count, taken_count; /* taken_count: the first that may be left */
+};
+
+static int compare_works(const struct gpu_work *a, const struct gpu_work *b)
+{
+    if (a->proc_id != b->proc_id)
+        return a->proc_id < b->proc_id ? -1 : 1;
+    if (a->start_ns != b->start_ns)
+        return a->start_ns < b->start_ns ? -1 : 1;
+    return (a->stop_ns > b->stop_ns) - (a->stop_ns < b->stop_ns);
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct item *a = left, *b = right;
+    int order = compare_works(&a->work, &b->work);
+    return order ? order : (a->order > b->order) - (a->order < b->order);
+}
+
+static const struct merge_order items_order = {.what = "GPU spans",
+                                               .item_bytes = sizeof(struct item),
+                                               .payload_at = offsetof(struct item, payload),
+                                               .compare = compare};
+
+static void gpu_join_start(struct gpu_join *join)
+{
+    *join = (struct gpu_join){0};
+    merge_sorter_start(&join->items, &items_order);
+}
+
+static void gpu_join_stop(struct gpu_join *join)
+{
+    merge_sorter_stop(&join->items);
+}
+
+static void gpu_join_work(struct gpu_join *join, const struct gpu_work *work)
+{
+    const struct item item = {.work = *work, .order = join->next++ | IS_WORK};
+    merge_sorter_add(&join->items, &item, NULL);
+}
+
+static void gpu_join_fact(struct gpu_join *join, const struct gpu_fact *fact)
+{
+    const struct item item = {
+        .work = {.proc_id = fact->proc_id, .start_ns = fact->start_ns, .stop_ns = fact->stop_ns},
+        .order = join->next++};
+    const struct fact_payload payload = {.words = sizeof payload / sizeof(uint64_t), .fact = *fact};
+    merge_sorter_add(&join->items, &item, (const void *)&payload);
+}
+
+/* Rows that found no record are work all the same. */
+static void end_group(struct group *group)
+{
+    for (uint32_t i = group->taken_count; i < group->fact_count; i++)
+        if (!group->taken[i] && group->facts[i].is_row)
+            group->found(group->context, NULL, &group->facts[i]);
+    group->fact_count = group->taken_count = 0;
+}
+
+static const struct gpu_fact *fact_of(struct group *group, const struct gpu_work *work)
+{
+    while (group->taken_count < group->fact_count && group->taken[group->taken_count])
+        group->taken_count++;
+    for (uint32_t i = group->taken_count; i < group->fact_count; i++) {
+        const struct gpu_fact *fact = &group->facts[i];
+        if (group->taken[i] || (fact->slot != GPU_ANY_SLOT && fact->slot != work->slot))
+            continue;
+        group->taken[i] = true;
+        return fact;
+    }
+    return NULL;
+}
+
+static bool take(void *context, const void *sorted, const uint64_t *payload)
+{
+    struct group *group = context;
+    const struct item *item = sorted;
+    if (!group->any || compare_works(&group->first, &item->work) != 0)
+        end_group(group);
+    group->any = true;
+    group->first = item->work;
+    if (item->order & IS_WORK) {
+        group->found(group->context, &item->work, fact_of(group, &item->work));
+    } else if (group->fact_count < GROUP_FACTS) {
+        group->taken[group->fact_count] = false;
+        group->facts[group->fact_count++] =
+            ((const struct fact_payload *)(const void *)payload)->fact;
+    }
+    return true;
+}
+
+/* found: of each record, fact NULL if it has none; of each row without a record, work NULL. In the
+ * order of processors and starts. False if some are missing, which the user was told. */
+static bool gpu_join_finish(struct gpu_join *join,
+                            void (*found)(void *context, const struct gpu_work *work,
+                                          const struct gpu_fact *fact),
+                            void *context)
+{
+    struct group *group = calloc(1, sizeof *group);
+    if (!group) {
+        message("GPU spans are missing: out of memory");
+        return false;
+    }
+    group->found = found;
+    group->context = context;
+    merge_sorter_finish(&join->items, take, group);
+    end_group(group);
+    free(group);
+    return !join->items.failed;
+}
+
+/* ---- the ways in which kernels were launched ------------------------------------------------- */
+/*
+ * Rows of gpu_shape (SPEC.md, section 9.3).
+ *
+ * Columns are found by name.
+ */
+
+static uint64_t cell(const struct rbwp_rows *rows, const char *name, uint32_t row)
+{
+    const struct rbwp_schema *schema = rows->schema;
+    for (uint32_t i = 0; i < schema->column_count; i++) {
+        const struct rbwp_column *column = &schema->columns[i];
+        if (column->type == RBWP_COLUMN_U64 && column->name_bytes == strlen(name) &&
+            memcmp(column->name, name, column->name_bytes) == 0)
+            return rows->cells[i][row];
+    }
+    return 0;
+}
+
+/* False if they are rows of another table. *failed: no memory. */
+static bool gpu_shapes_take(struct gpu_shapes *shapes, const struct rbwp_rows *rows, bool *failed)
+{
+    static const char table[] = "gpu_shape";
+    if (rows->schema->name_bytes != strlen(table) ||
+        memcmp(rows->schema->name, table, strlen(table)) != 0)
+        return false;
+    for (uint32_t i = 0; i < rows->rows; i++) {
+        uint64_t number = cell(rows, "shape", i);
+        if (number == 0 || number >= GPU_SHAPES_MAX)
+            continue;
+        if (!thread_array_grow(&shapes->list, &shapes->room, (uint32_t)number + 1,
+                               sizeof *shapes->list)) {
+            *failed = true;
+            return true;
+        }
+        shapes->list[number] = (struct gpu_shape){
+            .known = true,
+            .grid = {cell(rows, "grid_x", i), cell(rows, "grid_y", i), cell(rows, "grid_z", i)},
+            .block = {cell(rows, "block_x", i), cell(rows, "block_y", i), cell(rows, "block_z", i)},
+            .registers = cell(rows, "registers", i),
+            .shared = cell(rows, "shared", i)};
+    }
+    return true;
+}
+
+/* NULL: not known. */
+static const struct gpu_shape *gpu_shapes_get(const struct gpu_shapes *shapes, uint64_t number)
+{
+    return number && number < shapes->room && shapes->list[number].known ? &shapes->list[number]
+                                                                         : NULL;
+}
+
+static void gpu_shapes_free(struct gpu_shapes *shapes)
+{
+    free(shapes->list);
+    *shapes = (struct gpu_shapes){0};
+}
+
+/* ---- rbwp gpu -------------------------------------------------------------------------------- */
 
 static void take_fact(void *context, const struct gpu_fact *fact)
 {

@@ -11,13 +11,48 @@
 #ifndef RBWP_GPU_H
 #define RBWP_GPU_H
 
-#include "gpu_join.h"
-#include "gpu_shapes.h"
+#include "gpu_activity.h"
 #include "launch_calls.h"
 #include "launch_ring.h"
+#include "merge_sorter.h"
+#include "rbwp_table.h"
 #include "span_detail.h"
 #include "span_sorter.h"
+#include "trace.h"
 #include "trace_source.h"
+
+/* ---- GPU work and what the file says of it beside its record --------------------------------- */
+
+/* A GPU_WORK record. */
+struct gpu_work {
+    uint64_t proc_id, thread_id; /* thread_id: whose record it is */
+    int64_t start_ns, stop_ns, record_ns;
+    uint64_t id; /* of the file's spans */
+    int slot;
+    uint32_t inferred_track; /* TRACE_NONE: no launch was inferred */
+    int64_t inferred_ns;     /* on the trace's axis */
+};
+
+struct gpu_join {
+    struct merge_sorter items;
+    uint64_t next;
+};
+
+/* ---- the ways in which kernels were launched ------------------------------------------------- */
+
+#define GPU_SHAPES_MAX 65536u /* what is beyond is not known */
+
+struct gpu_shape {
+    bool known;
+    uint64_t grid[3], block[3], registers, shared;
+};
+
+struct gpu_shapes {
+    struct gpu_shape *list; /* by number */
+    uint32_t room;
+};
+
+/* ---- rbwp gpu -------------------------------------------------------------------------------- */
 
 #define RBWP_GPUS_MAX 4096
 #define RBWP_GPUS_TOLD 64 /* as facts */

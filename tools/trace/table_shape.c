@@ -3,6 +3,94 @@
 
 #include <string.h>
 
+/* ---- message rows ---------------------------------------------------------------------------- */
+/*
+ * What rows of the tables message_sent and message_handled (SPEC.md, section 9.3) say beyond their
+ * roles: when a message arrived, and how long it is.
+ */
+
+static void message_columns_find(struct message_columns *columns, const struct rbwp_schema *schema)
+{
+    *columns = (struct message_columns){
+        .key = TABLE_NO_COLUMN, .arrived = TABLE_NO_COLUMN, .bytes = TABLE_NO_COLUMN};
+    columns->handled = schema_is_named(schema, "message_handled");
+    if (!columns->handled && !schema_is_named(schema, "message_sent"))
+        return;
+    uint16_t key = schema_column(schema, "key");
+    if (key == TABLE_NO_COLUMN || schema->columns[key].type != RBWP_COLUMN_U64)
+        return;
+    columns->key = key;
+    columns->bytes = schema_column(schema, "bytes");
+    columns->arrived = schema_column(schema, "arrived");
+}
+
+struct trace_message_end message_rows_end(const struct message_columns *columns,
+                                          const struct rbwp_rows *rows, uint32_t row,
+                                          const struct trace_axis *axis,
+                                          const struct trace_span *span)
+{
+    struct trace_message_end end = {.handled = columns->handled,
+                                    .key = rows->cells[columns->key][row],
+                                    .track = span->track,
+                                    .name = span->name,
+                                    .span = span->id,
+                                    .start_ns = span->start_ns,
+                                    .stop_ns = span->stop_ns,
+                                    .arrived_ns = span->start_ns};
+    if (columns->bytes != TABLE_NO_COLUMN)
+        end.bytes = rows->cells[columns->bytes][row];
+    if (columns->handled && columns->arrived != TABLE_NO_COLUMN)
+        end.arrived_ns = trace_on_axis(axis, (int64_t)rows->cells[columns->arrived][row]);
+    if (end.arrived_ns > end.start_ns)
+        end.arrived_ns = end.start_ns; /* a handler does not begin before */
+    return end;
+}
+
+/* ---- what rows of the table wait (SPEC.md, section 9.3) say beyond their roles --------------- */
+/* Who ended the wait, and how long the thread had been free to run. */
+
+enum { STILL_WAITS = 2 }; /* an outcome */
+
+static void wait_columns_find(struct wait_columns *columns, const struct rbwp_schema *schema)
+{
+    *columns = (struct wait_columns){TABLE_NO_COLUMN, TABLE_NO_COLUMN, TABLE_NO_COLUMN};
+    if (!schema_is_named(schema, "wait"))
+        return;
+    columns->delay = schema_column(schema, "delay");
+    columns->outcome = schema_column(schema, "outcome");
+    if (columns->delay != TABLE_NO_COLUMN)
+        columns->waker = schema_column(schema, "waker");
+}
+
+bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *rows, uint32_t row,
+                    struct trace_span *span, struct wait_wake *wake_out)
+{
+    if (columns->outcome != TABLE_NO_COLUMN && rows->cells[columns->outcome][row] == STILL_WAITS)
+        span->flags |= TRACE_UNFINISHED; /* not open: who waits is not stuck in its work */
+    uint64_t delay_ns = rows->cells[columns->delay][row];
+    *wake_out = (struct wait_wake){.waker = rows->cells[columns->waker][row], .delay = *span};
+    if (delay_ns < trace_duration_ns(span))
+        wake_out->delay.start_ns = span->stop_ns - (int64_t)delay_ns;
+    return wake_out->waker != 0;
+}
+
+/* ---- what rows of the table queued (SPEC.md, section 9.3) say beyond their roles ------------- */
+/* Of which work item it is that waited, and who had handed it over. */
+
+static void queue_columns_find(struct queue_columns *columns, const struct rbwp_schema *schema)
+{
+    *columns = (struct queue_columns){TABLE_NO_COLUMN, TABLE_NO_COLUMN};
+    if (!schema_is_named(schema, "queued"))
+        return;
+    uint16_t slot = schema_column(schema, "slot");
+    if (slot == TABLE_NO_COLUMN || schema->columns[slot].type != RBWP_COLUMN_U64)
+        return;
+    columns->slot = slot;
+    columns->from = schema_column(schema, "from");
+}
+
+/* ---- table shape ----------------------------------------------------------------------------- */
+
 static bool is_text(const char *text, uint32_t bytes, const char *wanted)
 {
     return bytes == strlen(wanted) && memcmp(text, wanted, bytes) == 0;

@@ -6,12 +6,48 @@
 #define TABLE_SHAPE_H
 
 #include "kernel_tracks.h"
-#include "message_rows.h"
-#include "queue_rows.h"
 #include "rbwp_table.h"
-#include "wait_rows.h"
+#include "trace.h"
 
 #include <stdbool.h>
+
+/* ---- message rows ---------------------------------------------------------------------------- */
+
+/* Their columns; key is TABLE_NO_COLUMN of any other table. */
+struct message_columns {
+    bool handled;
+    uint16_t key, arrived, bytes;
+};
+
+/* One end of a message, whose span that is. */
+struct trace_message_end message_rows_end(const struct message_columns *columns,
+                                          const struct rbwp_rows *rows, uint32_t row,
+                                          const struct trace_axis *axis,
+                                          const struct trace_span *span);
+
+/* ---- what rows of the table wait (SPEC.md, section 9.3) say beyond their roles --------------- */
+
+/* Its columns; waker is TABLE_NO_COLUMN of any other table. */
+struct wait_columns {
+    uint16_t waker, delay, outcome;
+};
+
+struct wait_wake {
+    uint64_t waker;          /* thread */
+    struct trace_span delay; /* from the signal to the end of the wait: lies inside of it */
+};
+/* The wait's span gets its flags. False: nobody is known to have ended it. */
+bool wait_rows_wake(const struct wait_columns *columns, const struct rbwp_rows *rows, uint32_t row,
+                    struct trace_span *span, struct wait_wake *wake_out);
+
+/* ---- what rows of the table queued (SPEC.md, section 9.3) say beyond their roles ------------- */
+
+/* Its columns; slot is TABLE_NO_COLUMN of any other table. */
+struct queue_columns {
+    uint16_t slot, from;
+};
+
+/* ---- table shape ----------------------------------------------------------------------------- */
 
 enum table_kind { TABLE_UNKNOWN, TABLE_SPANS, TABLE_COUNTERS, TABLE_INSTANTS };
 

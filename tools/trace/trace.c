@@ -6,18 +6,92 @@
  * arena of chunks that do not move, so that sinks may keep pointers.
  */
 #include "trace.h"
+
+#include "grow.h"
 #include "link_join.h"
 #include "message.h"
 #include "message_join.h"
-#include "text_set.h"
+#include "text_hash.h"
 #include "trace_behind.h"
-#include "grow.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---- texts, numbered from 0 in the order of adding, found by a hash -------------------------- */
+/* Open addressing, at most half full. */
+
+struct text_set {
+    struct trace_text *texts; /* by number; the caller's bytes */
+    uint32_t *cells;          /* numbers + 1; 0 is a free cell */
+    uint32_t count, cell_count;
+};
+
+static uint32_t hash(struct trace_text text)
+{
+    uint64_t value = text_hash(TEXT_HASH_FIRST, text.text, text.bytes);
+    return (uint32_t)(value ^ value >> 32);
+}
+
+/* The cell that holds the text, or the free one where it belongs. */
+static uint32_t *find_cell(const struct text_set *set, struct trace_text text)
+{
+    for (uint32_t i = hash(text);; i++) {
+        uint32_t *cell = &set->cells[i & (set->cell_count - 1)];
+        if (*cell == 0)
+            return cell;
+        const struct trace_text *known = &set->texts[*cell - 1];
+        if (known->bytes == text.bytes && memcmp(known->text, text.text, text.bytes) == 0)
+            return cell;
+    }
+}
+
+/* TRACE_NONE if it is not there. Zero is an empty set. */
+static uint32_t text_set_find(const struct text_set *set, struct trace_text text)
+{
+    uint32_t found = set->cell_count ? *find_cell(set, text) : 0;
+    return found ? found - 1 : TRACE_NONE;
+}
+
+static bool text_set_grow(struct text_set *set)
+{
+    uint32_t cell_count = set->cell_count ? set->cell_count * 2 : 1024;
+    struct trace_text *texts = realloc(set->texts, cell_count / 2 * sizeof *texts);
+    if (texts)
+        set->texts = texts;
+    uint32_t *cells =
+        texts && cell_count > set->cell_count ? calloc(cell_count, sizeof *cells) : NULL;
+    if (!cells)
+        return false;
+    free(set->cells);
+    set->cells = cells;
+    set->cell_count = cell_count;
+    for (uint32_t i = 0; i < set->count; i++)
+        *find_cell(set, set->texts[i]) = i + 1;
+    return true;
+}
+
+/* One that is not there. False when out of memory. */
+static bool text_set_add(struct text_set *set, struct trace_text text)
+{
+    if (set->count * 2 == set->cell_count && !text_set_grow(set))
+        return false;
+    uint32_t *cell = find_cell(set, text);
+    set->texts[set->count] = text;
+    *cell = ++set->count;
+    return true;
+}
+
+static void text_set_free(struct text_set *set)
+{
+    free(set->texts);
+    free(set->cells);
+    *set = (struct text_set){0};
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
 
 const char *const trace_category_name[TRACE_CATEGORIES] = {
     "bgwork", "am",   "xfer", "deppart", "reap",  "waiting", "sub_item",   "gpu",

@@ -31,7 +31,7 @@ struct exporter {
     const char *summary;
     bool binary;      /* what it writes is nothing for a terminal */
     bool has_columns; /* of which some can be chosen */
-    bool has_parts;   /* a folder may be written of several files (export_parts.h) */
+    bool has_parts;   /* a folder may be written of several files (export.c) */
     /* With an output of its own it opens the path itself; "-" is refused. */
     struct trace_maker maker;
 };

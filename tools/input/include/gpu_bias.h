@@ -6,7 +6,31 @@
 #ifndef GPU_BIAS_H
 #define GPU_BIAS_H
 
-#include "gpu_facts.h"
+#include "gpu_activity.h"
+#include "input.h"
+
+/* ---- all that a file says of its GPU work beside the records, found by the record ------------ */
+
+struct gpu_facts {
+    struct gpu_fact *list; /* in the order of gpu_facts_of's key */
+    uint32_t count, room;
+    struct gpu_devices devices;
+    struct rbwp_catalog *catalog; /* of the facts' names; NULL: there are no tables */
+};
+
+/*
+ * Before the input's first block is taken and its decoding ahead begins; the input has its names
+ * first. calls: with the calls in which the work was launched. Reads nothing if the trailer says
+ * that there is nothing. False: no memory.
+ */
+bool gpu_facts_load(struct gpu_facts *facts, struct input *input, bool calls);
+void gpu_facts_free(struct gpu_facts *facts);
+
+/* The facts of a GPU_WORK record of these; NULL: there are none. */
+const struct gpu_fact *gpu_facts_of(const struct gpu_facts *facts, uint64_t proc_id, int slot,
+                                    int64_t start_ns, int64_t stop_ns);
+
+/* ---- gpu bias -------------------------------------------------------------------------------- */
 
 struct gpu_bias {
     const struct gpu_facts *facts; /* NULL: times are as stored */

@@ -12,7 +12,7 @@
  *
  * A thread that goes back in time stays in the part that it has reached.
  * Of tables each part has all schemas and names, and the rows of its time or thread, as far as the
- * roles of columns tell (row_place.h, table_parts.h). Other opaque blocks have no time or thread
+ * roles of columns tell (row_place.h, part_file.h). Other opaque blocks have no time or thread
  * and are left out; so is the index of the original, as each part has its own.
  *
  * One encoder serves all: a block of the original gives at least one block in
