@@ -49,9 +49,10 @@ bool folder_open(struct folder *folder, const char *path)
     *folder = (struct folder){.held = HELD_NONE};
     if (!folder_part(path, part))
         return false;
-    held_take(&folder->held, open(part, flags | O_CLOEXEC));
-    if (held_fd(&folder->held) < 0)
+    const int fd = open(part, flags | O_CLOEXEC);
+    if (fd < 0)
         return false;
+    held_take(&folder->held, fd);
     folder->path = from_root(part);
     held_name(&folder->held, NULL, folder->path, flags);
     return true;

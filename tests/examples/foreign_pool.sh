@@ -24,5 +24,5 @@ expect 2 "$FOREIGN_POOL" -bgworkprofile nonsense
 
 # A log file that cannot be opened: said in one line, and the work is done all the same.
 expect 0 "$FOREIGN_POOL" -bgworkprofile 1 -bgworkprofile_logfile /nonexistent/x.bin
-expect_error 'cannot open the profile "/nonexistent/x.bin"'
+expect_error 'cannot open the profile "/nonexistent/x.bin": No such file or directory'
 finish
