@@ -9,6 +9,7 @@
 #include "children.h"
 #include "chunk_line.h"
 #include "chunk_pool.h"
+#include "loss_text.h"
 #include "record_extend.h"
 #include "recording.h"
 #include "rows.h"
@@ -25,8 +26,9 @@ static void count_loss(struct thread *thread, enum rbwp_loss_cause cause, uint64
 }
 
 /*
- * A begin that is not recorded: its end will not be either, and counts for the same cause. So does
- * what begins inside a sub-item that is missing, for ends must match.
+ * A begin that is not recorded: its end will not be either. As a record it counts for the same
+ * cause; a call that was refused has been counted. So it is with what begins inside a sub-item that
+ * is missing, for ends must match.
  */
 static void lose_item(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
 {
@@ -39,6 +41,12 @@ static void lose_fine(struct thread *thread, enum rbwp_loss_cause cause, uint64_
     if (thread->nest.lost_fine++ == 0)
         thread->nest.lost_fine_cause = cause;
     count_loss(thread, thread->nest.lost_fine_cause, ticks);
+}
+
+static void count_lost_end(struct thread *thread, enum rbwp_loss_cause cause, uint64_t ticks)
+{
+    if (!loss_is_refused(cause))
+        count_loss(thread, cause, ticks);
 }
 
 void rbwp_refuse_(void)
@@ -126,7 +134,7 @@ void rbwp_begin_slow_(unsigned slot, uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     struct thread *thread = self->thread;
     if (!thread) {
-        stray_calls_add(ticks);
+        stray_calls_begin(self, ticks);
         return;
     }
     thread->nest.may_end_earlier = false;
@@ -237,7 +245,7 @@ void rbwp_end_slow_(uint64_t ticks)
     struct rbwp_self_ *self = &rbwp_self_;
     struct thread *thread = self->thread;
     if (!thread) {
-        stray_calls_add(ticks);
+        stray_calls_end(self, ticks);
         return;
     }
     if (thread->nest.nested_items) {
@@ -245,7 +253,7 @@ void rbwp_end_slow_(uint64_t ticks)
         return;
     }
     if (thread->nest.lost_item) {
-        count_loss(thread, thread->nest.lost_item, ticks);
+        count_lost_end(thread, thread->nest.lost_item, ticks);
         close_fine(self, thread, ticks);
         close_item(self, thread);
         return;
@@ -286,13 +294,11 @@ void rbwp_fine_end_slow_(uint64_t ticks)
 {
     struct rbwp_self_ *self = &rbwp_self_;
     struct thread *thread = self->thread;
-    if (!thread) {
-        stray_calls_add(ticks);
-        return;
-    }
+    if (!thread)
+        return; /* its begin was counted */
     uint32_t depth = open_fine(self);
     if (thread->nest.lost_fine) {
-        count_loss(thread, thread->nest.lost_fine_cause, ticks);
+        count_lost_end(thread, thread->nest.lost_fine_cause, ticks);
         thread->nest.lost_fine--;
     } else if (depth == 0) {
         if (!__atomic_load_n(&thread->nest.may_end_earlier_fine, __ATOMIC_RELAXED) &&

@@ -41,7 +41,22 @@ void thread_lose(struct thread *thread, enum rbwp_loss_cause cause, uint64_t cou
 
 void stray_calls_add(uint64_t ticks)
 {
+    if (rbwp_self_.pending & RBWP_PENDING_SLOW_)
+        return;
     if (atomic_fetch_add_explicit(&stray_calls.count, 1, memory_order_relaxed) == 0)
         atomic_store_explicit(&stray_calls.first_ticks, ticks, memory_order_relaxed);
     atomic_store_explicit(&stray_calls.last_ticks, ticks, memory_order_relaxed);
+}
+
+void stray_calls_begin(struct rbwp_self_ *self, uint64_t ticks)
+{
+    self->pending = 0;
+    stray_calls_add(ticks);
+    self->pending = RBWP_PENDING_SLOW_;
+}
+
+void stray_calls_end(struct rbwp_self_ *self, uint64_t ticks)
+{
+    stray_calls_add(ticks);
+    self->pending = 0;
 }

@@ -16,7 +16,10 @@ struct stray_calls {
     _Atomic uint64_t count, first_ticks, last_ticks;
 };
 extern struct stray_calls stray_calls;
-/* Any thread, also in a signal handler. */
+/* Any thread, also in a signal handler. A refused item counts once: what is called until its end is
+ * part of it. RBWP_PENDING_SLOW_ says that one is open, for attaching clears it. */
 void stray_calls_add(uint64_t ticks);
+void stray_calls_begin(struct rbwp_self_ *self, uint64_t ticks);
+void stray_calls_end(struct rbwp_self_ *self, uint64_t ticks);
 
 #endif /* THREAD_LOSSES_H */
